@@ -1,0 +1,36 @@
+# Everything a reader needs. Only python3 (3.11 or newer, with venv) and make have to be there before.
+PYTHON ?= python3
+SCALE  ?= paper
+JOBS   ?= 2
+PORT   ?= 8000
+BIN    := .venv/bin
+STAMP  := .venv/.installed
+
+.DEFAULT_GOAL := book
+.PHONY: book test check bench serve clean
+
+book: $(STAMP)          ## execute every chapter, then build the site in _build/html
+	$(BIN)/python -m tools.build --scale $(SCALE) --jobs $(JOBS)
+
+test: $(STAMP)          ## every test; the last lines say what was skipped and why
+	$(BIN)/python -m pytest -ra -n 2 --dist loadgroup
+
+check: $(STAMP)         ## lint, format, fast tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow and not browser"
+
+bench: $(STAMP)         ## speed of kernels and experiments against their NumPy twins
+	$(BIN)/python -m benchmarks
+
+serve:                  ## show the built site at http://localhost:8000
+	$(PYTHON) -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)
+
+clean:                  ## forget every result and the site; the environment stays
+	rm -rf _build
+
+$(STAMP): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; name one: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install -q -r requirements.txt
+	touch $@
