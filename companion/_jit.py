@@ -1,0 +1,43 @@
+"""The house decorator for kernels: `numba.njit` with a disk cache that cannot go stale.
+
+Numba keys a cached function by the file it stands in, so an edited callee in *another* file is not seen and the old
+code runs.  Here the cache folder is named by a digest of the whole package: any edit starts a fresh one.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+import numba
+
+_PACKAGE = Path(__file__).parent
+
+
+def _digest(root):
+    """Hexadecimal digest (16 characters) of every Python file below root, names included."""
+    h = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        h.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return h.hexdigest()[:16]
+
+
+def _cache_folder():
+    """NUMBA_CACHE_DIR if set, else beside the sources, else (read-only install) in the user's cache."""
+    home = os.environ.get("NUMBA_CACHE_DIR")
+    if home is None:
+        beside = _PACKAGE / "__pycache__"
+        writable = os.access(beside if beside.exists() else _PACKAGE, os.W_OK)
+        home = beside if writable else Path.home() / ".cache" / "companion"
+    return str(Path(home) / _digest(_PACKAGE))
+
+
+CACHE = _cache_folder()
+
+
+def jit(func):
+    """Compile func on first call: cached on disk, without the global lock, IEEE arithmetic (no fastmath)."""
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, CACHE
+    try:
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(func)
+    finally:
+        numba.config.CACHE_DIR = before

@@ -1,0 +1,74 @@
+"""Validation in one voice: a `ValueError` with the argument's name, the value received and the range allowed.
+
+Conditions are written so that NaN fails.  Depends on nothing of ours.
+"""
+
+import numbers
+
+import numpy as np
+
+
+def need_float(
+    name, value, low=-np.inf, high=np.inf, *, open_low=False, open_high=False, allow_inf=False
+):
+    """`value` as a float in the interval from low to high; finite unless allow_inf."""
+    span = f"{'(' if open_low or low == -np.inf else '['}{low}, {high}{')' if open_high or not allow_inf and high == np.inf else ']'}"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, np.number)):
+        raise ValueError(f"{name} must be a number in {span}; got {name}={value!r}")
+    v = float(value)
+    ok = (v > low if open_low else v >= low) and (v < high if open_high else v <= high)
+    if not (ok and (allow_inf or np.isfinite(v))):
+        raise ValueError(f"{name} must be in {span}; got {name}={value!r}")
+    return v
+
+
+def need_positive(name, value, *, allow_inf=False):
+    """`value` as a float above zero."""
+    return need_float(name, value, 0.0, open_low=True, allow_inf=allow_inf)
+
+
+def need_probability(name, value):
+    """`value` as a float strictly between 0 and 1."""
+    return need_float(name, value, 0.0, 1.0, open_low=True, open_high=True)
+
+
+def need_int(name, value, low, high=None):
+    """`value` as an int from low to high (None: no upper end); 3.0 is accepted, 3.5 and True are not."""
+    span = f"an integer >= {low}" if high is None else f"an integer in [{low}, {high}]"
+    whole = isinstance(value, (numbers.Integral, np.integer)) and not isinstance(value, bool)
+    whole = whole or (
+        isinstance(value, (float, np.floating)) and np.isfinite(value) and value == int(value)
+    )
+    if not whole or value < low or (high is not None and value > high):
+        raise ValueError(f"{name} must be {span}; got {name}={value!r}")
+    return int(value)
+
+
+def need_choice(name, value, choices):
+    """`value` if it is one of choices."""
+    if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
+        raise ValueError(
+            f"{name} must be one of {', '.join(map(repr, choices))}; got {name}={value!r}"
+        )
+    return value
+
+
+def need_array(name, value, shape):
+    """`value` as a finite, C-contiguous float64 array; shape holds sizes, or letters for free sizes >= 1."""
+    try:
+        a = np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be an array of numbers; got {type(value).__name__}"
+        ) from None
+    wanted = f"({', '.join(map(str, shape))})"
+    fits = a.ndim == len(shape) and all(
+        n >= 1 and (isinstance(s, str) or n == s) for n, s in zip(a.shape, shape, strict=True)
+    )
+    if not fits:
+        raise ValueError(f"{name} must have shape {wanted}; got shape {a.shape}")
+    if not np.isfinite(a).all():
+        raise ValueError(
+            f"{name} must be finite; got {int((~np.isfinite(a)).sum())} entries that are NaN or infinite"
+        )
+    return a

@@ -1,0 +1,144 @@
+"""Worlds to play in: objects with `blocks(T, rng)` that yields (X, R, mu).
+
+X (n, K, d): contexts; R (n, K): the reward of every arm; mu (n, K): their means, used only to measure regret.  A reader
+can write one in plain Python.  The blocks of one environment are cut by their size in memory, never by the random
+stream: the same rng gives the same rounds.  Draws are made round by round, contexts first, then rewards.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from companion._jit import jit
+from companion.checks import need_array, need_choice, need_float, need_int
+from companion.linalg import dot
+
+BLOCK = 1 << 16  # numbers per block of contexts
+
+
+def block_lengths(T, K, d):
+    """Lengths of the blocks that T rounds of K arms in R^d are cut into."""
+    n = max(1, min(T, BLOCK // (K * d)))
+    return [n] * (T // n) + ([T % n] if T % n else [])
+
+
+@jit
+def sphere_point(rng, radius, out):
+    """out <- uniform on the sphere of the given radius."""
+    s = 0.0
+    while s == 0.0:
+        for i in range(out.shape[0]):
+            out[i] = rng.standard_normal()
+        s = dot(out, out)
+    for i in range(out.shape[0]):
+        out[i] *= radius / np.sqrt(s)
+
+
+@jit
+def draw_arm(rng, offset, shrink, out):
+    """out <- one arm: uniform on the unit sphere, or (u, 1/sqrt2) with u uniform of norm 1/sqrt2; first entry shrunk."""
+    d = out.shape[0]
+    if offset:
+        sphere_point(rng, np.sqrt(0.5), out[: d - 1])
+        out[d - 1] = np.sqrt(0.5)
+    else:
+        sphere_point(rng, 1.0, out)
+    out[0] *= shrink
+
+
+@jit
+def fill(rng, theta, offset, shrink, fresh, kind, noise, X, R, mu):
+    """One block: X (drawn only if fresh), mu = X theta, and R around it; kind 0 Gaussian, 1 Bernoulli, 2 signs."""
+    for t in range(R.shape[0]):
+        for k in range(R.shape[1]):
+            if fresh:
+                draw_arm(rng, offset, shrink, X[t, k])
+            mu[t, k] = dot(X[t, k], theta)
+        for k in range(R.shape[1]):
+            m = mu[t, k]
+            if kind == 0:
+                R[t, k] = m + noise * rng.standard_normal()
+            elif kind == 1:
+                R[t, k] = 1.0 if rng.random() < m else 0.0
+            else:
+                R[t, k] = 1.0 if rng.random() < 0.5 + 0.5 * m else -1.0
+
+
+KINDS = {"gaussian": 0, "bernoulli": 1, "signs": 2}
+
+
+class Sphere(NamedTuple):
+    """K arms on the sphere of R^d with linear mean rewards; a new theta (and fixed set) for every repetition.
+
+    Make one with `sphere`, which checks the arguments.
+    """
+
+    K: int
+    d: int
+    fresh: bool = True
+    offset: bool = True
+    rewards: str = "bernoulli"
+    noise: float = 0.5
+    shrink: float = 1.0
+
+    def blocks(self, T, rng):
+        """Yield (X, R, mu) for T rounds; a fixed action set is the same array in every block."""
+        theta, arms = np.empty(self.d), np.empty((self.K, self.d))
+        draw_arm(rng, self.offset, 1.0, theta)
+        for k in range(self.K):
+            draw_arm(rng, self.offset, self.shrink, arms[k])
+        lengths = block_lengths(T, self.K, self.d)
+        fixed = None if self.fresh else np.repeat(arms[None], lengths[0], axis=0)
+        for n in lengths:
+            X = np.empty((n, self.K, self.d)) if self.fresh else fixed[:n]
+            R, mu = np.empty((n, self.K)), np.empty((n, self.K))
+            kind = KINDS[self.rewards]
+            fill(rng, theta, self.offset, self.shrink, self.fresh, kind, self.noise, X, R, mu)
+            yield X, R, mu
+
+
+def sphere(K, d, *, fresh=True, offset=True, rewards="bernoulli", noise=0.5, shrink=1.0):
+    """Arms on the unit sphere, mean reward <x, theta> with theta drawn like an arm.
+
+    K >= 2 arms; d >= 2.  fresh: new arms every round (else one fixed set per repetition).  offset: arms are
+    (u, 1/sqrt2) with u uniform of norm 1/sqrt2, so that means lie in [0, 1]; else uniform on the sphere.  rewards:
+    "bernoulli" (needs offset), "signs" (+1 or -1) or "gaussian" with standard deviation `noise` >= 0.  shrink in (0, 1]
+    multiplies the first coordinate of every arm: smaller is worse conditioned.  Raises ValueError on anything else.
+    Source: Figure 1 of the online-LinUCB paper (fresh=False, offset=True, rewards="bernoulli").
+    """
+    K, d = need_int("K", K, 2), need_int("d", d, 2)
+    need_choice("rewards", rewards, tuple(KINDS))
+    need_choice("fresh", fresh, (True, False))
+    need_choice("offset", offset, (True, False))
+    if rewards == "bernoulli" and not offset:
+        raise ValueError(
+            f'offset must be True for rewards="bernoulli" (means in [0, 1]); got {offset=}'
+        )
+    noise = need_float("noise", noise, 0.0)
+    shrink = need_float("shrink", shrink, 0.0, 1.0, open_low=True)
+    return Sphere(K, d, fresh, offset, rewards, noise, shrink)
+
+
+class Replay(NamedTuple):
+    """Recorded arrays, played again from the start in every repetition; make one with `replay`."""
+
+    X: np.ndarray
+    R: np.ndarray
+    mu: np.ndarray
+
+    def blocks(self, T, rng):
+        """Yield the first T rounds; ValueError if fewer were recorded."""
+        if len(self.X) < T:
+            raise ValueError(f"T must be at most the {len(self.X)} recorded rounds; got T={T}")
+        start = 0
+        for n in block_lengths(T, *self.X.shape[1:]):
+            rows = slice(start, start + n)
+            yield self.X[rows], self.R[rows], self.mu[rows]
+            start += n
+
+
+def replay(X, R, mu=None):
+    """Play recorded data: contexts X (n, K, d), rewards of every arm R (n, K), means mu (n, K) if known, else R."""
+    X = need_array("X", X, ("n", "K", "d"))
+    R = need_array("R", R, X.shape[:2])
+    return Replay(X, R, R if mu is None else need_array("mu", mu, X.shape[:2]))

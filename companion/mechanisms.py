@@ -1,0 +1,156 @@
+"""Samplers that every private algorithm draws from.
+
+They are exact in law up to floating point and meant for research simulation: nothing here protects against
+floating-point or timing attacks.  Every function is a kernel; the noise comes from a `numpy.random.Generator`.
+Source: Dwork and Roth (2014), sections 3.3 and A; Cheu, Joseph, Mao and Peng (2021), the shuffled vector sum.
+"""
+
+import numpy as np
+
+from companion._jit import jit
+
+
+@jit
+def laplace(rng, scale):
+    """One draw with density exp(-|z|/scale) / (2 scale)."""
+    return scale * (rng.standard_exponential() - rng.standard_exponential())
+
+
+@jit
+def add_gaussian(rng, sigma, out):
+    """out <- out + N(0, sigma^2 I)."""
+    for i in range(out.shape[0]):
+        out[i] += sigma * rng.standard_normal()
+
+
+@jit
+def add_symmetric_gaussian(rng, sigma, out):
+    """out (d, d) <- out + symmetric noise, N(0, sigma^2) in every direction of the Frobenius geometry.
+
+    The diagonal has standard deviation sigma.  An off-diagonal entry stands twice in the norm, so it has sigma/sqrt2.
+    """
+    for i in range(out.shape[0]):
+        out[i, i] += sigma * rng.standard_normal()
+        for j in range(i):
+            z = sigma * np.sqrt(0.5) * rng.standard_normal()
+            out[i, j] += z
+            out[j, i] += z
+
+
+@jit
+def statistics_size(d):
+    """Length of (x x', x y) as one vector: d(d+1)/2 + d."""
+    return d * (d + 1) // 2 + d
+
+
+@jit
+def pack_statistics(x, y, out):
+    """out <- the vector whose Euclidean norm is the joint norm of (x x', x y): x_i^2, sqrt2 x_i x_j, then x_i y."""
+    n = 0
+    for i in range(x.shape[0]):
+        for j in range(i):
+            out[n] = np.sqrt(2.0) * x[i] * x[j]
+            n += 1
+        out[n] = x[i] * x[i]
+        n += 1
+    for i in range(x.shape[0]):
+        out[n] = x[i] * y
+        n += 1
+
+
+@jit
+def add_unpacked(c, packed, G, b):
+    """G (d, d) <- G + c times the matrix part of packed, b (d,) <- b + c times its vector part."""
+    n = 0
+    for i in range(b.shape[0]):
+        for j in range(i):
+            G[i, j] += c * np.sqrt(0.5) * packed[n]
+            G[j, i] = G[i, j]
+            n += 1
+        G[i, i] += c * packed[n]
+        n += 1
+    for i in range(b.shape[0]):
+        b[i] += c * packed[n]
+        n += 1
+
+
+@jit
+def clip_to_ball(x, y, out):
+    """out <- x scaled into the unit ball; (y in [-1, 1], 1 if anything was clipped else 0)."""
+    s = 0.0
+    for i in range(x.shape[0]):
+        s += x[i] * x[i]
+    c = 1.0 if s <= 1.0 + 1e-9 else 1.0 / np.sqrt(s)
+    for i in range(x.shape[0]):
+        out[i] = c * x[i]
+    z = min(max(y, -1.0), 1.0)
+    return z, (1 if c != 1.0 or z != y else 0)
+
+
+@jit
+def clip_to_offset_sphere(x, y, out):
+    """out <- (u, 1/sqrt2) with ||u|| <= 1/sqrt2; (y in [0, 1], 1 if anything was clipped else 0)."""
+    d = x.shape[0]
+    s = 0.0
+    for i in range(d - 1):
+        s += x[i] * x[i]
+    c = 1.0 if s <= 0.5 + 1e-9 else np.sqrt(0.5 / s)
+    for i in range(d - 1):
+        out[i] = c * x[i]
+    out[d - 1] = np.sqrt(0.5)
+    z = min(max(y, 0.0), 1.0)
+    return z, (1 if c != 1.0 or z != y or abs(x[d - 1] - out[d - 1]) > 1e-9 else 0)
+
+
+@jit
+def clip_record(offset, x, y, out):
+    """Clip one user's (x, y) into the universe of its guarantee: offset sphere or ball (see `privacy.UNIVERSES`)."""
+    if offset:
+        return clip_to_offset_sphere(x, y, out)
+    return clip_to_ball(x, y, out)
+
+
+# --- the shuffled vector sum ------------------------------------------------------------------------------------------
+# A user holds v in [-L, L]^n.  Entry i is shifted to [0, 2L], scaled by g/L, rounded at random to an integer without
+# bias, and sent as that many ones, hidden among Bin(b, p) further ones.  A shuffler mixes the bits of a batch of B users,
+# so the analyser sees nothing but their number, entry by entry.
+
+
+@jit
+def round_at_random(rng, w):
+    """An integer with mean w >= 0: floor(w), or one more with the probability of the remainder."""
+    low = np.floor(w)
+    return int(low) + (1 if rng.random() < w - low else 0)
+
+
+@jit
+def shuffle_messages(rng, v, L, g, b, p, out):
+    """Message level: out (n, m) <- the bits that one user sends for each entry of v; their number is 2g' + b.
+
+    g' = ceil(g); entries of out are 0 or 1.  The first 2g' columns carry the value, the last b the noise.
+    """
+    top = out.shape[1] - b
+    for i in range(v.shape[0]):
+        k = round_at_random(rng, (v[i] + L) * g / L)
+        for j in range(top):
+            out[i, j] = 1 if j < k else 0
+        for j in range(b):
+            out[i, top + j] = 1 if rng.random() < p else 0
+
+
+@jit
+def shuffle_add(rng, v, L, g, counts):
+    """Aggregated law, one user: counts (n,) <- counts + the rounded values; the noise comes once, with the batch."""
+    for i in range(v.shape[0]):
+        counts[i] += round_at_random(rng, (v[i] + L) * g / L)
+
+
+@jit
+def shuffle_analyse(rng, counts, B, L, g, b, p, out):
+    """Aggregated law, one batch: out <- estimate of the sum of B users' vectors from their rounded counts.
+
+    B independent Bin(b, p) sum to one Bin(bB, p), so this has exactly the law of counting the messages.
+    """
+    for i in range(counts.shape[0]):
+        noise = rng.binomial(b * B, p) - p * b * B
+        out[i] = L / g * (counts[i] + noise) - B * L

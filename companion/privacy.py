@@ -1,0 +1,105 @@
+"""Calibration and composition: sensitivity in, noise scale out; noise scale in, guarantee out.
+
+Plain Python over SciPy.  Closed forms only; compositions without one go to the `dp-accounting` library (tests compare
+the two).  Source: Dwork and Roth (2014), Theorem A.1 (classical Gaussian); Balle and Wang (2018), Theorem 8 (exact).
+"""
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import log_ndtr, ndtr
+
+from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
+
+REPLACE_RECORD = "replace one record"
+
+# L2 sensitivities of what one user (x, y) releases, by the universe that x and y come from.
+#   "ball":          ||x|| <= 1, |y| <= 1.
+#       pair:        ||x - x'||^2 + (y - y')^2 <= 4 + 4.
+#       statistics:  (x x', x y) in Frobenius + Euclidean norm.  With c = <x, x'> on the sphere the two parts are at most
+#                    2 - 2c^2 and 2 + 2|c|; the sum 4 + 2|c| - 2c^2 is largest at |c| = 1/2, where it is 4.5.
+#   "offset_sphere": x = (u, 1/sqrt2), ||u|| <= 1/sqrt2, 0 <= y <= 1, where c lies in [0, 1].
+#       pair:        2 + 1.
+#       statistics:  2 - 2c^2 + max(2 - 2c, 1) <= 4, attained at c = 0.
+PAIR_SENSITIVITY = {"ball": np.sqrt(8.0), "offset_sphere": np.sqrt(3.0)}
+STATISTICS_SENSITIVITY = {"ball": np.sqrt(4.5), "offset_sphere": 2.0}
+UNIVERSES = tuple(PAIR_SENSITIVITY)
+
+
+def need_budget(epsilon, delta):
+    """(epsilon, delta) as floats, epsilon in (0, inf], delta in (0, 1)."""
+    return need_positive("epsilon", epsilon, allow_inf=True), need_probability("delta", delta)
+
+
+def gaussian_delta(epsilon, sigma, sensitivity=1.0):
+    """Smallest delta at which N(0, sigma^2) noise on a query of this L2 sensitivity is (epsilon, delta)-DP.
+
+    epsilon >= 0, sigma >= 0 (0: no privacy, delta = 1), sensitivity > 0.  Balle and Wang (2018), Theorem 8.
+    """
+    epsilon = need_float("epsilon", epsilon, 0.0)
+    sigma = need_float("sigma", sigma, 0.0)
+    a = need_positive("sensitivity", sensitivity)
+    if sigma == 0.0:
+        return 1.0
+    a /= sigma
+    return float(ndtr(a / 2 - epsilon / a) - np.exp(epsilon + log_ndtr(-a / 2 - epsilon / a)))
+
+
+def gaussian_epsilon(delta, sigma, sensitivity=1.0):
+    """Smallest epsilon >= 0 at which N(0, sigma^2) noise is (epsilon, delta)-DP; inf if sigma is 0."""
+    delta, sigma = need_probability("delta", delta), need_float("sigma", sigma, 0.0)
+    if sigma == 0.0:
+        return np.inf
+    if gaussian_delta(0.0, sigma, sensitivity) <= delta:
+        return 0.0
+    a = sensitivity / sigma
+    # log of the loss tail: epsilon = a^2/2 + a z is enough when Phi(-z) = delta.
+    high = a * a / 2 + a * 40.0
+    return float(
+        brentq(
+            lambda e: gaussian_delta(e, sigma, sensitivity) - delta,
+            0.0,
+            high,
+            xtol=1e-13,
+            rtol=1e-13,
+        )
+    )
+
+
+def gaussian_scale(epsilon, delta, sensitivity=1.0, method="analytic"):
+    """Standard deviation of the Gaussian mechanism for a query of this L2 sensitivity.
+
+    epsilon in (0, inf] (inf: 0.0), delta in (0, 1).  method: "analytic" is exact; "classical" is
+    sensitivity sqrt(2 ln(1.25/delta))/epsilon, proved for epsilon <= 1 only and refused above;
+    "classical-unchecked" is the same formula anywhere, for reproducing papers that use it so.
+    """
+    epsilon, delta = need_budget(epsilon, delta)
+    sensitivity = need_positive("sensitivity", sensitivity)
+    need_choice("method", method, ("analytic", "classical", "classical-unchecked"))
+    if epsilon == np.inf:
+        return 0.0
+    if method == "classical" and epsilon > 1.0:
+        raise ValueError(
+            f"epsilon must be in (0, 1] for the classical Gaussian mechanism; got epsilon={epsilon}"
+        )
+    if method != "analytic":
+        return sensitivity * np.sqrt(2.0 * np.log(1.25 / delta)) / epsilon
+    low, high = 1e-3, 1e3
+    while gaussian_delta(epsilon, low) <= delta:
+        low /= 10.0
+    while gaussian_delta(epsilon, high) > delta:
+        high *= 10.0
+    return sensitivity * float(
+        brentq(lambda s: gaussian_delta(epsilon, s) - delta, low, high, xtol=1e-15, rtol=1e-14)
+    )
+
+
+def laplace_scale(epsilon, sensitivity=1.0):
+    """Scale of the Laplace mechanism for a query of this L1 sensitivity: sensitivity / epsilon (0.0 at inf)."""
+    return need_positive("sensitivity", sensitivity) / need_positive(
+        "epsilon", epsilon, allow_inf=True
+    )
+
+
+def tree_levels(T):
+    """Number of levels of the binary tree over T rounds, floor(log2 T) + 1: one user is in at most so many nodes."""
+    return need_int("T", T, 1).bit_length()

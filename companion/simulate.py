@@ -1,0 +1,185 @@
+"""Policies x repetitions -> Result: every policy plays the same stream, so differences are paired.
+
+Seeds: a repetition is one `numpy.random.SeedSequence`.  Its child 0 feeds the environment; a policy's child is named by a
+digest of the policy's name.  A result therefore depends on the parameters and the seed alone: not on threads,
+executors or order, nor on which other policies are in the list.
+"""
+
+import hashlib
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from companion.checks import need_int
+from companion.core import horizon
+
+
+class Result(NamedTuple):
+    """What `simulate` returns; arrays are indexed repetition, policy (in the order given), round of the grid."""
+
+    names: tuple
+    rounds: (
+        np.ndarray
+    )  # (n_grid,) rounds, counted from 1, at which regret is recorded; the last one is T
+    regret: np.ndarray  # (n_reps, n_policies, n_grid) cumulative pseudo-regret
+    guarantees: tuple
+    seconds: np.ndarray  # (n_reps, n_policies) CPU time inside `play`
+
+    @property
+    def final(self):
+        """Regret after the last round, (n_reps, n_policies)."""
+        return self.regret[:, :, -1]
+
+    def of(self, name):
+        """Regret curves of one policy, (n_reps, n_grid)."""
+        return self.regret[:, self.names.index(name)]
+
+    def to_frame(self):
+        """Tidy pandas data frame with columns policy, repetition, round, regret."""
+        import pandas as pd
+
+        reps, policies, grid = self.regret.shape
+        index = np.indices(self.regret.shape).reshape(3, -1)
+        return pd.DataFrame(
+            {
+                "policy": np.asarray(self.names, dtype=object)[index[1]],
+                "repetition": index[0],
+                "round": self.rounds[index[2]],
+                "regret": self.regret.ravel(),
+            }
+        )
+
+
+def repetitions(seed, n_reps):
+    """Independent seeds of n_reps >= 1 repetitions, from one integer seed >= 0."""
+    return np.random.SeedSequence(need_int("seed", seed, 0)).spawn(need_int("n_reps", n_reps, 1))
+
+
+def stream(seed, label):
+    """The generator of one part of a repetition: `label` "environment", or the name of a policy."""
+    key = (0,) if label == "environment" else (1, *hashlib.sha256(label.encode()).digest()[:8])
+    return np.random.default_rng(
+        np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
+    )
+
+
+def even_grid(T, n=200):
+    """About n evenly spaced rounds from 1 to T, with T."""
+    return np.unique(np.ceil(np.arange(1, n + 1) * (T / n)).astype(np.int64))
+
+
+def simulate(env, policies, T, seeds, executor=None, *, grid=None):
+    """Play T rounds of env with every policy, once per seed.
+
+    env: object with `blocks(T, rng)`; policies: `Policy` values with distinct names; seeds: integers or SeedSequences, one
+    per repetition (see `repetitions`); executor: any `concurrent.futures.Executor`, None for a thread pool over the
+    cores; grid: increasing rounds at which regret is kept (default: 200 even ones).  Raises ValueError before anything
+    runs on bad arguments, and during the run on a block with wrong shapes, types or non-finite numbers.
+    """
+    policies, T = tuple(policies), need_int("T", T, 1)
+    seeds = [
+        s
+        if isinstance(s, np.random.SeedSequence)
+        else np.random.SeedSequence(need_int("seeds", s, 0))
+        for s in seeds
+    ]
+    names = tuple(p.name for p in policies)
+    if not seeds or not policies:
+        raise ValueError(
+            f"seeds and policies must not be empty; got {len(seeds)} seeds, {len(policies)} policies"
+        )
+    if len(set(names)) < len(names):
+        raise ValueError(f"policies must have distinct names; got {names}")
+    for p in policies:
+        if horizon(p) is not None and T > horizon(p):
+            raise ValueError(
+                f"T must be at most the horizon {horizon(p)} of policy {p.name!r}; got T={T}"
+            )
+    grid = even_grid(T) if grid is None else np.asarray(grid, dtype=np.int64)
+    if not (
+        grid.ndim == 1
+        and len(grid)
+        and grid[0] >= 1
+        and (np.diff(grid) > 0).all()
+        and grid[-1] <= T
+    ):
+        raise ValueError(f"grid must hold increasing rounds in [1, {T}]; got {grid}")
+    if grid[-1] < T:
+        grid = np.append(grid, T)
+    jobs = [(env, policies, T, s, grid) for s in seeds]
+    if executor is None:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            runs = _collect(pool, jobs)
+    else:
+        runs = _collect(executor, jobs)
+    regret, seconds = (np.stack(parts) for parts in zip(*runs, strict=True))
+    return Result(names, grid, regret, tuple(p.guarantee for p in policies), seconds)
+
+
+def _collect(executor, jobs):
+    futures = [executor.submit(_repetition, *job) for job in jobs]
+    try:
+        return [f.result() for f in futures]
+    except BaseException:
+        for f in futures:
+            f.cancel()
+        raise
+
+
+def _repetition(env, policies, T, seed, grid):
+    """One repetition: (regret (n_policies, n_grid), seconds (n_policies,))."""
+    rngs = [stream(seed, p.name) for p in policies]
+    states = [p.init(p.params) for p in policies]
+    regret, total = np.zeros((len(policies), len(grid))), np.zeros(len(policies))
+    seconds = np.zeros(len(policies))
+    played = 0
+    for X, R, mu in env.blocks(T, stream(seed, "environment")):
+        n = _check_block(X, R, mu, policies)
+        best = mu.max(axis=1)
+        here = (grid > played) & (grid <= played + n)
+        at = grid[here] - played - 1
+        for i, p in enumerate(policies):
+            arms = np.empty(n, dtype=np.int64)
+            begin = time.thread_time()
+            states[i] = p.play(p.params, states[i], X, R, rngs[i], arms)
+            seconds[i] += time.thread_time() - begin
+            if arms.min() < 0 or arms.max() >= R.shape[1]:
+                raise ValueError(f"policy {p.name!r} chose an arm outside 0..{R.shape[1] - 1}")
+            curve = total[i] + np.cumsum(best - mu[np.arange(n), arms])
+            regret[i, here] = curve[at]
+            total[i] = curve[-1]
+        played += n
+    if played != T:
+        raise ValueError(f"the environment must give T={T} rounds; got {played}")
+    return regret, seconds
+
+
+def _check_block(X, R, mu, policies):
+    """Number of rounds of a block, after checking everything that a kernel takes on trust."""
+    for name, a, ndim in (("X", X, 3), ("R", R, 2), ("mu", mu, 2)):
+        good = (
+            isinstance(a, np.ndarray)
+            and a.dtype == np.float64
+            and a.ndim == ndim
+            and a.flags.c_contiguous
+        )
+        if not good or a.size == 0:
+            raise ValueError(
+                f"block {name} must be a non-empty C-contiguous float64 array with {ndim} axes"
+            )
+        if not np.isfinite(a).all():
+            raise ValueError(f"block {name} must be finite")
+    if not X.shape[:2] == R.shape == mu.shape:
+        raise ValueError(
+            f"block shapes must agree: X (n, K, d), R (n, K), mu (n, K); got {X.shape}, {R.shape}, {mu.shape}"
+        )
+    for p in policies:
+        d = getattr(p.params, "d", X.shape[2])
+        if d != X.shape[2]:
+            raise ValueError(
+                f"policy {p.name!r} takes contexts of dimension d={d}; got X of shape {X.shape}"
+            )
+    return len(X)

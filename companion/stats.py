@@ -1,0 +1,100 @@
+"""Intervals for what the book asserts: means, paired differences, fitted exponents.
+
+Source: Student's t interval; the exponent is the least-squares slope of log y on log x, repetition by repetition.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats as sps
+
+from companion.checks import need_probability
+
+
+class Interval(NamedTuple):
+    """An estimate and the ends of its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __format__(self, spec):
+        spec = spec or ".3g"
+        return f"{self.value:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
+
+    def __str__(self):
+        return format(self, "")
+
+
+def mean_interval(samples, level=0.95):
+    """Student's t interval for the mean of samples (n,), n >= 2.  Raises ValueError on fewer or on NaN."""
+    value, half = _mean_and_half(np.asarray(samples, dtype=float)[:, None], level)
+    return Interval(float(value[0]), float(value[0] - half[0]), float(value[0] + half[0]))
+
+
+def band(samples, level=0.95):
+    """(mean, low, high), each (m,), of pointwise t intervals for samples (n, m)."""
+    value, half = _mean_and_half(np.asarray(samples, dtype=float), level)
+    return value, value - half, value + half
+
+
+def _mean_and_half(samples, level):
+    need_probability("level", level)
+    n = len(samples)
+    if n < 2 or not np.isfinite(samples).all():
+        raise ValueError(
+            f"samples must hold at least 2 finite repetitions; got shape {samples.shape}"
+        )
+    half = sps.t.ppf(0.5 + level / 2, n - 1) * samples.std(axis=0, ddof=1) / np.sqrt(n)
+    return samples.mean(axis=0), half
+
+
+def difference(a, b, level=0.95):
+    """Interval for the mean of a - b over paired repetitions (n,)."""
+    return mean_interval(np.asarray(a, dtype=float) - np.asarray(b, dtype=float), level)
+
+
+def ratio(a, b, level=0.95):
+    """Fieller's interval for mean(a) / mean(b) over paired repetitions (n,); ends are inf if mean(b) may be 0."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    n, value = len(a), a.mean() / b.mean()
+    q = sps.t.ppf(0.5 + need_probability("level", level) / 2, n - 1) ** 2 / n
+    (saa, sab), (_, sbb) = np.cov(a, b)
+    # {r : (mean(a) - r mean(b))^2 <= q Var(a - r b)}
+    A, B, C = b.mean() ** 2 - q * sbb, a.mean() * b.mean() - q * sab, a.mean() ** 2 - q * saa
+    if not A > 0.0:
+        return Interval(value, -np.inf, np.inf)
+    root = np.sqrt(max(B * B - A * C, 0.0))
+    return Interval(value, (B - root) / A, (B + root) / A)
+
+
+def exponent(x, samples, level=0.95):
+    """Slope of log mean-over-blocks against log x: samples (n, m) > 0 measured at x (m,) > 0, with its interval.
+
+    The slope is fitted to the mean over repetitions; the interval is the jackknife's over repetitions, which needs no
+    model of the noise and allows the m points of one repetition to depend on each other.
+    """
+    x, samples = np.log(np.asarray(x, dtype=float)), np.asarray(samples, dtype=float)
+    n = len(samples)
+    if n < 2 or samples.shape[1:] != x.shape or not (samples.mean(axis=0) > 0).all():
+        raise ValueError(
+            f"samples must be (n >= 2, {len(x)}) with positive means; got shape {samples.shape}"
+        )
+    w = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
+    total = samples.sum(axis=0)
+    slope = float(np.log(total / n) @ w)
+    left_out = np.log(np.maximum((total - samples) / (n - 1), np.finfo(float).tiny)) @ w
+    se = np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())
+    half = sps.t.ppf(0.5 + need_probability("level", level) / 2, n - 1) * se
+    return Interval(slope, slope - half, slope + half)
+
+
+def proportion(hits, trials, level=0.95):
+    """Clopper-Pearson interval for a probability, from hits out of trials."""
+    need_probability("level", level)
+    if not 0 <= hits <= trials or trials < 1:
+        raise ValueError(f"hits must be in [0, trials] and trials >= 1; got {hits=}, {trials=}")
+    tail = (1 - level) / 2
+    low = 0.0 if hits == 0 else float(sps.beta.ppf(tail, hits, trials - hits + 1))
+    high = 1.0 if hits == trials else float(sps.beta.ppf(1 - tail, hits + 1, trials - hits))
+    return Interval(hits / trials, low, high)

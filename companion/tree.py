@@ -1,0 +1,44 @@
+"""Binary-tree continual sums: O(log T) memory, noise of at most log2 T nodes in every prefix.
+
+After round t (counted from 1) the prefix 1..t splits into dyadic blocks, one per one-bit of t.  Every block carries its own
+Gaussian noise, drawn when the block is completed and kept until it merges into a larger one.  The released prefix sum
+is the exact sum plus the noise of its live blocks.  A round lies in at most `privacy.tree_levels(T)` blocks over the
+whole run, so with an input of L2 sensitivity Delta the sequence of all node sums has sensitivity Delta sqrt(levels).
+Source: Dwork, Naor, Pitassi and Rothblum (2010); Chan, Shi and Song (2011).
+Cost: O(1) nodes are drawn per round; O(log T) numbers per coordinate are kept.
+"""
+
+from companion._jit import jit
+
+
+@jit
+def trailing_zeros(t):
+    """Number of trailing zero bits of t >= 1: the level of the block that round t completes."""
+    q = 0
+    while t & 1 == 0:
+        t >>= 1
+        q += 1
+    return q
+
+
+@jit
+def advance(nodes, t, sigma, rng):
+    """Complete round t >= 1: nodes (levels, n) <- noise of the live blocks of 1..t, row q for the block of 2^q rounds.
+
+    Blocks below the new one merge into it, so their noise is discarded (set to 0).  Rows of absent blocks are 0.
+    """
+    q = trailing_zeros(t)
+    for i in range(nodes.shape[1]):
+        for level in range(q):
+            nodes[level, i] = 0.0
+        nodes[q, i] = sigma * rng.standard_normal()
+
+
+@jit
+def noise(nodes, out):
+    """out (n,) <- the noise of the released prefix sum: exactly the sum over the live blocks."""
+    for i in range(nodes.shape[1]):
+        s = 0.0
+        for level in range(nodes.shape[0]):
+            s += nodes[level, i]
+        out[i] = s
