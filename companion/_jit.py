@@ -1,7 +1,8 @@
 """The house decorator for kernels: `numba.njit` with a disk cache that cannot go stale.
 
-Numba keys a cached function by the file it stands in, so an edited callee in *another* file is not seen and the old
-code runs.  Here the cache folder is named by a digest of the whole package: any edit starts a fresh one.
+Numba keys a cached function by the file it stands in, so an edited callee in *another* file is not
+seen and the old code runs.  Here the cache folder is named by a digest of the whole package: any
+edit starts a fresh one.
 """
 
 import hashlib
@@ -22,7 +23,7 @@ def _digest(root):
 
 
 def _cache_folder():
-    """NUMBA_CACHE_DIR if set, else beside the sources, else (read-only install) in the user's cache."""
+    """NUMBA_CACHE_DIR if set, else beside the sources, else (read-only) in the user's cache."""
     home = os.environ.get("NUMBA_CACHE_DIR")
     if home is None:
         beside = _PACKAGE / "__pycache__"
@@ -35,7 +36,7 @@ CACHE = _cache_folder()
 
 
 def jit(func):
-    """Compile func on first call: cached on disk, without the global lock, IEEE arithmetic (no fastmath)."""
+    """Compile func on first call: cached on disk, without the global lock, IEEE arithmetic."""
     before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, CACHE
     try:
         return numba.njit(cache=True, nogil=True, error_model="numpy")(func)

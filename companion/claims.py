@@ -1,7 +1,8 @@
 """Claims of a paper, checked by the chapter that reproduces it: a verdict is computed, never typed.
 
-A chapter makes one `Claims`, calls `check` after every experiment and shows the object in its last cell.  The display
-carries the records as JSON (mime type `MIME`), from which the scoreboard page is made.
+A chapter makes one `Claims`, calls `check` after every experiment and shows the object in its last
+cell.  The display carries the records as JSON (mime type `MIME`), from which the scoreboard page is
+made.
 """
 
 import html
@@ -22,7 +23,7 @@ VERDICTS = (
 
 
 class Claim(NamedTuple):
-    """One record; `interval` is (low, high) or None, `rule` says in words what was decided before the numbers were seen."""
+    """One record; `interval` is (low, high) or None, `rule` was decided before the numbers came."""
 
     chapter: str
     id: str
@@ -35,7 +36,7 @@ class Claim(NamedTuple):
 
 
 class Claims:
-    """The claims of one chapter.  at_scale=False (a smoke run) turns every verdict into "not tested at this scale"."""
+    """The claims of one chapter; at_scale=False (a smoke run): none is tested at this scale."""
 
     def __init__(self, chapter, at_scale=True):
         self.chapter, self.at_scale, self.records = chapter, bool(at_scale), []
@@ -55,9 +56,10 @@ class Claims:
     ):
         """Record a verdict: `when` if `holds` is true, else `otherwise`.
 
-        statement: what the paper claims; paper: where, or its number; measured: our number, an `Interval` or text;
-        interval: (low, high), or None if `measured` is an Interval (then its ends) or has none; rule: the decision rule
-        in words; holds: the rule applied to the numbers.  Returns the verdict; raises ValueError on a repeated id.
+        statement: what the paper claims; paper: where, or its number; measured: our number, an
+        `Interval` or text; interval: (low, high), or None if `measured` is an Interval (then its
+        ends) or has none; rule: the decision rule in words; holds: the rule applied to the
+        numbers.  Returns the verdict; raises ValueError on a repeated id.
         """
         if any(r.id == id for r in self.records):
             raise ValueError(f"id must be new in this chapter; got {id=}")
@@ -103,4 +105,5 @@ def _row(r):
     cells = [r.statement, r.paper, r.measured, ends, r.rule]
     kind = r.verdict.replace(" ", "-")
     body = "".join(f"<td>{html.escape(c)}</td>" for c in cells)
-    return f'<tr id="claim-{html.escape(r.id)}">{body}<td><span class="verdict {kind}">{r.verdict}</span></td></tr>'
+    verdict = f'<td><span class="verdict {kind}">{r.verdict}</span></td>'
+    return f'<tr id="claim-{html.escape(r.id)}">{body}{verdict}</tr>'

@@ -1,7 +1,8 @@
 """What every algorithm is made of: a guarantee, a policy, and the live interface to it.
 
-A policy is data plus pure functions.  `Params` never change during a run, `State` is all that the policy remembers,
-`select` and `update` are its two kernels and `play` is the loop over them that `simulate` calls.
+A policy is data plus pure functions.  `Params` never change during a run, `State` is all that the
+policy remembers, `select` and `update` are its two kernels and `play` is the loop over them that
+`simulate` calls.
 """
 
 import importlib
@@ -15,9 +16,9 @@ from companion.checks import need_array, need_float, need_int
 class Guarantee(NamedTuple):
     """The privacy that the noise really drawn gives, as data.
 
-    model: who is trusted ("none": no privacy, "local", "shuffle", "joint"); epsilon, delta: the budget; neighbours:
-    the relation between two inputs; unit: whose data it is; claimed: what the source asserts of the same noise,
-    where that differs (an `(epsilon, delta)` pair or None).
+    model: who is trusted ("none": no privacy, "local", "shuffle", "joint"); epsilon, delta: the
+    budget; neighbours: the relation between two inputs; unit: whose data it is; claimed: what the
+    source asserts of the same noise, where that differs (an `(epsilon, delta)` pair or None).
     """
 
     model: str
@@ -30,7 +31,8 @@ class Guarantee(NamedTuple):
     def __str__(self):
         if self.model == "none":
             return "no privacy"
-        text = f"({self.epsilon:.3g}, {self.delta:.3g})-{self.model} DP, {self.neighbours}, per {self.unit}"
+        text = f"({self.epsilon:.3g}, {self.delta:.3g})-{self.model} DP"
+        text += f", {self.neighbours}, per {self.unit}"
         if self.claimed is not None:
             text += f" (claimed: epsilon = {self.claimed[0]:.3g}, delta = {self.claimed[1]:.3g})"
         return text
@@ -42,8 +44,9 @@ NO_PRIVACY = Guarantee("none", np.inf, 1.0, "none", "none")
 class Policy(NamedTuple):
     """A bandit algorithm with its parameters fixed.
 
-    init(params) -> State; select(params, state, X, rng) -> arm; update(params, state, x, r, rng) -> State;
-    play(params, state, X, R, rng, arms) -> State plays a block of n rounds and reads only R[t, arms[t]].
+    init(params) -> State; select(params, state, X, rng) -> arm; update(params, state, x, r, rng) ->
+    State; play(params, state, X, R, rng, arms) -> State plays a block of n rounds and reads only
+    R[t, arms[t]].
     """
 
     name: str
@@ -55,11 +58,11 @@ class Policy(NamedTuple):
     update: Any
 
     def start(self, seed=None):
-        """Begin a live run on anyone's data; the noise comes from `seed` (None: from the operating system)."""
+        """Begin a live run on anyone's data; noise from `seed` (None: the operating system)."""
         return Live(self, np.random.default_rng(seed))
 
     def renamed(self, name):
-        """The same policy under another display name; its random stream in `simulate` follows the name."""
+        """The same policy under another name, which its random stream in `simulate` follows."""
         return self._replace(name=name)
 
     def __reduce__(self):
@@ -79,7 +82,8 @@ class _Name(NamedTuple):
 def _by_name(func):
     plain = getattr(func, "py_func", func)
     home = importlib.import_module(plain.__module__)
-    # A function written in a notebook cannot be imported elsewhere: let pickle (or cloudpickle) carry it.
+    # A function written in a notebook cannot be imported elsewhere: let pickle (or cloudpickle)
+    # carry it.
     importable = plain.__module__ != "__main__" and getattr(home, plain.__name__, None) is func
     return _Name(plain.__module__, plain.__name__) if importable else func
 
@@ -101,9 +105,9 @@ def horizon(policy):
 class Live:
     """One run of a policy, fed round by round: `arm = live.select(X)`, then `live.update(arm, r)`.
 
-    Driven by the same kernels as `simulate`, with equal arms on an equal stream.  Raises ValueError (and changes
-    nothing) on contexts that are not a finite (K, d) array, on an arm outside 0..K-1, on a reward that is not finite,
-    and past the horizon for which the guarantee was computed.
+    Driven by the same kernels as `simulate`, with equal arms on an equal stream.  Raises ValueError
+    (and changes nothing) on contexts that are not a finite (K, d) array, on an arm outside 0..K-1,
+    on a reward that is not finite, and past the horizon for which the guarantee was computed.
     """
 
     def __init__(self, policy, rng):
@@ -113,7 +117,7 @@ class Live:
         self._X = None
 
     def select(self, X):
-        """Arm (int) for contexts X (K, d), one row per arm; asking again in the same round is not allowed."""
+        """Arm (int) for contexts X (K, d), one row per arm; may be asked once per round."""
         if self._X is not None:
             raise ValueError("select was called twice in one round: call update(arm, r) first")
         T = horizon(self.policy)

@@ -1,6 +1,7 @@
-"""Small dense linear algebra for kernels: loops that beat BLAS up to d of about 10 and compile fast.
+"""Small dense linear algebra for kernels: loops that beat BLAS up to d = 10 and compile fast.
 
-Every function takes C-contiguous float64 arrays and checks nothing.  What is overwritten is said in the docstring.
+Every function takes C-contiguous float64 arrays and checks nothing.  What is overwritten is said in
+the docstring.
 """
 
 import numpy as np
@@ -72,9 +73,9 @@ def sherman_morrison(A_inv, x, work):
 
 @jit
 def inverse(A, out, work):
-    """out <- A^-1 by Gauss-Jordan with partial pivoting; A need not be definite; work (d, d) is overwritten.
+    """out <- A^-1 by Gauss-Jordan with partial pivoting; A need not be definite.
 
-    Returns False (and leaves out undefined) if a pivot is exactly zero.
+    work (d, d) is overwritten.  Returns False (and leaves out undefined) if a pivot is zero.
     """
     d = A.shape[0]
     for i in range(d):
@@ -105,7 +106,10 @@ def inverse(A, out, work):
 
 @jit
 def cholesky(A, L):
-    """Lower triangle of L <- Cholesky factor of A (lower triangle read); False if A is not positive definite."""
+    """Lower triangle of L <- Cholesky factor of A, of which the lower triangle is read.
+
+    Returns False (and leaves L undefined) if A is not positive definite.
+    """
     for i in range(A.shape[0]):
         for j in range(i + 1):
             s = A[i, j]
@@ -138,7 +142,7 @@ def cholesky_solve(L, b, out):
 
 @jit
 def project_ball(x, radius):
-    """x <- its Euclidean projection on the ball of the given radius around 0; True if x was outside."""
+    """x <- its projection on the ball of the given radius around 0; True if x was outside."""
     n = norm(x)
     if not n > radius:
         return False
@@ -149,11 +153,11 @@ def project_ball(x, radius):
 
 @jit
 def project_ball_in_norm(S, z, radius, L, work, out):
-    """out <- argmin (v - z)'S(v - z) over ||v|| <= radius, for a symmetric positive definite S (d, d).
+    """out <- argmin (v - z)'S(v - z) over ||v|| <= radius; S (d, d) is positive definite.
 
-    The solution is v(m) = (S + m I)^-1 S z with the multiplier m >= 0 at which ||v(m)|| = radius.  Newton's method on
-    1/||v(m)|| = 1/radius from m = 0 climbs monotonically to the root (More and Sorensen 1983).  L (d, d) and work (d,)
-    are overwritten.
+    The solution is v(m) = (S + m I)^-1 S z with the multiplier m >= 0 at which ||v(m)|| = radius.
+    Newton's method on 1/||v(m)|| = 1/radius from m = 0 climbs monotonically to the root (More and
+    Sorensen 1983).  L (d, d) and work (d,) are overwritten.
     """
     d = z.shape[0]
     for i in range(d):
@@ -179,7 +183,10 @@ def project_ball_in_norm(S, z, radius, L, work, out):
 
 @jit
 def optimistic_arm(X, V_inv, theta, width):
-    """First arm with the largest X[k]'theta + width sqrt(X[k]'V_inv X[k]); negative quadratic forms count as 0."""
+    """First arm with the largest X[k]'theta + width sqrt(X[k]'V_inv X[k]).
+
+    A quadratic form below 0 (noise can make V indefinite) counts as 0.
+    """
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
         ucb = dot(X[k], theta) + width * np.sqrt(max(quad(V_inv, X[k]), 0.0))

@@ -1,7 +1,8 @@
 """Figures of the book: one look, alternative text, and the data behind every picture.
 
-The only module that imports matplotlib.  `show` displays a figure as a self-contained HTML `<figure>`: SVG picture with
-alternative text, caption, and a link that downloads the plotted numbers as CSV.
+The only module that imports matplotlib.  `show` displays a figure as a self-contained HTML
+`<figure>`: SVG picture with alternative text, caption, and a link that downloads the plotted
+numbers as CSV.
 """
 
 import base64
@@ -40,13 +41,13 @@ def use_style():
 
 
 def panels(n, *, height=3.6, width=4.2, **options):
-    """Figure with n axes side by side, sharing nothing unless told so; always returns (figure, array of n axes)."""
+    """(figure, array of n axes) side by side; they share nothing unless told so."""
     fig, axes = plt.subplots(1, n, figsize=(width * n, height), squeeze=False, **options)
     return fig, axes[0]
 
 
 def curve(ax, x, samples, label, index=0, *, marker=False, level=0.95):
-    """Mean of samples (n_reps, len(x)) with its confidence band, in colour, dash (and marker) number `index`."""
+    """Mean of samples (n_reps, len(x)) with its confidence band, in style number `index`."""
     mean, low, high = band(samples, level)
     colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
     mark = MARKERS[index % len(MARKERS)] if marker else None
@@ -55,7 +56,7 @@ def curve(ax, x, samples, label, index=0, *, marker=False, level=0.95):
 
 
 def label_ends(ax, *, gap=0.055, pad=0.25):
-    """Write every line's label at its right end, pushed apart so that none overlap; replaces a legend."""
+    """Write every line's label at its right end, pushed apart where they would overlap."""
     lines = [ln for ln in ax.get_lines() if not ln.get_label().startswith("_")]
     low, high = ax.get_ylim()
     to_unit = ax.transLimits.transform
@@ -67,7 +68,7 @@ def label_ends(ax, *, gap=0.055, pad=0.25):
     for y, i in ends:
         last = heights[i] = max(y, last + gap)
     over = max(0.0, last - 1.0)
-    for y, i in ends:
+    for _, i in ends:
         style = {"color": lines[i].get_color(), "va": "center", "fontsize": "small"}
         ax.annotate(
             lines[i].get_label(),
@@ -96,7 +97,7 @@ def regret_panel(ax, result, title, *, names=None):
 
 
 def show(fig, *, alt, caption, data, name):
-    """Display a figure: alt (what a reader who cannot see it needs), caption, data (frame or columns), file name.
+    """Display a figure: alt (what a reader who cannot see it needs), caption, data (columns), name.
 
     Raises ValueError if alt, caption or name is empty: every figure of the book is described.
     """
@@ -121,5 +122,6 @@ def figure_html(fig, *, alt, caption, data, name):
         f'<figure class="plot" id="fig-{html.escape(name)}">'
         f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{picture}">'
         f"<figcaption>{html.escape(caption)} "
-        f'<a download="{html.escape(name)}.csv" href="data:text/csv;base64,{table}">Data (CSV)</a></figcaption></figure>'
+        f'<a download="{html.escape(name)}.csv" href="data:text/csv;base64,{table}">Data (CSV)</a>'
+        "</figcaption></figure>"
     )

@@ -1,8 +1,9 @@
 """Policies x repetitions -> Result: every policy plays the same stream, so differences are paired.
 
-Seeds: a repetition is one `numpy.random.SeedSequence`.  Its child 0 feeds the environment; a policy's child is named by a
-digest of the policy's name.  A result therefore depends on the parameters and the seed alone: not on threads,
-executors or order, nor on which other policies are in the list.
+Seeds: a repetition is one `numpy.random.SeedSequence`.  Its child 0 feeds the environment; a
+policy's child is named by a digest of the policy's name.  A result therefore depends on the
+parameters and the seed alone: not on threads, executors or order, nor on which other policies are
+in the list.
 """
 
 import hashlib
@@ -18,12 +19,10 @@ from companion.core import horizon
 
 
 class Result(NamedTuple):
-    """What `simulate` returns; arrays are indexed repetition, policy (in the order given), round of the grid."""
+    """What `simulate` returns; axes: repetition, policy (in the order given), round of the grid."""
 
     names: tuple
-    rounds: (
-        np.ndarray
-    )  # (n_grid,) rounds, counted from 1, at which regret is recorded; the last one is T
+    rounds: np.ndarray  # (n_grid,) increasing, counted from 1; the last one is T
     regret: np.ndarray  # (n_reps, n_policies, n_grid) cumulative pseudo-regret
     guarantees: tuple
     seconds: np.ndarray  # (n_reps, n_policies) CPU time inside `play`
@@ -41,7 +40,6 @@ class Result(NamedTuple):
         """Tidy pandas data frame with columns policy, repetition, round, regret."""
         import pandas as pd
 
-        reps, policies, grid = self.regret.shape
         index = np.indices(self.regret.shape).reshape(3, -1)
         return pd.DataFrame(
             {
@@ -74,10 +72,11 @@ def even_grid(T, n=200):
 def simulate(env, policies, T, seeds, executor=None, *, grid=None):
     """Play T rounds of env with every policy, once per seed.
 
-    env: object with `blocks(T, rng)`; policies: `Policy` values with distinct names; seeds: integers or SeedSequences, one
-    per repetition (see `repetitions`); executor: any `concurrent.futures.Executor`, None for a thread pool over the
-    cores; grid: increasing rounds at which regret is kept (default: 200 even ones).  Raises ValueError before anything
-    runs on bad arguments, and during the run on a block with wrong shapes, types or non-finite numbers.
+    env: object with `blocks(T, rng)`; policies: `Policy` values with distinct names; seeds:
+    integers or SeedSequences, one per repetition (see `repetitions`); executor: any
+    `concurrent.futures.Executor`, None for a thread pool over the cores; grid: increasing rounds at
+    which regret is kept (default: 200 even ones).  Raises ValueError before anything runs on bad
+    arguments, and during the run on a block with wrong shapes, types or non-finite numbers.
     """
     policies, T = tuple(policies), need_int("T", T, 1)
     seeds = [
@@ -89,12 +88,13 @@ def simulate(env, policies, T, seeds, executor=None, *, grid=None):
     names = tuple(p.name for p in policies)
     if not seeds or not policies:
         raise ValueError(
-            f"seeds and policies must not be empty; got {len(seeds)} seeds, {len(policies)} policies"
+            "seeds and policies must not be empty; "
+            f"got {len(seeds)} seeds, {len(policies)} policies"
         )
     if len(set(names)) < len(names):
         raise ValueError(f"policies must have distinct names; got {names}")
     for p in policies:
-        if horizon(p) is not None and T > horizon(p):
+        if horizon(p) is not None and horizon(p) < T:
             raise ValueError(
                 f"T must be at most the horizon {horizon(p)} of policy {p.name!r}; got T={T}"
             )
@@ -174,7 +174,8 @@ def _check_block(X, R, mu, policies):
             raise ValueError(f"block {name} must be finite")
     if not X.shape[:2] == R.shape == mu.shape:
         raise ValueError(
-            f"block shapes must agree: X (n, K, d), R (n, K), mu (n, K); got {X.shape}, {R.shape}, {mu.shape}"
+            "block shapes must agree: X (n, K, d), R (n, K), mu (n, K); "
+            f"got {X.shape}, {R.shape}, {mu.shape}"
         )
     for p in policies:
         d = getattr(p.params, "d", X.shape[2])

@@ -1,9 +1,10 @@
 """Binary-tree continual sums: O(log T) memory, noise of at most log2 T nodes in every prefix.
 
-After round t (counted from 1) the prefix 1..t splits into dyadic blocks, one per one-bit of t.  Every block carries its own
-Gaussian noise, drawn when the block is completed and kept until it merges into a larger one.  The released prefix sum
-is the exact sum plus the noise of its live blocks.  A round lies in at most `privacy.tree_levels(T)` blocks over the
-whole run, so with an input of L2 sensitivity Delta the sequence of all node sums has sensitivity Delta sqrt(levels).
+After round t (counted from 1) the prefix 1..t splits into dyadic blocks, one per one-bit of t.
+Every block carries its own Gaussian noise, drawn when the block is completed and kept until it
+merges into a larger one.  The released prefix sum is the exact sum plus the noise of its live
+blocks.  A round lies in at most `privacy.tree_levels(T)` blocks over the whole run, so with an
+input of L2 sensitivity Delta the sequence of all node sums has sensitivity Delta sqrt(levels).
 Source: Dwork, Naor, Pitassi and Rothblum (2010); Chan, Shi and Song (2011).
 Cost: O(1) nodes are drawn per round; O(log T) numbers per coordinate are kept.
 """
@@ -23,9 +24,10 @@ def trailing_zeros(t):
 
 @jit
 def advance(nodes, t, sigma, rng):
-    """Complete round t >= 1: nodes (levels, n) <- noise of the live blocks of 1..t, row q for the block of 2^q rounds.
+    """Complete round t >= 1: nodes (levels, n) <- noise of the live blocks of 1..t.
 
-    Blocks below the new one merge into it, so their noise is discarded (set to 0).  Rows of absent blocks are 0.
+    Row q is the block of 2^q rounds.  Blocks below the new one merge into it, so their noise is
+    discarded (set to 0).  Rows of absent blocks are 0.
     """
     q = trailing_zeros(t)
     for i in range(nodes.shape[1]):

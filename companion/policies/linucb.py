@@ -38,7 +38,7 @@ def init(p):
 
 @jit
 def radius(p, t):
-    """Theorem 2 for contexts in the unit ball: confidence radius after t rounds, times the width."""
+    """Theorem 2 for contexts in the unit ball: confidence radius after t rounds, times width."""
     log_det = p.d * np.log1p(t / (p.ridge * p.d))
     theorem = (
         p.noise * np.sqrt(log_det - 2.0 * np.log(p.failure)) + np.sqrt(p.ridge) * p.theta_bound
@@ -73,8 +73,9 @@ def play(p, s, X, R, rng, arms):
 def linucb(d, *, ridge=1.0, noise=1.0, theta_bound=1.0, failure=0.01, width=1.0):
     """LinUCB for contexts in the unit ball of R^d.
 
-    ridge > 0; noise >= 0, sub-Gaussian scale of the rewards; theta_bound >= 0; failure in (0, 1); width >= 0 multiplies the
-    theorem's radius (1: the theorem).  Raises ValueError on anything else.
+    ridge > 0; noise >= 0, sub-Gaussian scale of the rewards; theta_bound >= 0; failure in (0, 1);
+    width >= 0 multiplies the theorem's radius (1: the theorem).  Raises ValueError on anything
+    else.
 
     >>> live = linucb(2).start(0)
     >>> live.select([[1.0, 0.0], [0.0, 1.0]])
