@@ -106,3 +106,18 @@ def laplace_scale(epsilon, sensitivity=1.0):
 def tree_levels(T):
     """Levels of the tree over T rounds, floor(log2 T) + 1: a user is in at most so many nodes."""
     return need_int("T", T, 1).bit_length()
+
+
+def shuffle_epsilon(epsilon0, delta, n):
+    """Central epsilon at delta of n shuffled messages, each epsilon0-LDP; epsilon0 itself where no bound is smaller.
+
+    Feldman, McMillan and Talwar (2021), Theorem 3.1: for epsilon0 <= ln(n / (16 ln(2/delta))),
+    epsilon = ln(1 + (e^epsilon0 - 1)/(e^epsilon0 + 1) (8 sqrt(e^epsilon0 ln(4/delta)/n) + 8 e^epsilon0/n)).
+    """
+    epsilon0, delta = need_budget(epsilon0, delta)
+    n = need_int("n", n, 1)
+    if not epsilon0 <= np.log(n / (16.0 * np.log(2.0 / delta))):
+        return epsilon0
+    e = np.exp(epsilon0)
+    blanket = 8.0 * np.sqrt(e * np.log(4.0 / delta) / n) + 8.0 * e / n
+    return float(min(epsilon0, np.log1p((e - 1.0) / (e + 1.0) * blanket)))

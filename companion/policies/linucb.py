@@ -37,13 +37,16 @@ def init(p):
 
 
 @jit
+def theorem_radius(d, t, ridge, noise, theta_bound, failure):
+    """Theorem 2 for contexts in the unit ball: confidence radius after t rounds."""
+    log_det = d * np.log1p(t / (ridge * d))
+    return noise * np.sqrt(log_det - 2.0 * np.log(failure)) + np.sqrt(ridge) * theta_bound
+
+
+@jit
 def radius(p, t):
-    """Theorem 2 for contexts in the unit ball: confidence radius after t rounds, times width."""
-    log_det = p.d * np.log1p(t / (p.ridge * p.d))
-    theorem = (
-        p.noise * np.sqrt(log_det - 2.0 * np.log(p.failure)) + np.sqrt(p.ridge) * p.theta_bound
-    )
-    return p.width * theorem
+    """The radius that is used after t rounds: the theorem's, times the width."""
+    return p.width * theorem_radius(p.d, t, p.ridge, p.noise, p.theta_bound, p.failure)
 
 
 @jit

@@ -1,0 +1,138 @@
+"""Make the book: `python -m tools.build [--scale SCALE] [--only CHAPTER] [-p NAME VALUE] ...`.
+
+Every request is checked before anything runs (exit code 2).  Executed chapters are kept under
+_build and used again as long as nothing they depend on has changed, so an interrupted run goes on
+at the first chapter that is not whole.
+"""
+
+import argparse
+import fcntl
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+from tools import cache, chapters, results, site
+from tools.chapters import PAPER, SCOREBOARD
+from tools.errors import Failure, Refusal
+from tools.execute import Job, Setting, run
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise Refusal(message)
+
+
+def positive(text):
+    """A whole number from 1 on, or -- for argparse -- an error."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+    return int(text)
+
+
+def url(text):
+    """An address that a site can be published at, ending in a slash."""
+    if not text.startswith(("http://", "https://")) or not text.endswith("/"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not http(s)://.../ with a slash at its end")
+    return text
+
+
+def arguments(argv):
+    """The parsed command line.  Raises Refusal."""
+    parser = Parser(prog="python -m tools.build", description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--scale", default=PAPER, help="paper (default), or one of book/scales.yml")
+    add("--only", action="append", default=[], metavar="CHAPTER",
+        help="execute this chapter and build no site; may be repeated")  # fmt: skip
+    add("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="pairs",
+        help="set a parameter of every chapter that is executed; may be repeated")  # fmt: skip
+    add("--force", action="store_true", help="execute even what is in the cache")
+    add("--jobs", type=positive, default=2, help="chapters executed at a time (default 2)")
+    add("--cell-timeout", type=positive, default=1800, metavar="SECONDS",
+        help="longest time one cell may take (default 1800)")  # fmt: skip
+    add("--no-site", action="store_true", help="execute only")
+    add("--base-url", type=url, help="where the site will be published")
+    add("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the project")
+    return parser.parse_args(argv)
+
+
+@contextmanager
+def alone(build):
+    """Keep a second run out while this one works.  Raises Refusal if there is one already."""
+    build.mkdir(parents=True, exist_ok=True)
+    with (build / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Refusal(f"another run is working in {build}; wait for it") from None
+        yield
+
+
+def execute(setting, book, wanted, force, inputs=""):
+    """The executed notebook of every chapter in `wanted`; runs only what is not in the cache."""
+    package = cache.package(setting.root)
+    keys = {n: cache.key(book[n], wanted[n], package, inputs) for n in wanted}
+    jobs = [
+        Job(book[name], wanted[name], key)
+        for name, key in keys.items()
+        if force or cache.get(setting.build, name, key) is None
+    ]
+    cached = [name for name in wanted if all(name != job.chapter.name for job in jobs)]
+    if cached:
+        print(f"Nothing to execute, already whole: {', '.join(cached)}")
+    run(setting, jobs)
+    return {name: cache.get(setting.build, name, key) for name, key in keys.items()}
+
+
+def note(scale, pairs):
+    """What the banner of the site says; nothing at the papers' own scale."""
+    changed = ", ".join(f"{name} = {value}" for name, value in pairs)
+    if scale == PAPER and not changed:
+        return ""
+    with_ = f" with {changed}" if changed else ""
+    return f"Built at {scale} scale{with_}: these are not the numbers to compare with the papers."
+
+
+def make(args):
+    """Carry out a checked request; return the last line to print."""
+    root, build = args.root.resolve(), args.root.resolve() / "_build"
+    book = chapters.load(root)
+    wanted = chapters.requests(root, book, args.scale, args.only, args.pairs)
+    setting = Setting(root, build, args.jobs, args.cell_timeout)
+    with alone(build):
+        executed = execute(setting, book, wanted, args.force)
+        if args.only:
+            places = [
+                cache.place(build, n, executed[n]["metadata"][cache.RUN]["key"]) for n in wanted
+            ]
+            return "Executed: " + ", ".join(os.path.relpath(place) for place in places)
+        path, inputs = results.write(build, args.scale, wanted, executed)
+        if SCOREBOARD in book:
+            records = os.path.relpath(path, book[SCOREBOARD].path.parent)
+            board = {SCOREBOARD: {"records": records}}
+            executed |= execute(setting, book, board, args.force, inputs)
+        if args.no_site:
+            return f"Executed: {os.path.relpath(build / 'executed')}"
+        notebooks = {book[name].path: notebook for name, notebook in executed.items()}
+        first = site.build(root, build, notebooks, note(args.scale, args.pairs), args.base_url)
+    return f"Open {os.path.relpath(first)} in a browser, or say `make serve`."
+
+
+def main(argv=None):
+    """Exit code: 0 done, 1 something failed, 2 refused, 130 interrupted."""
+    try:
+        print(make(arguments(argv)))
+    except Refusal as error:
+        print(f"Refused: {error}", file=sys.stderr)
+        return 2
+    except (Failure, OSError) as error:
+        print(f"Failed: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Interrupted: what is whole is kept; say the same again to go on.", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

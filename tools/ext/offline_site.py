@@ -1,0 +1,39 @@
+"""Sphinx extension: the built site sends no request outside itself.
+
+* MathJax 3 is copied from the `sphinx-mathjax-offline` wheel (2 MB of its 24 MB) into _static.
+* sphinx-thebe, which Jupyter Book always loads, is silenced: its script names a content network
+  and is emitted twice, which is an error in every page.
+"""
+
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+
+WANTED = ("tex-chtml-full.js", "output/chtml/fonts/woff-v2")
+
+
+def _config(app, config):
+    config.mathjax_path = "mathjax/tex-chtml-full.js"
+    config.mathjax_options = {"defer": "defer"}
+    for listeners in app.events.listeners.values():
+        listeners[:] = [x for x in listeners if x.handler.__module__ != "sphinx_thebe"]
+    app.registry.css_files[:] = [x for x in app.registry.css_files if x[0] != "sphinx-thebe.css"]
+
+
+def _copy(app, error):
+    if error is not None or app.builder.format != "html":
+        return
+    wheel = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
+    target = Path(app.outdir) / "_static" / "mathjax"
+    for name in WANTED:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        if (wheel / name).is_dir():
+            shutil.copytree(wheel / name, target / name, dirs_exist_ok=True)
+        else:
+            shutil.copy2(wheel / name, target / name)
+
+
+def setup(app):
+    app.connect("config-inited", _config, priority=900)
+    app.connect("build-finished", _copy)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

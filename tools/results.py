@@ -1,0 +1,66 @@
+"""What the executed chapters claim and how long they took, gathered for the scoreboard."""
+
+import os
+import platform
+
+from tools import cache
+from tools.chapters import source
+from tools.errors import Failure
+
+MIME = "application/vnd.companion.claims+json"
+FIELDS = ("chapter", "id", "statement", "paper", "measured", "interval", "rule", "verdict")
+VERDICTS = (
+    "reproduced",
+    "reproduced with changes",
+    "not reproduced",
+    "corrected",
+    "not tested at this scale",
+)
+
+
+def claims(name, notebook):
+    """The claim records that an executed chapter shows.  Raises Failure if they are malformed."""
+    outputs = [o for c in notebook["cells"] for o in c.get("outputs", [])]
+    shown = [o["data"][MIME] for o in outputs if MIME in o.get("data", {})]
+    records = [record for records in shown for record in records]
+    for record in records:
+        if not isinstance(record, dict) or sorted(record) != sorted(FIELDS):
+            raise Failure(f"{name}: a claim needs exactly the fields {', '.join(FIELDS)}: {record}")
+        if record["chapter"] != name:
+            raise Failure(f"{name}: claim {record['id']} says it is of {record['chapter']!r}")
+        if record["verdict"] not in VERDICTS:
+            raise Failure(f"{name}: claim {record['id']} has the verdict {record['verdict']!r}")
+    ids = [record["id"] for record in records]
+    if twice := sorted({i for i in ids if ids.count(i) > 1}):
+        raise Failure(f"{name}: more than one claim is named {', '.join(map(str, twice))}")
+    return records
+
+
+def title(notebook):
+    """The first heading of a notebook."""
+    lines = (line for c in notebook["cells"] for line in source(c).splitlines())
+    return next((line[2:].strip() for line in lines if line.startswith("# ")), "untitled")
+
+
+def write(build, scale, wanted, executed):
+    """Write claims.json and times.json; return (path of the claims, digest of both)."""
+    records = [r for name, notebook in executed.items() for r in claims(name, notebook)]
+    times = {
+        "scale": scale,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "chapters": [
+            {
+                "chapter": name,
+                "title": title(notebook),
+                "seconds": notebook["metadata"][cache.RUN]["seconds"],
+                "cpu_seconds": notebook["metadata"][cache.RUN]["cpu_seconds"],
+                "parameters": wanted[name],
+            }
+            for name, notebook in executed.items()
+        ],
+    }
+    folder = build / "results"
+    cache.put(folder / "claims.json", cache.dump(records))
+    cache.put(folder / "times.json", cache.dump(times))
+    return folder / "claims.json", cache.digest([records, times])
