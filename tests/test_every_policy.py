@@ -136,7 +136,8 @@ def test_guarantee_is_complete(policy):
 @every_policy
 def test_policy_pickles(policy):
     again = pickle.loads(pickle.dumps(policy))
-    assert again == policy
+    assert again._replace(params=None) == policy._replace(params=None)
+    assert all(map(same_bits, flat(policy.params), flat(again.params)))
     assert again.play is policy.play
 
 
