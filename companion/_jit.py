@@ -23,9 +23,7 @@ def _digest(root):
 
 
 def _cache_folder():
-    """NUMBA_CACHE_DIR if set, else beside the sources, else (read-only install) in the user's
-    cache.
-    """
+    """NUMBA_CACHE_DIR if set, else beside the sources, else (read-only) in the user's cache."""
     home = os.environ.get("NUMBA_CACHE_DIR")
     if home is None:
         beside = _PACKAGE / "__pycache__"
@@ -38,9 +36,7 @@ CACHE = _cache_folder()
 
 
 def jit(func):
-    """Compile func on first call: cached on disk, without the global lock, IEEE arithmetic (no
-    fastmath).
-    """
+    """Compile func on first call: cached on disk, without the global lock, IEEE arithmetic."""
     before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, CACHE
     try:
         return numba.njit(cache=True, nogil=True, error_model="numpy")(func)

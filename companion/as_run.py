@@ -20,6 +20,7 @@ No guarantee is attached to 3 and 4; those of 1, 2 are computed for the statisti
 sqrt3 at norm sqrt2.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -147,10 +148,8 @@ def count(p, v, rng):
 
 @jit
 def refit(p, s, t):
-    """New model after t rounds; JDP adds the first floor(ln(1 + t)) + 1 of its fixed noises
-    (departure 3).
-    """
-    live = int(np.log(1.0 + t)) + 1 if p.kind == 2 else 0
+    """New model after t rounds; JDP adds the first floor(ln(1 + t)) + 1 of its fixed noises (departure 3)."""
+    live = int(math.log(1.0 + t)) + 1 if p.kind == 2 else 0
     for i in range(p.d):
         s.u[i] = s.b[i]
         for m in range(live):

@@ -1,5 +1,4 @@
-"""Validation in one voice: a `ValueError` with the argument's name, the value received and the
-range allowed.
+"""Validation in one voice: a `ValueError` with the argument's name, value and allowed range.
 
 Conditions are written so that NaN fails.  Depends on nothing of ours.
 """
@@ -13,9 +12,9 @@ def need_float(
     name, value, low=-np.inf, high=np.inf, *, open_low=False, open_high=False, allow_inf=False
 ):
     """`value` as a float in the interval from low to high; finite unless allow_inf."""
-    left = "(" if open_low or low == -np.inf else "["
-    right = ")" if open_high or (not allow_inf and high == np.inf) else "]"
-    span = f"{left}{low}, {high}{right}"
+    opens = "(" if open_low or low == -np.inf else "["
+    closes = ")" if open_high or (high == np.inf and not allow_inf) else "]"
+    span = f"{opens}{low}, {high}{closes}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (numbers.Real, np.number)):
         raise ValueError(f"{name} must be a number in {span}; got {name}={value!r}")
     v = float(value)
@@ -36,9 +35,7 @@ def need_probability(name, value):
 
 
 def need_int(name, value, low, high=None):
-    """`value` as an int from low to high (None: no upper end);
-    3.0 is accepted, 3.5 and True are not.
-    """
+    """`value` as an int from low to high (None: no upper end); 3.0 passes, 3.5 and True do not."""
     span = f"an integer >= {low}" if high is None else f"an integer in [{low}, {high}]"
     whole = isinstance(value, (numbers.Integral, np.integer)) and not isinstance(value, bool)
     whole = whole or (
@@ -59,9 +56,7 @@ def need_choice(name, value, choices):
 
 
 def need_array(name, value, shape):
-    """`value` as a finite, C-contiguous float64 array; shape holds sizes, or letters for free
-    sizes >= 1.
-    """
+    """`value` as a finite, C-contiguous float64 array; letters in shape are free sizes >= 1."""
     try:
         a = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -23,9 +23,7 @@ VERDICTS = (
 
 
 class Claim(NamedTuple):
-    """One record; `interval` is (low, high) or None, `rule` says in words what was decided before
-    the numbers were seen.
-    """
+    """One record; `interval` is (low, high) or None, `rule` was decided before the numbers came."""
 
     chapter: str
     id: str
@@ -38,9 +36,7 @@ class Claim(NamedTuple):
 
 
 class Claims:
-    """The claims of one chapter.  at_scale=False (a smoke run) turns every verdict into "not
-    tested at this scale".
-    """
+    """The claims of one chapter; at_scale=False (a smoke run): none is tested at this scale."""
 
     def __init__(self, chapter, at_scale=True):
         self.chapter, self.at_scale, self.records = chapter, bool(at_scale), []
@@ -61,10 +57,9 @@ class Claims:
         """Record a verdict: `when` if `holds` is true, else `otherwise`.
 
         statement: what the paper claims; paper: where, or its number; measured: our number, an
-        `Interval` or text;
-        interval: (low, high), or None if `measured` is an Interval (then its ends) or has none;
-        rule: the decision rule in words; holds: the rule applied to the numbers.  Returns the
-        verdict; raises ValueError on a repeated id.
+        `Interval` or text; interval: (low, high), or None if `measured` is an Interval (then its
+        ends) or has none; rule: the decision rule in words; holds: the rule applied to the
+        numbers.  Returns the verdict; raises ValueError on a repeated id.
         """
         if any(r.id == id for r in self.records):
             raise ValueError(f"id must be new in this chapter; got {id=}")

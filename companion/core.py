@@ -31,8 +31,8 @@ class Guarantee(NamedTuple):
     def __str__(self):
         if self.model == "none":
             return "no privacy"
-        budget = f"({self.epsilon:.3g}, {self.delta:.3g})"
-        text = f"{budget}-{self.model} DP, {self.neighbours}, per {self.unit}"
+        text = f"({self.epsilon:.3g}, {self.delta:.3g})-{self.model} DP"
+        text += f", {self.neighbours}, per {self.unit}"
         if self.claimed is not None:
             text += f" (claimed: epsilon = {self.claimed[0]:.3g}, delta = {self.claimed[1]:.3g})"
         return text
@@ -58,15 +58,11 @@ class Policy(NamedTuple):
     update: Any
 
     def start(self, seed=None):
-        """Begin a live run on anyone's data; the noise comes from `seed` (None:
-        from the operating system).
-        """
+        """Begin a live run on anyone's data; noise from `seed` (None: the operating system)."""
         return Live(self, np.random.default_rng(seed))
 
     def renamed(self, name):
-        """The same policy under another display name; its random stream in `simulate` follows the
-        name.
-        """
+        """The same policy under another name, which its random stream in `simulate` follows."""
         return self._replace(name=name)
 
     def __reduce__(self):
@@ -121,9 +117,7 @@ class Live:
         self._X = None
 
     def select(self, X):
-        """Arm (int) for contexts X (K, d), one row per arm;
-        asking again in the same round is not allowed.
-        """
+        """Arm (int) for contexts X (K, d), one row per arm; may be asked once per round."""
         if self._X is not None:
             raise ValueError("select was called twice in one round: call update(arm, r) first")
         T = horizon(self.policy)

@@ -2,9 +2,8 @@
 
 X (n, K, d): contexts; R (n, K): the reward of every arm; mu (n, K): their means, used only to
 measure regret.  A reader can write one in plain Python.  The blocks of one environment are cut by
-their size in memory, never by the random
-stream: the same rng gives the same rounds.  Draws are made round by round, contexts first, then
-rewards.
+their size in memory, never by the random stream: the same rng gives the same rounds.  Draws are
+made round by round, contexts first, then rewards.
 """
 
 from typing import NamedTuple
@@ -38,8 +37,9 @@ def sphere_point(rng, radius, out):
 
 @jit
 def draw_arm(rng, offset, shrink, out):
-    """out <- one arm: uniform on the unit sphere, or (u, 1/sqrt2) with u uniform of norm 1/sqrt2;
-    first entry shrunk.
+    """out <- one arm: uniform on the unit sphere, or (u, 1/sqrt2) with u uniform of norm 1/sqrt2.
+
+    Its first entry is multiplied by shrink.
     """
     d = out.shape[0]
     if offset:
@@ -52,9 +52,7 @@ def draw_arm(rng, offset, shrink, out):
 
 @jit
 def fill(rng, theta, offset, shrink, fresh, kind, noise, X, R, mu):
-    """One block: X (drawn only if fresh), mu = X theta, and R around it;
-    kind 0 Gaussian, 1 Bernoulli, 2 signs.
-    """
+    """One block: X (if fresh), mu = X theta, and R around it; kind as in `KINDS`."""
     for t in range(R.shape[0]):
         for k in range(R.shape[1]):
             if fresh:
@@ -74,8 +72,7 @@ KINDS = {"gaussian": 0, "bernoulli": 1, "signs": 2}
 
 
 class Sphere(NamedTuple):
-    """K arms on the sphere of R^d with linear mean rewards; a new theta (and fixed set) for every
-    repetition.
+    """K arms on the sphere of R^d with linear mean rewards; theta is new in every repetition.
 
     Make one with `sphere`, which checks the arguments.
     """
@@ -146,9 +143,7 @@ class Replay(NamedTuple):
 
 
 def replay(X, R, mu=None):
-    """Play recorded data: contexts X (n, K, d), rewards of every arm R (n, K), means mu (n, K) if
-    known, else R.
-    """
+    """Recorded contexts X (n, K, d), rewards of all arms R (n, K), means mu (n, K) (None: R)."""
     X = need_array("X", X, ("n", "K", "d"))
     R = need_array("R", R, X.shape[:2])
     return Replay(X, R, R if mu is None else need_array("mu", mu, X.shape[:2]))

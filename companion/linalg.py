@@ -1,5 +1,4 @@
-"""Small dense linear algebra for kernels: loops that beat BLAS up to d of about 10 and compile
-fast.
+"""Small dense linear algebra for kernels: loops that beat BLAS up to d = 10 and compile fast.
 
 Every function takes C-contiguous float64 arrays and checks nothing.  What is overwritten is said in
 the docstring.
@@ -74,10 +73,9 @@ def sherman_morrison(A_inv, x, work):
 
 @jit
 def inverse(A, out, work):
-    """out <- A^-1 by Gauss-Jordan with partial pivoting; A need not be definite; work (d, d) is
-    overwritten.
+    """out <- A^-1 by Gauss-Jordan with partial pivoting; A need not be definite.
 
-    Returns False (and leaves out undefined) if a pivot is exactly zero.
+    work (d, d) is overwritten.  Returns False (and leaves out undefined) if a pivot is zero.
     """
     d = A.shape[0]
     for i in range(d):
@@ -108,8 +106,9 @@ def inverse(A, out, work):
 
 @jit
 def cholesky(A, L):
-    """Lower triangle of L <- Cholesky factor of A (lower triangle read);
-    False if A is not positive definite.
+    """Lower triangle of L <- Cholesky factor of A, of which the lower triangle is read.
+
+    Returns False (and leaves L undefined) if A is not positive definite.
     """
     for i in range(A.shape[0]):
         for j in range(i + 1):
@@ -143,9 +142,7 @@ def cholesky_solve(L, b, out):
 
 @jit
 def project_ball(x, radius):
-    """x <- its Euclidean projection on the ball of the given radius around 0;
-    True if x was outside.
-    """
+    """x <- its projection on the ball of the given radius around 0; True if x was outside."""
     n = norm(x)
     if not n > radius:
         return False
@@ -156,8 +153,7 @@ def project_ball(x, radius):
 
 @jit
 def project_ball_in_norm(S, z, radius, L, work, out):
-    """out <- argmin (v - z)'S(v - z) over ||v|| <= radius, for a symmetric positive definite S (d,
-    d).
+    """out <- argmin (v - z)'S(v - z) over ||v|| <= radius; S (d, d) is positive definite.
 
     The solution is v(m) = (S + m I)^-1 S z with the multiplier m >= 0 at which ||v(m)|| = radius.
     Newton's method on 1/||v(m)|| = 1/radius from m = 0 climbs monotonically to the root (More and
@@ -187,8 +183,9 @@ def project_ball_in_norm(S, z, radius, L, work, out):
 
 @jit
 def optimistic_arm(X, V_inv, theta, width):
-    """First arm with the largest X[k]'theta + width sqrt(X[k]'V_inv X[k]);
-    negative quadratic forms count as 0.
+    """First arm with the largest X[k]'theta + width sqrt(X[k]'V_inv X[k]).
+
+    A quadratic form below 0 (noise can make V indefinite) counts as 0.
     """
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):

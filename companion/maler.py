@@ -12,6 +12,7 @@ constant is printed as 2/(G D); Maler's is 1/(8 G D), used here.  Clipping of g 
 caller's business.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -113,9 +114,9 @@ def reweigh(p, s, g):
     for k in range(2 * n + 1):
         top = max(top, s.log_w[k])
     for k in range(2 * n + 1):
-        total += np.exp(s.log_w[k] - top)
+        total += math.exp(s.log_w[k] - top)
     for k in range(2 * n + 1):
-        s.log_w[k] -= top + np.log(total)
+        s.log_w[k] -= top + math.log(total)
 
 
 @jit
@@ -160,12 +161,12 @@ def step_newton(p, s, g, i):
 def predict(p, s):
     """Algorithm 5: theta <- mean of the experts, weighted by weight times rate."""
     n = p.rates.shape[0]
-    total = np.exp(s.log_w[0]) * p.rate_convex
+    total = math.exp(s.log_w[0]) * p.rate_convex
     for j in range(p.d):
         s.theta[j] = total * s.convex[j]
     for i in range(n):
-        a = np.exp(s.log_w[1 + i]) * p.rates[i]
-        b = np.exp(s.log_w[1 + n + i]) * p.rates[i]
+        a = math.exp(s.log_w[1 + i]) * p.rates[i]
+        b = math.exp(s.log_w[1 + n + i]) * p.rates[i]
         total += a + b
         for j in range(p.d):
             s.theta[j] += a * s.strong[i, j] + b * s.newton[i, j]

@@ -27,8 +27,7 @@ def add_gaussian(rng, sigma, out):
 
 @jit
 def add_symmetric_gaussian(rng, sigma, out):
-    """out (d, d) <- out + symmetric noise, N(0, sigma^2) in every direction of the Frobenius
-    geometry.
+    """out (d, d) <- out + symmetric noise, N(0, sigma^2) in every Frobenius direction.
 
     The diagonal has standard deviation sigma.  An off-diagonal entry stands twice in the norm, so
     it has sigma/sqrt2.
@@ -49,9 +48,7 @@ def statistics_size(d):
 
 @jit
 def pack_statistics(x, y, out):
-    """out <- the vector whose Euclidean norm is the joint norm of (x x', x y):
-    x_i^2, sqrt2 x_i x_j, then x_i y.
-    """
+    """out <- the vector with the joint norm of (x x', x y): x_i^2 and sqrt2 x_i x_j, then x_i y."""
     n = 0
     for i in range(x.shape[0]):
         for j in range(i):
@@ -95,9 +92,7 @@ def clip_to_ball(x, y, out):
 
 @jit
 def clip_to_offset_sphere(x, y, out):
-    """out <- (u, 1/sqrt2) with ||u|| <= 1/sqrt2; (y in [0, 1], 1 if anything was clipped else
-    0).
-    """
+    """out <- (u, 1/sqrt2), ||u|| <= 1/sqrt2; (y in [0, 1], 1 if anything was clipped else 0)."""
     d = x.shape[0]
     s = 0.0
     for i in range(d - 1):
@@ -112,18 +107,16 @@ def clip_to_offset_sphere(x, y, out):
 
 @jit
 def clip_record(offset, x, y, out):
-    """Clip one user's (x, y) into the universe of its guarantee:
-    offset sphere or ball (see `privacy.UNIVERSES`).
-    """
+    """Clip one user's (x, y) into a universe of `privacy.UNIVERSES`: offset sphere or ball."""
     if offset:
         return clip_to_offset_sphere(x, y, out)
     return clip_to_ball(x, y, out)
 
 
-# --- the shuffled vector sum ----------------------------------------------------------------------
-# A user holds v in [-L, L]^n.  Entry i is shifted to [0, 2L], scaled by g/L, rounded at random to an
-# integer without bias, and sent as that many ones, hidden among Bin(b, p) further ones.  A shuffler
-# mixes the bits of a batch of B users, so the analyser sees only their number, entry by entry.
+# The shuffled vector sum.  A user holds v in [-L, L]^n.  Entry i is shifted to [0, 2L], scaled by
+# g/L, rounded at random to an integer without bias, and sent as that many ones, hidden among
+# Bin(b, p) further ones.  A shuffler mixes the bits of a batch of B users, so the analyser sees
+# nothing but their number, entry by entry.
 
 
 @jit
@@ -135,8 +128,7 @@ def round_at_random(rng, w):
 
 @jit
 def shuffle_messages(rng, v, L, g, b, p, out):
-    """Message level: out (n, m) <- the bits that one user sends for each entry of v; their number
-    is 2g' + b.
+    """Message level: out (n, 2g' + b) <- the bits that one user sends for each entry of v.
 
     g' = ceil(g); entries of out are 0 or 1.  The first 2g' columns carry the value, the last b the
     noise.
@@ -152,17 +144,14 @@ def shuffle_messages(rng, v, L, g, b, p, out):
 
 @jit
 def shuffle_add(rng, v, L, g, counts):
-    """Aggregated law, one user: counts (n,) <- counts + the rounded values;
-    the noise comes once, with the batch.
-    """
+    """Aggregated law, one user: counts (n,) += rounded values; the noise comes with the batch."""
     for i in range(v.shape[0]):
         counts[i] += round_at_random(rng, (v[i] + L) * g / L)
 
 
 @jit
 def shuffle_analyse(rng, counts, B, L, g, b, p, out):
-    """Aggregated law, one batch: out <- estimate of the sum of B users' vectors from their rounded
-    counts.
+    """Aggregated law, one batch: out <- estimate of the sum of B users' vectors from counts.
 
     B independent Bin(b, p) sum to one Bin(bB, p), so this has exactly the law of counting the
     messages.

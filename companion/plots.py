@@ -41,17 +41,13 @@ def use_style():
 
 
 def panels(n, *, height=3.6, width=4.2, **options):
-    """Figure with n axes side by side, sharing nothing unless told so;
-    always returns (figure, array of n axes).
-    """
+    """(figure, array of n axes) side by side; they share nothing unless told so."""
     fig, axes = plt.subplots(1, n, figsize=(width * n, height), squeeze=False, **options)
     return fig, axes[0]
 
 
 def curve(ax, x, samples, label, index=0, *, marker=False, level=0.95):
-    """Mean of samples (n_reps, len(x)) with its confidence band, in colour, dash (and marker)
-    number `index`.
-    """
+    """Mean of samples (n_reps, len(x)) with its confidence band, in style number `index`."""
     mean, low, high = band(samples, level)
     colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
     mark = MARKERS[index % len(MARKERS)] if marker else None
@@ -60,9 +56,7 @@ def curve(ax, x, samples, label, index=0, *, marker=False, level=0.95):
 
 
 def label_ends(ax, *, gap=0.055, pad=0.25):
-    """Write every line's label at its right end, pushed apart so that none overlap;
-    replaces a legend.
-    """
+    """Write every line's label at its right end, pushed apart where they would overlap."""
     lines = [ln for ln in ax.get_lines() if not ln.get_label().startswith("_")]
     low, high = ax.get_ylim()
     to_unit = ax.transLimits.transform
@@ -103,8 +97,7 @@ def regret_panel(ax, result, title, *, names=None):
 
 
 def show(fig, *, alt, caption, data, name):
-    """Display a figure: alt (what a reader who cannot see it needs), caption, data (frame or
-    columns), file name.
+    """Display a figure: alt (what a reader who cannot see it needs), caption, data (columns), name.
 
     Raises ValueError if alt, caption or name is empty: every figure of the book is described.
     """

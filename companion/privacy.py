@@ -17,7 +17,8 @@ REPLACE_RECORD = "replace one record"
 #   "ball":          ||x|| <= 1, |y| <= 1.
 #       pair:        ||x - x'||^2 + (y - y')^2 <= 4 + 4.
 #       statistics:  (x x', x y) in Frobenius + Euclidean norm.  With c = <x, x'> on the sphere the
-#                    parts are at most 2 - 2c^2 and 2 + 2|c|: together at most 4.5, at |c| = 1/2.
+#                    two parts are at most 2 - 2c^2 and 2 + 2|c|; the sum 4 + 2|c| - 2c^2 is
+#                    largest at |c| = 1/2, where it is 4.5.
 #   "offset_sphere": x = (u, 1/sqrt2), ||u|| <= 1/sqrt2, 0 <= y <= 1, where c lies in [0, 1].
 #       pair:        2 + 1.
 #       statistics:  2 - 2c^2 + max(2 - 2c, 1) <= 4, attained at c = 0.
@@ -32,8 +33,7 @@ def need_budget(epsilon, delta):
 
 
 def gaussian_delta(epsilon, sigma, sensitivity=1.0):
-    """Smallest delta at which N(0, sigma^2) noise on a query of this L2 sensitivity is (epsilon,
-    delta)-DP.
+    """Smallest delta at which N(0, sigma^2) noise at this L2 sensitivity is (epsilon, delta)-DP.
 
     epsilon >= 0, sigma >= 0 (0: no privacy, delta = 1), sensitivity > 0.  Balle and Wang (2018),
     Theorem 8.
@@ -48,9 +48,7 @@ def gaussian_delta(epsilon, sigma, sensitivity=1.0):
 
 
 def gaussian_epsilon(delta, sigma, sensitivity=1.0):
-    """Smallest epsilon >= 0 at which N(0, sigma^2) noise is (epsilon, delta)-DP;
-    inf if sigma is 0.
-    """
+    """Smallest epsilon >= 0 at which N(0, sigma^2) noise is (epsilon, delta)-DP (inf at 0)."""
     delta, sigma = need_probability("delta", delta), need_float("sigma", sigma, 0.0)
     if sigma == 0.0:
         return np.inf
@@ -99,18 +97,14 @@ def gaussian_scale(epsilon, delta, sensitivity=1.0, method="analytic"):
 
 
 def laplace_scale(epsilon, sensitivity=1.0):
-    """Scale of the Laplace mechanism for a query of this L1 sensitivity:
-    sensitivity / epsilon (0.0 at inf).
-    """
+    """Scale of the Laplace mechanism at this L1 sensitivity: sensitivity / epsilon (inf: 0.0)."""
     return need_positive("sensitivity", sensitivity) / need_positive(
         "epsilon", epsilon, allow_inf=True
     )
 
 
 def tree_levels(T):
-    """Number of levels of the binary tree over T rounds, floor(log2 T) + 1:
-    one user is in at most so many nodes.
-    """
+    """Levels of the tree over T rounds, floor(log2 T) + 1: a user is in at most so many nodes."""
     return need_int("T", T, 1).bit_length()
 
 

@@ -19,14 +19,10 @@ from companion.core import horizon
 
 
 class Result(NamedTuple):
-    """What `simulate` returns; arrays are indexed repetition, policy (in the order given), round
-    of the grid.
-    """
+    """What `simulate` returns; axes: repetition, policy (in the order given), round of the grid."""
 
     names: tuple
-    rounds: (
-        np.ndarray
-    )  # (n_grid,) rounds, counted from 1, at which regret is recorded; the last one is T
+    rounds: np.ndarray  # (n_grid,) increasing, counted from 1; the last one is T
     regret: np.ndarray  # (n_reps, n_policies, n_grid) cumulative pseudo-regret
     guarantees: tuple
     seconds: np.ndarray  # (n_reps, n_policies) CPU time inside `play`
@@ -92,7 +88,8 @@ def simulate(env, policies, T, seeds, executor=None, *, grid=None):
     names = tuple(p.name for p in policies)
     if not seeds or not policies:
         raise ValueError(
-            f"seeds and policies must not be empty; got {len(seeds)} and {len(policies)} of them"
+            "seeds and policies must not be empty; "
+            f"got {len(seeds)} seeds, {len(policies)} policies"
         )
     if len(set(names)) < len(names):
         raise ValueError(f"policies must have distinct names; got {names}")

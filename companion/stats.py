@@ -28,9 +28,7 @@ class Interval(NamedTuple):
 
 
 def mean_interval(samples, level=0.95):
-    """Student's t interval for the mean of samples (n,), n >= 2.
-    Raises ValueError on fewer or on NaN.
-    """
+    """Student's t interval for the mean of samples (n,).  ValueError if n < 2 or not finite."""
     value, half = _mean_and_half(np.asarray(samples, dtype=float)[:, None], level)
     return Interval(float(value[0]), float(value[0] - half[0]), float(value[0] + half[0]))
 
@@ -58,8 +56,9 @@ def difference(a, b, level=0.95):
 
 
 def ratio(a, b, level=0.95):
-    """Fieller's interval for mean(a) / mean(b) over paired repetitions (n,);
-    ends are inf if mean(b) may be 0.
+    """Fieller's interval for mean(a) / mean(b) over paired repetitions (n,).
+
+    Its ends are infinite if mean(b) may be 0.
     """
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     n, value = len(a), a.mean() / b.mean()
@@ -74,8 +73,7 @@ def ratio(a, b, level=0.95):
 
 
 def exponent(x, samples, level=0.95):
-    """Slope of log mean-over-blocks against log x: samples (n, m) > 0 measured at x (m,) > 0, with
-    its interval.
+    """Slope of log mean against log x, with its interval: samples (n, m) > 0 at x (m,) > 0.
 
     The slope is fitted to the mean over repetitions; the interval is the jackknife's over
     repetitions, which needs no model of the noise and allows the m points of one repetition to

@@ -24,11 +24,10 @@ def trailing_zeros(t):
 
 @jit
 def advance(nodes, t, sigma, rng):
-    """Complete round t >= 1: nodes (levels, n) <- noise of the live blocks of 1..t, row q for the
-    block of 2^q rounds.
+    """Complete round t >= 1: nodes (levels, n) <- noise of the live blocks of 1..t.
 
-    Blocks below the new one merge into it, so their noise is discarded (set to 0).  Rows of absent
-    blocks are 0.
+    Row q is the block of 2^q rounds.  Blocks below the new one merge into it, so their noise is
+    discarded (set to 0).  Rows of absent blocks are 0.
     """
     q = trailing_zeros(t)
     for i in range(nodes.shape[1]):

@@ -1,3 +1,1 @@
-"""One file per bandit algorithm; each offers a factory and an `example()` that the common tests
-play.
-"""
+"""One file per bandit algorithm: a factory, and an `example()` that the common tests play."""

@@ -4,6 +4,7 @@ Source: Abbasi-Yadkori, Pal and Szepesvari (2011), Figure 1 and Theorem 2.
 Cost: O(K d^2) time per round, O(d^2) memory.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -39,8 +40,8 @@ def init(p):
 @jit
 def theorem_radius(d, t, ridge, noise, theta_bound, failure):
     """Theorem 2 for contexts in the unit ball: confidence radius after t rounds."""
-    log_det = d * np.log1p(t / (ridge * d))
-    return noise * np.sqrt(log_det - 2.0 * np.log(failure)) + np.sqrt(ridge) * theta_bound
+    log_det = d * math.log1p(t / (ridge * d))
+    return noise * np.sqrt(log_det - 2.0 * math.log(failure)) + np.sqrt(ridge) * theta_bound
 
 
 @jit

@@ -1,0 +1,25 @@
+"""Play every policy's example and pickle (arms, state) by module to the file in argv[1].
+
+Run with NUMBA_DISABLE_JIT=1 this is the interpreted half of a test in `test_every_policy.py`.
+"""
+
+import pickle
+import sys
+from pathlib import Path
+
+import streams
+
+
+def play_all():
+    """{module: (arms, flat state)} on the common stream."""
+    results = {}
+    for name in streams.modules():
+        policy = streams.example(name)
+        X, R, _ = streams.stream_for(policy)
+        arms, state = streams.run(policy, X, R)
+        results[name] = arms, streams.flat(state)
+    return results
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_bytes(pickle.dumps(play_all()))

@@ -1,0 +1,60 @@
+"""Small streams, and the policies that the common tests play on them."""
+
+import importlib
+import pkgutil
+from itertools import pairwise
+
+import numpy as np
+
+import companion.policies
+
+THETA = np.array([0.6, 0.3, -0.1])
+
+
+def stream(n=400, K=4, d=3, seed=0):
+    """X (n, K, d) in the unit ball, Bernoulli rewards R (n, K) and means mu in [0.16, 0.84]."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, K, d))
+    X *= rng.random((n, K, 1)) ** (1 / d) / np.linalg.norm(X, axis=2, keepdims=True)
+    theta = THETA if d == 3 else np.full(d, 0.6 / np.sqrt(d))
+    mu = 0.5 + X @ theta / 2
+    return X, (rng.random((n, K)) < mu).astype(np.float64), mu
+
+
+def run(policy, X, R, *, seed=1, cuts=()):
+    """(arms, state) after the policy played the stream, cut into blocks before rounds `cuts`."""
+    rng, state = np.random.default_rng(seed), policy.init(policy.params)
+    arms = np.full(len(X), -1, dtype=np.int64)
+    ends = [0, *cuts, len(X)]
+    for start, end in pairwise(ends):
+        block = slice(start, end)
+        state = policy.play(policy.params, state, X[block], R[block], rng, arms[block])
+    return arms, state
+
+
+def modules():
+    """Names of the modules that hold a policy, in alphabetical order; `_name` marks a helper."""
+    found = pkgutil.iter_modules(companion.policies.__path__)
+    return sorted(m.name for m in found if not m.name.startswith("_"))
+
+
+def example(module):
+    """The small instance that a policy's module offers to these tests."""
+    return importlib.import_module(f"companion.policies.{module}").example()
+
+
+def stream_for(policy, n=400):
+    """A stream of the dimension that the policy takes (3 where it does not care)."""
+    return stream(n, d=getattr(policy.params, "d", 3))
+
+
+def flat(state):
+    """The state as one tuple of arrays, nested tuples and scalars included."""
+    if isinstance(state, tuple):
+        return tuple(a for part in state for a in flat(part))
+    return (np.array(state),)
+
+
+def same_bits(a, b):
+    """Equal bit for bit; NaN equals NaN, as scratch arrays may hold anything."""
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()

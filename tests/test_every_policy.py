@@ -1,0 +1,151 @@
+"""What every policy must satisfy.  A module of `companion/policies` is tested by existing."""
+
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import streams
+from streams import flat, run, same_bits, stream_for
+
+from companion import core
+from companion.environments import replay
+from companion.simulate import simulate
+
+MODULES = streams.modules()
+every_policy = pytest.mark.parametrize("module", MODULES)
+
+
+@pytest.fixture
+def policy(module):
+    return streams.example(module)
+
+
+def test_policies_are_found():
+    assert {"linucb", "random"} <= set(MODULES)
+
+
+@every_policy
+def test_example_is_a_complete_policy(policy):
+    assert isinstance(policy, core.Policy)
+    assert core.horizon(policy) is None or core.horizon(policy) >= 400
+    kernels = (policy.select, policy.update, policy.play)
+    assert [k.__name__ for k in kernels] == ["select", "update", "play"]
+    names = [list(inspect.signature(k).parameters) for k in kernels]
+    assert [len(n) for n in names] == [4, 5, 6]
+
+
+@every_policy
+def test_cutting_the_stream_changes_nothing(policy):
+    X, R, _ = stream_for(policy)
+    whole, state = run(policy, X, R)
+    cut, state_cut = run(policy, X, R, cuts=(1, 2, 7, 128, 256, 399))
+    assert np.array_equal(whole, cut)
+    assert all(map(same_bits, flat(state), flat(state_cut)))
+    assert whole.min() >= 0
+    assert whole.max() < 4
+
+
+@every_policy
+def test_only_the_chosen_reward_is_read(policy):
+    X, R, _ = stream_for(policy)
+    arms, state = run(policy, X, R)
+    hidden = np.full_like(R, np.nan)
+    rows = np.arange(len(R))
+    hidden[rows, arms] = R[rows, arms]
+    arms_hidden, state_hidden = run(policy, X, hidden)
+    assert np.array_equal(arms, arms_hidden)
+    assert all(map(same_bits, flat(state), flat(state_hidden)))
+
+
+@every_policy
+def test_the_data_are_not_touched(policy):
+    X, R, _ = stream_for(policy)
+    X_before, R_before = X.copy(), R.copy()
+    run(policy, X, R)
+    assert same_bits(X, X_before)
+    assert same_bits(R, R_before)
+
+
+@every_policy
+def test_same_seed_same_arms_and_runs_do_not_leak(policy):
+    X, R, _ = stream_for(policy)
+    first, second = run(policy, X, R, seed=3)[0], run(policy, X, R, seed=3)[0]
+    assert np.array_equal(first, second)
+
+
+@every_policy
+def test_play_has_one_compiled_signature(policy):
+    X, R, _ = stream_for(policy)
+    run(policy, X, R, cuts=(1, 50))
+    assert len(policy.play.signatures) == 1
+
+
+@every_policy
+def test_live_equals_play(policy):
+    X, R, _ = stream_for(policy)
+    arms, state = run(policy, X, R, seed=5)
+    live = policy.start(5)
+    for t, expected in enumerate(arms):
+        arm = live.select(X[t])
+        assert arm == expected, f"round {t}"
+        live.update(arm, R[t, arm])
+    assert all(map(same_bits, flat(state), flat(live.state)))
+
+
+@pytest.fixture(scope="session")
+def interpreted(tmp_path_factory):
+    """Every policy once more, in a process without compilation."""
+    out = tmp_path_factory.mktemp("interpreted") / "runs.pickle"
+    script = Path(streams.__file__).with_name("interpreted.py")
+    env = dict(os.environ, NUMBA_DISABLE_JIT="1")
+    subprocess.run([sys.executable, script, out], env=env, check=True, timeout=300)
+    return pickle.loads(out.read_bytes())
+
+
+@pytest.mark.xdist_group("interpreted")
+@every_policy
+def test_compiled_equals_interpreted_to_the_bit(policy, module, interpreted):
+    X, R, _ = stream_for(policy)
+    arms, state = run(policy, X, R)
+    arms_interpreted, state_interpreted = interpreted[module]
+    assert np.array_equal(arms, arms_interpreted)
+    for ours, theirs in zip(flat(state), state_interpreted, strict=True):
+        assert np.array_equal(ours, theirs, equal_nan=True)
+
+
+@every_policy
+def test_guarantee_is_complete(policy):
+    g = policy.guarantee
+    assert g.model in {"none", "local", "shuffle", "joint"}
+    assert g.neighbours
+    assert g.unit
+    assert g.epsilon > 0
+    assert 0 <= g.delta <= 1
+    assert str(g)
+    assert (g.model == "none") == (str(g) == "no privacy")
+    if g.model == "none":
+        assert (g.epsilon, g.delta) == (np.inf, 1.0)
+    assert g.claimed is None or len(g.claimed) == 2
+
+
+@every_policy
+def test_policy_pickles(policy):
+    again = pickle.loads(pickle.dumps(policy))
+    assert again._replace(params=None) == policy._replace(params=None)
+    assert all(map(same_bits, flat(policy.params), flat(again.params)))
+    assert again.play is policy.play
+
+
+@every_policy
+def test_simulate_does_not_depend_on_company_or_order(policy):
+    X, R, mu = stream_for(policy)
+    company = streams.example("random").renamed("company")
+    env, seeds = replay(X, R, mu), [1, 2]
+    alone = simulate(env, [policy], 400, seeds).of(policy.name)
+    assert same_bits(alone, simulate(env, [policy, company], 400, seeds).of(policy.name))
+    assert same_bits(alone, simulate(env, [company, policy], 400, seeds).of(policy.name))
