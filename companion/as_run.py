@@ -148,7 +148,7 @@ def count(p, v, rng):
 
 @jit
 def refit(p, s, t):
-    """New model after t rounds; JDP adds the first floor(ln(1 + t)) + 1 of its fixed noises (departure 3)."""
+    """New model after t rounds; JDP adds its first floor(ln(1 + t)) + 1 noises (departure 3)."""
     live = int(math.log(1.0 + t)) + 1 if p.kind == 2 else 0
     for i in range(p.d):
         s.u[i] = s.b[i]
