@@ -2,17 +2,22 @@
 
 Used only by the cells that explain the numbers; nothing else imports it.
 
-Figure 1 of the online-LinUCB paper copies the setting and the baselines of the public program of Chowdhury and Zhou (2022).
-Its departures from the published mechanisms, each of them kept here:
-1. contexts have norm sqrt2 (x = (v, 1), ||v|| = 1), the noise is scaled as if they had norm 1; the first d arms are replaced
+Figure 1 of the online-LinUCB paper copies the setting and the baselines of the public program of
+Chowdhury and Zhou (2022). Its departures from the published mechanisms, each of them kept here:
+1. contexts have norm sqrt2 (x = (v, 1), ||v|| = 1), the noise is scaled as if they had norm 1; the
+first d arms are replaced
    by e_i + e_d (i < d) and e_d;
-2. the two statistics x x' and r x are each noised with the full budget, and the Gaussian scale lacks its factor sqrt2;
-3. "JDP" draws floor(ln T) + 1 noise matrices once and adds the first floor(ln(1 + t)) + 1 of them to the exact statistics: a
-   natural logarithm where a binary tree has log2, and noise that stays the same between two changes, so that the difference
-   of two consecutive releases is one user's exact data;
-4. "SDP vector": users draw Bin(floor(b), 1/4) noise, the analyser subtracts b/4 as if it were Bin(b, 1/4);
+2. the two statistics x x' and r x are each noised with the full budget, and the Gaussian scale
+lacks its factor sqrt2;
+3. "JDP" draws floor(ln T) + 1 noise matrices once and adds the first floor(ln(1 + t)) + 1 of them
+to the exact statistics: a
+   natural logarithm where a binary tree has log2, and noise that stays the same between two
+   changes, so that the difference of two consecutive releases is one user's exact data;
+4. "SDP vector": users draw Bin(floor(b), 1/4) noise, the analyser subtracts b/4 as if it were
+Bin(b, 1/4);
 5. the width is the same for every noise, and NaN widths (indefinite matrices) are chosen first.
-No guarantee is attached to 3 and 4; those of 1, 2 are computed for the statistics' sensitivity 2 sqrt3 at norm sqrt2.
+No guarantee is attached to 3 and 4; those of 1, 2 are computed for the statistics' sensitivity 2
+sqrt3 at norm sqrt2.
 """
 
 import math
@@ -63,13 +68,17 @@ class State(NamedTuple):
 
 
 class Arms(NamedTuple):
-    """The program's fixed action set: as in the paper, but the first d arms are canonical (departure 1)."""
+    """The program's fixed action set: as in the paper, but the first d arms are canonical
+    (departure 1).
+    """
 
     K: int = 100
     d: int = 5
 
     def blocks(self, T, rng):
-        """Yield (X, R, mu) with Bernoulli rewards; a new theta and action set for every repetition."""
+        """Yield (X, R, mu) with Bernoulli rewards; a new theta and action set for every
+        repetition.
+        """
         K, d = self.K, self.d
         theta, arms = np.empty(d), np.empty((K, d))
         draw_arm(rng, True, 1.0, theta)
@@ -130,14 +139,16 @@ def collect(p, s, x, r, rng):
 
 @jit
 def count(p, v, rng):
-    """Vector protocol (departure 4): what one user contributes to the analyser's estimate of the sum of v."""
+    """Vector protocol (departure 4): what one user contributes to the analyser's estimate of the
+    sum of v.
+    """
     bits = round_at_random(rng, (v + NORM) * p.g / NORM) + rng.binomial(int(p.b), P)
     return NORM / p.g * (bits - P * p.b) - NORM
 
 
 @jit
 def refit(p, s, t):
-    """New model after t rounds; JDP adds the first floor(ln(1 + t)) + 1 of its fixed noises (departure 3)."""
+    """New model after t rounds; JDP adds its first floor(ln(1 + t)) + 1 noises (departure 3)."""
     live = int(math.log(1.0 + t)) + 1 if p.kind == 2 else 0
     for i in range(p.d):
         s.u[i] = s.b[i]
@@ -202,7 +213,9 @@ def scales(kind, d, T, epsilon, delta, batch):
 
 
 def baseline(kind, d, T, epsilon, delta=0.1, batch=20):
-    """One of KINDS as the program ran it, on contexts of norm 1.  Raises ValueError on an unknown kind or budget."""
+    """One of KINDS as the program ran it, on contexts of norm 1.
+    Raises ValueError on an unknown kind or budget.
+    """
     need_choice("kind", kind, KINDS)
     epsilon, delta = need_budget(epsilon, delta)
     s, gamma, g, b = scales(kind, d, T, epsilon, delta, batch)
@@ -214,7 +227,8 @@ def baseline(kind, d, T, epsilon, delta=0.1, batch=20):
     model = {"LinUCB": "none", "LDP": "local", "JDP": "joint"}.get(kind, "shuffle")
     if model == "none":
         return Policy(kind, p, init, play, NO_PRIVACY, select, update)
-    # Messages that are private by themselves stay so behind a shuffler; departures 3 and 4 guarantee nothing.
+    # Messages that are private by themselves stay so behind a shuffler; departures 3 and 4
+    # guarantee nothing.
     local = kind in ("LDP", "SDP (amplification)")
     true = gaussian_epsilon(delta, s, SENSITIVITY) if local else np.inf
     guarantee = Guarantee(model, true, delta, REPLACE_RECORD, "user", (epsilon, delta))

@@ -182,14 +182,32 @@ def project_ball_in_norm(S, z, radius, L, work, out):
 
 
 @jit
+def largest_row_sum(A):
+    """max_i sum_j |A[i, j]|, an upper bound on the eigenvalues of a symmetric A (Gershgorin)."""
+    top = 0.0
+    for i in range(A.shape[0]):
+        row = 0.0
+        for j in range(A.shape[1]):
+            row += abs(A[i, j])
+        top = max(top, row)
+    return top
+
+
+@jit
 def optimistic_arm(X, V_inv, theta, width):
     """First arm with the largest X[k]'theta + width sqrt(X[k]'V_inv X[k]).
 
-    A quadratic form below 0 (noise can make V indefinite) counts as 0.
+    Negative quadratic forms count as 0.  An arm whose score cannot reach the best one so far, because
+    V_inv is at most its largest row sum, is passed over.
     """
     best, arm = -np.inf, 0
+    top = width * width * largest_row_sum(V_inv) * (1.0 + 1e-9)
     for k in range(X.shape[0]):
-        ucb = dot(X[k], theta) + width * np.sqrt(max(quad(V_inv, X[k]), 0.0))
+        mean = dot(X[k], theta)
+        gap = best - mean
+        if gap > 0.0 and gap * gap > top * dot(X[k], X[k]):
+            continue
+        ucb = mean + width * np.sqrt(max(quad(V_inv, X[k]), 0.0))
         if ucb > best:
             best, arm = ucb, k
     return arm

@@ -1,11 +1,15 @@
-"""Maler: one online learner that is optimal for convex, exp-concave and strongly convex losses at once; and plain OGD.
+"""Maler: one online learner that is optimal for convex, exp-concave and strongly convex losses at
+once; and plain OGD.
 
-Source: Wang, Lu and Zhang (2020); Algorithms 5 (meta), 6 (convex), 7 (exp-concave) and 8 (strongly convex) of the
-online-LinUCB paper.  With no learning rates at all (`n_rates = 0`) only the convex expert is left, which is projected online
-gradient descent with step 2D/(G sqrt t): the cheap learner that the paper mentions.
-Cost: O(n d^2) time per round for n = ceil(log2(T)/2) + 1 rates, plus O(n d^3) when a Newton expert leaves the ball.
-Differs: the paper leaves the priors open; these are Maler's own, and they sum to 1.  Algorithm 7's constant is printed as
-2/(G D); Maler's is 1/(8 G D), used here.  Clipping of g to norm G is the caller's business.
+Source: Wang, Lu and Zhang (2020); Algorithms 5 (meta), 6 (convex), 7 (exp-concave) and 8 (strongly
+convex) of the online-LinUCB paper.  With no learning rates at all (`n_rates = 0`) only the convex
+expert is left, which is projected online gradient descent with step 2D/(G sqrt t): the cheap
+learner that the paper mentions.
+Cost: O(n d^2) time per round for n = ceil(log2(T)/2) + 1 rates, plus O(n d^3) when a Newton expert
+leaves the ball.
+Differs: the paper leaves the priors open; these are Maler's own, and they sum to 1.  Algorithm 7's
+constant is printed as 2/(G D); Maler's is 1/(8 G D), used here.  Clipping of g to norm G is the
+caller's business.
 """
 
 import math
@@ -49,7 +53,9 @@ class State(NamedTuple):
 
 
 def learner(kind, d, T, *, radius=1.0, gradient):
-    """Parameters of a learner: kind "maler" or "ogd", dimension d, horizon T >= 1, D = radius > 0, G = gradient > 0."""
+    """Parameters of a learner: kind "maler" or "ogd", dimension d, horizon T >= 1, D = radius >
+    0, G = gradient > 0.
+    """
     need_choice("kind", kind, ("maler", "ogd"))
     d, T = need_int("d", d, 1), need_int("T", T, 1)
     D, G = need_positive("radius", radius), need_positive("gradient", gradient)
@@ -74,7 +80,9 @@ def init(p):
 
 @jit
 def update(p, s, g):
-    """State after gradient g (d,), ||g|| <= G, taken at s.theta; every expert moves, then the prediction."""
+    """State after gradient g (d,), ||g|| <= G, taken at s.theta;
+    every expert moves, then the prediction.
+    """
     t = s.t + 1
     reweigh(p, s, g)
     step_convex(p, s, g, t)
@@ -123,7 +131,9 @@ def step_convex(p, s, g, t):
 
 @jit
 def step_strong(p, s, g, t, i):
-    """Algorithm 8 for rate i: step 1/(2 eta^2 G^2 t) on eta g + 2 eta^2 G^2 (theta_i - theta), projected."""
+    """Algorithm 8 for rate i: step 1/(2 eta^2 G^2 t) on eta g + 2 eta^2 G^2 (theta_i - theta),
+    projected.
+    """
     eta, x = p.rates[i], s.strong[i]
     c = 2.0 * eta * eta * p.gradient * p.gradient
     for j in range(p.d):
@@ -166,7 +176,9 @@ def predict(p, s):
 
 
 def regret_bound(p, T, strong_convexity=0.0):
-    """Lemma H.6: regret of Maler after T rounds; strong_convexity = mu > 0 uses the logarithmic bound, 0 the sqrt(T) one."""
+    """Lemma H.6: regret of Maler after T rounds; strong_convexity = mu > 0 uses the logarithmic
+    bound, 0 the sqrt(T) one.
+    """
     diameter = 2.0 * p.radius
     if strong_convexity > 0.0:
         A = 2.0 * np.log(np.sqrt(3.0) * (0.5 * np.log2(T) + 3.0)) + 1.0 + np.log(T)

@@ -109,10 +109,12 @@ def tree_levels(T):
 
 
 def shuffle_epsilon(epsilon0, delta, n):
-    """Central epsilon at delta of n shuffled messages, each epsilon0-LDP; epsilon0 itself where no bound is smaller.
+    """Central epsilon at delta of n shuffled messages, each epsilon0-LDP; epsilon0 itself where no
+    bound is smaller.
 
     Feldman, McMillan and Talwar (2021), Theorem 3.1: for epsilon0 <= ln(n / (16 ln(2/delta))),
-    epsilon = ln(1 + (e^epsilon0 - 1)/(e^epsilon0 + 1) (8 sqrt(e^epsilon0 ln(4/delta)/n) + 8 e^epsilon0/n)).
+    epsilon = ln(1 + (e^epsilon0 - 1)/(e^epsilon0 + 1) (8 sqrt(e^epsilon0 ln(4/delta)/n) + 8
+    e^epsilon0/n)).
     """
     epsilon0, delta = need_budget(epsilon0, delta)
     n = need_int("n", n, 1)

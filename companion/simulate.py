@@ -119,6 +119,28 @@ def simulate(env, policies, T, seeds, executor=None, *, grid=None):
     return Result(names, grid, regret, tuple(p.guarantee for p in policies), seconds)
 
 
+def trace(env, policy, T, seed, every):
+    """Watch one repetition: yield (t, state, X, mu, arms) after every `every` rounds.
+
+    t counts from 1; X (n, K, d), mu (n, K), arms (n,) are the rounds since the last yield, as far as
+    they lie in one block.  The run is that of `simulate` with this seed.  The arrays of `state` are
+    overwritten afterwards.
+    """
+    T, every = need_int("T", T, 1), need_int("every", every, 1)
+    rng, state, t = stream(seed, policy.name), policy.init(policy.params), 0
+    for X, R, mu in env.blocks(T, stream(seed, "environment")):
+        _check_block(X, R, mu, (policy,))
+        start = 0
+        while start < len(X):
+            n = min(len(X) - start, every - t % every)
+            cut = slice(start, start + n)
+            arms = np.empty(n, dtype=np.int64)
+            state = policy.play(policy.params, state, X[cut], R[cut], rng, arms)
+            t, start = t + n, start + n
+            if t % every == 0:
+                yield t, state, X[cut], mu[cut], arms
+
+
 def _collect(executor, jobs):
     futures = [executor.submit(_repetition, *job) for job in jobs]
     try:

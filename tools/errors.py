@@ -1,6 +1,7 @@
-"""Two ways to stop, each with its exit code, and the question every refusal ends with."""
+"""Two ways to stop, each with its exit code, and how to say what is wrong."""
 
 import difflib
+import re
 
 
 class Refusal(Exception):
@@ -18,3 +19,8 @@ def one_of(what, name, known):
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(known) or 'none'}"
         raise Refusal(f"unknown {what} {name!r}; {hint}")
+
+
+def plain(text):
+    """`text` without the codes that colour it in a terminal."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -14,9 +13,8 @@ from tqdm import tqdm
 
 from tools import cache
 from tools.chapters import source
-from tools.errors import Failure
+from tools.errors import Failure, plain
 
-ANSI = re.compile(r"\x1b\[[0-9;]*m")
 TAIL = 15  # lines of a traceback that are shown
 
 
@@ -48,7 +46,7 @@ def _failed(job, code, error, log):
     if error is None:
         lines = log.read_text("utf8", "replace").splitlines()
         return Failure(f"{name} stopped with exit code {code}\n" + "\n".join(lines[-TAIL:]))
-    lines = ANSI.sub("", error["traceback"]).rstrip().splitlines()
+    lines = plain(error["traceback"]).rstrip().splitlines()
     where = _where(job.chapter, error["id"])
     return Failure(f"{name} failed at {where}\n" + "\n".join(lines[-TAIL:]) + f"\nLog: {log}")
 

@@ -1,5 +1,6 @@
 """Builds the site from executed notebooks: a staged mirror of the book, warnings fatal."""
 
+import copy
 import hashlib
 import os
 import shutil
@@ -10,8 +11,8 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from tools import cache
-from tools.errors import Failure
+from tools import cache, results
+from tools.errors import Failure, plain
 
 MARK = ".whole"  # in the site: digest of what it was built from
 FRONT = ("ERRATA.md", "CHANGELOG.md", "CITATION.cff")  # pages include them
@@ -39,6 +40,16 @@ def configuration(root, note, base_url):
     return yaml.safe_dump(config, allow_unicode=True).encode()
 
 
+def published(notebook):
+    """A copy without what only the runner reads: its seal, and the claims as data."""
+    notebook = copy.deepcopy(notebook)
+    notebook["metadata"].pop(cache.RUN)
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop(results.MIME, None)
+    return notebook
+
+
 def mirror(root, executed, config):
     """Everything the site is made of: relative path -> bytes."""
     stage = {"_config.yml": config, "_toc.yml": (root / "_toc.yml").read_bytes()}
@@ -49,8 +60,7 @@ def mirror(root, executed, config):
         if path.is_file() and not {"__pycache__", ".ipynb_checkpoints"} & set(path.parts):
             stage[path.relative_to(root).as_posix()] = path.read_bytes()
     for path, notebook in executed.items():
-        metadata = {k: v for k, v in notebook["metadata"].items() if k != cache.RUN}
-        stage[path.relative_to(root).as_posix()] = cache.dump(notebook | {"metadata": metadata})
+        stage[path.relative_to(root).as_posix()] = cache.dump(published(notebook))
     return stage
 
 
@@ -72,7 +82,7 @@ def _sphinx(source, output, log):
     if code:
         lines = log.read_text("utf8", "replace").splitlines()
         telling = [line for line in lines if "WARNING" in line or "ERROR" in line] or lines[-20:]
-        said = "\n".join(telling).replace(str(source) + os.sep, "")
+        said = plain("\n".join(telling)).replace(str(source) + os.sep, "")
         raise Failure(f"the site does not build\n{said}\nLog: {log}")
 
 

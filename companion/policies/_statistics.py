@@ -1,4 +1,5 @@
-"""What the three private LinUCBs share: ridge regression and optimism on noisy statistics (sum x x', sum r x).
+"""What the three private LinUCBs share: ridge regression and optimism on noisy statistics (sum x
+x', sum r x).
 
 They differ in who adds the noise and when; see `ldp_linucb`, `jdp_linucb` and `sdp_linucb`.
 """
@@ -57,10 +58,11 @@ def choose(m, X):
 
 @jit
 def refit(p, m, t, energy, G, b):
-    """m <- ridge regression on noisy statistics G (d, d), b (d,) of t rounds, with lambda = ridge + shift * energy.
+    """m <- ridge regression on noisy statistics G (d, d), b (d,) of t rounds, with lambda = ridge +
+    shift * energy.
 
-    A noisy Gram matrix may stay indefinite after the shift; its inverse is then used as it is, and directions of negative
-    width count as width 0 (see `optimistic_arm`).
+    A noisy Gram matrix may stay indefinite after the shift; its inverse is then used as it is, and
+    directions of negative width count as width 0 (see `optimistic_arm`).
     """
     ridge = p.ridge + p.shift * energy
     for i in range(p.d):

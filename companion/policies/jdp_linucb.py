@@ -1,10 +1,13 @@
-"""JDP-LinUCB: a trusted server keeps exact statistics and shows every user only a tree-noised version.
+"""JDP-LinUCB: a trusted server keeps exact statistics and shows every user only a tree-noised
+version.
 
-Source: Shariff and Sheffet (2018), the baseline "JDP" of the online-LinUCB paper, with a real binary tree (`companion.tree`).
+Source: Shariff and Sheffet (2018), the baseline "JDP" of the online-LinUCB paper, with a real
+binary tree (`companion.tree`).
 Neighbours: replace one user's record.  Model: joint (what the *other* users see).
-Calibration: a user is in at most m = floor(log2 T) + 1 nodes, so the sequence of node sums is one Gaussian query with the
-sensitivity of one user's statistics times sqrt(m).  "corrected" takes the exact sigma for it, "paper" the classical formula
-sqrt(2 ln(1.25/delta))/epsilon at the same sensitivity, also where it is not proved (epsilon > 1).
+Calibration: a user is in at most m = floor(log2 T) + 1 nodes, so the sequence of node sums is one
+Gaussian query with the sensitivity of one user's statistics times sqrt(m).  "corrected" takes the
+exact sigma for it, "paper" the classical formula sqrt(2 ln(1.25/delta))/epsilon at the same
+sensitivity, also where it is not proved (epsilon > 1).
 Width: radius of LinUCB at the constant ridge lambda = 1 + shift sigma sqrt(d m / 2).
 Cost: O(K d^2 + d^3 + d^2 log T) time per round, O(d^2 log T) memory.
 """
@@ -114,8 +117,8 @@ def jdp_linucb(
 ):
     """LinUCB on tree-noised statistics; epsilon = inf is LinUCB itself.
 
-    d >= 1; T >= 1, horizon of the tree; epsilon in (0, inf], delta in (0, 1); the rest as in `ldp_linucb`.  Raises ValueError
-    on anything else.
+    d >= 1; T >= 1, horizon of the tree; epsilon in (0, inf], delta in (0, 1); the rest as in
+    `ldp_linucb`.  Raises ValueError on anything else.
     """
     epsilon, delta, sensitivity = _statistics.budget(epsilon, delta, calibration, universe)
     p = _statistics.make_params(

@@ -2,10 +2,12 @@
 
 Source: Zheng, Cai, Huang, Li and Wang (2020), as the baseline "LDP" of the online-LinUCB paper.
 Neighbours: replace one user's record (x, r).  Model: local.
-Calibration: "corrected" releases the two statistics as ONE Gaussian query in the geometry of Frobenius + Euclidean norm, exact
-sigma for its sensitivity (`privacy.STATISTICS_SENSITIVITY`); "paper" is sigma = 4 sqrt(2 ln(1.25/delta))/epsilon on every
-coordinate.  Off-diagonal noise is sigma/sqrt2, because such an entry counts twice in the Frobenius norm.
-Width: radius of LinUCB at ridge lambda_t = 1 + shift sigma sqrt(d t), which dominates the noise in the Gram matrix.
+Calibration: "corrected" releases the two statistics as ONE Gaussian query in the geometry of
+Frobenius + Euclidean norm, exact sigma for its sensitivity (`privacy.STATISTICS_SENSITIVITY`);
+"paper" is sigma = 4 sqrt(2 ln(1.25/delta))/epsilon on every coordinate.  Off-diagonal noise is
+sigma/sqrt2, because such an entry counts twice in the Frobenius norm.
+Width: radius of LinUCB at ridge lambda_t = 1 + shift sigma sqrt(d t), which dominates the noise in
+the Gram matrix.
 Cost: O(K d^2 + d^3) time per round, O(d^2) memory.
 """
 
@@ -46,7 +48,9 @@ def init(p):
 
 @jit
 def randomize(p, x, r, rng, clean, message):
-    """Everything that leaves the device: message <- packed (x x', r x) + N(0, sigma^2 I); returns 1 if clipped."""
+    """Everything that leaves the device: message <- packed (x x', r x) + N(0, sigma^2 I);
+    returns 1 if clipped.
+    """
     r, clipped = clip_record(p.offset, x, r, clean)
     pack_statistics(clean, r, message)
     add_gaussian(rng, p.sigma, message)
@@ -61,7 +65,9 @@ def select(p, s, X, rng):
 
 @jit
 def update(p, s, x, r, rng):
-    """State after reward r on context x (d,); the model is fitted anew at the end of every batch."""
+    """State after reward r on context x (d,); the model is fitted anew at the end of every
+    batch.
+    """
     t = s.t + 1
     clipped = s.clipped + randomize(p, x, r, rng, s.x, s.message)
     add_unpacked(1.0, s.message, s.G, s.b)
@@ -112,10 +118,11 @@ def ldp_linucb(
 ):
     """LinUCB on locally randomised statistics; epsilon = inf is LinUCB itself.
 
-    d >= 1; T >= 1; epsilon in (0, inf], delta in (0, 1); calibration "corrected" or "paper"; universe "ball" (||x|| <= 1,
-    |r| <= 1) or "offset_sphere" (x = (u, 1/sqrt2), 0 <= r <= 1): records outside are clipped into it and counted; ridge > 0;
-    shift >= 0, see the module; noise, theta_bound >= 0; failure in (0, 1) (None: 1/(T + 1)); width >= 0 multiplies the
-    theorem's radius.  Raises ValueError on anything else.
+    d >= 1; T >= 1; epsilon in (0, inf], delta in (0, 1); calibration "corrected" or "paper";
+    universe "ball" (||x|| <= 1, |r| <= 1) or "offset_sphere" (x = (u, 1/sqrt2), 0 <= r <= 1):
+    records outside are clipped into it and counted; ridge > 0; shift >= 0, see the module; noise,
+    theta_bound >= 0; failure in (0, 1) (None: 1/(T + 1)); width >= 0 multiplies the theorem's
+    radius.  Raises ValueError on anything else.
     """
     sigma, guarantee = local_noise(epsilon, delta, calibration, universe)
     p = _statistics.make_params(

@@ -1,18 +1,21 @@
-"""Online LinUCB under local differential privacy: noise on the action and the reward, optimism from an online learner.
+"""Online LinUCB under local differential privacy: noise on the action and the reward, optimism from
+an online learner.
 
-The user plays optimistically in an ellipsoid, adds Gaussian noise to x and to y, and sends only the noisy pair.  An online
-learner (Maler, or OGD) follows the squared loss from which the noise's own energy is subtracted; its predictions, not
-the rewards, make the centre of the ellipsoid.
+The user plays optimistically in an ellipsoid, adds Gaussian noise to x and to y, and sends only the
+noisy pair.  An online learner (Maler, or OGD) follows the squared loss from which the noise's own
+energy is subtracted; its predictions, not the rewards, make the centre of the ellipsoid.
 
-Source: "Improved rate for locally differentially private linear bandits", Algorithm 1 (private; Maler is `companion.maler`)
-and, with epsilon = inf, Algorithm 4 with the width of Theorem A.2.
+Source: "Improved rate for locally differentially private linear bandits", Algorithm 1 (private;
+Maler is `companion.maler`) and, with epsilon = inf, Algorithm 4 with the width of Theorem A.2.
 Neighbours: replace one user's record (x, y).  Model: local.
-Calibration: "corrected" releases the pair (x, y) as ONE Gaussian query, sigma from the exact curve of Balle and Wang with
-the pair's sensitivity (`privacy.PAIR_SENSITIVITY`); "paper" is 2 sqrt(2 ln(1.25/delta))/epsilon on each of x and y,
-which spends the budget twice and uses a formula proved for epsilon <= 1.
+Calibration: "corrected" releases the pair (x, y) as ONE Gaussian query, sigma from the exact curve
+of Balle and Wang with the pair's sensitivity (`privacy.PAIR_SENSITIVITY`); "paper" is 2 sqrt(2
+ln(1.25/delta))/epsilon on each of x and y, which spends the budget twice and uses a formula proved
+for epsilon <= 1.
 Cost: O(K d^2 + n d^2) time per round with n = 19 experts at T = 20000 (OGD: none), O(n d^2) memory.
-Differs: gradients are clipped to G (appendix B calls G "the clipping constant", Algorithm 1 does not clip).  The theory's width
-and G make the policy play at random, so both take practical forms by default (`practical_width`, `practical_clip`).
+Differs: gradients are clipped to G (appendix B calls G "the clipping constant", Algorithm 1 does
+not clip).  The theory's width and G make the policy play at random, so both take practical forms by
+default (`practical_width`, `practical_clip`).
 """
 
 from typing import NamedTuple
@@ -71,7 +74,9 @@ def select(p, s, X, rng):
 
 @jit
 def randomize(p, x, y, rng, out):
-    """Lines 11 to 13: everything that leaves the device.  out (d,) <- noisy x; returns (noisy y, 1 if clipped)."""
+    """Lines 11 to 13: everything that leaves the device.
+    out (d,) <- noisy x; returns (noisy y, 1 if clipped).
+    """
     y, clipped = clip_record(p.offset, x, y, out)
     if p.jitter > 0.0:
         add_gaussian(rng, np.sqrt(p.jitter), out)
@@ -81,7 +86,9 @@ def randomize(p, x, y, rng, out):
 
 @jit
 def gradient(p, x, y, theta, out):
-    """out <- gradient of (<x, theta> - y)^2 - sigma^2 ||theta||^2 at theta, clipped to norm G; returns <x, theta>."""
+    """out <- gradient of (<x, theta> - y)^2 - sigma^2 ||theta||^2 at theta, clipped to norm G;
+    returns <x, theta>.
+    """
     prediction = dot(x, theta)
     for i in range(p.d):
         out[i] = 2.0 * x[i] * (prediction - y) - 2.0 * p.sigma * p.sigma * theta[i]
@@ -114,7 +121,9 @@ def play(p, s, X, R, rng, arms):
 
 
 def practical_width(sigma, T, factor=10.0):
-    """factor * sigma * sqrt(ln T), constant over the run: what is needed grows like sigma sqrt(T) ||theta - theta*||."""
+    """factor * sigma * sqrt(ln T), constant over the run:
+    what is needed grows like sigma sqrt(T) ||theta - theta*||.
+    """
     return factor * sigma * np.sqrt(np.log(T))
 
 
@@ -124,14 +133,38 @@ def practical_clip(sigma, jitter, d, factor=10.0):
 
 
 def conversion_width(learner, T, noise=0.5, theta_bound=1.0, failure=0.01):
-    """Theorem A.2 (no privacy): sqrt(S^2 + 1 + 2 M_T + 32 R^2 ln((R sqrt8 + sqrt(1 + M_T))/failure))."""
+    """Theorem A.2 (no privacy): sqrt(S^2 + 1 + 2 M_T + 32 R^2 ln((R sqrt8 + sqrt(1 +
+    M_T))/failure)).
+    """
     M = maler.regret_bound(learner, T)
     log = np.log((noise * np.sqrt(8.0) + np.sqrt(1.0 + M)) / failure)
     return float(np.sqrt(theta_bound**2 + 1.0 + 2.0 * M + 32.0 * noise**2 * log))
 
 
+def theory_clip(sigma, jitter, T, failure, radius=1.0):
+    """Corollary C.1 with its universal constant set to 1: a bound on every gradient of the run."""
+    log, D, Delta = np.log(2.0 * T / failure), radius, np.sqrt(jitter)
+    first = 2.0 * np.sqrt(2.0 * log) * (2.0 * D * sigma + 2.0 * sigma + D * Delta + Delta)
+    noise = 2.0 * D * jitter + 4.0 * D * Delta * sigma + 2.0 * Delta * sigma
+    square = (2.0 * D + 2.0 + D) * sigma**2
+    return first + 2.0 * log * (noise + square) + 2.0 * D + 2.0
+
+
+def theory_width(learner, sigma, jitter, T, failure, noise=0.5):
+    """Lemma 3.3 with gamma = 1, M_T from Lemma H.6 and the trivial Q_T <= 4 D^2 T: sqrt(M_T + K_T).
+
+    sqrt(ln(1/delta))/epsilon is written as sigma, which is what it stands for.
+    """
+    D, log, Q = learner.radius, np.log(T / failure), 4.0 * learner.radius**2 * T
+    K = D * jitter * log * np.sqrt(T * Q) + (noise + D * sigma + D * np.sqrt(jitter)) ** 2 * log
+    K += (sigma**2 + jitter) * log * Q
+    return float(np.sqrt(maler.regret_bound(learner, T) + K))
+
+
 def pair_noise(epsilon, delta, calibration, universe):
-    """(sigma, Guarantee) of releasing (x, y) with Gaussian noise: the privacy of Algorithm 1, nothing else is released."""
+    """(sigma, Guarantee) of releasing (x, y) with Gaussian noise:
+    the privacy of Algorithm 1, nothing else is released.
+    """
     epsilon, delta = need_budget(epsilon, delta)
     need_choice("calibration", calibration, ("paper", "corrected"))
     need_choice("universe", universe, UNIVERSES)
@@ -163,11 +196,12 @@ def online_linucb(
 ):
     """Online LinUCB (Algorithm 1); epsilon = inf gives the non-private Algorithm 4.
 
-    d >= 1; T >= 1, horizon; epsilon in (0, inf], delta in (0, 1); calibration "corrected" or "paper"; universe "ball"
-    (||x|| <= 1, |y| <= 1) or "offset_sphere" (x = (u, 1/sqrt2), 0 <= y <= 1): records outside are clipped into it and counted
-    in `State.clipped`; learner "maler" or "ogd"; width >= 0 (None: `practical_width`, or Theorem A.2's without noise);
-    clip > 0, the bound G on gradients (None: `practical_clip`); jitter = Delta^2 >= 0; radius = D > 0.
-    Raises ValueError on anything else.
+    d >= 1; T >= 1, horizon; epsilon in (0, inf], delta in (0, 1); calibration "corrected" or
+    "paper"; universe "ball" (||x|| <= 1, |y| <= 1) or "offset_sphere" (x = (u, 1/sqrt2), 0 <= y <=
+    1): records outside are clipped into it and counted in `State.clipped`; learner "maler" or
+    "ogd"; width >= 0 (None: `practical_width`, or Theorem A.2's without noise); clip > 0, the bound
+    G on gradients (None: `practical_clip`); jitter = Delta^2 >= 0; radius = D > 0. Raises
+    ValueError on anything else.
     """
     d, T = need_int("d", d, 1), need_int("T", T, 1)
     sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)

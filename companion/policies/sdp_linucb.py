@@ -1,20 +1,25 @@
-"""SDP-LinUCB: a shuffler stands between the users and the server, and the model is refitted once per batch of B users.
+"""SDP-LinUCB: a shuffler stands between the users and the server, and the model is refitted once
+per batch of B users.
 
 Source: Chowdhury and Zhou (2022), the baselines "SDP" of the online-LinUCB paper.  Two protocols:
-* "vector": the shuffled vector sum of Cheu et al. (2021).  Every entry of a user's statistics is rounded at random to a count
-  of g' bits, hidden among Bin(b, p) noise bits; the server sees the number of ones per entry and batch.
+* "vector": the shuffled vector sum of Cheu et al. (2021).  Every entry of a user's statistics is
+  rounded at random to a count of g' bits, hidden among Bin(b, p) noise bits; the server sees the
+  number of ones per entry and batch.
 * "amplification": LDP messages, shuffled; a whole batch is then more private than one message.
-Neighbours: replace one user's record.  Model: shuffle.  Every user is in one batch, so batches compose in parallel.
-Calibration, "vector": one user moves the counts by at most sensitivity g/L in Euclidean norm, plus one per entry for rounding.
-"corrected" chooses the least integer b at which Gaussian noise of the binomial's variance b B p (1 - p) is (epsilon, delta)-DP
-for that move: an approximation of the binomial by the normal law, good for b B >= 10^3.  "paper" is the published
-b = 24 10^4 g^2 ln^2(4 (d^2 + 1)/delta) / (epsilon^2 B).
-Calibration, "amplification": local noise at the largest (epsilon_0, delta_0) that Feldman, McMillan and Talwar (2021) amplify
-to (epsilon, delta); where their condition on B fails, epsilon_0 = epsilon: shuffling then hides nothing more, and this is
-LDP-LinUCB with batches.
-Width: radius of LinUCB at ridge lambda_t = 1 + shift s sqrt(d t), s the noise per user and coordinate.
-Cost: O(K d^2) time per round and O(d^3) per batch, O(d^2) memory.  Noise bits are drawn once per batch and entry, as one
-Bin(b B, p): exactly the law of the messages (`mechanisms.shuffle_messages`).
+Neighbours: replace one user's record.  Model: shuffle.  Every user is in one batch, so batches
+compose in parallel. Calibration, "vector": one user moves the counts by at most sensitivity g/L in
+Euclidean norm, plus one per entry for rounding. "corrected" chooses the least integer b at which
+Gaussian noise of the binomial's variance b B p (1 - p) is (epsilon, delta)-DP for that move: an
+approximation of the binomial by the normal law, good for b B >= 10^3.  "paper" is the published b =
+24 10^4 g^2 ln^2(4 (d^2 + 1)/delta) / (epsilon^2 B). Calibration, "amplification": local noise at
+the largest (epsilon_0, delta_0) that Feldman, McMillan and Talwar (2021) amplify to (epsilon,
+delta); where their condition on B fails, epsilon_0 = epsilon: shuffling then hides nothing more,
+and this is LDP-LinUCB with batches.
+Width: radius of LinUCB at ridge lambda_t = 1 + shift s sqrt(d t), s the noise per user and
+coordinate.
+Cost: O(K d^2) time per round and O(d^3) per batch, O(d^2) memory.  Noise bits are drawn once per
+batch and entry, as one Bin(b B, p): exactly the law of the messages
+(`mechanisms.shuffle_messages`).
 """
 
 from typing import NamedTuple
@@ -81,7 +86,9 @@ def select(p, s, X, rng):
 
 @jit
 def update(p, s, x, r, rng):
-    """State after reward r on context x (d,); at the end of a batch the analyser's estimate enters the model."""
+    """State after reward r on context x (d,); at the end of a batch the analyser's estimate
+    enters the model.
+    """
     t, q = s.t + 1, p.statistics
     r, clipped = clip_record(p.offset, x, r, s.x)
     pack_statistics(s.x, r, s.message)
@@ -105,7 +112,9 @@ def play(p, s, X, R, rng, arms):
 
 
 def vector_sum(d, epsilon, delta, batch, sensitivity, calibration):
-    """(g, b, true epsilon at delta) of the shuffled vector sum for statistics of this sensitivity."""
+    """(g, b, true epsilon at delta) of the shuffled vector sum for statistics of this
+    sensitivity.
+    """
     g, n = max(2.0 * np.sqrt(batch), float(d), 4.0), statistics_size(d)
     move = sensitivity * g / RANGE + np.sqrt(n)
     if calibration == "paper":
@@ -118,10 +127,12 @@ def vector_sum(d, epsilon, delta, batch, sensitivity, calibration):
 
 
 def amplified_local_budget(epsilon, delta, batch):
-    """Largest (epsilon_0, delta_0) whose shuffled batch is (epsilon, delta)-DP; (epsilon, delta) if nothing is gained.
+    """Largest (epsilon_0, delta_0) whose shuffled batch is (epsilon, delta)-DP; (epsilon, delta) if
+    nothing is gained.
 
     Half of delta goes to the amplification and half to the local deltas, which enter as
-    (e^epsilon + 1)(1 + e^-epsilon_0 / 2) B delta_0 (Feldman, McMillan and Talwar 2021, Theorem 3.8).
+    (e^epsilon + 1)(1 + e^-epsilon_0 / 2) B delta_0 (Feldman, McMillan and Talwar 2021, Theorem
+    3.8).
     """
     top = np.log(batch / (16.0 * np.log(4.0 / delta)))
     if not (top > 0.0 and shuffle_epsilon(top, delta / 2, batch) > epsilon):
@@ -152,8 +163,9 @@ def sdp_linucb(
 ):
     """LinUCB on shuffled statistics, refitted once per batch.
 
-    batch = B >= 1 users; protocol "vector" or "amplification" (its only calibration is "corrected"); epsilon in (0, inf)
-    for "vector", (0, inf] for "amplification"; the rest as in `ldp_linucb`.  Raises ValueError on anything else.
+    batch = B >= 1 users; protocol "vector" or "amplification" (its only calibration is
+    "corrected"); epsilon in (0, inf) for "vector", (0, inf] for "amplification"; the rest as in
+    `ldp_linucb`.  Raises ValueError on anything else.
     """
     epsilon, delta, sensitivity = _statistics.budget(epsilon, delta, calibration, universe)
     batch, d = need_int("batch", batch, 1), need_int("d", d, 1)

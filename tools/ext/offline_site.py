@@ -3,6 +3,7 @@
 * MathJax 3 is copied from the `sphinx-mathjax-offline` wheel (2 MB of its 24 MB) into _static.
 * sphinx-thebe, which Jupyter Book always loads, is silenced: its script names a content network
   and is emitted twice, which is an error in every page.
+* Every page loads MathJax, since formulas may stand in outputs only, where Sphinx sees none.
 """
 
 import shutil
@@ -34,6 +35,7 @@ def _copy(app, error):
 
 
 def setup(app):
+    app.set_html_assets_policy("always")
     app.connect("config-inited", _config, priority=900)
     app.connect("build-finished", _copy)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
