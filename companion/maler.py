@@ -100,7 +100,8 @@ def reweigh(p, s, g):
     gap, G = s.work[0], p.gradient
     for j in range(d):
         gap[j] = s.theta[j] - s.convex[j]
-    s.log_w[0] -= -p.rate_convex * dot(gap, g) + (2.0 * p.rate_convex * G * p.radius) ** 2
+    c = 2.0 * p.rate_convex * G * p.radius
+    s.log_w[0] -= -p.rate_convex * dot(gap, g) + c * c
     for i in range(n):
         eta = p.rates[i]
         for j in range(d):
