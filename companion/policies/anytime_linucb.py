@@ -96,6 +96,12 @@ def select(p, s, X, rng):
 
 
 @jit
+def randomize(p, s, x, r, rng):
+    """The user's message: s.run.x <- noisy x; returns (noisy reward, 1 if clipped)."""
+    return online_linucb.randomize(epoch_params(p, s.epoch), x, r, rng, s.run.x)
+
+
+@jit
 def receive(p, s, y, clipped):
     """State after the message (s.run.x, y); a new epoch begins when the old one is over."""
     run = online_linucb.receive(epoch_params(p, s.epoch), s.run, y, clipped)
@@ -107,7 +113,7 @@ def receive(p, s, y, clipped):
 @jit
 def update(p, s, x, r, rng):
     """State after reward r on context x (d,); the arrays of s are overwritten."""
-    y, clipped = online_linucb.randomize(epoch_params(p, s.epoch), x, r, rng, s.run.x)
+    y, clipped = randomize(p, s, x, r, rng)
     return receive(p, s, y, clipped)
 
 
