@@ -197,8 +197,8 @@ def largest_row_sum(A):
 def optimistic_arm(X, V_inv, theta, width):
     """First arm with the largest X[k]'theta + width sqrt(X[k]'V_inv X[k]).
 
-    Negative quadratic forms count as 0.  An arm whose score cannot reach the best one so far, because
-    V_inv is at most its largest row sum, is passed over.
+    Negative quadratic forms count as 0.  An arm whose score cannot reach the best so far, because V_inv
+    is at most its largest row sum, is passed over.
     """
     best, arm = -np.inf, 0
     top = width * width * largest_row_sum(V_inv) * (1.0 + 1e-9)

@@ -6,6 +6,7 @@ standard error.  The process ends when its standard input closes, so it never ou
 """
 
 import json
+import logging
 import os
 import resource
 import sys
@@ -65,6 +66,7 @@ def explain(error):
 def main():
     job = json.loads(sys.argv[1])
     threading.Thread(target=die_with_parent, daemon=True).start()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     os.dup2(2, 1)  # whatever prints, prints to the log
     papermill_engines.register("book", Engine)
     try:

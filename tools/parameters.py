@@ -55,7 +55,7 @@ def literal(source):
     """The value of a Python literal, or of one that contains `float("inf")`.  Raises ValueError."""
     try:
         return ast.literal_eval(_Infinity().visit(ast.parse(source.strip(), mode="eval")))
-    except (SyntaxError, TypeError) as error:
+    except (SyntaxError, TypeError, ValueError) as error:
         raise ValueError(f"{source!r} is not a literal value") from error
 
 
@@ -78,9 +78,7 @@ def parse_kind(text):
         if not low < high and not (low == high and left + right == "[]"):
             raise ValueError(f"the range of {text!r} is empty")
         return Kind(text, base.lower(), False, low, high, (left == "[", right == "]"))
-    raise ValueError(
-        f"{text!r} is none of: integer in RANGE, float in RANGE, one of, boolean, text"
-    )
+    raise ValueError(f"{text!r} is no KIND: integer or float in RANGE, one of, boolean, text")
 
 
 def parse_line(line):

@@ -100,15 +100,21 @@ def gradient(p, x, y, theta, out):
 
 
 @jit
-def update(p, s, x, r, rng):
-    """State after reward r on context x (d,); the arrays of s are overwritten."""
-    y, clipped = randomize(p, x, r, rng, s.x)
+def receive(p, s, y, clipped):
+    """Lines 15 to 18, the server: State after the message (s.x, y); the arrays of s are overwritten."""
     prediction = gradient(p, s.x, y, s.learner.theta, s.g)
     sherman_morrison(s.V_inv, s.x, s.centre)  # line 16: V <- V + x x' (centre is scratch here)
     axpy(prediction, s.x, s.u)  # line 17, with the prediction made before the learner moves
     matvec(s.V_inv, s.u, s.centre)
     learner = maler.update(p.learner, s.learner, s.g)  # line 18
     return State(s.t + 1, s.V_inv, s.u, s.centre, learner, s.x, s.g, s.clipped + clipped)
+
+
+@jit
+def update(p, s, x, r, rng):
+    """State after reward r on context x (d,); the arrays of s are overwritten."""
+    y, clipped = randomize(p, x, r, rng, s.x)
+    return receive(p, s, y, clipped)
 
 
 @jit

@@ -1,0 +1,74 @@
+"""A book of tiny notebooks in a temporary folder, to try the runner on."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+
+PROJECT = Path(__file__).resolve().parent.parent
+CLAIM = {
+    "chapter": "one",
+    "id": "c1",
+    "statement": "1 < 2",
+    "paper": "2",
+    "measured": "1",
+    "interval": [0.5, 1.5],
+    "rule": "below",
+    "verdict": "reproduced",
+}
+PARAMETERS = "T = 500  # rounds; integer in [100, 1_000]\ndelta = 0.1  # privacy; float in (0, 1)"
+
+
+def notebook(path, *sources, parameters=PARAMETERS, title="A chapter"):
+    """Write a notebook with a parameters cell and one code cell per source."""
+    cells = [nbformat.v4.new_markdown_cell(f"# {title}", id="title")]
+    cells.append(nbformat.v4.new_code_cell(parameters, id="parameters"))
+    cells[1].metadata["tags"] = ["parameters"]
+    cells += [nbformat.v4.new_code_cell(s, id=f"code-{i}") for i, s in enumerate(sources)]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    book = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    path.write_text(nbformat.writes(book))
+    return path
+
+
+def show(records):
+    """Source of a cell that displays claim records."""
+    data = {"text/plain": "claims", "application/vnd.companion.claims+json": records}
+    return f"from IPython.display import display\ndisplay({data!r}, raw=True)"
+
+
+def tiny(root, **chapters):
+    """Make a project in `root` whose chapters have the given code cells; return root."""
+    (root / "book").mkdir()
+    (root / "companion").mkdir()
+    (root / "companion" / "__init__.py").write_text("")
+    (root / "requirements.txt").write_text("numpy\n")
+    for name, sources in chapters.items():
+        notebook(root / "book" / f"{name}.ipynb", *sources)
+    listed = [{"file": f"book/{name}"} for name in list(chapters)[1:]]
+    toc = {"format": "jb-book", "root": f"book/{next(iter(chapters))}", "chapters": listed}
+    (root / "_toc.yml").write_text(json.dumps(toc))  # JSON is YAML
+    return root
+
+
+def command(root, *options, site=False):
+    """The command line of the runner for the project in `root`."""
+    rest = () if site else ("--no-site",)
+    return [sys.executable, "-m", "tools.build", "--root", str(root), *rest, *options]
+
+
+def build(root, *options):
+    """Run the runner; the finished process, with its output as text."""
+    env = os.environ | {"PYTHONPATH": str(PROJECT)}
+    return subprocess.run(
+        command(root, *options), capture_output=True, text=True, env=env, cwd=root, timeout=240
+    )
+
+
+def executed(root, name):
+    """The executed notebooks of a chapter, oldest first."""
+    files = (root / "_build" / "executed" / name).glob("*.ipynb")
+    return sorted(files, key=os.path.getmtime)
