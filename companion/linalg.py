@@ -197,17 +197,27 @@ def largest_row_sum(A):
 def optimistic_arm(X, V_inv, theta, width):
     """First arm with the largest X[k]'theta + width sqrt(X[k]'V_inv X[k]).
 
-    Negative quadratic forms count as 0.  An arm whose score cannot reach the best so far, because V_inv
-    is at most its largest row sum, is passed over.
+    Negative quadratic forms count as 0.  An arm whose score cannot reach the best so far, because
+    V_inv is at most its largest row sum, is passed over.  `dot` and `quad` are written out: a view
+    of every row costs as much as the sums.
     """
-    best, arm = -np.inf, 0
+    best, arm, d = -np.inf, 0, X.shape[1]
     top = width * width * largest_row_sum(V_inv) * (1.0 + 1e-9)
     for k in range(X.shape[0]):
-        mean = dot(X[k], theta)
+        mean, square = 0.0, 0.0
+        for i in range(d):
+            mean += X[k, i] * theta[i]
+            square += X[k, i] * X[k, i]
         gap = best - mean
-        if gap > 0.0 and gap * gap > top * dot(X[k], X[k]):
+        if gap > 0.0 and gap * gap > top * square:
             continue
-        ucb = mean + width * np.sqrt(max(quad(V_inv, X[k]), 0.0))
+        form = 0.0
+        for i in range(d):
+            row = 0.0
+            for j in range(i + 1, d):
+                row += V_inv[i, j] * X[k, j]
+            form += X[k, i] * (V_inv[i, i] * X[k, i] + 2.0 * row)
+        ucb = mean + width * np.sqrt(max(form, 0.0))
         if ucb > best:
             best, arm = ucb, k
     return arm

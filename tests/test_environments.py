@@ -82,7 +82,7 @@ def test_a_longer_run_begins_like_a_shorter_one(options):
 
 def test_fixed_sets_are_fixed_and_fresh_ones_fresh():
     X, _, mu = rounds(sphere(5, 4, fresh=False), 20_000, 6)
-    assert (X == X[0]).all()
+    assert (X[0] == X).all()
     assert (mu == mu[0]).all()
     X, _, _ = rounds(sphere(5, 4), 50, 6)
     assert len(np.unique(X[:, :, 0])) == 250
@@ -119,8 +119,15 @@ def test_replay_gives_back_what_was_recorded():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("K", 1), ("d", 1), ("d", 2.5), ("noise", -1.0), ("noise", np.nan), ("shrink", 0.0)]
-    + [("shrink", 1.5), ("rewards", "uniform"), ("fresh", 1), ("offset", False)],
+    [
+        *(("K", v) for v in (1, 2.5)),
+        *(("d", v) for v in (1, np.nan)),
+        *(("noise", v) for v in (-1.0, np.nan)),
+        *(("shrink", v) for v in (0.0, 1.5)),
+        ("rewards", "uniform"),
+        ("fresh", 1),
+        ("offset", False),
+    ],
 )
 def test_rejects_bad_input_by_name(name, value):
     with pytest.raises(ValueError, match=name):

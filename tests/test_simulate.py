@@ -152,7 +152,7 @@ def test_an_arm_that_does_not_exist_is_refused():
         arms[:] = 4
         return s
 
-    with pytest.raises(ValueError, match="outside 0..3"):
+    with pytest.raises(ValueError, match=r"outside 0\.\.3"):
         simulate(ENV, [random()._replace(play=play)], 300, [1])
 
 
