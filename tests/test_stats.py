@@ -41,7 +41,7 @@ def test_ratio_covers_and_is_exact_for_proportional_samples():
 
     low, high = bounds(0.9)
     assert low <= covers(paired, 2.0, 0.9, 3) <= high
-    b = np.array([1.0, 2.0, 4.0])
+    b = np.array([8.0, 9.0, 11.0])
     assert stats.ratio(3 * b, b) == pytest.approx((3.0, 3.0, 3.0))
     unsure = stats.ratio([1.0, 2.0, 3.0], [-1.0, 0.5, 1.0])
     assert (unsure.low, unsure.high) == (-np.inf, np.inf)
