@@ -101,7 +101,7 @@ def gradient(p, x, y, theta, out):
 
 @jit
 def receive(p, s, y, clipped):
-    """Lines 15 to 18, the server: State after the message (s.x, y); the arrays of s are overwritten."""
+    """Lines 15 to 18, the server: State after the message (s.x, y); arrays are overwritten."""
     prediction = gradient(p, s.x, y, s.learner.theta, s.g)
     sherman_morrison(s.V_inv, s.x, s.centre)  # line 16: V <- V + x x' (centre is scratch here)
     axpy(prediction, s.x, s.u)  # line 17, with the prediction made before the learner moves
