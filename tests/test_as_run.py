@@ -1,4 +1,4 @@
-"""The baselines as their program ran them: its noise scales, its bias, and that nothing uses them."""
+"""The baselines as their program ran them: noise scales, bias, and that nothing uses them."""
 
 import re
 from pathlib import Path
@@ -36,7 +36,7 @@ def as_printed(value, text):
 
 
 @pytest.mark.parametrize("kind", as_run.KINDS)
-@pytest.mark.parametrize(("row", "epsilon"), enumerate([0.2, 1.0, 10.0]))
+@pytest.mark.parametrize(("row", "epsilon"), list(enumerate([0.2, 1.0, 10.0])))
 def test_scales_are_the_printed_ones(kind, row, epsilon):
     s, gamma, _, _ = as_run.scales(kind, 5, 20_000, epsilon, 0.1, 20)
     policy = as_run.baseline(kind, 5, 20_000, epsilon)

@@ -93,7 +93,7 @@ def test_a_bad_learner_is_asked_less_and_less():
     """The second learner plays at random among arms whose rewards are far apart."""
     T, rng = 4000, np.random.default_rng(0)
     X = np.repeat(np.array([[[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]]]), T, axis=0)
-    X = X[:, rng.permutation(3)]
+    X = np.ascontiguousarray(X[:, rng.permutation(3)])
     R = np.ascontiguousarray(X @ np.array([1.0, -1.0, -1.0]))
     good, bad = bases(T, np.inf, widths=(2.0, 1e9))
     s = run(combiner([good, bad], T, L=0.3, p=0.3), X, R)[1]
