@@ -43,11 +43,11 @@ def matvec(A, x, out):
 
 @jit
 def quad(A, x):
-    """x'Ax for a symmetric A; the upper triangle is read."""
+    """x'Ax for a symmetric A; the lower triangle is read."""
     s = 0.0
     for i in range(x.shape[0]):
         row = 0.0
-        for j in range(i + 1, x.shape[0]):
+        for j in range(i):
             row += A[i, j] * x[j]
         s += x[i] * (A[i, i] * x[i] + 2.0 * row)
     return s
@@ -197,17 +197,22 @@ def largest_row_sum(A):
 def optimistic_arm(X, V_inv, theta, width):
     """First arm with the largest X[k]'theta + width sqrt(X[k]'V_inv X[k]).
 
-    Negative quadratic forms count as 0.  An arm whose score cannot reach the best so far, because V_inv
-    is at most its largest row sum, is passed over.
+    Negative quadratic forms count as 0.  The square root is taken only for arms that beat the best
+    so far, and the form is not even computed where V_inv's largest row sum rules the arm out.
     """
     best, arm = -np.inf, 0
-    top = width * width * largest_row_sum(V_inv) * (1.0 + 1e-9)
+    c = width * width
+    top = c * largest_row_sum(V_inv) * (1.0 + 1e-9)
     for k in range(X.shape[0]):
-        mean = dot(X[k], theta)
+        mean, square = 0.0, 0.0
+        for i in range(X.shape[1]):
+            mean += X[k, i] * theta[i]
+            square += X[k, i] * X[k, i]
         gap = best - mean
-        if gap > 0.0 and gap * gap > top * dot(X[k], X[k]):
+        if gap >= 0.0 and gap * gap > top * square:
             continue
-        ucb = mean + width * np.sqrt(max(quad(V_inv, X[k]), 0.0))
-        if ucb > best:
-            best, arm = ucb, k
+        form = max(quad(V_inv, X[k]), 0.0)
+        if gap >= 0.0 and gap * gap >= c * form:
+            continue
+        best, arm = mean + width * np.sqrt(form), k
     return arm

@@ -123,8 +123,8 @@ def trace(env, policy, T, seed, every):
     """Watch one repetition: yield (t, state, X, mu, arms) after every `every` rounds.
 
     t counts from 1; X (n, K, d), mu (n, K), arms (n,) are the rounds since the last yield, as far
-    as they lie in one block.  The run is that of `simulate` with this seed.  The arrays of `state` are
-    overwritten afterwards.
+    as they lie in one block.  The run is that of `simulate` with this seed.  The arrays of `state`
+    are overwritten afterwards.
     """
     T, every = need_int("T", T, 1), need_int("every", every, 1)
     rng, state, t = stream(seed, policy.name), policy.init(policy.params), 0

@@ -23,6 +23,7 @@ def runs(root):
     return len(path.read_text()) if path.exists() else 0
 
 
+@pytest.mark.slow
 def test_second_run_executes_nothing_and_each_cause_does(tmp_path):
     root = tiny(tmp_path, one=[counting(tmp_path), "print(T, delta)"])
     (root / "book" / "scales.yml").write_text("smoke: {one: {T: 200, delta: 1e-6}}")
@@ -46,6 +47,7 @@ def test_second_run_executes_nothing_and_each_cause_does(tmp_path):
     assert runs(root) == 4
 
 
+@pytest.mark.slow
 def test_failure_names_chapter_and_cell_and_keeps_the_others(tmp_path):
     root = tiny(tmp_path, one=[counting(tmp_path)], two=["y = 2", "# the reason\n1 / 0"])
     done = build(root)
@@ -58,6 +60,7 @@ def test_failure_names_chapter_and_cell_and_keeps_the_others(tmp_path):
     assert runs(root) == 1
 
 
+@pytest.mark.slow
 def test_cell_over_its_time_is_named(tmp_path):
     root = tiny(tmp_path, one=["import time\ntime.sleep(60)"])
     done = build(root, "--cell-timeout", "2")
@@ -65,6 +68,7 @@ def test_cell_over_its_time_is_named(tmp_path):
     assert "one failed at cell 3 of 3 (id code-0): import time" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 def test_interrupted_run_resumes_at_the_first_chapter_that_is_not_whole(tmp_path, stop):
     slow = f"import os, time\nos.path.exists({str(tmp_path / 'go')!r}) or time.sleep(120)"
@@ -88,6 +92,7 @@ def test_interrupted_run_resumes_at_the_first_chapter_that_is_not_whole(tmp_path
     assert list(root.rglob("*.part")) == []
 
 
+@pytest.mark.slow
 def test_child_ends_with_the_runner(tmp_path):
     root = tiny(tmp_path, one=[f"import os\nopen({str(tmp_path / 'pid')!r}, 'w').write("
                                "str(os.getpid()))", "import time\ntime.sleep(120)"])  # fmt: skip
@@ -179,6 +184,7 @@ def test_put_leaves_the_old_file_when_writing_fails(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_are_refused(tmp_path):
     root = tiny(tmp_path, one=["import time\ntime.sleep(20)"])
     env = os.environ | {"PYTHONPATH": str(PROJECT)}

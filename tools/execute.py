@@ -122,7 +122,8 @@ def run(setting, jobs):
         for job in jobs
         for c in job.chapter.notebook["cells"]
     ) + sum(bool(job.parameters) for job in jobs)
-    bar = tqdm(total=cells, unit="cell", desc=", ".join(j.chapter.name for j in jobs)[:60])
+    names = ", ".join(job.chapter.name for job in jobs)
+    bar = tqdm(total=cells, unit="cell", desc=names[:60], disable=None)  # in a terminal only
     with bar, ThreadPoolExecutor(setting.jobs) as pool:
         runner = Runner(setting, bar)
         todo = [pool.submit(runner.execute, job) for job in jobs]

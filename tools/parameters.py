@@ -92,7 +92,9 @@ def parse_line(line):
         tokens = list(tokenize.generate_tokens(io.StringIO(line).readline))
         statements = ast.parse(line).body
     except (SyntaxError, tokenize.TokenError) as error:
-        raise ValueError("it is not one complete line of Python") from error
+        raise ValueError(
+            "it is not one complete line of Python (the formatter breaks lines over 100 columns)"
+        ) from error
     comments = [t.string for t in tokens if t.type == tokenize.COMMENT]
     match statements:
         case [ast.Assign(targets=[ast.Name(id=name)], value=value)] if comments:

@@ -34,7 +34,7 @@ def configuration(root, note, base_url):
             "ogp_site_url": base_url,
             "ogp_social_cards": {"enable": False},
             "sitemap_url_scheme": "{link}",
-            "sitemap_excludes": ["search.html", "genindex.html", "404.html"],
+            "sitemap_excludes": ["search.html", "genindex.html", "404.html", "prf-prf.html"],
             "notfound_urls_prefix": urlsplit(base_url).path or "/",
         }
     return yaml.safe_dump(config, allow_unicode=True).encode()

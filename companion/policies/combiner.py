@@ -15,6 +15,7 @@ learner is never dropped.  The default constants are practical ones: with those 
 is far above any reward, so that R_i alone decides.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -67,7 +68,7 @@ def init(p):
 def promise(p, i, n):
     """Regret that learner i promises after n >= 1 rounds, plus the concentration of rewards."""
     spread = n * (1.0 + p.sigma * p.sigma)
-    log = 3.0 * np.log(p.T) + np.log(len(p.L) * max(np.log(spread), 1.0) / p.failure)
+    log = 3.0 * math.log(p.T) + math.log(len(p.L) * max(math.log(spread), 1.0) / p.failure)
     return p.L[i] * n ** p.alpha[i] + p.p * np.sqrt(spread * log)
 
 

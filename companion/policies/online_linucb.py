@@ -85,6 +85,13 @@ def randomize(p, x, y, rng, out):
 
 
 @jit
+def messages(p, x, y, rng, out):
+    """out (n, d + 1) <- n independent messages (noisy x, noisy y) of one user, for audits."""
+    for i in range(out.shape[0]):
+        out[i, p.d] = randomize(p, x, y, rng, out[i, : p.d])[0]
+
+
+@jit
 def gradient(p, x, y, theta, out):
     """out <- gradient of (<x, theta> - y)^2 - sigma^2 ||theta||^2 at theta, clipped to norm G;
     returns <x, theta>.

@@ -1,0 +1,28 @@
+"""`python -m benchmarks`: run every `bench_*.py` beside this file and print one Markdown table."""
+
+import importlib
+import pkgutil
+
+import benchmarks
+
+
+def line(name, ours, reference, limit):
+    """One row of the table."""
+    other, ratio = (
+        ("", "") if reference is None else (f"{reference:.3f}", f"{reference / ours:.1f}")
+    )
+    return f"| {name} | {ours:.3f} | {other} | {ratio} | {limit} |"
+
+
+def main():
+    """Print rows as they come: (name, our seconds, seconds of the reference or None, limit)."""
+    print("| what | ours (s) | reference (s) | times faster | limit |")
+    print("|---|--:|--:|--:|---|", flush=True)
+    for module in sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__)):
+        if module.startswith("bench_"):
+            for row in importlib.import_module(f"benchmarks.{module}").rows():
+                print(line(*row), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Fixtures that several files share."""
+
+import fcntl
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+NAMES = ("_config.yml", "_toc.yml", "requirements.txt", "ERRATA.md", "CHANGELOG.md", "CITATION.cff")
+
+
+@pytest.fixture(scope="session")
+def smoke_site(tmp_path_factory, worker_id):
+    """The site built once per test session at smoke scale, from a copy: (process, folder)."""
+    base = tmp_path_factory.getbasetemp()
+    base = base if worker_id == "master" else base.parent  # one folder for all workers
+    root, log = base / "book-copy", base / "book-copy.log"
+    with (base / "book-copy.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not root.exists():
+            for name in NAMES:
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, root / name)
+            skip = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
+            for name in ("book", "companion", "tools"):
+                shutil.copytree(ROOT / name, root / name, ignore=skip)
+            command = [sys.executable, "-m", "tools.build", "--root", root, "--scale", "smoke"]
+            with log.open("w") as stream:
+                code = subprocess.call(command, stdout=stream, stderr=subprocess.STDOUT, cwd=ROOT)
+            (root / "exit-code").write_text(str(code))
+    code = (root / "exit-code").read_text()
+    assert code == "0", log.read_text("utf8", "replace")[-8000:]
+    return root / "_build" / "html"

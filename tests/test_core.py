@@ -1,0 +1,122 @@
+"""Policies as data, and the live interface: what it refuses changes nothing."""
+
+import pickle
+
+import numpy as np
+import pytest
+from streams import flat, same_bits, stream
+
+from companion import core
+from companion.policies.linucb import linucb
+
+X = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+
+
+def with_horizon(T):
+    """LinUCB that was told a horizon; its Python functions ignore it."""
+    policy = linucb(3)
+
+    class Params:
+        pass
+
+    params = Params()
+    params.T, params.d = T, 3
+    return policy._replace(
+        params=params, init=lambda p: 0, select=lambda *_: 0, update=lambda p, s, *_: s + 1
+    )
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [np.ones(3), np.ones((2, 4)), np.ones((0, 3)), [[np.nan, 0, 0]], [[np.inf, 0, 0]], "X", None],
+)
+def test_bad_contexts_are_refused_and_change_nothing(bad):
+    live = linucb(3).start(0)
+    before = [a.copy() for a in flat(live.state)[:-1]]
+    with pytest.raises(ValueError, match="X must"):
+        live.select(bad)
+    assert all(map(same_bits, before, flat(live.state)))
+    assert live.rounds == 0
+    live.update(live.select(X), 1.0)
+    assert live.rounds == 1
+
+
+@pytest.mark.parametrize(("arm", "r"), [(2, 0.0), (-1, 0.0), (0.5, 0.0), (0, np.nan), (0, "1")])
+def test_bad_feedback_is_refused_and_changes_nothing(arm, r):
+    live = linucb(3).start(0)
+    live.select(X)
+    before = [a.copy() for a in flat(live.state)[:-1]]
+    with pytest.raises(ValueError, match=r"arm|r must"):
+        live.update(arm, r)
+    assert all(map(same_bits, before, flat(live.state)))
+    live.update(0, 1.0)
+    assert live.rounds == 1
+
+
+def test_calls_out_of_order_are_refused():
+    live = linucb(3).start(0)
+    with pytest.raises(ValueError, match="before select"):
+        live.update(0, 1.0)
+    live.select(X)
+    with pytest.raises(ValueError, match="twice"):
+        live.select(X)
+
+
+def test_another_arm_than_advised_may_be_played():
+    live = linucb(3).start(0)
+    live.select(X)
+    live.update(1, 1.0)
+    assert np.array_equal(live.state.b, X[1])
+
+
+def test_the_callers_array_may_be_reused():
+    contexts, live, other = X.copy(), linucb(3).start(0), linucb(3).start(0)
+    for _ in range(3):
+        arm, same = live.select(contexts), other.select(X)
+        assert arm == same
+        live.update(arm, 1.0)
+        other.update(same, 1.0)
+        contexts[:] = 0.0
+        contexts[:] = X
+    assert all(map(same_bits, flat(live.state), flat(other.state)))
+
+
+def test_the_horizon_ends_the_run():
+    policy = with_horizon(2)
+    assert core.horizon(policy) == 2
+    assert core.horizon(linucb(3)) is None
+    live = policy.start(0)
+    for _ in range(2):
+        live.update(live.select(X), 0.0)
+    with pytest.raises(ValueError, match="horizon T=2"):
+        live.select(X)
+    assert live.rounds == 2
+
+
+def test_policy_travels_by_name_and_keeps_its_kernels():
+    policy = linucb(3, ridge=0.25).renamed("mine")
+    data = pickle.dumps(policy)
+    assert len(data) < 1000
+    again = pickle.loads(data)
+    assert again == policy
+    assert again.play is policy.play
+    assert again.name == "mine"
+
+
+def test_a_function_that_cannot_be_imported_is_left_to_pickle():
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(linucb(3)._replace(init=lambda p: 0))
+
+
+def test_guarantee_says_what_it_is():
+    g = core.Guarantee("joint", 1.25, 1e-5, "replace one record", "user")
+    assert str(g) == "(1.25, 1e-05)-joint DP, replace one record, per user"
+    assert str(g._replace(claimed=(1.0, 1e-5))).endswith("(claimed: epsilon = 1, delta = 1e-05)")
+    assert str(core.NO_PRIVACY) == "no privacy"
+
+
+def test_stream_of_the_tests_is_what_it_says():
+    contexts, R, mu = stream(200)
+    assert np.linalg.norm(contexts, axis=2).max() <= 1.0
+    assert 0.15 < mu.min() < mu.max() < 0.85
+    assert set(np.unique(R)) == {0.0, 1.0}

@@ -1,0 +1,134 @@
+"""Worlds are what they say, and the same rng gives the same rounds however they are cut."""
+
+import numpy as np
+import pytest
+
+from companion import environments
+from companion.environments import block_lengths, replay, sphere
+
+CASES = [
+    {},
+    {"fresh": False},
+    {"rewards": "signs"},
+    {"rewards": "gaussian", "offset": False},
+    {"rewards": "signs", "offset": False, "fresh": False},
+    {"shrink": 0.25},
+]
+every_case = pytest.mark.parametrize("options", CASES)
+
+
+def rounds(env, T, seed):
+    """All blocks, joined."""
+    blocks = list(env.blocks(T, np.random.default_rng(seed)))
+    return tuple(np.concatenate(parts) for parts in zip(*blocks, strict=True))
+
+
+@every_case
+def test_arms_means_and_rewards_are_in_range(options):
+    X, R, mu = rounds(sphere(5, 4, **options), 300, 1)
+    assert X.shape == (300, 5, 4)
+    assert R.shape == mu.shape == (300, 5)
+    if options.get("shrink", 1.0) == 1.0:
+        np.testing.assert_allclose(np.linalg.norm(X, axis=2), 1.0)
+    else:
+        assert (np.linalg.norm(X, axis=2) <= 1.0 + 1e-12).all()
+    if options.get("offset", True):
+        assert (X[:, :, -1] == np.sqrt(0.5)).all()
+        assert mu.min() >= 0.0
+    assert np.abs(mu).max() <= 1.0 + 1e-12
+    values = {"bernoulli": {0.0, 1.0}, "signs": {-1.0, 1.0}}.get(
+        options.get("rewards", "bernoulli")
+    )
+    if values:
+        assert set(np.unique(R)) == values
+
+
+@every_case
+def test_means_are_linear_and_rewards_are_centred_on_them(options):
+    X, R, mu = rounds(sphere(5, 4, **options), 4000, 2)
+    theta, residual, rank, _ = np.linalg.lstsq(X.reshape(-1, 4), mu.ravel(), rcond=None)
+    if options.get("fresh", True):
+        assert rank == 4
+        assert np.linalg.norm(theta) == pytest.approx(1.0)
+        assert residual.sum() < 1e-18
+    spread = 1.0 / np.sqrt(4000)  # of the mean of 4000 rewards, whose deviation is at most 1
+    assert (np.abs((R - mu).mean(axis=0)) < 6 * spread).all()
+
+
+def test_gaussian_noise_has_its_scale():
+    _, R, mu = rounds(sphere(5, 4, rewards="gaussian", noise=0.3), 4000, 3)
+    assert (R - mu).std() == pytest.approx(0.3, rel=0.03)
+    _, R, mu = rounds(sphere(5, 4, rewards="gaussian", noise=0.0), 50, 3)
+    assert np.array_equal(R, mu)
+
+
+@every_case
+@pytest.mark.parametrize("size", [20, 200, 1 << 12])
+def test_block_size_does_not_change_the_rounds(options, size, monkeypatch):
+    env = sphere(5, 4, **options)
+    whole = rounds(env, 300, 4)
+    monkeypatch.setattr(environments, "BLOCK", size)
+    assert all(map(np.array_equal, whole, rounds(env, 300, 4)))
+
+
+@every_case
+def test_a_longer_run_begins_like_a_shorter_one(options):
+    env = sphere(5, 4, **options)
+    assert all(
+        np.array_equal(a, b[:120])
+        for a, b in zip(rounds(env, 120, 5), rounds(env, 300, 5), strict=True)
+    )
+
+
+def test_fixed_sets_are_fixed_and_fresh_ones_fresh():
+    X, _, mu = rounds(sphere(5, 4, fresh=False), 20_000, 6)
+    assert (X[0] == X).all()
+    assert (mu == mu[0]).all()
+    X, _, _ = rounds(sphere(5, 4), 50, 6)
+    assert len(np.unique(X[:, :, 0])) == 250
+    assert not np.array_equal(rounds(sphere(5, 4), 5, 1)[0], rounds(sphere(5, 4), 5, 2)[0])
+
+
+def test_shrinking_makes_the_first_direction_rare():
+    X = rounds(sphere(5, 4, offset=False, rewards="signs", shrink=0.1), 2000, 7)[0].reshape(-1, 4)
+    moments = (X**2).mean(axis=0)
+    assert moments[0] == pytest.approx(0.01 / 4, rel=0.1)
+    np.testing.assert_allclose(moments[1:], 0.25, rtol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("T", "K", "d"), [(1, 2, 2), (20_000, 100, 5), (10, 1000, 100), (131, 5, 1)]
+)
+def test_block_lengths_cover_the_run(T, K, d):
+    lengths = block_lengths(T, K, d)
+    assert sum(lengths) == T
+    assert min(lengths) >= 1
+    assert max(lengths) == 1 or max(lengths) * K * d <= environments.BLOCK
+
+
+def test_replay_gives_back_what_was_recorded():
+    X, R, mu = rounds(sphere(3, 2), 100, 8)
+    assert all(map(np.array_equal, (X, R, mu), rounds(replay(X, R, mu), 100, 0)))
+    assert np.array_equal(rounds(replay(X, R), 40, 0)[2], R[:40])
+    with pytest.raises(ValueError, match="T=101"):
+        rounds(replay(X, R), 101, 0)
+    for name, bad in (("X", (X[0], R)), ("R", (X, R[:, :1])), ("mu", (X, R, mu[1:]))):
+        with pytest.raises(ValueError, match=name):
+            replay(*bad)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("K", v) for v in (1, 2.5)),
+        *(("d", v) for v in (1, np.nan)),
+        *(("noise", v) for v in (-1.0, np.nan)),
+        *(("shrink", v) for v in (0.0, 1.5)),
+        ("rewards", "uniform"),
+        ("fresh", 1),
+        ("offset", False),
+    ],
+)
+def test_rejects_bad_input_by_name(name, value):
+    with pytest.raises(ValueError, match=name):
+        sphere(**{"K": 3, "d": 3, name: value})

@@ -1,0 +1,46 @@
+"""The committed notebooks: as readers and papermill need them, and without any output."""
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tools.chapters import load, pages, read, scales
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_notebook_is_clean_and_runs_anywhere(path):
+    book = nbformat.read(path, as_version=nbformat.NO_CONVERT)
+    nbformat.validate(book)
+    assert (book.nbformat, book.nbformat_minor >= 5) == (4, True)
+    assert book.metadata["kernelspec"]["name"] == "python3"
+    ids = [cell["id"] for cell in book.cells]
+    assert len(ids) == len(set(ids))
+    for cell in book.cells:
+        if cell.cell_type == "code":
+            assert cell.outputs == [], cell.id
+            assert cell.execution_count is None, cell.id
+            assert cell.source.strip(), cell.id
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_parameters_are_the_first_code_and_documented(path):
+    chapter = read(path)  # raises unless there is one parameters cell that follows the grammar
+    assert chapter.parameters
+    code = [c for c in chapter.notebook["cells"] if c["cell_type"] == "code"]
+    assert "parameters" in code[0]["metadata"].get("tags", [])
+
+
+def test_the_table_of_contents_lists_every_notebook():
+    listed = set(pages(ROOT))
+    assert [p.stem for p in NOTEBOOKS if f"book/{p.stem}" not in listed] == []
+
+
+def test_smoke_scale_is_smaller_for_every_chapter_with_rounds():
+    smoke = scales(ROOT)["smoke"]
+    for name, chapter in load(ROOT).items():
+        if "T" in chapter.parameters:
+            assert smoke[name]["T"] < chapter.parameters["T"].default, name

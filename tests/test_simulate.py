@@ -1,0 +1,193 @@
+"""Regret is counted correctly, streams are paired, and nothing wrong gets through quietly."""
+
+import threading
+from concurrent.futures import Future
+
+import numpy as np
+import pytest
+from streams import run, same_bits
+from streams import stream as make_stream
+
+from companion import simulate as module
+from companion.environments import replay, sphere
+from companion.policies.linucb import linucb
+from companion.policies.random import random
+from companion.simulate import even_grid, repetitions, simulate, stream
+
+X, R, MU = make_stream(300)
+ENV = replay(X, R, MU)
+
+
+def test_regret_is_the_sum_of_gaps_of_the_arms_played():
+    result = simulate(ENV, [linucb(3), random()], 300, [7], grid=[1, 10, 299])
+    assert result.rounds.tolist() == [1, 10, 299, 300]
+    for policy in (linucb(3), random()):
+        rng = stream(np.random.SeedSequence(7), policy.name)
+        arms = np.empty(300, dtype=np.int64)
+        policy.play(policy.params, policy.init(policy.params), X, R, rng, arms)
+        curve = np.cumsum(MU.max(1) - MU[np.arange(300), arms])
+        np.testing.assert_allclose(result.of(policy.name)[0], curve[[0, 9, 298, 299]])
+    assert result.final.shape == (1, 2)
+    assert (result.seconds > 0).all()
+
+
+def test_blocks_of_any_length_give_the_same_curve():
+    class Cut:
+        def __init__(self, n):
+            self.n = n
+
+        def blocks(self, T, rng):
+            for i in range(0, T, self.n):
+                block = slice(i, min(i + self.n, T))
+                yield X[block], R[block], MU[block]
+
+    whole = simulate(Cut(300), [linucb(3)], 300, [1]).regret
+    for n in (1, 7, 299):
+        np.testing.assert_allclose(
+            simulate(Cut(n), [linucb(3)], 300, [1]).regret, whole, rtol=1e-12
+        )
+
+
+def test_all_policies_meet_the_same_stream():
+    twins = [linucb(3), linucb(3).renamed("twin")]
+    result = simulate(sphere(4, 3), twins, 300, [1, 2, 3])
+    assert same_bits(result.regret[:, 0].copy(), result.regret[:, 1].copy())
+    assert len(np.unique(result.final[:, 0])) == 3
+
+
+def test_random_streams_follow_the_name():
+    result = simulate(ENV, [random(), random().renamed("other")], 300, [1])
+    assert result.final[0, 0] != result.final[0, 1]
+    seed = repetitions(3, 1)[0]
+    a, b = (stream(seed, label).random() for label in ("environment", "Random"))
+    assert a != b
+    assert a == np.random.default_rng(seed.spawn(1)[0]).random()
+
+
+def test_grid():
+    assert even_grid(3).tolist() == [1, 2, 3]
+    grid = even_grid(20_000)
+    assert len(grid) == 200
+    assert grid[-1] == 20_000
+    for bad in ([0, 5], [5, 5], [5, 3], [301], [], [[1, 2]]):
+        with pytest.raises(ValueError, match="grid"):
+            simulate(ENV, [random()], 300, [1], grid=bad)
+
+
+class Untouchable:
+    """An environment that must not be asked."""
+
+    def blocks(self, T, rng):
+        raise AssertionError("asked for rounds")
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ("T must", {"T": 0}),
+        ("T must", {"T": 2.5}),
+        ("seeds", {"seeds": []}),
+        ("seeds", {"seeds": [-1]}),
+        ("seeds", {"seeds": ["a"]}),
+        ("policies must not be empty", {"policies": []}),
+        ("distinct", {"policies": [random(), random()]}),
+        ("grid", {"grid": [500]}),
+    ],
+)
+def test_refused_before_anything_runs(text, change):
+    keys = {"env": Untouchable(), "policies": [random()], "T": 100, "seeds": [1]} | change
+    with pytest.raises(ValueError, match=text):
+        simulate(**keys)
+
+
+def test_horizon_is_respected(monkeypatch):
+    monkeypatch.setattr(module, "horizon", lambda p: 50)
+    with pytest.raises(ValueError, match="horizon 50"):
+        simulate(Untouchable(), [random()], 51, [1])
+
+
+class Fixed:
+    """Yields the given blocks, whatever T is."""
+
+    def __init__(self, *blocks):
+        self.list = blocks
+
+    def blocks(self, T, rng):
+        yield from self.list
+
+
+def block(n=10, K=4, d=3, **changes):
+    parts = {"X": np.ones((n, K, d)), "R": np.ones((n, K)), "mu": np.ones((n, K))} | changes
+    return tuple(parts.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "bad"),
+    [
+        ("X must be", block(X=np.ones((10, 4, 3), dtype=np.float32))),
+        ("X must be", block(X=np.ones((10, 4, 6))[:, :, ::2])),
+        ("X must be", block(X=[[[1.0]]])),
+        ("R must be", block(R=np.ones((10, 4), dtype=np.int64))),
+        ("R must be finite", block(R=np.full((10, 4), np.nan))),
+        ("mu must be finite", block(mu=np.full((10, 4), np.inf))),
+        ("shapes must agree", block(R=np.ones((10, 5)))),
+        ("shapes must agree", block(mu=np.ones((9, 4)))),
+        ("non-empty", block(n=0)),
+        ("dimension d=3", block(d=2)),
+        ("T=10 rounds", block(n=9)),
+    ],
+)
+def test_bad_blocks_are_refused(text, bad):
+    with pytest.raises(ValueError, match=text):
+        simulate(Fixed(bad), [linucb(3)], 10, [1])
+
+
+def test_too_many_rounds_are_refused():
+    with pytest.raises(ValueError, match="rounds"):
+        simulate(Fixed(block(), block()), [linucb(3)], 10, [1])
+
+
+def test_an_arm_that_does_not_exist_is_refused():
+    def play(p, s, X, R, rng, arms):
+        arms[:] = 4
+        return s
+
+    with pytest.raises(ValueError, match=r"outside 0\.\.3"):
+        simulate(ENV, [random()._replace(play=play)], 300, [1])
+
+
+def test_failures_in_a_repetition_arrive_and_cancel_the_rest():
+    class Lazy:
+        """Runs the first task; the others wait for ever."""
+
+        def __init__(self):
+            self.futures = []
+
+        def submit(self, f, *arguments):
+            future = Future()
+            self.futures.append(future)
+            if len(self.futures) == 1:
+                future.set_exception(ZeroDivisionError("planted"))
+            return future
+
+    lazy = Lazy()
+    with pytest.raises(ZeroDivisionError, match="planted"):
+        simulate(ENV, [random()], 300, [1, 2, 3], lazy)
+    assert [f.cancelled() for f in lazy.futures] == [False, True, True]
+    assert threading.active_count() < 20
+
+
+def test_to_frame_is_tidy():
+    result = simulate(ENV, [linucb(3), random()], 300, [1, 2], grid=[100])
+    frame = result.to_frame()
+    assert list(frame.columns) == ["policy", "repetition", "round", "regret"]
+    assert len(frame) == 2 * 2 * 2
+    for row in frame.itertuples():
+        i, j = result.names.index(row.policy), result.rounds.tolist().index(row.round)
+        assert result.regret[row.repetition, i, j] == row.regret
+
+
+def test_run_of_the_tests_is_the_run_of_simulate():
+    arms, _ = run(linucb(3), X, R)
+    curve = np.cumsum(MU.max(1) - MU[np.arange(300), arms])
+    assert simulate(ENV, [linucb(3)], 300, [0]).final[0, 0] == pytest.approx(curve[-1])

@@ -1,0 +1,16 @@
+"""The limits of the benchmarks, as ratios to twins timed in the same process."""
+
+import pytest
+
+from benchmarks import bench_core
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("speed")]
+
+
+def test_linucb_is_ten_times_faster_than_its_twin():
+    _, ours, twin, _ = bench_core.linucb_row()
+    assert twin >= bench_core.SPEEDUP * ours
+
+
+def test_a_new_process_plays_soon():
+    assert bench_core.first_play() <= bench_core.START

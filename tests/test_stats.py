@@ -1,0 +1,108 @@
+"""Intervals cover as often as they say, and exact inputs give exact answers."""
+
+import numpy as np
+import pytest
+from scipy import stats as sps
+
+from companion import stats
+
+TRIALS = 1000
+
+
+def covers(make, truth, level, seed):
+    """How many of TRIALS intervals contain the truth."""
+    rng = np.random.default_rng(seed)
+    intervals = [make(rng, level) for _ in range(TRIALS)]
+    return sum(i.low <= truth <= i.high for i in intervals)
+
+
+def bounds(level, slack=0.0):
+    """Counts that a coverage of `level` (less `slack`) leaves with probability below 1e-6."""
+    return sps.binom.ppf(5e-7, TRIALS, level - slack), sps.binom.isf(5e-7, TRIALS, level)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_mean_and_difference_cover(level):
+    low, high = bounds(level)
+    mean = covers(lambda r, v: stats.mean_interval(r.normal(3, 2, 6), v), 3.0, level, 1)
+    assert low <= mean <= high
+
+    def paired(rng, v):
+        a = rng.normal(0, 5, 8)
+        return stats.difference(a + rng.normal(1, 0.1, 8), a, v)
+
+    assert low <= covers(paired, 1.0, level, 2) <= high
+
+
+def test_ratio_covers_and_is_exact_for_proportional_samples():
+    def paired(rng, v):
+        b = rng.normal(10, 1, 10)
+        return stats.ratio(2 * b + rng.normal(0, 1, 10), b, v)
+
+    low, high = bounds(0.9)
+    assert low <= covers(paired, 2.0, 0.9, 3) <= high
+    b = np.array([8.0, 9.0, 11.0])
+    assert stats.ratio(3 * b, b) == pytest.approx((3.0, 3.0, 3.0))
+    unsure = stats.ratio([1.0, 2.0, 3.0], [-1.0, 0.5, 1.0])
+    assert (unsure.low, unsure.high) == (-np.inf, np.inf)
+
+
+def test_band_is_the_interval_of_every_column():
+    samples = np.random.default_rng(4).normal(size=(5, 3))
+    value, low, high = stats.band(samples, 0.9)
+    for j in range(3):
+        assert stats.mean_interval(samples[:, j], 0.9) == pytest.approx((value[j], low[j], high[j]))
+    ours = stats.mean_interval(samples[:, 0])
+    theirs = sps.ttest_1samp(samples[:, 0], 0.0).confidence_interval(0.95)
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
+
+
+@pytest.mark.parametrize("power", [0.5, 2 / 3, 1.0, -1.0])
+def test_exponent_is_exact_on_power_laws(power):
+    x = np.geomspace(100, 20_000, 12)
+    samples = np.outer([1.0, 2.0, 5.0], x**power)
+    assert stats.exponent(x, samples) == pytest.approx((power,) * 3, abs=1e-9)
+
+
+def test_exponent_covers_under_dependent_points():
+    x = np.geomspace(10, 1000, 6)
+
+    def walk(rng, v):  # one repetition's points go up and down together, and drift
+        noise = np.cumsum(rng.normal(0, 0.1, (12, 6)), axis=1) + rng.normal(0, 0.3, (12, 1))
+        return stats.exponent(x, x**0.5 * np.exp(noise - 0.005 * np.arange(1, 7)), v)
+
+    low, high = bounds(0.95, slack=0.03)  # the jackknife is approximate at 12 repetitions
+    assert low <= covers(walk, 0.5, 0.95, 5) <= high
+
+
+@pytest.mark.parametrize(("hits", "trials"), [(0, 10), (10, 10), (3, 10), (1, 1000), (500, 1000)])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_proportion_is_scipys_exact_interval(hits, trials, level):
+    ours = stats.proportion(hits, trials, level)
+    theirs = sps.binomtest(hits, trials).proportion_ci(level, method="exact")
+    assert ours == pytest.approx((hits / trials, theirs.low, theirs.high), abs=1e-12)
+
+
+def test_intervals_print():
+    i = stats.Interval(0.51234, 0.4, 0.6)
+    assert str(i) == "0.512 [0.4, 0.6]"
+    assert f"{i:.2f}" == "0.51 [0.40, 0.60]"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: stats.mean_interval([1.0]),
+        lambda: stats.mean_interval([1.0, np.nan]),
+        lambda: stats.mean_interval([1.0, 2.0], level=1.0),
+        lambda: stats.exponent([1, 2], [[1.0, 2.0]]),
+        lambda: stats.exponent([1, 2], [[1.0, -2.0], [1.0, -3.0]]),
+        lambda: stats.exponent([1, 2, 3], [[1.0, 2.0], [1.0, 3.0]]),
+        lambda: stats.proportion(11, 10),
+        lambda: stats.proportion(-1, 10),
+        lambda: stats.proportion(0, 0),
+    ],
+)
+def test_bad_input_is_refused(call):
+    with pytest.raises(ValueError, match="must"):
+        call()
