@@ -171,7 +171,7 @@ def combiner(bases, T, *, constants="practical", L=0.3, alpha=None, R=0.0, p=1.0
     elif alpha is None:
         alpha = [0.75 if isinstance(b.params, anytime_linucb.Params) else 0.5 for b in bases]
     L, alpha, R = (
-        need_array(name, np.broadcast_to(v, M) if np.ndim(v) == 0 else v, (M,))
+        need_array(name, np.full(M, v) if np.ndim(v) == 0 else v, (M,))
         for name, v in (("L", L), ("alpha", alpha), ("R", R))
     )
     for name, good in (

@@ -1,0 +1,60 @@
+"""Private LinUCBs at T = 20000, K = 100, d = 5, and Figure 1 of the online-LinUCB paper."""
+
+import os
+import time
+
+import numpy as np
+
+from companion.environments import sphere
+from companion.policies import corrected_ridge, jdp_linucb, ldp_linucb, linucb, sdp_linucb
+from companion.policies.anytime_linucb import anytime_linucb
+from companion.policies.combiner import combiner
+from companion.policies.online_linucb import online_linucb
+from companion.simulate import repetitions, simulate
+
+T, K, D = 20_000, 100, 5
+REPETITIONS = 50  # of Figure 1
+LIMIT = 90.0  # seconds for all of Figure 1 on two cores
+
+
+def policies(epsilon):
+    """Every policy of the chapter at one budget, for the contexts of Figure 1."""
+    shared = {"universe": "offset_sphere"}
+    ours = [online_linucb(D, T, epsilon, learner=kind, **shared) for kind in ("maler", "ogd")]
+    return [
+        linucb.linucb(D, noise=0.5),
+        *ours,
+        ldp_linucb.ldp_linucb(D, T, epsilon, **shared),
+        jdp_linucb.jdp_linucb(D, T, epsilon, **shared),
+        sdp_linucb.sdp_linucb(D, T, epsilon, **shared),
+    ]
+
+
+def variants(epsilon):
+    """The policies that Figure 1 does not have."""
+    shared = {"universe": "offset_sphere", "learner": "ogd"}
+    guesses = [online_linucb(D, T, epsilon, width=w, **shared) for w in (1.0, 3.0, 10.0, 30.0)]
+    return [
+        anytime_linucb(D, epsilon, universe="offset_sphere"),
+        combiner(guesses, T),
+        corrected_ridge.corrected_ridge(D, T, epsilon, universe="offset_sphere"),
+    ]
+
+
+def rows():
+    """CPU seconds of one run of each policy, then wall seconds of Figure 1."""
+    env = sphere(K, D, fresh=False)
+    everyone = policies(1.0) + variants(1.0)
+    simulate(env, everyone, 100, repetitions(0, 1))  # load or compile the kernels
+    seconds = simulate(env, everyone, T, repetitions(1, 3)).seconds.min(axis=0)
+    for policy, s in zip(everyone, seconds, strict=True):
+        reference = None if policy.name == "LinUCB" else seconds[0]
+        yield f"one run of {policy.name}", s, reference, "reference: LinUCB without privacy"
+    cores = os.cpu_count()
+    few = 2 * cores  # every core plays two of the fifty repetitions; the rest takes as long each
+    begin = time.perf_counter()
+    for epsilon in (0.2, 1.0, 10.0):
+        simulate(env, policies(epsilon), T, repetitions(2, few))
+    whole = (time.perf_counter() - begin) * np.ceil(REPETITIONS / cores) / (few / cores)
+    limit = f"{LIMIT:g} s on 2 cores; {few} of {REPETITIONS} repetitions timed, scaled up"
+    yield f"Figure 1, 3 budgets, {REPETITIONS} repetitions, {cores} cores", whole, None, limit
