@@ -4,8 +4,8 @@ Source: Zheng, Cai, Huang, Li and Wang (2020), as the baseline "LDP" of the onli
 Neighbours: replace one user's record (x, r).  Model: local.
 Calibration: "corrected" releases the two statistics as ONE Gaussian query in the geometry of
 Frobenius + Euclidean norm, exact sigma for its sensitivity (`privacy.STATISTICS_SENSITIVITY`);
-"paper" is sigma = 4 sqrt(2 ln(1.25/delta))/epsilon on every coordinate, as a comment in its authors'
-program has it (the code itself lacks the sqrt2).  Off-diagonal noise is sigma/sqrt2, because such
+"paper" is sigma = 4 sqrt(2 ln(1.25/delta))/epsilon on every coordinate, as a comment in the
+authors' program has it (its code lacks the sqrt2).  Off-diagonal noise is sigma/sqrt2, because such
 an entry counts twice in the Frobenius norm.
 Width: radius of LinUCB at ridge lambda_t = 1 + shift sigma sqrt(d t), which dominates the noise in
 the Gram matrix.
