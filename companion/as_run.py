@@ -29,7 +29,7 @@ from companion._jit import jit
 from companion.checks import need_choice
 from companion.core import NO_PRIVACY, Guarantee, Policy
 from companion.environments import block_lengths, draw_arm, fill
-from companion.linalg import dot, inverse, matvec, quad
+from companion.linalg import cholesky, dot, inverse, matvec, optimistic_arm, quad
 from companion.mechanisms import add_symmetric_gaussian, round_at_random
 from companion.privacy import REPLACE_RECORD, gaussian_epsilon, need_budget
 
@@ -65,6 +65,7 @@ class State(NamedTuple):
     A: np.ndarray
     work: np.ndarray
     u: np.ndarray
+    definite: np.ndarray  # (1,) 1 if the noisy matrix is positive definite, so that no width is NaN
 
 
 class Arms(NamedTuple):
@@ -101,12 +102,15 @@ def init(p):
     noise = np.zeros((levels, d, d)), np.zeros((levels, d))
     square = [np.zeros((d, d)) for _ in range(2)]
     model = np.eye(d) / p.ridge, np.zeros(d), np.empty(d)
-    return State(0, np.zeros((d, d)), np.zeros(d), *noise, *model, *square, np.empty(d))
+    last = np.zeros(d), np.ones(1)
+    return State(0, np.zeros((d, d)), np.zeros(d), *noise, *model, *square, *last)
 
 
 @jit
 def select(p, s, X, rng):
     """First row of X with the largest score, where NaN counts as largest (departure 5)."""
+    if s.definite[0] > 0.0:
+        return optimistic_arm(X, s.V_inv, s.theta, p.radius)
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
         ucb = NORM * (dot(X[k], s.theta) + p.radius * np.sqrt(quad(s.V_inv, X[k])))
@@ -158,6 +162,7 @@ def refit(p, s, t):
             s.A[i, j] = s.G[i, j] + (p.ridge if i == j else 0.0)
             for m in range(live):
                 s.A[i, j] += s.noise_G[m, i, j]
+    s.definite[0] = 1.0 if cholesky(s.A, s.work) else 0.0
     inverse(s.A, s.V_inv, s.work)
     matvec(s.V_inv, s.u, s.theta)
 
@@ -176,7 +181,7 @@ def update(p, s, x, r, rng):
     t = s.t + 1
     if t % p.batch == 0:
         refit(p, s, t)
-    rest = (s.noise_G, s.noise_b, s.V_inv, s.theta, s.x, s.A, s.work, s.u)
+    rest = (s.noise_G, s.noise_b, s.V_inv, s.theta, s.x, s.A, s.work, s.u, s.definite)
     return State(t, s.G, s.b, *rest)
 
 
