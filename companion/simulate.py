@@ -79,36 +79,11 @@ def simulate(env, policies, T, seeds, executor=None, *, grid=None):
     arguments, and during the run on a block with wrong shapes, types or non-finite numbers.
     """
     policies, T = tuple(policies), need_int("T", T, 1)
-    seeds = [
-        s
-        if isinstance(s, np.random.SeedSequence)
-        else np.random.SeedSequence(need_int("seeds", s, 0))
-        for s in seeds
-    ]
-    names = tuple(p.name for p in policies)
-    if not seeds or not policies:
-        raise ValueError(
-            "seeds and policies must not be empty; "
-            f"got {len(seeds)} seeds, {len(policies)} policies"
-        )
-    if len(set(names)) < len(names):
-        raise ValueError(f"policies must have distinct names; got {names}")
-    for p in policies:
-        if horizon(p) is not None and horizon(p) < T:
-            raise ValueError(
-                f"T must be at most the horizon {horizon(p)} of policy {p.name!r}; got T={T}"
-            )
-    grid = even_grid(T) if grid is None else np.asarray(grid, dtype=np.int64)
-    if not (
-        grid.ndim == 1
-        and len(grid)
-        and grid[0] >= 1
-        and (np.diff(grid) > 0).all()
-        and grid[-1] <= T
-    ):
-        raise ValueError(f"grid must hold increasing rounds in [1, {T}]; got {grid}")
-    if grid[-1] < T:
-        grid = np.append(grid, T)
+    names = _check_policies(policies, T)
+    seeds = [_as_sequence(s) for s in seeds]
+    if not seeds:
+        raise ValueError("seeds must hold at least one repetition; got none")
+    grid = even_grid(T) if grid is None else _check_grid(grid, T)
     jobs = [(env, policies, T, s, grid) for s in seeds]
     if executor is None:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -117,6 +92,36 @@ def simulate(env, policies, T, seeds, executor=None, *, grid=None):
         runs = _collect(executor, jobs)
     regret, seconds = (np.stack(parts) for parts in zip(*runs, strict=True))
     return Result(names, grid, regret, tuple(p.guarantee for p in policies), seconds)
+
+
+def _as_sequence(seed):
+    known = isinstance(seed, np.random.SeedSequence)
+    return seed if known else np.random.SeedSequence(need_int("seeds", seed, 0))
+
+
+def _check_policies(policies, T):
+    """Names of the policies, which must be distinct and built for at least T rounds."""
+    names = tuple(p.name for p in policies)
+    if not policies:
+        raise ValueError("policies must hold at least one policy; got none")
+    if len(set(names)) < len(names):
+        raise ValueError(f"policies must have distinct names; got {names}")
+    for p in policies:
+        limit = horizon(p)
+        if limit is not None and limit < T:
+            raise ValueError(
+                f"T must be at most the horizon {limit} of policy {p.name!r}; got {T=}"
+            )
+    return names
+
+
+def _check_grid(grid, T):
+    """The grid as increasing rounds that end with T."""
+    grid = np.asarray(grid, dtype=np.int64)
+    inside = grid.ndim == 1 and len(grid) and grid[0] >= 1 and grid[-1] <= T
+    if not (inside and (np.diff(grid) > 0).all()):
+        raise ValueError(f"grid must hold increasing rounds in [1, {T}]; got {grid}")
+    return grid if grid[-1] == T else np.append(grid, T)
 
 
 def trace(env, policy, T, seed, every):

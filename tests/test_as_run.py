@@ -93,7 +93,9 @@ def test_two_releases_of_the_programs_tree_differ_by_one_users_data():
 def test_nan_scores_win():
     policy = as_run.baseline("LDP", 2, 10, 1.0)
     s = policy.init(policy.params)
-    s.V_inv[:] = np.diag([1.0, -1.0])
+    s.G[:] = np.diag([0.0, -policy.params.ridge - 1.0])
+    as_run.refit(policy.params, s, 1)
+    assert s.definite[0] == 0.0
     X = np.array([[0.9, 0.0], [0.0, 0.1], [0.0, 0.2]])
     assert policy.select(policy.params, s, X, np.random.default_rng(0)) == 1
 

@@ -89,7 +89,7 @@ class Untouchable:
         ("seeds", {"seeds": []}),
         ("seeds", {"seeds": [-1]}),
         ("seeds", {"seeds": ["a"]}),
-        ("policies must not be empty", {"policies": []}),
+        ("policies must hold at least one policy", {"policies": []}),
         ("distinct", {"policies": [random(), random()]}),
         ("grid", {"grid": [500]}),
     ],
