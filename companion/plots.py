@@ -17,7 +17,8 @@ from matplotlib import pyplot as plt
 
 from companion.stats import band
 
-COLOURS = tuple(sns.color_palette("colorblind").as_hex())
+# Seaborn's colour-blind-safe palette; its pink and grey, too pale for text, are replaced.
+COLOURS = (*sns.color_palette("colorblind").as_hex()[:6], "#4d4d4d", "#7a5195")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
@@ -35,7 +36,7 @@ def use_style():
             "grid.alpha": 0.3,
             "svg.hashsalt": "companion",  # the same figure gives the same bytes
             "svg.fonttype": "path",
-            "axes.prop_cycle": cycler(color=COLOURS[:8]) + cycler(linestyle=DASHES),
+            "axes.prop_cycle": cycler(color=COLOURS) + cycler(linestyle=DASHES),
         }
     )
 
@@ -53,6 +54,13 @@ def curve(ax, x, samples, label, index=0, *, marker=False, level=0.95):
     mark = MARKERS[index % len(MARKERS)] if marker else None
     ax.plot(x, mean, color=colour, linestyle=dash, marker=mark, label=label, linewidth=1.8)
     ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+
+
+def ticks(axis, values):
+    """Ticks of an axis (`ax.xaxis`, `ax.yaxis`) at these values only: for logarithmic scales."""
+    axis.set_major_locator(mpl.ticker.FixedLocator(list(values)))
+    axis.set_major_formatter(mpl.ticker.FuncFormatter(lambda v, _: f"{v:,g}"))
+    axis.set_minor_locator(mpl.ticker.NullLocator())
 
 
 def label_ends(ax, *, gap=0.055, pad=0.25):
@@ -73,7 +81,7 @@ def label_ends(ax, *, gap=0.055, pad=0.25):
         ax.annotate(
             lines[i].get_label(),
             (lines[i].get_xdata()[-1], lines[i].get_ydata()[-1]),
-            xytext=(1.02, heights[i] - over),
+            xytext=(1.04, heights[i] - over),
             textcoords="axes fraction",
             arrowprops={
                 "arrowstyle": "-",
