@@ -16,7 +16,7 @@ every_file = pytest.mark.parametrize("name", TREES)
 
 LAYERS = [
     {"_jit", "checks"},
-    {"core", "privacy"},
+    {"core", "privacy", "binomial"},
     {"linalg"},
     {"glm", "mechanisms", "tree", "environments", "maler"},
     {"policies", "sco", "as_run"},
@@ -25,7 +25,8 @@ LAYERS = [
     {"plots"},
 ]
 HEIGHT = {name: i for i, layer in enumerate(LAYERS) for name in layer}
-SAME_LAYER = {"core", "privacy", "glm", "mechanisms", "tree", "environments", "policies", "sco"}
+SAME_LAYER = {"core", "privacy", "binomial", "glm", "mechanisms", "tree", "environments"}
+SAME_LAYER |= {"policies", "sco"}
 
 
 def tree(name):

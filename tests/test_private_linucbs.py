@@ -6,7 +6,8 @@ from scipy.stats import binom, chi2, ks_2samp
 from streams import run, stream
 
 from companion import privacy
-from companion.mechanisms import pack_statistics, shuffle_messages, statistics_size
+from companion.binomial import binomial_delta, binomial_epsilon
+from companion.mechanisms import clip_record, pack_statistics, shuffle_messages, statistics_size
 from companion.policies import ldp_linucb as ldp
 from companion.policies import sdp_linucb as sdp
 from companion.policies.jdp_linucb import jdp_linucb
@@ -176,15 +177,48 @@ def test_batch_of_the_policy_has_the_law_of_its_messages():
     assert p.statistics.sigma**2 * 20 == pytest.approx((sdp.RANGE / p.g) ** 2 * noise)
 
 
-def test_noise_bits_are_the_fewest_that_suffice():
-    g, b, true = vector_sum(5, 1.0, 0.1, 20, 2.0, "corrected")
-    move = 2.0 * g + np.sqrt(20)
+@pytest.mark.parametrize(
+    ("epsilon", "cost"), [(0.2, (1.01, 1.03)), (1.0, (1.03, 1.05)), (10.0, (1.2, 1.3))]
+)
+@pytest.mark.parametrize("universe", privacy.UNIVERSES)
+def test_noise_bits_are_the_fewest_that_provably_suffice(epsilon, cost, universe):
+    sensitivity = privacy.STATISTICS_SENSITIVITY[universe]
+    g, b, true = vector_sum(5, epsilon, 0.1, 20, sensitivity, "corrected")
     assert g == pytest.approx(2 * np.sqrt(20))
-    deltas = [privacy.gaussian_delta(1.0, np.sqrt(n * 20 * 3 / 16), move) for n in (b - 1, b)]
-    assert deltas[1] <= 0.1 < deltas[0]
-    assert true <= 1.0
-    published = vector_sum(5, 1.0, 0.1, 20, 2.0, "paper")[1]
-    assert published == pytest.approx(4.6e7, rel=0.01)
+    noise = 0.25, sensitivity * g + np.sqrt(20), 20, int(np.ceil(2 * g))
+    assert binomial_delta(epsilon, 20 * b, *noise) <= 0.1
+    assert binomial_delta(epsilon, 20 * (b - 1), *noise) > 0.1
+    assert 0.9 * epsilon < true <= epsilon
+    # What a proof costs against Gaussian noise of the same variance.
+    normal = np.ceil(privacy.gaussian_scale(epsilon, 0.1, noise[1]) ** 2 / (20 * 3 / 16))
+    assert cost[0] < b / normal < cost[1]
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 10.0, 1000.0])
+def test_guarantee_of_the_published_noise_bits(epsilon):
+    policy = sdp_linucb(5, 100, epsilon, calibration="paper")
+    p, n = policy.params, 20
+    noise = 20 * p.b, 0.25, np.sqrt(4.5) * p.g + np.sqrt(n), n, int(np.ceil(2 * p.g))
+    assert policy.guarantee.epsilon == binomial_epsilon(0.1, *noise)
+    assert policy.guarantee.epsilon <= 0.5 * epsilon
+    assert policy.guarantee.claimed == (epsilon, 0.1)
+    if epsilon == 1.0:
+        assert p.b == pytest.approx(4.6e7, rel=0.01)
+
+
+def test_entries_of_one_record_change_by_less_than_the_bound():
+    """With rounding: at most `largest` = ceil(2 g), in both universes."""
+    rng, (out, x) = np.random.default_rng(0), np.empty((2, 9))
+    x = x[:3]
+    for universe in privacy.UNIVERSES:
+        rows = []
+        for v in rng.standard_normal((2000, 3)):
+            _, _ = clip_record(universe == "offset_sphere", 3.0 * v, 0.0, x)
+            for y in (-1.0, 1.0) if universe == "ball" else (0.0, 1.0):
+                pack_statistics(x, y, out)
+                rows.append(out.copy())
+        spread = np.ptp(rows, axis=0).max()
+        assert 0.5 < spread / min(2.0, privacy.STATISTICS_SENSITIVITY[universe]) <= 1.0
 
 
 def test_rounding_moves_a_count_by_less_than_one_more():
@@ -197,16 +231,22 @@ def test_rounding_moves_a_count_by_less_than_one_more():
     assert (moved > np.abs(w - v) + 0.9).any()
 
 
+@pytest.mark.parametrize("delta", [0.1, 1e-5])
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 10.0])
-def test_binomial_noise_against_its_normal_approximation(epsilon):
-    """A move along one coordinate: the exact delta is at most twice the one that was asked for."""
-    g, b, _ = vector_sum(5, epsilon, 0.1, 20, np.sqrt(4.5), "corrected")
-    n, move = 20 * b, int(np.ceil(np.sqrt(4.5) * g + np.sqrt(20)))
-    x = np.arange(-move, n + move + 1)
-    here, there = binom.pmf(x, n, sdp.P), binom.pmf(x - move, n, sdp.P)
-    factor = np.exp(epsilon)
-    exact = max(np.maximum(a - factor * c, 0).sum() for a, c in ((here, there), (there, here)))
-    assert 0.09 < exact < 0.2
+def test_the_proof_is_needed_and_holds_for_the_furthest_move_of_one_entry(epsilon, delta):
+    """The exact delta exceeds the request at the normal approximation's b, not at ours."""
+    g, b, _ = vector_sum(5, epsilon, delta, 20, np.sqrt(4.5), "corrected")
+    whole = np.sqrt(4.5) * g + np.sqrt(20)
+    normal = int(np.ceil(privacy.gaussian_scale(epsilon, delta, whole) ** 2 / (20 * 3 / 16)))
+
+    def exact(bits, move):
+        x = np.arange(-move, bits + move + 1)
+        here, there = binom.pmf(x, bits, sdp.P), binom.pmf(x - move, bits, sdp.P)
+        pairs = (here, there), (there, here)
+        return max(np.maximum(a - np.exp(epsilon) * c, 0).sum() for a, c in pairs)
+
+    assert exact(20 * normal, int(np.ceil(whole))) > delta
+    assert exact(20 * b, int(np.ceil(2 * g))) <= delta
 
 
 def test_amplification_by_shuffling_is_the_published_bound():

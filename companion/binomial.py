@@ -1,0 +1,160 @@
+"""Privacy of binomial noise on integer vectors: a bound that holds, not a normal approximation.
+
+A query moves by s in Z^n, ||s||_2 <= move and |s_i| <= largest; every entry gets its own X ~
+Bin(bits, p).  With F the distribution function of X and z(k) = Phi^-1(F(k)), for every r > 0
+
+    delta(epsilon) <= Gaussian delta(epsilon) at sigma = 1/r and sensitivity move, + n D(r),
+    D(r) = sup over k and 1 <= s <= largest of  F(k) - Phi(z(k - s) + r s)  and of its mirror
+           image  (1 - F(k)) - Phi(r s - z(k + s)),  or 0 if that is larger.
+
+Proof.  (1) One entry, shift s.  Write H_c(P, Q) for the sum of (P - c Q)_+.  A binomial is
+log-concave, so the likelihood ratio of X and X + s is monotone and H_c(X, X + s) is the largest
+F(k) - c F(k - s) over k.  The best test of N(0, 1) against N(r s, 1) at level a has power
+Phi(Phi^-1(a) + r s), which is at most c a + H_c(N(0, 1), N(r s, 1)) for every c.  At a = F(k - s)
+this gives F(k) - c F(k - s) <= D(r) + H_c(N(0, 1), N(r s, 1)), for every c >= 0.  The mirror image
+is the same for H_c(X + s, X).
+(2) Products.  H_c(P1 x P2, Q1 x Q2) is the sum over y of P2(y) H_{c Q2(y)/P2(y)}(P1, Q1).  So
+replacing one factor by the Gaussian that (1) compares it with costs at most D(r) in all; after n
+replacements the rest is N(0, I) against N(r s, I) in R^n, where ||r s|| <= r move.
+A mixture over s (random rounding with shared randomness) is no worse than its worst s.
+
+Any r gives a bound; the least over a grid of r is used.  It tends to the exact Gaussian value as
+bits grow, and for small bits r pays for the lighter of the binomial's two tails.
+Cost: about `NODES` evaluations of F, then one pass over them per r.
+Precision: doubles, not interval arithmetic.  F and the probabilities are good to 1e-11 of
+themselves up to 1e9 bits (1e-8 at 1e15), so deltas below about 1e-12 are not certified.
+"""
+
+import functools
+
+import numpy as np
+from scipy.ndimage import maximum_filter1d
+from scipy.special import log_ndtr, ndtr, ndtri
+from scipy.stats import binom
+
+from companion.checks import need_float, need_int, need_positive, need_probability
+from companion.privacy import gaussian_scale
+
+MOST = 2**52  # more bits are treated as so many: further independent noise cannot harm
+NODES = 20_000  # beyond so many values of k, they are treated in blocks
+REACH = 12.0  # standard deviations on either side; what lies beyond is counted as lost
+GRID = 32  # values of r
+
+
+def quantiles(bits, p, largest):
+    """(z, rise, h): z(k) on nodes h apart, and a bound on the rise of z per step between them.
+
+    h = 1 where NODES suffice, and `rise` is exact.  Otherwise a step is at most the largest
+    probability in its block over the least normal density there; both are unimodal, so this is
+    read off the block's ends, and the mode in the block that has it.
+    """
+    mean, deviation = bits * p, np.sqrt(bits * p * (1 - p))
+    low = max(0, int(mean - REACH * deviation) - largest)
+    high = min(bits - 1, int(np.ceil(mean + REACH * deviation)) + largest)
+    h = max(1, -((low - high) // NODES))
+    k = low + h * np.arange((high - low) // h + 1)
+    left = k < mean
+    z = np.concatenate([ndtri(binom.cdf(k[left], bits, p)), -ndtri(binom.sf(k[~left], bits, p))])
+    k, z = k[np.isfinite(z)], z[np.isfinite(z)]  # without those whose tail underflows
+    if h == 1 or len(k) < 2:
+        return z, np.diff(z), h
+    mass = np.maximum(binom.pmf(k[:-1], bits, p), binom.pmf(k[1:], bits, p))
+    mode = int((bits + 1) * p)
+    mass[(k[:-1] <= mode) & (mode <= k[1:])] = binom.pmf(mode, bits, p)
+    far = np.maximum(np.abs(z[:-1]), np.abs(z[1:]))
+    return z, mass * np.sqrt(2.0 * np.pi) * np.exp(far * far / 2.0), h
+
+
+def shortfall(z, rise, h, r, largest):
+    """Bound on the first of the two suprema of D(r).
+
+    It is the largest Phi(z) - Phi(z - e) over the nodes, where e bounds z(k) - z(k - s) - r s over
+    1 <= s <= largest.  At h = 1 e is exact, by a running maximum.  For blocks it is the sum of the
+    positive parts of rise - r from `largest` below to the end of the block, and z is the worst in
+    the block.  A node with nothing `largest` below it loses all its F.
+    """
+    back = -(-largest // h)
+    if len(z) < back + 2:
+        return 1.0
+    if h == 1:
+        drop = np.arange(len(z)) * r - z
+        # With this origin the filter ends at its own place, so it is read one place earlier.
+        before = maximum_filter1d(drop, back, origin=(back - 1) // 2, mode="nearest")
+        e, at = before[back - 1 : -1] - drop[back:], z[back:]
+    else:
+        total = np.concatenate([[0.0], np.cumsum(np.maximum(rise - r, 0.0) * h)])
+        e = total[back + 1 :] - total[: -back - 1]
+        at = np.clip(e / 2.0, z[back:-1], z[back + 1 :])
+    e, at = e[e > 0.0], at[e > 0.0]
+    return float(np.max(ndtr(at) - ndtr(at - e), initial=ndtr(z[back])))
+
+
+@functools.lru_cache(maxsize=256)
+def trade_offs(bits, p, entries, largest):
+    """(r, entries times D(r)) on a grid of r: the largest rise of z within c normal deviations of
+    the centre, for c from 0 to 9.
+    """
+    z, rise, h = quantiles(bits, p, largest)
+    if len(z) < 2:
+        return np.array([np.inf]), np.array([1.0])
+    far = np.minimum(np.abs(z[:-1]), np.abs(z[1:]))
+    r = np.unique([rise[far <= max(c, far.min())].max() for c in np.linspace(0.0, 9.0, GRID)])
+    mirror = -z[::-1], rise[::-1]
+    lost = [max(shortfall(*side, h, x, largest) for side in ((z, rise), mirror)) for x in r]
+    return r, entries * np.array(lost)
+
+
+def binomial_delta(epsilon, bits, p, move, entries, largest):
+    """Upper bound on delta at epsilon >= 0 of Bin(bits, p) noise on every entry of a query in Z^n.
+
+    entries = n >= 1; move > 0 bounds the L2 norm of the change of the query, and the integer
+    largest >= 1 every entry of it.  At most 1.
+    """
+    epsilon, p = need_float("epsilon", epsilon, 0.0), need_probability("p", p)
+    bits, entries = need_int("bits", bits, 1), need_int("entries", entries, 1)
+    move, largest = need_positive("move", move), need_int("largest", largest, 1)
+    r, lost = trade_offs(min(bits, MOST), p, entries, largest)
+    a = r * move
+    gaussian = ndtr(a / 2 - epsilon / a) - np.exp(epsilon + log_ndtr(-a / 2 - epsilon / a))
+    return float(min(1.0, np.min(gaussian + lost)))
+
+
+def binomial_epsilon(delta, bits, p, move, entries, largest):
+    """Upper bound on epsilon at delta of the same noise; inf where no bound is proved."""
+    delta, noise = need_probability("delta", delta), (bits, p, move, entries, largest)
+    if binomial_delta(0.0, *noise) <= delta:
+        return 0.0
+    low, high = 0.0, 1.0
+    while binomial_delta(high, *noise) > delta:
+        low, high = high, 2.0 * high
+        if high > 1e4:
+            return np.inf
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if binomial_delta(middle, *noise) <= delta else (middle, high)
+    return high
+
+
+def binomial_bits(epsilon, delta, users, p, move, entries, largest):
+    """(b, epsilon proved): the least b whose Bin(b, p) noise from each of `users` is proved to be
+    (epsilon, delta)-DP.
+
+    Least up to a thousandth.  The search starts at the normal approximation; more bits always do,
+    down to the deltas that rounding errors hide, where it raises ValueError.
+    """
+    epsilon, delta = need_positive("epsilon", epsilon), need_probability("delta", delta)
+    users = need_int("users", users, 1)
+
+    def suffices(b):
+        return binomial_delta(epsilon, b * users, p, move, entries, largest) <= delta
+
+    low, high = 0, int(np.ceil(gaussian_scale(epsilon, delta, move) ** 2 / (users * p * (1 - p))))
+    step = max(1, high // 100)
+    while not suffices(high):
+        low, high, step = high, high + step, 2 * step
+        if high * users > MOST:
+            raise ValueError(f"delta is too small for double precision; got {delta=}")
+    while high - low > max(1, high // 1000):
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return high, binomial_epsilon(delta, high * users, p, move, entries, largest)
