@@ -1,4 +1,4 @@
-"""The page of notation against the code: every name exists, and every policy's argument is there."""
+"""The page of notation against the code: names exist, and arguments of policies are explained."""
 
 import importlib
 import inspect
