@@ -1,0 +1,289 @@
+"""FLIPHAT: doubling episodes, each estimate from the previous episode alone by noisy iterative hard thresholding.
+
+Source: the FLIPHAT paper, Algorithm 2 (with Algorithms 1 and 3 from `companion.sparse`) and Theorem 5.1.
+Cost: O(K s) per round; a release on n rows costs iterations (2 n d flops + s d Laplace draws); T d / 2 numbers of memory.
+Differs: while the estimate is zero (before the first release) the arm is drawn uniformly; the paper's argmax over zeros
+is undefined.  `residual_fliphat` bounds each row's gradient by clipping, which the paper does not do.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from companion import peeling_privacy
+from companion._jit import jit
+from companion.checks import need_choice, need_float, need_int, need_positive
+from companion.core import NO_PRIVACY, Guarantee, Policy
+from companion.privacy import REPLACE_RECORD, need_budget
+from companion.sparse import Regression, Scratch, clip, niht, scratch, sparse_dot, step
+
+
+class Params(NamedTuple):
+    d: int  # dimension of a context
+    T: int  # horizon
+    s: int  # coordinates that an estimate keeps
+    eta: float  # step size
+    l1_radius: float  # C
+    row_clip: float  # contexts are clipped to +- this when stored; inf: they are trusted
+    gradient_clip: float  # and to +- this inside the gradient
+    residual_clip: float  # bound on |y - x'theta| in the gradient
+    warm: bool  # N-IHT starts from the last estimate instead of zero
+    forget: bool  # a row is used in one release only
+    iterations: np.ndarray  # (L,) M_l of the release after episode l, l = 0..L-1
+    reward_clip: np.ndarray  # (L,) R_l
+    xi_first: np.ndarray  # (L,) Laplace scale of iteration 0
+    xi_rest: np.ndarray  # (L,) and of the later ones
+
+
+class State(NamedTuple):
+    t: int  # rounds played
+    n: int  # rows stored
+    clipped: int  # stored rows with a coordinate beyond the smaller of the two context bounds
+    size: int  # picks in use; 0: the estimate is zero
+    theta_hat: np.ndarray  # (d,) estimate, zero off picks[:size]
+    picks: np.ndarray  # (s,)
+    X: np.ndarray  # (capacity, d) contexts of the current episode
+    y: np.ndarray  # (capacity,) their rewards
+    work: Scratch
+
+
+def releases(T):
+    """Number L of releases in T rounds: release l comes before round 2^(l+1) <= T."""
+    return need_int("T", T, 1).bit_length() - 1
+
+
+def rows_in_release(T, forget=True):
+    """Number of rows behind each of the releases(T) estimates: 2^l, or all 2^(l+1) - 1 so far."""
+    n = 2 ** np.arange(releases(T), dtype=np.int64)
+    return n if forget else 2 * n - 1
+
+
+def init(p):
+    """State before the first round."""
+    used = rows_in_release(p.T, p.forget)
+    capacity = int(used[-1]) if len(used) else 1
+    X, y = np.empty((capacity, p.d)), np.empty(capacity)
+    picks = np.zeros(p.s, np.int64)
+    return State(0, 0, 0, 0, np.zeros(p.d), picks, X, y, scratch(p.d, p.s))
+
+
+@jit
+def select(p, s, X, rng):
+    """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row while there is no estimate."""
+    if s.size == 0:
+        return rng.integers(0, X.shape[0])  # line 2
+    best, arm = -np.inf, 0
+    for k in range(X.shape[0]):
+        z = sparse_dot(X[k], s.theta_hat, s.picks, s.size)
+        if z > best:
+            best, arm = z, k
+    return arm  # line 11
+
+
+@jit
+def store(p, s, x, r):
+    """Row s.n of the episode's data <- (clipped x, r); returns whether x was wider than the bounds."""
+    wide = False
+    bound = min(p.row_clip, p.gradient_clip)
+    for j in range(p.d):
+        wide = wide or abs(x[j]) > bound
+        s.X[s.n, j] = clip(x[j], p.row_clip)
+    s.y[s.n] = r
+    return wide
+
+
+@jit
+def regression(p, episode):
+    """Settings of the release after this episode."""
+    return Regression(
+        p.s,
+        p.iterations[episode],
+        p.eta,
+        p.l1_radius,
+        p.gradient_clip,
+        p.reward_clip[episode],
+        p.residual_clip,
+        p.xi_first[episode],
+        p.xi_rest[episode],
+    )
+
+
+@jit
+def release(p, s, n, episode, rng):
+    """theta_hat <- N-IHT on the n stored rows; returns its number of picks.  This is all that others ever see."""
+    size = s.size
+    if not p.warm:
+        size = 0
+        for j in range(p.d):
+            s.theta_hat[j] = 0.0
+    return niht(regression(p, episode), s.X, s.y, n, rng, s.theta_hat, s.picks, size, s.work)  # line 8
+
+
+@jit
+def release_from_moment(p, s, n, episode, rng):
+    """The same from s.work.moment = sum of clip(y) x: exact if there is at most one iteration, from zero, unclipped."""
+    for j in range(p.d):
+        s.theta_hat[j] = 0.0
+    if p.iterations[episode] == 0:
+        return 0
+    return step(regression(p, episode), 0, n, rng, s.theta_hat, s.picks, 0, s.work)
+
+
+@jit
+def update(p, s, x, r, rng):
+    """State after reward r on context x (d,); the arrays of s are overwritten."""
+    t, n, clipped, size = s.t + 1, s.n, s.clipped, s.size
+    episodes = p.iterations.shape[0]
+    if t < 1 << episodes:  # rows of the last episode enter no release
+        clipped += 1 if store(p, s, x, r) else 0  # line 13
+        n += 1
+    if (t + 1) & t == 0 and t + 1 <= 1 << episodes:  # line 6: round t + 1 = 2^l begins an episode
+        episode = 0
+        while 2 << episode <= t:
+            episode += 1
+        size = release(p, s, n, episode, rng)
+        n = 0 if p.forget else n  # line 9
+    return State(t, n, clipped, size, s.theta_hat, s.picks, s.X, s.y, s.work)
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        s = update(p, s, X[t, arms[t]], R[t, arms[t]], rng)
+    return s
+
+
+def fliphat(
+    d,
+    T,
+    *,
+    s,
+    epsilon,
+    b_max,
+    delta=0.01,
+    x_max=None,
+    noise=1.0,
+    eta=1e-4,
+    iteration_rate=0.16,
+    calibration="corrected",
+    clip_contexts=None,
+):
+    """Algorithm 2 for T rounds of contexts in R^d.
+
+    s in [1, d]; epsilon in (0, inf], delta in (0, 1); b_max > 0 bounds the l1 norm of beta and x_max > 0 the coordinates of
+    a context (None: sqrt(2 log max(d, 2))); noise >= 0 is sigma in R_l = x_max b_max + sigma sqrt(2 log(1 + N_l)); eta > 0;
+    iteration_rate >= 0 is M in M_l = floor(M log(1 + N_l b_max^2)).
+
+    calibration "corrected": contexts are clipped to x_max; a swap of one of n rows moves eta times the gradient by at most
+    4 eta x_max R_l/n in iteration 0 (from zero), 4 eta x_max (R_l + x_max b_max)/n in later ones; the noise follows by exact
+    composition of the s M_l picks.  "paper": sensitivity eta (R_l + x_max b_max)/n, budget split over iterations, and
+    contexts not clipped unless clip_contexts=True; the guarantee then says what that gives (infinite if not clipped).
+    Raises ValueError on anything else.
+
+    >>> live = fliphat(50, 1000, s=4, epsilon=1.0, b_max=2.0).start(0)
+    >>> live.select(np.ones((1, 50)))
+    0
+    """
+    d, T = need_int("d", d, 1), need_int("T", T, 1)
+    s = need_int("s", s, 1, d)
+    epsilon, delta = need_budget(epsilon, delta)
+    b_max, eta = need_positive("b_max", b_max), need_positive("eta", eta)
+    x_max = np.sqrt(2.0 * np.log(max(d, 2))) if x_max is None else need_positive("x_max", x_max)
+    noise = need_float("noise", noise, 0.0)
+    rate = need_float("iteration_rate", iteration_rate, 0.0)
+    need_choice("calibration", calibration, ("corrected", "paper"))
+    need_choice("clip_contexts", clip_contexts, (None, True, False))
+    paper = calibration == "paper"
+    if clip_contexts is None:
+        clip_contexts = not paper
+    if not (paper or clip_contexts):
+        raise ValueError('clip_contexts must be True with calibration="corrected"; got False')
+    n = rows_in_release(T)
+    iterations = np.floor(rate * np.log1p(n * b_max**2)).astype(np.int64)
+    R = x_max * b_max + noise * np.sqrt(2.0 * np.log1p(n))
+    lam_first = 4.0 * eta * x_max * R / n  # gradient_sensitivity with residual |clip(y)| <= R
+    lam_rest = 4.0 * eta * x_max * (R + x_max * b_max) / n  # and |clip(y) - x'theta| <= R + x_max C
+    lam_paper = eta * (R + x_max * b_max) / n  # line 7
+    if paper:
+        factors = [peeling_privacy.paper_factor(s, epsilon, delta, max(m, 1)) for m in iterations]
+        xi_first = xi_rest = lam_paper * np.array(factors)
+    else:
+        factors = [peeling_privacy.exact_factor(s * max(int(m), 1), epsilon, delta) for m in iterations]
+        xi_first, xi_rest = lam_first * np.array(factors), lam_rest * np.array(factors)
+    guarantee = NO_PRIVACY
+    if epsilon < np.inf:
+        true = epsilon
+        if paper:
+            true = _paper_epsilon(s, delta, iterations, lam_first, lam_rest, xi_first) if clip_contexts else np.inf
+        guarantee = Guarantee("joint", true, delta, REPLACE_RECORD, "user", (epsilon, delta) if paper else None)
+    p = Params(
+        d, T, s, eta, b_max, x_max if clip_contexts else np.inf, np.inf, np.inf, False, True,
+        iterations, R.astype(float), xi_first.astype(float), xi_rest.astype(float),
+    )  # fmt: skip
+    return Policy("FLIPHAT", p, init, play, guarantee, select, update)
+
+
+def _paper_epsilon(s, delta, iterations, lam_first, lam_rest, xi):
+    """Worst release under the paper's noise: iteration 0 has ratio lam_first/xi, the others are bounded by lam_rest/xi."""
+    worst = 0.0
+    for m, first, rest, x in zip(iterations, lam_first, lam_rest, xi, strict=True):
+        if m >= 1:
+            ratio = (first if m == 1 else rest) / x
+            worst = max(worst, peeling_privacy.composition_epsilon(delta, s * int(m), ratio))
+    return worst
+
+
+def residual_fliphat(
+    d,
+    T,
+    *,
+    s,
+    epsilon,
+    delta=0.01,
+    x_clip=1.0,
+    residual_clip=1.0,
+    l1_radius=np.inf,
+    eta=1.0,
+    iterations=3,
+    warm=False,
+    forget=True,
+    skip=32,
+):
+    """FLIPHAT whose gradient is the mean of clip(x) clip(y - x'theta): private for any contexts and rewards.
+
+    x_clip, residual_clip > 0 are the two bounds, so a swap of one of n rows moves eta times the gradient by at most
+    4 eta x_clip residual_clip/n in every iteration; the noise follows by exact composition of all picks that one row
+    enters: s iterations, times the number of releases if forget=False.  l1_radius > 0 may be inf; iterations >= 1; with
+    warm=True, N-IHT starts from the last estimate (public by then); releases on fewer than skip >= 0 rows are left out.
+    s, epsilon, delta, eta as in `fliphat`.  iterations=1, warm=False is the honest one-step FLIPHAT.
+    Raises ValueError on anything else.
+    """
+    d, T = need_int("d", d, 1), need_int("T", T, 1)
+    s = need_int("s", s, 1, d)
+    epsilon, delta = need_budget(epsilon, delta)
+    x_clip, residual_clip = need_positive("x_clip", x_clip), need_positive("residual_clip", residual_clip)
+    l1_radius = need_positive("l1_radius", l1_radius, allow_inf=True)
+    eta, m = need_positive("eta", eta), need_int("iterations", iterations, 1)
+    need_choice("warm", warm, (True, False))
+    need_choice("forget", forget, (True, False))
+    skip = need_int("skip", skip, 0)
+    n = rows_in_release(T, forget)
+    steps = np.where(n >= skip, m, 0).astype(np.int64)
+    uses = 1 if forget else max(int((steps > 0).sum()), 1)
+    factor = peeling_privacy.exact_factor(s * m * uses, epsilon, delta)
+    xi = 4.0 * eta * x_clip * residual_clip / n * factor
+    p = Params(
+        d, T, s, eta, l1_radius, np.inf, x_clip, residual_clip, bool(warm), bool(forget),
+        steps, np.full(len(n), np.inf), xi, xi.copy(),
+    )  # fmt: skip
+    guarantee = NO_PRIVACY
+    if epsilon < np.inf:
+        guarantee = Guarantee("joint", epsilon, delta, REPLACE_RECORD, "user")
+    return Policy("Residual FLIPHAT", p, init, play, guarantee, select, update)
+
+
+def example():
+    """A small instance for the common tests."""
+    return fliphat(3, 4000, s=2, epsilon=5.0, b_max=1.0, iteration_rate=0.4)

@@ -1,0 +1,143 @@
+"""High-dimensional worlds: sparse linear rewards on Gaussian contexts.
+
+Source: the FLIPHAT paper, section 6 (autoregressive contexts) and Assumption 5.3(b) (margin condition).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from companion._jit import jit
+from companion.checks import need_array, need_choice, need_float, need_int, need_positive
+from companion.environments import block_lengths
+from companion.linalg import dot
+
+NOISES = ("gaussian", "uniform")
+
+
+@jit
+def draw_noise(rng, uniform, noise):
+    """One reward error: N(0, noise^2), or uniform on [-noise, noise]."""
+    return noise * (2.0 * rng.random() - 1.0) if uniform else noise * rng.standard_normal()
+
+
+@jit
+def fill_autoregressive(rng, beta, phi, uniform, noise, X, R, mu):
+    """One block: rows of X are stationary AR(1) sequences along the coordinates, mu = X beta, R = mu + noise."""
+    innovation = np.sqrt(1.0 - phi * phi)
+    for t in range(X.shape[0]):
+        for k in range(X.shape[1]):
+            X[t, k, 0] = rng.standard_normal()
+            for j in range(1, X.shape[2]):
+                X[t, k, j] = phi * X[t, k, j - 1] + innovation * rng.standard_normal()
+            mu[t, k] = dot(X[t, k], beta)
+        for k in range(X.shape[1]):
+            R[t, k] = mu[t, k] + draw_noise(rng, uniform, noise)
+
+
+class Autoregressive(NamedTuple):
+    """K independent arms N(0, Sigma), Sigma_ij = phi^|i-j|, mean rewards x'beta; make one with `autoregressive`."""
+
+    K: int
+    beta: np.ndarray
+    phi: float = 0.1
+    rewards: str = "gaussian"
+    noise: float = 0.1
+
+    @property
+    def d(self):
+        return len(self.beta)
+
+    def blocks(self, T, rng):
+        """Yield (X, R, mu) for T rounds."""
+        for n in block_lengths(T, self.K, self.d):
+            X, R, mu = np.empty((n, self.K, self.d)), np.empty((n, self.K)), np.empty((n, self.K))
+            uniform = self.rewards == "uniform"
+            fill_autoregressive(rng, self.beta, self.phi, uniform, self.noise, X, R, mu)
+            yield X, R, mu
+
+    @property
+    def reward_scale(self):
+        """Standard deviation of the mean reward of one arm, sqrt(beta' Sigma beta)."""
+        i = np.flatnonzero(self.beta)
+        cov = np.power(self.phi, np.abs(i[:, None] - i[None, :]))
+        return float(np.sqrt(self.beta[i] @ cov @ self.beta[i]))
+
+
+def autoregressive(K, beta, *, phi=0.1, rewards="gaussian", noise=0.1):
+    """Sparse linear bandit with K >= 1 fresh Gaussian arms per round.
+
+    beta (d,) finite; phi in (-1, 1) is the correlation of neighbouring coordinates; noise >= 0 is the standard deviation
+    of a "gaussian" error, or half the width of a "uniform" one.  Raises ValueError on anything else.
+    Source: the FLIPHAT paper, section 6 (phi = noise = 0.1).
+    """
+    beta = need_array("beta", beta, ("d",))
+    phi = need_float("phi", phi, -1.0, 1.0, open_low=True, open_high=True)
+    need_choice("rewards", rewards, NOISES)
+    return Autoregressive(need_int("K", K, 1), beta, phi, rewards, need_float("noise", noise, 0.0))
+
+
+def pad(signal, d):
+    """beta (d,): the given leading entries, then zeros; ValueError if signal is longer than d."""
+    signal = need_array("signal", signal, ("s",))
+    d = need_int("d", d, len(signal))
+    return np.concatenate([signal, np.zeros(d - len(signal))])
+
+
+@jit
+def fill_margin(rng, beta, gap, power, noise, X, R, mu):
+    """One block of two arms whose mean rewards differ by gap U^power, U uniform; power 0: by gap exactly.
+
+    x = c + z/2 and c - z/2 with c ~ N(0, I/2); z is N(0, 2 I) off the direction of beta, where it is set to the gap.
+    """
+    size = dot(beta, beta)
+    for t in range(X.shape[0]):
+        z, b = 0.0, 0.0
+        for j in range(X.shape[2]):
+            X[t, 0, j] = np.sqrt(2.0) * rng.standard_normal()  # z, for the moment
+            z += X[t, 0, j] * beta[j]
+            X[t, 1, j] = np.sqrt(0.5) * rng.standard_normal()  # c
+        g = gap if power == 0.0 else gap * rng.random() ** power
+        b = ((g if rng.random() < 0.5 else -g) - z) / size
+        for j in range(X.shape[2]):
+            half = 0.5 * (X[t, 0, j] + b * beta[j])
+            c = X[t, 1, j]
+            X[t, 0, j], X[t, 1, j] = c + half, c - half
+        for k in range(2):
+            mu[t, k] = dot(X[t, k], beta)
+            R[t, k] = mu[t, k] + noise * rng.standard_normal()
+
+
+class Margin(NamedTuple):
+    """Two Gaussian arms with a prescribed law of the gap; make one with `margin`."""
+
+    beta: np.ndarray
+    gap: float
+    alpha: float
+    noise: float
+
+    K = 2
+
+    @property
+    def d(self):
+        return len(self.beta)
+
+    def blocks(self, T, rng):
+        """Yield (X, R, mu) for T rounds."""
+        power = 0.0 if self.alpha == np.inf else 1.0 / self.alpha
+        for n in block_lengths(T, 2, self.d):
+            X, R, mu = np.empty((n, 2, self.d)), np.empty((n, 2)), np.empty((n, 2))
+            fill_margin(rng, self.beta, self.gap, power, self.noise, X, R, mu)
+            yield X, R, mu
+
+
+def margin(beta, *, gap, alpha, noise=0.5):
+    """Two arms with P(gap <= h) = (h/gap)^alpha exactly: the margin condition of Assumption 5.3(b) as an equality.
+
+    beta (d,) not zero; gap > 0; alpha in (0, inf], inf: the gap is constant; noise >= 0.  ValueError on anything else.
+    """
+    beta = need_array("beta", beta, ("d",))
+    if not beta.any():
+        raise ValueError("beta must have a non-zero entry; got zeros")
+    alpha = need_positive("alpha", alpha, allow_inf=True)
+    return Margin(beta, need_positive("gap", gap), alpha, need_float("noise", noise, 0.0))
