@@ -141,3 +141,18 @@ def margin(beta, *, gap, alpha, noise=0.5):
         raise ValueError("beta must have a non-zero entry; got zeros")
     alpha = need_positive("alpha", alpha, allow_inf=True)
     return Margin(beta, need_positive("gap", gap), alpha, need_float("noise", noise, 0.0))
+
+
+def gaussian_statistics(rng, n, beta, noise):
+    """(X'X, X'y) of n > d rows x ~ N(0, I), y = x'beta + N(0, noise^2): exact, and free of n.
+
+    They are a (d + 1)-dimensional Wishart matrix, drawn by its Cholesky factor (Bartlett 1933).
+    """
+    beta, noise = need_array("beta", beta, ("d",)), need_float("noise", noise, 0.0)
+    d = len(beta)
+    n = need_int("n", n, d + 1)
+    A = np.tril(rng.standard_normal((d + 1, d + 1)), -1)
+    A[np.diag_indices(d + 1)] = np.sqrt(rng.chisquare(n - np.arange(d + 1)))
+    W = A @ A.T
+    G = np.ascontiguousarray(W[:d, :d])
+    return G, G @ beta + noise * W[d, :d]

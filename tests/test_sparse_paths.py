@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats as sps
 
+from companion import as_run_fliphat
 from companion.policies.fliphat import fliphat, residual_fliphat
 from companion.policies.random import random
 from companion.simulate import repetitions
-from companion.sparse_environments import autoregressive, margin, pad
+from companion.sparse_environments import autoregressive, gaussian_statistics, margin, pad
 from companion.sparse_paths import aggregated_is_exact, fill, plan, simulate_sparse, world
 
 SIGNAL = (1.0, 0.0, -0.8, 0.0, 0.6)  # with gaps, so that bridges are drawn
@@ -147,3 +148,29 @@ def test_published_regret():
     expected = np.array([[5002, 5496, 5639], [1218, 1255, 1311.0]])
     error = np.array([[34, 42, 42], [11, 11, 11.0]])
     assert (np.abs(mean - expected) < 5 * np.hypot(se, error)).all()
+
+
+def test_statistics_have_the_law_of_the_rows():
+    """Entries of X'X and X'y, 4000 draws each way; Kolmogorov-Smirnov at 1e-7."""
+    rng, beta, n = np.random.default_rng(9), np.array([1.0, -0.5, 0.0]), 12
+    fast, slow = [], []
+    for _ in range(4000):
+        G, c = gaussian_statistics(rng, n, beta, 0.7)
+        fast.append([G[0, 0], G[0, 1], G[2, 1], *c])
+        X = rng.standard_normal((n, 3))
+        G, c = X.T @ X, X.T @ (X @ beta + 0.7 * rng.standard_normal(n))
+        slow.append([G[0, 0], G[0, 1], G[2, 1], *c])
+    for a, b in zip(np.array(fast).T, np.array(slow).T, strict=True):
+        assert sps.ks_2samp(a, b).pvalue > 1e-7
+
+
+def test_reused_noise_changes_nothing_before_the_second_release():
+    """Same law while one release is in use; later the picks come back.  z at 5.5 standard errors."""
+    env = autoregressive(3, pad(SIGNAL, 30), phi=0.6)
+    policy = one_step(T=255)
+    policy.params.iterations[:-1] = 0  # a single step, before round 128
+    fresh = simulate_sparse(env, [policy], 255, repetitions(1, 2000), path="aggregated").final[:, 0]
+    reused = as_run_fliphat.final_regret(env, policy, 255, repetitions(2, 2000))
+    compare(fresh[:, None], reused[:, None])
+    with pytest.raises(ValueError, match="policy"):
+        as_run_fliphat.final_regret(env, residual(), 255, repetitions(2, 2))
