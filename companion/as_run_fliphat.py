@@ -1,9 +1,11 @@
-"""What the program behind the FLIPHAT paper's figures ran, where that departs from the paper: reused noise.
+"""What the program behind the FLIPHAT paper's figures ran, where that departs from the paper:
+reused noise.
 
-The random key of the i-th pick of episode l equals that of pick i - 1 of episode l + 1, so the same unit Laplace vectors come
-back, one place earlier.  False positives persist, and Theorem 5.1's proof, which needs fresh noise, does not apply: no guarantee.
-Used only by the cell that explains the published numbers for many arms.  (Its other departures need no code: the iteration
-rate is 0.16 where the paper prints 1.6, contexts are not clipped; both are arguments of `fliphat`.)
+The random key of the i-th pick of episode l equals that of pick i - 1 of episode l + 1, so the same
+unit Laplace vectors come back, one place earlier.  False positives persist, and Theorem 5.1's
+proof, which needs fresh noise, does not apply: no guarantee. Used only by the cell that explains
+the published numbers for many arms.  (Its other departures need no code: the iteration rate is 0.16
+where the paper prints 1.6, contexts are not clipped; both are arguments of `fliphat`.)
 """
 
 import os
@@ -16,7 +18,8 @@ from companion.mechanisms import laplace
 from companion.policies import fliphat
 from companion.simulate import stream
 from companion.sparse import l1_project
-from companion.sparse_paths import aggregated_is_exact, episode_moment, world
+from companion.sparse_paths import aggregated_is_exact
+from companion.sparse_worlds import episode_moment, world
 
 
 @jit
@@ -57,16 +60,31 @@ def run(p, s, w, rng, noise_rng, pool, grid, regret):
         for j in range(p.d):
             s.work.moment[j] = 0.0
         total = episode_moment(
-            w, s.theta_hat, size == 0, first, last, bound, needed, rng, total, grid, regret, s.work.moment
-        )  # fmt: skip
+            w,
+            s.theta_hat,
+            size == 0,
+            first,
+            last,
+            bound,
+            needed,
+            rng,
+            total,
+            grid,
+            regret,
+            s.work.moment,
+        )
         if needed and last < T and p.iterations[episode] == 1:
             size = release(p, s, 1 << episode, episode, noise_rng, pool)
 
 
 def final_regret(env, policy, T, seeds):
-    """Regret after T rounds, (n_reps,), of a one-step policy with the program's noise; ValueError for any other."""
+    """Regret after T rounds, (n_reps,), of a one-step policy with the program's noise; ValueError
+    for any other.
+    """
     if not aggregated_is_exact(policy):
-        raise ValueError(f"policy must be a one-step FLIPHAT on unclipped contexts; got {policy.name!r}")
+        raise ValueError(
+            f"policy must be a one-step FLIPHAT on unclipped contexts; got {policy.name!r}"
+        )
     p = policy.params
 
     def repetition(seed):

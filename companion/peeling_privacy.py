@@ -1,14 +1,16 @@
 """What peeling, N-IHT and FLIPHAT really guarantee, and the noise that a budget needs.
 
-Neighbouring relation: one row (context, reward) is replaced.  If the vector handed to peeling moves by at most
-`sensitivity` in every coordinate, then with Laplace(xi) noise and ratio = sensitivity / xi
+Neighbouring relation: one row (context, reward) is replaced.  If the vector handed to peeling moves
+by at most `sensitivity` in every coordinate, then with Laplace(xi) noise and ratio = sensitivity /
+xi
 
 * one pick is a report-noisy-max on scores of that sensitivity: pure 2 ratio differential privacy;
 * one released value is a Laplace mechanism: pure ratio differential privacy.
 
-k picks with their k values are an adaptive composition of k copies of each, whose exact worst case is the composition
-of randomised responses (`composition_delta`).  Source: Dwork and Roth (2014), Claim 3.9 (report noisy max);
-Kairouz, Oh and Viswanath (2015), Theorem 3.2 (composition of pure mechanisms); the FLIPHAT paper, Lemma A.2.
+k picks with their k values are an adaptive composition of k copies of each, whose exact worst case
+is the composition of randomised responses (`composition_delta`).  Source: Dwork and Roth (2014),
+Claim 3.9 (report noisy max); Kairouz, Oh and Viswanath (2015), Theorem 3.2 (composition of pure
+mechanisms); the FLIPHAT paper, Lemma A.2.
 """
 
 from functools import lru_cache
@@ -24,22 +26,31 @@ from companion.privacy import need_budget
 def gradient_sensitivity(n, eta, x_bound, residual_bound):
     """Largest move of a coordinate of -eta times the gradient when one of n rows is replaced.
 
-    A row adds (2 eta/n) x r with |x_j| <= x_bound and |r| <= residual_bound, so a swap moves it by twice the bound:
-    4 eta x_bound residual_bound / n.  Attained at r = residual_bound against -residual_bound.
+    A row adds (2 eta/n) x r with |x_j| <= x_bound and |r| <= residual_bound, so a swap moves it by
+    twice the bound: 4 eta x_bound residual_bound / n.  Attained at r = residual_bound against
+    -residual_bound.
     """
     n, eta = need_int("n", n, 1), need_positive("eta", eta)
-    return 4.0 * eta * need_positive("x_bound", x_bound) * need_positive(
-        "residual_bound", residual_bound
-    ) / n
+    return (
+        4.0
+        * eta
+        * need_positive("x_bound", x_bound)
+        * need_positive("residual_bound", residual_bound)
+        / n
+    )
 
 
 def paper_sensitivity(n, eta, reward_clip, x_max, b_max):
-    """What the paper hands to peeling, eta B/n with B = R + x_max b_max: too small by 4 x_max (see the chapter)."""
+    """What the paper hands to peeling, eta B/n with B = R + x_max b_max: too small by 4 x_max (see
+    the chapter).
+    """
     return need_positive("eta", eta) * (reward_clip + x_max * b_max) / need_int("n", n, 1)
 
 
 def paper_factor(s, epsilon, delta, iterations=1):
-    """The paper's xi / sensitivity: 2 sqrt(3 s log(M/delta)) M / epsilon (Algorithms 1 and 3; 0.0 at epsilon = inf)."""
+    """The paper's xi / sensitivity: 2 sqrt(3 s log(M/delta)) M / epsilon (Algorithms 1 and 3; 0.0
+    at epsilon = inf).
+    """
     s, iterations = need_int("s", s, 1), need_int("iterations", iterations, 1)
     epsilon, delta = need_budget(epsilon, delta)
     return 2.0 * np.sqrt(3.0 * s * np.log(iterations / delta)) * iterations / epsilon
@@ -47,7 +58,9 @@ def paper_factor(s, epsilon, delta, iterations=1):
 
 @lru_cache(maxsize=8)
 def _losses(picks, ratio):
-    """Privacy losses j ratio and their probabilities, j = -3k, ..., 3k, for k picks and k released values."""
+    """Privacy losses j ratio and their probabilities, j = -3k, ..., 3k, for k picks and k released
+    values.
+    """
     counts = np.arange(picks + 1)
     pick = np.zeros(4 * picks + 1)  # loss (2a - k) 2 ratio: steps of 4
     pick[::4] = binom.pmf(counts, picks, 1.0 / (1.0 + np.exp(-2.0 * ratio)))
@@ -57,8 +70,9 @@ def _losses(picks, ratio):
 
 
 def composition_delta(epsilon, picks, ratio):
-    """Smallest delta that k = picks picks and values guarantee at epsilon >= 0, if all that is known is that they are
-    pure 2 ratio and pure ratio private: the sum over the losses L of P(L) max(0, 1 - exp(epsilon - L))."""
+    """Smallest delta that k = picks picks and values guarantee at epsilon >= 0, if all that is
+    known is that they are pure 2 ratio and pure ratio private: the sum over the losses L of P(L)
+    max(0, 1 - exp(epsilon - L))."""
     epsilon, ratio = need_float("epsilon", epsilon, 0.0), need_float("ratio", ratio, 0.0)
     if need_int("picks", picks, 0) == 0 or ratio == 0.0:
         return 0.0
@@ -68,7 +82,9 @@ def composition_delta(epsilon, picks, ratio):
 
 
 def composition_epsilon(delta, picks, ratio):
-    """Smallest epsilon >= 0 with composition_delta(epsilon, picks, ratio) <= delta, for delta in (0, 1)."""
+    """Smallest epsilon >= 0 with composition_delta(epsilon, picks, ratio) <= delta, for delta in
+    (0, 1).
+    """
     _, delta = need_budget(1.0, delta)
     picks, ratio = need_int("picks", picks, 0), need_float("ratio", ratio, 0.0, allow_inf=True)
     if picks == 0 or ratio == 0.0:
@@ -86,7 +102,9 @@ def composition_epsilon(delta, picks, ratio):
 
 @lru_cache(maxsize=4096)
 def exact_factor(picks, epsilon, delta):
-    """Smallest xi / sensitivity at which k = picks picks and values are (epsilon, delta)-DP; 0.0 at epsilon = inf."""
+    """Smallest xi / sensitivity at which k = picks picks and values are (epsilon, delta)-DP; 0.0 at
+    epsilon = inf.
+    """
     picks = need_int("picks", picks, 1)
     epsilon, delta = need_budget(epsilon, delta)
     if epsilon == np.inf:

@@ -2,8 +2,9 @@
 
 Source: the FLIPHAT paper, Algorithm 3 (peeling) and Algorithm 1 (N-IHT).
 Cost: peeling s d Laplace draws; one N-IHT iteration on n rows 2 n d + 2 n s flops more.
-Differs: besides the paper's gradient, sum x (x'theta - clip(y)), the rows may be clipped inside the gradient and the
-residual as a whole may be clipped; with all three bounds infinite but the reward's this is the paper's algorithm.
+Differs: besides the paper's gradient, sum x (x'theta - clip(y)), the rows may be clipped inside the
+gradient and the residual as a whole may be clipped; with all three bounds infinite but the reward's
+this is the paper's algorithm.
 """
 
 from typing import NamedTuple
@@ -30,7 +31,9 @@ class Regression(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Work arrays of one regression in dimension d that keeps s coordinates; make one with `scratch`."""
+    """Work arrays of one regression in dimension d that keeps s coordinates; make one with
+    `scratch`.
+    """
 
     moment: np.ndarray  # (d,) sum of clipped context times clipped residual
     v: np.ndarray  # (d,) vector handed to peeling
@@ -51,9 +54,11 @@ def clip(z, bound):
 
 @jit
 def peel(rng, v, s, xi, out, picks, taken):
-    """Algorithm 3: out (d,) <- s noisily largest entries of v, with noise; picks[:s] <- where, in the order picked.
+    """Algorithm 3: out (d,) <- s noisily largest entries of v, with noise; picks[:s] <- where, in
+    the order picked.
 
-    Laplace(xi) noise; xi = 0 is the exact top s.  The lowest index wins ties.  taken (d,) is overwritten.
+    Laplace(xi) noise; xi = 0 is the exact top s.  The lowest index wins ties.  taken (d,) is
+    overwritten.
     """
     for j in range(v.shape[0]):
         out[j] = 0.0
@@ -77,7 +82,9 @@ def peel(rng, v, s, xi, out, picks, taken):
 
 @jit
 def l1_project(v, picks, size, radius, magnitudes):
-    """v <- its projection on the l1 ball; v is zero off picks[:size]; magnitudes (>= size,) is overwritten."""
+    """v <- its projection on the l1 ball; v is zero off picks[:size]; magnitudes (>= size,) is
+    overwritten.
+    """
     total = 0.0
     for i in range(size):
         a = abs(v[picks[i]])
@@ -110,7 +117,9 @@ def sparse_dot(x, theta, picks, size):
 
 @jit
 def add_moment(q, x, y, theta, picks, size, out):
-    """out <- out + clipped context times clipped residual: this row's share of -n/2 times the gradient."""
+    """out <- out + clipped context times clipped residual: this row's share of -n/2 times the
+    gradient.
+    """
     r = clip(clip(y, q.reward_clip) - sparse_dot(x, theta, picks, size), q.residual_clip)
     if q.gradient_clip == np.inf:
         axpy(r, x, out)
@@ -121,7 +130,9 @@ def add_moment(q, x, y, theta, picks, size, out):
 
 @jit
 def step(q, m, n, rng, theta, picks, size, w):
-    """Iteration m from theta, whose rows' moment is in w.moment: overwrites theta and picks, returns the new size."""
+    """Iteration m from theta, whose rows' moment is in w.moment: overwrites theta and picks,
+    returns the new size.
+    """
     for j in range(theta.shape[0]):
         w.v[j] = theta[j] + q.eta * 2.0 / n * w.moment[j]  # line 3
     peel(rng, w.v, q.s, q.xi_first if m == 0 else q.xi_rest, theta, picks, w.taken)  # line 4
@@ -131,9 +142,11 @@ def step(q, m, n, rng, theta, picks, size, w):
 
 @jit
 def niht(q, X, y, n, rng, theta, picks, size, w):
-    """Algorithm 1 on the first n >= 1 rows of X and y; theta (zero off picks[:size]) is the start and the result.
+    """Algorithm 1 on the first n >= 1 rows of X and y; theta (zero off picks[:size]) is the start
+    and the result.
 
-    theta, picks (s,) and w are overwritten; returns the number of picks.  The start must not depend on these rows.
+    theta, picks (s,) and w are overwritten; returns the number of picks.  The start must not depend
+    on these rows.
     """
     for m in range(q.iterations):
         for j in range(theta.shape[0]):
@@ -148,7 +161,8 @@ def niht(q, X, y, n, rng, theta, picks, size, w):
 def niht_statistics(q, G, c, n, rng, theta, picks, size, w, errors, truth):
     """Algorithm 1 from the statistics G = X'X, c = X'y of n rows (no clipping): cost free of n.
 
-    errors[m] <- squared distance of theta to truth after iteration m.  More than 8 arguments: same as `niht`, and a record.
+    errors[m] <- squared distance of theta to truth after iteration m.  More than 8 arguments: same
+    as `niht`, and a record.
     """
     for m in range(q.iterations):
         for j in range(theta.shape[0]):

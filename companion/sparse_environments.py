@@ -1,6 +1,7 @@
 """High-dimensional worlds: sparse linear rewards on Gaussian contexts.
 
-Source: the FLIPHAT paper, section 6 (autoregressive contexts) and Assumption 5.3(b) (margin condition).
+Source: the FLIPHAT paper, section 6 (autoregressive contexts) and Assumption 5.3(b) (margin
+condition).
 """
 
 from typing import NamedTuple
@@ -23,7 +24,9 @@ def draw_noise(rng, uniform, noise):
 
 @jit
 def fill_autoregressive(rng, beta, phi, uniform, noise, X, R, mu):
-    """One block: rows of X are stationary AR(1) sequences along the coordinates, mu = X beta, R = mu + noise."""
+    """One block: rows of X are stationary AR(1) sequences along the coordinates, mu = X beta, R =
+    mu + noise.
+    """
     innovation = np.sqrt(1.0 - phi * phi)
     for t in range(X.shape[0]):
         for k in range(X.shape[1]):
@@ -36,7 +39,9 @@ def fill_autoregressive(rng, beta, phi, uniform, noise, X, R, mu):
 
 
 class Autoregressive(NamedTuple):
-    """K independent arms N(0, Sigma), Sigma_ij = phi^|i-j|, mean rewards x'beta; make one with `autoregressive`."""
+    """K independent arms N(0, Sigma), Sigma_ij = phi^|i-j|, mean rewards x'beta; make one with
+    `autoregressive`.
+    """
 
     K: int
     beta: np.ndarray
@@ -67,8 +72,9 @@ class Autoregressive(NamedTuple):
 def autoregressive(K, beta, *, phi=0.1, rewards="gaussian", noise=0.1):
     """Sparse linear bandit with K >= 1 fresh Gaussian arms per round.
 
-    beta (d,) finite; phi in (-1, 1) is the correlation of neighbouring coordinates; noise >= 0 is the standard deviation
-    of a "gaussian" error, or half the width of a "uniform" one.  Raises ValueError on anything else.
+    beta (d,) finite; phi in (-1, 1) is the correlation of neighbouring coordinates; noise >= 0 is
+    the standard deviation of a "gaussian" error, or half the width of a "uniform" one.  Raises
+    ValueError on anything else.
     Source: the FLIPHAT paper, section 6 (phi = noise = 0.1).
     """
     beta = need_array("beta", beta, ("d",))
@@ -86,9 +92,11 @@ def pad(signal, d):
 
 @jit
 def fill_margin(rng, beta, gap, power, noise, X, R, mu):
-    """One block of two arms whose mean rewards differ by gap U^power, U uniform; power 0: by gap exactly.
+    """One block of two arms whose mean rewards differ by gap U^power, U uniform; power 0: by gap
+    exactly.
 
-    x = c + z/2 and c - z/2 with c ~ N(0, I/2); z is N(0, 2 I) off the direction of beta, where it is set to the gap.
+    x = c + z/2 and c - z/2 with c ~ N(0, I/2); z is N(0, 2 I) off the direction of beta, where it
+    is set to the gap.
     """
     size = dot(beta, beta)
     for t in range(X.shape[0]):
@@ -132,9 +140,11 @@ class Margin(NamedTuple):
 
 
 def margin(beta, *, gap, alpha, noise=0.5):
-    """Two arms with P(gap <= h) = (h/gap)^alpha exactly: the margin condition of Assumption 5.3(b) as an equality.
+    """Two arms with P(gap <= h) = (h/gap)^alpha exactly: the margin condition of Assumption 5.3(b)
+    as an equality.
 
-    beta (d,) not zero; gap > 0; alpha in (0, inf], inf: the gap is constant; noise >= 0.  ValueError on anything else.
+    beta (d,) not zero; gap > 0; alpha in (0, inf], inf: the gap is constant; noise >= 0.
+    ValueError on anything else.
     """
     beta = need_array("beta", beta, ("d",))
     if not beta.any():

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from companion.policies.fliphat import fliphat, releases, residual_fliphat, rows_in_release
+from companion.policies.fliphat import fliphat, releases, rows_in_release
+from companion.policies.residual_fliphat import residual_fliphat
 from companion.sparse import Regression, niht, scratch
 
 B = 3.4362195  # l1 norm of the published parameter of Figure 1
@@ -52,7 +53,10 @@ def test_one_release_before_every_power_of_two_and_none_after_the_last_round():
 def test_an_estimate_sees_the_previous_episode_and_nothing_else():
     X, R = stream(127, 4)
     policy = residual_fliphat(4, 128, s=2, epsilon=np.inf, skip=0)
-    same = np.repeat(X[:, :1], 2, axis=1), np.repeat(R[:, :1], 2, axis=1)  # whatever the arms, these rows
+    same = (
+        np.repeat(X[:, :1], 2, axis=1),
+        np.repeat(R[:, :1], 2, axis=1),
+    )  # whatever the arms, these rows
     past = same[0].copy(), same[1].copy()
     past[0][:63] *= -1.0  # episode 6 begins at round 64
     np.testing.assert_array_equal(run(policy, *same)[1].theta_hat, run(policy, *past)[1].theta_hat)
@@ -83,7 +87,9 @@ def test_wide_contexts_are_clipped_and_counted():
     _, state = run(policy, X, R)
     assert state.clipped == 5
     assert np.abs(state.X).max() <= 10.0
-    assert run(fliphat(3, 64, s=1, epsilon=1.0, b_max=1.0, calibration="paper"), X, R)[1].clipped == 0
+    assert (
+        run(fliphat(3, 64, s=1, epsilon=1.0, b_max=1.0, calibration="paper"), X, R)[1].clipped == 0
+    )
 
 
 def test_guarantees_are_computed_from_the_noise():
@@ -104,7 +110,9 @@ def test_one_step_does_not_depend_on_the_step_size():
 
 
 def test_only_the_corrected_noise_follows_a_change_of_units():
-    """In units where contexts are 10 times larger, theta, and so its noise, must be 10 times smaller."""
+    """In units where contexts are 10 times larger, theta, and so its noise, must be 10 times
+    smaller.
+    """
     for calibration, follows in (("corrected", True), ("paper", False)):
         keys = {"s": 10, "epsilon": 5.0, "calibration": calibration, "iteration_rate": 0.0}
         a = fliphat(12, 511, b_max=1.5, x_max=4.0, eta=1e-3, **keys).params
@@ -135,11 +143,25 @@ def test_edge_cases():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("s", 0), ("s", 6), ("s", 2.5), ("epsilon", 0.0), ("epsilon", -1.0), ("epsilon", np.nan), ("delta", 0.0),
-        ("delta", 1.0), ("b_max", 0.0), ("x_max", -1.0), ("eta", 0.0), ("noise", -0.1), ("iteration_rate", np.inf),
-        ("calibration", "none"), ("T", 0), ("d", 0), ("clip_contexts", False),
+        ("s", 0),
+        ("s", 6),
+        ("s", 2.5),
+        ("epsilon", 0.0),
+        ("epsilon", -1.0),
+        ("epsilon", np.nan),
+        ("delta", 0.0),
+        ("delta", 1.0),
+        ("b_max", 0.0),
+        ("x_max", -1.0),
+        ("eta", 0.0),
+        ("noise", -0.1),
+        ("iteration_rate", np.inf),
+        ("calibration", "none"),
+        ("T", 0),
+        ("d", 0),
+        ("clip_contexts", False),
     ],
-)  # fmt: skip
+)
 def test_rejects_bad_input_by_name(name, value):
     with pytest.raises(ValueError, match=name):
         fliphat(**{"d": 5, "T": 100, "s": 2, "epsilon": 1.0, "b_max": 1.0, name: value})
@@ -148,10 +170,18 @@ def test_rejects_bad_input_by_name(name, value):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("s", 9), ("x_clip", 0.0), ("residual_clip", np.inf), ("l1_radius", 0.0), ("iterations", 0), ("skip", -1),
-        ("warm", 2), ("forget", None), ("delta", 0), ("epsilon", "1"),
+        ("s", 9),
+        ("x_clip", 0.0),
+        ("residual_clip", np.inf),
+        ("l1_radius", 0.0),
+        ("iterations", 0),
+        ("skip", -1),
+        ("warm", 2),
+        ("forget", None),
+        ("delta", 0),
+        ("epsilon", "1"),
     ],
-)  # fmt: skip
+)
 def test_residual_rejects_bad_input_by_name(name, value):
     with pytest.raises(ValueError, match=name):
         residual_fliphat(**{"d": 5, "T": 100, "s": 2, "epsilon": 1.0, name: value})

@@ -1,4 +1,6 @@
-"""Composition of picks against enumeration, an independent accountant, and a direct attack on the sensitivity."""
+"""Composition of picks against enumeration, an independent accountant, and a direct attack on the
+sensitivity.
+"""
 
 from itertools import product
 
@@ -26,7 +28,8 @@ def test_composition_equals_the_accountant_library():
     del accounting
     for picks, ratio in ((10, 1 / 13.12), (30, 1 / 22.9)):
         picked = pld.from_privacy_parameters(
-            pld.common.DifferentialPrivacyParameters(2 * ratio, 0.0), value_discretization_interval=1e-4
+            pld.common.DifferentialPrivacyParameters(2 * ratio, 0.0),
+            value_discretization_interval=1e-4,
         )
         value = pld.from_privacy_parameters(
             pld.common.DifferentialPrivacyParameters(ratio, 0.0), value_discretization_interval=1e-4

@@ -17,7 +17,9 @@ def peeled(v, s, xi, seed=0):
 
 
 def twin(v, s, xi, seed=0):
-    """Algorithm 3 with its noise vectors W (s, d) and wt (s,) written out; the same draws in the same order."""
+    """Algorithm 3 with its noise vectors W (s, d) and wt (s,) written out; the same draws in the
+    same order.
+    """
     rng, picks = np.random.default_rng(seed), []
     for _ in range(s):
         free = [j for j in range(len(v)) if j not in picks]
@@ -154,7 +156,9 @@ def test_gradient_is_the_derivative_of_the_loss():
         sparse.add_moment(plain(5, 1, 1.0), x, r, theta, np.arange(5), 5, moment)
     for j in range(5):
         e = h * np.eye(5)[j]
-        slope = (((y - X @ (theta + e)) ** 2).mean() - ((y - X @ (theta - e)) ** 2).mean()) / (2 * h)
+        slope = (((y - X @ (theta + e)) ** 2).mean() - ((y - X @ (theta - e)) ** 2).mean()) / (
+            2 * h
+        )
         assert slope == pytest.approx(-2 / len(y) * moment[j], abs=1e-7)
 
 

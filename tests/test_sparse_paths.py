@@ -1,6 +1,7 @@
 """The exact shortcuts have the law of the full simulation.
 
-False alarms: every Kolmogorov-Smirnov test is at 1e-7, every z test at 5.5 standard errors (4e-8); seeds are fixed.
+False alarms: every Kolmogorov-Smirnov test is at 1e-7, every z test at 5.5 standard errors (4e-8);
+seeds are fixed.
 """
 
 import numpy as np
@@ -8,18 +9,22 @@ import pytest
 from scipy import stats as sps
 
 from companion import as_run_fliphat
-from companion.policies.fliphat import fliphat, residual_fliphat
+from companion.policies.fliphat import fliphat
 from companion.policies.random import random
+from companion.policies.residual_fliphat import residual_fliphat
 from companion.simulate import repetitions
 from companion.sparse_environments import autoregressive, gaussian_statistics, margin, pad
-from companion.sparse_paths import aggregated_is_exact, fill, plan, simulate_sparse, world
+from companion.sparse_paths import aggregated_is_exact, simulate_sparse
+from companion.sparse_worlds import fill, plan, world
 
 SIGNAL = (1.0, 0.0, -0.8, 0.0, 0.6)  # with gaps, so that bridges are drawn
 
 
 def finals(policy, path, n, *, phi=0.6, rewards="gaussian", T=300, seed=1, d=30):
     env = autoregressive(3, pad(SIGNAL, d), phi=phi, rewards=rewards, noise=0.3)
-    return simulate_sparse(env, [policy], T, repetitions(seed, n), path=path, grid=[128, T]).regret[:, 0]
+    return simulate_sparse(env, [policy], T, repetitions(seed, n), path=path, grid=[128, T]).regret[
+        :, 0
+    ]
 
 
 def one_step(d=30, T=300):
@@ -66,7 +71,11 @@ def test_filled_rows_have_the_autoregressive_covariance(phi):
     w, theta, n = world(env), np.array([0, 0, 0, 0, 0, 1.0, 0]), 40_000
     m = plan(w, theta)
     assert w.revealed[:m].tolist() == [1, 4, 5]
-    cov = phi ** np.abs(np.subtract.outer(np.arange(7), np.arange(7)).astype(float)) if phi else np.eye(7)
+    cov = (
+        phi ** np.abs(np.subtract.outer(np.arange(7), np.arange(7)).astype(float))
+        if phi
+        else np.eye(7)
+    )
     rng, rows = np.random.default_rng(5), np.empty((n, 7))
     rows[:, [1, 4, 5]] = rng.multivariate_normal(np.zeros(3), cov[np.ix_([1, 4, 5], [1, 4, 5])], n)
     for x in rows:
@@ -127,7 +136,10 @@ def test_margin_world_has_the_prescribed_gaps():
     """50000 gaps against their law, Kolmogorov-Smirnov at 1e-7."""
     for alpha in (0.5, 1.0, np.inf):
         env = margin([0.6, 0.0, -0.8, 0.0], gap=0.3, alpha=alpha)
-        X, R, mu = (np.concatenate(part) for part in zip(*env.blocks(50_000, np.random.default_rng(7)), strict=True))
+        X, R, mu = (
+            np.concatenate(part)
+            for part in zip(*env.blocks(50_000, np.random.default_rng(7)), strict=True)
+        )
         gaps = np.abs(mu[:, 0] - mu[:, 1])
         if alpha == np.inf:
             np.testing.assert_allclose(gaps, 0.3, atol=1e-12)
@@ -139,10 +151,17 @@ def test_margin_world_has_the_prescribed_gaps():
 
 @pytest.mark.slow
 def test_published_regret():
-    """200 runs against an independent implementation's means and standard errors (400 runs): 5 standard errors."""
+    """200 runs against an independent implementation's means and standard errors (400 runs): 5
+    standard errors.
+    """
     signal = [0.7484285, 0.6370087, 0.63445336, 0.6964115, 0.7199168]
     env = autoregressive(3, pad(signal, 400))
-    make = [fliphat(400, 20_000, s=10, epsilon=e, b_max=sum(signal), calibration="paper").renamed(str(e)) for e in (1, 5)]
+    make = [
+        fliphat(400, 20_000, s=10, epsilon=e, b_max=sum(signal), calibration="paper").renamed(
+            str(e)
+        )
+        for e in (1, 5)
+    ]
     result = simulate_sparse(env, make, 20_000, repetitions(8, 200), grid=[5000, 10_000, 20_000])
     mean, se = result.regret.mean(axis=0), result.regret.std(axis=0) / np.sqrt(200)
     expected = np.array([[5002, 5496, 5639], [1218, 1255, 1311.0]])
@@ -165,7 +184,7 @@ def test_statistics_have_the_law_of_the_rows():
 
 
 def test_reused_noise_changes_nothing_before_the_second_release():
-    """Same law while one release is in use; later the picks come back.  z at 5.5 standard errors."""
+    """Same law while one release is in use; later picks come back.  z at 5.5 standard errors."""
     env = autoregressive(3, pad(SIGNAL, 30), phi=0.6)
     policy = one_step(T=255)
     policy.params.iterations[:-1] = 0  # a single step, before round 128

@@ -1,9 +1,11 @@
-"""FLIPHAT: doubling episodes, each estimate from the previous episode alone by noisy iterative hard thresholding.
+"""FLIPHAT: doubling episodes; each estimate comes from the previous episode alone, by private N-IHT.
 
-Source: the FLIPHAT paper, Algorithm 2 (with Algorithms 1 and 3 from `companion.sparse`) and Theorem 5.1.
-Cost: O(K s) per round; a release on n rows costs iterations (2 n d flops + s d Laplace draws); T d / 2 numbers of memory.
-Differs: while the estimate is zero (before the first release) the arm is drawn uniformly; the paper's argmax over zeros
-is undefined.  `residual_fliphat` bounds each row's gradient by clipping, which the paper does not do.
+Source: the FLIPHAT paper, Algorithm 2 and Theorem 5.1 (Algorithms 1 and 3 are in `companion.sparse`).
+Cost: O(K s) per round; a release on n rows takes 2 n d flops and s d Laplace draws per iteration;
+at most T d / 2 numbers of memory.
+Differs: while the estimate is zero (before the first release) the arm is drawn uniformly; the
+paper's argmax over zeros is undefined.  `residual_fliphat` bounds each row's gradient by clipping,
+which the paper does not do.
 """
 
 from typing import NamedTuple
@@ -69,7 +71,9 @@ def init(p):
 
 @jit
 def select(p, s, X, rng):
-    """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row while there is no estimate."""
+    """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row while there
+    is no estimate.
+    """
     if s.size == 0:
         return rng.integers(0, X.shape[0])  # line 2
     best, arm = -np.inf, 0
@@ -82,7 +86,7 @@ def select(p, s, X, rng):
 
 @jit
 def store(p, s, x, r):
-    """Row s.n of the episode's data <- (clipped x, r); returns whether x was wider than the bounds."""
+    """Row s.n of the episode's data <- (clipped x, r); True if x was wider than the bounds."""
     wide = False
     bound = min(p.row_clip, p.gradient_clip)
     for j in range(p.d):
@@ -110,18 +114,24 @@ def regression(p, episode):
 
 @jit
 def release(p, s, n, episode, rng):
-    """theta_hat <- N-IHT on the n stored rows; returns its number of picks.  This is all that others ever see."""
+    """theta_hat <- N-IHT on the n stored rows; returns its number of picks.  This is all that
+    others ever see.
+    """
     size = s.size
     if not p.warm:
         size = 0
         for j in range(p.d):
             s.theta_hat[j] = 0.0
-    return niht(regression(p, episode), s.X, s.y, n, rng, s.theta_hat, s.picks, size, s.work)  # line 8
+    return niht(
+        regression(p, episode), s.X, s.y, n, rng, s.theta_hat, s.picks, size, s.work
+    )  # line 8
 
 
 @jit
 def release_from_moment(p, s, n, episode, rng):
-    """The same from s.work.moment = sum of clip(y) x: exact if there is at most one iteration, from zero, unclipped."""
+    """The same from s.work.moment = sum of clip(y) x: exact if there is at most one iteration, from
+    zero, unclipped.
+    """
     for j in range(p.d):
         s.theta_hat[j] = 0.0
     if p.iterations[episode] == 0:
@@ -172,14 +182,16 @@ def fliphat(
 ):
     """Algorithm 2 for T rounds of contexts in R^d.
 
-    s in [1, d]; epsilon in (0, inf], delta in (0, 1); b_max > 0 bounds the l1 norm of beta and x_max > 0 the coordinates of
-    a context (None: sqrt(2 log max(d, 2))); noise >= 0 is sigma in R_l = x_max b_max + sigma sqrt(2 log(1 + N_l)); eta > 0;
-    iteration_rate >= 0 is M in M_l = floor(M log(1 + N_l b_max^2)).
+    s in [1, d]; epsilon in (0, inf], delta in (0, 1); b_max > 0 bounds the l1 norm of beta and
+    x_max > 0 the coordinates of a context (None: sqrt(2 log max(d, 2))); noise >= 0 is sigma in R_l
+    = x_max b_max + sigma sqrt(2 log(1 + N_l)); eta > 0; iteration_rate >= 0 is M in M_l = floor(M
+    log(1 + N_l b_max^2)).
 
-    calibration "corrected": contexts are clipped to x_max; a swap of one of n rows moves eta times the gradient by at most
-    4 eta x_max R_l/n in iteration 0 (from zero), 4 eta x_max (R_l + x_max b_max)/n in later ones; the noise follows by exact
-    composition of the s M_l picks.  "paper": sensitivity eta (R_l + x_max b_max)/n, budget split over iterations, and
-    contexts not clipped unless clip_contexts=True; the guarantee then says what that gives (infinite if not clipped).
+    calibration "corrected": contexts are clipped to x_max; a swap of one of n rows moves eta times
+    the gradient by at most 4 eta x_max R_l/n in iteration 0 (from zero), 4 eta x_max (R_l + x_max
+    b_max)/n in later ones; the noise follows by exact composition of the s M_l picks.  "paper":
+    sensitivity eta (R_l + x_max b_max)/n, budget split over iterations, and contexts not clipped
+    unless clip_contexts=True; the guarantee then says what that gives (infinite if not clipped).
     Raises ValueError on anything else.
 
     >>> live = fliphat(50, 1000, s=4, epsilon=1.0, b_max=2.0).start(0)
@@ -210,78 +222,51 @@ def fliphat(
         factors = [peeling_privacy.paper_factor(s, epsilon, delta, max(m, 1)) for m in iterations]
         xi_first = xi_rest = lam_paper * np.array(factors)
     else:
-        factors = [peeling_privacy.exact_factor(s * max(int(m), 1), epsilon, delta) for m in iterations]
+        factors = [
+            peeling_privacy.exact_factor(s * max(int(m), 1), epsilon, delta) for m in iterations
+        ]
         xi_first, xi_rest = lam_first * np.array(factors), lam_rest * np.array(factors)
     guarantee = NO_PRIVACY
     if epsilon < np.inf:
         true = epsilon
         if paper:
-            true = _paper_epsilon(s, delta, iterations, lam_first, lam_rest, xi_first) if clip_contexts else np.inf
-        guarantee = Guarantee("joint", true, delta, REPLACE_RECORD, "user", (epsilon, delta) if paper else None)
+            true = (
+                _paper_epsilon(s, delta, iterations, lam_first, lam_rest, xi_first)
+                if clip_contexts
+                else np.inf
+            )
+        guarantee = Guarantee(
+            "joint", true, delta, REPLACE_RECORD, "user", (epsilon, delta) if paper else None
+        )
     p = Params(
-        d, T, s, eta, b_max, x_max if clip_contexts else np.inf, np.inf, np.inf, False, True,
-        iterations, R.astype(float), xi_first.astype(float), xi_rest.astype(float),
-    )  # fmt: skip
+        d,
+        T,
+        s,
+        eta,
+        b_max,
+        x_max if clip_contexts else np.inf,
+        np.inf,
+        np.inf,
+        False,
+        True,
+        iterations,
+        R.astype(float),
+        xi_first.astype(float),
+        xi_rest.astype(float),
+    )
     return Policy("FLIPHAT", p, init, play, guarantee, select, update)
 
 
 def _paper_epsilon(s, delta, iterations, lam_first, lam_rest, xi):
-    """Worst release under the paper's noise: iteration 0 has ratio lam_first/xi, the others are bounded by lam_rest/xi."""
+    """Worst release under the paper's noise: iteration 0 has ratio lam_first/xi, the others are
+    bounded by lam_rest/xi.
+    """
     worst = 0.0
     for m, first, rest, x in zip(iterations, lam_first, lam_rest, xi, strict=True):
         if m >= 1:
             ratio = (first if m == 1 else rest) / x
             worst = max(worst, peeling_privacy.composition_epsilon(delta, s * int(m), ratio))
     return worst
-
-
-def residual_fliphat(
-    d,
-    T,
-    *,
-    s,
-    epsilon,
-    delta=0.01,
-    x_clip=1.0,
-    residual_clip=1.0,
-    l1_radius=np.inf,
-    eta=1.0,
-    iterations=3,
-    warm=False,
-    forget=True,
-    skip=32,
-):
-    """FLIPHAT whose gradient is the mean of clip(x) clip(y - x'theta): private for any contexts and rewards.
-
-    x_clip, residual_clip > 0 are the two bounds, so a swap of one of n rows moves eta times the gradient by at most
-    4 eta x_clip residual_clip/n in every iteration; the noise follows by exact composition of all picks that one row
-    enters: s iterations, times the number of releases if forget=False.  l1_radius > 0 may be inf; iterations >= 1; with
-    warm=True, N-IHT starts from the last estimate (public by then); releases on fewer than skip >= 0 rows are left out.
-    s, epsilon, delta, eta as in `fliphat`.  iterations=1, warm=False is the honest one-step FLIPHAT.
-    Raises ValueError on anything else.
-    """
-    d, T = need_int("d", d, 1), need_int("T", T, 1)
-    s = need_int("s", s, 1, d)
-    epsilon, delta = need_budget(epsilon, delta)
-    x_clip, residual_clip = need_positive("x_clip", x_clip), need_positive("residual_clip", residual_clip)
-    l1_radius = need_positive("l1_radius", l1_radius, allow_inf=True)
-    eta, m = need_positive("eta", eta), need_int("iterations", iterations, 1)
-    need_choice("warm", warm, (True, False))
-    need_choice("forget", forget, (True, False))
-    skip = need_int("skip", skip, 0)
-    n = rows_in_release(T, forget)
-    steps = np.where(n >= skip, m, 0).astype(np.int64)
-    uses = 1 if forget else max(int((steps > 0).sum()), 1)
-    factor = peeling_privacy.exact_factor(s * m * uses, epsilon, delta)
-    xi = 4.0 * eta * x_clip * residual_clip / n * factor
-    p = Params(
-        d, T, s, eta, l1_radius, np.inf, x_clip, residual_clip, bool(warm), bool(forget),
-        steps, np.full(len(n), np.inf), xi, xi.copy(),
-    )  # fmt: skip
-    guarantee = NO_PRIVACY
-    if epsilon < np.inf:
-        guarantee = Guarantee("joint", epsilon, delta, REPLACE_RECORD, "user")
-    return Policy("Residual FLIPHAT", p, init, play, guarantee, select, update)
 
 
 def example():

@@ -1,7 +1,10 @@
-"""Sparsity-agnostic lasso bandit: play the arm that a lasso on all data so far likes best.  No privacy.
+"""Sparsity-agnostic lasso bandit: play the arm that a lasso on all data so far likes best.  No
+privacy.
 
-Source: Oh, Iyengar and Zeevi (2021), Algorithm 1; the FLIPHAT paper uses it as the limit of no privacy.
-Cost: O(K |support|) per round; O(d a) per update for a coordinates that were ever active; T d numbers of memory.
+Source: Oh, Iyengar and Zeevi (2021), Algorithm 1; the FLIPHAT paper uses it as the limit of no
+privacy.
+Cost: O(K |support|) per round; O(d a) per update for a coordinates that were ever active; T d
+numbers of memory.
 Differs: the estimate may be refitted every `every` rounds instead of every round.
 """
 
@@ -64,9 +67,11 @@ def activate(p, s, active, j, t):
 
 @jit
 def lasso(p, s, active, t):
-    """theta_hat <- the lasso on t rows, by coordinate descent from the last one; returns the number of active ones.
+    """theta_hat <- the lasso on t rows, by coordinate descent from the last one; returns the number
+    of active ones.
 
-    Sweeps the coordinates that were ever active; then takes in those that violate the optimality conditions.
+    Sweeps the coordinates that were ever active; then takes in those that violate the optimality
+    conditions.
     """
     penalty = level(p, t) * t
     for k in range(p.d):
@@ -98,7 +103,9 @@ def lasso(p, s, active, t):
 
 @jit
 def select(p, s, X, rng):
-    """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row before the first fit."""
+    """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row before the
+    first fit.
+    """
     if s.t < p.every:
         return rng.integers(0, X.shape[0])
     best, arm = -np.inf, 0
@@ -137,14 +144,20 @@ def play(p, s, X, R, rng, arms):
 
 @jit
 def excess(p, s):
-    """Largest violation of the optimality conditions of the last fit, in units of the penalty; 0 at the optimum."""
+    """Largest violation of the optimality conditions of the last fit, in units of the penalty; 0 at
+    the optimum.
+    """
     penalty = level(p, s.t) * s.t
     worst = 0.0
     for j in range(p.d):
         z = s.c[j]
         for i in range(s.t):
             z -= s.X[i, j] * dot(s.X[i], s.theta_hat)
-        gap = abs(z) - penalty if s.theta_hat[j] == 0.0 else abs(z - np.sign(s.theta_hat[j]) * penalty)
+        gap = (
+            abs(z) - penalty
+            if s.theta_hat[j] == 0.0
+            else abs(z - np.sign(s.theta_hat[j]) * penalty)
+        )
         worst = max(worst, gap)
     return worst / penalty
 
@@ -152,8 +165,9 @@ def excess(p, s):
 def lasso_bandit(d, T, *, penalty=1.0, every=1, tolerance=1e-8):
     """Sparsity-agnostic lasso bandit for T rounds in R^d.
 
-    penalty > 0 is lambda_0 in alpha_t = 2 lambda_0 sqrt((4 log t + 2 log d)/t); every >= 1 rounds between two fits (the
-    first after that many rounds); tolerance >= 0 of the solver.  Raises ValueError on anything else.
+    penalty > 0 is lambda_0 in alpha_t = 2 lambda_0 sqrt((4 log t + 2 log d)/t); every >= 1 rounds
+    between two fits (the first after that many rounds); tolerance >= 0 of the solver.  Raises
+    ValueError on anything else.
     """
     p = Params(
         need_int("d", d, 1),
