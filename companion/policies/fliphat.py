@@ -1,6 +1,6 @@
-"""FLIPHAT: doubling episodes; each estimate comes from the previous episode alone, by private N-IHT.
+"""FLIPHAT: doubling episodes; each estimate from the previous episode alone, by private N-IHT.
 
-Source: the FLIPHAT paper, Algorithm 2 and Theorem 5.1 (Algorithms 1 and 3 are in `companion.sparse`).
+Source: the FLIPHAT paper, Algorithm 2 and Theorem 5.1 (1 and 3 are in `companion.sparse`).
 Cost: O(K s) per round; a release on n rows takes 2 n d flops and s d Laplace draws per iteration;
 at most T d / 2 numbers of memory.
 Differs: while the estimate is zero (before the first release) the arm is drawn uniformly; the
@@ -64,7 +64,7 @@ def init(p):
     """State before the first round."""
     used = rows_in_release(p.T, p.forget)
     capacity = int(used[-1]) if len(used) else 1
-    X, y = np.empty((capacity, p.d)), np.empty(capacity)
+    X, y = np.zeros((capacity, p.d)), np.zeros(capacity)
     picks = np.zeros(p.s, np.int64)
     return State(0, 0, 0, 0, np.zeros(p.d), picks, X, y, scratch(p.d, p.s))
 

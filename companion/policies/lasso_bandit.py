@@ -42,7 +42,7 @@ class State(NamedTuple):
 def init(p):
     """State before the first round."""
     zeros = [np.zeros(p.d) for _ in range(3)]
-    X, y, G = np.empty((p.T, p.d)), np.empty(p.T), np.empty((p.d, p.d))
+    X, y, G = np.zeros((p.T, p.d)), np.zeros(p.T), np.zeros((p.d, p.d))
     index, place = np.zeros(p.d, np.int64), np.full(p.d, -1)
     return State(0, 0, zeros[0], X, y, zeros[1], G, index, place, zeros[2])
 

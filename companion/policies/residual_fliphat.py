@@ -1,6 +1,6 @@
 """Residual FLIPHAT: FLIPHAT whose gradient is bounded by clipping, so that little noise is needed.
 
-The mean of x (y - x'theta) in the gradient becomes the mean of clip(x) clip(y - x'theta), with bounds
+The mean of x (y - x'theta) in the gradient becomes that of clip(x) clip(y - x'theta), with bounds
 that the user chooses: private for any contexts and rewards.  For symmetric errors it still vanishes
 at the truth.  Our own variant; kernels and episodes are those of `companion.policies.fliphat`.
 
