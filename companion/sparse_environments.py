@@ -51,6 +51,7 @@ class Autoregressive(NamedTuple):
 
     @property
     def d(self):
+        """Dimension of a context."""
         return len(self.beta)
 
     def blocks(self, T, rng):
@@ -128,6 +129,7 @@ class Margin(NamedTuple):
 
     @property
     def d(self):
+        """Dimension of a context."""
         return len(self.beta)
 
     def blocks(self, T, rng):

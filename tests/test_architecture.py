@@ -16,11 +16,15 @@ every_file = pytest.mark.parametrize("name", TREES)
 
 LAYERS = [
     {"_jit", "checks"},
-    {"core", "privacy", "binomial"},
+    {"core", "privacy", "binomial", "peeling_privacy"},
     {"linalg"},
     {"glm", "mechanisms", "tree", "environments", "maler"},
+    {"sparse", "sparse_environments"},
+    {"sparse_worlds"},
     {"policies", "sco", "as_run"},
     {"simulate", "audit", "stats"},
+    {"sparse_paths"},
+    {"as_run_fliphat"},
     {"claims"},
     {"plots"},
 ]

@@ -165,6 +165,12 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
+def need_problem(d, T, s, epsilon, delta):
+    """The arguments that every FLIPHAT takes, checked."""
+    d, T = need_int("d", d, 1), need_int("T", T, 1)
+    return d, T, need_int("s", s, 1, d), *need_budget(epsilon, delta)
+
+
 def fliphat(
     d,
     T,
@@ -183,24 +189,18 @@ def fliphat(
     """Algorithm 2 for T rounds of contexts in R^d.
 
     s in [1, d]; epsilon in (0, inf], delta in (0, 1); b_max > 0 bounds the l1 norm of beta and
-    x_max > 0 the coordinates of a context (None: sqrt(2 log max(d, 2))); noise >= 0 is sigma in R_l
-    = x_max b_max + sigma sqrt(2 log(1 + N_l)); eta > 0; iteration_rate >= 0 is M in M_l = floor(M
-    log(1 + N_l b_max^2)).
-
-    calibration "corrected": contexts are clipped to x_max; a swap of one of n rows moves eta times
-    the gradient by at most 4 eta x_max R_l/n in iteration 0 (from zero), 4 eta x_max (R_l + x_max
-    b_max)/n in later ones; the noise follows by exact composition of the s M_l picks.  "paper":
-    sensitivity eta (R_l + x_max b_max)/n, budget split over iterations, and contexts not clipped
-    unless clip_contexts=True; the guarantee then says what that gives (infinite if not clipped).
+    x_max > 0 the coordinates of a context (None: sqrt(2 log max(d, 2))); noise >= 0 is sigma in
+    R_l = x_max b_max + sigma sqrt(2 log(1 + N_l)); eta > 0; iteration_rate >= 0 is M in
+    M_l = floor(M log(1 + N_l b_max^2)).  calibration "corrected": contexts are clipped to x_max,
+    the sensitivity is proved, composition is exact (`noise_scales`).  "paper": as printed; contexts are
+    not clipped unless clip_contexts=True, and the guarantee says what that gives (infinite if not).
     Raises ValueError on anything else.
 
     >>> live = fliphat(50, 1000, s=4, epsilon=1.0, b_max=2.0).start(0)
     >>> live.select(np.ones((1, 50)))
     0
     """
-    d, T = need_int("d", d, 1), need_int("T", T, 1)
-    s = need_int("s", s, 1, d)
-    epsilon, delta = need_budget(epsilon, delta)
+    d, T, s, epsilon, delta = need_problem(d, T, s, epsilon, delta)
     b_max, eta = need_positive("b_max", b_max), need_positive("eta", eta)
     x_max = np.sqrt(2.0 * np.log(max(d, 2))) if x_max is None else need_positive("x_max", x_max)
     noise = need_float("noise", noise, 0.0)
@@ -208,65 +208,42 @@ def fliphat(
     need_choice("calibration", calibration, ("corrected", "paper"))
     need_choice("clip_contexts", clip_contexts, (None, True, False))
     paper = calibration == "paper"
-    if clip_contexts is None:
-        clip_contexts = not paper
-    if not (paper or clip_contexts):
+    if clip_contexts is False and not paper:
         raise ValueError('clip_contexts must be True with calibration="corrected"; got False')
+    bound = np.inf if paper and not clip_contexts else x_max
     n = rows_in_release(T)
     iterations = np.floor(rate * np.log1p(n * b_max**2)).astype(np.int64)
     R = x_max * b_max + noise * np.sqrt(2.0 * np.log1p(n))
-    lam_first = 4.0 * eta * x_max * R / n  # gradient_sensitivity with residual |clip(y)| <= R
-    lam_rest = 4.0 * eta * x_max * (R + x_max * b_max) / n  # and |clip(y) - x'theta| <= R + x_max C
-    lam_paper = eta * (R + x_max * b_max) / n  # line 7
-    if paper:
-        factors = [peeling_privacy.paper_factor(s, epsilon, delta, max(m, 1)) for m in iterations]
-        xi_first = xi_rest = lam_paper * np.array(factors)
-    else:
-        factors = [
-            peeling_privacy.exact_factor(s * max(int(m), 1), epsilon, delta) for m in iterations
-        ]
-        xi_first, xi_rest = lam_first * np.array(factors), lam_rest * np.array(factors)
+    xi, true = noise_scales(paper, n, s, epsilon, delta, eta, x_max, b_max, R, iterations)
     guarantee = NO_PRIVACY
     if epsilon < np.inf:
-        true = epsilon
-        if paper:
-            true = (
-                _paper_epsilon(s, delta, iterations, lam_first, lam_rest, xi_first)
-                if clip_contexts
-                else np.inf
-            )
-        guarantee = Guarantee(
-            "joint", true, delta, REPLACE_RECORD, "user", (epsilon, delta) if paper else None
-        )
-    p = Params(
-        d,
-        T,
-        s,
-        eta,
-        b_max,
-        x_max if clip_contexts else np.inf,
-        np.inf,
-        np.inf,
-        False,
-        True,
-        iterations,
-        R.astype(float),
-        xi_first.astype(float),
-        xi_rest.astype(float),
-    )
+        true, claim = (true if bound < np.inf else np.inf), ((epsilon, delta) if paper else None)
+        guarantee = Guarantee("joint", true, delta, REPLACE_RECORD, "user", claim)
+    clips, start = (bound, np.inf, np.inf), (False, True)  # nothing else is clipped; from zero
+    p = Params(d, T, s, eta, b_max, *clips, *start, iterations, R, *xi)
     return Policy("FLIPHAT", p, init, play, guarantee, select, update)
 
 
-def _paper_epsilon(s, delta, iterations, lam_first, lam_rest, xi):
-    """Worst release under the paper's noise: iteration 0 has ratio lam_first/xi, the others are
-    bounded by lam_rest/xi.
+def noise_scales(paper, n, s, epsilon, delta, eta, x_max, b_max, R, iterations):
+    """((xi_first, xi_rest), epsilon that they guarantee on contexts in [-x_max, x_max]).
+
+    A swap of one of n rows moves eta times the gradient by at most 4 eta x_max R/n in iteration 0,
+    where theta = 0, and by 4 eta x_max (R + x_max b_max)/n in later ones.  Corrected: these times
+    the factor of exact composition of s M picks.  Paper: eta (R + x_max b_max)/n times the factor
+    of Algorithm 3, the budget split over M iterations.  More than 8 arguments: the schedule of `fliphat`.
     """
+    moves = 4.0 * eta * x_max * R / n, 4.0 * eta * x_max * (R + x_max * b_max) / n
+    steps = [max(int(m), 1) for m in iterations]
+    if not paper:
+        factors = np.array([peeling_privacy.exact_factor(s * m, epsilon, delta) for m in steps])
+        return (moves[0] * factors, moves[1] * factors), epsilon
+    factors = np.array([peeling_privacy.paper_factor(s, epsilon, delta, m) for m in steps])
+    xi = eta * (R + x_max * b_max) / n * factors  # line 7
     worst = 0.0
-    for m, first, rest, x in zip(iterations, lam_first, lam_rest, xi, strict=True):
-        if m >= 1:
-            ratio = (first if m == 1 else rest) / x
-            worst = max(worst, peeling_privacy.composition_epsilon(delta, s * int(m), ratio))
-    return worst
+    for i in np.flatnonzero(iterations * (xi > 0.0)):
+        ratio = moves[0 if steps[i] == 1 else 1][i] / xi[i]
+        worst = max(worst, peeling_privacy.composition_epsilon(delta, s * steps[i], ratio))
+    return (xi, xi.copy()), worst
 
 
 def example():

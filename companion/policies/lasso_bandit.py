@@ -8,6 +8,7 @@ numbers of memory.
 Differs: the estimate may be refitted every `every` rounds instead of every round.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -50,7 +51,7 @@ def init(p):
 @jit
 def level(p, t):
     """Penalty alpha_t of (1/(2t)) ||y - X theta||^2 + alpha_t ||theta||_1 after t rounds."""
-    return 2.0 * p.penalty * np.sqrt((4.0 * np.log(t) + 2.0 * np.log(p.d)) / t)
+    return 2.0 * p.penalty * math.sqrt((4.0 * math.log(t) + 2.0 * math.log(p.d)) / t)
 
 
 @jit

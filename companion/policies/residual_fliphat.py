@@ -15,8 +15,16 @@ import numpy as np
 from companion.checks import need_choice, need_int, need_positive
 from companion.core import NO_PRIVACY, Guarantee, Policy
 from companion.peeling_privacy import exact_factor
-from companion.policies.fliphat import Params, init, play, rows_in_release, select, update
-from companion.privacy import REPLACE_RECORD, need_budget
+from companion.policies.fliphat import (
+    Params,
+    init,
+    need_problem,
+    play,
+    rows_in_release,
+    select,
+    update,
+)
+from companion.privacy import REPLACE_RECORD
 
 
 def residual_fliphat(
@@ -35,8 +43,7 @@ def residual_fliphat(
     forget=True,
     skip=32,
 ):
-    """FLIPHAT whose gradient is the mean of clip(x) clip(y - x'theta): private for any contexts and
-    rewards.
+    """FLIPHAT whose gradient is the mean of clip(x) clip(y - x'theta): private for any data.
 
     x_clip, residual_clip > 0 are the two bounds, so a swap of one of n rows moves eta times the
     gradient by at most 4 eta x_clip residual_clip/n in every iteration; the noise follows by exact
@@ -46,13 +53,9 @@ def residual_fliphat(
     delta, eta as in `fliphat`.  iterations=1, warm=False is the honest one-step FLIPHAT. Raises
     ValueError on anything else.
     """
-    d, T = need_int("d", d, 1), need_int("T", T, 1)
-    s = need_int("s", s, 1, d)
-    epsilon, delta = need_budget(epsilon, delta)
-    x_clip, residual_clip = (
-        need_positive("x_clip", x_clip),
-        need_positive("residual_clip", residual_clip),
-    )
+    d, T, s, epsilon, delta = need_problem(d, T, s, epsilon, delta)
+    x_clip = need_positive("x_clip", x_clip)
+    residual_clip = need_positive("residual_clip", residual_clip)
     l1_radius = need_positive("l1_radius", l1_radius, allow_inf=True)
     eta, m = need_positive("eta", eta), need_int("iterations", iterations, 1)
     need_choice("warm", warm, (True, False))
@@ -63,22 +66,9 @@ def residual_fliphat(
     uses = 1 if forget else max(int((steps > 0).sum()), 1)
     factor = exact_factor(s * m * uses, epsilon, delta)
     xi = 4.0 * eta * x_clip * residual_clip / n * factor
-    p = Params(
-        d,
-        T,
-        s,
-        eta,
-        l1_radius,
-        np.inf,
-        x_clip,
-        residual_clip,
-        bool(warm),
-        bool(forget),
-        steps,
-        np.full(len(n), np.inf),
-        xi,
-        xi.copy(),
-    )
+    clips, start = (np.inf, x_clip, residual_clip), (bool(warm), bool(forget))
+    rewards = np.full(len(n), np.inf)  # are clipped with the residual
+    p = Params(d, T, s, eta, l1_radius, *clips, *start, steps, rewards, xi, xi.copy())
     guarantee = NO_PRIVACY
     if epsilon < np.inf:
         guarantee = Guarantee("joint", epsilon, delta, REPLACE_RECORD, "user")
