@@ -192,9 +192,9 @@ def fliphat(
     x_max > 0 the coordinates of a context (None: sqrt(2 log max(d, 2))); noise >= 0 is sigma in
     R_l = x_max b_max + sigma sqrt(2 log(1 + N_l)); eta > 0; iteration_rate >= 0 is M in
     M_l = floor(M log(1 + N_l b_max^2)).  calibration "corrected": contexts are clipped to x_max,
-    the sensitivity is proved, composition is exact (`noise_scales`).  "paper": as printed; contexts are
-    not clipped unless clip_contexts=True, and the guarantee says what that gives (infinite if not).
-    Raises ValueError on anything else.
+    the sensitivity is proved, composition is exact (`noise_scales`).  "paper": as printed; contexts
+    are not clipped unless clip_contexts=True, and the guarantee says what that gives (infinite if
+    not).  Raises ValueError on anything else.
 
     >>> live = fliphat(50, 1000, s=4, epsilon=1.0, b_max=2.0).start(0)
     >>> live.select(np.ones((1, 50)))
@@ -230,7 +230,7 @@ def noise_scales(paper, n, s, epsilon, delta, eta, x_max, b_max, R, iterations):
     A swap of one of n rows moves eta times the gradient by at most 4 eta x_max R/n in iteration 0,
     where theta = 0, and by 4 eta x_max (R + x_max b_max)/n in later ones.  Corrected: these times
     the factor of exact composition of s M picks.  Paper: eta (R + x_max b_max)/n times the factor
-    of Algorithm 3, the budget split over M iterations.  More than 8 arguments: the schedule of `fliphat`.
+    of Algorithm 3, the budget split over M iterations.  More than 8 arguments: all of `fliphat`.
     """
     moves = 4.0 * eta * x_max * R / n, 4.0 * eta * x_max * (R + x_max * b_max) / n
     steps = [max(int(m), 1) for m in iterations]
