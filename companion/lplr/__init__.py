@@ -1,0 +1,1 @@
+"""Layered private linear regression (LPLR): parameters, tree, noise, fits, baselines, regret, closed forms."""

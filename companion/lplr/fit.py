@@ -1,0 +1,217 @@
+"""Fitting an LPLR oracle: user by user (the algorithm), or from sums drawn at once (the same law, at any n).
+
+`fit_messages` is Algorithm 2 as a server would run it: every user sends one message about every tracked bin of a layer.
+`fit_sums` draws only what the server keeps, the sums over users: one multinomial for who falls where, binomials for the
+labels, and the sum of the noises (`lplr.noise`).  It costs O(K d^2 + bins) per layer whatever the number of users.
+Vector and matrix noise are drawn for bins that pass the threshold only; they are independent of everything else.
+Source: Algorithms 2, 3 and 5.  One fit of 2d stages takes n_total // (2d) users per stage; the rest are not asked.
+"""
+
+import math
+
+import numpy as np
+
+from companion._jit import jit
+from companion.linalg import add_outer, axpy
+from companion.lplr.noise import add_matrix_noise, laplace_sum, multinomial, sign_sum, tails
+from companion.lplr.tree import (
+    enter,
+    fit_node,
+    leave,
+    open_layer,
+    reset,
+    tree_of,
+    walk,
+    widen_node,
+)
+from companion.mechanisms import laplace
+
+
+@jit
+def send_update(p, tree, h, b, phi, label, rng):
+    """Algorithm 3, one user's message on layer h: b is the user's bin (-1: none), phi its residual, label y_h.
+
+    The message is added to the statistics of every node of the layer; on zeroed statistics it *is* the message.
+    """
+    for node in range(tree.start[h], tree.start[h + 1]):
+        g = p.edge[(node - tree.start[h]) % p.M]
+        tree.count[node] += laplace(rng, p.count_scale)
+        for i in range(p.d):
+            tree.vec[node, i] += laplace(rng, g * p.vector_scale[h])
+        add_matrix_noise(rng, 1, p.matrix_scale, p.one_sided, g * g, tree.work[2], tree.mat[node])
+    if b >= 0:
+        tree.count[b] += 1.0
+        axpy(label, phi, tree.vec[b])
+        add_outer(1.0, phi, tree.mat[b])
+
+
+@jit
+def send_spread(p, tree, h, b, phi, eta, rng):
+    """Algorithm 5, lines 4 to 7, one user's message on layer h > 0: eta is the half-width gathered above bin b."""
+    for node in range(tree.start[h], tree.start[h + 1]):
+        if tree.active[node] == 1:
+            g = p.edge[(node - tree.start[h]) % p.M]
+            tree.spread[node] += laplace(rng, g * p.spread_scale / math.sqrt(tree.value[node]))
+    if b >= 0 and tree.active[b] == 1:
+        tree.spread[b] += eta * reach(tree, h, b, phi)
+
+
+@jit
+def reach(tree, h, b, phi):
+    """|u'phi| / sqrt(s) in node b of layer h."""
+    c = 0.0
+    for i in range(phi.shape[0]):
+        c += tree.frame[b, h, i] * phi[i]
+    return abs(c) / math.sqrt(tree.value[b])
+
+
+@jit
+def observe(p, tree, user, n, phi, y, dummy, rng, residual):
+    """Feed user number `user` (from 0, of 2dn) to the oracle: phi (d,), y; a dummy sends noise alone.
+
+    The last user of a stage closes it.  Users after 2dn are not asked.
+    """
+    stage = user // n
+    h = stage // 2
+    if h >= p.d:
+        return
+    if user == 0:
+        reset(p, tree)
+    elif user % (2 * n) == 0:
+        open_layer(p, tree, h)
+    b, prediction, eta = -1, 0.0, 0.0
+    if not dummy:
+        b, prediction, eta = walk(p, tree, h, phi, residual)
+    if stage % 2 == 0:
+        if p.clip:
+            prediction = min(max(prediction, -1.0), 1.0)
+        send_update(p, tree, h, b, residual, y - prediction, rng)
+    elif h > 0:
+        send_spread(p, tree, h, b, residual, eta, rng)
+    if user % n == n - 1:
+        close(p, tree, h, stage % 2, n)
+
+
+@jit
+def close(p, tree, h, part, n):
+    """End of a stage of n users on layer h: part 0 fits the models, part 1 the half-widths."""
+    for b in range(tree.start[h], tree.start[h + 1]):
+        if part == 0:
+            fit_node(p, tree, h, b, n)
+        elif tree.active[b] == 1:
+            widen_node(p, tree, h, b, n)
+
+
+@jit
+def fit_messages(p, tree, phi, y, rng):
+    """Algorithm 2 on the users phi (N, d), y (N,), N // (2d) in each stage; the tree is overwritten."""
+    residual = np.empty(p.d)
+    n = phi.shape[0] // (2 * p.d)
+    for user in range(2 * p.d * n):
+        observe(p, tree, user, n, phi[user], y[user], False, rng, residual)
+
+
+@jit
+def fit_sums(p, forest, points, means, prob, owner, n, signs, rng, plays, work):
+    """The law of `fit_messages` for users drawn from a finite law, for one oracle or several at once.
+
+    forest: one tree per oracle; points (K, d), means (K,) of the labels (+1/-1 if signs, else exact), prob (K,) with sum <= 1
+    (the rest are dummies), owner (K,) which oracle a point is fed to (the others get the dummy); n users per stage;
+    plays (K,) int64 grows by the users seen in the 2d - 1 stages that ask something (the first
+    interval stage has nothing to measure); work from `workspace`.  The forest is overwritten.
+    """
+    residual, prediction, eta, tail, seen, node = work
+    for o in range(forest.start.shape[0]):
+        reset(p, tree_of(forest, o))
+    for j in range(points.shape[0]):
+        prediction[j] = eta[j] = 0.0
+        node[j] = forest.parent.shape[1] - 1
+        for i in range(p.d):
+            residual[j, i] = points[j, i]
+    tails(prob, tail)
+    for h in range(p.d):
+        multinomial(rng, n, prob, tail, seen)
+        for j in range(points.shape[0]):
+            plays[j] += seen[j]
+            if node[j] >= 0:
+                tree = tree_of(forest, owner[j])
+                node[j] = enter(p, tree, node[j], residual[j])
+            if node[j] >= 0 and seen[j] > 0:
+                add_users(p, tree, node[j], seen[j], residual[j], means[j], prediction[j], signs, rng)
+        for o in range(forest.start.shape[0]):
+            tree = tree_of(forest, o)
+            for b in range(tree.start[h], tree.start[h + 1]):
+                add_noise(p, tree, h, b, n, rng)
+            close(p, tree, h, 0, n)
+        if h > 0:
+            multinomial(rng, n, prob, tail, seen)
+            measure_spread(p, forest, owner, h, n, seen, node, residual, eta, plays, rng)
+        for o in range(forest.start.shape[0]):
+            close(p, tree_of(forest, o), h, 1, n)
+            if h + 1 < p.d:
+                open_layer(p, tree_of(forest, o), h + 1)
+        advance(p, forest, owner, h, node, residual, prediction, eta)
+
+
+@jit
+def measure_spread(p, forest, owner, h, n, seen, node, residual, eta, plays, rng):
+    """Interval statistics of layer h > 0 from seen (K,) users at every point, with the noise of n users."""
+    for j in range(node.shape[0]):
+        plays[j] += seen[j]
+        b = node[j]
+        if b >= 0 and forest.active[owner[j], b] == 1:
+            tree = tree_of(forest, owner[j])
+            tree.spread[b] += seen[j] * eta[j] * reach(tree, h, b, residual[j])
+    for o in range(forest.start.shape[0]):
+        tree = tree_of(forest, o)
+        for b in range(tree.start[h], tree.start[h + 1]):
+            if tree.active[b] == 1:
+                g = p.edge[(b - tree.start[h]) % p.M]
+                scale = g * p.spread_scale / math.sqrt(tree.value[b])
+                tree.spread[b] += laplace_sum(rng, n, scale)
+
+
+@jit
+def add_users(p, tree, b, n, phi, mean, prediction, signs, rng):
+    """Statistics of n users who all hold the residual phi in node b."""
+    if p.clip:
+        prediction = min(max(prediction, -1.0), 1.0)
+    labels = (sign_sum(rng, n, mean) if signs else n * mean) - n * prediction
+    tree.count[b] += n
+    axpy(labels, phi, tree.vec[b])
+    add_outer(float(n), phi, tree.mat[b])
+
+
+@jit
+def add_noise(p, tree, h, b, n, rng):
+    """Sum of the noises of n users in node b; vector and matrix only if the bin will be active."""
+    g = p.edge[(b - tree.start[h]) % p.M]
+    tree.count[b] += laplace_sum(rng, n, p.count_scale)
+    if tree.count[b] > p.threshold * math.sqrt(n):
+        for i in range(p.d):
+            tree.vec[b, i] += laplace_sum(rng, n, g * p.vector_scale[h])
+        add_matrix_noise(rng, n, p.matrix_scale, p.one_sided, g * g, tree.work[2], tree.mat[b])
+
+
+@jit
+def advance(p, forest, owner, h, node, residual, prediction, eta):
+    """Take every point through its node of layer h; points in no active node stop, and keep their half-width."""
+    for j in range(node.shape[0]):
+        b = node[j]
+        if b >= 0 and forest.active[owner[j], b] == 1:
+            tree = tree_of(forest, owner[j])
+            prediction[j], eta[j] = leave(p, tree, b, h, residual[j], prediction[j], eta[j])
+        elif b >= 0:
+            node[j] = -2
+
+
+def workspace(K, d):
+    """Scratch arrays of `fit_sums` for K points in R^d."""
+    return (
+        np.empty((K, d)),
+        np.empty(K),
+        np.empty(K),
+        np.empty(K),
+        np.empty(K, dtype=np.int64),
+        np.empty(K, dtype=np.int64),
+    )

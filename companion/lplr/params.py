@@ -1,0 +1,132 @@
+"""Parameters of LPLR: bins, noise scales from sensitivities and budgets, and the constants of its intervals.
+
+Source: Algorithms 3 to 5 and Lemmas 1 to 3 of the LPLR paper, whose privacy parameter alpha is `epsilon` here.
+
+Sensitivities, for two values of one user's (x, a, y) on one layer.  Let v = gamma^k phi_h, ||v|| <= 1, be the normalised
+vector in its bin.  Adding or removing the user in one bin changes the count by 1, the vector gamma^k y_h phi_h by at
+most sqrt(d) Y in L1 norm (|y_h| <= Y) and the matrix v v' by at most 1 in nuclear norm.  Moving to another bin changes two
+bins; staying in one and changing the value changes the vector by at most 2 sqrt(d) Y and the matrix by at most 2.  With
+b_c, b_v the Laplace scales and c the Wishart scale, the message is (2/b_c + 2 sqrt(d) Y / b_v + 2/(2c))-LDP, a third of
+epsilon for each term.  On layer 1, Y = 1; deeper, y_h = y - clip(prediction), so Y = 2.
+The interval statistic is at most cap/gamma^k sqrt(s) in one bin and may move to another: 2 cap / b_e.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
+from companion.core import Guarantee
+
+MAX_USERS = 10**18  # beyond, integer binomials lose precision
+MAX_NODES = 10**6
+
+
+class Params(NamedTuple):
+    d: int  # dimension, and number of layers
+    M: int  # bins per node; bin M collects vectors below gamma^-M and is never tracked
+    log_gamma: float  # logarithm of the ratio gamma between the edges of neighbouring bins
+    edge: np.ndarray  # (M+1,) gamma^-k
+    count_scale: float  # b_c
+    vector_scale: np.ndarray  # (d,) b_v on every layer
+    matrix_scale: float  # c
+    spread_scale: float  # b_e, noise of the interval statistic
+    one_sided: bool  # matrix noise as printed (True) or a difference of two Wishart matrices
+    clip: bool  # predictions are clipped to [-1, 1] before they enter a label
+    cap: float  # largest half-width
+    threshold: float  # a bin is active if its noisy share exceeds threshold / sqrt(n)
+    flat: float  # kappa_3 gamma^2 (d+1)^4, 0 if calibrated
+    tilt: float  # kappa_2 gamma d^1.5, 0 if calibrated
+    calibrated: bool  # half-widths from the known noise (True) or from the constants flat and tilt
+    z: float  # calibrated widths: number of standard deviations
+    project: bool  # the eigenvalue is kept within the range it must lie in
+    smallest_value: float  # smallest possible eigenvalue times (d-h+1), in units of gamma^(-2k)
+
+
+def bins_per_node(T, gamma):
+    """M = ceil(ln T / (2 ln gamma)): the smallest edge is at most T^(-1/2)."""
+    return max(1, math.ceil(math.log(T) / (2.0 * math.log(gamma)) - 1e-9))
+
+
+def scales(d, epsilon, calibration):
+    """(b_c, b_v per layer, c, b_e, cap) of the paper as printed, or corrected (module docstring)."""
+    layers = np.full(d, 2.0)
+    layers[0] = 1.0  # Y_h
+    if calibration == "paper":
+        return (3 / epsilon, np.full(d, 3 * math.sqrt(d) / epsilon), 4.5 / epsilon, 1 / epsilon, 1.0)
+    return (6 / epsilon, 6 * math.sqrt(d) * layers / epsilon, 3 / epsilon, 4 / epsilon, 2.0)
+
+
+def lplr_params(
+    d,
+    T,
+    epsilon=1.0,
+    *,
+    gamma=math.e,
+    M=None,
+    calibration="corrected",
+    constants="calibrated",
+    rho=1.0,
+    failure=0.05,
+    z=3.0,
+    threshold=None,
+    project=True,
+):
+    """Parameters of one LPLR oracle.
+
+    d >= 1; T >= 2: horizon (in estimation alone the number of users), which sets M; epsilon in (0, inf]; gamma > 1; M >= 1
+    overrides the number of bins.  calibration: "corrected" is private, "paper" are the printed noises.  constants:
+    "theory" (Lemmas 1 to 3), "scaled" (the same times rho in (0, 1]), or "calibrated" (z >= 0 standard deviations of the known
+    noise: checked by experiment, no theorem); failure in (0, 1) enters theory and scaled; threshold overrides the
+    activation threshold.  project keeps the eigenvalue within its range.  Raises ValueError on anything else.
+
+    >>> lplr_params(2, 10**8).M
+    10
+    """
+    d, T = need_int("d", d, 1), need_int("T", T, 2, MAX_USERS)
+    epsilon = need_positive("epsilon", epsilon, allow_inf=True)
+    gamma = need_float("gamma", gamma, 1.0, open_low=True)
+    M = bins_per_node(T, gamma) if M is None else need_int("M", M, 1)
+    if sum(float(M) ** h for h in range(1, d + 1)) > MAX_NODES:
+        raise ValueError(f"M ** d must give at most {MAX_NODES} bins in total; got M={M}, d={d}")
+    need_choice("calibration", calibration, ("corrected", "paper"))
+    need_choice("constants", constants, ("theory", "scaled", "calibrated"))
+    need_choice("project", project, (True, False))
+    rho = need_float("rho", rho, 0.0, 1.0, open_low=True)
+    if constants == "theory" and rho != 1.0:
+        raise ValueError(f'rho must be 1 for constants="theory"; got rho={rho}')
+    failure, z = need_probability("failure", failure), need_float("z", z, 0.0)
+    count, vector, matrix, spread, cap = scales(d, epsilon, calibration)
+    # L = ln(48 d / (beta failure)), with beta = ln gamma / ln T
+    L = math.log(48 * d * math.log(T) / (math.log(gamma) * failure)) * rho / epsilon
+    flat = tilt = 0.0
+    if constants == "calibrated":
+        # 4.4 standard deviations of the count's noise for d = 1; gamma is kept in [e, 4] as wider bins need no more.
+        needed = 5 * d * min(max(gamma, math.e), 4.0) ** 2 / epsilon
+    else:
+        needed = 43 * L * gamma**2 * (d + 1) ** 3  # Lemma 2; it implies the second test of Algorithm 5, line 10
+        flat, tilt = 300 * L * gamma**2 * (d + 1) ** 4, 118 * L * gamma * d**1.5  # Lemma 3
+    if threshold is not None:
+        needed = need_float("threshold", threshold, 0.0)
+    edge = gamma ** -np.arange(M + 1.0)
+    return Params(
+        d, M, math.log(gamma), edge, count, vector, matrix, spread, calibration == "paper",
+        calibration == "corrected", cap, needed, flat, tilt, constants == "calibrated", z,
+        bool(project), gamma**-2.0,
+    )  # fmt: skip
+
+
+def guarantee(p, epsilon):
+    """Guarantee of one user's message, from the scales in p; epsilon is what was asked for."""
+    relation = "replace the user's (x, a, y)"
+    if epsilon == math.inf:
+        return Guarantee("none", math.inf, 1.0, "none", "none")
+    if p.one_sided or not p.clip:
+        return Guarantee("local", math.inf, 0.0, relation, "user", claimed=(epsilon, 0.0))
+    update = 0.0
+    for h in range(p.d):
+        label = 1.0 if h == 0 else 2.0
+        cost = 1 / p.count_scale + math.sqrt(p.d) * label / p.vector_scale[h] + 0.5 / p.matrix_scale
+        update = max(update, 2.0 * cost)
+    return Guarantee("local", max(update, 2 * p.cap / p.spread_scale), 0.0, relation, "user")

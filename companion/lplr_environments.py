@@ -1,0 +1,156 @@
+"""Designs and bandits on which LPLR and its rivals are compared: finite laws, so that any number of users is affordable.
+
+A `Design` is a law of feature vectors with a linear model; a `Contexts` is a bandit with finitely many contexts and actions.
+Labels are +1 or -1 with the right mean.  Source: Theorems 1 and 2 and Equation (4) of the LPLR paper for the cases named
+after them; the others are ours.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from companion.checks import need_array, need_choice, need_float, need_int
+from companion.environments import block_lengths
+
+SLACK = 1e-9
+
+
+class Design(NamedTuple):
+    """Feature vectors points (K, d) with chances prob (K,) (the rest of the mass is the dummy) and means (K,) = points theta."""
+
+    name: str
+    points: np.ndarray
+    prob: np.ndarray
+    theta: np.ndarray
+    means: np.ndarray
+
+    @property
+    def d(self):
+        return self.points.shape[1]
+
+
+def design(points, theta, prob=None, name="design"):
+    """A design from arrays: points (K, d) with norms at most 1, theta (d,) in the unit ball, prob (K,) >= 0 with sum <= 1.
+
+    prob None is uniform.  Raises ValueError on anything else.
+    """
+    points = need_array("points", points, ("K", "d"))
+    K, d = points.shape
+    theta = need_array("theta", theta, (d,))
+    prob = need_array("prob", np.full(K, 1.0 / K) if prob is None else prob, (K,))
+    if not (np.linalg.norm(points, axis=1) <= 1 + SLACK).all():
+        raise ValueError(
+            f"points must have norm at most 1; got {np.linalg.norm(points, axis=1).max():.6g}"
+        )
+    if not np.linalg.norm(theta) <= 1 + SLACK:
+        raise ValueError(f"theta must have norm at most 1; got {np.linalg.norm(theta):.6g}")
+    if not ((prob >= 0).all() and prob.sum() <= 1 + SLACK):
+        raise ValueError(
+            f"prob must be at least 0 with sum at most 1; got min {prob.min():.6g}, sum {prob.sum():.12g}"
+        )
+    return Design(name, points, prob, theta, points @ theta)
+
+
+def _diagonal(d):
+    return np.full(d, 1 / math.sqrt(d))
+
+
+def constant(r, theta=0.7):
+    """d = 1: every user has phi = r."""
+    return design([[r]], [theta], name="constant")
+
+
+def split(r, theta=(0.5, 0.5), wide=0.5):
+    """d = 2: (wide, r) or (wide, -r) with equal chances: Case II of Equation (4), and Theorem 2, up to scale."""
+    return design([[wide, r], [wide, -r]], theta, name="split")
+
+
+def rare(share, theta=(0.0, 1.0)):
+    """d = 2: e1, or e2 with chance `share`: Case I of Equation (4), and Theorem 1."""
+    share = need_float("share", share, 0.0, 1.0)
+    return design(np.eye(2), theta, [1 - share, share], name="rare")
+
+
+def family(name, d, n, seed=0, K=500):
+    """A design that may change with the number of users n: "case II", "theorem 1", "ball", "log-scale".
+
+    "ball": K points uniform in the unit ball; "log-scale": every coordinate is +-exp(-U ln(n)/2)/sqrt(d), U uniform.
+    theta = (1, .., 1)/sqrt(d).  Raises ValueError for a name or dimension that has no such design.
+    """
+    d, n = need_int("d", d, 1), need_int("n", n, 2)
+    need_choice("name", name, ("case II", "theorem 1", "ball", "log-scale"))
+    rng = np.random.default_rng(seed)
+    if name == "case II":
+        if d not in (2, 3):
+            raise ValueError(f'd must be 2 or 3 for name="case II"; got d={d}')
+        sizes = [n ** (-j / (4.0 * (d - 1))) / 2 for j in range(1, d)]
+        signs = np.array(np.meshgrid(*[[1, -1]] * (d - 1))).reshape(d - 1, -1).T
+        points = np.column_stack([np.full(len(signs), 0.5), signs * sizes])
+        return design(points, _diagonal(d), name=name)
+    if name == "theorem 1":
+        prob = np.full(d, n**-0.5)
+        prob[0] = 1 - (d - 1) * n**-0.5
+        return design(np.eye(d), _diagonal(d), prob, name=name)
+    if name == "ball":
+        points = rng.standard_normal((K, d))
+        points *= (rng.random(K) ** (1 / d) / np.linalg.norm(points, axis=1))[:, None]
+    else:
+        points = np.exp(-rng.random((K, d)) * math.log(n) / 2) / math.sqrt(d)
+        points *= rng.choice([-1.0, 1.0], (K, d))
+    return design(points, _diagonal(d), name=name)
+
+
+class Contexts(NamedTuple):
+    """A bandit: context c comes with chance prob[c] and offers the actions X[c] (A, d); the mean reward is X theta."""
+
+    X: np.ndarray  # (C, A, d)
+    prob: np.ndarray  # (C,)
+    theta: np.ndarray  # (d,)
+    mu: np.ndarray  # (C, A)
+
+    def blocks(self, T, rng):
+        """Yield (X, R, mu) for `simulate`; rewards are +1 or -1."""
+        _, A, d = self.X.shape
+        for n in block_lengths(T, A, d):
+            c = rng.choice(len(self.prob), size=n, p=self.prob)
+            mu = np.ascontiguousarray(self.mu[c])
+            R = np.where(rng.random((n, A)) < 0.5 + 0.5 * mu, 1.0, -1.0)
+            yield np.ascontiguousarray(self.X[c]), R, mu
+
+
+def contexts(X, theta, prob=None):
+    """A bandit with contexts X (C, A, d), ||X[c, a]|| <= 1, theta (d,) in the unit ball, prob (C,) with sum 1 (None: uniform)."""
+    X = need_array("X", X, ("C", "A", "d"))
+    C, A, d = X.shape
+    prob = need_array("prob", np.full(C, 1.0 / C) if prob is None else prob, (C,))
+    checked = design(X.reshape(C * A, d), theta, name="contexts")
+    if not ((prob >= 0).all() and abs(prob.sum() - 1) <= SLACK):
+        raise ValueError(f"prob must be at least 0 with sum 1; got sum {prob.sum():.12g}")
+    return Contexts(X, prob / prob.sum(), checked.theta, checked.means.reshape(C, A))
+
+
+def hard_bandit(d, r):
+    """The worst-case family: actions differ only along directions of size r in (0, 1/2].
+
+    d = 1: one context, actions (r) and (-r), theta = 0.5.  d = 2: actions (1/2, r) and (1/2, -r), roles swapped in the second
+    context, theta = (.5, .5).  d = 3: (1/2, +-sqrt(r/2), +-r), all four sign pairs, rotated by the context.
+    """
+    r = need_float("r", r, 0.0, 1.0 if d == 1 else 0.8, open_low=True)
+    if need_int("d", d, 1, 3) == 1:
+        return contexts([[[r], [-r]]], [0.5])
+    if d == 2:
+        return contexts([[[0.5, r], [0.5, -r]], [[0.5, -r], [0.5, r]]], [0.5, 0.5])
+    pairs = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
+    middle = math.sqrt(r / 2)
+    arms = np.array([[0.5, a * middle, b * r] for a, b in pairs])
+    return contexts([np.roll(arms, c, axis=0) for c in range(4)], np.full(3, 0.5))
+
+
+def easy_bandit(seed, C=16, A=4, d=2):
+    """A well-conditioned bandit: C contexts with A random unit actions each, theta random with norm 0.8."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((need_int("C", C, 1), need_int("A", A, 2), need_int("d", d, 1)))
+    X /= np.linalg.norm(X, axis=2, keepdims=True)
+    theta = rng.standard_normal(d)
+    return contexts(X, 0.8 * theta / np.linalg.norm(theta))
