@@ -1,0 +1,243 @@
+"""Repeated runs for experiments: estimation on a design, and whole bandit runs, with every argument checked.
+
+One function call = one compiled loop over repetitions without the global lock, so threads run in parallel (`each`).
+"""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from companion._jit import jit
+from companion.checks import need_choice, need_float, need_int, need_positive
+from companion.linalg import dot
+from companion.lplr.baselines import (
+    perturbed_inputs,
+    ssp_estimate,
+    ssp_model,
+    ssp_params,
+    ssp_sums,
+)
+from companion.lplr.fit import fit_messages, fit_sums, workspace
+from companion.lplr.params import MAX_USERS, lplr_params
+from companion.lplr.regret import EPOCHS, elimination, ldp_linucb_batched, space
+from companion.lplr.tree import interval, plant, predict, reset, tree_of
+
+
+class Trials(NamedTuple):
+    """Estimation runs, one entry per repetition; expectations are over the design."""
+
+    mad: np.ndarray  # mean absolute error of the plug-in estimate
+    mse: np.ndarray  # mean square error of the plug-in estimate
+    width: np.ndarray  # mean half-width, 1 where the interval is trivial
+    covered: np.ndarray  # 1 if every point's interval holds its mean
+    active: np.ndarray  # bins with a model
+
+
+class Runs(NamedTuple):
+    """Bandit runs, one entry per repetition."""
+
+    regret: np.ndarray
+    lost: np.ndarray  # optimal arms eliminated
+    missed: np.ndarray  # intervals that missed their mean
+    log: np.ndarray  # (n_reps, EPOCHS, 5) see `regret.elimination`
+
+
+def each(jobs, workers=None):
+    """Call every function of `jobs` (no arguments) in a pool of threads; the results in order."""
+    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+        return [f.result() for f in [pool.submit(job) for job in jobs]]
+
+
+def generator(seed, *key):
+    """A random stream named by integers: `seed` and any number of further ones."""
+    return np.random.default_rng([need_int("seed", seed, 0), *key])
+
+
+def users(n):
+    """n as an int in [1, MAX_USERS]."""
+    return need_int("n", n, 1, MAX_USERS)
+
+
+@jit
+def _score(p, tree, points, means, prob, residual, out):
+    """out <- (mad, mse, width, covered, active) of a fitted tree."""
+    out[0] = out[1] = out[2] = out[4] = 0.0
+    out[3] = 1.0
+    for j in range(points.shape[0]):
+        f, _ = predict(p, tree, points[j], residual)
+        out[0] += prob[j] * abs(f - means[j])
+        out[1] += prob[j] * (f - means[j]) ** 2
+        f, width = interval(p, tree, points[j], residual)
+        out[2] += prob[j] * width
+        if abs(f - means[j]) > width + 1e-12:
+            out[3] = 0.0
+    for b in range(tree.start[p.d]):
+        out[4] += tree.active[b]
+
+
+@jit
+def _lplr_loop(p, forest, points, means, prob, owner, n, signs, rng, plays, work, residual, out):
+    for i in range(out.shape[0]):
+        fit_sums(p, forest, points, means, prob, owner, n, signs, rng, plays, work)
+        _score(p, tree_of(forest, 0), points, means, prob, residual, out[i])
+
+
+def estimate_lplr(design, p, n, n_reps, rng, *, signs=True):
+    """n_reps >= 1 LPLR runs with p (`lplr_params`) on n users from a design, n // (2d) per stage.
+
+    signs: labels are +1 or -1 (else noiseless).  Raises ValueError if n < 2d, n > 1e18 or p has another dimension.
+    """
+    K, d = design.points.shape
+    n = need_int("n", n, 2 * d, MAX_USERS)
+    if p.d != d:
+        raise ValueError(f"p must have the design's dimension d={d}; got d={p.d}")
+    out = np.zeros((need_int("n_reps", n_reps, 1), 5))
+    zero, plays = np.zeros(K, dtype=np.int64), np.zeros(K, dtype=np.int64)
+    _lplr_loop(
+        p, plant(p, 1), design.points, design.means, design.prob, zero, n // (2 * d), bool(signs), rng,
+        plays, workspace(K, d), np.empty(d), out,
+    )  # fmt: skip
+    return Trials(*out.T)
+
+
+def fit_users(p, phi, y, rng):
+    """A tree fitted by Algorithm 2 to users phi (N, d) and y (N,), message by message, in their order.
+
+    Raises ValueError on NaN, ||phi|| > 1, |y| > 1, or fewer than 2d users.
+    """
+    from companion.lplr_environments import SLACK
+
+    phi, y = np.array(phi, dtype=float, ndmin=2), np.array(y, dtype=float, ndmin=1)
+    if phi.ndim != 2 or phi.shape[1] != p.d or y.shape != phi.shape[:1] or len(y) < 2 * p.d:
+        raise ValueError(
+            f"phi must have shape (N, {p.d}) and y (N,), N >= {2 * p.d}; got {phi.shape} and {y.shape}"
+        )
+    if not (np.linalg.norm(phi, axis=1) <= 1 + SLACK).all():
+        raise ValueError("phi must be finite with norms at most 1; got a larger norm or NaN")
+    if not (np.abs(y) <= 1 + SLACK).all():
+        raise ValueError("y must be in [-1, 1]; got a value outside or NaN")
+    tree = plant(p)
+    reset(p, tree)
+    fit_messages(p, tree, np.ascontiguousarray(phi), y, rng)
+    return tree
+
+
+def read(p, tree, points):
+    """Estimates and half-widths (0 and 1 where trivial), two arrays (K,), of a fitted tree at points (K, d)."""
+    points, residual = np.ascontiguousarray(points, dtype=float), np.empty(p.d)
+    pairs = [interval(p, tree, x, residual) for x in points]
+    return tuple(np.array(a) for a in zip(*pairs, strict=True))
+
+
+@jit
+def _theta_error(model, points, means, prob, out):
+    out[0] = out[1] = 0.0
+    for j in range(points.shape[0]):
+        error = dot(points[j], model.theta) - means[j]
+        out[0] += prob[j] * abs(error)
+        out[1] += prob[j] * error**2
+
+
+@jit
+def _ssp_loop(q, model, points, means, prob, n, signs, rng, seen, tail, out):
+    plays = np.zeros_like(seen)
+    for i in range(out.shape[0]):
+        ssp_sums(q, model, points, means, prob, n, signs, rng, seen, tail, plays)
+        ssp_estimate(model)
+        _theta_error(model, points, means, prob, out[i])
+
+
+def estimate_ssp(design, n, n_reps, rng, epsilon=1.0, *, signs=True):
+    """(mad, mse), each (n_reps,): perturbed sufficient statistics of n users, least squares in the unit ball."""
+    K, d = design.points.shape
+    out = np.zeros((need_int("n_reps", n_reps, 1), 2))
+    seen, tail = np.zeros(K, dtype=np.int64), np.empty(K)
+    _ssp_loop(
+        ssp_params(d, epsilon), ssp_model(d), design.points, design.means, design.prob, users(n), bool(signs),
+        rng, seen, tail, out,
+    )  # fmt: skip
+    return out.T
+
+
+@jit
+def _inputs_loop(alpha, model, points, means, prob, theta, n, rng, out):
+    for i in range(out.shape[0]):
+        perturbed_inputs(points, theta, alpha, n, rng, model)
+        ssp_estimate(model)
+        _theta_error(model, points, means, prob, out[i])
+
+
+def estimate_inputs(design, n, n_reps, rng, epsilon=1.0):
+    """(mad, mse), each (n_reps,): debiased moments of perturbed inputs, users drawn one by one (n up to 1e7 is sensible)."""
+    if not np.allclose(design.prob, design.prob[0]):
+        raise ValueError("design must have equal chances for perturbed inputs")
+    out = np.zeros((need_int("n_reps", n_reps, 1), 2))
+    _inputs_loop(
+        need_positive("epsilon", epsilon), ssp_model(design.d), design.points, design.means, design.prob,
+        design.theta, users(n), rng, out,
+    )  # fmt: skip
+    return out.T
+
+
+@jit
+def _bandit_loop(kind, p, q, forest, model, points, mu, prob, owner, T, n0, rng, work, log, regret):
+    for i in range(regret.shape[0]):
+        regret[i] = elimination(
+            kind, p, q, forest, model, points, mu, prob, owner, T, n0, rng, work, log[i]
+        )
+
+
+KINDS = {"lplr": 0, "ssp": 1, "exact": 2, "none": 3}
+
+
+def eliminate_with(
+    oracle, bandit, T, n_reps, rng, *, epsilon=1.0, per_action=False, n0=64, z=None, **options
+):
+    """RegCB.Elimination (Algorithm 1) on a `Contexts` bandit for T rounds, n_reps times, exact in law.
+
+    oracle: "lplr" (options go to `lplr_params`), "ssp" (epsilon = inf: least squares), "exact" or "none" (never learns).
+    per_action: one LPLR oracle per action, as printed, with actions told apart by their position; else one pooled oracle.
+    epsilon in (0, inf]; n0 >= 1: epochs have 2^tau n0 rounds.  Raises ValueError on anything else.
+    """
+    kind = KINDS[need_choice("oracle", oracle, tuple(KINDS))]
+    (C, A, d), T = bandit.X.shape, need_int("T", T, 4 * bandit.X.shape[2], MAX_USERS)
+    z = {} if z is None else {"z": z}
+    p = lplr_params(d, T, epsilon, **options, **z) if kind == 0 else lplr_params(d, 2)
+    q = ssp_params(d, epsilon, **z) if kind == 1 else ssp_params(d)
+    owner = np.tile(np.arange(A) if per_action else np.zeros(A, dtype=np.int64), C).astype(np.int64)
+    n_reps = need_int("n_reps", n_reps, 1)
+    log, regret = np.zeros((n_reps, EPOCHS, 5)), np.zeros(n_reps)
+    points = np.ascontiguousarray(bandit.X.reshape(C * A, d))
+    _bandit_loop(
+        kind, p, q, plant(p, A if per_action else 1), ssp_model(d), points, bandit.mu, bandit.prob, owner, T,
+        need_int("n0", n0, 1), rng, space(C, A, d, workspace(C * A, d)), log, regret,
+    )  # fmt: skip
+    return Runs(regret, log[:, :, 0].max(axis=1), log[:, :, 1].sum(axis=1), log)
+
+
+@jit
+def _linucb_loop(points, mu, prob, T, sigma, bonus, failure, rng, work, arrays, out):
+    for i in range(out.shape[0]):
+        out[i] = ldp_linucb_batched(
+            points, mu, prob, T, sigma, bonus, failure, rng, work, arrays
+        )
+
+
+def ldp_linucb_regret(bandit, T, n_reps, rng, *, epsilon=1.0, delta=1e-6, bonus=1.0, failure=0.1):
+    """Regret (n_reps,) of LDP-LinUCB (Zheng et al. 2020) with refits at growing times; (epsilon, delta)-local privacy.
+
+    sigma = 4 sqrt(2 ln(1.25/delta))/epsilon; bonus in (0, inf) multiplies its shift and its exploration radius.
+    """
+    C, A, d = bandit.X.shape
+    T = need_int("T", T, 2, MAX_USERS)
+    delta = need_float("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
+    sigma = 4 * np.sqrt(2 * np.log(1.25 / delta)) / need_positive("epsilon", epsilon)
+    out = np.zeros(need_int("n_reps", n_reps, 1))
+    arrays = (*[np.zeros((d, d)) for _ in range(4)], np.zeros(d), np.zeros(d))
+    _linucb_loop(
+        np.ascontiguousarray(bandit.X.reshape(C * A, d)), bandit.mu, bandit.prob, T, sigma,
+        need_positive("bonus", bonus), failure, rng, space(C, A, d, workspace(C * A, d)), arrays, out,
+    )  # fmt: skip
+    return out
