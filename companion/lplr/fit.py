@@ -15,6 +15,10 @@ from companion._jit import jit
 from companion.linalg import add_outer, axpy
 from companion.lplr.noise import add_matrix_noise, laplace_sum, multinomial, sign_sum, tails
 from companion.lplr.tree import (
+    ACTIVE,
+    COUNT,
+    SPREAD,
+    VALUE,
     enter,
     fit_node,
     leave,
@@ -35,12 +39,12 @@ def send_update(p, tree, h, b, phi, label, rng):
     """
     for node in range(tree.start[h], tree.start[h + 1]):
         g = p.edge[(node - tree.start[h]) % p.M]
-        tree.count[node] += laplace(rng, p.count_scale)
+        tree.stat[node, COUNT] += laplace(rng, p.count_scale)
         for i in range(p.d):
             tree.vec[node, i] += laplace(rng, g * p.vector_scale[h])
         add_matrix_noise(rng, 1, p.matrix_scale, p.one_sided, g * g, tree.work[2], tree.mat[node])
     if b >= 0:
-        tree.count[b] += 1.0
+        tree.stat[b, COUNT] += 1.0
         axpy(label, phi, tree.vec[b])
         add_outer(1.0, phi, tree.mat[b])
 
@@ -49,11 +53,11 @@ def send_update(p, tree, h, b, phi, label, rng):
 def send_spread(p, tree, h, b, phi, eta, rng):
     """Algorithm 5, lines 4 to 7, one user's message on layer h > 0: eta is the half-width gathered above bin b."""
     for node in range(tree.start[h], tree.start[h + 1]):
-        if tree.active[node] == 1:
+        if tree.link[node, ACTIVE] == 1:
             g = p.edge[(node - tree.start[h]) % p.M]
-            tree.spread[node] += laplace(rng, g * p.spread_scale / math.sqrt(tree.value[node]))
-    if b >= 0 and tree.active[b] == 1:
-        tree.spread[b] += eta * reach(tree, h, b, phi)
+            tree.stat[node, SPREAD] += laplace(rng, g * p.spread_scale / math.sqrt(tree.stat[node, VALUE]))
+    if b >= 0 and tree.link[b, ACTIVE] == 1:
+        tree.stat[b, SPREAD] += eta * reach(tree, h, b, phi)
 
 
 @jit
@@ -62,7 +66,7 @@ def reach(tree, h, b, phi):
     c = 0.0
     for i in range(phi.shape[0]):
         c += tree.frame[b, h, i] * phi[i]
-    return abs(c) / math.sqrt(tree.value[b])
+    return abs(c) / math.sqrt(tree.stat[b, VALUE])
 
 
 @jit
@@ -98,7 +102,7 @@ def close(p, tree, h, part, n):
     for b in range(tree.start[h], tree.start[h + 1]):
         if part == 0:
             fit_node(p, tree, h, b, n)
-        elif tree.active[b] == 1:
+        elif tree.link[b, ACTIVE] == 1:
             widen_node(p, tree, h, b, n)
 
 
@@ -125,7 +129,7 @@ def fit_sums(p, forest, points, means, prob, owner, n, signs, rng, plays, work):
         reset(p, tree_of(forest, o))
     for j in range(points.shape[0]):
         prediction[j] = eta[j] = 0.0
-        node[j] = forest.parent.shape[1] - 1
+        node[j] = forest.link.shape[1] - 1
         for i in range(p.d):
             residual[j, i] = points[j, i]
     tails(prob, tail)
@@ -159,16 +163,16 @@ def measure_spread(p, forest, owner, h, n, seen, node, residual, eta, plays, rng
     for j in range(node.shape[0]):
         plays[j] += seen[j]
         b = node[j]
-        if b >= 0 and forest.active[owner[j], b] == 1:
+        if b >= 0 and forest.link[owner[j], b, ACTIVE] == 1:
             tree = tree_of(forest, owner[j])
-            tree.spread[b] += seen[j] * eta[j] * reach(tree, h, b, residual[j])
+            tree.stat[b, SPREAD] += seen[j] * eta[j] * reach(tree, h, b, residual[j])
     for o in range(forest.start.shape[0]):
         tree = tree_of(forest, o)
         for b in range(tree.start[h], tree.start[h + 1]):
-            if tree.active[b] == 1:
+            if tree.link[b, ACTIVE] == 1:
                 g = p.edge[(b - tree.start[h]) % p.M]
-                scale = g * p.spread_scale / math.sqrt(tree.value[b])
-                tree.spread[b] += laplace_sum(rng, n, scale)
+                scale = g * p.spread_scale / math.sqrt(tree.stat[b, VALUE])
+                tree.stat[b, SPREAD] += laplace_sum(rng, n, scale)
 
 
 @jit
@@ -177,7 +181,7 @@ def add_users(p, tree, b, n, phi, mean, prediction, signs, rng):
     if p.clip:
         prediction = min(max(prediction, -1.0), 1.0)
     labels = (sign_sum(rng, n, mean) if signs else n * mean) - n * prediction
-    tree.count[b] += n
+    tree.stat[b, COUNT] += n
     axpy(labels, phi, tree.vec[b])
     add_outer(float(n), phi, tree.mat[b])
 
@@ -186,8 +190,8 @@ def add_users(p, tree, b, n, phi, mean, prediction, signs, rng):
 def add_noise(p, tree, h, b, n, rng):
     """Sum of the noises of n users in node b; vector and matrix only if the bin will be active."""
     g = p.edge[(b - tree.start[h]) % p.M]
-    tree.count[b] += laplace_sum(rng, n, p.count_scale)
-    if tree.count[b] > p.threshold * math.sqrt(n):
+    tree.stat[b, COUNT] += laplace_sum(rng, n, p.count_scale)
+    if tree.stat[b, COUNT] > p.threshold * math.sqrt(n):
         for i in range(p.d):
             tree.vec[b, i] += laplace_sum(rng, n, g * p.vector_scale[h])
         add_matrix_noise(rng, n, p.matrix_scale, p.one_sided, g * g, tree.work[2], tree.mat[b])
@@ -198,7 +202,7 @@ def advance(p, forest, owner, h, node, residual, prediction, eta):
     """Take every point through its node of layer h; points in no active node stop, and keep their half-width."""
     for j in range(node.shape[0]):
         b = node[j]
-        if b >= 0 and forest.active[owner[j], b] == 1:
+        if b >= 0 and forest.link[owner[j], b, ACTIVE] == 1:
             tree = tree_of(forest, owner[j])
             prediction[j], eta[j] = leave(p, tree, b, h, residual[j], prediction[j], eta[j])
         elif b >= 0:

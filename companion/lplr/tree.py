@@ -18,17 +18,20 @@ from companion.eigen import jacobi
 from companion.linalg import axpy, dot, norm
 
 
+PARENT, CHILD, ACTIVE = 0, 1, 2  # columns of Tree.link
+COUNT, SPREAD, VALUE, COEF, FLAT, SLOPE = 0, 1, 2, 3, 4, 5  # columns of Tree.stat
+
+
 class Tree(NamedTuple):
+    """Row b of every array belongs to node b; the last row is the root.
+
+    link: parent; first child, -1 if none; 1 if the node has a model.  stat: noisy number of users c; noisy interval statistic;
+    top eigenvalue s; coefficient t of the model theta = t u; half-width flat + slope |u'phi|.
+    """
+
     start: np.ndarray  # (d+1,) first node of every layer; start[h+1] is one past layer h
-    parent: np.ndarray  # (nodes+1,) the root is the last entry
-    child: np.ndarray  # (nodes+1,) first child, -1 if none
-    active: np.ndarray  # (nodes+1,) 1 if the node has a model
-    count: np.ndarray  # (nodes+1,) noisy number of users, c
-    spread: np.ndarray  # (nodes+1,) noisy interval statistic
-    value: np.ndarray  # (nodes+1,) top eigenvalue, s
-    coef: np.ndarray  # (nodes+1,) the model is coef times the direction
-    flat: np.ndarray  # (nodes+1,) half-width: flat + slope |u'phi|
-    slope: np.ndarray  # (nodes+1,)
+    link: np.ndarray  # (nodes+1, 3) integers
+    stat: np.ndarray  # (nodes+1, 6)
     vec: np.ndarray  # (nodes+1, d) noisy sum of y_h phi_h
     mat: np.ndarray  # (nodes+1, d, d) noisy sum of phi_h phi_h'
     frame: np.ndarray  # (nodes+1, d, d) rows: the directions of the path, then a basis of what is left
@@ -43,11 +46,10 @@ def room(p):
 def plant(p, copies=None):
     """An empty tree, or a forest whose arrays have a leading axis of `copies`; `reset` it before use."""
     lead, n, d = () if copies is None else (copies,), room(p) + 1, p.d
-    floats = [np.zeros((*lead, n)) for _ in range(6)]
     return Tree(
         np.zeros((*lead, d + 1), dtype=np.int64),
-        *[np.zeros((*lead, n), dtype=np.int64) for _ in range(3)],
-        *floats,
+        np.zeros((*lead, n, 3), dtype=np.int64),
+        np.zeros((*lead, n, 6)),
         np.zeros((*lead, n, d)),
         np.zeros((*lead, n, d, d)),
         np.zeros((*lead, n, d, d)),
@@ -58,18 +60,15 @@ def plant(p, copies=None):
 @jit
 def tree_of(f, i):
     """Tree number i of a forest, sharing its memory."""
-    return Tree(
-        f.start[i], f.parent[i], f.child[i], f.active[i], f.count[i], f.spread[i], f.value[i],
-        f.coef[i], f.flat[i], f.slope[i], f.vec[i], f.mat[i], f.frame[i], f.work[i],
-    )  # fmt: skip
+    return Tree(f.start[i], f.link[i], f.stat[i], f.vec[i], f.mat[i], f.frame[i], f.work[i])
 
 
 @jit
 def reset(p, tree):
     """Cut the tree down to its root, whose frame is the identity."""
-    root = tree.parent.shape[0] - 1
+    root = tree.link.shape[0] - 1
     tree.start[0] = 0
-    tree.active[root] = 1
+    tree.link[root, ACTIVE] = 1
     for i in range(p.d):
         for j in range(p.d):
             tree.frame[root, i, j] = 1.0 if i == j else 0.0
@@ -80,16 +79,16 @@ def reset(p, tree):
 def open_layer(p, tree, h):
     """Give every active node of the layer above M children of layer h, with all statistics zero."""
     b = tree.start[h]
-    first = tree.parent.shape[0] - 1 if h == 0 else tree.start[h - 1]
+    first = tree.link.shape[0] - 1 if h == 0 else tree.start[h - 1]
     last = first + 1 if h == 0 else tree.start[h]
     for a in range(first, last):
-        if tree.active[a] == 0:
+        if tree.link[a, ACTIVE] == 0:
             continue
-        tree.child[a] = b
+        tree.link[a, CHILD] = b
         for _ in range(p.M):
-            tree.parent[b], tree.child[b], tree.active[b] = a, -1, 0
-            tree.count[b] = tree.spread[b] = tree.value[b] = tree.coef[b] = 0.0
-            tree.flat[b] = tree.slope[b] = 0.0
+            tree.link[b, PARENT], tree.link[b, CHILD], tree.link[b, ACTIVE] = a, -1, 0
+            for i in range(6):
+                tree.stat[b, i] = 0.0
             for i in range(p.d):
                 tree.vec[b, i] = 0.0
                 for j in range(p.d):
@@ -111,7 +110,7 @@ def bin_index(p, length):
 def enter(p, tree, a, residual):
     """Child of node a that the residual falls in, or -1 if it is too short for any."""
     k = bin_index(p, norm(residual))
-    return tree.child[a] + k if k < p.M else -1
+    return tree.link[a, CHILD] + k if k < p.M else -1
 
 
 @jit
@@ -119,19 +118,19 @@ def leave(p, tree, b, h, residual, prediction, eta):
     """Pass through the active node b of layer h: take its direction out of the residual; (prediction, eta)."""
     c = dot(tree.frame[b, h], residual)
     axpy(-c, tree.frame[b, h], residual)
-    eta = min(p.cap, eta + tree.flat[b] + tree.slope[b] * abs(c))
-    return prediction + tree.coef[b] * c, eta
+    eta = min(p.cap, eta + tree.stat[b, FLAT] + tree.stat[b, SLOPE] * abs(c))
+    return prediction + tree.stat[b, COEF] * c, eta
 
 
 @jit
 def walk(p, tree, h, phi, residual):
     """Figure 2: node of layer h that phi falls in (-1: none), its residual, and the (prediction, eta) gathered above."""
-    a, prediction, eta = tree.parent.shape[0] - 1, 0.0, 0.0
+    a, prediction, eta = tree.link.shape[0] - 1, 0.0, 0.0
     for i in range(p.d):
         residual[i] = phi[i]
     for layer in range(h):
         b = enter(p, tree, a, residual)
-        if b < 0 or tree.active[b] == 0:
+        if b < 0 or tree.link[b, ACTIVE] == 0:
             return -1, prediction, eta
         prediction, eta = leave(p, tree, b, layer, residual, prediction, eta)
         a = b
@@ -141,14 +140,14 @@ def walk(p, tree, h, phi, residual):
 @jit
 def predict(p, tree, phi, residual):
     """Algorithm 6: (estimate in [-1, 1], half-width) at phi."""
-    a, prediction, eta = tree.parent.shape[0] - 1, 0.0, 0.0
+    a, prediction, eta = tree.link.shape[0] - 1, 0.0, 0.0
     if norm(phi) == 0.0:
         return 0.0, 0.0  # the dummy context, Definition 2 (c)
     for i in range(p.d):
         residual[i] = phi[i]
     for h in range(p.d):
         b = enter(p, tree, a, residual)
-        if b < 0 or tree.active[b] == 0:
+        if b < 0 or tree.link[b, ACTIVE] == 0:
             eta = min(p.cap, eta + norm(residual))  # nothing is known about the residual
             break
         prediction, eta = leave(p, tree, b, h, residual, prediction, eta)
@@ -169,16 +168,16 @@ def interval(p, tree, phi, residual):
 def fit_node(p, tree, h, b, n):
     """Algorithm 4 for node b of layer h after n users: principal direction, eigenvalue, coefficient; or inactive."""
     d, k = p.d, (b - tree.start[h]) % p.M
-    if not tree.count[b] > p.threshold * math.sqrt(n) or not tree.count[b] > 0.0:  # line 2
+    if not tree.stat[b, COUNT] > p.threshold * math.sqrt(n) or not tree.stat[b, COUNT] > 0.0:  # line 2
         return
     m = d - h
     X, rows = tree.work[0, :m, :m], tree.work[1, :m, :m]
-    above = tree.frame[tree.parent[b]]
+    above = tree.frame[tree.link[b, PARENT]]
     for i in range(m):  # line 6: compress to the complement of the directions above
         for j in range(m):
             X[i, j] = 0.0
             for q in range(d):
-                X[i, j] += above[h + i, q] * dot(tree.mat[b, q], above[h + j]) / tree.count[b]
+                X[i, j] += above[h + i, q] * dot(tree.mat[b, q], above[h + j]) / tree.stat[b, COUNT]
     jacobi(X, rows)  # line 7
     top = 0
     for i in range(1, m):
@@ -191,15 +190,15 @@ def fit_node(p, tree, h, b, n):
     if not value > 0.0:
         return
     turn_frame(tree, h, b, top, m)
-    coef = dot(tree.frame[b, h], tree.vec[b]) / (value * tree.count[b])  # line 8
-    tree.coef[b] = min(max(coef, -1.0), 1.0) if p.clip else coef
-    tree.value[b], tree.active[b] = value, 1
+    coef = dot(tree.frame[b, h], tree.vec[b]) / (value * tree.stat[b, COUNT])  # line 8
+    tree.stat[b, COEF] = min(max(coef, -1.0), 1.0) if p.clip else coef
+    tree.stat[b, VALUE], tree.link[b, ACTIVE] = value, 1
 
 
 @jit
 def turn_frame(tree, h, b, top, m):
     """Frame of b: the rows above it, its principal direction, and the other eigenvectors as the basis of the rest."""
-    above, frame, rows = tree.frame[tree.parent[b]], tree.frame[b], tree.work[1]
+    above, frame, rows = tree.frame[tree.link[b, PARENT]], tree.frame[b], tree.work[1]
     for i in range(h + m):
         for q in range(h + m):
             frame[i, q] = above[i, q] if i < h else 0.0
@@ -212,21 +211,21 @@ def turn_frame(tree, h, b, top, m):
 @jit
 def widen_node(p, tree, h, b, n):
     """Algorithm 5, lines 9 to 16, for an active node b of layer h: the coefficients of its half-width."""
-    g, count, value = p.edge[(b - tree.start[h]) % p.M], tree.count[b], tree.value[b]
+    g, count, value = p.edge[(b - tree.start[h]) % p.M], tree.stat[b, COUNT], tree.stat[b, VALUE]
     share = count / math.sqrt(n)  # psi sqrt(n)
     if p.calibrated:  # standard deviations of the known noise
         mean = 0.0
         if h > 0:
             noise = p.z * math.sqrt(2.0) * p.spread_scale * g / (math.sqrt(value) * share)
-            mean = max(0.0, tree.spread[b] / count + noise)
+            mean = max(0.0, tree.stat[b, SPREAD] / count + noise)
         matrix = matrix_sd(p) * g * g
         noise = math.sqrt(2.0 * (p.vector_scale[h] * g) ** 2 + matrix * matrix)
         own = p.z * (noise / share + g / math.sqrt(count)) / value
-        tree.slope[b] = own + mean / math.sqrt(value)
+        tree.stat[b, SLOPE] = own + mean / math.sqrt(value)
     else:
-        tree.flat[b] = p.flat / share
-        tree.slope[b] = (tree.spread[b] / count + p.tilt / share) / math.sqrt(value)
-        tree.slope[b] = max(tree.slope[b], 0.0)
+        tree.stat[b, FLAT] = p.flat / share
+        tree.stat[b, SLOPE] = (tree.stat[b, SPREAD] / count + p.tilt / share) / math.sqrt(value)
+        tree.stat[b, SLOPE] = max(tree.stat[b, SLOPE], 0.0)
 
 
 @jit

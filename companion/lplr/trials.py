@@ -22,7 +22,7 @@ from companion.lplr.baselines import (
 from companion.lplr.fit import fit_messages, fit_sums, workspace
 from companion.lplr.params import MAX_USERS, lplr_params
 from companion.lplr.regret import EPOCHS, elimination, ldp_linucb_batched, space
-from companion.lplr.tree import interval, plant, predict, reset, tree_of
+from companion.lplr.tree import ACTIVE, interval, plant, predict, reset, tree_of
 
 
 class Trials(NamedTuple):
@@ -74,7 +74,7 @@ def _score(p, tree, points, means, prob, residual, out):
         if abs(f - means[j]) > width + 1e-12:
             out[3] = 0.0
     for b in range(tree.start[p.d]):
-        out[4] += tree.active[b]
+        out[4] += tree.link[b, ACTIVE]
 
 
 @jit

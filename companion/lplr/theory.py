@@ -1,0 +1,109 @@
+"""Closed forms behind the theorems: lower bounds, chi-square divergences, bounds of Lemma 1, privacy losses.
+
+Source: the LPLR paper, Theorems 1 and 2, Lemma EC.1, Lemma 1; the constants of the two lower bounds and the proposition on
+sufficient statistics are derived in the chapter.  alpha there is `epsilon` here.
+"""
+
+import math
+
+import numpy as np
+
+from companion._jit import jit
+from companion.mechanisms import laplace
+
+
+def theorem_1(n, epsilon=1.0):
+    """(share, bound): chance c/sqrt(n) of e2 in Theorem 1's design, and what no private estimator's MSE can beat there.
+
+    Le Cam's method with MSE(theta_0) + MSE(theta_1) >= c/(2 sqrt n) and total variation at most 1/4 gives 3c/(16 sqrt n).
+    """
+    c = 1 / (4 * math.sqrt(2) * math.expm1(epsilon))
+    if not c <= math.sqrt(n):
+        raise ValueError(f"n must be at least {c * c:.3g} for epsilon={epsilon}; got n={n}")
+    return c / math.sqrt(n), 3 * c / (16 * math.sqrt(n))
+
+
+def theorem_2(n, c=0.07):
+    """What no estimator from perturbed inputs can beat in MAD on (1/2, +-c n^(-1/3)), epsilon = 1, c <= 0.07.
+
+    Separation c n^(-1/3)/2 and total variation at most 1/4 give 3c/16 n^(-1/3).
+    """
+    return 3 * c / 16 * n ** (-1 / 3)
+
+
+def sufficient_statistics_bound(n, scale):
+    """(r, bound): design phi = r, d = 1, and what no estimator from r^2 + Lap(scale), r y + Lap(scale) can beat in MAD."""
+    r = math.sqrt(scale) * n**-0.25
+    return r, 3 * r / 16
+
+
+def chi_square_laplace(mu, epsilon=1.0, nodes=60):
+    """chi^2 of the mixture of Lap(+-mu, 1/epsilon) against its centre, mu of length 1 or 2 with positive entries.
+
+    The density ratio is constant beyond mu in every coordinate, so only [-mu, mu] needs quadrature (Gauss-Legendre).
+    """
+    m = np.asarray(mu, dtype=float) * epsilon
+    x, w = np.polynomial.legendre.leggauss(nodes)
+    grids = []
+    for size in m:
+        half = size / 2
+        u = np.concatenate([half * (x + 1), -half * (x + 1), [size, -size]])
+        tail = math.exp(-size) / 2
+        weight = np.concatenate([half * w, half * w, [0, 0]]) * np.exp(-abs(u)) / 2
+        weight[-2:] = tail
+        grids.append((u, weight, abs(u - size) - abs(u), abs(u + size) - abs(u)))
+    plus, minus, weight = np.zeros(1), np.zeros(1), np.ones(1)
+    for _, w1, near, far in grids:
+        plus = (plus[:, None] + near).ravel()
+        minus = (minus[:, None] + far).ravel()
+        weight = (weight[:, None] * w1).ravel()
+    excess = 0.5 * (np.expm1(-plus) + np.expm1(-minus))
+    return float(weight @ excess**2)
+
+
+@jit
+def _llr(v, w, m, alpha):
+    """Log-likelihood ratio of theta_2 against theta_1 (Theorem 2) for one user's perturbed (phi_2, y - 1/4)."""
+    near, far = -alpha * abs(v - m), -alpha * abs(v + m)
+    top = max(near, far)
+    first = math.log(math.exp(near - top) + math.exp(far - top)) + top - alpha * abs(w)
+    near -= alpha * abs(w - m / 2)
+    far -= alpha * abs(w + m / 2)
+    top = max(near, far)
+    return math.log(math.exp(near - top) + math.exp(far - top)) + top - first
+
+
+@jit
+def likelihood_ratio_errors(m, alpha, n, trials, rng):
+    """Wrong decisions of the likelihood-ratio test between Theorem 2's two hypotheses, out of 2 x trials samples of n users."""
+    wrong = 0
+    for which in range(2):
+        for _ in range(trials):
+            total = 0.0
+            for _ in range(n):
+                s = m if rng.random() < 0.5 else -m
+                v = s + laplace(rng, 1.0 / alpha)
+                w = (s / 2 if which == 1 else 0.0) + laplace(rng, 1.0 / alpha)
+                total += _llr(v, w, m, alpha)
+            if (total > 0.0) != (which == 1):
+                wrong += 1
+    return wrong
+
+
+def lemma_1(p, n, epsilon, failure, share=1.0, k=0):
+    """Bounds of Lemma 1 on (share, vector, matrix) errors of a bin with this share and index k, with its corrected logarithm."""
+    d, beta = p.d, p.log_gamma / (2 * p.M * p.log_gamma)
+    L = math.log(48 * d / (beta * failure)) / (epsilon * math.sqrt(n))
+    return (
+        6.2 * d * L,
+        (19 * d**2 + 29 * d) * p.edge[k] * L / share,
+        (7 * (d + 1) ** 3 + 29 * d) * p.edge[k] ** 2 * L / share,
+    )
+
+
+def support_violation(epsilon, norm=1.0):
+    """P(W not >= vv') for the printed noise W ~ Wishart_d(d+1, 4.5/epsilon I): messages that a user with v can never send.
+
+    1/(v'W^-1 v) is c/|v|^2 times a chi-square with 2 degrees of freedom, so this is 1 - exp(-|v|^2/2c) in every d.
+    """
+    return -math.expm1(-epsilon * norm**2 / 9)
