@@ -92,7 +92,7 @@ def likelihood_ratio_errors(m, alpha, n, trials, rng):
 
 def lemma_1(p, n, epsilon, failure, share=1.0, k=0):
     """Bounds of Lemma 1 on (share, vector, matrix) errors of a bin with this share and index k, with its corrected logarithm."""
-    d, beta = p.d, p.log_gamma / (2 * p.M * p.log_gamma)
+    d, beta = p.d, 1 / (2 * p.M)
     L = math.log(48 * d / (beta * failure)) / (epsilon * math.sqrt(n))
     return (
         6.2 * d * L,

@@ -22,7 +22,8 @@ from companion.lplr.baselines import (
 from companion.lplr.fit import fit_messages, fit_sums, workspace
 from companion.lplr.params import MAX_USERS, lplr_params
 from companion.lplr.regret import EPOCHS, elimination, ldp_linucb_batched, space
-from companion.lplr.tree import ACTIVE, interval, plant, predict, reset, tree_of
+from companion.lplr.tree import ACTIVE, Tree, interval, plant, predict, reset, tree_of
+from companion.stats import Interval
 
 
 class Trials(NamedTuple):
@@ -100,6 +101,19 @@ def estimate_lplr(design, p, n, n_reps, rng, *, signs=True):
         plays, workspace(K, d), np.empty(d), out,
     )  # fmt: skip
     return Trials(*out.T)
+
+
+def fit_design(design, p, n, rng, *, signs=True):
+    """One tree fitted with p to n users from a design, n // (2d) per stage; arguments as for `estimate_lplr`."""
+    (K, d), n = design.points.shape, need_int("n", n, 2 * p.d, MAX_USERS)
+    if p.d != d:
+        raise ValueError(f"p must have the design's dimension d={d}; got d={p.d}")
+    forest, zero = plant(p, 1), np.zeros(K, dtype=np.int64)
+    fit_sums(
+        p, forest, design.points, design.means, design.prob, zero, n // (2 * d), bool(signs), rng,
+        np.zeros_like(zero), workspace(K, d),
+    )  # fmt: skip
+    return Tree(*[a[0] for a in forest])
 
 
 def fit_users(p, phi, y, rng):
@@ -241,3 +255,49 @@ def ldp_linucb_regret(bandit, T, n_reps, rng, *, epsilon=1.0, delta=1e-6, bonus=
         need_positive("bonus", bonus), failure, rng, space(C, A, d, workspace(C * A, d)), arrays, out,
     )  # fmt: skip
     return out
+
+
+def worst_case(regret):
+    """Largest mean over instances: regret (m, instances, n_reps) at m horizons -> (m,)."""
+    return np.asarray(regret).mean(axis=2).max(axis=1)
+
+
+def worst_case_exponent(T, regret, seed, level=0.95, draws=2000):
+    """Slope of log worst-case regret against log T, with a bootstrap interval over repetitions.
+
+    T (m,), regret (m, instances, n_reps).  Every draw resamples the repetitions of every run, and takes the worst instance anew.
+    """
+    return _bootstrap(regret, lambda worst: np.polyfit(np.log(T), np.log(worst), 1)[0], seed, level, draws)
+
+
+def crossing(T, ours, theirs, seed, level=0.95, draws=2000):
+    """Horizon from which the worst case of `ours` stays below that of `theirs`, linear in logarithms; inf if it never does.
+
+    T (m,); ours, theirs (m, instances, n_reps).  The interval is a bootstrap over repetitions.
+    """
+    both = np.concatenate([ours, theirs])
+    return _bootstrap(both, lambda worst: _last_crossing(T, worst), seed, level, draws)
+
+
+def _last_crossing(T, worst):
+    gap = np.log(worst[: len(T)]) - np.log(worst[len(T) :])
+    above = np.flatnonzero(gap > 0)
+    if len(above) == 0:
+        return float(T[0])
+    i = above[-1]
+    if i == len(T) - 1:
+        return np.inf
+    share = gap[i] / (gap[i] - gap[i + 1])
+    return float(np.exp(np.log(T[i]) + share * (np.log(T[i + 1]) - np.log(T[i]))))
+
+
+def _bootstrap(regret, statistic, seed, level, draws):
+    regret = np.asarray(regret, dtype=float)
+    need_float("level", level, 0.0, 1.0, open_low=True, open_high=True)
+    rng, (m, x, reps) = generator(seed, 77), regret.shape
+    values = np.empty(draws)
+    for i in range(draws):
+        pick = rng.integers(0, reps, (m, x, reps))
+        values[i] = statistic(worst_case(np.take_along_axis(regret, pick, axis=2)))
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], method="nearest")
+    return Interval(float(statistic(worst_case(regret))), float(low), float(high))
