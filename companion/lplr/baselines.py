@@ -102,9 +102,11 @@ def ssp_sums(p, m, points, means, prob, n, signs, rng, seen, tail, plays):
 def ssp_estimate(m):
     """m.theta <- least squares in the unit ball, the matrix clipped to be positive semi-definite."""
     A, rows, work = m.work[0], m.work[1], m.work[2, 0]
-    scale = 1e-300
+    scale = 1e-300  # keeps squares in range; the matrix may be negative, so entries of both count
     for i in range(A.shape[0]):
-        scale = max(scale, m.mat[i, i])
+        scale = max(scale, abs(m.vec[i]))
+        for j in range(A.shape[0]):
+            scale = max(scale, abs(m.mat[i, j]))
     for i in range(A.shape[0]):
         m.radius[0] = 0.0
         for j in range(A.shape[0]):
