@@ -390,7 +390,8 @@ def test_lower_bounds_hold_for_our_estimators():
             worst[0] += estimate_lplr(world, lplr_params(2, n), n, 100, generator(14)).mse.mean() / 2
             worst[1] += estimate_ssp(world, n, 100, generator(15))[1].mean() / 2
         assert min(worst) > floor
-        assert worst[0] * math.sqrt(n) == pytest.approx(share * math.sqrt(n) / 2, rel=1e-6)
+    # at the last n: LPLR gives up on e2, and pays its chance under the second hypothesis only
+    assert worst[0] == pytest.approx(share / 2, rel=0.01)
 
 
 def test_elimination_with_an_exact_oracle_pays_in_the_first_epoch_only():
