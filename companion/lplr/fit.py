@@ -8,6 +8,7 @@ Source: Algorithms 2, 3 and 5.  One fit of 2d stages takes n_total // (2d) users
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -121,101 +122,97 @@ def fit_sums(p, forest, points, means, prob, owner, n, signs, rng, plays, work):
 
     forest: one tree per oracle; points (K, d), means (K,) of the labels (+1/-1 if signs, else exact), prob (K,) with sum <= 1
     (the rest are dummies), owner (K,) which oracle a point is fed to (the others get the dummy); n users per stage;
-    plays (K,) int64 grows by the users seen in the 2d - 1 stages that ask something (the first
-    interval stage has nothing to measure); work from `workspace`.  The forest is overwritten.
+    plays (K,) int64 grows by the users seen in the 2d - 1 stages that ask something (the first interval stage has nothing
+    to measure); work from `workspace`.  The forest is overwritten.
     """
-    residual, prediction, eta, tail, seen, node = work
-    for o in range(forest.start.shape[0]):
-        reset(p, tree_of(forest, o))
+    walkers, tail, seen = work
     for j in range(points.shape[0]):
-        prediction[j] = eta[j] = 0.0
-        node[j] = forest.link.shape[1] - 1
+        walkers.sums[j, 0] = walkers.sums[j, 1] = 0.0
+        walkers.node[j] = forest.link.shape[1] - 1
         for i in range(p.d):
-            residual[j, i] = points[j, i]
+            walkers.residual[j, i] = points[j, i]
     tails(prob, tail)
     for h in range(p.d):
-        multinomial(rng, n, prob, tail, seen)
-        for j in range(points.shape[0]):
-            plays[j] += seen[j]
-            if node[j] >= 0:
-                tree = tree_of(forest, owner[j])
-                node[j] = enter(p, tree, node[j], residual[j])
-            if node[j] >= 0 and seen[j] > 0:
-                add_users(p, tree, node[j], seen[j], residual[j], means[j], prediction[j], signs, rng)
-        for o in range(forest.start.shape[0]):
-            tree = tree_of(forest, o)
-            for b in range(tree.start[h], tree.start[h + 1]):
-                add_noise(p, tree, h, b, n, rng)
-            close(p, tree, h, 0, n)
-        if h > 0:
-            multinomial(rng, n, prob, tail, seen)
-            measure_spread(p, forest, owner, h, n, seen, node, residual, eta, plays, rng)
-        for o in range(forest.start.shape[0]):
-            close(p, tree_of(forest, o), h, 1, n)
-            if h + 1 < p.d:
-                open_layer(p, tree_of(forest, o), h + 1)
-        advance(p, forest, owner, h, node, residual, prediction, eta)
+        for part in range(2):
+            if h > 0 or part == 0:
+                multinomial(rng, n, prob, tail, seen)
+                for j in range(points.shape[0]):
+                    plays[j] += seen[j]
+            for o in range(forest.start.shape[0]):
+                tree = tree_of(forest, o)
+                if part == 0:
+                    update_layer(p, tree, h, o, owner, walkers, seen, means, n, signs, rng)
+                else:
+                    spread_layer(p, tree, h, o, owner, walkers, seen, n, rng)
+
+
+class Walkers(NamedTuple):
+    """Where every point stands in its tree, between two layers."""
+
+    node: np.ndarray  # (K,) node it has come to; negative: it has stopped
+    residual: np.ndarray  # (K, d)
+    sums: np.ndarray  # (K, 2) prediction and half-width gathered so far
 
 
 @jit
-def measure_spread(p, forest, owner, h, n, seen, node, residual, eta, plays, rng):
-    """Interval statistics of layer h > 0 from seen (K,) users at every point, with the noise of n users."""
-    for j in range(node.shape[0]):
-        plays[j] += seen[j]
-        b = node[j]
-        if b >= 0 and forest.link[owner[j], b, ACTIVE] == 1:
-            tree = tree_of(forest, owner[j])
-            tree.stat[b, SPREAD] += seen[j] * eta[j] * reach(tree, h, b, residual[j])
-    for o in range(forest.start.shape[0]):
-        tree = tree_of(forest, o)
-        for b in range(tree.start[h], tree.start[h + 1]):
-            if tree.link[b, ACTIVE] == 1:
-                g = p.edge[(b - tree.start[h]) % p.M]
-                scale = g * p.spread_scale / math.sqrt(tree.stat[b, VALUE])
+def update_layer(p, tree, h, o, owner, walkers, seen, means, n, signs, rng):
+    """Algorithm 3 for n users and all nodes of layer h of oracle o, then Algorithm 4; seen (K,) users are at each point."""
+    if h == 0:
+        reset(p, tree)
+    else:
+        open_layer(p, tree, h)
+    for j in range(seen.shape[0]):
+        if owner[j] == o and walkers.node[j] >= 0:
+            phi = walkers.residual[j]
+            b = walkers.node[j] = enter(p, tree, walkers.node[j], phi)
+            if b >= 0 and seen[j] > 0:
+                prediction, users = walkers.sums[j, 0], float(seen[j])
+                if p.clip:
+                    prediction = min(max(prediction, -1.0), 1.0)
+                labels = sign_sum(rng, seen[j], means[j]) if signs else users * means[j]
+                tree.stat[b, COUNT] += users
+                axpy(labels - users * prediction, phi, tree.vec[b])
+                add_outer(users, phi, tree.mat[b])
+    for b in range(tree.start[h], tree.start[h + 1]):
+        g = p.edge[(b - tree.start[h]) % p.M]
+        tree.stat[b, COUNT] += laplace_sum(rng, n, p.count_scale)
+        if tree.stat[b, COUNT] > p.threshold * math.sqrt(n):
+            for i in range(p.d):
+                tree.vec[b, i] += laplace_sum(rng, n, g * p.vector_scale[h])
+            add_matrix_noise(
+                rng, n, p.matrix_scale, p.one_sided, g * g, tree.work[2], tree.mat[b]
+            )
+            fit_node(p, tree, h, b, n)
+
+
+@jit
+def spread_layer(p, tree, h, o, owner, walkers, seen, n, rng):
+    """Algorithm 5 for n users on layer h of oracle o; then every point walks through its node, or stops."""
+    for j in range(seen.shape[0]):
+        b = walkers.node[j]
+        if h > 0 and owner[j] == o and b >= 0 and tree.link[b, ACTIVE] == 1:
+            part = reach(tree, h, b, walkers.residual[j])
+            tree.stat[b, SPREAD] += seen[j] * walkers.sums[j, 1] * part
+    for b in range(tree.start[h], tree.start[h + 1]):
+        if tree.link[b, ACTIVE] == 1:
+            if h > 0:
+                scale = p.edge[(b - tree.start[h]) % p.M] * p.spread_scale
+                scale /= math.sqrt(tree.stat[b, VALUE])
                 tree.stat[b, SPREAD] += laplace_sum(rng, n, scale)
-
-
-@jit
-def add_users(p, tree, b, n, phi, mean, prediction, signs, rng):
-    """Statistics of n users who all hold the residual phi in node b."""
-    if p.clip:
-        prediction = min(max(prediction, -1.0), 1.0)
-    labels = (sign_sum(rng, n, mean) if signs else n * mean) - n * prediction
-    tree.stat[b, COUNT] += n
-    axpy(labels, phi, tree.vec[b])
-    add_outer(float(n), phi, tree.mat[b])
-
-
-@jit
-def add_noise(p, tree, h, b, n, rng):
-    """Sum of the noises of n users in node b; vector and matrix only if the bin will be active."""
-    g = p.edge[(b - tree.start[h]) % p.M]
-    tree.stat[b, COUNT] += laplace_sum(rng, n, p.count_scale)
-    if tree.stat[b, COUNT] > p.threshold * math.sqrt(n):
-        for i in range(p.d):
-            tree.vec[b, i] += laplace_sum(rng, n, g * p.vector_scale[h])
-        add_matrix_noise(rng, n, p.matrix_scale, p.one_sided, g * g, tree.work[2], tree.mat[b])
-
-
-@jit
-def advance(p, forest, owner, h, node, residual, prediction, eta):
-    """Take every point through its node of layer h; points in no active node stop, and keep their half-width."""
-    for j in range(node.shape[0]):
-        b = node[j]
-        if b >= 0 and forest.link[owner[j], b, ACTIVE] == 1:
-            tree = tree_of(forest, owner[j])
-            prediction[j], eta[j] = leave(p, tree, b, h, residual[j], prediction[j], eta[j])
-        elif b >= 0:
-            node[j] = -2
+            widen_node(p, tree, h, b, n)
+    for j in range(seen.shape[0]):
+        b = walkers.node[j]
+        if owner[j] == o and b >= 0:
+            if tree.link[b, ACTIVE] == 1:
+                prediction, eta = leave(
+                    p, tree, b, h, walkers.residual[j], walkers.sums[j, 0], walkers.sums[j, 1]
+                )
+                walkers.sums[j, 0], walkers.sums[j, 1] = prediction, eta
+            else:
+                walkers.node[j] = -1
 
 
 def workspace(K, d):
-    """Scratch arrays of `fit_sums` for K points in R^d."""
-    return (
-        np.empty((K, d)),
-        np.empty(K),
-        np.empty(K),
-        np.empty(K),
-        np.empty(K, dtype=np.int64),
-        np.empty(K, dtype=np.int64),
-    )
+    """Scratch of `fit_sums` for K points in R^d."""
+    walkers = Walkers(np.empty(K, dtype=np.int64), np.empty((K, d)), np.empty((K, 2)))
+    return walkers, np.empty(K), np.empty(K, dtype=np.int64)

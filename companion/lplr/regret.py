@@ -93,21 +93,25 @@ def elimination(kind, p, q, forest, models, points, mu, prob, owner, T, n0, rng,
     fits, share, tail, seen, plays, alive, f, width, residual = work
     C, A = mu.shape
     flat = mu.reshape(C * A)
-    alive[:] = 1
+    for c in range(C):
+        for a in range(A):
+            alive[c, a] = 1
     left, total, tau = T, 0.0, 0
+    signs = T > 0  # not the literal True, which would compile the fits a second time
     while left > 0:
         n = min(2 ** (tau + 1) * n0, left)
         left -= n
         spread_out(prob, alive, share)
-        plays[:] = 0
+        for j in range(C * A):
+            plays[j] = 0
         asked = 0
         if left > 0 and kind == 0 and n >= 2 * p.d:
             fit_sums(
-                p, forest, points, flat, share, owner, n // (2 * p.d), True, rng, plays, fits
+                p, forest, points, flat, share, owner, n // (2 * p.d), signs, rng, plays, fits
             )
             asked = (2 * p.d - 1) * (n // (2 * p.d))
         if left > 0 and kind == 1:
-            ssp_sums(q, models, points, flat, share, n, True, rng, seen, tail, plays)
+            ssp_sums(q, models, points, flat, share, n, signs, rng, seen, tail, plays)
             ssp_fit(q, models, n)
             asked = n
         tails(share, tail)
@@ -141,9 +145,10 @@ def ldp_linucb_batched(points, mu, prob, T, sigma, bonus, p_fail, rng, work, arr
     V, shifted, inv, scratch, u, theta = arrays
     C, A = mu.shape
     d = u.shape[0]
-    V[:] = 0.0
-    u[:] = 0.0
-    theta[:] = 0.0
+    for i in range(d):
+        u[i] = theta[i] = 0.0
+        for j in range(d):
+            V[i, j] = 0.0
     t, total, log_T = 0, 0.0, math.log(T)
     while t < T:
         n = min(max(1, t // 5), T - t)

@@ -1,6 +1,6 @@
 """Repeated runs for experiments: estimation on a design, and whole bandit runs, with every argument checked.
 
-One function call = one compiled loop over repetitions without the global lock, so threads run in parallel (`each`).
+Kernels run without the global lock, so calls in threads run in parallel (`each`).
 """
 
 import os
@@ -78,13 +78,6 @@ def _score(p, tree, points, means, prob, residual, out):
         out[4] += tree.link[b, ACTIVE]
 
 
-@jit
-def _lplr_loop(p, forest, points, means, prob, owner, n, signs, rng, plays, work, residual, out):
-    for i in range(out.shape[0]):
-        fit_sums(p, forest, points, means, prob, owner, n, signs, rng, plays, work)
-        _score(p, tree_of(forest, 0), points, means, prob, residual, out[i])
-
-
 def estimate_lplr(design, p, n, n_reps, rng, *, signs=True):
     """n_reps >= 1 LPLR runs with p (`lplr_params`) on n users from a design, n // (2d) per stage.
 
@@ -96,10 +89,12 @@ def estimate_lplr(design, p, n, n_reps, rng, *, signs=True):
         raise ValueError(f"p must have the design's dimension d={d}; got d={p.d}")
     out = np.zeros((need_int("n_reps", n_reps, 1), 5))
     zero, plays = np.zeros(K, dtype=np.int64), np.zeros(K, dtype=np.int64)
-    _lplr_loop(
-        p, plant(p, 1), design.points, design.means, design.prob, zero, n // (2 * d), bool(signs), rng,
-        plays, workspace(K, d), np.empty(d), out,
-    )  # fmt: skip
+    forest, work, residual = plant(p, 1), workspace(K, d), np.empty(d)
+    tree = Tree(*[a[0] for a in forest])
+    law = (design.points, design.means, design.prob)
+    for row in out:
+        fit_sums(p, forest, *law, zero, n // (2 * d), bool(signs), rng, plays, work)
+        _score(p, tree, *law, residual, row)
     return Trials(*out.T)
 
 
@@ -195,14 +190,6 @@ def estimate_inputs(design, n, n_reps, rng, epsilon=1.0):
     return out.T
 
 
-@jit
-def _bandit_loop(kind, p, q, forest, model, points, mu, prob, owner, T, n0, rng, work, log, regret):
-    for i in range(regret.shape[0]):
-        regret[i] = elimination(
-            kind, p, q, forest, model, points, mu, prob, owner, T, n0, rng, work, log[i]
-        )
-
-
 KINDS = {"lplr": 0, "ssp": 1, "exact": 2, "none": 3}
 
 
@@ -224,10 +211,13 @@ def eliminate_with(
     n_reps = need_int("n_reps", n_reps, 1)
     log, regret = np.zeros((n_reps, EPOCHS, 5)), np.zeros(n_reps)
     points = np.ascontiguousarray(bandit.X.reshape(C * A, d))
-    _bandit_loop(
-        kind, p, q, plant(p, A if per_action else 1), ssp_model(d), points, bandit.mu, bandit.prob, owner, T,
-        need_int("n0", n0, 1), rng, space(C, A, d, workspace(C * A, d)), log, regret,
-    )  # fmt: skip
+    forest, model = plant(p, A if per_action else 1), ssp_model(d)
+    work = space(C, A, d, workspace(C * A, d))
+    for i in range(n_reps):
+        regret[i] = elimination(
+            kind, p, q, forest, model, points, bandit.mu, bandit.prob, owner, T, need_int("n0", n0, 1), rng,
+            work, log[i],
+        )  # fmt: skip
     return Runs(regret, log[:, :, 0].max(axis=1), log[:, :, 1].sum(axis=1), log)
 
 
