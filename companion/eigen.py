@@ -1,6 +1,7 @@
 """Eigenvalues of small symmetric matrices, and least squares in the unit ball, for kernels.
 
-Source: Jacobi's method with cyclic sweeps (Golub and Van Loan, section 8.5); More and Sorensen (1983) for the ball.
+Source: Jacobi's method with cyclic sweeps (Golub and Van Loan, section 8.5); More and Sorensen
+(1983) for the ball.
 """
 
 import math
@@ -10,10 +11,11 @@ from companion._jit import jit
 
 @jit
 def jacobi(A, rows):
-    """Diagonalise the symmetric A (m, m): its diagonal becomes the eigenvalues, row i of rows the i-th eigenvector.
+    """Diagonalise the symmetric A (m, m): its diagonal becomes the eigenvalues, row i of rows the
+    i-th eigenvector.
 
-    A is overwritten.  Sweeps stop when everything off the diagonal is below 1e-15 of the Frobenius norm; 30 sweeps are
-    never reached for m <= 10 (convergence is quadratic).
+    A is overwritten.  Sweeps stop when everything off the diagonal is below 1e-15 of the Frobenius
+    norm; 30 sweeps are never reached for m <= 10 (convergence is quadratic).
     """
     m = A.shape[0]
     for i in range(m):
@@ -54,10 +56,11 @@ def rotate(A, rows, i, j):
 
 @jit
 def ball_least_squares(A, b, rows, work, out):
-    """out <- argmin v'Av/2 - b'v over ||v|| <= 1, with the negative eigenvalues of the symmetric A set to 0.
+    """out <- argmin v'Av/2 - b'v over ||v|| <= 1, with the negative eigenvalues of the symmetric A
+    set to 0.
 
-    A, rows (m, m) and work (m,) are overwritten.  In the eigenbasis v_i = b_i / (a_i + t); the multiplier t >= 0 that
-    brings the norm down to 1 is found by bisection.
+    A, rows (m, m) and work (m,) are overwritten.  In the eigenbasis v_i = b_i / (a_i + t); the
+    multiplier t >= 0 that brings the norm down to 1 is found by bisection.
     """
     m = b.shape[0]
     jacobi(A, rows)

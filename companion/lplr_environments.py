@@ -1,8 +1,9 @@
-"""Designs and bandits on which LPLR and its rivals are compared: finite laws, so that any number of users is affordable.
+"""Designs and bandits on which LPLR and its rivals are compared: finite laws, so that any number of
+users is affordable.
 
-A `Design` is a law of feature vectors with a linear model; a `Contexts` is a bandit with finitely many contexts and actions.
-Labels are +1 or -1 with the right mean.  Source: Theorems 1 and 2 and Equation (4) of the LPLR paper for the cases named
-after them; the others are ours.
+A `Design` is a law of feature vectors with a linear model; a `Contexts` is a bandit with finitely
+many contexts and actions. Labels are +1 or -1 with the right mean.  Source: Theorems 1 and 2 and
+Equation (4) of the LPLR paper for the cases named after them; the others are ours.
 """
 
 import math
@@ -17,7 +18,9 @@ SLACK = 1e-9
 
 
 class Design(NamedTuple):
-    """Feature vectors points (K, d) with chances prob (K,) (the rest of the mass is the dummy) and means (K,) = points theta."""
+    """Feature vectors points (K, d) with chances prob (K,) (the rest of the mass is the dummy) and
+    means (K,) = points theta.
+    """
 
     name: str
     points: np.ndarray
@@ -31,7 +34,8 @@ class Design(NamedTuple):
 
 
 def design(points, theta, prob=None, name="design"):
-    """A design from arrays: points (K, d) with norms at most 1, theta (d,) in the unit ball, prob (K,) >= 0 with sum <= 1.
+    """A design from arrays: points (K, d) with norms at most 1, theta (d,) in the unit ball, prob
+    (K,) >= 0 with sum <= 1.
 
     prob None is uniform.  Raises ValueError on anything else.
     """
@@ -47,7 +51,8 @@ def design(points, theta, prob=None, name="design"):
         raise ValueError(f"theta must have norm at most 1; got {np.linalg.norm(theta):.6g}")
     if not ((prob >= 0).all() and prob.sum() <= 1 + SLACK):
         raise ValueError(
-            f"prob must be at least 0 with sum at most 1; got min {prob.min():.6g}, sum {prob.sum():.12g}"
+            "prob must be at least 0 with sum at most 1; "
+            f"got min {prob.min():.6g}, sum {prob.sum():.12g}"
         )
     return Design(name, points, prob, theta, points @ theta)
 
@@ -62,7 +67,9 @@ def constant(r, theta=0.7):
 
 
 def split(r, theta=(0.5, 0.5), wide=0.5):
-    """d = 2: (wide, r) or (wide, -r) with equal chances: Case II of Equation (4), and Theorem 2, up to scale."""
+    """d = 2: (wide, r) or (wide, -r) with equal chances: Case II of Equation (4), and Theorem 2, up
+    to scale.
+    """
     return design([[wide, r], [wide, -r]], theta, name="split")
 
 
@@ -73,10 +80,12 @@ def rare(share, theta=(0.0, 1.0)):
 
 
 def family(name, d, n, seed=0, K=500):
-    """A design that may change with the number of users n: "case II", "theorem 1", "ball", "log-scale".
+    """A design that may change with the number of users n: "case II", "theorem 1", "ball",
+    "log-scale".
 
-    "ball": K points uniform in the unit ball; "log-scale": every coordinate is +-exp(-U ln(n)/2)/sqrt(d), U uniform.
-    theta = (1, .., 1)/sqrt(d).  Raises ValueError for a name or dimension that has no such design.
+    "ball": K points uniform in the unit ball; "log-scale": every coordinate is +-exp(-U
+    ln(n)/2)/sqrt(d), U uniform. theta = (1, .., 1)/sqrt(d).  Raises ValueError for a name or
+    dimension that has no such design.
     """
     d, n = need_int("d", d, 1), need_int("n", n, 2)
     need_choice("name", name, ("case II", "theorem 1", "ball", "log-scale"))
@@ -102,7 +111,9 @@ def family(name, d, n, seed=0, K=500):
 
 
 class Contexts(NamedTuple):
-    """A bandit: context c comes with chance prob[c] and offers the actions X[c] (A, d); the mean reward is X theta."""
+    """A bandit: context c comes with chance prob[c] and offers the actions X[c] (A, d); the mean
+    reward is X theta.
+    """
 
     X: np.ndarray  # (C, A, d)
     prob: np.ndarray  # (C,)
@@ -120,7 +131,9 @@ class Contexts(NamedTuple):
 
 
 def contexts(X, theta, prob=None):
-    """A bandit with contexts X (C, A, d), ||X[c, a]|| <= 1, theta (d,) in the unit ball, prob (C,) with sum 1 (None: uniform)."""
+    """A bandit with contexts X (C, A, d), ||X[c, a]|| <= 1, theta (d,) in the unit ball, prob (C,)
+    with sum 1 (None: uniform).
+    """
     X = need_array("X", X, ("C", "A", "d"))
     C, A, d = X.shape
     prob = need_array("prob", np.full(C, 1.0 / C) if prob is None else prob, (C,))
@@ -133,8 +146,9 @@ def contexts(X, theta, prob=None):
 def hard_bandit(d, r):
     """The worst-case family: actions differ only along directions of size r in (0, 1/2].
 
-    d = 1: one context, actions (r) and (-r), theta = 0.5.  d = 2: actions (1/2, r) and (1/2, -r), roles swapped in the second
-    context, theta = (.5, .5).  d = 3: (1/2, +-sqrt(r/2), +-r), all four sign pairs, rotated by the context.
+    d = 1: one context, actions (r) and (-r), theta = 0.5.  d = 2: actions (1/2, r) and (1/2, -r),
+    roles swapped in the second context, theta = (.5, .5).  d = 3: (1/2, +-sqrt(r/2), +-r), all four
+    sign pairs, rotated by the context.
     """
     r = need_float("r", r, 0.0, 1.0 if d == 1 else 0.8, open_low=True)
     if need_int("d", d, 1, 3) == 1:
@@ -148,7 +162,9 @@ def hard_bandit(d, r):
 
 
 def easy_bandit(seed, C=16, A=4, d=2):
-    """A well-conditioned bandit: C contexts with A random unit actions each, theta random with norm 0.8."""
+    """A well-conditioned bandit: C contexts with A random unit actions each, theta random with norm
+    0.8.
+    """
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((need_int("C", C, 1), need_int("A", A, 2), need_int("d", d, 1)))
     X /= np.linalg.norm(X, axis=2, keepdims=True)

@@ -1,1 +1,3 @@
-"""Layered private linear regression (LPLR): parameters, tree, noise, fits, baselines, regret, closed forms."""
+"""Layered private linear regression (LPLR): parameters, tree, noise, fits, baselines, regret,
+closed forms.
+"""

@@ -1,9 +1,11 @@
 """What LPLR is compared with: perturbed sufficient statistics, least squares, and perturbed inputs.
 
-Perturbed sufficient statistics (SSP): every user sends phi phi' and y phi once, with the mechanisms of LPLR and half of epsilon for
-each: nuclear sensitivity 2 and c = 2/epsilon give 2/(2c) = epsilon/2; L1 sensitivity 2 sqrt(d) and scale 4 sqrt(d)/epsilon give
-the other half.  epsilon = inf is ordinary least squares.
-Source: Shariff and Sheffet (2018), the local version of Section 2.2 of the LPLR paper; Theorem 2 of it for perturbed inputs.
+Perturbed sufficient statistics (SSP): every user sends phi phi' and y phi once, with the mechanisms
+of LPLR and half of epsilon for each: nuclear sensitivity 2 and c = 2/epsilon give 2/(2c) =
+epsilon/2; L1 sensitivity 2 sqrt(d) and scale 4 sqrt(d)/epsilon give the other half.  epsilon = inf
+is ordinary least squares.
+Source: Shariff and Sheffet (2018), the local version of Section 2.2 of the LPLR paper; Theorem 2 of
+it for perturbed inputs.
 """
 
 import math
@@ -15,7 +17,7 @@ from companion._jit import jit
 from companion.checks import need_float, need_int, need_positive
 from companion.core import NO_PRIVACY, Guarantee
 from companion.eigen import ball_least_squares, jacobi
-from companion.linalg import add_outer, axpy, dot
+from companion.linalg import add_outer, axpy, dot, norm
 from companion.lplr.noise import add_matrix_noise, laplace_sum, multinomial, sign_sum, tails
 from companion.mechanisms import laplace
 
@@ -37,7 +39,9 @@ class Model(NamedTuple):
 
 
 def ssp_params(d, epsilon=1.0, z=None):
-    """SSP for epsilon in (0, inf] (inf: least squares); z >= 0 defaults to 3, for least squares to 4."""
+    """SSP for epsilon in (0, inf] (inf: least squares); z >= 0 defaults to 3, for least squares to
+    4.
+    """
     d, epsilon = need_int("d", d, 1), need_positive("epsilon", epsilon, allow_inf=True)
     z = (4.0 if epsilon == math.inf else 3.0) if z is None else need_float("z", z, 0.0)
     return SSP(d, 4 * math.sqrt(d) / epsilon, 2 / epsilon, z)
@@ -86,7 +90,9 @@ def ssp_noise(p, m, n, rng):
 
 @jit
 def ssp_sums(p, m, points, means, prob, n, signs, rng, seen, tail, plays):
-    """Statistics of n users from a finite law (see `fit.fit_sums`), with their noise; m is overwritten."""
+    """Statistics of n users from a finite law (see `fit.fit_sums`), with their noise; m is
+    overwritten.
+    """
     ssp_clear(m)
     tails(prob, tail)
     multinomial(rng, n, prob, tail, seen)
@@ -94,13 +100,15 @@ def ssp_sums(p, m, points, means, prob, n, signs, rng, seen, tail, plays):
         plays[j] += seen[j]
         if seen[j] > 0:
             add_outer(float(seen[j]), points[j], m.mat)
-            axpy(sign_sum(rng, seen[j], means[j]) if signs else seen[j] * means[j], points[j], m.vec)
+            axpy(
+                sign_sum(rng, seen[j], means[j]) if signs else seen[j] * means[j], points[j], m.vec
+            )
     ssp_noise(p, m, n, rng)
 
 
 @jit
 def ssp_estimate(m):
-    """m.theta <- least squares in the unit ball, the matrix clipped to be positive semi-definite."""
+    """m.theta <- least squares in the unit ball, negative eigenvalues set to 0."""
     A, rows, work = m.work[0], m.work[1], m.work[2, 0]
     scale = 1e-300  # keeps squares in range; the matrix may be negative, so entries of both count
     for i in range(A.shape[0]):
@@ -118,10 +126,12 @@ def ssp_estimate(m):
 
 @jit
 def ssp_fit(p, m, n):
-    """Elimination oracle after n users: V = mat + ridge I, eigenvalues floored at a tenth of the ridge.
+    """Elimination oracle after n users: V = mat + ridge I, eigenvalues floored at a tenth of the
+    ridge.
 
-    theta_hat - theta = V^-1 (vector noise + label noise - (matrix noise + ridge) theta).  The ridge is z largest standard
-    deviations of the matrix noise, so V stays positive; w is z of the vector noise and matrix noise together.
+    theta_hat - theta = V^-1 (vector noise + label noise - (matrix noise + ridge) theta).  The ridge
+    is z largest standard deviations of the matrix noise, so V stays positive; w is z of the vector
+    noise and matrix noise together.
     """
     root = math.sqrt(n)
     ridge = max(1.0, p.z * 2.0 * math.sqrt(p.d + 1.0) * p.matrix_scale * root)
@@ -142,23 +152,26 @@ def ssp_fit(p, m, n):
 
 @jit
 def ssp_interval(p, m, phi):
-    """(estimate in [-1, 1], half-width) at phi; (0, 1) where the half-width is 1 or more, (0, 0) at phi = 0."""
+    """(estimate in [-1, 1], half-width) at phi; (0, ||phi||) where the half-width is no less."""
     far, near = 0.0, 0.0
     for i in range(p.d):
         c = dot(m.V_inv[i], phi)
         far += c * c
         near += c * phi[i]
     width = math.sqrt(far) * m.radius[0] + p.z * math.sqrt(max(near, 0.0))
-    if width >= 1.0:
-        return 0.0, 1.0
+    length = norm(phi)
+    if width >= length:
+        return 0.0, length
     return min(max(dot(phi, m.theta), -1.0), 1.0), width
 
 
 @jit
 def perturbed_inputs(points, theta, alpha, n, rng, m):
-    """Theorem 2's observations, phi + Lap(1/alpha) and phi'theta + Lap(1/alpha), of n users drawn uniformly from points.
+    """Theorem 2's observations, phi + Lap(1/alpha) and phi'theta + Lap(1/alpha), of n users drawn
+    uniformly from points.
 
-    Leaves in m the debiased moments: mat = sum of (noisy phi)(noisy phi)' - (2/alpha^2) I, vec = sum of (noisy y)(noisy phi).
+    Leaves in m the debiased moments: mat = sum of (noisy phi)(noisy phi)' - (2/alpha^2) I, vec =
+    sum of (noisy y)(noisy phi).
     """
     ssp_clear(m)
     x, d = m.work[0, 0], points.shape[1]

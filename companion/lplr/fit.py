@@ -1,10 +1,13 @@
-"""Fitting an LPLR oracle: user by user (the algorithm), or from sums drawn at once (the same law, at any n).
+"""Fitting an LPLR oracle: user by user (the algorithm), or from sums drawn at once (the same law,
+at any n).
 
-`fit_messages` is Algorithm 2 as a server would run it: every user sends one message about every tracked bin of a layer.
-`fit_sums` draws only what the server keeps, the sums over users: one multinomial for who falls where, binomials for the
-labels, and the sum of the noises (`lplr.noise`).  It costs O(K d^2 + bins) per layer whatever the number of users.
-Vector and matrix noise are drawn for bins that pass the threshold only; they are independent of everything else.
-Source: Algorithms 2, 3 and 5.  One fit of 2d stages takes n_total // (2d) users per stage; the rest are not asked.
+`fit_messages` is Algorithm 2 as a server would run it: every user sends one message about every
+tracked bin of a layer. `fit_sums` draws only what the server keeps, the sums over users: one
+multinomial for who falls where, binomials for the labels, and the sum of the noises (`lplr.noise`).
+It costs O(K d^2 + bins) per layer whatever the number of users. Vector and matrix noise are drawn
+for bins that pass the threshold only; they are independent of everything else.
+Source: Algorithms 2, 3 and 5.  One fit of 2d stages takes n_total // (2d) users per stage; the rest
+are not asked.
 """
 
 import math
@@ -34,9 +37,11 @@ from companion.mechanisms import laplace
 
 @jit
 def send_update(p, tree, h, b, phi, label, rng):
-    """Algorithm 3, one user's message on layer h: b is the user's bin (-1: none), phi its residual, label y_h.
+    """Algorithm 3, one user's message on layer h: b is the user's bin (-1: none), phi its residual,
+    label y_h.
 
-    The message is added to the statistics of every node of the layer; on zeroed statistics it *is* the message.
+    The message is added to the statistics of every node of the layer; on zeroed statistics it *is*
+    the message.
     """
     for node in range(tree.start[h], tree.start[h + 1]):
         g = p.edge[(node - tree.start[h]) % p.M]
@@ -52,11 +57,15 @@ def send_update(p, tree, h, b, phi, label, rng):
 
 @jit
 def send_spread(p, tree, h, b, phi, eta, rng):
-    """Algorithm 5, lines 4 to 7, one user's message on layer h > 0: eta is the half-width gathered above bin b."""
+    """Algorithm 5, lines 4 to 7, one user's message on layer h > 0: eta is the half-width gathered
+    above bin b.
+    """
     for node in range(tree.start[h], tree.start[h + 1]):
         if tree.link[node, ACTIVE] == 1:
             g = p.edge[(node - tree.start[h]) % p.M]
-            tree.stat[node, SPREAD] += laplace(rng, g * p.spread_scale / math.sqrt(tree.stat[node, VALUE]))
+            tree.stat[node, SPREAD] += laplace(
+                rng, g * p.spread_scale / math.sqrt(tree.stat[node, VALUE])
+            )
     if b >= 0 and tree.link[b, ACTIVE] == 1:
         tree.stat[b, SPREAD] += eta * reach(tree, h, b, phi)
 
@@ -72,7 +81,8 @@ def reach(tree, h, b, phi):
 
 @jit
 def observe(p, tree, user, n, phi, y, dummy, rng, residual):
-    """Feed user number `user` (from 0, of 2dn) to the oracle: phi (d,), y; a dummy sends noise alone.
+    """Feed user number `user` (from 0, of 2dn) to the oracle: phi (d,), y; a dummy sends noise
+    alone.
 
     The last user of a stage closes it.  Users after 2dn are not asked.
     """
@@ -109,7 +119,9 @@ def close(p, tree, h, part, n):
 
 @jit
 def fit_messages(p, tree, phi, y, rng):
-    """Algorithm 2 on the users phi (N, d), y (N,), N // (2d) in each stage; the tree is overwritten."""
+    """Algorithm 2 on the users phi (N, d), y (N,), N // (2d) in each stage; the tree is
+    overwritten.
+    """
     residual = np.empty(p.d)
     n = phi.shape[0] // (2 * p.d)
     for user in range(2 * p.d * n):
@@ -118,12 +130,14 @@ def fit_messages(p, tree, phi, y, rng):
 
 @jit
 def fit_sums(p, forest, points, means, prob, owner, n, signs, rng, plays, work):
-    """The law of `fit_messages` for users drawn from a finite law, for one oracle or several at once.
+    """The law of `fit_messages` for users drawn from a finite law, for one oracle or several at
+    once.
 
-    forest: one tree per oracle; points (K, d), means (K,) of the labels (+1/-1 if signs, else exact), prob (K,) with sum <= 1
-    (the rest are dummies), owner (K,) which oracle a point is fed to (the others get the dummy); n users per stage;
-    plays (K,) int64 grows by the users seen in the 2d - 1 stages that ask something (the first interval stage has nothing
-    to measure); work from `workspace`.  The forest is overwritten.
+    forest: one tree per oracle; points (K, d), means (K,) of the labels (+1/-1 if signs, else
+    exact), prob (K,) with sum <= 1 (the rest are dummies), owner (K,) which oracle a point is fed
+    to (the others get the dummy); n users per stage; plays (K,) int64 grows by the users seen in
+    the 2d - 1 stages that ask something (the first interval stage has nothing to measure); work
+    from `workspace`.  The forest is overwritten.
     """
     walkers, tail, seen = work
     for j in range(points.shape[0]):
@@ -156,7 +170,9 @@ class Walkers(NamedTuple):
 
 @jit
 def update_layer(p, tree, h, o, owner, walkers, seen, means, n, signs, rng):
-    """Algorithm 3 for n users and all nodes of layer h of oracle o, then Algorithm 4; seen (K,) users are at each point."""
+    """Algorithm 3 for n users and all nodes of layer h of oracle o, then Algorithm 4; seen (K,)
+    users are at each point.
+    """
     if h == 0:
         reset(p, tree)
     else:
@@ -179,15 +195,15 @@ def update_layer(p, tree, h, o, owner, walkers, seen, means, n, signs, rng):
         if tree.stat[b, COUNT] > p.threshold * math.sqrt(n):
             for i in range(p.d):
                 tree.vec[b, i] += laplace_sum(rng, n, g * p.vector_scale[h])
-            add_matrix_noise(
-                rng, n, p.matrix_scale, p.one_sided, g * g, tree.work[2], tree.mat[b]
-            )
+            add_matrix_noise(rng, n, p.matrix_scale, p.one_sided, g * g, tree.work[2], tree.mat[b])
             fit_node(p, tree, h, b, n)
 
 
 @jit
 def spread_layer(p, tree, h, o, owner, walkers, seen, n, rng):
-    """Algorithm 5 for n users on layer h of oracle o; then every point walks through its node, or stops."""
+    """Algorithm 5 for n users on layer h of oracle o; then every point walks through its node, or
+    stops.
+    """
     for j in range(seen.shape[0]):
         b = walkers.node[j]
         if h > 0 and owner[j] == o and b >= 0 and tree.link[b, ACTIVE] == 1:

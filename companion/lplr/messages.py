@@ -8,7 +8,18 @@ import numpy as np
 from companion._jit import jit
 from companion.checks import need_array, need_float, need_int
 from companion.lplr.fit import send_spread, send_update
-from companion.lplr.tree import ACTIVE, COEF, COUNT, FLAT, SPREAD, VALUE, open_layer, plant, reset, walk
+from companion.lplr.tree import (
+    ACTIVE,
+    COEF,
+    COUNT,
+    FLAT,
+    SPREAD,
+    VALUE,
+    open_layer,
+    plant,
+    reset,
+    walk,
+)
 
 
 @jit
@@ -47,8 +58,9 @@ def _spreads(p, tree, h, phi, rng, out):
 def past(p, coef=0.0, width=0.0):
     """A public state that a server may have reached: d = 1, an empty layer; d = 2, two layers.
 
-    With d = 2 the first layer's bin 0 is active, with direction e1, coefficient `coef` and flat half-width `width`; its children are
-    active, with direction e2 and the largest possible eigenvalue.  Raises ValueError for other dimensions.
+    With d = 2 the first layer's bin 0 is active, with direction e1, coefficient `coef` and flat
+    half-width `width`; its children are active, with direction e2 and the largest possible
+    eigenvalue.  Raises ValueError for other dimensions.
     """
     need_int("d", p.d, 1, 2)
     tree = plant(p)
@@ -66,7 +78,8 @@ def past(p, coef=0.0, width=0.0):
 
 
 def update_messages(p, tree, phi, y, rng, n):
-    """n messages of the LPLR-UPDATE stage of the tree's last layer from a user with phi (d,), y: (n, bins, 1 + d + d^2).
+    """n messages of the LPLR-UPDATE stage of the tree's last layer from a user with phi (d,), y:
+    (n, bins, 1 + d + d^2).
 
     Per bin: count, vector, matrix by rows.
     """
@@ -78,7 +91,9 @@ def update_messages(p, tree, phi, y, rng, n):
 
 
 def spread_messages(p, tree, phi, rng, n):
-    """n messages of the LPLR-CI stage of the tree's last layer from a user with phi (d,): (n, bins)."""
+    """n messages of the LPLR-CI stage of the tree's last layer from a user with phi (d,): (n,
+    bins).
+    """
     h = p.d - 1
     out = np.zeros((n, tree.start[h + 1] - tree.start[h]))
     _spreads(p, tree, h, need_array("phi", phi, (p.d,)), rng, out)
@@ -86,6 +101,8 @@ def spread_messages(p, tree, phi, rng, n):
 
 
 def laplace_loss(outputs, a, b, scale):
-    """Log-likelihood ratio, one number per output (n, ...), of Lap(scale) around a against around b (arrays, scale too)."""
+    """Log-likelihood ratio, one number per output (n, ...), of Lap(scale) around a against around b
+    (arrays, scale too).
+    """
     axes = tuple(range(1, outputs.ndim))
     return ((abs(outputs - b) - abs(outputs - a)) / scale).sum(axis=axes)

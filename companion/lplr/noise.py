@@ -1,10 +1,13 @@
 """The noise of one user's message, and the sum of n such noises drawn at once.
 
-Two matrix noises.  The paper's is one-sided, W - (d+1)c I with W ~ Wishart_d(d+1, cI); its support moves with the data,
-so it is not differentially private.  The repair is the difference of two independent Wishart matrices.
-Sums: n Laplace variables are the difference of two Gamma(n) variables; n Wishart matrices with d+1 degrees of freedom are
-one with n(d+1), drawn by Bartlett's decomposition.  Message level and sums are compared in law by tests.
-Numerical limit: differences of Gamma(n) lose 1e-16 n absolutely, 1e-7 of a standard deviation at n = 1e18.
+Two matrix noises.  The paper's is one-sided, W - (d+1)c I with W ~ Wishart_d(d+1, cI); its support
+moves with the data, so it is not differentially private.  The repair is the difference of two
+independent Wishart matrices.
+Sums: n Laplace variables are the difference of two Gamma(n) variables; n Wishart matrices with d+1
+degrees of freedom are one with n(d+1), drawn by Bartlett's decomposition.  Message level and sums
+are compared in law by tests.
+Numerical limit: differences of Gamma(n) lose 1e-16 n absolutely, 1e-7 of a standard deviation at n
+= 1e18.
 Source: Algorithm 3 (LPLR-UPDATE), lines 3 to 5; Bartlett (1933).
 """
 
@@ -21,7 +24,8 @@ def laplace_sum(rng, n, scale):
 
 @jit
 def add_wishart(rng, degrees, scale, root, out):
-    """out (d, d) <- out + scale times a Wishart_d(degrees, I) matrix; degrees real >= d; root (d, d) is overwritten.
+    """out (d, d) <- out + scale times a Wishart_d(degrees, I) matrix; degrees real >= d; root (d,
+    d) is overwritten.
 
     A negative scale subtracts.
     """
@@ -29,7 +33,9 @@ def add_wishart(rng, degrees, scale, root, out):
     for i in range(d):
         for j in range(i):
             root[i, j] = rng.standard_normal()
-        root[i, i] = math.sqrt(2.0 * rng.standard_gamma(0.5 * (degrees - i)))  # chi-square, degrees - i
+        root[i, i] = math.sqrt(
+            2.0 * rng.standard_gamma(0.5 * (degrees - i))
+        )  # chi-square, degrees - i
     for i in range(d):
         for j in range(i + 1):
             total = 0.0
@@ -42,7 +48,8 @@ def add_wishart(rng, degrees, scale, root, out):
 
 @jit
 def add_matrix_noise(rng, n, scale, one_sided, factor, root, out):
-    """out (d, d) <- out + factor times the sum of the matrix noises of n users; root (d, d) is overwritten.
+    """out (d, d) <- out + factor times the sum of the matrix noises of n users; root (d, d) is
+    overwritten.
 
     scale is c of Wishart_d(d+1, cI); factor is gamma^(-2k), which fits the noise to the bin.
     """
@@ -58,7 +65,8 @@ def add_matrix_noise(rng, n, scale, one_sided, factor, root, out):
 
 @jit
 def multinomial(rng, n, prob, tail, out):
-    """out (K,) <- how many of n users fall on each of K points with chances prob; the rest of them fall on none.
+    """out (K,) <- how many of n users fall on each of K points with chances prob; the rest of them
+    fall on none.
 
     tail (K,) holds the chance of point j or anything after it, the rest included (see `tails`).
     """
@@ -73,7 +81,9 @@ def multinomial(rng, n, prob, tail, out):
 
 @jit
 def tails(prob, tail):
-    """tail <- chance of point j or later, counting the mass 1 - sum(prob) of "no point" (0 if that is rounding)."""
+    """tail <- chance of point j or later, counting the mass 1 - sum(prob) of "no point" (0 if that
+    is rounding).
+    """
     total = 0.0
     for j in range(prob.shape[0]):
         total += prob[j]

@@ -1,14 +1,18 @@
-"""Parameters of LPLR: bins, noise scales from sensitivities and budgets, and the constants of its intervals.
+"""Parameters of LPLR: bins, noise scales from sensitivities and budgets, and the constants of its
+intervals.
 
-Source: Algorithms 3 to 5 and Lemmas 1 to 3 of the LPLR paper, whose privacy parameter alpha is `epsilon` here.
+Source: Algorithms 3 to 5 and Lemmas 1 to 3 of the LPLR paper, whose privacy parameter alpha is
+`epsilon` here.
 
-Sensitivities, for two values of one user's (x, a, y) on one layer.  Let v = gamma^k phi_h, ||v|| <= 1, be the normalised
-vector in its bin.  Adding or removing the user in one bin changes the count by 1, the vector gamma^k y_h phi_h by at
-most sqrt(d) Y in L1 norm (|y_h| <= Y) and the matrix v v' by at most 1 in nuclear norm.  Moving to another bin changes two
-bins; staying in one and changing the value changes the vector by at most 2 sqrt(d) Y and the matrix by at most 2.  With
-b_c, b_v the Laplace scales and c the Wishart scale, the message is (2/b_c + 2 sqrt(d) Y / b_v + 2/(2c))-LDP, a third of
-epsilon for each term.  On layer 1, Y = 1; deeper, y_h = y - clip(prediction), so Y = 2.
-The interval statistic is at most cap/gamma^k sqrt(s) in one bin and may move to another: 2 cap / b_e.
+Sensitivities, for two values of one user's (x, a, y) on one layer.  Let v = gamma^k phi_h, ||v|| <=
+1, be the normalised vector in its bin.  Adding or removing the user in one bin changes the count by
+1, the vector gamma^k y_h phi_h by at most sqrt(d) Y in L1 norm (|y_h| <= Y) and the matrix v v' by
+at most 1 in nuclear norm.  Moving to another bin changes two bins; staying in one and changing the
+value changes the vector by at most 2 sqrt(d) Y and the matrix by at most 2.  With b_c, b_v the
+Laplace scales and c the Wishart scale, the message is (2/b_c + 2 sqrt(d) Y / b_v + 2/(2c))-LDP, a
+third of epsilon for each term.  On layer 1, Y = 1; deeper, y_h = y - clip(prediction), so Y = 2.
+The interval statistic is at most cap/gamma^k sqrt(s) in one bin and may move to another: 2 cap /
+b_e.
 """
 
 import math
@@ -50,11 +54,17 @@ def bins_per_node(T, gamma):
 
 
 def scales(d, epsilon, calibration):
-    """(b_c, b_v per layer, c, b_e, cap) of the paper as printed, or corrected (module docstring)."""
+    """(b_c, b_v per layer, c, b_e, cap) as printed, or corrected (see the module)."""
     layers = np.full(d, 2.0)
     layers[0] = 1.0  # Y_h
     if calibration == "paper":
-        return (3 / epsilon, np.full(d, 3 * math.sqrt(d) / epsilon), 4.5 / epsilon, 1 / epsilon, 1.0)
+        return (
+            3 / epsilon,
+            np.full(d, 3 * math.sqrt(d) / epsilon),
+            4.5 / epsilon,
+            1 / epsilon,
+            1.0,
+        )
     return (6 / epsilon, 6 * math.sqrt(d) * layers / epsilon, 3 / epsilon, 4 / epsilon, 2.0)
 
 
@@ -75,11 +85,13 @@ def lplr_params(
 ):
     """Parameters of one LPLR oracle.
 
-    d >= 1; T >= 2: horizon (in estimation alone the number of users), which sets M; epsilon in (0, inf]; gamma > 1; M >= 1
-    overrides the number of bins.  calibration: "corrected" is private, "paper" are the printed noises.  constants:
-    "theory" (Lemmas 1 to 3), "scaled" (the same times rho in (0, 1]), or "calibrated" (z >= 0 standard deviations of the known
-    noise: checked by experiment, no theorem); failure in (0, 1) enters theory and scaled; threshold overrides the
-    activation threshold.  project keeps the eigenvalue within its range.  Raises ValueError on anything else.
+    d >= 1; T >= 2: horizon (in estimation alone the number of users), which sets M; epsilon in (0,
+    inf]; gamma > 1; M >= 1 overrides the number of bins.  calibration: "corrected" is private,
+    "paper" are the printed noises.  constants: "theory" (Lemmas 1 to 3), "scaled" (the same times
+    rho in (0, 1]), or "calibrated" (z >= 0 standard deviations of the known noise: checked by
+    experiment, no theorem); failure in (0, 1) enters theory and scaled; threshold overrides the
+    activation threshold.  project keeps the eigenvalue within its range.  Raises ValueError on
+    anything else.
 
     >>> lplr_params(2, 10**8).M
     10
@@ -102,19 +114,37 @@ def lplr_params(
     L = math.log(48 * d * math.log(T) / (math.log(gamma) * failure)) * rho / epsilon
     flat = tilt = 0.0
     if constants == "calibrated":
-        # 4.4 standard deviations of the count's noise for d = 1; gamma is kept in [e, 4] as wider bins need no more.
+        # 4.4 standard deviations of the count's noise for d = 1; gamma is kept in [e, 4] as wider
+        # bins need no more.
         needed = 5 * d * min(max(gamma, math.e), 4.0) ** 2 / epsilon
     else:
-        needed = 43 * L * gamma**2 * (d + 1) ** 3  # Lemma 2; it implies the second test of Algorithm 5, line 10
+        needed = (
+            43 * L * gamma**2 * (d + 1) ** 3
+        )  # Lemma 2; it implies the second test of Algorithm 5, line 10
         flat, tilt = 300 * L * gamma**2 * (d + 1) ** 4, 118 * L * gamma * d**1.5  # Lemma 3
     if threshold is not None:
         needed = need_float("threshold", threshold, 0.0)
     edge = gamma ** -np.arange(M + 1.0)
     return Params(
-        d, M, math.log(gamma), edge, count, vector, matrix, spread, calibration == "paper",
-        calibration == "corrected", cap, needed, flat, tilt, constants == "calibrated", z,
-        bool(project), gamma**-2.0,
-    )  # fmt: skip
+        d,
+        M,
+        math.log(gamma),
+        edge,
+        count,
+        vector,
+        matrix,
+        spread,
+        calibration == "paper",
+        calibration == "corrected",
+        cap,
+        needed,
+        flat,
+        tilt,
+        constants == "calibrated",
+        z,
+        bool(project),
+        gamma**-2.0,
+    )
 
 
 def guarantee(p, epsilon):

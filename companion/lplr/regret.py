@@ -1,8 +1,11 @@
-"""Whole bandit runs on finitely many contexts, epoch by epoch: the exact law of round-by-round play, for any horizon.
+"""Whole bandit runs on finitely many contexts, epoch by epoch: the exact law of round-by-round
+play, for any horizon.
 
-Within an epoch of RegCB.Elimination the policy is fixed, so who plays what is one multinomial, and the oracle needs sums only.
-Pseudo-regret is counted from the numbers of plays.  The last epoch's oracle would never be used, so its users are not asked.
-Source: Algorithm 1; Zheng et al. (2020), Algorithm 2 for LDP-LinUCB, refitted here at times that grow by a factor 1.2.
+Within an epoch of RegCB.Elimination the policy is fixed, so who plays what is one multinomial, and
+the oracle needs sums only. Pseudo-regret is counted from the numbers of plays.  The last epoch's
+oracle would never be used, so its users are not asked.
+Source: Algorithm 1; Zheng et al. (2020), Algorithm 2 for LDP-LinUCB, refitted here at times that
+grow by a factor 1.2.
 """
 
 import math
@@ -21,7 +24,9 @@ EPOCHS = 64  # 2^64 rounds: more than any run has
 
 @jit
 def eliminate(f, width, alive):
-    """Algorithm 1, line 8 in one context: arms whose upper end is below the best lower end leave alive (A,)."""
+    """Algorithm 1, line 8 in one context: arms whose upper end is below the best lower end leave
+    alive (A,).
+    """
     best = -math.inf
     for a in range(f.shape[0]):
         if alive[a] == 1:
@@ -47,8 +52,8 @@ def spread_out(prob, alive, share):
 def judge(f, width, alive, prob, mu, log):
     """Eliminate in every context and log what Lemma EC.2 speaks of.
 
-    log[0]: optimal arms lost so far; log[1]: intervals that miss; log[2]: mean of 2 (width_a + width_a*) over what the next epoch
-    plays, which bounds its regret per round.
+    log[0]: optimal arms lost so far; log[1]: intervals that miss; log[2]: mean of 2 (width_a +
+    width_a*) over what the next epoch plays, which bounds its regret per round.
     """
     C, A = alive.shape
     log[0] = log[1] = log[2] = 0.0
@@ -85,10 +90,12 @@ def count_regret(plays, mu):
 
 @jit
 def elimination(kind, p, q, forest, models, points, mu, prob, owner, T, n0, rng, work, log):
-    """Algorithm 1 for T rounds; kind 0: LPLR (p, forest), 1: SSP (q, models), 2: an exact oracle, 3: one that knows nothing.
+    """Algorithm 1 for T rounds; kind 0: LPLR (p, forest), 1: SSP (q, models), 2: an exact oracle,
+    3: one that knows nothing.
 
-    points (C*A, d), mu (C, A), prob (C,), owner (C*A,): the oracle a pair is fed to; epochs have 2^tau n0 rounds; work from
-    `space`; log (EPOCHS, 5) <- per epoch the three numbers of `judge`, rounds, regret.  Returns the regret.
+    points (C*A, d), mu (C, A), prob (C,), owner (C*A,): the oracle a pair is fed to; epochs have
+    2^tau n0 rounds; work from `space`; log (EPOCHS, 5) <- per epoch the three numbers of `judge`,
+    rounds, regret.  Returns the regret.
     """
     fits, share, tail, seen, plays, alive, f, width, residual = work
     C, A = mu.shape
@@ -106,9 +113,7 @@ def elimination(kind, p, q, forest, models, points, mu, prob, owner, T, n0, rng,
             plays[j] = 0
         asked = 0
         if left > 0 and kind == 0 and n >= 2 * p.d:
-            fit_sums(
-                p, forest, points, flat, share, owner, n // (2 * p.d), signs, rng, plays, fits
-            )
+            fit_sums(p, forest, points, flat, share, owner, n // (2 * p.d), signs, rng, plays, fits)
             asked = (2 * p.d - 1) * (n // (2 * p.d))
         if left > 0 and kind == 1:
             ssp_sums(q, models, points, flat, share, n, signs, rng, seen, tail, plays)
@@ -136,12 +141,14 @@ def elimination(kind, p, q, forest, models, points, mu, prob, owner, T, n0, rng,
 
 @jit
 def ldp_linucb_batched(points, mu, prob, T, sigma, bonus, p_fail, rng, work, arrays):
-    """LDP-LinUCB on C contexts of A arms: T rounds, refits whenever the number of rounds has grown by a fifth.
+    """LDP-LinUCB on C contexts of A arms: T rounds, refits whenever the number of rounds has grown
+    by a fifth.
 
-    sigma: standard deviation of one user's Gaussian noise; bonus multiplies the shift and the radius (1: the paper's); p_fail
-    its failure probability.  arrays: V, V_c, inverse, scratch (d, d), u, theta (d,).  Returns the regret.
+    sigma: standard deviation of one user's Gaussian noise; bonus multiplies the shift and the
+    radius (1: the paper's); p_fail its failure probability.  arrays: V, V_c, inverse, scratch (d,
+    d), u, theta (d,).  Returns the regret.
     """
-    _, share, tail, seen, plays, _, _, _, _ = work
+    _, share, tail, _, plays, _, _, _, _ = work
     V, shifted, inv, scratch, u, theta = arrays
     C, A = mu.shape
     d = u.shape[0]
@@ -153,7 +160,9 @@ def ldp_linucb_batched(points, mu, prob, T, sigma, bonus, p_fail, rng, work, arr
     while t < T:
         n = min(max(1, t // 5), T - t)
         rounds = max(t, 1)
-        shift = sigma * math.sqrt(rounds) * (4 * math.sqrt(d) + 2 * math.log(2 * T / p_fail)) * bonus
+        shift = (
+            sigma * math.sqrt(rounds) * (4 * math.sqrt(d) + 2 * math.log(2 * T / p_fail)) * bonus
+        )
         radius = 2 * sigma * math.sqrt(d * log_T)
         radius += (math.sqrt(3 * shift) + sigma * math.sqrt(d * rounds / shift)) * d * log_T
         for i in range(d):
@@ -193,4 +202,13 @@ def space(C, A, d, fits):
     K = C * A
     ints = [np.zeros(K, dtype=np.int64) for _ in range(2)]
     alive = np.ones((C, A), dtype=np.int64)
-    return (fits, np.zeros(K), np.zeros(K), *ints, alive, np.zeros((C, A)), np.zeros((C, A)), np.zeros(d))  # fmt: skip
+    return (
+        fits,
+        np.zeros(K),
+        np.zeros(K),
+        *ints,
+        alive,
+        np.zeros((C, A)),
+        np.zeros((C, A)),
+        np.zeros(d),
+    )

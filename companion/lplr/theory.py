@@ -1,7 +1,9 @@
-"""Closed forms behind the theorems: lower bounds, chi-square divergences, bounds of Lemma 1, privacy losses.
+"""Closed forms behind the theorems: lower bounds, chi-square divergences, bounds of Lemma 1,
+privacy losses.
 
-Source: the LPLR paper, Theorems 1 and 2, Lemma EC.1, Lemma 1; the constants of the two lower bounds and the proposition on
-sufficient statistics are derived in the chapter.  alpha there is `epsilon` here.
+Source: the LPLR paper, Theorems 1 and 2, Lemma EC.1, Lemma 1; the constants of the two lower bounds
+and the proposition on sufficient statistics are derived in the chapter.  alpha there is `epsilon`
+here.
 """
 
 import math
@@ -13,9 +15,11 @@ from companion.mechanisms import laplace
 
 
 def theorem_1(n, epsilon=1.0):
-    """(share, bound): chance c/sqrt(n) of e2 in Theorem 1's design, and what no private estimator's MSE can beat there.
+    """(share, bound): chance c/sqrt(n) of e2 in Theorem 1's design, and what no private estimator's
+    MSE can beat there.
 
-    Le Cam's method with MSE(theta_0) + MSE(theta_1) >= c/(2 sqrt n) and total variation at most 1/4 gives 3c/(16 sqrt n).
+    Le Cam's method with MSE(theta_0) + MSE(theta_1) >= c/(2 sqrt n) and total variation at most 1/4
+    gives 3c/(16 sqrt n).
     """
     c = 1 / (4 * math.sqrt(2) * math.expm1(epsilon))
     if not c <= math.sqrt(n):
@@ -24,7 +28,8 @@ def theorem_1(n, epsilon=1.0):
 
 
 def theorem_2(n, c=0.07):
-    """What no estimator from perturbed inputs can beat in MAD on (1/2, +-c n^(-1/3)), epsilon = 1, c <= 0.07.
+    """What no estimator from perturbed inputs can beat in MAD on (1/2, +-c n^(-1/3)), epsilon = 1,
+    c <= 0.07.
 
     Separation c n^(-1/3)/2 and total variation at most 1/4 give 3c/16 n^(-1/3).
     """
@@ -32,15 +37,19 @@ def theorem_2(n, c=0.07):
 
 
 def sufficient_statistics_bound(n, scale):
-    """(r, bound): design phi = r, d = 1, and what no estimator from r^2 + Lap(scale), r y + Lap(scale) can beat in MAD."""
+    """(r, bound): design phi = r, d = 1, and what no estimator from r^2 + Lap(scale), r y +
+    Lap(scale) can beat in MAD.
+    """
     r = math.sqrt(scale) * n**-0.25
     return r, 3 * r / 16
 
 
 def chi_square_laplace(mu, epsilon=1.0, nodes=60):
-    """chi^2 of the mixture of Lap(+-mu, 1/epsilon) against its centre, mu of length 1 or 2 with positive entries.
+    """chi^2 of the mixture of Lap(+-mu, 1/epsilon) against its centre, mu of length 1 or 2 with
+    positive entries.
 
-    The density ratio is constant beyond mu in every coordinate, so only [-mu, mu] needs quadrature (Gauss-Legendre).
+    The density ratio is constant beyond mu in every coordinate, so only [-mu, mu] needs quadrature
+    (Gauss-Legendre).
     """
     m = np.asarray(mu, dtype=float) * epsilon
     x, w = np.polynomial.legendre.leggauss(nodes)
@@ -63,7 +72,9 @@ def chi_square_laplace(mu, epsilon=1.0, nodes=60):
 
 @jit
 def _llr(v, w, m, alpha):
-    """Log-likelihood ratio of theta_2 against theta_1 (Theorem 2) for one user's perturbed (phi_2, y - 1/4)."""
+    """Log-likelihood ratio of theta_2 against theta_1 (Theorem 2) for one user's perturbed (phi_2,
+    y - 1/4).
+    """
     near, far = -alpha * abs(v - m), -alpha * abs(v + m)
     top = max(near, far)
     first = math.log(math.exp(near - top) + math.exp(far - top)) + top - alpha * abs(w)
@@ -75,7 +86,9 @@ def _llr(v, w, m, alpha):
 
 @jit
 def likelihood_ratio_errors(m, alpha, n, trials, rng):
-    """Wrong decisions of the likelihood-ratio test between Theorem 2's two hypotheses, out of 2 x trials samples of n users."""
+    """Wrong decisions of the likelihood-ratio test between Theorem 2's two hypotheses, out of 2 x
+    trials samples of n users.
+    """
     wrong = 0
     for which in range(2):
         for _ in range(trials):
@@ -91,7 +104,9 @@ def likelihood_ratio_errors(m, alpha, n, trials, rng):
 
 
 def lemma_1(p, n, epsilon, failure, share=1.0, k=0):
-    """Bounds of Lemma 1 on (share, vector, matrix) errors of a bin with this share and index k, with its corrected logarithm."""
+    """Bounds of Lemma 1 on (share, vector, matrix) errors of a bin with this share and index k,
+    with its corrected logarithm.
+    """
     d, beta = p.d, 1 / (2 * p.M)
     L = math.log(48 * d / (beta * failure)) / (epsilon * math.sqrt(n))
     return (
@@ -102,8 +117,10 @@ def lemma_1(p, n, epsilon, failure, share=1.0, k=0):
 
 
 def support_violation(epsilon, norm=1.0):
-    """P(W not >= vv') for the printed noise W ~ Wishart_d(d+1, 4.5/epsilon I): messages that a user with v can never send.
+    """P(W not >= vv') for the printed noise W ~ Wishart_d(d+1, 4.5/epsilon I): messages that a user
+    with v can never send.
 
-    1/(v'W^-1 v) is c/|v|^2 times a chi-square with 2 degrees of freedom, so this is 1 - exp(-|v|^2/2c) in every d.
+    1/(v'W^-1 v) is c/|v|^2 times a chi-square with 2 degrees of freedom, so this is 1 -
+    exp(-|v|^2/2c) in every d.
     """
     return -math.expm1(-epsilon * norm**2 / 9)

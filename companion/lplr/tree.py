@@ -1,11 +1,14 @@
 """The bin tree of LPLR: how a vector walks through it, and how its nodes are fitted.
 
-Nodes of one layer are neighbours in memory: M children of every active node of the layer above.  Node b of layer h holds
-vectors whose residual has norm in (gamma^(-k-1), gamma^-k], where k = (b - start[h]) mod M.  Layers count from 0.
-Source: Figure 2 (the walk), Algorithm 4 (LPLR-PCR), Algorithm 5 lines 9 to 17 (intervals), Algorithm 6 (LPLR-AGGREGATE).
-Differs: Algorithm 4, line 6 is compress-and-clip, V (V'XV)_+ V'; an inactive bin has half-width eta(parent) + ||phi_h||, where line 11
-of Algorithm 5 prints gamma^-k alone (which ignores the errors of the layers above); residual labels use clipped
-predictions; the second test of line 10 is implied by the first and left out.
+Nodes of one layer are neighbours in memory: M children of every active node of the layer above.
+Node b of layer h holds vectors whose residual has norm in (gamma^(-k-1), gamma^-k], where k = (b -
+start[h]) mod M.  Layers count from 0.
+Source: Figure 2 (the walk), Algorithm 4 (LPLR-PCR), Algorithm 5 lines 9 to 17 (intervals),
+Algorithm 6 (LPLR-AGGREGATE).
+Differs: Algorithm 4, line 6 is compress-and-clip, V (V'XV)_+ V'; an inactive bin has half-width
+eta(parent) + ||phi_h||, where line 11 of Algorithm 5 prints gamma^-k alone (which ignores the
+errors of the layers above); residual labels use clipped predictions; the second test of line 10 is
+implied by the first and left out.
 """
 
 import math
@@ -17,7 +20,6 @@ from companion._jit import jit
 from companion.eigen import jacobi
 from companion.linalg import axpy, dot, norm
 
-
 PARENT, CHILD, ACTIVE = 0, 1, 2  # columns of Tree.link
 COUNT, SPREAD, VALUE, COEF, FLAT, SLOPE = 0, 1, 2, 3, 4, 5  # columns of Tree.stat
 
@@ -25,8 +27,9 @@ COUNT, SPREAD, VALUE, COEF, FLAT, SLOPE = 0, 1, 2, 3, 4, 5  # columns of Tree.st
 class Tree(NamedTuple):
     """Row b of every array belongs to node b; the last row is the root.
 
-    link: parent; first child, -1 if none; 1 if the node has a model.  stat: noisy number of users c; noisy interval statistic;
-    top eigenvalue s; coefficient t of the model theta = t u; half-width flat + slope |u'phi|.
+    link: parent; first child, -1 if none; 1 if the node has a model.  stat: noisy number of users
+    c; noisy interval statistic; top eigenvalue s; coefficient t of the model theta = t u;
+    half-width flat + slope |u'phi|.
     """
 
     start: np.ndarray  # (d+1,) first node of every layer; start[h+1] is one past layer h
@@ -34,7 +37,9 @@ class Tree(NamedTuple):
     stat: np.ndarray  # (nodes+1, 6)
     vec: np.ndarray  # (nodes+1, d) noisy sum of y_h phi_h
     mat: np.ndarray  # (nodes+1, d, d) noisy sum of phi_h phi_h'
-    frame: np.ndarray  # (nodes+1, d, d) rows: the directions of the path, then a basis of what is left
+    frame: (
+        np.ndarray
+    )  # (nodes+1, d, d) rows: the directions of the path, then a basis of what is left
     work: np.ndarray  # (3, d, d) scratch
 
 
@@ -44,7 +49,9 @@ def room(p):
 
 
 def plant(p, copies=None):
-    """An empty tree, or a forest whose arrays have a leading axis of `copies`; `reset` it before use."""
+    """An empty tree, or a forest whose arrays have a leading axis of `copies`; `reset` it before
+    use.
+    """
     lead, n, d = () if copies is None else (copies,), room(p) + 1, p.d
     return Tree(
         np.zeros((*lead, d + 1), dtype=np.int64),
@@ -115,7 +122,9 @@ def enter(p, tree, a, residual):
 
 @jit
 def leave(p, tree, b, h, residual, prediction, eta):
-    """Pass through the active node b of layer h: take its direction out of the residual; (prediction, eta)."""
+    """Pass through the active node b of layer h: take its direction out of the residual;
+    (prediction, eta).
+    """
     c = dot(tree.frame[b, h], residual)
     axpy(-c, tree.frame[b, h], residual)
     eta = min(p.cap, eta + tree.stat[b, FLAT] + tree.stat[b, SLOPE] * abs(c))
@@ -124,7 +133,9 @@ def leave(p, tree, b, h, residual, prediction, eta):
 
 @jit
 def walk(p, tree, h, phi, residual):
-    """Figure 2: node of layer h that phi falls in (-1: none), its residual, and the (prediction, eta) gathered above."""
+    """Figure 2: node of layer h that phi falls in (-1: none), its residual, and the (prediction,
+    eta) gathered above.
+    """
     a, prediction, eta = tree.link.shape[0] - 1, 0.0, 0.0
     for i in range(p.d):
         residual[i] = phi[i]
@@ -157,18 +168,25 @@ def predict(p, tree, phi, residual):
 
 @jit
 def interval(p, tree, phi, residual):
-    """`predict`, with (0, 1) wherever the half-width is 1 or more: |f*| <= 1 is then all that is known."""
+    """`predict`, with (0, ||phi||) wherever the half-width is no less: |f*| <= ||phi|| is then all
+    that is known.
+    """
     f, width = predict(p, tree, phi, residual)
-    if width >= 1.0:
-        return 0.0, 1.0
+    length = norm(phi)
+    if width >= length:
+        return 0.0, length
     return f, width
 
 
 @jit
 def fit_node(p, tree, h, b, n):
-    """Algorithm 4 for node b of layer h after n users: principal direction, eigenvalue, coefficient; or inactive."""
+    """Algorithm 4 for node b of layer h after n users: principal direction, eigenvalue,
+    coefficient; or inactive.
+    """
     d, k = p.d, (b - tree.start[h]) % p.M
-    if not tree.stat[b, COUNT] > p.threshold * math.sqrt(n) or not tree.stat[b, COUNT] > 0.0:  # line 2
+    if (
+        not tree.stat[b, COUNT] > p.threshold * math.sqrt(n) or not tree.stat[b, COUNT] > 0.0
+    ):  # line 2
         return
     m = d - h
     X, rows = tree.work[0, :m, :m], tree.work[1, :m, :m]
@@ -197,7 +215,9 @@ def fit_node(p, tree, h, b, n):
 
 @jit
 def turn_frame(tree, h, b, top, m):
-    """Frame of b: the rows above it, its principal direction, and the other eigenvectors as the basis of the rest."""
+    """Frame of b: the rows above it, its principal direction, and the other eigenvectors as the
+    basis of the rest.
+    """
     above, frame, rows = tree.frame[tree.link[b, PARENT]], tree.frame[b], tree.work[1]
     for i in range(h + m):
         for q in range(h + m):
@@ -210,7 +230,9 @@ def turn_frame(tree, h, b, top, m):
 
 @jit
 def widen_node(p, tree, h, b, n):
-    """Algorithm 5, lines 9 to 16, for an active node b of layer h: the coefficients of its half-width."""
+    """Algorithm 5, lines 9 to 16, for an active node b of layer h: the coefficients of its
+    half-width.
+    """
     g, count, value = p.edge[(b - tree.start[h]) % p.M], tree.stat[b, COUNT], tree.stat[b, VALUE]
     share = count / math.sqrt(n)  # psi sqrt(n)
     if p.calibrated:  # standard deviations of the known noise
@@ -230,5 +252,7 @@ def widen_node(p, tree, h, b, n):
 
 @jit
 def matrix_sd(p):
-    """Largest standard deviation of u'Nv over unit vectors u, v, for one user's matrix noise N in bin k = 0."""
+    """Largest standard deviation of u'Nv over unit vectors u, v, for one user's matrix noise N in
+    bin k = 0.
+    """
     return p.matrix_scale * math.sqrt((2.0 if p.one_sided else 4.0) * (p.d + 1))

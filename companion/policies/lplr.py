@@ -1,11 +1,14 @@
 """RegCB.Elimination with LPLR oracles: sqrt(T) regret under pure local privacy, message by message.
 
-Source: Algorithms 1 to 6 of "On the optimal regret of locally private linear contextual bandit" (Li, Simchi-Levi and Wang, 2024).
+Source: Algorithms 1 to 6 of "On the optimal regret of locally private linear contextual bandit"
+(Li, Simchi-Levi and Wang, 2024).
 Neighbours: replace the user's (x, a, y).  Model: local, delta = 0.
-Calibration: "corrected" (private; `lplr.params`) or "paper" (the printed noises, which are not private for any epsilon).
-Differs: the default is one pooled oracle on phi(x, a) (all actions share theta); arms=A gives one oracle per action as
-printed, where the unchosen actions' oracles get the dummy.  Epochs have 2^tau n0 rounds; users left over by the 2d
-stages, and those of the last epoch, whose oracle would never be used, are not asked.
+Calibration: "corrected" (private; `lplr.params`) or "paper" (the printed noises, which are not
+private for any epsilon).
+Differs: the default is one pooled oracle on phi(x, a) (all actions share theta); arms=A gives one
+oracle per action as printed, where the unchosen actions' oracles get the dummy.  Epochs have 2^tau
+n0 rounds; users left over by the 2d stages, and those of the last epoch, whose oracle would never
+be used, are not asked.
 Records outside the unit ball or [-1, 1] are clipped before anything else.
 Cost: per round O(epochs K d^2) to select and O(bins d^2) to send a message.
 """
@@ -75,7 +78,9 @@ def oracle_of(p, epoch, k):
 
 @jit
 def select(p, s, X, rng):
-    """Algorithm 1, lines 6 to 10: a uniformly random arm of X (K, d) among those that no finished epoch eliminates."""
+    """Algorithm 1, lines 6 to 10: a uniformly random arm of X (K, d) among those that no finished
+    epoch eliminates.
+    """
     K = X.shape[0]
     left = K
     for k in range(K):
@@ -116,9 +121,7 @@ def update(p, s, x, r, rng):
             observe(p.oracle, tree, user, n, s.x, y, dummy, rng, s.residual)
     over = user == length - 1
     epoch, begin = (s.epoch + 1, s.t + 1) if over else (s.epoch, s.begin)
-    return State(
-        s.t + 1, epoch, begin, s.forest, s.arm, s.x, s.residual, s.alive, s.bounds
-    )
+    return State(s.t + 1, epoch, begin, s.forest, s.arm, s.x, s.residual, s.alive, s.bounds)
 
 
 @jit
@@ -133,10 +136,10 @@ def play(p, s, X, R, rng, arms):
 def lplr(d, T, epsilon=1.0, *, arms=0, n0=64, **oracle):
     """RegCB.Elimination with LPLR oracles for T rounds.
 
-    d >= 1 (practical: up to 4); T >= 4d; epsilon in (0, inf], pure local privacy (inf: no noise); arms: 0 for one pooled
-    oracle, or the number of arms, up to 4096, for one oracle each; n0 >= d; further options as in
-    `companion.lplr.params.lplr_params` (gamma, calibration, constants, z, ...).  Contexts have at most 4096 arms.
-    Raises ValueError on anything else.
+    d >= 1 (practical: up to 4); T >= 4d; epsilon in (0, inf], pure local privacy (inf: no noise);
+    arms: 0 for one pooled oracle, or the number of arms, up to 4096, for one oracle each; n0 >= d;
+    further options as in `companion.lplr.params.lplr_params` (gamma, calibration, constants, z,
+    ...).  Contexts have at most 4096 arms. Raises ValueError on anything else.
 
     >>> lplr(2, 1000).guarantee.epsilon
     1.0

@@ -1,8 +1,12 @@
-"""RegCB.Elimination with perturbed sufficient statistics: what LPLR improves on, at T^(3/4) in the worst case.
+"""RegCB.Elimination with perturbed sufficient statistics: what LPLR improves on, at T^(3/4) in the
+worst case.
 
-Every user sends phi phi' and y phi, each with noise for half of epsilon; see `lplr.baselines` for scales and intervals.
-Source: the local version of Shariff and Sheffet (2018), as Section 2.2 of the LPLR paper describes it, in its Algorithm 1.
-Neighbours: replace the user's (x, a, y).  Model: local, delta = 0.  epsilon = inf is elimination with least squares.
+Every user sends phi phi' and y phi, each with noise for half of epsilon; see `lplr.baselines` for
+scales and intervals.
+Source: the local version of Shariff and Sheffet (2018), as Section 2.2 of the LPLR paper describes
+it, in its Algorithm 1.
+Neighbours: replace the user's (x, a, y).  Model: local, delta = 0.  epsilon = inf is elimination
+with least squares.
 Records outside the unit ball or [-1, 1] are clipped before anything else.
 Cost: per round O(epochs K d^2).
 """
@@ -116,10 +120,12 @@ def play(p, s, X, R, rng, arms):
 
 
 def suffstats(d, T, epsilon=1.0, *, n0=64, z=None):
-    """Elimination with perturbed sufficient statistics for T rounds; epsilon = inf is least squares without privacy.
+    """Elimination with perturbed sufficient statistics for T rounds; epsilon = inf is least squares
+    without privacy.
 
-    d >= 1; T >= 4d; epsilon in (0, inf], pure local privacy; n0 >= d; z >= 0 standard deviations in the half-widths (None: 3,
-    without privacy 4).  Contexts have at most 4096 arms.  Raises ValueError on anything else.
+    d >= 1; T >= 4d; epsilon in (0, inf], pure local privacy; n0 >= d; z >= 0 standard deviations in
+    the half-widths (None: 3, without privacy 4).  Contexts have at most 4096 arms.  Raises
+    ValueError on anything else.
     """
     d = need_int("d", d, 1)
     T, n0 = need_int("T", T, 4 * d, MAX_USERS), need_int("n0", n0, d)
