@@ -123,7 +123,8 @@ def fit_users(p, phi, y, rng):
     phi, y = np.array(phi, dtype=float, ndmin=2), np.array(y, dtype=float, ndmin=1)
     if phi.ndim != 2 or phi.shape[1] != p.d or y.shape != phi.shape[:1] or len(y) < 2 * p.d:
         raise ValueError(
-            f"phi must have shape (N, {p.d}) and y (N,), N >= {2 * p.d}; got {phi.shape} and {y.shape}"
+            f"phi must have shape (N, {p.d}) and y (N,), N >= {2 * p.d}; "
+            f"got {phi.shape} and {y.shape}"
         )
     if not (np.linalg.norm(phi, axis=1) <= 1 + SLACK).all():
         raise ValueError("phi must be finite with norms at most 1; got a larger norm or NaN")
