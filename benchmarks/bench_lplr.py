@@ -1,4 +1,4 @@
-"""LPLR: one estimation run at any number of users, one bandit run, and the message-level algorithm."""
+"""LPLR: one estimation run at any number of users, one bandit run, and the message-level path."""
 
 import numpy as np
 
