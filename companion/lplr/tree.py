@@ -168,14 +168,10 @@ def predict(p, tree, phi, residual):
 
 @jit
 def interval(p, tree, phi, residual):
-    """`predict`, with (0, ||phi||) wherever the half-width is no less: |f*| <= ||phi|| is then all
-    that is known.
-    """
+    """`predict`, or (0, ||phi||) if its half-width is no less: |f*| <= ||phi|| is always true."""
     f, width = predict(p, tree, phi, residual)
     length = norm(phi)
-    if width >= length:
-        return 0.0, length
-    return f, width
+    return (0.0, length) if width >= length else (f, width)
 
 
 @jit

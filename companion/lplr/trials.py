@@ -11,7 +11,7 @@ import numpy as np
 
 from companion._jit import jit
 from companion.checks import need_int, need_positive
-from companion.linalg import dot
+from companion.linalg import dot, norm
 from companion.lplr.baselines import (
     perturbed_inputs,
     ssp_estimate,
@@ -56,10 +56,12 @@ def _score(p, tree, points, means, prob, residual, out):
     out[0] = out[1] = out[2] = out[4] = 0.0
     out[3] = 1.0
     for j in range(points.shape[0]):
-        f, _ = predict(p, tree, points[j], residual)
+        f, width = predict(p, tree, points[j], residual)
         out[0] += prob[j] * abs(f - means[j])
         out[1] += prob[j] * (f - means[j]) ** 2
-        f, width = interval(p, tree, points[j], residual)
+        length = norm(points[j])
+        if width >= length:  # as `tree.interval`
+            f, width = 0.0, length
         out[2] += prob[j] * width
         if abs(f - means[j]) > width + 1e-12:
             out[3] = 0.0
