@@ -30,6 +30,7 @@ class Design(NamedTuple):
 
     @property
     def d(self):
+        """Dimension of the vectors."""
         return self.points.shape[1]
 
 

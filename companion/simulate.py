@@ -75,8 +75,9 @@ def simulate(env, policies, T, seeds, executor=None, *, grid=None):
     env: object with `blocks(T, rng)`; policies: `Policy` values with distinct names; seeds:
     integers or SeedSequences, one per repetition (see `repetitions`); executor: any
     `concurrent.futures.Executor` or a Dask `Client`, None for a thread pool over the cores; grid:
-    increasing rounds at which regret is kept (default: 200 even ones).  Raises ValueError before anything runs on bad
-    arguments, and during the run on a block with wrong shapes, types or non-finite numbers.
+    increasing rounds at which regret is kept (default: 200 even ones).  Raises ValueError before
+    anything runs on bad arguments, and during the run on a block with wrong shapes, types or
+    non-finite numbers.
     """
     policies, T = tuple(policies), need_int("T", T, 1)
     names = _check_policies(policies, T)

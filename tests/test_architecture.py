@@ -16,13 +16,13 @@ every_file = pytest.mark.parametrize("name", TREES)
 
 LAYERS = [
     {"_jit", "checks"},
-    {"core", "privacy", "binomial", "peeling_privacy"},
-    {"linalg"},
+    {"core", "privacy", "binomial", "peeling_privacy", "stats"},
+    {"linalg", "eigen"},
     {"glm", "mechanisms", "tree", "environments", "maler"},
-    {"sparse", "sparse_environments"},
-    {"sparse_worlds"},
+    {"sparse", "sparse_environments", "lplr_environments"},
+    {"sparse_worlds", "lplr"},
     {"policies", "sco", "as_run"},
-    {"simulate", "audit", "stats"},
+    {"simulate", "audit"},
     {"sparse_paths"},
     {"as_run_fliphat"},
     {"claims"},
@@ -30,7 +30,7 @@ LAYERS = [
 ]
 HEIGHT = {name: i for i, layer in enumerate(LAYERS) for name in layer}
 SAME_LAYER = {"core", "privacy", "binomial", "glm", "mechanisms", "tree", "environments"}
-SAME_LAYER |= {"policies", "sco"}
+SAME_LAYER |= {"lplr", "policies", "sco"}
 
 
 def tree(name):

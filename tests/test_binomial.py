@@ -52,7 +52,7 @@ def test_dominates_the_exact_delta_of_one_entry(bits, p, move):
 def test_dominates_the_exact_delta_of_every_allocation(n, bits, move):
     largest = int(move)
     bound = bounds(bits, 0.25, move, n, largest)
-    steps = [s for s in itertools.product(range(largest + 1), repeat=n) if 0 < np.hypot.reduce(s)]
+    steps = [s for s in itertools.product(range(largest + 1), repeat=n) if np.hypot.reduce(s) > 0]
     steps = [s for s in steps if np.hypot.reduce(s) <= move and list(s) == sorted(s)]
     steps = steps if n == 2 else [s for s in steps if np.hypot.reduce(s) > move - 1][::3]
     for s in steps:

@@ -23,6 +23,8 @@ from companion.mechanisms import laplace
 
 
 class SSP(NamedTuple):
+    """Parameters of the perturbed sufficient statistics."""
+
     d: int
     vector_scale: float  # Laplace scale of one user's vector
     matrix_scale: float  # Wishart scale of one user's matrix

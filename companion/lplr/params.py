@@ -103,48 +103,52 @@ def lplr_params(
     if sum(float(M) ** h for h in range(1, d + 1)) > MAX_NODES:
         raise ValueError(f"M ** d must give at most {MAX_NODES} bins in total; got M={M}, d={d}")
     need_choice("calibration", calibration, ("corrected", "paper"))
-    need_choice("constants", constants, ("theory", "scaled", "calibrated"))
     need_choice("project", project, (True, False))
+    L = _log_term(d, T, epsilon, gamma, constants, rho, failure)
+    count, vector, matrix, spread, cap = scales(d, epsilon, calibration)
+    needed, flat, tilt = widths(d, epsilon, gamma, L, constants == "calibrated")
+    needed = needed if threshold is None else need_float("threshold", threshold, 0.0)
+    return Params(
+        d=d,
+        M=M,
+        log_gamma=math.log(gamma),
+        edge=gamma ** -np.arange(M + 1.0),
+        count_scale=count,
+        vector_scale=vector,
+        matrix_scale=matrix,
+        spread_scale=spread,
+        one_sided=calibration == "paper",
+        clip=calibration == "corrected",
+        cap=cap,
+        threshold=needed,
+        flat=flat,
+        tilt=tilt,
+        calibrated=constants == "calibrated",
+        z=need_float("z", z, 0.0),
+        project=bool(project),
+        smallest_value=gamma**-2.0,
+    )
+
+
+def _log_term(d, T, epsilon, gamma, constants, rho, failure):
+    """L rho / epsilon of the lemmas, L = ln(48 d / (beta failure)), beta = ln gamma / ln T."""
+    need_choice("constants", constants, ("theory", "scaled", "calibrated"))
     rho = need_float("rho", rho, 0.0, 1.0, open_low=True)
     if constants == "theory" and rho != 1.0:
         raise ValueError(f'rho must be 1 for constants="theory"; got rho={rho}')
-    failure, z = need_probability("failure", failure), need_float("z", z, 0.0)
-    count, vector, matrix, spread, cap = scales(d, epsilon, calibration)
-    # L = ln(48 d / (beta failure)), with beta = ln gamma / ln T
-    L = math.log(48 * d * math.log(T) / (math.log(gamma) * failure)) * rho / epsilon
-    flat = tilt = 0.0
-    if constants == "calibrated":
+    failure = need_probability("failure", failure)
+    return math.log(48 * d * math.log(T) / (math.log(gamma) * failure)) * rho / epsilon
+
+
+def widths(d, epsilon, gamma, L, calibrated):
+    """(activation threshold, flat, tilt): constants of Lemmas 2 and 3, or the calibrated ones."""
+    if calibrated:
         # 4.4 standard deviations of the count's noise for d = 1; gamma is kept in [e, 4] as wider
         # bins need no more.
-        needed = 5 * d * min(max(gamma, math.e), 4.0) ** 2 / epsilon
-    else:
-        needed = (
-            43 * L * gamma**2 * (d + 1) ** 3
-        )  # Lemma 2; it implies the second test of Algorithm 5, line 10
-        flat, tilt = 300 * L * gamma**2 * (d + 1) ** 4, 118 * L * gamma * d**1.5  # Lemma 3
-    if threshold is not None:
-        needed = need_float("threshold", threshold, 0.0)
-    edge = gamma ** -np.arange(M + 1.0)
-    return Params(
-        d,
-        M,
-        math.log(gamma),
-        edge,
-        count,
-        vector,
-        matrix,
-        spread,
-        calibration == "paper",
-        calibration == "corrected",
-        cap,
-        needed,
-        flat,
-        tilt,
-        constants == "calibrated",
-        z,
-        bool(project),
-        gamma**-2.0,
-    )
+        return 5 * d * min(max(gamma, math.e), 4.0) ** 2 / epsilon, 0.0, 0.0
+    # Lemma 2; it implies the second test of Algorithm 5, line 10.
+    needed = 43 * L * gamma**2 * (d + 1) ** 3
+    return needed, 300 * L * gamma**2 * (d + 1) ** 4, 118 * L * gamma * d**1.5  # Lemma 3
 
 
 def guarantee(p, epsilon):
