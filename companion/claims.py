@@ -13,13 +13,14 @@ from companion.checks import need_choice
 from companion.stats import Interval
 
 MIME = "application/vnd.companion.claims+json"
-VERDICTS = (
-    "reproduced",
-    "reproduced with changes",
-    "not reproduced",
-    "corrected",
-    "not tested at this scale",
-)
+SIGNS = {  # verdict: sign, style of the site
+    "reproduced": ("✓", "good"),
+    "reproduced with changes": ("≈", "fair"),
+    "not reproduced": ("✗", "bad"),
+    "corrected": ("✎", "fixed"),
+    "not tested at this scale": ("–", "none"),
+}
+VERDICTS = tuple(SIGNS)
 
 
 class Claim(NamedTuple):
@@ -80,30 +81,57 @@ class Claims:
     def _repr_mimebundle_(self, include=None, exclude=None):
         return {
             MIME: [r._asdict() for r in self.records],
-            "text/html": self._html(),
+            "text/html": details(f"Claims of {self.chapter}", self.records),
             "text/plain": self._text(),
         }
 
     def _text(self):
         return "\n".join(f"{r.id}: {r.verdict} ({r.measured})" for r in self.records)
 
-    def _html(self):
-        head = "".join(
-            f'<th scope="col">{h}</th>'
-            for h in ("Claim", "Paper", "Measured", "95 % interval", "Rule", "Verdict")
-        )
-        rows = "".join(_row(r) for r in self.records)
-        return f'<table class="claims"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+
+def badge(verdict):
+    """The verdict as sign and word, in a colour that only repeats them."""
+    sign, style = SIGNS[verdict]
+    return f'<span class="verdict {style}">{sign} {html.escape(verdict)}</span>'
 
 
-def _row(r):
-    ends = (
-        ""
-        if r.interval is None
-        else "[" + ", ".join("∞" if v is None else f"{v:.4g}" for v in r.interval) + "]"
+def table(caption, head, rows):
+    """An HTML table; cells are HTML already, the first cell of a row is its heading."""
+    line = "".join(f'<th scope="col">{cell}</th>' for cell in head)
+    body = "".join(
+        f'<tr><th scope="row">{row[0]}</th>' + "".join(f"<td>{c}</td>" for c in row[1:]) + "</tr>"
+        for row in rows
     )
-    cells = [r.statement, r.paper, r.measured, ends, r.rule]
-    kind = r.verdict.replace(" ", "-")
-    body = "".join(f"<td>{html.escape(c)}</td>" for c in cells)
-    verdict = f'<td><span class="verdict {kind}">{r.verdict}</span></td>'
-    return f'<tr id="claim-{html.escape(r.id)}">{body}{verdict}</tr>'
+    shown = f"<caption>{caption}</caption><thead><tr>{line}</tr></thead><tbody>{body}</tbody>"
+    region = f'class="scoreboard" tabindex="0" role="region" aria-label="{caption}"'
+    return f"<div {region}><table>{shown}</table></div>"
+
+
+def details(caption, records, page=None):
+    """`Claim` records as an HTML table; page: where to link, None if this is the place."""
+    rows = [
+        [
+            f"{_place(r, page)}<small>Rule: {html.escape(r.rule)}</small>",
+            badge(r.verdict),
+            f"{html.escape(r.measured)}<small>{_ends(r.interval)}</small>",
+            html.escape(r.paper),
+        ]
+        for r in records
+    ]
+    return table(html.escape(caption), ["Claim", "Verdict", "Measured", "Paper"], rows)
+
+
+def _place(r, page):
+    """The statement, as the target of links or as a link."""
+    anchor, statement = html.escape(f"claim-{r.id}"), html.escape(r.statement)
+    if page is None:
+        return f'<span id="{anchor}">{statement}</span>'
+    return f'<a href="{html.escape(page)}#{anchor}">{statement}</a>'
+
+
+def _ends(interval):
+    """An interval as text; an end that is None is infinite."""
+    if interval is None:
+        return ""
+    low, high = interval
+    return f"[{'−∞' if low is None else f'{low:.4g}'}, {'∞' if high is None else f'{high:.4g}'}]"

@@ -41,10 +41,12 @@ def use_style():
     )
 
 
-def panels(n, *, height=3.6, width=4.2, **options):
-    """(figure, array of n axes) side by side; they share nothing unless told so."""
-    fig, axes = plt.subplots(1, n, figsize=(width * n, height), squeeze=False, **options)
-    return fig, axes[0]
+def panels(n, *, stacked=False, height=3.6, width=4.2, **options):
+    """(figure, array of n axes) side by side, or stacked; they share nothing unless told so."""
+    rows, columns = (n, 1) if stacked else (1, n)
+    size = width * columns, height * rows
+    fig, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, **options)
+    return fig, axes.ravel()
 
 
 def curve(ax, x, samples, label, index=0, *, marker=False, level=0.95):

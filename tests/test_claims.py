@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from companion.claims import MIME, VERDICTS, Claims
+from companion.claims import MIME, VERDICTS, Claims, details
 from companion.stats import Interval
 
 CALL = {
@@ -60,3 +60,6 @@ def test_text_is_escaped():
     assert "&lt;b&gt;x &lt; y" in page
     assert "<b>" not in page
     assert 'id="claim-a"' in page
+    link = details("t", claims.records, "chapter.html")
+    assert 'href="chapter.html#claim-a"' in link
+    assert "<b>" not in link

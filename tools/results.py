@@ -3,19 +3,10 @@
 import os
 import platform
 
+from companion.claims import MIME, VERDICTS, Claim
 from tools import cache
 from tools.chapters import source
 from tools.errors import Failure
-
-MIME = "application/vnd.companion.claims+json"
-FIELDS = ("chapter", "id", "statement", "paper", "measured", "interval", "rule", "verdict")
-VERDICTS = (
-    "reproduced",
-    "reproduced with changes",
-    "not reproduced",
-    "corrected",
-    "not tested at this scale",
-)
 
 
 def claims(name, notebook):
@@ -24,8 +15,10 @@ def claims(name, notebook):
     shown = [o["data"][MIME] for o in outputs if MIME in o.get("data", {})]
     records = [record for records in shown for record in records]
     for record in records:
-        if not isinstance(record, dict) or sorted(record) != sorted(FIELDS):
-            raise Failure(f"{name}: a claim needs exactly the fields {', '.join(FIELDS)}: {record}")
+        if not isinstance(record, dict) or sorted(record) != sorted(Claim._fields):
+            raise Failure(
+                f"{name}: a claim needs exactly the fields {', '.join(Claim._fields)}: {record}"
+            )
         if record["chapter"] != name:
             raise Failure(f"{name}: claim {record['id']} says it is of {record['chapter']!r}")
         if record["verdict"] not in VERDICTS:
