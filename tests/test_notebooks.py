@@ -5,7 +5,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tools.chapters import load, pages, read, scales
+from tools.cells import HIDDEN, names, needs
+from tools.chapters import load, pages, read, scales, tags
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
@@ -44,3 +45,19 @@ def test_smoke_scale_is_smaller_for_every_chapter_with_rounds():
     for name, chapter in load(ROOT).items():
         if "T" in chapter.parameters:
             assert smoke[name]["T"] < chapter.parameters["T"].default, name
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_what_a_cell_continues_is_above_it_and_visible(path):
+    """So that a reader who copies a cell can copy what it needs, too (see tools/cells.py)."""
+    cells = read(path).notebook["cells"]
+    for i, taken in needs(cells).items():
+        assert None not in taken.values(), (i, taken)
+        if not HIDDEN & set(tags(cells[i])):
+            hidden = {n for n, j in taken.items() if HIDDEN & set(tags(cells[j]))}
+            assert not hidden, (i, hidden)
+
+
+def test_names_of_a_cell():
+    code = "import math\nfor i in range(n):\n    f = lambda a: a + b + math.pi\n[z for z in f(i)]"
+    assert names(code) == ({"math", "i", "f"}, {"n", "b"})

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from tools import cache, results
+from tools import cache, cells, results
 from tools.errors import Failure, plain
 
 MARK = ".whole"  # in the site: digest of what it was built from
@@ -41,12 +41,15 @@ def configuration(root, note, base_url):
 
 
 def published(notebook):
-    """A copy without what only the runner reads: its seal, and the claims as data."""
+    """A copy for readers: without the runner's seal and the claims as data, and with a line above
+    every code cell that continues others.
+    """
     notebook = copy.deepcopy(notebook)
     notebook["metadata"].pop(cache.RUN)
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []):
             output.get("data", {}).pop(results.MIME, None)
+    notebook["cells"] = cells.annotated(notebook["cells"])
     return notebook
 
 

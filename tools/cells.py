@@ -1,0 +1,71 @@
+"""What a code cell needs besides the parameters and the imports, for readers who copy it."""
+
+import builtins
+import html
+import symtable
+
+from tools.chapters import source, tags
+
+GIVEN = {*dir(builtins), "display", "get_ipython", "__name__"}
+HIDDEN = {"remove-cell", "remove-input"}
+
+
+def names(code):
+    """(names that a cell binds, names that it takes from elsewhere)."""
+    top = symtable.symtable(code, "cell", "exec")
+    bound = {s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported()}
+    used, tables = set(), [top]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        here = [s for s in table.get_symbols() if s.is_referenced()]
+        used |= {s.get_name() for s in here if table is top or s.is_global()}
+    return bound, used - bound - GIVEN
+
+
+def needs(cells):
+    """Index of a code cell -> {name: index of the earlier cell that binds it}.
+
+    Parameters (given and injected) and the first code cell after them, the imports, are what every
+    cell may rely on.  A name that nobody binds has the index None.
+    """
+    code = [i for i, c in enumerate(cells) if c["cell_type"] == "code"]
+    first = sum(bool({"parameters", "injected-parameters"} & set(tags(cells[i]))) for i in code) + 1
+    always = set().union(*(names(source(cells[i]))[0] for i in code[:first]))
+    found, where = {}, {}
+    for i in code[first:]:
+        bound, used = names(source(cells[i]))
+        found[i] = {name: where.get(name) for name in sorted(used - always)}
+        where |= dict.fromkeys(bound, i)
+    return found
+
+
+def annotated(cells):
+    """The cells with a line above each one that takes names from others, linked to their places."""
+    wanted = {
+        i: taken for i, taken in needs(cells).items() if taken and not HIDDEN & set(tags(cells[i]))
+    }
+    targets = {j for taken in wanted.values() for j in taken.values() if j is not None}
+    result = []
+    for i, cell in enumerate(cells):
+        if i in wanted or i in targets:
+            result.append(_line(cells, i, wanted.get(i, {})))
+        result.append(cell)
+    return result
+
+
+def _line(cells, i, taken):
+    """A markdown cell: the anchor of cell i, and what it takes from which cells."""
+    links = [
+        f'<a href="#cell-{cells[j]["id"]}"><code>{html.escape(name)}</code></a>'
+        for name, j in taken.items()
+        if j is not None
+    ]
+    text = f"Uses {', '.join(links)} from above." if links else ""
+    line = f'<div class="needs" id="cell-{cells[i]["id"]}">{text}</div>'
+    return {
+        "cell_type": "markdown",
+        "id": f"needs-{cells[i]['id']}",
+        "metadata": {},
+        "source": line,
+    }
