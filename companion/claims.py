@@ -24,7 +24,7 @@ VERDICTS = tuple(SIGNS)
 
 
 class Claim(NamedTuple):
-    """One record; `interval` is (low, high) or None, `rule` was decided before the numbers came."""
+    """One record; `interval` is (low, high) or None; `rule` is to be fixed before numbers come."""
 
     chapter: str
     id: str

@@ -1,5 +1,6 @@
 """What README, requirements and workflow files promise."""
 
+import base64
 import re
 import subprocess
 import sys
@@ -7,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tools import site
+from tools import figure, site
 from tools.chapters import load, requests, scales
+from tools.errors import Failure
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -55,3 +57,12 @@ def test_a_published_site_names_its_address_and_others_do_not():
 def test_make_knows_its_targets(target):
     done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_figure_of_an_execution_can_be_taken_out():
+    picture = base64.b64encode(b"<svg/>").decode()
+    page = f'<figure id="fig-a"><img alt="x" src="data:image/svg+xml;base64,{picture}"></figure>'
+    notebook = {"cells": [{"outputs": [{"data": {"text/html": page}}]}, {}]}
+    assert figure.extract(notebook, "a") == b"<svg/>"
+    with pytest.raises(Failure, match="no figure named b"):
+        figure.extract(notebook, "b")
