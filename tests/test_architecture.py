@@ -17,9 +17,9 @@ every_file = pytest.mark.parametrize("name", TREES)
 LAYERS = [
     {"_jit", "checks"},
     {"core", "privacy", "binomial", "peeling_privacy", "stats"},
-    {"linalg", "eigen"},
+    {"linalg"},
     {"glm", "mechanisms", "tree", "environments", "maler"},
-    {"sparse", "sparse_environments", "lplr_environments"},
+    {"sparse", "sparse_environments"},
     {"sparse_worlds", "lplr"},
     {"policies", "sco", "as_run"},
     {"simulate", "audit"},

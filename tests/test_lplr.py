@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from companion.eigen import ball_least_squares, jacobi
+from companion.lplr.eigen import ball_least_squares, jacobi
 from companion.lplr.bandits import eliminate_with
 from companion.lplr.params import lplr_params
 from companion.lplr.tree import (
@@ -23,7 +23,7 @@ from companion.lplr.trials import (
     generator,
     read,
 )
-from companion.lplr_environments import constant, design, family, hard_bandit
+from companion.lplr.environments import constant, design, family, hard_bandit
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
 

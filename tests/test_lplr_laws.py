@@ -26,7 +26,7 @@ from companion.lplr.trials import (
     generator,
     read,
 )
-from companion.lplr_environments import design, split
+from companion.lplr.environments import design, split
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
 

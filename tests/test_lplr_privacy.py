@@ -24,7 +24,7 @@ from companion.lplr.trials import (
     estimate_ssp,
     generator,
 )
-from companion.lplr_environments import contexts, hard_bandit, rare, split
+from companion.lplr.environments import contexts, hard_bandit, rare, split
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
 

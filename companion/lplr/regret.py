@@ -14,26 +14,13 @@ import numpy as np
 
 from companion._jit import jit
 from companion.linalg import add_outer, axpy, dot, inverse, matvec, quad
+from companion.lplr.arms import eliminate
 from companion.lplr.baselines import ssp_fit, ssp_interval, ssp_sums
 from companion.lplr.fit import fit_sums
 from companion.lplr.noise import multinomial, sign_sum, tails
 from companion.lplr.tree import interval, tree_of
 
 EPOCHS = 64  # 2^64 rounds: more than any run has
-
-
-@jit
-def eliminate(f, width, alive):
-    """Algorithm 1, line 8 in one context: arms whose upper end is below the best lower end leave
-    alive (A,).
-    """
-    best = -math.inf
-    for a in range(f.shape[0]):
-        if alive[a] == 1:
-            best = max(best, f[a] - width[a])
-    for a in range(f.shape[0]):
-        if f[a] + width[a] < best:
-            alive[a] = 0
 
 
 @jit

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.eigen import jacobi
+from companion.lplr.eigen import jacobi
 from companion.linalg import axpy, dot, norm
 
 PARENT, CHILD, ACTIVE = 0, 1, 2  # columns of Tree.link

@@ -19,6 +19,7 @@ from companion.lplr.baselines import (
     ssp_params,
     ssp_sums,
 )
+from companion.lplr.environments import SLACK
 from companion.lplr.fit import fit_messages, fit_sums, workspace
 from companion.lplr.params import MAX_USERS
 from companion.lplr.tree import ACTIVE, Tree, interval, plant, predict, reset
@@ -120,8 +121,6 @@ def fit_users(p, phi, y, rng):
 
     Raises ValueError on NaN, ||phi|| > 1, |y| > 1, or fewer than 2d users.
     """
-    from companion.lplr_environments import SLACK
-
     phi, y = np.array(phi, dtype=float, ndmin=2), np.array(y, dtype=float, ndmin=1)
     if phi.ndim != 2 or phi.shape[1] != p.d or y.shape != phi.shape[:1] or len(y) < 2 * p.d:
         raise ValueError(

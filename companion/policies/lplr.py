@@ -13,7 +13,6 @@ Records outside the unit ball or [-1, 1] are clipped before anything else.
 Cost: per round O(epochs K d^2) to select and O(bins d^2) to send a message.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy as np
 from companion._jit import jit
 from companion.checks import need_int
 from companion.core import Policy
+from companion.lplr.arms import eliminate, pick
 from companion.lplr.fit import observe
 from companion.lplr.params import MAX_USERS, guarantee, lplr_params
 from companion.lplr.params import Params as Oracle
@@ -46,8 +46,8 @@ class State(NamedTuple):
     arm: np.ndarray  # (1,) arm of the current round
     x: np.ndarray  # (d,) clipped context
     residual: np.ndarray  # (d,) scratch
-    alive: np.ndarray  # (room for K,) scratch, grows when a round has more arms
-    bounds: np.ndarray  # (2, room for K) scratch
+    alive: np.ndarray  # (MAX_ARMS,) scratch: which arms of the round stay
+    bounds: np.ndarray  # (2, MAX_ARMS) scratch: estimates, half-widths
 
 
 MAX_ARMS = 4096
@@ -82,29 +82,17 @@ def select(p, s, X, rng):
     epoch eliminates.
     """
     K = X.shape[0]
-    left = K
+    alive, f, width, left = s.alive[:K], s.bounds[0, :K], s.bounds[1, :K], K
     for k in range(K):
-        s.alive[k] = 1
+        alive[k] = 1
     for epoch in range(s.epoch):
-        best = -math.inf
         for k in range(K):
-            if s.alive[k] == 1:
+            if alive[k] == 1:
                 clip_to_ball(X[k], 0.0, s.x)
                 tree = tree_of(s.forest, oracle_of(p, epoch, k))
-                f, width = interval(p.oracle, tree, s.x, s.residual)
-                s.bounds[0, k], s.bounds[1, k] = f - width, f + width
-                best = max(best, s.bounds[0, k])
-        for k in range(K):  # line 8
-            if s.alive[k] == 1 and s.bounds[1, k] < best:
-                s.alive[k] = 0
-                left -= 1
-    choice = rng.integers(0, left)  # line 10
-    for k in range(K):
-        if s.alive[k] == 1:
-            if choice == 0:
-                s.arm[0] = k
-                break
-            choice -= 1
+                f[k], width[k] = interval(p.oracle, tree, s.x, s.residual)
+        left -= eliminate(f, width, alive)  # line 8
+    s.arm[0] = pick(alive, left, rng)  # line 10
     return s.arm[0]
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from companion._jit import jit
 from companion.checks import need_int
 from companion.core import Policy
+from companion.lplr.arms import eliminate, pick
 from companion.lplr.baselines import (
     SSP,
     Model,
@@ -68,28 +69,16 @@ def model_of(m, i):
 def select(p, s, X, rng):
     """A uniformly random arm of X (K, d) among those that no finished epoch eliminates."""
     K = X.shape[0]
-    left = K
+    alive, f, width, left = s.alive[:K], s.bounds[0, :K], s.bounds[1, :K], K
     for k in range(K):
-        s.alive[k] = 1
+        alive[k] = 1
     for epoch in range(s.epoch):
-        best = -math.inf
         for k in range(K):
-            if s.alive[k] == 1:
+            if alive[k] == 1:
                 clip_to_ball(X[k], 0.0, s.x)
-                f, width = ssp_interval(p.oracle, model_of(s.models, epoch), s.x)
-                s.bounds[0, k], s.bounds[1, k] = f - width, f + width
-                best = max(best, s.bounds[0, k])
-        for k in range(K):
-            if s.alive[k] == 1 and s.bounds[1, k] < best:
-                s.alive[k] = 0
-                left -= 1
-    choice = rng.integers(0, left)
-    for k in range(K):
-        if s.alive[k] == 1:
-            if choice == 0:
-                return k
-            choice -= 1
-    return 0
+                f[k], width[k] = ssp_interval(p.oracle, model_of(s.models, epoch), s.x)
+        left -= eliminate(f, width, alive)
+    return pick(alive, left, rng)
 
 
 @jit
