@@ -8,9 +8,9 @@ import time
 import numpy as np
 
 from companion.lplr.bandits import eliminate_with, ldp_linucb_regret
+from companion.lplr.environments import family, hard_bandit
 from companion.lplr.params import lplr_params
 from companion.lplr.trials import estimate_lplr, estimate_ssp, fit_users, generator
-from companion.lplr.environments import family, hard_bandit
 
 RUNS = 50  # runs per measurement; times are per run
 LIMIT = "at most 0.002 s"

@@ -6,8 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from companion.lplr.eigen import ball_least_squares, jacobi
 from companion.lplr.bandits import eliminate_with
+from companion.lplr.eigen import ball_least_squares, jacobi
+from companion.lplr.environments import constant, design, family, hard_bandit
 from companion.lplr.params import lplr_params
 from companion.lplr.tree import (
     ACTIVE,
@@ -23,7 +24,6 @@ from companion.lplr.trials import (
     generator,
     read,
 )
-from companion.lplr.environments import constant, design, family, hard_bandit
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
 

@@ -8,6 +8,7 @@ from scipy import stats as sps
 
 from companion.lplr import theory
 from companion.lplr.baselines import ssp_estimate, ssp_model
+from companion.lplr.environments import design, split
 from companion.lplr.fit import send_update
 from companion.lplr.noise import add_matrix_noise, laplace_sum, multinomial, tails
 from companion.lplr.params import lplr_params
@@ -26,7 +27,6 @@ from companion.lplr.trials import (
     generator,
     read,
 )
-from companion.lplr.environments import design, split
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
 

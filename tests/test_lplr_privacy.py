@@ -10,6 +10,7 @@ from scipy import stats as sps
 from companion.lplr import theory
 from companion.lplr.bandits import eliminate_with
 from companion.lplr.baselines import ssp_guarantee, ssp_params
+from companion.lplr.environments import contexts, hard_bandit, rare, split
 from companion.lplr.fit import fit_messages
 from companion.lplr.messages import past, spread_messages, update_messages
 from companion.lplr.noise import add_matrix_noise
@@ -24,7 +25,6 @@ from companion.lplr.trials import (
     estimate_ssp,
     generator,
 )
-from companion.lplr.environments import contexts, hard_bandit, rare, split
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
 

@@ -7,7 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.checks import need_choice, need_float, need_int, need_positive
+from companion.checks import (
+    need_choice,
+    need_float,
+    need_int,
+    need_positive,
+    need_probability,
+)
 from companion.lplr.baselines import ssp_model, ssp_params
 from companion.lplr.fit import workspace
 from companion.lplr.params import MAX_USERS, lplr_params
@@ -102,25 +108,43 @@ def worst_case(regret):
     return np.asarray(regret).mean(axis=2).max(axis=1)
 
 
-def worst_case_exponent(T, regret, seed, level=0.95, draws=2000):
-    """Slope of log worst-case regret against log T, with a bootstrap interval over repetitions.
-
-    T (m,), regret (m, instances, n_reps).  Every draw resamples the repetitions of every run, and
-    takes the worst instance anew.
+def worst_case_draws(regret, seed, draws=2000):
+    """`worst_case` of bootstrap samples, (draws, m): every draw resamples the repetitions of every
+    run, and takes the worst instance anew.
     """
-    return _bootstrap(
-        regret, lambda worst: np.polyfit(np.log(T), np.log(worst), 1)[0], seed, level, draws
-    )
+    regret = np.asarray(regret, dtype=float)
+    rng, (m, x, reps) = generator(seed, 77), regret.shape
+    out = np.empty((need_int("draws", draws, 1), m))
+    for row in out:
+        pick = rng.integers(0, reps, (m, x, reps))
+        row[:] = worst_case(np.take_along_axis(regret, pick, axis=2))
+    return out
 
 
-def crossing(T, ours, theirs, seed, level=0.95, draws=2000):
+def worst_case_band(regret, seed, level=0.95):
+    """(low, high), each (m,): pointwise bootstrap interval of `worst_case`."""
+    return _ends(worst_case_draws(regret, seed), level)
+
+
+def worst_case_exponent(T, regret, seed, level=0.95):
+    """Slope of log worst-case regret against log T (m,), with its bootstrap interval."""
+    return _interval(lambda worst: np.polyfit(np.log(T), np.log(worst), 1)[0], regret, seed, level)
+
+
+def worst_case_ratio(ours, theirs, seed, level=0.95):
+    """Mean over horizons of worst-case regret of `ours` over that of `theirs`, with interval."""
+    both, m = np.concatenate([ours, theirs]), len(ours)
+    return _interval(lambda worst: (worst[:m] / worst[m:]).mean(), both, seed, level)
+
+
+def crossing(T, ours, theirs, seed, level=0.95):
     """Horizon from which the worst case of `ours` stays below that of `theirs`, linear in
-    logarithms; inf if it never does.
+    logarithms; inf if it never does, T[0] if it always is.
 
-    T (m,); ours, theirs (m, instances, n_reps).  The interval is a bootstrap over repetitions.
+    T (m,); ours, theirs (m, instances, n_reps).
     """
     both = np.concatenate([ours, theirs])
-    return _bootstrap(both, lambda worst: _last_crossing(T, worst), seed, level, draws)
+    return _interval(lambda worst: _last_crossing(T, worst), both, seed, level)
 
 
 def _last_crossing(T, worst):
@@ -135,13 +159,12 @@ def _last_crossing(T, worst):
     return float(np.exp(np.log(T[i]) + share * (np.log(T[i + 1]) - np.log(T[i]))))
 
 
-def _bootstrap(regret, statistic, seed, level, draws):
-    regret = np.asarray(regret, dtype=float)
-    need_float("level", level, 0.0, 1.0, open_low=True, open_high=True)
-    rng, (m, x, reps) = generator(seed, 77), regret.shape
-    values = np.empty(draws)
-    for i in range(draws):
-        pick = rng.integers(0, reps, (m, x, reps))
-        values[i] = statistic(worst_case(np.take_along_axis(regret, pick, axis=2)))
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], method="nearest")
+def _interval(statistic, regret, seed, level):
+    """A statistic of worst cases, with its bootstrap interval."""
+    low, high = _ends([statistic(w) for w in worst_case_draws(regret, seed)], level)
     return Interval(float(statistic(worst_case(regret))), float(low), float(high))
+
+
+def _ends(draws, level):
+    tail = (1 - need_probability("level", level)) / 2
+    return np.quantile(draws, [tail, 1 - tail], axis=0, method="nearest")

@@ -16,8 +16,8 @@ import numpy as np
 from companion._jit import jit
 from companion.checks import need_float, need_int, need_positive
 from companion.core import NO_PRIVACY, Guarantee
-from companion.lplr.eigen import ball_least_squares, jacobi
 from companion.linalg import add_outer, axpy, dot, norm
+from companion.lplr.eigen import ball_least_squares, jacobi
 from companion.lplr.noise import add_matrix_noise, laplace_sum, multinomial, sign_sum, tails
 from companion.mechanisms import laplace
 

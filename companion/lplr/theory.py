@@ -27,15 +27,6 @@ def theorem_1(n, epsilon=1.0):
     return c / math.sqrt(n), 3 * c / (16 * math.sqrt(n))
 
 
-def theorem_2(n, c=0.07):
-    """What no estimator from perturbed inputs can beat in MAD on (1/2, +-c n^(-1/3)), epsilon = 1,
-    c <= 0.07.
-
-    Separation c n^(-1/3)/2 and total variation at most 1/4 give 3c/16 n^(-1/3).
-    """
-    return 3 * c / 16 * n ** (-1 / 3)
-
-
 def sufficient_statistics_bound(n, scale):
     """(r, bound): design phi = r, d = 1, and what no estimator from r^2 + Lap(scale), r y +
     Lap(scale) can beat in MAD.

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.lplr.eigen import jacobi
 from companion.linalg import axpy, dot, norm
+from companion.lplr.eigen import jacobi
 
 PARENT, CHILD, ACTIVE = 0, 1, 2  # columns of Tree.link
 COUNT, SPREAD, VALUE, COEF, FLAT, SLOPE = 0, 1, 2, 3, 4, 5  # columns of Tree.stat

@@ -3,6 +3,7 @@
 Kernels run without the global lock, so calls in threads run in parallel (`each`).
 """
 
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -22,7 +23,7 @@ from companion.lplr.baselines import (
 from companion.lplr.environments import SLACK
 from companion.lplr.fit import fit_messages, fit_sums, workspace
 from companion.lplr.params import MAX_USERS
-from companion.lplr.tree import ACTIVE, Tree, interval, plant, predict, reset
+from companion.lplr.tree import ACTIVE, COUNT, Tree, interval, matrix_sd, plant, predict, reset
 
 
 class Trials(NamedTuple):
@@ -33,6 +34,7 @@ class Trials(NamedTuple):
     width: np.ndarray  # mean half-width, ||phi|| where the interval is trivial
     covered: np.ndarray  # 1 if every point's interval holds its mean
     active: np.ndarray  # bins with a model
+    tax: np.ndarray  # what the bins should cost, see `bin_tax`
 
 
 def each(jobs, workers=None):
@@ -52,15 +54,40 @@ def users(n):
 
 
 @jit
-def _score(p, tree, points, means, prob, residual, out):
-    """out <- (mad, mse, width, covered, active) of a fitted tree."""
+def bin_tax(p, tree, n):
+    """Sum over bins with a model of the smaller of share x size and noise, for n users per stage.
+
+    In bin k of layer h, with share psi, predictions have size gamma^-k.  The coefficient's noise
+    moves them by about sqrt(2 b_v^2 + (sd of the matrix) gamma^-2k) / (psi sqrt n): times psi, a
+    bin costs the same noise whatever its share, but never more than psi gamma^-k, as coefficients
+    are clipped.
+    """
+    total, matrix = 0.0, matrix_sd(p)
+    for h in range(p.d):
+        for b in range(tree.start[h], tree.start[h + 1]):
+            if tree.link[b, ACTIVE] == 1:
+                g = p.edge[(b - tree.start[h]) % p.M]
+                noise = math.sqrt(2.0 * p.vector_scale[h] ** 2 + (matrix * g) ** 2)
+                total += min(tree.stat[b, COUNT] / n * g, noise / math.sqrt(n))
+    return total
+
+
+@jit
+def _score(p, tree, points, means, prob, n, residual, out):
+    """out <- (mad, mse, width, covered, active, tax) of a tree fitted to n users per stage.
+
+    To the tax of the bins with a model comes the size of what is left where walks stop.
+    """
     out[0] = out[1] = out[2] = out[4] = 0.0
+    out[5] = bin_tax(p, tree, n)
     out[3] = 1.0
     for j in range(points.shape[0]):
         f, width = predict(p, tree, points[j], residual)
         out[0] += prob[j] * abs(f - means[j])
         out[1] += prob[j] * (f - means[j]) ** 2
         length = norm(points[j])
+        if length > 0.0:
+            out[5] += prob[j] * norm(residual)
         if width >= length:  # as `tree.interval`
             f, width = 0.0, length
         out[2] += prob[j] * width
@@ -80,14 +107,14 @@ def estimate_lplr(design, p, n, n_reps, rng, *, signs=True):
     n = need_int("n", n, 2 * d, MAX_USERS)
     if p.d != d:
         raise ValueError(f"p must have the design's dimension d={d}; got d={p.d}")
-    out = np.zeros((need_int("n_reps", n_reps, 1), 5))
+    out = np.zeros((need_int("n_reps", n_reps, 1), 6))
     zero, plays = np.zeros(K, dtype=np.int64), np.zeros(K, dtype=np.int64)
     forest, work, residual = plant(p, 1), workspace(K, d), np.empty(d)
     tree = Tree(*[a[0] for a in forest])
     law = (design.points, design.means, design.prob)
     for row in out:
         fit_sums(p, forest, *law, zero, n // (2 * d), bool(signs), rng, plays, work)
-        _score(p, tree, *law, residual, row)
+        _score(p, tree, *law, n // (2 * d), residual, row)
     return Trials(*out.T)
 
 
