@@ -9,9 +9,9 @@ import benchmarks
 def line(name, ours, reference, limit):
     """One row of the table."""
     other, ratio = (
-        ("", "") if reference is None else (f"{reference:.3f}", f"{reference / ours:.1f}")
+        ("", "") if reference is None else (f"{reference:.3g}", f"{reference / ours:.1f}")
     )
-    return f"| {name} | {ours:.3f} | {other} | {ratio} | {limit} |"
+    return f"| {name} | {ours:.3g} | {other} | {ratio} | {limit} |"
 
 
 def main():
