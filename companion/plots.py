@@ -89,6 +89,7 @@ def label_ends(ax, *, gap=0.055, pad=0.25):
                 "arrowstyle": "-",
                 "color": lines[i].get_color(),
                 "lw": 0.6,
+                "relpos": (0, 0.5),  # from the left edge of the text, so that it crosses no other
                 "shrinkA": 0,
                 "shrinkB": 0,
             },
