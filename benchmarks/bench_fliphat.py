@@ -9,8 +9,8 @@ from companion.policies.fliphat import fliphat
 from companion.policies.lasso_bandit import lasso_bandit
 from companion.policies.residual_fliphat import residual_fliphat
 from companion.simulate import repetitions, simulate
-from companion.sparse import Regression, niht, peel, scratch
-from companion.sparse_environments import autoregressive, pad
+from companion.sparse.environments import autoregressive, pad
+from companion.sparse.regression import Regression, niht, peel, scratch
 from companion.sparse_paths import simulate_sparse
 
 T, K, D, S = 20_000, 3, 400, 10

@@ -25,8 +25,8 @@ from companion.checks import need_choice, need_int
 from companion.core import horizon
 from companion.policies import fliphat
 from companion.simulate import Result, even_grid, simulate, stream
-from companion.sparse_environments import Autoregressive, draw_noise
-from companion.sparse_worlds import draw_round, episode_moment, fill, plan, world
+from companion.sparse.environments import Autoregressive, draw_noise
+from companion.sparse.worlds import draw_round, episode_moment, fill, plan, world
 
 PATHS = ("auto", "full", "lazy", "aggregated")
 
@@ -54,34 +54,35 @@ def run_lazy(p, s, w, rng, noise_rng, grid, regret):
 
 
 @jit
+def play_episode(p, s, w, episode, size, rng, total, grid, regret):
+    """Play one episode with s.theta_hat (zero if size == 0); s.work.moment <- sum clip(y) x, if a
+    release needs it.  Returns the total regret.
+
+    More than 8 arguments: as `episode_moment`.
+    """
+    for j in range(p.d):
+        s.work.moment[j] = 0.0
+    needed = episode < p.iterations.shape[0]
+    bound = p.reward_clip[episode] if needed else np.inf
+    first, last = 1 << episode, min((2 << episode) - 1, grid[-1])
+    theta, moment = s.theta_hat, s.work.moment
+    return episode_moment(
+        w, theta, size == 0, first, last, bound, needed, rng, total, grid, regret, moment
+    )
+
+
+@jit
 def run_aggregated(p, s, w, rng, noise_rng, grid, regret):
     """Play to round grid[-1], one fill per episode; regret as in `run_lazy`; returns the state (no
     rows are stored).
     """
     size, total, T = 0, 0.0, grid[-1]
-    for episode in range(p.iterations.shape[0] + 1):
-        first, last = 1 << episode, min((2 << episode) - 1, T)
-        if first > T:
-            break
-        needed = episode < p.iterations.shape[0]
-        bound = p.reward_clip[episode] if needed else np.inf
-        for j in range(p.d):
-            s.work.moment[j] = 0.0
-        total = episode_moment(
-            w,
-            s.theta_hat,
-            size == 0,
-            first,
-            last,
-            bound,
-            needed,
-            rng,
-            total,
-            grid,
-            regret,
-            s.work.moment,
-        )
-        if needed and last < T:
+    releases = 0
+    while 2 << releases <= T:
+        releases += 1
+    for episode in range(releases + 1):
+        total = play_episode(p, s, w, episode, size, rng, total, grid, regret)
+        if episode < releases:
             size = fliphat.release_from_moment(p, s, 1 << episode, episode, noise_rng)
     return fliphat.State(T, 0, 0, size, s.theta_hat, s.picks, s.X, s.y, s.work)
 

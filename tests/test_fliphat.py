@@ -5,7 +5,7 @@ import pytest
 
 from companion.policies.fliphat import fliphat, releases, rows_in_release
 from companion.policies.residual_fliphat import residual_fliphat
-from companion.sparse import Regression, niht, scratch
+from companion.sparse.regression import Regression, niht, scratch
 
 B = 3.4362195  # l1 norm of the published parameter of Figure 1
 

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from companion import peeling_privacy as pp
+from companion.sparse import accounting as pp
 
 
 def test_composition_equals_enumeration_of_all_outcomes():

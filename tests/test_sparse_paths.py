@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats as sps
 
-from companion import as_run_fliphat
+from companion.as_run import fliphat as as_run
 from companion.policies.fliphat import fliphat
 from companion.policies.random import random
 from companion.policies.residual_fliphat import residual_fliphat
 from companion.simulate import repetitions
-from companion.sparse_environments import autoregressive, gaussian_statistics, margin, pad
+from companion.sparse.environments import autoregressive, gaussian_statistics, margin, pad
+from companion.sparse.worlds import fill, plan, world
 from companion.sparse_paths import aggregated_is_exact, simulate_sparse
-from companion.sparse_worlds import fill, plan, world
 
 SIGNAL = (1.0, 0.0, -0.8, 0.0, 0.6)  # with gaps, so that bridges are drawn
 
@@ -189,7 +189,7 @@ def test_reused_noise_changes_nothing_before_the_second_release():
     policy = one_step(T=255)
     policy.params.iterations[:-1] = 0  # a single step, before round 128
     fresh = simulate_sparse(env, [policy], 255, repetitions(1, 2000), path="aggregated").final[:, 0]
-    reused = as_run_fliphat.final_regret(env, policy, 255, repetitions(2, 2000))
+    reused = as_run.final_regret(env, policy, 255, repetitions(2, 2000))
     compare(fresh[:, None], reused[:, None])
     with pytest.raises(ValueError, match="policy"):
-        as_run_fliphat.final_regret(env, residual(), 255, repetitions(2, 2))
+        as_run.final_regret(env, residual(), 255, repetitions(2, 2))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats as sps
 
-from companion import sparse
-from companion.sparse import Regression, l1_project, niht, niht_statistics, peel, scratch
+from companion.sparse import regression
+from companion.sparse.regression import Regression, l1_project, niht, niht_statistics, peel, scratch
 
 
 def peeled(v, s, xi, seed=0):
@@ -153,7 +153,7 @@ def test_gradient_is_the_derivative_of_the_loss():
     theta, h = np.array([0.3, -0.1, 0.2, 0.5, 0.1]), 1e-6
     moment = np.zeros(5)
     for x, r in zip(X, y, strict=True):
-        sparse.add_moment(plain(5, 1, 1.0), x, r, theta, np.arange(5), 5, moment)
+        regression.add_moment(plain(5, 1, 1.0), x, r, theta, np.arange(5), 5, moment)
     for j in range(5):
         e = h * np.eye(5)[j]
         slope = (((y - X @ (theta + e)) ** 2).mean() - ((y - X @ (theta - e)) ** 2).mean()) / (

@@ -17,9 +17,9 @@ from companion._jit import jit
 from companion.mechanisms import laplace
 from companion.policies import fliphat
 from companion.simulate import stream
-from companion.sparse import l1_project
-from companion.sparse_paths import aggregated_is_exact
-from companion.sparse_worlds import episode_moment, world
+from companion.sparse.regression import l1_project
+from companion.sparse.worlds import world
+from companion.sparse_paths import aggregated_is_exact, play_episode
 
 
 @jit
@@ -47,33 +47,15 @@ def release(p, s, n, episode, rng, pool):
 @jit
 def run(p, s, w, rng, noise_rng, pool, grid, regret):
     """`sparse_paths.run_aggregated` with the reused noise."""
-    size, total, T = 0, 0.0, grid[-1]
+    size, total, releases = 0, 0.0, 0
+    while 2 << releases <= grid[-1]:
+        releases += 1
     for i in range(pool.shape[0]):
         for j in range(p.d):
             pool[i, j] = laplace(noise_rng, 1.0)
-    for episode in range(p.iterations.shape[0] + 1):
-        first, last = 1 << episode, min((2 << episode) - 1, T)
-        if first > T:
-            break
-        needed = episode < p.iterations.shape[0]
-        bound = p.reward_clip[episode] if needed else np.inf
-        for j in range(p.d):
-            s.work.moment[j] = 0.0
-        total = episode_moment(
-            w,
-            s.theta_hat,
-            size == 0,
-            first,
-            last,
-            bound,
-            needed,
-            rng,
-            total,
-            grid,
-            regret,
-            s.work.moment,
-        )
-        if needed and last < T and p.iterations[episode] == 1:
+    for episode in range(releases + 1):
+        total = play_episode(p, s, w, episode, size, rng, total, grid, regret)
+        if episode < releases and p.iterations[episode] == 1:
             size = release(p, s, 1 << episode, episode, noise_rng, pool)
 
 

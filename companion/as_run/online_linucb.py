@@ -1,6 +1,4 @@
-"""What the programs behind published numbers really ran, where that departs from their own papers.
-
-Used only by the cells that explain the numbers; nothing else imports it.
+"""What the program behind Figure 1 of the online-LinUCB paper ran.
 
 Figure 1 of the online-LinUCB paper copies the setting and the baselines of the public program of
 Chowdhury and Zhou (2022). Its departures from the published mechanisms, each of them kept here:

@@ -1,6 +1,6 @@
 """FLIPHAT: doubling episodes; each estimate from the previous episode alone, by private N-IHT.
 
-Source: the FLIPHAT paper, Algorithm 2 and Theorem 5.1 (1 and 3 are in `companion.sparse`).
+Source: the FLIPHAT paper, Algorithm 2 and Theorem 5.1 (1 and 3: `sparse.regression`).
 Cost: O(K s) per round; a release on n rows takes 2 n d flops and s d Laplace draws per iteration;
 at most T d / 2 numbers of memory.
 Differs: while the estimate is zero (before the first release) the arm is drawn uniformly; the
@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion import peeling_privacy
 from companion._jit import jit
 from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import NO_PRIVACY, Guarantee, Policy
 from companion.privacy import REPLACE_RECORD, need_budget
-from companion.sparse import Regression, Scratch, clip, niht, scratch, sparse_dot, step
+from companion.sparse import accounting
+from companion.sparse.regression import Regression, Scratch, clip, niht, scratch, sparse_dot, step
 
 
 class Params(NamedTuple):
@@ -235,14 +235,14 @@ def noise_scales(paper, n, s, epsilon, delta, eta, x_max, b_max, R, iterations):
     moves = 4.0 * eta * x_max * R / n, 4.0 * eta * x_max * (R + x_max * b_max) / n
     steps = [max(int(m), 1) for m in iterations]
     if not paper:
-        factors = np.array([peeling_privacy.exact_factor(s * m, epsilon, delta) for m in steps])
+        factors = np.array([accounting.exact_factor(s * m, epsilon, delta) for m in steps])
         return (moves[0] * factors, moves[1] * factors), epsilon
-    factors = np.array([peeling_privacy.paper_factor(s, epsilon, delta, m) for m in steps])
+    factors = np.array([accounting.paper_factor(s, epsilon, delta, m) for m in steps])
     xi = eta * (R + x_max * b_max) / n * factors  # line 7
     worst = 0.0
     for i in np.flatnonzero(iterations * (xi > 0.0)):
         ratio = moves[0 if steps[i] == 1 else 1][i] / xi[i]
-        worst = max(worst, peeling_privacy.composition_epsilon(delta, s * steps[i], ratio))
+        worst = max(worst, accounting.composition_epsilon(delta, s * steps[i], ratio))
     return (xi, xi.copy()), worst
 
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from companion.checks import need_choice, need_int, need_positive
 from companion.core import NO_PRIVACY, Guarantee, Policy
-from companion.peeling_privacy import exact_factor
 from companion.policies.fliphat import (
     Params,
     init,
@@ -25,6 +24,7 @@ from companion.policies.fliphat import (
     update,
 )
 from companion.privacy import REPLACE_RECORD
+from companion.sparse.accounting import exact_factor
 
 
 def residual_fliphat(

@@ -17,7 +17,7 @@ from companion.mechanisms import laplace
 
 
 class Regression(NamedTuple):
-    """Settings of one private regression; sizes of noise come from `peeling_privacy`."""
+    """Settings of one private regression; noise sizes come from `sparse.accounting`."""
 
     s: int  # coordinates that are kept
     iterations: int  # M >= 0

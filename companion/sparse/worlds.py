@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.sparse import clip
-from companion.sparse_environments import draw_noise
+from companion.sparse.environments import draw_noise
+from companion.sparse.regression import clip
 
 
 class World(NamedTuple):
