@@ -68,7 +68,7 @@ def kernel_rows():
 
 
 def rows():
-    """The kernels, one run by every path, and Figure 1 (left) scaled to its 60 repetitions."""
+    """The kernels, one run by every path, and one run of the lasso bandit."""
     yield from kernel_rows()
     env, b = autoregressive(K, pad(SIGNAL, D)), sum(SIGNAL)
     paper = fliphat(D, T, s=S, epsilon=1.0, b_max=b, calibration="paper")
