@@ -2,7 +2,7 @@
 
     python -m tools.figure online_linucb online-figure1-corrected book/_static/figure1.svg
 
-takes the chapter's latest execution.
+takes the chapter's latest execution, on a white ground: dark pages show it, too.
 """
 
 import base64
@@ -33,7 +33,8 @@ def main(chapter, name, target):
     runs = sorted((BUILD / "executed" / chapter).glob("*.ipynb"), key=lambda p: p.stat().st_mtime)
     if not runs:
         raise Failure(f"{chapter} has not been executed: run `make book`")
-    cache.put(Path(target), extract(json.loads(runs[-1].read_text("utf8")), name))
+    picture = extract(json.loads(runs[-1].read_text("utf8")), name)
+    cache.put(Path(target), picture.replace(b"<svg ", b'<svg style="background: white" ', 1))
 
 
 if __name__ == "__main__":
