@@ -88,8 +88,8 @@ def test_tends_to_the_gaussian_value(bits, within):
         assert gaussian < ours < (1 + within) * gaussian
 
 
-@pytest.mark.parametrize("bits", [3000, 40_000])
-@pytest.mark.parametrize("nodes", [400, 1000])
+@pytest.mark.parametrize("bits", [40_000, 200_000])  # few enough for single steps
+@pytest.mark.parametrize("nodes", [400, 1000])  # few enough for blocks
 def test_blocks_are_a_bound_on_single_steps(bits, nodes, monkeypatch):
     query = 0.25, 10.0, 5, 10
     single = bounds(bits, *query)
@@ -108,7 +108,8 @@ def test_blocks_are_a_bound_on_single_steps(bits, nodes, monkeypatch):
     assert binomial.shortfall(coarse, rise, h, steepest, 10) >= lost
     blocked = bounds(bits, *query)
     assert (blocked >= single * (1 - 1e-2)).all()
-    large = single > 1e-6
+    large = single > 1e-3  # fifty times coarser than in use, the bound still serves
+    assert large.any()
     assert (blocked[large] < 1.5 * single[large]).all()
     assert (exact_deltas([10], bits, 0.25) <= blocked + 1e-13).all()
 
