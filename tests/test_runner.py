@@ -74,7 +74,13 @@ def test_interrupted_run_resumes_at_the_first_chapter_that_is_not_whole(tmp_path
     slow = f"import os, time\nos.path.exists({str(tmp_path / 'go')!r}) or time.sleep(120)"
     root = tiny(tmp_path, one=[counting(tmp_path)], two=["z = 3", slow])
     env = os.environ | {"PYTHONPATH": str(PROJECT)}
-    process = subprocess.Popen(command(root, "--jobs", "1"), env=env, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command(root, "--jobs", "1"),
+        env=env,
+        stderr=subprocess.DEVNULL,
+        # Shells start what runs in the background with Ctrl-C ignored, and children inherit it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
     deadline = time.monotonic() + 60
     log = root / "_build" / "executed" / "two" / "last.log"
     while not (log.exists() and "Executing Cell 4" in log.read_text()):
