@@ -86,3 +86,14 @@ def test_errors_are_of_the_order_of_the_bin_tax():
             family(name, d, 10**12), lplr_params(d, 10**12), 10**12, 40, generator(4)
         )
         assert 0.3 < run.mad.mean() / run.tax.mean() < 1.5
+
+
+def test_spread_bandit():
+    bandit = spread_bandit(2, 10**8, seed=3, C=40)
+    assert bandit.X.shape == (40, 2, 2)
+    np.testing.assert_array_equal(bandit.X[:, 0], -bandit.X[:, 1])
+    sizes = np.abs(bandit.X) * np.sqrt(2)
+    assert (sizes >= 1e-4 * (1 - 1e-12)).all() and (sizes <= 1).all()
+    assert sizes.min() < 1e-3 and sizes.max() > 0.1  # over nearly all scales
+    with pytest.raises(ValueError, match="C must"):
+        spread_bandit(2, 10**8, seed=3, C=0)

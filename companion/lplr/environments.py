@@ -162,6 +162,15 @@ def hard_bandit(d, r):
     return contexts([np.roll(arms, c, axis=0) for c in range(4)], np.full(3, 0.5))
 
 
+def spread_bandit(d, T, seed, C=250):
+    """A bandit whose vectors spread over all scales: C contexts with actions (x, -x), x drawn from
+    the law of `family`("log-scale") at n = T; theta = (.5, .., .5).  Raises ValueError
+    unless C >= 1, and d at most 4.
+    """
+    world = family("log-scale", d, T, seed, need_int("C", C, 1))
+    return contexts(np.stack([world.points, -world.points], axis=1), np.full(d, 0.5))
+
+
 def easy_bandit(seed, C=16, A=4, d=2):
     """A well-conditioned bandit: C contexts with A random unit actions each, theta random with norm
     0.8.
