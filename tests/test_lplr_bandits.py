@@ -14,7 +14,7 @@ from companion.lplr.bandits import (
     worst_case_exponent,
     worst_case_ratio,
 )
-from companion.lplr.environments import design, family
+from companion.lplr.environments import design, family, spread_bandit
 from companion.lplr.params import lplr_params
 from companion.lplr.tree import COUNT
 from companion.lplr.trials import bin_tax, estimate_lplr, fit_design, generator
