@@ -93,7 +93,7 @@ def test_spread_bandit():
     assert bandit.X.shape == (40, 2, 2)
     np.testing.assert_array_equal(bandit.X[:, 0], -bandit.X[:, 1])
     sizes = np.abs(bandit.X) * np.sqrt(2)
-    assert (sizes >= 1e-4 * (1 - 1e-12)).all() and (sizes <= 1).all()
-    assert sizes.min() < 1e-3 and sizes.max() > 0.1  # over nearly all scales
+    assert 1e-4 * (1 - 1e-12) <= sizes.min() < 1e-3  # over nearly all scales
+    assert 0.1 < sizes.max() <= 1
     with pytest.raises(ValueError, match="C must"):
         spread_bandit(2, 10**8, seed=3, C=0)

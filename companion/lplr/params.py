@@ -87,12 +87,11 @@ def lplr_params(
 
     d >= 1; T >= 2: horizon (in estimation alone the number of users), which sets M; epsilon in (0,
     inf]; gamma > 1; M >= 1 overrides the number of bins.  calibration: "corrected" is private,
-    "paper" are the printed noises.  constants: "theory" (printed in Lemmas 1 to 3; derived
-    there for the printed noise, where a few steps lose factors: not proved for either noise),
-    "scaled" (the same times rho in (0, 1]), or "calibrated" (z >= 0 standard deviations of the
-    known noise: checked by experiment, no theorem); failure in (0, 1) enters theory and scaled;
-    threshold overrides the activation threshold.  project keeps the eigenvalue within its range.
-    Raises ValueError on anything else.
+    "paper" are the printed noises.  constants: "theory" (as printed in Lemmas 1 to 3 for the
+    printed noise; not proved for either noise), "scaled" (the same times rho in (0, 1]), or
+    "calibrated" (z >= 0 standard deviations of the known noise: no theorem); failure in (0, 1)
+    enters theory and scaled; threshold overrides the activation threshold.  project keeps the
+    eigenvalue within its range.  Raises ValueError on anything else.
 
     >>> lplr_params(2, 10**8).M
     10
