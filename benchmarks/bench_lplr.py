@@ -4,9 +4,11 @@ Times are CPU seconds: everything here runs in one thread.
 """
 
 import time
+from functools import partial
 
 import numpy as np
 
+from benchmarks import bench_core
 from companion.lplr.bandits import eliminate_with, ldp_linucb_regret
 from companion.lplr.environments import family, hard_bandit
 from companion.lplr.params import lplr_params
@@ -16,14 +18,7 @@ RUNS = 50  # runs per measurement; times are per run
 LIMIT = "at most 0.002 s"
 
 
-def seconds(work, repeat=5):
-    """Smallest CPU time of `repeat` runs."""
-    times = []
-    for _ in range(repeat):
-        begin = time.thread_time()
-        work()
-        times.append(time.thread_time() - begin)
-    return min(times)
+seconds = partial(bench_core.seconds, clock=time.thread_time)
 
 
 def estimation_row(name, d, n):

@@ -34,13 +34,18 @@ def test_cells_run_alone(name):
     cells, smoke = chapter.notebook["cells"], scales(ROOT)["smoke"][name]
     need = needs(cells)
     parameters, imports, *_ = (source(c) for c in cells if c["cell_type"] == "code")
-    for i in need:
-        if HIDDEN & set(tags(cells[i])):
-            continue
+    visible = [i for i in need if not HIDDEN & set(tags(cells[i]))]
+    assert visible
+    broken = {}
+    for i in visible:
         space = {"display": lambda *_, **__: None, "__name__": "__main__"}
-        with contextlib.redirect_stdout(io.StringIO()):
-            exec(parameters, space)
-            space.update(smoke)
-            exec(imports, space)
-            for j in with_needs(need, i):
-                exec(source(cells[j]), space)
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(parameters, space)
+                space.update(smoke)
+                exec(imports, space)
+                for j in with_needs(need, i):
+                    exec(source(cells[j]), space)
+        except Exception as error:  # whatever it is, all cells that fail are named
+            broken[i] = repr(error)
+    assert broken == {}

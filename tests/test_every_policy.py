@@ -81,8 +81,10 @@ def test_same_seed_same_arms_and_runs_do_not_leak(policy):
 @every_policy
 def test_play_has_one_compiled_signature(policy):
     X, R, _ = stream_for(policy)
+    before = set(policy.play.signatures)  # other tests in this process may have added their own
     run(policy, X, R, cuts=(1, 50))
-    assert len(policy.play.signatures) == 1
+    assert policy.play.signatures
+    assert len(set(policy.play.signatures) - before) <= 1
 
 
 @every_policy

@@ -83,7 +83,7 @@ def test_sensitivity_is_attained_and_never_exceeded():
     z[0], theta = -x_max, np.array([-C, 0, 0, 0])
     moved = np.abs(share(x, R, theta) - share(z, -R, theta))
     assert moved.max() == pytest.approx(bound)
-    assert bound / pp.paper_sensitivity(n, eta, R, x_max, C) == pytest.approx(4 * x_max)
+    assert bound / (eta * (R + x_max * C) / n) == pytest.approx(4 * x_max)
 
 
 @pytest.mark.parametrize(

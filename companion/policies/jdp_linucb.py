@@ -18,11 +18,13 @@ import numpy as np
 
 from companion import tree
 from companion._jit import jit
-from companion.core import NO_PRIVACY, Guarantee, Policy
+from companion.checks import need_int
+from companion.core import Policy
 from companion.mechanisms import add_unpacked, clip_record, pack_statistics, statistics_size
 from companion.policies import _statistics
+from companion.policies._gaussian import gaussian_release
 from companion.policies._statistics import Model, choose, init_model, refit
-from companion.privacy import REPLACE_RECORD, gaussian_epsilon, gaussian_scale, tree_levels
+from companion.privacy import STATISTICS_SENSITIVITY, tree_levels
 
 
 class State(NamedTuple):
@@ -120,19 +122,19 @@ def jdp_linucb(
     d >= 1; T >= 1, horizon of the tree; epsilon in (0, inf], delta in (0, 1); the rest as in
     `ldp_linucb`.  Raises ValueError on anything else.
     """
-    epsilon, delta, sensitivity = _statistics.budget(epsilon, delta, calibration, universe)
-    p = _statistics.make_params(
-        d, T, 1, 0.0, universe, ridge, shift, noise, theta_bound, failure, width
+    T = need_int("T", T, 1)
+    sigma, guarantee = gaussian_release(
+        "joint",
+        epsilon,
+        delta,
+        calibration,
+        universe,
+        STATISTICS_SENSITIVITY,
+        releases=tree_levels(T),
     )
-    guarantee = NO_PRIVACY
-    if epsilon < np.inf:
-        sensitivity *= np.sqrt(tree_levels(p.T))
-        method = "analytic" if calibration == "corrected" else "classical-unchecked"
-        sigma = gaussian_scale(epsilon, delta, sensitivity, method)
-        claimed = None if calibration == "corrected" else (epsilon, delta)
-        true = gaussian_epsilon(delta, sigma, sensitivity)
-        guarantee = Guarantee("joint", true, delta, REPLACE_RECORD, f"user ({universe})", claimed)
-        p = p._replace(sigma=sigma)
+    p = _statistics.make_params(
+        d, T, 1, sigma, universe, ridge, shift, noise, theta_bound, failure, width
+    )
     return Policy("JDP-LinUCB", p, init, play, guarantee, select, update)
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.core import NO_PRIVACY, Guarantee, Policy
+from companion.core import Policy
 from companion.mechanisms import (
     add_gaussian,
     add_unpacked,
@@ -26,8 +26,9 @@ from companion.mechanisms import (
     statistics_size,
 )
 from companion.policies import _statistics
+from companion.policies._gaussian import gaussian_release
 from companion.policies._statistics import Model, choose, init_model, refit
-from companion.privacy import REPLACE_RECORD, gaussian_epsilon, gaussian_scale
+from companion.privacy import STATISTICS_SENSITIVITY
 
 
 class State(NamedTuple):
@@ -86,22 +87,6 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
-def local_noise(epsilon, delta, calibration, universe):
-    """(sigma, Guarantee) of one user's message."""
-    epsilon, delta, sensitivity = _statistics.budget(epsilon, delta, calibration, universe)
-    if epsilon == np.inf:
-        return 0.0, NO_PRIVACY
-    if calibration == "paper":
-        sigma, claimed = (
-            gaussian_scale(epsilon, delta, 4.0, "classical-unchecked"),
-            (epsilon, delta),
-        )
-    else:
-        sigma, claimed = gaussian_scale(epsilon, delta, sensitivity), None
-    true = gaussian_epsilon(delta, sigma, sensitivity)
-    return sigma, Guarantee("local", true, delta, REPLACE_RECORD, f"user ({universe})", claimed)
-
-
 def ldp_linucb(
     d,
     T,
@@ -125,7 +110,9 @@ def ldp_linucb(
     theta_bound >= 0; failure in (0, 1) (None: 1/(T + 1)); width >= 0 multiplies the theorem's
     radius.  Raises ValueError on anything else.
     """
-    sigma, guarantee = local_noise(epsilon, delta, calibration, universe)
+    sigma, guarantee = gaussian_release(
+        "local", epsilon, delta, calibration, universe, STATISTICS_SENSITIVITY, paper=4.0
+    )
     p = _statistics.make_params(
         d, T, 1, sigma, universe, ridge, shift, noise, theta_bound, failure, width
     )

@@ -25,18 +25,12 @@ import numpy as np
 
 from companion import maler
 from companion._jit import jit
-from companion.checks import need_choice, need_float, need_int, need_positive
-from companion.core import NO_PRIVACY, Guarantee, Policy
+from companion.checks import need_float, need_int, need_positive
+from companion.core import Policy
 from companion.linalg import axpy, dot, matvec, norm, optimistic_arm, sherman_morrison
 from companion.mechanisms import add_gaussian, clip_record
-from companion.privacy import (
-    PAIR_SENSITIVITY,
-    REPLACE_RECORD,
-    UNIVERSES,
-    gaussian_epsilon,
-    gaussian_scale,
-    need_budget,
-)
+from companion.policies._gaussian import gaussian_release
+from companion.privacy import PAIR_SENSITIVITY
 
 
 class Params(NamedTuple):
@@ -179,19 +173,10 @@ def pair_noise(epsilon, delta, calibration, universe):
     """(sigma, Guarantee) of releasing (x, y) with Gaussian noise:
     the privacy of Algorithm 1, nothing else is released.
     """
-    epsilon, delta = need_budget(epsilon, delta)
-    need_choice("calibration", calibration, ("paper", "corrected"))
-    need_choice("universe", universe, UNIVERSES)
-    sensitivity = PAIR_SENSITIVITY[universe]
-    if epsilon == np.inf:
-        return 0.0, NO_PRIVACY
-    if calibration == "paper":  # line 2: one block's sensitivity, 2, for each of the two blocks
-        sigma = gaussian_scale(epsilon, delta, 2.0, "classical-unchecked")
-        claimed = (epsilon, delta)
-    else:
-        sigma, claimed = gaussian_scale(epsilon, delta, sensitivity), None
-    true = gaussian_epsilon(delta, sigma, sensitivity)
-    return sigma, Guarantee("local", true, delta, REPLACE_RECORD, f"user ({universe})", claimed)
+    # Line 2 prints one block's sensitivity, 2, for each of the two blocks.
+    return gaussian_release(
+        "local", epsilon, delta, calibration, universe, PAIR_SENSITIVITY, paper=2.0
+    )
 
 
 def online_linucb(

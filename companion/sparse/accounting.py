@@ -40,13 +40,6 @@ def gradient_sensitivity(n, eta, x_bound, residual_bound):
     )
 
 
-def paper_sensitivity(n, eta, reward_clip, x_max, b_max):
-    """What the paper hands to peeling, eta B/n with B = R + x_max b_max: too small by 4 x_max (see
-    the chapter).
-    """
-    return need_positive("eta", eta) * (reward_clip + x_max * b_max) / need_int("n", n, 1)
-
-
 def paper_factor(s, epsilon, delta, iterations=1):
     """The paper's xi / sensitivity: 2 sqrt(3 s log(M/delta)) M / epsilon (Algorithms 1 and 3; 0.0
     at epsilon = inf).
