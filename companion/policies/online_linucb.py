@@ -14,8 +14,8 @@ ln(1.25/delta))/epsilon on each of x and y, which spends the budget twice and us
 for epsilon <= 1.
 Cost: O(K d^2 + n d^2) time per round with n = 19 experts at T = 20000 (OGD: none), O(n d^2) memory.
 Differs: gradients are clipped to G (appendix B calls G "the clipping constant", Algorithm 1 does
-not clip).  With the theory's width and G the policy is little better than random play at any
-horizon of the paper, so both take practical forms by default (`practical_width`,
+not clip).  The theory's width and G leave most of random play's regret at the paper's horizon
+(measured in the chapter), so both take practical forms by default (`practical_width`,
 `practical_clip`).
 """
 
