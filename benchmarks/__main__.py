@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: run every `bench_*.py` beside this file and print one Markdown table."""
+"""`python -m benchmarks`: run every file here that has `rows` and print one Markdown table."""
 
 import importlib
 import pkgutil
@@ -19,7 +19,7 @@ def main():
     print("| what | ours (s) | reference (s) | times faster | limit |")
     print("|---|--:|--:|--:|---|", flush=True)
     for module in sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__)):
-        if module.startswith("bench_"):
+        if module not in ("__main__", "twins"):
             for row in importlib.import_module(f"benchmarks.{module}").rows():
                 print(line(*row), flush=True)
 

@@ -1,4 +1,4 @@
-"""What every algorithm is made of: a guarantee, a policy, and the live interface to it.
+"""What every algorithm is made of: a policy, and the live interface to it.
 
 A policy is data plus pure functions.  `Params` never change during a run, `State` is all that the
 policy remembers, `select` and `update` are its two kernels and `play` is the loop over them that
@@ -11,42 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from companion.checks import need_array, need_float, need_int
-
-
-class Guarantee(NamedTuple):
-    """The privacy that the noise really drawn gives, as data.
-
-    model: who is trusted ("none": no privacy, "local", "shuffle", "joint"); epsilon, delta: the
-    budget; neighbours: the relation between two inputs; unit: whose data it is; claimed: what the
-    source asserts of the same noise, where that differs (an `(epsilon, delta)` pair or None).
-    """
-
-    model: str
-    epsilon: float
-    delta: float
-    neighbours: str
-    unit: str
-    claimed: tuple | None = None
-
-    def __str__(self):
-        if self.model == "none":
-            return "no privacy"
-        text = f"({self.epsilon:.3g}, {self.delta:.3g})-{self.model} DP"
-        text += f", {self.neighbours}, per {self.unit}"
-        if self.claimed is not None:
-            text += f" (claimed: epsilon = {self.claimed[0]:.3g}, delta = {self.claimed[1]:.3g})"
-        return text
-
-
-NO_PRIVACY = Guarantee("none", np.inf, 1.0, "none", "none")
+from companion.privacy import Guarantee
 
 
 class Policy(NamedTuple):
     """A bandit algorithm with its parameters fixed.
 
-    init(params) -> State; select(params, state, X, rng) -> arm; update(params, state, x, r, rng) ->
-    State; play(params, state, X, R, rng, arms) -> State plays a block of n rounds and reads only
-    R[t, arms[t]].
+    init(params) -> State; select(params, state, X, rng) -> arm, the advice for contexts X (K, d);
+    update(params, state, arm, x, r, rng) -> State after `arm`, with context x (d,), was played
+    (advised or not) and paid r; play(params, state, X, R, rng, arms) -> State is the loop over the
+    two on a block of n rounds, which reads only R[t, arms[t]].  Kernels check nothing: what they
+    rely on stands in Params (d; K, T where memory depends on them) and is checked by `need_rounds`
+    and `need_contexts`.
     """
 
     name: str
@@ -102,12 +78,42 @@ def horizon(policy):
     return getattr(policy.params, "T", None)
 
 
+def need_rounds(policy, T):
+    """Raise ValueError if the policy was built for fewer than T rounds."""
+    limit = horizon(policy)
+    if limit is not None and limit < T:
+        raise ValueError(
+            f"T must be at most the horizon T={limit} of policy {policy.name!r}; got {T=}"
+        )
+
+
+def need_contexts(policies, X):
+    """Raise ValueError unless the kernels of all these policies may read contexts X (..., K, d).
+
+    X must be a finite C-contiguous float64 array with at least one row, of the dimension, and with
+    the number of arms, that every policy was built for (where its Params have d and K).
+    """
+    good = isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.c_contiguous
+    if not good or X.ndim < 2 or X.size == 0:
+        raise ValueError("contexts X must be a non-empty C-contiguous float64 array (..., K, d)")
+    if not np.isfinite(X).all():
+        raise ValueError("contexts X must be finite")
+    K, d = X.shape[-2:]
+    for p in policies:
+        for name, size, what in (("d", d, "of dimension"), ("K", K, "with a number of arms")):
+            wanted = getattr(p.params, name, size)
+            if wanted != size:
+                raise ValueError(
+                    f"policy {p.name!r} takes contexts {what} {name}={wanted}; got X of {X.shape}"
+                )
+
+
 class Live:
     """One run of a policy, fed round by round: `arm = live.select(X)`, then `live.update(arm, r)`.
 
     Driven by the same kernels as `simulate`, with equal arms on an equal stream.  Raises ValueError
-    (and changes nothing) on contexts that are not a finite (K, d) array, on an arm outside 0..K-1,
-    on a reward that is not finite, and past the horizon for which the guarantee was computed.
+    (and changes nothing) on contexts that `need_contexts` refuses, on an arm outside 0..K-1, on a
+    reward that is not finite, and past the horizon for which the guarantee was computed.
     """
 
     def __init__(self, policy, rng):
@@ -120,22 +126,20 @@ class Live:
         """Arm (int) for contexts X (K, d), one row per arm; may be asked once per round."""
         if self._X is not None:
             raise ValueError("select was called twice in one round: call update(arm, r) first")
-        T = horizon(self.policy)
-        if T is not None and self.rounds >= T:
-            raise ValueError(
-                f"round {self.rounds + 1} is past the horizon T={T} of {self.policy.name}"
-            )
-        X = need_array("X", X, ("K", getattr(self.policy.params, "d", "d")))
+        need_rounds(self.policy, self.rounds + 1)
+        X = need_array("X", X, ("K", "d")).copy()  # the caller may overwrite what was passed
+        need_contexts((self.policy,), X)
         arm = int(self.policy.select(self.policy.params, self.state, X, self.rng))
         self._X = X
         return arm
 
     def update(self, arm, r):
-        """Tell the policy that `arm` was played and paid the reward `r`."""
+        """Tell the policy that `arm` was played, advised or not, and paid the reward `r`."""
         if self._X is None:
             raise ValueError("update was called before select in this round")
         arm, r = need_int("arm", arm, 0, len(self._X) - 1), need_float("r", r)
         x = self._X[arm].copy()
-        self.state = self.policy.update(self.policy.params, self.state, x, r, self.rng)
+        p = self.policy
+        self.state = p.update(p.params, self.state, arm, x, r, self.rng)
         self._X = None
         self.rounds += 1

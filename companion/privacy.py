@@ -5,12 +5,41 @@ library (tests compare the two).  Source: Dwork and Roth (2014), Theorem A.1 (cl
 Balle and Wang (2018), Theorem 8 (exact).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr
 
 from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
 
+
+class Guarantee(NamedTuple):
+    """The privacy that the noise really drawn gives, as data.
+
+    model: who is trusted ("none": no privacy, "local", "shuffle", "joint"); epsilon, delta: the
+    budget; neighbours: the relation between two inputs; unit: whose data it is; claimed: what the
+    source asserts of the same noise, where that differs (an `(epsilon, delta)` pair or None).
+    """
+
+    model: str
+    epsilon: float
+    delta: float
+    neighbours: str
+    unit: str
+    claimed: tuple | None = None
+
+    def __str__(self):
+        if self.model == "none":
+            return "no privacy"
+        text = f"({self.epsilon:.3g}, {self.delta:.3g})-{self.model} DP"
+        text += f", {self.neighbours}, per {self.unit}"
+        if self.claimed is not None:
+            text += f" (claimed: epsilon = {self.claimed[0]:.3g}, delta = {self.claimed[1]:.3g})"
+        return text
+
+
+NO_PRIVACY = Guarantee("none", np.inf, 1.0, "none", "none")
 REPLACE_RECORD = "replace one record"
 
 # L2 sensitivities of what one user (x, y) releases, by the universe that x and y come from.
@@ -94,6 +123,35 @@ def gaussian_scale(epsilon, delta, sensitivity=1.0, method="analytic"):
     return sensitivity * float(
         brentq(lambda s: gaussian_delta(epsilon, s) - delta, low, high, xtol=1e-15, rtol=1e-14)
     )
+
+
+def gaussian_release(
+    model, epsilon, delta, calibration, universe, sensitivities, *, paper=None, releases=1
+):
+    """(sigma, Guarantee) of one Gaussian release of one user's record, or of several at once.
+
+    model of the Guarantee; sensitivities: universe -> L2 sensitivity of one release; a record
+    enters `releases` >= 1 of them, which together have sqrt(releases) times that sensitivity.
+    calibration "corrected" is the exact sigma for it; "paper" the classical formula, unchecked, for
+    the sensitivity `paper` (None: the true one), and the Guarantee says what it really gives.
+    epsilon = inf: no noise, no privacy.  Raises ValueError on anything else.
+    """
+    epsilon, delta = need_budget(epsilon, delta)
+    need_choice("calibration", calibration, ("paper", "corrected"))
+    need_choice("universe", universe, UNIVERSES)
+    if epsilon == np.inf:
+        return 0.0, NO_PRIVACY
+    sensitivity, claimed = sensitivities[universe] * np.sqrt(releases), None
+    if calibration == "corrected":
+        sigma = gaussian_scale(epsilon, delta, sensitivity)
+    else:
+        printed = sensitivity if paper is None else paper
+        sigma, claimed = (
+            gaussian_scale(epsilon, delta, printed, "classical-unchecked"),
+            (epsilon, delta),
+        )
+    true = gaussian_epsilon(delta, sigma, sensitivity)
+    return sigma, Guarantee(model, true, delta, REPLACE_RECORD, f"user ({universe})", claimed)
 
 
 def laplace_scale(epsilon, sensitivity=1.0):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.checks import need_int
-from companion.core import horizon
+from companion.core import need_contexts, need_rounds
 
 
 class Result(NamedTuple):
@@ -79,41 +79,61 @@ def simulate(env, policies, T, seeds, executor=None, *, grid=None):
     anything runs on bad arguments, and during the run on a block with wrong shapes, types or
     non-finite numbers.
     """
-    policies, T = tuple(policies), need_int("T", T, 1)
-    names = _check_policies(policies, T)
-    seeds = [_as_sequence(s) for s in seeds]
-    if not seeds:
-        raise ValueError("seeds must hold at least one repetition; got none")
-    grid = even_grid(T) if grid is None else _check_grid(grid, T)
-    jobs = [(env, policies, T, s, grid) for s in seeds]
+    policies, T, seeds, grid = need_run(policies, T, seeds, grid)
+    runs = over(_repetition, [(env, policies, T, s, grid) for s in seeds], executor)
+    return as_result(policies, grid, runs)
+
+
+def over(task, jobs, executor=None):
+    """[task(*job) for job in jobs], in this order: the one place that spreads work out.
+
+    executor: a `concurrent.futures.Executor`, a Dask `Client`, or None for a thread pool over the
+    cores (kernels run without the global lock).  Every job brings its own random stream, so the
+    results do not depend on the executor.  If one fails, those not begun are cancelled.
+    """
     if executor is None:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            runs = _collect(pool, jobs)
-    else:
-        runs = _collect(executor, jobs)
-    regret, seconds = (np.stack(parts) for parts in zip(*runs, strict=True))
-    return Result(names, grid, regret, tuple(p.guarantee for p in policies), seconds)
+            return over(task, jobs, pool)
+    futures = [executor.submit(task, *job) for job in jobs]
+    try:
+        return [f.result() for f in futures]
+    except BaseException:
+        for f in futures:
+            f.cancel()
+        raise
 
 
-def _as_sequence(seed):
-    known = isinstance(seed, np.random.SeedSequence)
-    return seed if known else np.random.SeedSequence(need_int("seeds", seed, 0))
-
-
-def _check_policies(policies, T):
-    """Names of the policies, which must be distinct and built for at least T rounds."""
+def need_run(policies, T, seeds, grid):
+    """(policies, T, seeds, grid) of `simulate`, checked: tuple, int, SeedSequences, rounds to T."""
+    policies, T = tuple(policies), need_int("T", T, 1)
     names = tuple(p.name for p in policies)
     if not policies:
         raise ValueError("policies must hold at least one policy; got none")
     if len(set(names)) < len(names):
         raise ValueError(f"policies must have distinct names; got {names}")
     for p in policies:
-        limit = horizon(p)
-        if limit is not None and limit < T:
-            raise ValueError(
-                f"T must be at most the horizon {limit} of policy {p.name!r}; got {T=}"
-            )
-    return names
+        need_rounds(p, T)
+    return policies, T, need_seeds(seeds), even_grid(T) if grid is None else _check_grid(grid, T)
+
+
+def need_seeds(seeds):
+    """Seeds of repetitions as SeedSequences: integers >= 0 or SeedSequences, at least one."""
+    seeds = [
+        s
+        if isinstance(s, np.random.SeedSequence)
+        else np.random.SeedSequence(need_int("seeds", s, 0))
+        for s in seeds
+    ]
+    if not seeds:
+        raise ValueError("seeds must hold at least one repetition; got none")
+    return seeds
+
+
+def as_result(policies, grid, runs):
+    """`Result` from one (regret (n_policies, n_grid), seconds (n_policies,)) per repetition."""
+    regret, seconds = (np.stack(parts) for parts in zip(*runs, strict=True))
+    names, guarantees = (tuple(getattr(p, f) for p in policies) for f in ("name", "guarantee"))
+    return Result(names, grid, regret, guarantees, seconds)
 
 
 def _check_grid(grid, T):
@@ -135,7 +155,7 @@ def trace(env, policy, T, seed, every):
     T, every = need_int("T", T, 1), need_int("every", every, 1)
     rng, state, t = stream(seed, policy.name), policy.init(policy.params), 0
     for X, R, mu in env.blocks(T, stream(seed, "environment")):
-        _check_block(X, R, mu, (policy,))
+        _check_block(X, R, mu, (policy,), T - t)
         start = 0
         while start < len(X):
             n = min(len(X) - start, every - t % every)
@@ -147,16 +167,6 @@ def trace(env, policy, T, seed, every):
                 yield t, state, X[cut], mu[cut], arms
 
 
-def _collect(executor, jobs):
-    futures = [executor.submit(_repetition, *job) for job in jobs]
-    try:
-        return [f.result() for f in futures]
-    except BaseException:
-        for f in futures:
-            f.cancel()
-        raise
-
-
 def _repetition(env, policies, T, seed, grid):
     """One repetition: (regret (n_policies, n_grid), seconds (n_policies,))."""
     rngs = [stream(seed, p.name) for p in policies]
@@ -165,7 +175,7 @@ def _repetition(env, policies, T, seed, grid):
     seconds = np.zeros(len(policies))
     played = 0
     for X, R, mu in env.blocks(T, stream(seed, "environment")):
-        n = _check_block(X, R, mu, policies)
+        n = _check_block(X, R, mu, policies, T - played)
         best = mu.max(axis=1)
         here = (grid > played) & (grid <= played + n)
         at = grid[here] - played - 1
@@ -185,19 +195,13 @@ def _repetition(env, policies, T, seed, grid):
     return regret, seconds
 
 
-def _check_block(X, R, mu, policies):
-    """Number of rounds of a block, after checking everything that a kernel takes on trust."""
+def _check_block(X, R, mu, policies, left):
+    """Number of rounds of a block, at most `left`, after checking all that kernels rely on."""
+    need_contexts(policies, X)
     for name, a, ndim in (("X", X, 3), ("R", R, 2), ("mu", mu, 2)):
-        good = (
-            isinstance(a, np.ndarray)
-            and a.dtype == np.float64
-            and a.ndim == ndim
-            and a.flags.c_contiguous
-        )
-        if not good or a.size == 0:
-            raise ValueError(
-                f"block {name} must be a non-empty C-contiguous float64 array with {ndim} axes"
-            )
+        good = isinstance(a, np.ndarray) and a.dtype == np.float64 and a.ndim == ndim
+        if not (good and a.flags.c_contiguous):
+            raise ValueError(f"block {name} must be a C-contiguous float64 array with {ndim} axes")
         if not np.isfinite(a).all():
             raise ValueError(f"block {name} must be finite")
     if not X.shape[:2] == R.shape == mu.shape:
@@ -205,10 +209,6 @@ def _check_block(X, R, mu, policies):
             "block shapes must agree: X (n, K, d), R (n, K), mu (n, K); "
             f"got {X.shape}, {R.shape}, {mu.shape}"
         )
-    for p in policies:
-        d = getattr(p.params, "d", X.shape[2])
-        if d != X.shape[2]:
-            raise ValueError(
-                f"policy {p.name!r} takes contexts of dimension d={d}; got X of shape {X.shape}"
-            )
+    if len(X) > left:
+        raise ValueError(f"the environment must give T rounds; got {len(X) - left} more")
     return len(X)

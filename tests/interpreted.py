@@ -13,7 +13,7 @@ import streams
 def play_all():
     """{module: (arms, flat state)} on the common stream."""
     results = {}
-    for name in streams.modules():
+    for name in streams.names():
         policy = streams.example(name)
         X, R, _ = streams.stream_for(policy)
         arms, state = streams.run(policy, X, R)

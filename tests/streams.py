@@ -1,12 +1,10 @@
 """Small streams, and the policies that the common tests play on them."""
 
-import importlib
-import pkgutil
 from itertools import pairwise
 
 import numpy as np
 
-import companion.policies
+from companion import catalogue
 
 THETA = np.array([0.6, 0.3, -0.1])
 
@@ -32,15 +30,14 @@ def run(policy, X, R, *, seed=1, cuts=()):
     return arms, state
 
 
-def modules():
-    """Names of the modules that hold a policy, in alphabetical order; `_name` marks a helper."""
-    found = pkgutil.iter_modules(companion.policies.__path__)
-    return sorted(m.name for m in found if not m.name.startswith("_"))
+def names():
+    """Names of all policies of the package, by which their factories are called."""
+    return list(catalogue.policies())
 
 
-def example(module):
+def example(name):
     """The small instance that a policy's module offers to these tests."""
-    return importlib.import_module(f"companion.policies.{module}").example()
+    return catalogue.policies()[name].example()
 
 
 def stream_for(policy, n=400):

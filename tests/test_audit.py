@@ -6,7 +6,7 @@ from scipy import stats as sps
 
 from companion import audit, privacy
 from companion.audit import delta_lower_bound, epsilon_lower_bound
-from companion.policies import random as random_policy
+from companion.baselines import random as random_policy
 
 
 def laplace(scale):

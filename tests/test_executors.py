@@ -19,7 +19,7 @@ SEEDS = repetitions(11, 4)
 
 def policies():
     """Every example that takes contexts in R^3."""
-    examples = [streams.example(m) for m in streams.modules()]
+    examples = [streams.example(m) for m in streams.names()]
     return [p for p in examples if getattr(p.params, "d", 3) == 3]
 
 

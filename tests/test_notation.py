@@ -10,6 +10,7 @@ import pytest
 import streams
 
 import companion
+from companion import catalogue
 from tools.chapters import load, pages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,7 +42,7 @@ def shared_names():
 
 def arguments(policy):
     """The arguments of a policy's factory, which has the name of its module."""
-    factory = getattr(importlib.import_module(f"companion.policies.{policy}"), policy)
+    factory = catalogue.policies()[policy].factory
     named = inspect.signature(factory).parameters.values()
     return {p.name for p in named if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
 
@@ -77,7 +78,7 @@ def test_a_name_is_listed_once():
     assert sorted(names) == sorted(set(names))
 
 
-@pytest.mark.parametrize("policy", streams.modules())
+@pytest.mark.parametrize("policy", streams.names())
 def test_every_argument_of_a_policy_is_on_the_page(policy):
     assert arguments(policy) - shared_names() - own_names(policy) == set()
 
@@ -88,8 +89,8 @@ def test_names_of_single_policies_are_theirs(chapter, known):
     finished = f"book/{chapter}" in pages(ROOT)
     for policies, names, *_ in CHAPTERS[chapter]:
         for policy in CELL.findall(policies):
-            if policy in streams.modules():
-                factory = getattr(importlib.import_module(f"companion.policies.{policy}"), policy)
+            if policy in streams.names():
+                factory = catalogue.policies()[policy].factory
                 open_ended = any(
                     p.kind is p.VAR_KEYWORD for p in inspect.signature(factory).parameters.values()
                 )

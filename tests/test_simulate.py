@@ -8,10 +8,9 @@ import pytest
 from streams import run, same_bits
 from streams import stream as make_stream
 
-from companion import simulate as module
+from companion.baselines.linucb import linucb
+from companion.baselines.random import random
 from companion.environments import replay, sphere
-from companion.policies.linucb import linucb
-from companion.policies.random import random
 from companion.simulate import even_grid, repetitions, simulate, stream
 
 X, R, MU = make_stream(300)
@@ -100,10 +99,16 @@ def test_refused_before_anything_runs(text, change):
         simulate(**keys)
 
 
-def test_horizon_is_respected(monkeypatch):
-    monkeypatch.setattr(module, "horizon", lambda p: 50)
-    with pytest.raises(ValueError, match="horizon 50"):
-        simulate(Untouchable(), [random()], 51, [1])
+def test_horizon_is_respected():
+    with pytest.raises(ValueError, match="horizon T=50"):
+        simulate(Untouchable(), [lasso_bandit(3, 50)], 51, [1])
+
+
+def test_rounds_past_the_horizon_never_reach_a_kernel():
+    """A stream that is longer than promised would write beyond the rows that a policy keeps."""
+    policy = lasso_bandit(3, 10)._replace(play=lambda *_: pytest.fail("was played"))
+    with pytest.raises(ValueError, match="got 1 more"):
+        simulate(Fixed(block(n=11)), [policy], 10, [1])
 
 
 class Fixed:

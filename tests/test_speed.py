@@ -2,16 +2,16 @@
 
 import pytest
 
-from benchmarks import bench_core
+from benchmarks import core
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("speed")]
 
 
 def test_linucb_is_ten_times_faster_than_its_twin():
-    _, ours, twin, _ = bench_core.linucb_row()
-    assert twin >= bench_core.SPEEDUP * ours
+    _, ours, twin, _ = core.linucb_row()
+    assert twin >= core.SPEEDUP * ours
 
 
 def test_a_new_process_plays_soon():
     # Twice the limit that `make bench` shows: here other tests run on the same cores.
-    assert bench_core.first_play() <= 2.0 * bench_core.START
+    assert core.first_play() <= 2.0 * core.START

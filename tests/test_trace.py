@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from companion.baselines.ldp_linucb import ldp_linucb
 from companion.environments import sphere
-from companion.policies.ldp_linucb import ldp_linucb
 from companion.simulate import repetitions, simulate, trace
 
 

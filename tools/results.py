@@ -3,7 +3,7 @@
 import os
 import platform
 
-from companion.claims import MIME, VERDICTS, Claim
+from companion.report.claims import MIME, VERDICTS, Claim
 from tools import cache
 from tools.chapters import source
 from tools.errors import Failure

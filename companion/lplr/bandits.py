@@ -14,11 +14,11 @@ from companion.checks import (
     need_positive,
     need_probability,
 )
-from companion.lplr.baselines import ssp_model, ssp_params
+from companion.lplr.bins import plant
 from companion.lplr.fit import workspace
 from companion.lplr.params import MAX_USERS, lplr_params
 from companion.lplr.regret import EPOCHS, elimination, ldp_linucb_batched, space
-from companion.lplr.tree import plant
+from companion.lplr.sufficient_statistics import ssp_model, ssp_params
 from companion.lplr.trials import generator
 from companion.stats import Interval
 

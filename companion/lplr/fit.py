@@ -17,8 +17,7 @@ import numpy as np
 
 from companion._jit import jit
 from companion.linalg import add_outer, axpy
-from companion.lplr.noise import add_matrix_noise, laplace_sum, multinomial, sign_sum, tails
-from companion.lplr.tree import (
+from companion.lplr.bins import (
     ACTIVE,
     COUNT,
     SPREAD,
@@ -32,6 +31,7 @@ from companion.lplr.tree import (
     walk,
     widen_node,
 )
+from companion.lplr.noise import add_matrix_noise, laplace_sum, multinomial, sign_sum, tails
 from companion.mechanisms import laplace
 
 

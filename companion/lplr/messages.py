@@ -7,8 +7,7 @@ import numpy as np
 
 from companion._jit import jit
 from companion.checks import need_array, need_float, need_int
-from companion.lplr.fit import send_spread, send_update
-from companion.lplr.tree import (
+from companion.lplr.bins import (
     ACTIVE,
     COEF,
     COUNT,
@@ -20,6 +19,7 @@ from companion.lplr.tree import (
     reset,
     walk,
 )
+from companion.lplr.fit import send_spread, send_update
 
 
 @jit

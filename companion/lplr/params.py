@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
-from companion.core import Guarantee
+from companion.privacy import Guarantee
 
 MAX_USERS = 10**18  # beyond, integer binomials lose precision
 MAX_NODES = 10**6

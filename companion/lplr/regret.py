@@ -14,11 +14,11 @@ import numpy as np
 
 from companion._jit import jit
 from companion.linalg import add_outer, axpy, dot, inverse, matvec, quad
-from companion.lplr.arms import eliminate
-from companion.lplr.baselines import ssp_fit, ssp_interval, ssp_sums
+from companion.lplr.bins import interval, tree_of
+from companion.lplr.elimination import eliminate
 from companion.lplr.fit import fit_sums
 from companion.lplr.noise import multinomial, sign_sum, tails
-from companion.lplr.tree import interval, tree_of
+from companion.lplr.sufficient_statistics import ssp_fit, ssp_interval, ssp_sums
 
 EPOCHS = 64  # 2^64 rounds: more than any run has
 

@@ -13,17 +13,17 @@ import numpy as np
 from companion._jit import jit
 from companion.checks import need_int, need_positive
 from companion.linalg import dot, norm
-from companion.lplr.baselines import (
+from companion.lplr.bins import ACTIVE, COUNT, Tree, interval, matrix_sd, plant, predict, reset
+from companion.lplr.environments import SLACK
+from companion.lplr.fit import fit_messages, fit_sums, workspace
+from companion.lplr.params import MAX_USERS
+from companion.lplr.sufficient_statistics import (
     perturbed_inputs,
     ssp_estimate,
     ssp_model,
     ssp_params,
     ssp_sums,
 )
-from companion.lplr.environments import SLACK
-from companion.lplr.fit import fit_messages, fit_sums, workspace
-from companion.lplr.params import MAX_USERS
-from companion.lplr.tree import ACTIVE, COUNT, Tree, interval, matrix_sd, plant, predict, reset
 
 
 class Trials(NamedTuple):

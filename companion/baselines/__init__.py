@@ -1,0 +1,1 @@
+"""Algorithms of other papers that the chapters compare with, one file each."""

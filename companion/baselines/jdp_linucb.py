@@ -1,0 +1,142 @@
+"""JDP-LinUCB: a trusted server keeps exact statistics and shows every user only a tree-noised
+version.
+
+Source: Shariff and Sheffet (2018), the baseline "JDP" of the online-LinUCB paper, with a real
+binary tree (`companion.tree`).
+Neighbours: replace one user's record.  Model: joint (what the *other* users see).
+Calibration: a user is in at most m = floor(log2 T) + 1 nodes, so the sequence of node sums is one
+Gaussian query with the sensitivity of one user's statistics times sqrt(m).  "corrected" takes the
+exact sigma for it, "paper" the classical formula sqrt(2 ln(1.25/delta))/epsilon at the same
+sensitivity, also where it is not proved (epsilon > 1).
+Width: radius of LinUCB at the constant ridge lambda = 1 + shift sigma sqrt(d m / 2).
+Cost: O(K d^2 + d^3 + d^2 log T) time per round, O(d^2 log T) memory.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from companion import tree
+from companion._jit import jit
+from companion.baselines import noisy_ridge
+from companion.baselines.noisy_ridge import Model, choose, init_model, refit
+from companion.checks import need_int
+from companion.core import Policy
+from companion.mechanisms import add_unpacked, clip_record, pack_statistics, statistics_size
+from companion.privacy import STATISTICS_SENSITIVITY, gaussian_release, tree_levels
+
+
+class State(NamedTuple):
+    t: int  # rounds played
+    exact: np.ndarray  # packed exact statistics (secret)
+    nodes: np.ndarray  # (levels, packed) noise of the live blocks
+    release: np.ndarray  # packed, what the next user sees
+    G: np.ndarray  # (d, d) the same, unpacked
+    b: np.ndarray  # (d,)
+    model: Model
+    x: np.ndarray  # (d,) clipped context
+    message: np.ndarray  # packed statistics of one user
+    clipped: int  # records that were outside the universe
+
+
+def init(p):
+    """State before the first round."""
+    d, n = p.d, statistics_size(p.d)
+    nodes = np.zeros((tree_levels(p.T), n))
+    packed, matrix = [np.zeros(n) for _ in range(3)], np.zeros((d, d))
+    return State(
+        0,
+        packed[0],
+        nodes,
+        packed[1],
+        matrix,
+        np.zeros(d),
+        init_model(p),
+        np.empty(d),
+        packed[2],
+        0,
+    )
+
+
+@jit
+def release(p, s, t, rng):
+    """s.release <- exact statistics of t rounds + noise of the tree's live blocks."""
+    tree.advance(s.nodes, t, p.sigma, rng)
+    tree.noise(s.nodes, s.release)
+    for i in range(s.release.shape[0]):
+        s.release[i] += s.exact[i]
+
+
+@jit
+def select(p, s, X, rng):
+    """The optimistic row of X (K, d)."""
+    return choose(s.model, X)
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """State after reward r on context x (d,)."""
+    t = s.t + 1
+    r, clipped = clip_record(p.offset, x, r, s.x)
+    pack_statistics(s.x, r, s.message)
+    for i in range(s.message.shape[0]):
+        s.exact[i] += s.message[i]
+    release(p, s, t, rng)
+    for i in range(p.d):
+        s.b[i] = 0.0
+        for j in range(p.d):
+            s.G[i, j] = 0.0
+    add_unpacked(1.0, s.release, s.G, s.b)
+    refit(p, s.model, t, p.sigma * np.sqrt(0.5 * p.d * s.nodes.shape[0]), s.G, s.b)
+    clipped += s.clipped
+    return State(t, s.exact, s.nodes, s.release, s.G, s.b, s.model, s.x, s.message, clipped)
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+    return s
+
+
+def jdp_linucb(
+    d,
+    T,
+    epsilon,
+    delta=0.1,
+    *,
+    calibration="corrected",
+    universe="ball",
+    ridge=1.0,
+    shift=0.7,
+    noise=0.5,
+    theta_bound=1.0,
+    failure=None,
+    width=1.0,
+) -> Policy:
+    """LinUCB on tree-noised statistics; epsilon = inf is LinUCB itself.
+
+    d >= 1; T >= 1, horizon of the tree; epsilon in (0, inf], delta in (0, 1); the rest as in
+    `ldp_linucb`.  Raises ValueError on anything else.
+    """
+    T = need_int("T", T, 1)
+    sigma, guarantee = gaussian_release(
+        "joint",
+        epsilon,
+        delta,
+        calibration,
+        universe,
+        STATISTICS_SENSITIVITY,
+        releases=tree_levels(T),
+    )
+    p = noisy_ridge.make_params(
+        d, T, 1, sigma, universe, ridge, shift, noise, theta_bound, failure, width
+    )
+    return Policy("JDP-LinUCB", p, init, play, guarantee, select, update)
+
+
+def example():
+    """A small instance for the common tests."""
+    return jdp_linucb(3, 400, 1.0)

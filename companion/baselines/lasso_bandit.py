@@ -1,0 +1,186 @@
+"""Sparsity-agnostic lasso bandit: play the arm that a lasso on all data so far likes best.  No
+privacy.
+
+Source: Oh, Iyengar and Zeevi (2021), Algorithm 1; the FLIPHAT paper uses it as the limit of no
+privacy.
+Cost: O(K |support|) per round; O(d a) per update for a coordinates that were ever active; T d
+numbers of memory.
+Differs: the estimate may be refitted every `every` rounds instead of every round.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from companion._jit import jit
+from companion.checks import need_float, need_int, need_positive
+from companion.core import Policy
+from companion.linalg import axpy, dot
+from companion.privacy import NO_PRIVACY
+
+
+class Params(NamedTuple):
+    d: int  # dimension of a context
+    T: int  # horizon
+    penalty: float  # lambda_0
+    every: int  # rounds between two fits
+    tolerance: float  # largest change of a coefficient in the last sweep
+
+
+class State(NamedTuple):
+    t: int  # rounds played
+    active: int  # coordinates that were ever active
+    theta_hat: np.ndarray  # (d,)
+    X: np.ndarray  # (T, d) contexts of the chosen arms
+    y: np.ndarray  # (T,)
+    c: np.ndarray  # (d,) X'y
+    G: np.ndarray  # (d, d) row i: X'X of the i-th coordinate that became active
+    index: np.ndarray  # (d,) which coordinate that is
+    place: np.ndarray  # (d,) -1, or where the coordinate stands in index
+    q: np.ndarray  # (d,) X'(y - X theta)
+
+
+def init(p):
+    """State before the first round."""
+    zeros = [np.zeros(p.d) for _ in range(3)]
+    X, y, G = np.zeros((p.T, p.d)), np.zeros(p.T), np.zeros((p.d, p.d))
+    index, place = np.zeros(p.d, np.int64), np.full(p.d, -1)
+    return State(0, 0, zeros[0], X, y, zeros[1], G, index, place, zeros[2])
+
+
+@jit
+def level(p, t):
+    """Penalty alpha_t of (1/(2t)) ||y - X theta||^2 + alpha_t ||theta||_1 after t rounds."""
+    return 2.0 * p.penalty * math.sqrt((4.0 * math.log(t) + 2.0 * math.log(p.d)) / t)
+
+
+@jit
+def activate(p, s, active, j, t):
+    """Build the Gram row of coordinate j from the t stored rows."""
+    s.index[active] = j
+    s.place[j] = active
+    row = s.G[active]
+    for k in range(p.d):
+        row[k] = 0.0
+    for i in range(t):
+        axpy(s.X[i, j], s.X[i], row)
+
+
+@jit
+def lasso(p, s, active, t):
+    """theta_hat <- the lasso on t rows, by coordinate descent from the last one; returns the number
+    of active ones.
+
+    Sweeps the coordinates that were ever active; then takes in those that violate the optimality
+    conditions.
+    """
+    penalty = level(p, t) * t
+    for k in range(p.d):
+        s.q[k] = s.c[k]
+    for a in range(active):
+        axpy(-s.theta_hat[s.index[a]], s.G[a], s.q)
+    while True:
+        change = np.inf
+        while change > p.tolerance:
+            change = 0.0
+            for a in range(active):
+                j = s.index[a]
+                curvature, old = s.G[a, j], s.theta_hat[j]
+                if curvature > 0.0:
+                    z = s.q[j] + curvature * old
+                    new = np.sign(z) * max(abs(z) - penalty, 0.0) / curvature
+                    if new != old:
+                        s.theta_hat[j] = new
+                        axpy(old - new, s.G[a], s.q)
+                        change = max(change, abs(new - old))
+        before = active
+        for j in range(p.d):
+            if s.place[j] < 0 and abs(s.q[j]) > penalty:
+                activate(p, s, active, j, t)
+                active += 1
+        if active == before:
+            return active
+
+
+@jit
+def select(p, s, X, rng):
+    """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row before the
+    first fit.
+    """
+    if s.t < p.every:
+        return rng.integers(0, X.shape[0])
+    best, arm = -np.inf, 0
+    for k in range(X.shape[0]):
+        z = 0.0
+        for a in range(s.active):
+            z += X[k, s.index[a]] * s.theta_hat[s.index[a]]
+        if z > best:
+            best, arm = z, k
+    return arm
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """State after reward r on context x (d,); the arrays of s are overwritten."""
+    t, active = s.t + 1, s.active
+    for j in range(p.d):
+        s.X[s.t, j] = x[j]
+    s.y[s.t] = r
+    axpy(r, x, s.c)
+    for a in range(active):
+        axpy(x[s.index[a]], x, s.G[a])
+    if t % p.every == 0:
+        active = lasso(p, s, active, t)
+    return State(t, active, s.theta_hat, s.X, s.y, s.c, s.G, s.index, s.place, s.q)
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+    return s
+
+
+@jit
+def excess(p, s):
+    """Largest violation of the optimality conditions of the last fit, in units of the penalty; 0 at
+    the optimum.
+    """
+    penalty = level(p, s.t) * s.t
+    worst = 0.0
+    for j in range(p.d):
+        z = s.c[j]
+        for i in range(s.t):
+            z -= s.X[i, j] * dot(s.X[i], s.theta_hat)
+        gap = (
+            abs(z) - penalty
+            if s.theta_hat[j] == 0.0
+            else abs(z - np.sign(s.theta_hat[j]) * penalty)
+        )
+        worst = max(worst, gap)
+    return worst / penalty
+
+
+def lasso_bandit(d, T, *, penalty=1.0, every=1, tolerance=1e-8) -> Policy:
+    """Sparsity-agnostic lasso bandit for T rounds in R^d.
+
+    penalty > 0 is lambda_0 in alpha_t = 2 lambda_0 sqrt((4 log t + 2 log d)/t); every >= 1 rounds
+    between two fits (the first after that many rounds); tolerance >= 0 of the solver.  Raises
+    ValueError on anything else.
+    """
+    p = Params(
+        need_int("d", d, 1),
+        need_int("T", T, 1),
+        need_positive("penalty", penalty),
+        need_int("every", every, 1),
+        need_float("tolerance", tolerance, 1e-14),
+    )
+    return Policy("Lasso bandit", p, init, play, NO_PRIVACY, select, update)
+
+
+def example():
+    """A small instance for the common tests."""
+    return lasso_bandit(3, 4000, penalty=0.1, every=5)

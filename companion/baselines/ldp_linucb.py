@@ -1,0 +1,123 @@
+"""LDP-LinUCB: every user sends x x' and r x with Gaussian noise; the server adds the messages up.
+
+Source: Zheng, Cai, Huang, Li and Wang (2020), as the baseline "LDP" of the online-LinUCB paper.
+Neighbours: replace one user's record (x, r).  Model: local.
+Calibration: "corrected" releases the two statistics as ONE Gaussian query in the geometry of
+Frobenius + Euclidean norm, exact sigma for its sensitivity (`privacy.STATISTICS_SENSITIVITY`);
+"paper" is sigma = 4 sqrt(2 ln(1.25/delta))/epsilon on every coordinate, as a comment in the
+authors' program has it (its code lacks the sqrt2).  Off-diagonal noise is sigma/sqrt2, because such
+an entry counts twice in the Frobenius norm.
+Width: radius of LinUCB at ridge lambda_t = 1 + shift sigma sqrt(d t), which dominates the noise in
+the Gram matrix.
+Cost: O(K d^2 + d^3) time per round, O(d^2) memory.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from companion._jit import jit
+from companion.baselines import noisy_ridge
+from companion.baselines.noisy_ridge import Model, choose, init_model, refit
+from companion.core import Policy
+from companion.mechanisms import (
+    add_gaussian,
+    add_unpacked,
+    clip_record,
+    pack_statistics,
+    statistics_size,
+)
+from companion.privacy import STATISTICS_SENSITIVITY, gaussian_release
+
+
+class State(NamedTuple):
+    t: int  # rounds played
+    G: np.ndarray  # (d, d) sum of noisy x x'
+    b: np.ndarray  # (d,) sum of noisy r x
+    model: Model
+    x: np.ndarray  # (d,) clipped context
+    message: np.ndarray  # packed statistics of one user
+    clipped: int  # records that were outside the universe
+
+
+def init(p):
+    """State before the first round."""
+    d = p.d
+    message = np.empty(statistics_size(d))
+    return State(0, np.zeros((d, d)), np.zeros(d), init_model(p), np.empty(d), message, 0)
+
+
+@jit
+def randomize(p, x, r, rng, clean, message):
+    """Everything that leaves the device: message <- packed (x x', r x) + N(0, sigma^2 I);
+    returns 1 if clipped.
+    """
+    r, clipped = clip_record(p.offset, x, r, clean)
+    pack_statistics(clean, r, message)
+    add_gaussian(rng, p.sigma, message)
+    return clipped
+
+
+@jit
+def select(p, s, X, rng):
+    """The optimistic row of X (K, d)."""
+    return choose(s.model, X)
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """State after reward r on context x (d,); the model is fitted anew at the end of every
+    batch.
+    """
+    t = s.t + 1
+    clipped = s.clipped + randomize(p, x, r, rng, s.x, s.message)
+    add_unpacked(1.0, s.message, s.G, s.b)
+    if t % p.batch == 0:
+        refit(p, s.model, t, p.sigma * np.sqrt(float(p.d * t)), s.G, s.b)
+    return State(t, s.G, s.b, s.model, s.x, s.message, clipped)
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+    return s
+
+
+def ldp_linucb(
+    d,
+    T,
+    epsilon,
+    delta=0.1,
+    *,
+    calibration="corrected",
+    universe="ball",
+    ridge=1.0,
+    shift=0.7,
+    noise=0.5,
+    theta_bound=1.0,
+    failure=None,
+    width=1.0,
+) -> Policy:
+    """LinUCB on locally randomised statistics; epsilon = inf is LinUCB itself.
+
+    d >= 1; T >= 1; epsilon in (0, inf], delta in (0, 1); calibration "corrected" or "paper";
+    universe "ball" (||x|| <= 1, |r| <= 1) or "offset_sphere" (x = (u, 1/sqrt2), 0 <= r <= 1):
+    records outside are clipped into it and counted; ridge > 0; shift >= 0, see the module; noise,
+    theta_bound >= 0; failure in (0, 1) (None: 1/(T + 1)); width >= 0 multiplies the theorem's
+    radius.  Raises ValueError on anything else.
+    """
+    sigma, guarantee = gaussian_release(
+        "local", epsilon, delta, calibration, universe, STATISTICS_SENSITIVITY, paper=4.0
+    )
+    p = noisy_ridge.make_params(
+        d, T, 1, sigma, universe, ridge, shift, noise, theta_bound, failure, width
+    )
+    return Policy("LDP-LinUCB", p, init, play, guarantee, select, update)
+
+
+def example():
+    """A small instance for the common tests."""
+    return ldp_linucb(3, 400, 1.0)

@@ -1,0 +1,54 @@
+"""Uniformly random play: the worst that a figure should show.
+
+Cost: O(1) per round.
+"""
+
+from typing import NamedTuple
+
+from companion._jit import jit
+from companion.core import Policy
+from companion.privacy import NO_PRIVACY
+
+
+class Params(NamedTuple):
+    pass
+
+
+class State(NamedTuple):
+    t: int  # rounds played
+
+
+def init(p):
+    """State before the first round."""
+    return State(0)
+
+
+@jit
+def select(p, s, X, rng):
+    """A uniformly random row of X (K, d)."""
+    return rng.integers(0, X.shape[0])
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """Nothing is learned."""
+    return State(s.t + 1)
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds; no reward is read."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+    return s
+
+
+def random() -> Policy:
+    """Every arm with the same chance, whatever the rewards."""
+    return Policy("Random", Params(), init, play, NO_PRIVACY, select, update)
+
+
+def example():
+    """A small instance for the common tests."""
+    return random()

@@ -1,0 +1,62 @@
+"""Every algorithm of the package, found by looking: the one discovery that tests and pages use.
+
+A module holds an algorithm if it offers `example()`, a small instance for the common tests.  Its
+factory is the function whose return annotation is `Policy`, and gives the algorithm its name.
+"""
+
+import functools
+import importlib
+import inspect
+import pkgutil
+from typing import NamedTuple
+
+import companion
+from companion.core import Policy
+
+APART = ("companion.report", "companion.catalogue")  # the first wants the plotting libraries
+
+
+class Entry(NamedTuple):
+    """One algorithm: factory and module by name, the factory, and what makes a small instance."""
+
+    name: str
+    module: str
+    factory: object
+    example: object
+
+
+@functools.cache
+def policies():
+    """{factory name: Entry} of every policy of the package, in alphabetical order.
+
+    >>> policies()["linucb"].module
+    'companion.baselines.linucb'
+    """
+    found = {}
+    for info in pkgutil.walk_packages(companion.__path__, "companion.", onerror=_fail):
+        if not info.name.startswith(APART):
+            module = importlib.import_module(info.name)
+            if hasattr(module, "example"):
+                entry = _entry(module)
+                found[entry.name] = entry
+    return dict(sorted(found.items()))
+
+
+def _entry(module):
+    makers = [
+        f
+        for f in vars(module).values()
+        if inspect.isfunction(f)
+        and f.__module__ == module.__name__
+        and inspect.signature(f).return_annotation is Policy
+    ]
+    if len(makers) != 1:
+        names = [f.__name__ for f in makers]
+        raise TypeError(
+            f"{module.__name__} must have one function annotated -> Policy; got {names}"
+        )
+    return Entry(makers[0].__name__, module.__name__, makers[0], module.example)
+
+
+def _fail(name):
+    raise ImportError(name)

@@ -1,0 +1,77 @@
+"""What the program behind the FLIPHAT paper's figures ran, where that departs from the paper:
+reused noise.
+
+The random key of the i-th pick of episode l equals that of pick i - 1 of episode l + 1, so the same
+unit Laplace vectors come back, one place earlier.  False positives persist, and Theorem 5.1's
+proof, which needs fresh noise, does not apply: no guarantee. Used only by the cell that explains
+the published numbers for many arms.  (Its other departures need no code: the iteration rate is 0.16
+where the paper prints 1.6, contexts are not clipped; both are arguments of `fliphat`.)
+"""
+
+import numpy as np
+
+from companion._jit import jit
+from companion.fliphat import policy as fliphat
+from companion.fliphat.lazy_contexts import world
+from companion.fliphat.regression import l1_project
+from companion.fliphat.shortcuts import aggregated_is_exact, play_episode
+from companion.mechanisms import laplace
+from companion.simulate import need_seeds, over, stream
+
+
+@jit
+def release(p, s, n, episode, rng, pool):
+    """One step from zero; pick i uses the unit Laplace vector pool[episode + i]."""
+    w, xi = s.work, p.xi_first[episode]
+    for j in range(p.d):
+        w.v[j] = p.eta * 2.0 / n * w.moment[j]
+        w.taken[j] = False
+        s.theta_hat[j] = 0.0
+    for i in range(p.s):
+        best, at = -np.inf, 0
+        for j in range(p.d):
+            z = abs(w.v[j]) + xi * pool[episode + i, j]
+            if not w.taken[j] and z > best:
+                best, at = z, j
+        w.taken[at] = True
+        s.picks[i] = at
+    for i in range(p.s):
+        s.theta_hat[s.picks[i]] = w.v[s.picks[i]] + laplace(rng, xi)
+    l1_project(s.theta_hat, s.picks, p.s, p.l1_radius, w.magnitudes)
+    return p.s
+
+
+@jit
+def run(p, s, w, rng, noise_rng, pool, grid, regret):
+    """`sparse_paths.run_aggregated` with the reused noise."""
+    size, total, releases = 0, 0.0, 0
+    while 2 << releases <= grid[-1]:
+        releases += 1
+    for i in range(pool.shape[0]):
+        for j in range(p.d):
+            pool[i, j] = laplace(noise_rng, 1.0)
+    for episode in range(releases + 1):
+        total = play_episode(p, s, w, episode, size, rng, total, grid, regret)
+        if episode < releases and p.iterations[episode] == 1:
+            size = release(p, s, 1 << episode, episode, noise_rng, pool)
+
+
+def final_regret(env, policy, T, seeds, executor=None):
+    """Regret after T rounds, (n_reps,), of a one-step policy with the program's noise; ValueError
+    for any other.
+    """
+    if not aggregated_is_exact(policy):
+        raise ValueError(
+            f"policy must be a one-step FLIPHAT on unclipped contexts; got {policy.name!r}"
+        )
+    jobs = [(env, policy, T, seed) for seed in need_seeds(seeds)]
+    return np.array(over(_repetition, jobs, executor))
+
+
+def _repetition(env, policy, T, seed):
+    """Regret after T rounds of one repetition."""
+    p = policy.params
+    contexts, noise = stream(seed, f"contexts of {policy.name}"), stream(seed, policy.name)
+    pool, grid, regret = np.empty((len(p.iterations) + p.s, p.d)), np.array([T]), np.zeros(1)
+    run(p, fliphat.init(p), world(env), contexts, noise, pool, grid, regret)
+    return regret[0]

@@ -1,0 +1,251 @@
+"""FLIPHAT: doubling episodes; each estimate from the previous episode alone, by private N-IHT.
+
+Source: the FLIPHAT paper, Algorithm 2 and Theorem 5.1 (1 and 3: `sparse.regression`).
+Cost: O(K s) per round; a release on n rows takes 2 n d flops and s d Laplace draws per iteration;
+at most T d / 2 numbers of memory.
+Differs: while the estimate is zero (before the first release) the arm is drawn uniformly; the
+paper's argmax over zeros is undefined.  `residual_fliphat` bounds each row's gradient by clipping,
+which the paper does not do.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from companion._jit import jit
+from companion.checks import need_choice, need_float, need_int, need_positive
+from companion.core import Policy
+from companion.fliphat import accounting
+from companion.fliphat.regression import Regression, Scratch, clip, niht, scratch, sparse_dot, step
+from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
+
+
+class Params(NamedTuple):
+    d: int  # dimension of a context
+    T: int  # horizon
+    s: int  # coordinates that an estimate keeps
+    eta: float  # step size
+    l1_radius: float  # C
+    row_clip: float  # contexts are clipped to +- this when stored; inf: they are trusted
+    gradient_clip: float  # and to +- this inside the gradient
+    residual_clip: float  # bound on |y - x'theta| in the gradient
+    warm: bool  # N-IHT starts from the last estimate instead of zero
+    forget: bool  # a row is used in one release only
+    iterations: np.ndarray  # (L,) M_l of the release after episode l, l = 0..L-1
+    reward_clip: np.ndarray  # (L,) R_l
+    xi_first: np.ndarray  # (L,) Laplace scale of iteration 0
+    xi_rest: np.ndarray  # (L,) and of the later ones
+
+
+class State(NamedTuple):
+    t: int  # rounds played
+    n: int  # rows stored
+    clipped: int  # stored rows with a coordinate beyond the smaller of the two context bounds
+    size: int  # picks in use; 0: the estimate is zero
+    theta_hat: np.ndarray  # (d,) estimate, zero off picks[:size]
+    picks: np.ndarray  # (s,)
+    X: np.ndarray  # (capacity, d) contexts of the current episode
+    y: np.ndarray  # (capacity,) their rewards
+    work: Scratch
+
+
+def releases(T):
+    """Number L of releases in T rounds: release l comes before round 2^(l+1) <= T."""
+    return need_int("T", T, 1).bit_length() - 1
+
+
+def rows_in_release(T, forget=True):
+    """Number of rows behind each of the releases(T) estimates: 2^l, or all 2^(l+1) - 1 so far."""
+    n = 2 ** np.arange(releases(T), dtype=np.int64)
+    return n if forget else 2 * n - 1
+
+
+def init(p):
+    """State before the first round."""
+    used = rows_in_release(p.T, p.forget)
+    capacity = int(used[-1]) if len(used) else 1
+    X, y = np.zeros((capacity, p.d)), np.zeros(capacity)
+    picks = np.zeros(p.s, np.int64)
+    return State(0, 0, 0, 0, np.zeros(p.d), picks, X, y, scratch(p.d, p.s))
+
+
+@jit
+def select(p, s, X, rng):
+    """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row while there
+    is no estimate.
+    """
+    if s.size == 0:
+        return rng.integers(0, X.shape[0])  # line 2
+    best, arm = -np.inf, 0
+    for k in range(X.shape[0]):
+        z = sparse_dot(X[k], s.theta_hat, s.picks, s.size)
+        if z > best:
+            best, arm = z, k
+    return arm  # line 11
+
+
+@jit
+def store(p, s, x, r):
+    """Row s.n of the episode's data <- (clipped x, r); True if x was wider than the bounds."""
+    wide = False
+    bound = min(p.row_clip, p.gradient_clip)
+    for j in range(p.d):
+        wide = wide or abs(x[j]) > bound
+        s.X[s.n, j] = clip(x[j], p.row_clip)
+    s.y[s.n] = r
+    return wide
+
+
+@jit
+def regression(p, episode):
+    """Settings of the release after this episode."""
+    return Regression(
+        p.s,
+        p.iterations[episode],
+        p.eta,
+        p.l1_radius,
+        p.gradient_clip,
+        p.reward_clip[episode],
+        p.residual_clip,
+        p.xi_first[episode],
+        p.xi_rest[episode],
+    )
+
+
+@jit
+def release(p, s, n, episode, rng):
+    """theta_hat <- N-IHT on the n stored rows; returns its number of picks.  This is all that
+    others ever see.
+    """
+    size = s.size
+    if not p.warm:
+        size = 0
+        for j in range(p.d):
+            s.theta_hat[j] = 0.0
+    return niht(
+        regression(p, episode), s.X, s.y, n, rng, s.theta_hat, s.picks, size, s.work
+    )  # line 8
+
+
+@jit
+def release_from_moment(p, s, n, episode, rng):
+    """The same from s.work.moment = sum of clip(y) x: exact if there is at most one iteration, from
+    zero, unclipped.
+    """
+    for j in range(p.d):
+        s.theta_hat[j] = 0.0
+    if p.iterations[episode] == 0:
+        return 0
+    return step(regression(p, episode), 0, n, rng, s.theta_hat, s.picks, 0, s.work)
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """State after reward r on context x (d,); the arrays of s are overwritten."""
+    t, n, clipped, size = s.t + 1, s.n, s.clipped, s.size
+    episodes = p.iterations.shape[0]
+    if t < 1 << episodes:  # rows of the last episode enter no release
+        clipped += 1 if store(p, s, x, r) else 0  # line 13
+        n += 1
+    if (t + 1) & t == 0 and t + 1 <= 1 << episodes:  # line 6: round t + 1 = 2^l begins an episode
+        episode = 0
+        while 2 << episode <= t:
+            episode += 1
+        size = release(p, s, n, episode, rng)
+        n = 0 if p.forget else n  # line 9
+    return State(t, n, clipped, size, s.theta_hat, s.picks, s.X, s.y, s.work)
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+    return s
+
+
+def need_problem(d, T, s, epsilon, delta):
+    """The arguments that every FLIPHAT takes, checked."""
+    d, T = need_int("d", d, 1), need_int("T", T, 1)
+    return d, T, need_int("s", s, 1, d), *need_budget(epsilon, delta)
+
+
+def fliphat(
+    d,
+    T,
+    *,
+    s,
+    epsilon,
+    b_max,
+    delta=0.01,
+    x_max=None,
+    noise=1.0,
+    eta=1e-4,
+    iteration_rate=0.16,
+    calibration="corrected",
+    clip_contexts=None,
+) -> Policy:
+    """Algorithm 2 for T rounds of contexts in R^d.
+
+    s in [1, d]; epsilon in (0, inf], delta in (0, 1); b_max > 0 bounds the l1 norm of beta and
+    x_max > 0 the coordinates of a context (None: sqrt(2 log max(d, 2))); noise >= 0 is sigma in
+    R_l = x_max b_max + sigma sqrt(2 log(1 + N_l)); eta > 0; iteration_rate >= 0 is M in
+    M_l = floor(M log(1 + N_l b_max^2)).  calibration "corrected": contexts are clipped to x_max,
+    the sensitivity is proved, composition is exact (`noise_scales`).  "paper": as printed; contexts
+    are not clipped unless clip_contexts=True, and the guarantee says what that gives (infinite if
+    not).  Raises ValueError on anything else.
+
+    >>> live = fliphat(50, 1000, s=4, epsilon=1.0, b_max=2.0).start(0)
+    >>> live.select(np.ones((1, 50)))
+    0
+    """
+    d, T, s, epsilon, delta = need_problem(d, T, s, epsilon, delta)
+    b_max, eta = need_positive("b_max", b_max), need_positive("eta", eta)
+    x_max = np.sqrt(2.0 * np.log(max(d, 2))) if x_max is None else need_positive("x_max", x_max)
+    noise = need_float("noise", noise, 0.0)
+    rate = need_float("iteration_rate", iteration_rate, 0.0)
+    need_choice("calibration", calibration, ("corrected", "paper"))
+    need_choice("clip_contexts", clip_contexts, (None, True, False))
+    paper = calibration == "paper"
+    if clip_contexts is False and not paper:
+        raise ValueError('clip_contexts must be True with calibration="corrected"; got False')
+    bound = np.inf if paper and not clip_contexts else x_max
+    n = rows_in_release(T)
+    iterations = np.floor(rate * np.log1p(n * b_max**2)).astype(np.int64)
+    R = x_max * b_max + noise * np.sqrt(2.0 * np.log1p(n))
+    xi, true = noise_scales(paper, n, s, epsilon, delta, eta, x_max, b_max, R, iterations)
+    guarantee = NO_PRIVACY
+    if epsilon < np.inf:
+        true, claim = (true if bound < np.inf else np.inf), ((epsilon, delta) if paper else None)
+        guarantee = Guarantee("joint", true, delta, REPLACE_RECORD, "user", claim)
+    clips, start = (bound, np.inf, np.inf), (False, True)  # nothing else is clipped; from zero
+    p = Params(d, T, s, eta, b_max, *clips, *start, iterations, R, *xi)
+    return Policy("FLIPHAT", p, init, play, guarantee, select, update)
+
+
+def noise_scales(paper, n, s, epsilon, delta, eta, x_max, b_max, R, iterations):
+    """((xi_first, xi_rest), epsilon that they guarantee on contexts in [-x_max, x_max]).
+
+    A swap of one of n rows moves eta times the gradient by at most 4 eta x_max R/n in iteration 0,
+    where theta = 0, and by 4 eta x_max (R + x_max b_max)/n in later ones.  Corrected: these times
+    the factor of exact composition of s M picks.  Paper: eta (R + x_max b_max)/n times the factor
+    of Algorithm 3, the budget split over M iterations.  More than 8 arguments: all of `fliphat`.
+    """
+    moves = 4.0 * eta * x_max * R / n, 4.0 * eta * x_max * (R + x_max * b_max) / n
+    steps = [max(int(m), 1) for m in iterations]
+    if not paper:
+        factors = np.array([accounting.exact_factor(s * m, epsilon, delta) for m in steps])
+        return (moves[0] * factors, moves[1] * factors), epsilon
+    factors = np.array([accounting.paper_factor(s, epsilon, delta, m) for m in steps])
+    xi = eta * (R + x_max * b_max) / n * factors  # line 7
+    worst = 0.0
+    for i in np.flatnonzero(iterations * (xi > 0.0)):
+        ratio = moves[0 if steps[i] == 1 else 1][i] / xi[i]
+        worst = max(worst, accounting.composition_epsilon(delta, s * steps[i], ratio))
+    return (xi, xi.copy()), worst
+
+
+def example():
+    """A small instance for the common tests."""
+    return fliphat(3, 4000, s=2, epsilon=5.0, b_max=1.0, iteration_rate=0.4)

@@ -1,0 +1,136 @@
+"""Exact shortcuts for FLIPHAT on autoregressive contexts: the same law of regret as `simulate`, far
+fewer draws.
+
+Every decision and every regret needs the contexts only on I = supp(beta) + supp(theta_hat).
+
+* "lazy": draw the K arms on I, then fill in the chosen row, coordinate by coordinate, from its law
+  given x_I.  Exact for every FLIPHAT policy; K |I| + d normals per round.
+* "aggregated": an episode enters the release only through u = sum clip(y_t) x_t.  Given all x_I and
+  rewards, the other coordinates of every row are the same linear map of x_I plus independent
+  Gaussian noise, so u is that map of u_I plus the noise of one row times sqrt(sum clip(y_t)^2): one
+  fill per episode, K |I| normals per round.  Exact if every release is at most one iteration from
+  zero on unclipped contexts; refused otherwise.
+
+Tests compare the laws with `simulate`, which draws all K x d coordinates.
+"""
+
+import time
+
+import numpy as np
+
+from companion._jit import jit
+from companion.checks import need_choice
+from companion.fliphat import policy as fliphat
+from companion.fliphat.environments import Autoregressive, draw_noise
+from companion.fliphat.lazy_contexts import draw_round, episode_moment, fill, plan, world
+from companion.simulate import as_result, need_run, over, simulate, stream
+
+PATHS = ("auto", "full", "lazy", "aggregated")
+
+
+@jit
+def run_lazy(p, s, w, rng, noise_rng, grid, regret):
+    """Play p.T rounds with the policy's own `update`; regret[i] <- cumulative regret after round
+    grid[i].
+    """
+    m, total, at = plan(w, s.theta_hat), 0.0, 0
+    for t in range(1, grid[-1] + 1):
+        arm, mu, loss = draw_round(w, m, s.theta_hat, s.size == 0, rng)
+        for i in range(m):
+            w.x[w.revealed[i]] = w.rows[arm, i]
+        if t < 1 << p.iterations.shape[0]:  # rows of the last episode are never looked at
+            fill(w, m, 1.0, rng, w.x)
+        s = fliphat.update(p, s, arm, w.x, mu + draw_noise(rng, w.uniform, w.noise), noise_rng)
+        if (t + 1) & t == 0:
+            m = plan(w, s.theta_hat)
+        total += loss
+        if t == grid[at]:
+            regret[at] = total
+            at += 1
+    return s
+
+
+@jit
+def play_episode(p, s, w, episode, size, rng, total, grid, regret):
+    """Play one episode with s.theta_hat (zero if size == 0); s.work.moment <- sum clip(y) x, if a
+    release needs it.  Returns the total regret.
+
+    More than 8 arguments: as `episode_moment`.
+    """
+    for j in range(p.d):
+        s.work.moment[j] = 0.0
+    needed = episode < p.iterations.shape[0]
+    bound = p.reward_clip[episode] if needed else np.inf
+    first, last = 1 << episode, min((2 << episode) - 1, grid[-1])
+    theta, moment = s.theta_hat, s.work.moment
+    return episode_moment(
+        w, theta, size == 0, first, last, bound, needed, rng, total, grid, regret, moment
+    )
+
+
+@jit
+def run_aggregated(p, s, w, rng, noise_rng, grid, regret):
+    """Play to round grid[-1], one fill per episode; regret as in `run_lazy`; returns the state (no
+    rows are stored).
+    """
+    size, total, T = 0, 0.0, grid[-1]
+    releases = 0
+    while 2 << releases <= T:
+        releases += 1
+    for episode in range(releases + 1):
+        total = play_episode(p, s, w, episode, size, rng, total, grid, regret)
+        if episode < releases:
+            size = fliphat.release_from_moment(p, s, 1 << episode, episode, noise_rng)
+    return fliphat.State(T, 0, 0, size, s.theta_hat, s.picks, s.X, s.y, s.work)
+
+
+def aggregated_is_exact(policy):
+    """Whether the aggregated path has the law of the policy: at most one iteration, from zero, on
+    one episode, nothing but y clipped.
+    """
+    p = policy.params
+    unclipped = p.row_clip == p.gradient_clip == p.residual_clip == np.inf
+    deepest = p.iterations.max(initial=0)
+    return bool(unclipped and p.forget and not p.warm and deepest <= 1)
+
+
+def simulate_sparse(env, policies, T, seeds, executor=None, *, grid=None, path="auto"):
+    """`simulate` for FLIPHAT policies on an `Autoregressive` environment, by the cheapest path that
+    is exact.
+
+    Arguments, executor and result as in `companion.simulate.simulate`; path "auto" takes
+    "aggregated" where it is exact, else "lazy"; "full" draws every coordinate.  Unlike `simulate`,
+    policies of one repetition have independent contexts. Raises ValueError on another environment
+    or policy, and on a path that is not exact.
+    """
+    need_choice("path", path, PATHS)
+    policies, T, seeds, grid = need_run(policies, T, seeds, grid)
+    if not isinstance(env, Autoregressive):
+        raise ValueError(f"env must be an Autoregressive environment; got {type(env).__name__}")
+    for p in policies:
+        if not isinstance(p.params, fliphat.Params) or p.params.d != env.d:
+            raise ValueError(
+                f"policies must be FLIPHAT policies of dimension d={env.d}; got {p.name!r}"
+            )
+        if path == "aggregated" and not aggregated_is_exact(p):
+            raise ValueError(
+                f"path must be 'lazy' or 'full' for {p.name!r}: aggregation is not exact"
+            )
+    if path == "full":
+        return simulate(env, policies, T, seeds, executor, grid=grid)
+    jobs = [(env, policies, grid, path, seed) for seed in seeds]
+    return as_result(policies, grid, over(_repetition, jobs, executor))
+
+
+def _repetition(env, policies, grid, path, seed):
+    """One repetition: (regret (n_policies, n_grid), seconds (n_policies,)), contexts included."""
+    regret, seconds = np.zeros((len(policies), len(grid))), np.zeros(len(policies))
+    for i, policy in enumerate(policies):
+        p = policy.params
+        contexts, noise = stream(seed, f"contexts of {policy.name}"), stream(seed, policy.name)
+        fast = path == "aggregated" or (path == "auto" and aggregated_is_exact(policy))
+        run = run_aggregated if fast else run_lazy
+        begin = time.thread_time()
+        run(p, fliphat.init(p), world(env), contexts, noise, grid, regret[i])
+        seconds[i] = time.thread_time() - begin
+    return regret, seconds

@@ -1,0 +1,188 @@
+"""What LPLR is compared with: perturbed sufficient statistics, least squares, and perturbed inputs.
+
+Perturbed sufficient statistics (SSP): every user sends phi phi' and y phi once, with the mechanisms
+of LPLR and half of epsilon for each: nuclear sensitivity 2 and c = 2/epsilon give 2/(2c) =
+epsilon/2; L1 sensitivity 2 sqrt(d) and scale 4 sqrt(d)/epsilon give the other half.  epsilon = inf
+is ordinary least squares.
+Source: Shariff and Sheffet (2018), the local version of Section 2.2 of the LPLR paper; Theorem 2 of
+it for perturbed inputs.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from companion._jit import jit
+from companion.checks import need_float, need_int, need_positive
+from companion.eigen import ball_least_squares, jacobi
+from companion.linalg import add_outer, axpy, dot, norm
+from companion.lplr.noise import add_matrix_noise, laplace_sum, multinomial, sign_sum, tails
+from companion.mechanisms import laplace
+from companion.privacy import NO_PRIVACY, Guarantee
+
+
+class SSP(NamedTuple):
+    """Parameters of the perturbed sufficient statistics."""
+
+    d: int
+    vector_scale: float  # Laplace scale of one user's vector
+    matrix_scale: float  # Wishart scale of one user's matrix
+    z: float  # standard deviations in the half-widths
+
+
+class Model(NamedTuple):
+    V_inv: np.ndarray  # (d, d) inverse of the floored, ridged matrix
+    theta: np.ndarray  # (d,) estimate
+    radius: np.ndarray  # (1,) w + ridge
+    mat: np.ndarray  # (d, d) noisy sum of phi phi'
+    vec: np.ndarray  # (d,) noisy sum of y phi
+    work: np.ndarray  # (3, d, d) scratch
+
+
+def ssp_params(d, epsilon=1.0, z=None):
+    """SSP for epsilon in (0, inf] (inf: least squares); z >= 0 defaults to 3, for least squares to
+    4.
+    """
+    d, epsilon = need_int("d", d, 1), need_positive("epsilon", epsilon, allow_inf=True)
+    z = (4.0 if epsilon == math.inf else 3.0) if z is None else need_float("z", z, 0.0)
+    return SSP(d, 4 * math.sqrt(d) / epsilon, 2 / epsilon, z)
+
+
+def ssp_guarantee(p):
+    """Guarantee of one user's message, from its scales."""
+    if p.matrix_scale == 0.0:
+        return NO_PRIVACY
+    epsilon = 1 / p.matrix_scale + 2 * math.sqrt(p.d) / p.vector_scale
+    return Guarantee("local", epsilon, 0.0, "replace the user's (x, a, y)", "user")
+
+
+def ssp_model(d, copies=None):
+    """An empty model, or several with a leading axis."""
+    lead = () if copies is None else (copies,)
+    shapes = ((d, d), (d,), (1,), (d, d), (d,), (3, d, d))
+    return Model(*[np.zeros((*lead, *s)) for s in shapes])
+
+
+@jit
+def ssp_clear(m):
+    """Forget all users."""
+    for i in range(m.vec.shape[0]):
+        m.vec[i] = 0.0
+        for j in range(m.vec.shape[0]):
+            m.mat[i, j] = 0.0
+
+
+@jit
+def ssp_send(p, m, phi, y, rng):
+    """One user's message, added to the model's statistics."""
+    add_outer(1.0, phi, m.mat)
+    axpy(y, phi, m.vec)
+    ssp_noise(p, m, 1, rng)
+
+
+@jit
+def ssp_noise(p, m, n, rng):
+    """The noise of n users, drawn at once (nothing is drawn without privacy)."""
+    if p.matrix_scale > 0.0:
+        for i in range(p.d):
+            m.vec[i] += laplace_sum(rng, n, p.vector_scale)
+        add_matrix_noise(rng, n, p.matrix_scale, False, 1.0, m.work[0], m.mat)
+
+
+@jit
+def ssp_sums(p, m, points, means, prob, n, signs, rng, seen, tail, plays):
+    """Statistics of n users from a finite law (see `fit.fit_sums`), with their noise; m is
+    overwritten.
+    """
+    ssp_clear(m)
+    tails(prob, tail)
+    multinomial(rng, n, prob, tail, seen)
+    for j in range(points.shape[0]):
+        plays[j] += seen[j]
+        if seen[j] > 0:
+            add_outer(float(seen[j]), points[j], m.mat)
+            axpy(
+                sign_sum(rng, seen[j], means[j]) if signs else seen[j] * means[j], points[j], m.vec
+            )
+    ssp_noise(p, m, n, rng)
+
+
+@jit
+def ssp_estimate(m):
+    """m.theta <- least squares in the unit ball, negative eigenvalues set to 0."""
+    A, rows, work = m.work[0], m.work[1], m.work[2, 0]
+    scale = 1e-300  # keeps squares in range; the matrix may be negative, so entries of both count
+    for i in range(A.shape[0]):
+        scale = max(scale, abs(m.vec[i]))
+        for j in range(A.shape[0]):
+            scale = max(scale, abs(m.mat[i, j]))
+    for i in range(A.shape[0]):
+        m.radius[0] = 0.0
+        for j in range(A.shape[0]):
+            A[i, j] = m.mat[i, j] / scale
+            m.V_inv[i, j] = 0.0
+        m.V_inv[0, i] = m.vec[i] / scale
+    ball_least_squares(A, m.V_inv[0], rows, work, m.theta)
+
+
+@jit
+def ssp_fit(p, m, n):
+    """Elimination oracle after n users: V = mat + ridge I, eigenvalues floored at a tenth of the
+    ridge.
+
+    theta_hat - theta = V^-1 (vector noise + label noise - (matrix noise + ridge) theta).  The ridge
+    is z largest standard deviations of the matrix noise, so V stays positive; w is z of the vector
+    noise and matrix noise together.
+    """
+    root = math.sqrt(n)
+    ridge = max(1.0, p.z * 2.0 * math.sqrt(p.d + 1.0) * p.matrix_scale * root)
+    spread = 2.0 * p.vector_scale**2 + 4.0 * (p.d + 1) * p.matrix_scale**2
+    m.radius[0] = ridge + p.z * root * math.sqrt(spread)
+    A, rows = m.work[0], m.work[1]
+    for i in range(p.d):
+        m.theta[i] = 0.0
+        for j in range(p.d):
+            A[i, j] = m.mat[i, j] + (ridge if i == j else 0.0)
+            m.V_inv[i, j] = 0.0
+    jacobi(A, rows)
+    for i in range(p.d):
+        add_outer(1.0 / max(A[i, i], 0.1 * ridge), rows[i], m.V_inv)
+    for i in range(p.d):
+        m.theta[i] = dot(m.V_inv[i], m.vec)
+
+
+@jit
+def ssp_interval(p, m, phi):
+    """(estimate in [-1, 1], half-width) at phi; (0, ||phi||) where the half-width is no less."""
+    far, near = 0.0, 0.0
+    for i in range(p.d):
+        c = dot(m.V_inv[i], phi)
+        far += c * c
+        near += c * phi[i]
+    width = math.sqrt(far) * m.radius[0] + p.z * math.sqrt(max(near, 0.0))
+    length = norm(phi)
+    if width >= length:
+        return 0.0, length
+    return min(max(dot(phi, m.theta), -1.0), 1.0), width
+
+
+@jit
+def perturbed_inputs(points, theta, alpha, n, rng, m):
+    """Theorem 2's observations, phi + Lap(1/alpha) and phi'theta + Lap(1/alpha), of n users drawn
+    uniformly from points.
+
+    Leaves in m the debiased moments: mat = sum of (noisy phi)(noisy phi)' - (2/alpha^2) I, vec =
+    sum of (noisy y)(noisy phi).
+    """
+    ssp_clear(m)
+    x, d = m.work[0, 0], points.shape[1]
+    for _ in range(n):
+        j = rng.integers(0, points.shape[0])
+        for i in range(d):
+            x[i] = points[j, i] + laplace(rng, 1.0 / alpha)
+        y = dot(points[j], theta) + laplace(rng, 1.0 / alpha)
+        add_outer(1.0, x, m.mat)
+        axpy(y, x, m.vec)
+    for i in range(d):
+        m.mat[i, i] -= n * 2.0 / alpha**2

@@ -1,0 +1,109 @@
+"""Errors-in-variables ridge: the messages of Online LinUCB, a closed form for the learner.
+
+The user sends x and y with Gaussian noise, as in `online_linucb`.  The server knows how much energy
+the noise on x brings into the Gram matrix and subtracts it: A = sum(x x' - sigma^2 I), b = sum x y
+over the noisy pairs.  Then (A + lambda_t I)^-1 b is ridge regression without attenuation, and the
+policy is optimistic around it.
+Source: an ablation of ours for the online-LinUCB paper, which minimises the same corrected loss
+online; estimator of Fuller (1987), section 2.2.
+Neighbours, model, calibration: those of `online_linucb`: nothing but its message is released.
+Width: radius of LinUCB at ridge lambda_t = ridge + shift (sigma^2 + sigma) sqrt(d t), which grows
+like the noise in A: the noise of one x x' is about sigma on entries times x, and sigma^2 by itself.
+A may stay indefinite after that; negative squared widths count as 0.
+Cost: O(K d^2 + d^3) time per round, O(d^2) memory.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from companion._jit import jit
+from companion.baselines import noisy_ridge
+from companion.baselines.noisy_ridge import Model, choose, init_model, refit
+from companion.core import Policy
+from companion.linalg import add_outer, axpy
+from companion.online_linucb.policy import pair_noise, randomize
+
+
+class Params(NamedTuple):
+    d: int  # dimension of a context
+    T: int  # horizon
+    sigma: float  # standard deviation of the noise on every coordinate of x and on y
+    jitter: float  # 0: no extra perturbation of x
+    offset: bool  # universe that records are clipped into: offset sphere, or unit ball
+    statistics: noisy_ridge.Params
+
+
+class State(NamedTuple):
+    t: int  # rounds played
+    A: np.ndarray  # (d, d) sum of noisy x x' - sigma^2 I
+    b: np.ndarray  # (d,) sum of noisy x noisy y
+    model: Model
+    x: np.ndarray  # (d,) the message
+    clipped: int  # records that were outside the universe
+
+
+def init(p):
+    """State before the first round."""
+    d, model = p.d, init_model(p.statistics)
+    return State(0, np.zeros((d, d)), np.zeros(d), model, np.empty(d), 0)
+
+
+@jit
+def select(p, s, X, rng):
+    """The optimistic row of X (K, d)."""
+    return choose(s.model, X)
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """State after reward r on context x (d,); the arrays of s are overwritten."""
+    y, clipped = randomize(p, x, r, rng, s.x)
+    t, sigma = s.t + 1, p.sigma
+    add_outer(1.0, s.x, s.A)
+    for i in range(p.d):
+        s.A[i, i] -= sigma * sigma
+    axpy(y, s.x, s.b)
+    refit(p.statistics, s.model, t, (sigma * sigma + sigma) * np.sqrt(float(p.d * t)), s.A, s.b)
+    return State(t, s.A, s.b, s.model, s.x, s.clipped + clipped)
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+    return s
+
+
+def corrected_ridge(
+    d,
+    T,
+    epsilon,
+    delta=0.1,
+    *,
+    calibration="corrected",
+    universe="ball",
+    ridge=1.0,
+    shift=3.0,
+    noise=0.5,
+    theta_bound=1.0,
+    failure=None,
+    width=1.0,
+) -> Policy:
+    """LinUCB on noisy pairs, corrected for the noise; epsilon = inf is LinUCB itself.
+
+    shift >= 0, see the module; the rest as in `ldp_linucb`.  Raises ValueError on anything else.
+    """
+    sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)
+    q = noisy_ridge.make_params(
+        d, T, 1, sigma, universe, ridge, shift, noise, theta_bound, failure, width
+    )
+    p = Params(q.d, q.T, sigma, 0.0, q.offset, q)
+    return Policy("Corrected ridge", p, init, play, guarantee, select, update)
+
+
+def example():
+    """A small instance for the common tests."""
+    return corrected_ridge(3, 400, 1.0)

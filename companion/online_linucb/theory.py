@@ -1,0 +1,76 @@
+"""Closed forms of the paper in plain Python: widths, bounds on gradients, the combiner's constants.
+
+Source: "Improved rate for locally differentially private linear bandits", Lemma 3.3, Theorem 4.1
+(with P = P' = 1), Theorem A.2, Corollary C.1.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from companion.checks import need_int, need_positive, need_probability
+from companion.online_linucb import maler
+
+
+class Constants(NamedTuple):
+    """Theorem 4.1, one entry per base learner; `guess` is lambda_i."""
+
+    guess: np.ndarray
+    L: np.ndarray
+    alpha: np.ndarray
+    eta: np.ndarray
+    R: np.ndarray
+
+
+def theory_constants(d, T, epsilon, failure, M=None):
+    """Constants of Theorem 4.1 for M learners (None: the theorem's ceil(log2(T)/8) + 1).
+
+    d >= 1, T >= 2, epsilon in (0, inf), failure in (0, 1).  Raises ValueError on anything else.
+
+    >>> [round(v, 1) for v in theory_constants(5, 20000, 1.0, 0.1).R / 20000]
+    [36.9, 6.1, 3.2]
+    """
+    d, T, epsilon = need_int("d", d, 1), need_int("T", T, 2), need_positive("epsilon", epsilon)
+    M = int(np.ceil(np.log2(T) / 8)) + 1 if M is None else need_int("M", M, 1)
+    failure = need_probability("failure", failure)
+    log, root = np.log(T) ** 1.5, epsilon * T**0.125
+    guess = 2.0 ** np.arange(M) / T**0.125
+    L = log * np.sqrt(d) / (epsilon * guess)
+    eta = np.full(M, epsilon / (log * np.sqrt(d * T)))
+    alpha = np.full(M, 0.5)
+    L[0], eta[0] = log * np.sqrt(d) * (root + 1) / root, root / (np.sqrt(d * T) * (log * root + 1))
+    alpha[0] = 0.75
+    inner = (1 - alpha) / alpha
+    factor = (1 - alpha) ** inner * (1 + alpha) ** (1 / alpha) / alpha**inner
+    R = L * T**alpha + factor * L ** (1 / alpha) * T * eta**inner
+    R += 288.0 * (3 * np.log(T) + np.log(M / failure)) * T * eta + (1 / eta).sum() - 1 / eta
+    return Constants(guess, L, alpha, eta, R)
+
+
+def conversion_width(learner, T, noise=0.5, theta_bound=1.0, failure=0.01):
+    """Theorem A.2 (no privacy): sqrt(S^2 + 1 + 2 M_T + 32 R^2 ln((R sqrt8 + sqrt(1 +
+    M_T))/failure)).
+    """
+    M = maler.regret_bound(learner, T)
+    log = np.log((noise * np.sqrt(8.0) + np.sqrt(1.0 + M)) / failure)
+    return float(np.sqrt(theta_bound**2 + 1.0 + 2.0 * M + 32.0 * noise**2 * log))
+
+
+def theory_clip(sigma, jitter, T, failure, radius=1.0):
+    """Corollary C.1 with its universal constant set to 1: a bound on every gradient of the run."""
+    log, D, Delta = np.log(2.0 * T / failure), radius, np.sqrt(jitter)
+    first = 2.0 * np.sqrt(2.0 * log) * (2.0 * D * sigma + 2.0 * sigma + D * Delta + Delta)
+    noise = 2.0 * D * jitter + 4.0 * D * Delta * sigma + 2.0 * Delta * sigma
+    square = (2.0 * D + 2.0 + D) * sigma**2
+    return first + 2.0 * log * (noise + square) + 2.0 * D + 2.0
+
+
+def theory_width(learner, sigma, jitter, T, failure, noise=0.5):
+    """Lemma 3.3 with gamma = 1, M_T from Lemma H.6 and the trivial Q_T <= 4 D^2 T: sqrt(M_T + K_T).
+
+    sqrt(ln(1/delta))/epsilon is written as sigma, which is what it stands for.
+    """
+    D, log, Q = learner.radius, np.log(T / failure), 4.0 * learner.radius**2 * T
+    K = D * jitter * log * np.sqrt(T * Q) + (noise + D * sigma + D * np.sqrt(jitter)) ** 2 * log
+    K += (sigma**2 + jitter) * log * Q
+    return float(np.sqrt(maler.regret_bound(learner, T) + K))

@@ -1,1 +1,0 @@
-"""One file per bandit algorithm: a factory, and an `example()` that the common tests play."""

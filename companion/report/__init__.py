@@ -1,0 +1,1 @@
+"""What notebooks use to show things: claims, figures, tables, published numbers, provenance."""

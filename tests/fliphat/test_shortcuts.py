@@ -1,0 +1,200 @@
+"""The exact shortcuts have the law of the full simulation.
+
+False alarms: every Kolmogorov-Smirnov test is at 1e-7, every z test at 5.5 standard errors (4e-8);
+seeds are fixed.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats as sps
+
+from companion.baselines.random import random
+from companion.fliphat import as_run
+from companion.fliphat.environments import autoregressive, gaussian_statistics, margin, pad
+from companion.fliphat.lazy_contexts import fill, plan, world
+from companion.fliphat.policy import fliphat
+from companion.fliphat.residual import residual_fliphat
+from companion.fliphat.shortcuts import aggregated_is_exact, simulate_sparse
+from companion.simulate import repetitions
+
+SIGNAL = (1.0, 0.0, -0.8, 0.0, 0.6)  # with gaps, so that bridges are drawn
+
+
+def finals(policy, path, n, *, phi=0.6, rewards="gaussian", T=300, seed=1, d=30):
+    env = autoregressive(3, pad(SIGNAL, d), phi=phi, rewards=rewards, noise=0.3)
+    return simulate_sparse(env, [policy], T, repetitions(seed, n), path=path, grid=[128, T]).regret[
+        :, 0
+    ]
+
+
+def one_step(d=30, T=300):
+    return fliphat(d, T, s=6, epsilon=8.0, b_max=2.4, calibration="paper", eta=0.1)
+
+
+def residual(d=30, T=300):
+    return residual_fliphat(d, T, s=6, epsilon=8.0, l1_radius=2.4, iterations=2)
+
+
+CASES = [
+    ("aggregated", one_step, "gaussian", 0.6),
+    ("lazy", one_step, "uniform", 0.6),
+    ("lazy", residual, "gaussian", -0.5),
+]
+
+
+def distances(a, b):
+    """(largest |z| of the means, smallest Kolmogorov-Smirnov p-value) over the columns."""
+    gap = a.mean(axis=0) - b.mean(axis=0)
+    se = np.sqrt(a.var(axis=0) / len(a) + b.var(axis=0) / len(b))
+    return np.abs(gap / se).max(), sps.ks_2samp(a, b, axis=0).pvalue.min()
+
+
+@pytest.mark.parametrize(("path", "make", "rewards", "phi"), CASES)
+def test_paths_have_one_law(path, make, rewards, phi):
+    fast = finals(make(), path, 600, rewards=rewards, phi=phi, seed=1)
+    full = finals(make(), "full", 600, rewards=rewards, phi=phi, seed=2)
+    z, p = distances(fast, full)
+    assert z < 5.5
+    assert p > 1e-7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("path", "make", "rewards", "phi"), CASES)
+def test_paths_have_one_law_with_many_runs(path, make, rewards, phi):
+    fast = finals(make(), path, 6000, rewards=rewards, phi=phi, seed=3)
+    full = finals(make(), "full", 6000, rewards=rewards, phi=phi, seed=4)
+    z, p = distances(fast, full)
+    assert z < 5.5
+    assert p > 1e-7
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.7, -0.4])
+def test_filled_rows_have_the_autoregressive_covariance(phi):
+    env = autoregressive(2, [0, 1.0, 0, 0, 0.5, 0, 0], phi=phi)
+    w, theta, n = world(env), np.array([0, 0, 0, 0, 0, 1.0, 0]), 40_000
+    m = plan(w, theta)
+    assert w.revealed[:m].tolist() == [1, 4, 5]
+    cov = (
+        phi ** np.abs(np.subtract.outer(np.arange(7), np.arange(7)).astype(float))
+        if phi
+        else np.eye(7)
+    )
+    rng, rows = np.random.default_rng(5), np.empty((n, 7))
+    rows[:, [1, 4, 5]] = rng.multivariate_normal(np.zeros(3), cov[np.ix_([1, 4, 5], [1, 4, 5])], n)
+    for x in rows:
+        fill(w, m, 1.0, rng, x)
+    assert np.abs(rows.T @ rows / n - cov).max() < 6.5 * np.sqrt(2 / n)
+
+
+def test_rows_without_anything_revealed():
+    env = autoregressive(1, np.zeros(4), phi=0.5)
+    w = world(env)
+    assert plan(w, np.zeros(4)) == 0
+    rng, rows = np.random.default_rng(6), np.empty((20_000, 4))
+    for x in rows:
+        fill(w, 0, 1.0, rng, x)
+    cov = 0.5 ** np.abs(np.subtract.outer(np.arange(4), np.arange(4)))
+    assert np.abs(rows.T @ rows / len(rows) - cov).max() < 6.5 * np.sqrt(2 / len(rows))
+
+
+def test_same_seed_same_regret_in_any_number_of_threads():
+    from concurrent.futures import ThreadPoolExecutor
+
+    env, seeds = autoregressive(3, pad(SIGNAL, 20)), repetitions(1, 4)
+    policies = [one_step(20), residual(20)]
+    a = simulate_sparse(env, policies, 300, seeds)
+    with ThreadPoolExecutor(1) as pool:
+        b = simulate_sparse(env, policies, 300, seeds, pool)
+    np.testing.assert_array_equal(a.regret, b.regret)
+    alone = simulate_sparse(env, policies[1:], 300, seeds)
+    np.testing.assert_array_equal(alone.final[:, 0], a.final[:, 1])
+
+
+def test_the_cheap_path_is_refused_where_it_is_not_exact():
+    env, seeds = autoregressive(3, pad(SIGNAL, 30)), repetitions(1, 1)
+    assert aggregated_is_exact(one_step())
+    corrected = fliphat(30, 300, s=6, epsilon=8.0, b_max=2.4)  # clips contexts
+    deep = fliphat(30, 300, s=6, epsilon=8.0, b_max=2.4, calibration="paper", iteration_rate=1.0)
+    for policy in (corrected, deep, residual()):
+        assert not aggregated_is_exact(policy)
+        with pytest.raises(ValueError, match="aggregation"):
+            simulate_sparse(env, [policy], 300, seeds, path="aggregated")
+    with pytest.raises(ValueError, match="policies"):
+        simulate_sparse(env, [random()], 300, seeds)
+    with pytest.raises(ValueError, match="env"):
+        simulate_sparse(margin([1.0], gap=1.0, alpha=1.0), [one_step()], 300, seeds)
+    with pytest.raises(ValueError, match="T"):
+        simulate_sparse(env, [one_step()], 301, seeds)
+
+
+def test_no_regret_with_one_arm_or_no_signal():
+    T, seeds = 100, repetitions(1, 2)
+    policy = fliphat(10, T, s=2, epsilon=1.0, b_max=1.0, calibration="paper")
+    for env in (autoregressive(1, pad(SIGNAL, 10)), autoregressive(3, np.zeros(10))):
+        for path in ("lazy", "aggregated", "full"):
+            assert not simulate_sparse(env, [policy], T, seeds, path=path).regret.any()
+
+
+def test_margin_world_has_the_prescribed_gaps():
+    """50000 gaps against their law, Kolmogorov-Smirnov at 1e-7."""
+    for alpha in (0.5, 1.0, np.inf):
+        env = margin([0.6, 0.0, -0.8, 0.0], gap=0.3, alpha=alpha)
+        X, R, mu = (
+            np.concatenate(part)
+            for part in zip(*env.blocks(50_000, np.random.default_rng(7)), strict=True)
+        )
+        gaps = np.abs(mu[:, 0] - mu[:, 1])
+        if alpha == np.inf:
+            np.testing.assert_allclose(gaps, 0.3, atol=1e-12)
+        else:
+            assert sps.kstest((gaps / 0.3) ** alpha, "uniform").pvalue > 1e-7
+        np.testing.assert_allclose(mu, X @ env.beta, atol=1e-12)
+        assert (R - mu).std() == pytest.approx(0.5, rel=0.02)
+
+
+@pytest.mark.slow
+def test_published_regret():
+    """200 runs against an independent implementation's means and standard errors (400 runs): 5
+    standard errors.
+    """
+    signal = [0.7484285, 0.6370087, 0.63445336, 0.6964115, 0.7199168]
+    env = autoregressive(3, pad(signal, 400))
+    make = [
+        fliphat(400, 20_000, s=10, epsilon=e, b_max=sum(signal), calibration="paper").renamed(
+            str(e)
+        )
+        for e in (1, 5)
+    ]
+    result = simulate_sparse(env, make, 20_000, repetitions(8, 200), grid=[5000, 10_000, 20_000])
+    mean, se = result.regret.mean(axis=0), result.regret.std(axis=0) / np.sqrt(200)
+    expected = np.array([[5002, 5496, 5639], [1218, 1255, 1311.0]])
+    error = np.array([[34, 42, 42], [11, 11, 11.0]])
+    assert (np.abs(mean - expected) < 5 * np.hypot(se, error)).all()
+
+
+def test_statistics_have_the_law_of_the_rows():
+    """Entries of X'X and X'y, 4000 draws each way; Kolmogorov-Smirnov at 1e-7."""
+    rng, beta, n = np.random.default_rng(9), np.array([1.0, -0.5, 0.0]), 12
+    fast, slow = [], []
+    for _ in range(4000):
+        G, c = gaussian_statistics(rng, n, beta, 0.7)
+        fast.append([G[0, 0], G[0, 1], G[2, 1], *c])
+        X = rng.standard_normal((n, 3))
+        G, c = X.T @ X, X.T @ (X @ beta + 0.7 * rng.standard_normal(n))
+        slow.append([G[0, 0], G[0, 1], G[2, 1], *c])
+    for a, b in zip(np.array(fast).T, np.array(slow).T, strict=True):
+        assert sps.ks_2samp(a, b).pvalue > 1e-7
+
+
+def test_reused_noise_changes_nothing_before_the_second_release():
+    """Same law while one release is in use; later picks come back.  z at 5.5 standard errors."""
+    env = autoregressive(3, pad(SIGNAL, 30), phi=0.6)
+    policy = one_step(T=255)
+    policy.params.iterations[:-1] = 0  # a single step, before round 128
+    fresh = simulate_sparse(env, [policy], 255, repetitions(1, 2000), path="aggregated").final[:, 0]
+    reused = as_run.final_regret(env, policy, 255, repetitions(2, 2000))
+    z, p = distances(fresh[:, None], reused[:, None])
+    assert z < 5.5
+    assert p > 1e-7
+    with pytest.raises(ValueError, match="policy"):
+        as_run.final_regret(env, residual(), 255, repetitions(2, 2))

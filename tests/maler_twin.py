@@ -1,0 +1,65 @@
+"""Maler as its algorithms are written: a slow twin for tests."""
+
+import numpy as np
+
+
+def project(x, radius):
+    n = np.linalg.norm(x)
+    return x * min(1.0, radius / n) if n > 0 else x
+
+
+def project_in_norm(S, z, radius):
+    """argmin (v - z)'S(v - z) over the ball, by bisection on the multiplier."""
+    if np.linalg.norm(z) <= radius:
+        return z
+    w, U = np.linalg.eigh(S)
+    y = U.T @ z
+    low, high = 0.0, w.max() * np.linalg.norm(z) / radius
+    for _ in range(200):
+        m = 0.5 * (low + high)
+        if np.linalg.norm(w * y / (w + m)) > radius:
+            low = m
+        else:
+            high = m
+    return U @ (w * y / (w + high))
+
+
+class Twin:
+    """Algorithms 5 to 8 as they are written, with arrays and a weight per expert."""
+
+    def __init__(self, d, T, D, G):
+        n = int(np.ceil(0.5 * np.log2(T))) + 1
+        self.D, self.G, self.t, self.n = D, G, 0, n
+        self.eta = np.array([2.0**-i / (5 * 2 * D * G) for i in range(n)])
+        self.eta_c = 1 / (2 * G * 2 * D * np.sqrt(T))
+        prior = [(1 + 1 / n) / (3 * (i + 1) * (i + 2)) for i in range(n)]
+        self.w = np.array([1 / 3, *prior, *prior])
+        self.a = 0.5 * min(1 / (8 * (7 / (50 * D)) * D), 1)
+        self.experts = np.zeros((2 * n + 1, d))  # convex, strong, newton
+        self.S = np.array([np.eye(d) / (4 * self.a**2 * D**2)] * n)
+        self.theta = np.zeros(d)
+
+    def update(self, g):
+        self.t += 1
+        n, G, D, theta = self.n, self.G, self.D, self.theta
+        gap = theta - self.experts
+        along = gap @ g
+        eta = np.concatenate([[self.eta_c], self.eta, self.eta])
+        loss = -eta * along
+        loss[0] += (2 * self.eta_c * G * D) ** 2
+        loss[1 : n + 1] += self.eta**2 * G**2 * (gap[1 : n + 1] ** 2).sum(1)
+        loss[n + 1 :] += self.eta**2 * along[n + 1 :] ** 2
+        self.w = self.w * np.exp(-loss)
+        self.w /= self.w.sum()
+        self.experts[0] = project(self.experts[0] - 2 * D / (G * np.sqrt(self.t)) * g, D)
+        for i, e in enumerate(self.eta):
+            x = self.experts[1 + i]
+            step = e * g + 2 * e**2 * G**2 * (x - theta)
+            self.experts[1 + i] = project(x - step / (2 * e**2 * G**2 * self.t), D)
+            x = self.experts[1 + n + i]
+            step = e * g + 2 * e**2 * g * (g @ (x - theta))
+            self.S[i] += np.outer(step, step)
+            z = x - np.linalg.solve(self.S[i], step) / self.a
+            self.experts[1 + n + i] = project_in_norm(self.S[i], z, D)
+        weight = self.w * eta
+        self.theta = weight @ self.experts / weight.sum()

@@ -1,0 +1,126 @@
+"""The baselines as their program ran them: noise scales, bias, and that nothing uses them."""
+
+import re
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from streams import run, stream
+
+import companion
+from companion.online_linucb import as_run
+
+# T = 20000, d = 5, delta = 0.1, B = 20.  kind: at epsilon = 0.2, 1, 10: noise per entry, Gamma,
+# width; None where there is no such noise.  Digits as printed.
+PRINTED = {
+    "LinUCB": [(0, 1, "7.30")] * 3,
+    "LDP": [("8.971", "2837", "123.1"), ("1.794", "567", "57.5"), (".1794", "56.7", "21.4")],
+    "JDP": [("50.65", "356", "46.5"), ("10.13", "71.3", "23.4"), ("1.013", "7.13", "10.8")],
+    "SDP (amplification)": [
+        ("2.787", "881", "70.5"),
+        (".557", "176", "34.1"),
+        (".0557", "17.6", "14.1"),
+    ],
+    "SDP (vector)": [(None, "346", "45.9"), (None, "69.2", "23.1"), (None, "6.9", "10.7")],
+}
+BITS = {0.2: 1530.39, 1.0: 612.16, 10.0: 6.12}
+BIAS = {0.2: -0.310, 1.0: -0.124, 10.0: -0.096}  # per batch of 20 users and entry
+TRUE_EPSILON = {0.2: 0.14, 1.0: 3.59, 10.0: 210}  # of "LDP" at delta = 0.1
+
+
+def as_printed(value, text):
+    """Whether value rounds to the printed text, half a unit of its last digit allowed."""
+    decimals = len(str(text).split(".")[1]) if "." in str(text) else 0
+    return abs(value - float(text)) <= 0.5000001 * 10.0**-decimals
+
+
+@pytest.mark.parametrize("kind", as_run.KINDS)
+@pytest.mark.parametrize(("row", "epsilon"), list(enumerate([0.2, 1.0, 10.0])))
+def test_scales_are_the_printed_ones(kind, row, epsilon):
+    s, gamma, _, _ = as_run.scales(kind, 5, 20_000, epsilon, 0.1, 20)
+    policy = as_run.baseline(kind, 5, 20_000, epsilon)
+    noise, printed_gamma, radius = PRINTED[kind][row]
+    assert noise is None or as_printed(s, noise)
+    assert as_printed(gamma, printed_gamma)
+    assert as_printed(policy.params.radius, radius)
+    assert policy.params.ridge == (1e-4 if kind == "LinUCB" else 2 * gamma)
+
+
+@numba.njit
+def mean_error(p, v, n, rng):
+    total = 0.0
+    for _ in range(n):
+        total += as_run.count(p, v, rng) - v
+    return total / n
+
+
+@pytest.mark.parametrize("epsilon", BITS)
+def test_vector_sum_of_the_program_is_biased(epsilon):
+    """5.5 standard errors: 4e-8."""
+    p = as_run.baseline("SDP (vector)", 5, 20_000, epsilon).params
+    assert p.b == pytest.approx(BITS[epsilon], abs=0.005)
+    assert p.g == pytest.approx(8.944, abs=0.0005)
+    n, v = 3_000_000, 0.3
+    error = as_run.NORM / p.g * np.sqrt(int(p.b) * 3 / 16 + 0.25) / np.sqrt(n)
+    measured = mean_error(p, v, n, np.random.default_rng(0))
+    assert abs(measured - BIAS[epsilon] / 20) < 5.5 * error + 0.0005 / 20
+    assert abs(measured) > 6 * error  # zero would have been found out
+
+
+def test_true_epsilon_of_the_local_noise():
+    for epsilon, true in TRUE_EPSILON.items():
+        guarantee = as_run.baseline("LDP", 5, 20_000, epsilon).guarantee
+        assert guarantee.epsilon == pytest.approx(true, rel=0.03)
+        assert guarantee.claimed == (epsilon, 0.1)
+
+
+@pytest.mark.parametrize("kind", ["JDP", "SDP (vector)"])
+def test_what_protects_nothing_says_so(kind):
+    assert as_run.baseline(kind, 5, 100, 1.0).guarantee.epsilon == np.inf
+
+
+def test_two_releases_of_the_programs_tree_differ_by_one_users_data():
+    """Between two changes of its noise the server shows G + N, then G + x x' + N."""
+    X, R, _ = stream(n=60, K=1, d=3)
+    policy = as_run.baseline("JDP", 3, 60, 1.0)
+    release = [run(policy, X[:t], R[:t])[1] for t in (40, 41)]
+    clean = [np.linalg.inv(s.V_inv) for s in release]
+    x = as_run.NORM * X[40, 0]
+    np.testing.assert_allclose(clean[1] - clean[0], np.outer(x, x), atol=1e-8)
+
+
+def test_nan_scores_win():
+    policy = as_run.baseline("LDP", 2, 10, 1.0)
+    s = policy.init(policy.params)
+    s.G[:] = np.diag([0.0, -policy.params.ridge - 1.0])
+    as_run.refit(policy.params, s, 1)
+    assert s.definite[0] == 0.0
+    X = np.array([[0.9, 0.0], [0.0, 0.1], [0.0, 0.2]])
+    assert policy.select(policy.params, s, X, np.random.default_rng(0)) == 1
+
+
+def test_first_arms_are_the_canonical_ones():
+    X, R, mu = next(as_run.Arms(8, 3).blocks(50, np.random.default_rng(0)))
+    np.testing.assert_allclose(as_run.NORM * X[0, :3], [[1, 0, 1], [0, 1, 1], [0, 0, 1]])
+    np.testing.assert_allclose(np.linalg.norm(X[0, 3:], axis=1), 1.0)
+    assert 0 <= mu.min() <= mu.max() <= 1
+    assert set(np.unique(R)) <= {0.0, 1.0}
+
+
+def test_nothing_in_the_package_uses_it():
+    home = Path(companion.__file__).parent
+    users = [
+        path.name
+        for path in home.rglob("*.py")
+        if path.parent.name != "as_run"
+        and re.search(r"^\s*(from|import)\b.*as_run", path.read_text(), re.M)
+    ]
+    assert users == []
+
+
+@pytest.mark.parametrize(("name", "value"), [("kind", "RDP"), ("epsilon", 0.0), ("delta", 1.0)])
+def test_rejects_bad_input_by_name(name, value):
+    arguments = {"kind": "LDP", "d": 5, "T": 100, "epsilon": 1.0, name: value}
+    with pytest.raises(ValueError, match=f"{name}={value!r}"):
+        as_run.baseline(**arguments)
