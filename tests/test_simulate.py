@@ -8,6 +8,7 @@ import pytest
 from streams import run, same_bits
 from streams import stream as make_stream
 
+from companion.baselines.lasso_bandit import lasso_bandit
 from companion.baselines.linucb import linucb
 from companion.baselines.random import random
 from companion.environments import replay, sphere
