@@ -12,12 +12,23 @@ PROJECT = Path(__file__).resolve().parent.parent
 CLAIM = {
     "chapter": "one",
     "id": "c1",
+    "kind": "text",
     "statement": "1 < 2",
-    "paper": "2",
-    "measured": "1",
-    "interval": [0.5, 1.5],
-    "rule": "below",
+    "paper": "page 2",
     "verdict": "reproduced",
+    "changes": "",
+    "left_open": "",
+    "finding": False,
+    "evidence": [
+        {
+            "setting": "",
+            "measured": "1",
+            "interval": [0.5, 1.5],
+            "rule": "below",
+            "outcome": "holds",
+            "decisive": False,
+        }
+    ],
 }
 PARAMETERS = "T = 500  # rounds; integer in [100, 1_000]\ndelta = 0.1  # privacy; float in (0, 1)"
 

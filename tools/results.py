@@ -3,7 +3,8 @@
 import os
 import platform
 
-from companion.report.claims import MIME, VERDICTS, Claim
+from companion.report.claims import MIME, Claim, Evidence
+from companion.report.markup import SIGNS
 from tools import cache
 from tools.chapters import source
 from tools.errors import Failure
@@ -21,8 +22,10 @@ def claims(name, notebook):
             )
         if record["chapter"] != name:
             raise Failure(f"{name}: claim {record['id']} says it is of {record['chapter']!r}")
-        if record["verdict"] not in VERDICTS:
+        if record["verdict"] not in SIGNS:
             raise Failure(f"{name}: claim {record['id']} has the verdict {record['verdict']!r}")
+        if not all(sorted(row) == sorted(Evidence._fields) for row in record["evidence"]):
+            raise Failure(f"{name}: claim {record['id']} has evidence that is not whole")
     ids = [record["id"] for record in records]
     if twice := sorted({i for i in ids if ids.count(i) > 1}):
         raise Failure(f"{name}: more than one claim is named {', '.join(map(str, twice))}")

@@ -1,137 +1,231 @@
 """Claims of a paper, checked by the chapter that reproduces it: a verdict is computed, never typed.
 
-A chapter makes one `Claims`, calls `check` after every experiment and shows the object in its last
-cell.  The display carries the records as JSON (mime type `MIME`), from which the scoreboard page is
-made.
+A claim is one sentence of the paper.  Under it stand rows of evidence, one per setting; each row is
+a number with its interval, a rule and an outcome.  The verdict follows from the rows (`verdict`).
+What the paper does not say is a finding: the same record, in a list of its own.  A chapter's
+`Claims` is shown in its last cell; the display carries the records as JSON (mime type `MIME`), from
+which the scoreboard page is made.
 """
 
-import html
 import math
 from typing import NamedTuple
 
 from companion.checks import need_choice
+from companion.report import markup
+from companion.report.markup import SIGNS
 from companion.stats import Interval
 
-MIME = "application/vnd.companion.report.claims+json"
-SIGNS = {  # verdict: sign, style of the site
-    "reproduced": ("✓", "good"),
-    "reproduced with changes": ("≈", "fair"),
-    "not reproduced": ("✗", "bad"),
-    "corrected": ("✎", "fixed"),
-    "not tested at this scale": ("–", "none"),
-}
-VERDICTS = tuple(SIGNS)
+MIME = "application/vnd.companion.claims+json"
+KINDS = ("theorem", "figure", "table", "privacy", "text")
+OUTCOMES = tuple(SIGNS)[-3:]
+UNTESTED = "not tested at this scale"
+VERDICTS = tuple(SIGNS)[:-3]
 
 
-class Claim(NamedTuple):
-    """One record; `interval` is (low, high) or None; `rule` is to be fixed before numbers come."""
+class Evidence(NamedTuple):
+    """One row: `interval` is (low, high) or None; `rule` is fixed before numbers are seen."""
 
-    chapter: str
-    id: str
-    statement: str
-    paper: str
+    setting: str
     measured: str
     interval: tuple | None
     rule: str
+    outcome: str  # one of OUTCOMES
+    decisive: bool  # by proof, exact arithmetic or audit: its failure corrects the paper
+
+
+class Claim(NamedTuple):
+    """One record of the scoreboard; what is not asserted by the paper is a `finding`."""
+
+    chapter: str
+    id: str
+    kind: str
+    statement: str
+    paper: str  # place in the paper
     verdict: str
+    changes: str  # what is not as printed: algorithm, constants or noise
+    left_open: str  # settings that the paper leaves open and that decide, with other choices
+    finding: bool
+    evidence: tuple
+
+
+def outcome(interval, low=-math.inf, high=math.inf):
+    """ "holds" if the interval lies within [low, high], "fails" if outside as a whole, else
+    "undecided"; an interval with a NaN is undecided.
+    """
+    if interval.low >= low and interval.high <= high:
+        return "holds"
+    return "fails" if interval.high < low or interval.low > high else "undecided"
+
+
+def verdict(rows, *, changes="", bound=False):
+    """The verdict on a claim from its rows of evidence.
+
+    One row that fails is enough against the claim: "corrected" if a proof or an audit says so,
+    "not settled" where the claim is a bound with a hidden constant, else "not reproduced".
+    Otherwise one undecided row (or none at all) leaves it "not settled".
+    """
+    outcomes = [row.outcome for row in rows]
+    if any(row.outcome == "fails" and row.decisive for row in rows):
+        return "corrected"
+    if "fails" in outcomes and not bound:
+        return "not reproduced"
+    if not outcomes or set(outcomes) != {"holds"}:
+        return "not settled"
+    if bound:
+        return "consistent"
+    return "reproduced with changes" if changes else "reproduced"
+
+
+class Open:
+    """A claim whose rows are still being gathered; shown, it is its badge with its evidence."""
+
+    def __init__(self, at_scale, bound, record):
+        self._at_scale, self._bound, self._record, self.rows = at_scale, bound, record, []
+        self.fixed = None
+
+    def row(self, setting, measured, *, low=-math.inf, high=math.inf, rule=None):
+        """Add a row: an `Interval` that has to lie within [low, high]; returns the outcome.
+
+        rule: in words (None: made from low and high).
+        """
+        rule = rule or f"{_name(measured)} {_range(low, high)}"
+        return self._add(setting, f"{measured.value:.4g}", _finite(measured), rule,
+                         outcome(measured, low, high), False)  # fmt: skip
+
+    def judged(self, setting, measured, result, rule, *, decisive=False):
+        """Add a row whose outcome ("holds", "fails", "undecided") was found by the rule in words.
+
+        measured: text, a number or an `Interval`; decisive: by proof, exact arithmetic or audit.
+        """
+        need_choice("result", result, OUTCOMES)
+        interval = _finite(measured) if isinstance(measured, Interval) else None
+        text = f"{measured.value:.4g}" if isinstance(measured, Interval) else _text(measured)
+        return self._add(setting, text, interval, rule, result, decisive)
+
+    def proved(self, setting, measured, holds, rule):
+        """Add a row that a proof or exact arithmetic decides."""
+        return self.judged(setting, measured, "holds" if holds else "fails", rule, decisive=True)
+
+    def audited(self, setting, lower, proven, claimed):
+        """Add a row of a privacy claim: an audit's lower bound and a proven upper bound on epsilon.
+
+        Fails if the audit counts more than was claimed, holds if the proof needs no more, and is
+        undecided between the two.
+        """
+        found = Interval(lower, lower, proven)
+        rule = f"ε lies between audit and proof; claimed: {claimed:.4g}"
+        result = outcome(found, -math.inf, claimed * (1 + 1e-9))
+        return self._add(setting, f"ε ≥ {lower:.3g}", _finite(found), rule, result, True)
+
+    def _add(self, *fields):
+        self.rows.append(Evidence(*fields))
+        return fields[4]
+
+    @property
+    def record(self):
+        """The `Claim` with the verdict that follows from the rows so far."""
+        r = self._record
+        if r.finding:
+            found = {row.outcome for row in self.rows} or {"undecided"}
+            said = next(o for o in ("fails", "undecided", "holds") if o in found)
+        else:
+            said = verdict(self.rows, changes=r.changes, bound=self._bound)
+        said = (self.fixed or said) if self._at_scale else UNTESTED
+        return r._replace(verdict=said, evidence=tuple(self.rows))
+
+    @property
+    def verdict(self):
+        """The verdict so far."""
+        return self.record.verdict
+
+    def _repr_html_(self):
+        return markup.claim(self.record)
+
+    def __repr__(self):
+        return _line(self.record)
 
 
 class Claims:
     """The claims of one chapter; at_scale=False (a smoke run): none is tested at this scale."""
 
     def __init__(self, chapter, at_scale=True):
-        self.chapter, self.at_scale, self.records = chapter, bool(at_scale), []
+        self.chapter, self.at_scale, self._open = chapter, bool(at_scale), []
+
+    def claim(self, id, kind, statement, paper, *, changes="", left_open="", bound=False):
+        """Begin a claim, to which rows are added (`Open`).
+
+        kind: one of KINDS; statement: a sentence of the paper; paper: its place there; changes:
+        what of algorithm, constants or noise is not as printed; left_open: what the paper leaves
+        open and decides, with what other choices give; bound: a bound with a hidden constant, which
+        measuring cannot refute.  Raises ValueError on a repeated id.
+        """
+        need_choice("kind", kind, KINDS)
+        return self._begin(id, kind, statement, paper, changes, left_open, False, bound)
+
+    def finding(self, id, statement, *, changes="", left_open=""):
+        """Begin a finding of ours: rows and record as for a claim, counted for nobody."""
+        return self._begin(id, "text", statement, "", changes, left_open, True, False)
+
+    def _begin(self, id, kind, statement, paper, changes, left_open, finding, bound):
+        if any(c._record.id == id for c in self._open):
+            raise ValueError(f"id must be new in this chapter; got {id=}")
+        record = Claim(
+            self.chapter, id, kind, statement, paper, "", changes, left_open, finding, ()
+        )
+        self._open.append(Open(self.at_scale, bound, record))
+        return self._open[-1]
 
     def check(
-        self,
-        id,
-        statement,
-        paper,
-        measured,
-        interval,
-        rule,
-        *,
-        holds,
-        otherwise="not reproduced",
-        when="reproduced",
-    ):
-        """Record a verdict: `when` if `holds` is true, else `otherwise`.
+        self, id, statement, paper, measured, interval, rule, *,
+        holds, otherwise="not reproduced", when="reproduced",
+    ):  # fmt: skip
+        """A claim of one row with its two verdicts given: until the chapters are migrated."""
+        opened = self.claim(id, "text", statement, paper)
+        ends = _finite(measured) if isinstance(measured, Interval) and interval is None else None
+        ends = _finite(Interval(0.0, *interval)) if interval is not None else ends
+        text = f"{measured.value:.4g}" if isinstance(measured, Interval) else str(measured)
+        opened._add("", text, ends, rule, "holds" if holds else "fails", False)
+        opened.fixed = when if bool(holds) else otherwise
+        return opened.verdict
 
-        statement: what the paper claims; paper: where, or its number; measured: our number, an
-        `Interval` or text; interval: (low, high), or None if `measured` is an Interval (then its
-        ends) or has none; rule: the decision rule in words; holds: the rule applied to the
-        numbers.  Returns the verdict; raises ValueError on a repeated id.
-        """
-        if any(r.id == id for r in self.records):
-            raise ValueError(f"id must be new in this chapter; got {id=}")
-        for name, v in (("when", when), ("otherwise", otherwise)):
-            need_choice(name, v, VERDICTS)
-        if isinstance(measured, Interval) and interval is None:
-            interval = (measured.low, measured.high)
-        if interval is not None:
-            interval = tuple(float(v) if math.isfinite(v) else None for v in interval)
-        if isinstance(measured, Interval):
-            measured = f"{measured.value:.4g}"
-        verdict = VERDICTS[-1] if not self.at_scale else when if bool(holds) else otherwise
-        self.records.append(
-            Claim(self.chapter, id, statement, paper, str(measured), interval, rule, verdict)
-        )
-        return verdict
+    @property
+    def records(self):
+        """All records, claims of the paper first."""
+        return sorted((c.record for c in self._open), key=lambda r: r.finding)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
+        rows = [r._asdict() | {"evidence": [e._asdict() for e in r.evidence]} for r in self.records]
         return {
-            MIME: [r._asdict() for r in self.records],
-            "text/html": details(f"Claims of {self.chapter}", self.records),
-            "text/plain": self._text(),
+            MIME: rows,
+            "text/html": markup.claims(self.chapter, self.records),
+            "text/plain": "\n".join(map(_line, self.records)),
         }
 
-    def _text(self):
-        return "\n".join(f"{r.id}: {r.verdict} ({r.measured})" for r in self.records)
+
+def from_json(record):
+    """The `Claim` of one JSON record."""
+    rows = tuple(Evidence(**row) for row in record["evidence"])
+    return Claim(**(record | {"evidence": rows}))
 
 
-def badge(verdict):
-    """The verdict as sign and word, in a colour that only repeats them."""
-    sign, style = SIGNS[verdict]
-    return f'<span class="verdict {style}">{sign} {html.escape(verdict)}</span>'
+def _line(record):
+    return f"{record.id}: {record.verdict} ({'; '.join(e.measured for e in record.evidence)})"
 
 
-def table(caption, head, rows):
-    """An HTML table; cells are HTML already, the first cell of a row is its heading."""
-    line = "".join(f'<th scope="col">{cell}</th>' for cell in head)
-    body = "".join(
-        f'<tr><th scope="row">{row[0]}</th>' + "".join(f"<td>{c}</td>" for c in row[1:]) + "</tr>"
-        for row in rows
-    )
-    shown = f"<caption>{caption}</caption><thead><tr>{line}</tr></thead><tbody>{body}</tbody>"
-    region = f'class="scoreboard" tabindex="0" role="region" aria-label="{caption}"'
-    return f"<div {region}><table>{shown}</table></div>"
+def _text(measured):
+    return measured if isinstance(measured, str) else f"{measured:.4g}"
 
 
-def details(caption, records, page=None):
-    """`Claim` records as an HTML table; page: where to link, None if this is the place."""
-    rows = [
-        [
-            f"{_place(r, page)}<small>Rule: {html.escape(r.rule)}</small>",
-            badge(r.verdict),
-            f"{html.escape(r.measured)}<small>{_ends(r.interval)}</small>",
-            html.escape(r.paper),
-        ]
-        for r in records
-    ]
-    return table(html.escape(caption), ["Claim", "Verdict", "Measured", "Paper"], rows)
+def _finite(interval):
+    """(low, high) for JSON: an end that is not finite is None."""
+    return tuple(float(v) if math.isfinite(v) else None for v in interval[1:])
 
 
-def _place(r, page):
-    """The statement, as the target of links or as a link."""
-    anchor, statement = html.escape(f"claim-{r.id}"), html.escape(r.statement)
-    if page is None:
-        return f'<span id="{anchor}">{statement}</span>'
-    return f'<a href="{html.escape(page)}#{anchor}">{statement}</a>'
+def _name(measured):
+    return "95 % interval" if isinstance(measured, Interval) else "number"
 
 
-def _ends(interval):
-    """An interval as text; an end that is None is infinite."""
-    if interval is None:
-        return ""
-    low, high = interval
-    return f"[{'−∞' if low is None else f'{low:.4g}'}, {'∞' if high is None else f'{high:.4g}'}]"
+def _range(low, high):
+    if low == -math.inf:
+        return f"below {high:g}"
+    return f"above {low:g}" if high == math.inf else f"within [{low:g}, {high:g}]"

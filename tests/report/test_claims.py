@@ -1,65 +1,134 @@
-"""Verdicts are computed from rules; what is shown carries the records."""
+"""Verdicts follow from rows of evidence; what is shown carries the records."""
 
 import json
 
+import numpy as np
 import pytest
 
-from companion.report.claims import MIME, VERDICTS, Claims, details
+from companion.report import markup
+from companion.report.claims import MIME, Claims, Evidence, from_json, outcome, verdict
 from companion.stats import Interval
 
-CALL = {
-    "statement": "grows like sqrt(T)",
-    "paper": "Theorem 1",
-    "measured": 0.52,
-    "interval": (0.48, 0.56),
-    "rule": "0.5 lies in the interval",
-}
+INSIDE, ACROSS, OUTSIDE = Interval(0.5, 0.4, 0.6), Interval(1.0, 0.9, 1.1), Interval(2.0, 1.8, 2.2)
 
 
-def test_a_verdict_follows_the_rule():
-    claims = Claims("chapter")
-    assert claims.check("a", **CALL, holds=True) == "reproduced"
-    assert claims.check("b", **CALL, holds=False) == "not reproduced"
-    assert claims.check("c", **CALL, holds=False, otherwise="corrected") == "corrected"
-    changed = claims.check("d", **CALL, holds=True, when="reproduced with changes")
-    assert changed == "reproduced with changes"
-    assert [r.verdict for r in claims.records] == [VERDICTS[i] for i in (0, 2, 3, 1)]
+def begin(at_scale=True, **options):
+    claims = Claims("chapter", at_scale)
+    return claims, claims.claim("a", "theorem", "grows like sqrt(T)", "Theorem 1", **options)
+
+
+def rows(*outcomes, decisive=False):
+    return [Evidence("", "", None, "", o, decisive) for o in outcomes]
+
+
+@pytest.mark.parametrize(
+    ("interval", "ends", "result"),
+    [
+        (INSIDE, {"high": 1.0}, "holds"),
+        (ACROSS, {"high": 1.0}, "undecided"),
+        (OUTSIDE, {"high": 1.0}, "fails"),
+        (INSIDE, {"low": 1.0}, "fails"),
+        (INSIDE, {"low": 0.4, "high": 0.6}, "holds"),
+        (INSIDE, {"low": 0.45, "high": 0.55}, "undecided"),
+        (INSIDE, {"low": 0.0, "high": 0.3}, "fails"),
+        (Interval(0.5, -np.inf, np.inf), {"high": 1.0}, "undecided"),
+        (Interval(np.nan, np.nan, np.nan), {"high": 1.0}, "undecided"),
+    ],
+)
+def test_an_outcome_is_decided_by_the_whole_interval(interval, ends, result):
+    assert outcome(interval, **ends) == result
+
+
+@pytest.mark.parametrize(
+    ("found", "options", "said"),
+    [
+        (["holds", "holds"], {}, "reproduced"),
+        (["holds"], {"changes": "the width is tuned"}, "reproduced with changes"),
+        (["holds"], {"bound": True}, "consistent"),
+        (["holds", "undecided"], {}, "not settled"),
+        ([], {}, "not settled"),
+        (["holds", "fails", "undecided"], {}, "not reproduced"),
+        (["fails"], {"changes": "x"}, "not reproduced"),
+        (["fails"], {"bound": True}, "not settled"),
+    ],
+)
+def test_the_verdict_follows_from_the_rows(found, options, said):
+    assert verdict(rows(*found), **options) == said
+
+
+def test_only_a_proof_or_an_audit_corrects_a_paper():
+    assert verdict(rows("fails", decisive=True) + rows("holds")) == "corrected"
+    assert verdict(rows("fails", decisive=True), bound=True) == "corrected"
+    assert verdict(rows("holds", decisive=True) + rows("fails")) == "not reproduced"
+    _, claim = begin()
+    assert claim.audited("claimed 1", 1.2, 1.5, 1.0) == "fails"
+    assert claim.verdict == "corrected"
+
+
+def test_an_audit_below_the_claim_proves_nothing():
+    _, claim = begin()
+    assert claim.audited("no proof", 0.8, np.inf, 1.0) == "undecided"
+    assert claim.audited("proof needs no more", 0.8, 1.0, 1.0) == "holds"
+    assert claim.audited("proof needs more", 0.8, 1.3, 1.0) == "undecided"
+    assert claim.proved("formula", "4 > 2", False, "sensitivity at most 2") == "fails"
+
+
+def test_rows_are_kept_as_they_were_judged():
+    claims, claim = begin(left_open="the width: 3 instead of 1 turns the verdict")
+    assert claim.row("T = 10", INSIDE, high=1.0) == "holds"
+    assert claim.judged("T = 20", "3 of 5", "undecided", "most of them") == "undecided"
+    (record,) = claims.records
+    assert record.verdict == claim.verdict == "not settled"
+    assert record.evidence[0] == Evidence(
+        "T = 10", "0.5", (0.4, 0.6), "95 % interval below 1", "holds", False
+    )
+    assert record.left_open.startswith("the width")
 
 
 def test_a_smoke_run_tests_nothing():
-    claims = Claims("chapter", at_scale=False)
-    for i, holds in enumerate((True, False)):
-        assert claims.check(str(i), **CALL, holds=holds) == "not tested at this scale"
+    _, claim = begin(at_scale=False)
+    claim.row("", OUTSIDE, high=1.0)
+    assert claim.verdict == "not tested at this scale"
 
 
-def test_an_interval_is_unpacked_and_infinity_survives_json():
-    claims = Claims("chapter")
-    keys = CALL | {"measured": Interval(0.5123456, 0.4, float("inf")), "interval": None}
-    claims.check("a", **keys, holds=True)
-    assert claims.records[0].interval == (0.4, None)
-    assert claims.records[0].measured == "0.5123"
+def test_findings_stand_apart_and_claim_nothing():
+    claims, _ = begin()
+    ours = claims.finding("b", "the honest variant wins")
+    assert ours.verdict == "undecided"
+    ours.row("epsilon = 1", INSIDE, high=1.0)
+    assert ours.verdict == "holds"
+    ours.row("epsilon = 2", OUTSIDE, high=1.0)
+    assert ours.verdict == "fails"
+    assert [r.finding for r in claims.records] == [False, True]
+
+
+def test_records_survive_json_and_infinity_does():
+    claims, claim = begin()
+    claim.row("", Interval(0.5123456, 0.4, np.inf), low=0.3)
     bundle = claims._repr_mimebundle_()
-    assert json.loads(json.dumps(bundle[MIME], allow_nan=False))[0]["interval"] == [0.4, None]
+    (again,) = json.loads(json.dumps(bundle[MIME], allow_nan=False))
+    assert again["evidence"][0]["interval"] == [0.4, None]
+    assert again["evidence"][0]["measured"] == "0.5123"
+    assert from_json(again).verdict == "reproduced"
     assert "[0.4, ∞]" in bundle["text/html"]
 
 
-def test_ids_are_unique_and_verdicts_known():
-    claims = Claims("chapter")
-    claims.check("a", **CALL, holds=True)
+def test_ids_are_unique_and_kinds_known():
+    claims, _ = begin()
     with pytest.raises(ValueError, match="id="):
-        claims.check("a", **CALL, holds=True)
-    with pytest.raises(ValueError, match="otherwise"):
-        claims.check("b", **CALL, holds=True, otherwise="maybe")
-    assert len(claims.records) == 1
+        claims.finding("a", "again")
+    with pytest.raises(ValueError, match="kind"):
+        claims.claim("b", "rumour", "s", "p")
+    with pytest.raises(ValueError, match="result"):
+        claims.finding("c", "s").judged("", "", "maybe", "rule")
 
 
 def test_text_is_escaped():
     claims = Claims("chapter")
-    claims.check("a", **(CALL | {"statement": "<b>x < y</b>"}), holds=True)
-    page = claims._repr_mimebundle_()["text/html"]
+    claims.claim("a", "text", "<b>x < y</b>", "p").judged("<i>", "<u>", "holds", "r")
+    page = claims._repr_mimebundle_()["text/html"] + claims._open[0]._repr_html_()
     assert "&lt;b&gt;x &lt; y" in page
-    assert "<b>" not in page
+    assert not any(f"<{tag}>" in page for tag in "biu")
     assert 'id="claim-a"' in page
-    link = details("t", claims.records, "chapter.html")
+    link = markup.claims("t", claims.records, "chapter.html")
     assert 'href="chapter.html#claim-a"' in link
-    assert "<b>" not in link

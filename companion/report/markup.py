@@ -1,0 +1,128 @@
+"""The HTML of verdicts, claims and tables: one look for the whole book."""
+
+import html
+
+SIGNS = {  # verdict: sign, style of the site
+    "reproduced": ("✓", "good"),
+    "reproduced with changes": ("≈", "fair"),
+    "consistent": ("≤", "fair"),
+    "not settled": ("?", "none"),
+    "not reproduced": ("✗", "bad"),
+    "corrected": ("✎", "fixed"),
+    "not tested at this scale": ("–", "none"),
+    "holds": ("✓", "good"),  # the last three: of findings, and of single rows
+    "fails": ("✗", "bad"),
+    "undecided": ("?", "none"),
+}
+
+
+def badge(verdict):
+    """The verdict as sign and word, in a colour that only repeats them."""
+    sign, style = SIGNS[verdict]
+    return f'<span class="verdict {style}">{sign} {html.escape(verdict)}</span>'
+
+
+def table(caption, head, rows, style="scoreboard"):
+    """An HTML table; cells are HTML already, the first cell of a row is its heading.
+
+    Every cell carries its column's name, so that a narrow page can stack the row as a card.
+    """
+    line = "".join(f'<th scope="col">{cell}</th>' for cell in head)
+    body = "".join(
+        f'<tr><th scope="row">{row[0]}</th>'
+        + "".join(
+            f'<td data-label="{html.escape(name, quote=True)}">{cell}</td>'
+            for name, cell in zip(head[1:], row[1:], strict=True)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    shown = f"<caption>{caption}</caption><thead><tr>{line}</tr></thead><tbody>{body}</tbody>"
+    region = f'class="{style}" tabindex="0" role="region" aria-label="{caption}"'
+    return f"<div {region}><table>{shown}</table></div>"
+
+
+def folded(summary, content):
+    """Content behind a line that opens it."""
+    return f"<details><summary>{summary}</summary>{content}</details>"
+
+
+def ends(interval):
+    """An interval as text; an end that is None is infinite."""
+    if interval is None:
+        return ""
+    low, high = interval
+    return f"[{'−∞' if low is None else f'{low:.4g}'}, {'∞' if high is None else f'{high:.4g}'}]"
+
+
+def evidence(record):
+    """The rows of evidence of one claim as a table."""
+    rows = [
+        [
+            html.escape(e.setting or "all"),
+            f"{html.escape(e.measured)} <small>{ends(e.interval)}</small>",
+            html.escape(e.rule),
+            badge(e.outcome),
+        ]
+        for e in record.evidence
+    ]
+    head = ["Setting", "Measured", "Rule", "Outcome"]
+    return table(f"Evidence: {html.escape(record.statement)}", head, rows, "scoreboard evidence")
+
+
+def notes(record):
+    """What was changed and what the paper leaves open, as small lines."""
+    said = (("Changed", record.changes), ("Left open by the paper", record.left_open))
+    return "".join(f"<small>{name}: {html.escape(text)}</small>" for name, text in said if text)
+
+
+def claim(record):
+    """One claim where its experiment stands: badge, sentence, and the evidence folded."""
+    head = f"{badge(record.verdict)} {html.escape(record.statement)}"
+    place = f" <small>{html.escape(record.paper)}</small>" if record.paper else ""
+    shown = folded("Evidence", evidence(record) + notes(record))
+    anchor = f'id="evidence-{html.escape(record.id)}"'
+    return f'<div class="claim" {anchor}><p>{head}{place}</p>{shown}</div>'
+
+
+def claims(chapter, records, page=None):
+    """The claims of a chapter, then its findings; page: where to link (None: this is the place)."""
+    parts = [[r for r in records if not r.finding], [r for r in records if r.finding]]
+    titles = "Claims of the paper", "Findings of our own"
+    return "".join(
+        _list(f"{title} ({html.escape(chapter)})", part, page)
+        for title, part in zip(titles, parts, strict=True)
+        if part
+    )
+
+
+def _list(caption, records, page):
+    rows = [
+        [
+            f"{_place(r, page)}{notes(r)}",
+            badge(r.verdict),
+            _summary(r),
+            html.escape(r.paper),
+        ]
+        for r in records
+    ]
+    return table(caption, ["Sentence", "Verdict", "Evidence", "Place"], rows)
+
+
+def _summary(record):
+    shown = [
+        f"{html.escape(f'{e.setting}: ' if e.setting else '')}{html.escape(e.measured)} "
+        f"<small>{ends(e.interval)} Rule: {html.escape(e.rule)}</small>"
+        for e in record.evidence
+    ]
+    if len(shown) <= 1:
+        return "".join(shown)
+    return folded(f"{len(shown)} rows", "<br>".join(shown))
+
+
+def _place(record, page):
+    """The statement, as the target of links or as a link."""
+    anchor, statement = html.escape(f"claim-{record.id}"), html.escape(record.statement)
+    if page is None:
+        return f'<span id="{anchor}">{statement}</span>'
+    return f'<a href="{html.escape(page)}#{anchor}">{statement}</a>'

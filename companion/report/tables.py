@@ -1,0 +1,105 @@
+"""Tables of numbers in one look, and our numbers beside the published ones."""
+
+import html
+
+import numpy as np
+import pandas as pd
+from scipy import stats as sps
+
+from companion.report import markup
+from companion.stats import Interval, mean_interval
+
+
+class Shown:
+    """HTML for a page, with a plain text for terminals."""
+
+    def __init__(self, page, text):
+        self._page, self._text = page, text
+
+    def _repr_html_(self):
+        return self._page
+
+    def __repr__(self):
+        return self._text
+
+
+def numbers(data, *, caption="", precision=3, formats=None, fold=None):
+    """A table as the book shows it.
+
+    data: a DataFrame, or what makes one (rows as dicts); a default index is left out, any other
+    becomes the first columns.  precision: significant digits of floats; formats: column -> format
+    string or function; fold: a line behind which the table is folded away.
+    """
+    frame = data if isinstance(data, pd.DataFrame) else pd.DataFrame(data)
+    if not isinstance(frame.index, pd.RangeIndex):
+        names = [n or "" for n in frame.index.names]
+        frame = frame.rename_axis(names).reset_index()
+    frame = frame.astype(object)
+    formats = formats or {}
+    columns = [" ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in frame.columns]
+    rows = [
+        [
+            html.escape(_cell(v, formats.get(c), precision))
+            for c, v in zip(columns, row, strict=True)
+        ]
+        for row in frame.itertuples(index=False, name=None)
+    ]
+    page = markup.table(html.escape(caption), map_escaped(columns), rows, "numbers")
+    page = markup.folded(html.escape(fold), page) if fold else page
+    return Shown(page, frame.to_string(index=False))
+
+
+def map_escaped(names):
+    """Column names as HTML."""
+    return [html.escape(n) for n in names]
+
+
+def _cell(value, how, precision):
+    if callable(how):
+        return how(value)
+    if how is not None:
+        return format(value, how.strip("{:}")) if "{" in how else format(value, how)
+    if isinstance(value, Interval):
+        return f"{value:.{precision}g}"
+    if isinstance(value, (float, np.floating)):
+        return "" if np.isnan(value) else f"{value:.{precision}g}"
+    return str(value)
+
+
+def beside(rows):
+    """Published means beside ours; rows: setting, published mean, its s.e., our samples.
+
+    z is the difference in joint standard errors.
+    """
+    table = []
+    for setting, mean, se, samples in rows:
+        ours = mean_interval(samples)
+        z = (ours.value - mean) / np.hypot(se, np.std(samples, ddof=1) / np.sqrt(len(samples)))
+        table.append([setting, mean, se, ours.value, ours.low, ours.high, z])
+    columns = ["setting", "paper", "paper's s.e.", "ours", "95 % from", "to", "z"]
+    return pd.DataFrame(table, columns=columns)
+
+
+AGREE = (
+    "every difference to the published means is inside its 95 % interval, Bonferroni over all "
+    "settings shown"
+)
+
+
+def agrees(table):
+    """Whether `beside` has differences, all within their joint 95 % interval (rule `AGREE`)."""
+    limit = sps.norm.isf(0.025 / max(len(table), 1))
+    return len(table) > 0 and bool((table["z"].abs() <= limit).all())
+
+
+def largest(table):
+    """The largest difference of `beside`, in words."""
+    return f"largest |z| = {table['z'].abs().max():.2f}" if len(table) else "nothing to compare"
+
+
+def compared(table, *, fold="All settings"):
+    """The table that `beside` made, or the reason why there is none."""
+    if table.empty:
+        text = "These are not the parameters of the published numbers: nothing to compare."
+        return Shown(f"<p>{text}</p>", text)
+    return numbers(table, formats={c: ".1f" for c in table.columns[1:]}, fold=fold)

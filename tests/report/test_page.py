@@ -1,0 +1,37 @@
+"""What a chapter says to its prose arrives as MyST-NB wants it."""
+
+import pytest
+
+from companion.report.page import PREFIX, Page, spoken
+from companion.stats import Interval
+
+
+@pytest.fixture
+def outputs(monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda data, **k: shown.append((data, k)))
+    return shown
+
+
+def test_numbers_reach_the_prose_under_the_name_of_the_chapter(outputs):
+    Page("chapter").say(share=0.12345, count=20_000, text="so it's", exponent=Interval(1.0, 0.5, 2))
+    names = [k["metadata"]["scrapbook"]["name"] for _, k in outputs]
+    assert names == [f"chapter_{n}" for n in ("share", "count", "text", "exponent")]
+    texts = [data[f"{PREFIX}text/plain"] for data, _ in outputs]
+    assert texts == ["'0.123'", "'20,000'", '"so it\'s"', "'1 [0.5, 2]'"]
+    assert all(k["raw"] and k["metadata"]["scrapbook"]["mime_prefix"] == PREFIX for _, k in outputs)
+
+
+def test_numbers_are_spoken_with_three_digits():
+    assert spoken(1234.5678) == "1.23e+03"
+    assert spoken(0.1) == "0.1"
+
+
+def test_provenance_counts_claims_and_no_findings(outputs, capsys):
+    page = Page("chapter")
+    page.claim("a", "text", "s", "p").judged("", "", "holds", "r")
+    page.finding("b", "s").judged("", "", "fails", "r")
+    page.provenance(7, T=20_000)
+    assert "seed 7; T = 20,000" in capsys.readouterr().out
+    assert page.summary() == "1 reproduced (of 1 claims)."
+    assert outputs[-1][0][f"{PREFIX}text/plain"] == "'1 reproduced (of 1 claims).'"

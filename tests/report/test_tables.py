@@ -1,0 +1,53 @@
+"""Tables look alike, and differences to published numbers are judged together."""
+
+import numpy as np
+import pandas as pd
+
+from companion.report import tables
+from companion.report.published import published
+from companion.stats import Interval
+
+SAMPLES = np.random.default_rng(1).normal(10.0, 1.0, 50)
+
+
+def test_cells_are_formatted_and_escaped():
+    data = [{"name": "<b>", "x": 0.123456, "n": 12, "q": Interval(1.0, 0.5, 2.0), "none": np.nan}]
+    shown = tables.numbers(data, caption="a & b", formats={"x": ".1f"})
+    page = shown._repr_html_()
+    assert "&lt;b&gt;" in page
+    assert '<td data-label="x">0.1</td>' in page
+    assert '<td data-label="n">12</td>' in page
+    assert "1 [0.5, 2]" in page
+    assert "<caption>a &amp; b</caption>" in page
+    assert "0.123456" in repr(shown)
+
+
+def test_an_index_becomes_the_first_column():
+    frame = pd.DataFrame({"x": [1.0]}, index=pd.Index(["here"], name="place"))
+    page = tables.numbers(frame)._repr_html_()
+    assert page.index("place") < page.index(">x<")
+    assert "here" in page
+
+
+def test_differences_are_judged_jointly():
+    mean, near, far = SAMPLES.mean(), SAMPLES.mean() + 0.1, SAMPLES.mean() + 5.0
+    table = tables.beside([["a", mean, 0.1, SAMPLES], ["b", near, 0.1, SAMPLES]])
+    assert tables.agrees(table)
+    assert tables.largest(table) == f"largest |z| = {abs(table['z'][1]):.2f}"
+    assert not tables.agrees(tables.beside([["a", mean, 0.1, SAMPLES], ["b", far, 0.1, SAMPLES]]))
+    # One of many may be as far away as none of a few may be.
+    se = np.hypot(0.1, SAMPLES.std(ddof=1) / np.sqrt(50))
+    odd = ["b", mean + 2.5 * se, 0.1, SAMPLES]
+    assert not tables.agrees(tables.beside([odd]))
+    assert tables.agrees(tables.beside([odd] + [["a", mean, 0.1, SAMPLES]] * 30))
+
+
+def test_nothing_to_compare_is_said_and_agrees_with_nothing():
+    empty = tables.beside([])
+    assert not tables.agrees(empty)
+    assert "nothing to compare" in repr(tables.compared(empty))
+    assert tables.largest(empty) == "nothing to compare"
+
+
+def test_published_numbers_are_data_of_the_package():
+    assert len(published("fliphat")["beta10"]) == 10
