@@ -47,7 +47,7 @@ def notebook(path, *sources, parameters=PARAMETERS, title="A chapter"):
 
 def show(records):
     """Source of a cell that displays claim records."""
-    data = {"text/plain": "claims", "application/vnd.companion.report.claims+json": records}
+    data = {"text/plain": "claims", "application/vnd.companion.claims+json": records}
     return f"from IPython.display import display\ndisplay({data!r}, raw=True)"
 
 
