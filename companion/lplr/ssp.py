@@ -21,7 +21,7 @@ from companion.checks import need_int
 from companion.core import Policy
 from companion.lplr.elimination import eliminate, pick
 from companion.lplr.params import MAX_USERS
-from companion.lplr.policy import MAX_ARMS, epochs
+from companion.lplr.policy import MAX_NUMBERS, epochs
 from companion.lplr.sufficient_statistics import (
     SSP,
     Model,
@@ -39,6 +39,7 @@ from companion.mechanisms import clip_to_ball
 class Params(NamedTuple):
     d: int  # dimension of a context
     T: int  # horizon
+    K: int  # number of arms
     n0: int  # epoch tau = 1, 2, ... has 2^tau n0 rounds
     oracle: SSP
 
@@ -49,13 +50,13 @@ class State(NamedTuple):
     begin: int  # round at which the current epoch began
     models: Model  # one per epoch
     x: np.ndarray  # (d,) clipped context
-    alive: np.ndarray  # scratch
-    bounds: np.ndarray  # scratch
+    alive: np.ndarray  # (K,) scratch: which arms of the round stay
+    bounds: np.ndarray  # (2, K) scratch: estimates, half-widths
 
 
 def init(p):
     """State before the first round."""
-    alive, bounds = np.zeros(MAX_ARMS, dtype=np.int64), np.zeros((2, MAX_ARMS))
+    alive, bounds = np.zeros(p.K, dtype=np.int64), np.zeros((2, p.K))
     return State(0, 0, 0, ssp_model(p.d, epochs(p.T, p.n0)), np.zeros(p.d), alive, bounds)
 
 
@@ -68,12 +69,11 @@ def model_of(m, i):
 @jit
 def select(p, s, X, rng):
     """A uniformly random arm of X (K, d) among those that no finished epoch eliminates."""
-    K = X.shape[0]
-    alive, f, width, left = s.alive[:K], s.bounds[0, :K], s.bounds[1, :K], K
-    for k in range(K):
+    alive, f, width, left = s.alive, s.bounds[0], s.bounds[1], p.K
+    for k in range(p.K):
         alive[k] = 1
     for epoch in range(s.epoch):
-        for k in range(K):
+        for k in range(p.K):
             if alive[k] == 1:
                 clip_to_ball(X[k], 0.0, s.x)
                 f[k], width[k] = ssp_interval(p.oracle, model_of(s.models, epoch), s.x)
@@ -108,21 +108,23 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
-def suffstats(d, T, epsilon=1.0, *, n0=64, z=None) -> Policy:
-    """Elimination with perturbed sufficient statistics for T rounds; epsilon = inf is least squares
-    without privacy.
+def suffstats(d, T, K, epsilon=1.0, *, n0=64, z=None) -> Policy:
+    """Elimination with perturbed sufficient statistics for T rounds with K arms each; epsilon = inf
+    is least squares without privacy.
 
-    d >= 1; T >= 4d; epsilon in (0, inf], pure local privacy; n0 >= d; z >= 0 standard deviations in
-    the half-widths (None: 3, without privacy 4).  Contexts have at most 4096 arms.  Raises
-    ValueError on anything else.
+    d >= 1; T >= 4d; K >= 1; epsilon in (0, inf], pure local privacy; n0 >= d; z >= 0 standard
+    deviations in the half-widths (None: 3, without privacy 4).  Raises ValueError on anything else.
     """
     d = need_int("d", d, 1)
-    T, n0 = need_int("T", T, 4 * d, MAX_USERS), need_int("n0", n0, d)
+    T, K, n0 = need_int("T", T, 4 * d, MAX_USERS), need_int("K", K, 1), need_int("n0", n0, d)
     q = ssp_params(d, epsilon, z)
+    size = epochs(T, n0) * (5 * d * d + 2 * d + 1) + 3 * K
+    if size > MAX_NUMBERS:
+        raise ValueError(f"T, d and K need {size} numbers of memory, more than {MAX_NUMBERS}")
     name = "SSP" if math.isfinite(q.vector_scale) and q.vector_scale > 0 else "Least squares"
-    return Policy(name, Params(d, T, n0, q), init, play, ssp_guarantee(q), select, update)
+    return Policy(name, Params(d, T, K, n0, q), init, play, ssp_guarantee(q), select, update)
 
 
 def example():
     """A small instance for the common tests."""
-    return suffstats(3, 400, 1.0, n0=8)
+    return suffstats(3, 400, 4, 1.0, n0=8)

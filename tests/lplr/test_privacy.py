@@ -148,7 +148,7 @@ def test_regret_of_the_fast_path_matches_rounds_played():
 
     bandit, rounds = hard_bandit(2, 0.4), 6000
     options = {"n0": 64, "gamma": 4.0, "epsilon": 60.0}
-    policies = [lplr(2, rounds, **options), suffstats(2, rounds, 20.0)]
+    policies = [lplr(2, rounds, 2, **options), suffstats(2, rounds, 2, 20.0)]
     result = simulate(bandit, policies, rounds, repetitions(3, 60))
     fast = eliminate_with("lplr", bandit, rounds, 2000, generator(18), **options).regret
     assert sps.ks_2samp(result.final[:, 0], fast).pvalue > ALARM
@@ -162,7 +162,9 @@ def test_per_action_policy_matches_its_fast_path():
 
     bandit, rounds = contexts([[[0.9, 0.1], [0.2, 0.9]]], [0.1, 0.8]), 4000
     options = {"n0": 64, "gamma": 4.0, "epsilon": 100.0}
-    result = simulate(bandit, [lplr(2, rounds, arms=2, **options)], rounds, repetitions(5, 60))
+    result = simulate(
+        bandit, [lplr(2, rounds, 2, per_action=True, **options)], rounds, repetitions(5, 60)
+    )
     fast = eliminate_with("lplr", bandit, rounds, 2000, generator(20), per_action=True, **options)
     assert sps.ks_2samp(result.final[:, 0], fast.regret).pvalue > ALARM
 
