@@ -94,10 +94,9 @@ def need_contexts(policies, X):
     the number of arms, that every policy was built for (where its Params have d and K).
     """
     good = isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.c_contiguous
-    if not good or X.ndim < 2 or X.size == 0:
-        raise ValueError("contexts X must be a non-empty C-contiguous float64 array (..., K, d)")
-    if not np.isfinite(X).all():
-        raise ValueError("contexts X must be finite")
+    if not good or X.ndim < 2:
+        raise ValueError("contexts X must be a C-contiguous float64 array (..., K, d)")
+    need_array("contexts X", X, ("n",) * (X.ndim - 2) + ("K", "d"))
     K, d = X.shape[-2:]
     for p in policies:
         for name, size, what in (("d", d, "of dimension"), ("K", K, "with a number of arms")):
@@ -127,7 +126,7 @@ class Live:
         if self._X is not None:
             raise ValueError("select was called twice in one round: call update(arm, r) first")
         need_rounds(self.policy, self.rounds + 1)
-        X = need_array("X", X, ("K", "d")).copy()  # the caller may overwrite what was passed
+        X = need_array("contexts X", X, ("K", "d")).copy()  # the caller may overwrite the original
         need_contexts((self.policy,), X)
         arm = int(self.policy.select(self.policy.params, self.state, X, self.rng))
         self._X = X

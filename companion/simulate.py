@@ -149,10 +149,12 @@ def trace(env, policy, T, seed, every):
     """Watch one repetition: yield (t, state, X, mu, arms) after every `every` rounds.
 
     t counts from 1; X (n, K, d), mu (n, K), arms (n,) are the rounds since the last yield, as far
-    as they lie in one block.  The run is that of `simulate` with this seed.  The arrays of `state`
-    are overwritten afterwards.
+    as they lie in one block.  The run is that of `simulate` with this seed (an integer or a
+    SeedSequence), and refuses what `simulate` refuses.  The arrays of `state` are overwritten
+    afterwards.
     """
-    T, every = need_int("T", T, 1), need_int("every", every, 1)
+    (policy,), T, (seed,), _ = need_run([policy], T, [seed], None)
+    every = need_int("every", every, 1)
     rng, state, t = stream(seed, policy.name), policy.init(policy.params), 0
     for X, R, mu in env.blocks(T, stream(seed, "environment")):
         _check_block(X, R, mu, (policy,), T - t)
@@ -198,13 +200,13 @@ def _repetition(env, policies, T, seed, grid):
 def _check_block(X, R, mu, policies, left):
     """Number of rounds of a block, at most `left`, after checking all that kernels rely on."""
     need_contexts(policies, X)
-    for name, a, ndim in (("X", X, 3), ("R", R, 2), ("mu", mu, 2)):
-        good = isinstance(a, np.ndarray) and a.dtype == np.float64 and a.ndim == ndim
+    for name, a in (("R", R), ("mu", mu)):
+        good = isinstance(a, np.ndarray) and a.dtype == np.float64 and a.ndim == 2
         if not (good and a.flags.c_contiguous):
-            raise ValueError(f"block {name} must be a C-contiguous float64 array with {ndim} axes")
+            raise ValueError(f"block {name} must be a C-contiguous float64 array with 2 axes")
         if not np.isfinite(a).all():
             raise ValueError(f"block {name} must be finite")
-    if not X.shape[:2] == R.shape == mu.shape:
+    if not X.shape[:-1] == R.shape == mu.shape:
         raise ValueError(
             "block shapes must agree: X (n, K, d), R (n, K), mu (n, K); "
             f"got {X.shape}, {R.shape}, {mu.shape}"

@@ -1,10 +1,12 @@
 """Small streams, and the policies that the common tests play on them."""
 
+import inspect
 from itertools import pairwise
 
 import numpy as np
 
 from companion import catalogue
+from companion.core import need_contexts
 
 THETA = np.array([0.6, 0.3, -0.1])
 
@@ -35,14 +37,26 @@ def names():
     return list(catalogue.policies())
 
 
-def example(name):
-    """The small instance that a policy's module offers to these tests."""
-    return catalogue.policies()[name].example()
+def example(name, K=4):
+    """The small instance that a policy's module offers to these tests; for K arms if it has to."""
+    make = catalogue.policies()[name].example
+    return make(K=K) if "K" in inspect.signature(make).parameters else make()
 
 
-def stream_for(policy, n=400):
+def stream_for(policy, n=400, K=4):
     """A stream of the dimension that the policy takes (3 where it does not care)."""
-    return stream(n, d=getattr(policy.params, "d", 3))
+    return stream(n, K, getattr(policy.params, "d", 3))
+
+
+def rows_played(name, K, n=100):
+    """Arms of the policy with this name in n rounds of K rows, or the message that refuses them."""
+    policy = example(name, K)
+    X, R, _ = stream_for(policy, n, K)
+    try:
+        need_contexts([policy], X)
+    except ValueError as refusal:
+        return str(refusal)
+    return run(policy, X, R)[0]
 
 
 def flat(state):

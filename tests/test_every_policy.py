@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import streams
+from bounds import ROWS
 from streams import flat, run, same_bits, stream_for
 
-from companion import core
+from companion import _jit, core
 from companion.environments import replay
 from companion.simulate import simulate
 
@@ -99,14 +100,88 @@ def test_live_equals_play(policy):
     assert all(map(same_bits, flat(state), flat(live.state)))
 
 
+@every_policy
+def test_live_keeps_nothing_that_the_caller_may_overwrite(policy):
+    """The caller's array is spoilt after every call."""
+    X, R, _ = stream_for(policy, 60)
+    live, other = policy.start(5), policy.start(5)
+    for t in range(len(X)):
+        mine = X[t].copy()
+        arm, same = live.select(mine), other.select(X[t])
+        mine[:] = np.nan
+        assert arm == same, f"round {t}"
+        live.update(arm, R[t, arm])
+        other.update(arm, R[t, arm])
+    assert all(map(same_bits, flat(live.state), flat(other.state)))
+
+
+@every_policy
+def test_the_arm_that_was_played_counts_and_not_the_advice(policy):
+    """Two runs are told of the same arms, contexts and rewards, but asked about different rows."""
+    X, R, _ = stream_for(policy)
+    told = np.random.default_rng(7).integers(0, 4, (2, len(X)))
+    here, elsewhere = (asked_and_told(policy, X, R, told[0], turn) for turn in (0, 1))
+    assert (here[0] != elsewhere[0]).any()  # the advice was different
+    assert np.array_equal(decisions(policy, here[1]), decisions(policy, elsewhere[1]))
+    if policy.name != "Random":
+        other = asked_and_told(policy, X, R, told[1], 0)
+        assert not all(map(same_bits, flat(here[1]), flat(other[1])))
+
+
+def asked_and_told(policy, X, R, told, turn):
+    """(advice, state): advice is asked on rows turned by `turn`; `told` says what was played."""
+    p, rng, asking = policy.params, np.random.default_rng(3), np.random.default_rng([3, turn])
+    state, advice = policy.init(p), []
+    for t, arm in enumerate(told):
+        advice.append(policy.select(p, state, np.roll(X[t], turn, axis=0), asking))
+        state = policy.update(p, state, arm, X[t, arm].copy(), R[t, arm], rng)
+    return np.array(advice), state
+
+
+def decisions(policy, state):
+    """Advice in one state on many new rows: all that counts of a state, without its scratch."""
+    X = stream_for(policy, 200)[0][::-1]
+    rng = np.random.default_rng(4)
+    return np.array([policy.select(policy.params, state, rows.copy(), rng) for rows in X])
+
+
+def in_a_process(tmp_path_factory, name, timeout=300, **variables):
+    """What the script of this name pickles when it runs with these environment variables."""
+    out = tmp_path_factory.mktemp(name) / "runs.pickle"
+    script = Path(streams.__file__).with_name(f"{name}.py")
+    env = os.environ | variables
+    subprocess.run([sys.executable, script, out], env=env, check=True, timeout=timeout)
+    return pickle.loads(out.read_bytes())
+
+
 @pytest.fixture(scope="session")
 def interpreted(tmp_path_factory):
     """Every policy once more, in a process without compilation."""
-    out = tmp_path_factory.mktemp("interpreted") / "runs.pickle"
-    script = Path(streams.__file__).with_name("interpreted.py")
-    env = dict(os.environ, NUMBA_DISABLE_JIT="1")
-    subprocess.run([sys.executable, script, out], env=env, check=True, timeout=300)
-    return pickle.loads(out.read_bytes())
+    return in_a_process(tmp_path_factory, "interpreted", NUMBA_DISABLE_JIT="1")
+
+
+@pytest.fixture(scope="session")
+def checked(tmp_path_factory):
+    """Every policy on few and many rows, compiled with bounds checks into a cache of their own."""
+    cache = str(Path(_jit.CACHE).with_name("bounds"))
+    return in_a_process(
+        tmp_path_factory, "bounds", 900, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=cache
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("bounds")
+@pytest.mark.parametrize("K", ROWS)
+@every_policy
+def test_kernels_stay_in_their_arrays_whatever_the_number_of_rows(module, K, checked):
+    """A policy made for other arms refuses them in words; every other one plays, bounds checked."""
+    arms = checked[module, K]
+    if isinstance(arms, str):
+        assert "with a number of arms K=" in arms
+    else:
+        assert arms.min() >= 0
+        assert arms.max() < K
+        assert np.array_equal(arms, streams.rows_played(module, K))
 
 
 @pytest.mark.xdist_group("interpreted")

@@ -138,7 +138,7 @@ def block(n=10, K=4, d=3, **changes):
         ("mu must be finite", block(mu=np.full((10, 4), np.inf))),
         ("shapes must agree", block(R=np.ones((10, 5)))),
         ("shapes must agree", block(mu=np.ones((9, 4)))),
-        ("non-empty", block(n=0)),
+        ("must have shape", block(n=0)),
         ("dimension d=3", block(d=2)),
         ("T=10 rounds", block(n=9)),
     ],
