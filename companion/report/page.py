@@ -48,7 +48,7 @@ class Page(Claims):
         print(f"seed {seed}; {shown}; {seconds:.0f} s on {platform.machine()}")
         used = ", ".join(f"{name} {version(name)}" for name in SOFTWARE)
         print(f"Python {platform.python_version()}, {used}")
-        self.say(seconds=f"{seconds:.0f}", summary=self.summary())
+        self.say(seconds=f"{seconds:.0f}", **({"summary": self.summary()} if self.records else {}))
 
     def summary(self):
         """Verdicts counted, in one sentence."""

@@ -107,6 +107,14 @@ def regret_panel(ax, result, title, *, names=None):
     label_ends(ax)
 
 
+def regret_figure(result, title, *, alt, caption, name):
+    """Show `regret_panel` of a whole result in a figure of its own; the data are the means."""
+    fig, (ax,) = panels(1, width=6.4)
+    regret_panel(ax, result, title)
+    means = result.to_frame().groupby(["policy", "round"], as_index=False)["regret"].mean()
+    show(fig, alt=alt, caption=caption, data=means, name=name)
+
+
 def show(fig, *, alt, caption, data, name):
     """Display a figure: alt (what a reader who cannot see it needs), caption, data (columns), name.
 

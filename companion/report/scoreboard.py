@@ -1,0 +1,74 @@
+"""The scoreboard: what all chapters have claimed, from the records that `make book` writes."""
+
+import html
+import json
+from collections import Counter
+from pathlib import Path
+
+from companion.report import markup
+from companion.report.claims import VERDICTS, from_json
+from companion.report.tables import Shown
+
+NOTHING = "No chapter has been executed: run `make book`."
+
+
+class Scoreboard:
+    """The records of a build; `records`: path of its claims.json, with times.json beside it ("":
+    none, and every table says so).
+    """
+
+    def __init__(self, records=""):
+        self.claims, self.times = [], {"chapters": []}
+        if records:
+            path = Path(records)
+            self.claims = [from_json(r) for r in json.loads(path.read_text("utf8"))]
+            self.times = json.loads(path.with_name("times.json").read_text("utf8"))
+
+    def summary(self):
+        """Verdicts counted per chapter, findings apart."""
+        rows = []
+        for chapter in self.times["chapters"]:
+            own = [c for c in self.claims if c.chapter == chapter["chapter"]]
+            counts = Counter(c.verdict for c in own if not c.finding)
+            shown = " ".join(
+                f"<span>{counts[v]} × {markup.badge(v)}</span>" for v in VERDICTS if counts[v]
+            )
+            if own:
+                found = len(own) - counts.total()
+                rows.append([_link(chapter), str(counts.total()), shown, str(found)])
+        return _table("Verdicts per chapter", ["Chapter", "Claims", "Verdicts", "Findings"], rows)
+
+    def by_chapter(self):
+        """All claims, chapter by chapter, linked to their places."""
+        return _shown(
+            "".join(
+                markup.claims(chapter["title"], own, chapter["chapter"] + ".html")
+                for chapter in self.times["chapters"]
+                if (own := [c for c in self.claims if c.chapter == chapter["chapter"]])
+            )
+        )
+
+    def run_times(self):
+        """Seconds per chapter, with the parameters that differ from the committed ones."""
+        rows = []
+        for chapter in self.times["chapters"]:
+            changed = (f"{k} = {v}" for k, v in chapter["parameters"].items())
+            seconds = [f"{chapter[k]:.1f} s" for k in ("seconds", "cpu_seconds")]
+            rows.append([_link(chapter), *seconds, html.escape(", ".join(changed)) or "as printed"])
+        where = "{scale} scale, {cores} cores, Python {python}".format_map(
+            {"scale": "", "cores": "", "python": ""} | self.times
+        )
+        return _table(where, ["Chapter", "Wall", "Processor", "Parameters"], rows)
+
+
+def _table(caption, head, rows):
+    return _shown(markup.table(html.escape(caption), head, rows) if rows else "")
+
+
+def _shown(page):
+    return Shown(page or f"<p>{NOTHING}</p>", NOTHING if not page else "See the page.")
+
+
+def _link(chapter):
+    """A link to the page of a chapter."""
+    return f'<a href="{html.escape(chapter["chapter"])}.html">{html.escape(chapter["title"])}</a>'
