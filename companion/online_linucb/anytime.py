@@ -34,7 +34,7 @@ class Params(NamedTuple):
     jitter: np.ndarray  # (E,) Delta^2
     width: np.ndarray  # (E,) beta
     clip: np.ndarray  # (E,) G
-    radius: np.ndarray  # (E,) D
+    ball: np.ndarray  # (E,) D
     rate_convex: np.ndarray  # (E,) eta_c
     n_rates: np.ndarray  # (E,) learning rates in use
     rates: np.ndarray  # (E, n) eta_i
@@ -50,7 +50,7 @@ class State(NamedTuple):
 def init(p):
     """State before the first round; arrays are as large as the epoch with most rates needs."""
     d, e = p.d, int(np.argmax(p.n_rates))
-    big = maler.Params(d, p.radius[e], p.clip[e], p.rates[e], p.rate_convex[e])
+    big = maler.Params(d, p.ball[e], p.clip[e], p.rates[e], p.rate_convex[e])
     rest = np.empty(d), np.empty(d)
     run = policy.State(0, np.eye(d), np.zeros(d), np.zeros(d), maler.init(big), *rest, 0)
     return State(0, 0, restart(p, run, 0))
@@ -60,7 +60,7 @@ def init(p):
 def epoch_params(p, m):
     """Parameters of Algorithm 1 in epoch m; views, nothing is copied."""
     rates = p.rates[m, : p.n_rates[m]]
-    learner = maler.Params(p.d, p.radius[m], p.clip[m], rates, p.rate_convex[m])
+    learner = maler.Params(p.d, p.ball[m], p.clip[m], rates, p.rate_convex[m])
     return policy.Params(p.d, p.length[m], p.sigma, p.jitter[m], p.offset, p.width[m], learner)
 
 
@@ -72,7 +72,7 @@ def restart(p, s, m):
         s.u[i] = s.centre[i] = a.theta[i] = a.convex[i] = 0.0
         for j in range(p.d):
             s.V_inv[i, j] = 1.0 if i == j else 0.0
-    scale = 4.0 * maler.NEWTON**2 * p.radius[m] ** 2
+    scale = 4.0 * maler.NEWTON**2 * p.ball[m] ** 2
     for k in range(n):
         for i in range(p.d):
             a.strong[k, i] = a.newton[k, i] = 0.0
@@ -81,7 +81,7 @@ def restart(p, s, m):
                 a.S_inv[k, i, j] = scale if i == j else 0.0
     for k in range(2 * n + 1):
         a.log_w[k] = p.log_prior[m, k]
-    rest = (a.theta, a.convex, a.strong, a.newton, a.S, a.S_inv, a.log_w, a.L, a.work)
+    rest = (a.theta, a.convex, a.strong, a.newton, a.S, a.S_inv, a.log_w, a.work)
     learner = maler.State(0, *rest)
     return policy.State(0, s.V_inv, s.u, s.centre, learner, s.x, s.g, s.clipped)
 
@@ -135,7 +135,7 @@ def stack_epochs(runs):
         np.array([q.jitter for q in runs]),
         np.array([float(q.width) for q in runs]),
         np.array([q.learner.gradient for q in runs]),
-        np.array([q.learner.radius for q in runs]),
+        np.array([q.learner.ball for q in runs]),
         np.array([q.learner.rate_convex for q in runs]),
         np.array([len(q.learner.rates) for q in runs]),
     )
@@ -156,7 +156,7 @@ def anytime_linucb(
     learner="maler",
     width=None,
     clip=None,
-    radius=1.0,
+    ball=1.0,
 ) -> Policy:
     """Algorithm 9; epsilon = inf gives restarts of the non-private Algorithm 4, with no jitter.
 
@@ -170,7 +170,7 @@ def anytime_linucb(
         if not (callable(function) or function is None):
             raise ValueError(f"{name} must be a function or None; got {name}={function!r}")
     options = {"calibration": calibration, "universe": universe, "learner": learner}
-    options |= {"delta": delta, "radius": radius}
+    options |= {"delta": delta, "ball": ball}
     first = policy.online_linucb(d, 1, epsilon, **options)
     sigma = first.params.sigma
 

@@ -1,21 +1,19 @@
 """What the program behind Figure 1 of the online-LinUCB paper ran.
 
-Figure 1 of the online-LinUCB paper copies the setting and the baselines of the public program of
-Chowdhury and Zhou (2022). Its departures from the published mechanisms, each of them kept here:
+It copies the setting and the baselines of the public program of Chowdhury and Zhou (2022), whose
+departures from the published mechanisms are kept here:
 1. contexts have norm sqrt2 (x = (v, 1), ||v|| = 1), the noise is scaled as if they had norm 1; the
-first d arms are replaced
-   by e_i + e_d (i < d) and e_d;
+   first d arms are replaced by e_i + e_d (i < d) and e_d;
 2. the two statistics x x' and r x are each noised with the full budget, and the Gaussian scale
-lacks its factor sqrt2;
+   lacks its factor sqrt2;
 3. "JDP" draws floor(ln T) + 1 noise matrices once and adds the first floor(ln(1 + t)) + 1 of them
-to the exact statistics: a
-   natural logarithm where a binary tree has log2, and noise that stays the same between two
-   changes, so that the difference of two consecutive releases is one user's exact data;
+   to the exact statistics: a natural logarithm where a binary tree has log2, and noise that stays
+   the same between two changes, so that two consecutive releases differ by one user's exact data;
 4. "SDP vector": users draw Bin(floor(b), 1/4) noise, the analyser subtracts b/4 as if it were
-Bin(b, 1/4);
+   Bin(b, 1/4);
 5. the width is the same for every noise, and NaN widths (indefinite matrices) are chosen first.
-No guarantee is attached to 3 and 4; those of 1, 2 are computed for the statistics' sensitivity 2
-sqrt3 at norm sqrt2.
+No guarantee is attached to 3 and 4; that of the others is computed for the statistics' sensitivity
+2 sqrt3 at norm sqrt2.
 """
 
 import math
@@ -24,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.checks import need_choice
+from companion.checks import need_choice, need_int
 from companion.core import Policy
 from companion.environments import block_lengths, draw_arm, fill
 from companion.linalg import cholesky, dot, inverse, matvec, optimistic_arm, quad
@@ -33,9 +31,8 @@ from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, gaussian_ep
 
 KINDS = ("LinUCB", "LDP", "JDP", "SDP (amplification)", "SDP (vector)")
 NORM = np.sqrt(2.0)  # L, norm of the program's contexts; ours have norm 1 and are stretched by it
-SENSITIVITY = 2.0 * np.sqrt(
-    3.0
-)  # of (x x', r x) at that norm: ||xx' - zz'||_F^2 <= 8, ||r x - s z||^2 <= 4
+# Of (x x', r x) at that norm: ||x x' - z z'||_F^2 <= 8, ||r x - q z||^2 <= 4.
+SENSITIVITY = 2.0 * np.sqrt(3.0)
 P = 0.25
 
 
@@ -44,11 +41,11 @@ class Params(NamedTuple):
     T: int
     kind: int  # index in KINDS
     batch: int  # rounds between two models
-    s: float  # noise per entry
+    sigma: float  # noise per entry
     g: float  # counts per unit (vector protocol)
     b: float  # noise bits per user and entry, not an integer (vector protocol)
     ridge: float  # Lambda
-    radius: float  # beta
+    width: float  # beta
 
 
 class State(NamedTuple):
@@ -59,25 +56,18 @@ class State(NamedTuple):
     noise_b: np.ndarray  # (levels, d)
     V_inv: np.ndarray
     theta: np.ndarray
-    x: np.ndarray
-    A: np.ndarray
-    work: np.ndarray
-    u: np.ndarray
+    work: np.ndarray  # (2 d + 2, d) scratch: two squares, two vectors
     definite: np.ndarray  # (1,) 1 if the noisy matrix is positive definite, so that no width is NaN
 
 
 class Arms(NamedTuple):
-    """The program's fixed action set: as in the paper, but the first d arms are canonical
-    (departure 1).
-    """
+    """The program's fixed action set: the paper's, but the first d arms are canonical."""
 
     K: int = 100
     d: int = 5
 
     def blocks(self, T, rng):
-        """Yield (X, R, mu) with Bernoulli rewards; a new theta and action set for every
-        repetition.
-        """
+        """Yield (X, R, mu), Bernoulli rewards; theta and arms are new in every repetition."""
         K, d = self.K, self.d
         theta, arms = np.empty(d), np.empty((K, d))
         draw_arm(rng, True, 1.0, theta)
@@ -98,20 +88,18 @@ def init(p):
     d = p.d
     levels = int(np.log(p.T)) + 1
     noise = np.zeros((levels, d, d)), np.zeros((levels, d))
-    square = [np.zeros((d, d)) for _ in range(2)]
-    model = np.eye(d) / p.ridge, np.zeros(d), np.empty(d)
-    last = np.zeros(d), np.ones(1)
-    return State(0, np.zeros((d, d)), np.zeros(d), *noise, *model, *square, *last)
+    model = np.eye(d) / p.ridge, np.zeros(d), np.zeros((2 * d + 2, d))
+    return State(0, np.zeros((d, d)), np.zeros(d), *noise, *model, np.ones(1))
 
 
 @jit
 def select(p, s, X, rng):
     """First row of X with the largest score, where NaN counts as largest (departure 5)."""
     if s.definite[0] > 0.0:
-        return optimistic_arm(X, s.V_inv, s.theta, p.radius)
+        return optimistic_arm(X, s.V_inv, s.theta, p.width)
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
-        ucb = NORM * (dot(X[k], s.theta) + p.radius * np.sqrt(quad(s.V_inv, X[k])))
+        ucb = NORM * (dot(X[k], s.theta) + p.width * np.sqrt(quad(s.V_inv, X[k])))
         if np.isnan(ucb):
             return k
         if ucb > best:
@@ -131,19 +119,21 @@ def collect(p, s, x, r, rng):
             if i != j:
                 s.G[j, i] += v
         s.b[i] += count(p, r * x[i], rng) if p.kind == 4 else r * x[i]
-    if (
-        p.kind == 1 or p.kind == 3
-    ):  # (N + N')/2 has standard deviation s on the diagonal, s/sqrt2 off it
-        add_symmetric_gaussian(rng, p.s, s.G)
-        for i in range(p.d):
-            s.b[i] += p.s * rng.standard_normal()
+    if p.kind == 1 or p.kind == 3:
+        add_noise(p, s.G, s.b, rng)
+
+
+@jit
+def add_noise(p, G, b, rng):
+    """(N + N')/2 onto G: standard deviation sigma on the diagonal, sigma/sqrt2 off it; N onto b."""
+    add_symmetric_gaussian(rng, p.sigma, G)
+    for i in range(p.d):
+        b[i] += p.sigma * rng.standard_normal()
 
 
 @jit
 def count(p, v, rng):
-    """Vector protocol (departure 4): what one user contributes to the analyser's estimate of the
-    sum of v.
-    """
+    """Vector protocol (departure 4): one user's part of the analyser's estimate of the sum of v."""
     bits = round_at_random(rng, (v + NORM) * p.g / NORM) + rng.binomial(int(p.b), P)
     return NORM / p.g * (bits - P * p.b) - NORM
 
@@ -152,17 +142,19 @@ def count(p, v, rng):
 def refit(p, s, t):
     """New model after t rounds; JDP adds its first floor(ln(1 + t)) + 1 noises (departure 3)."""
     live = int(math.log(1.0 + t)) + 1 if p.kind == 2 else 0
+    A, square, u = s.work[: p.d], s.work[p.d : 2 * p.d], s.work[2 * p.d]
     for i in range(p.d):
-        s.u[i] = s.b[i]
+        u[i] = s.b[i]
         for m in range(live):
-            s.u[i] += s.noise_b[m, i]
+            u[i] += s.noise_b[m, i]
         for j in range(p.d):
-            s.A[i, j] = s.G[i, j] + (p.ridge if i == j else 0.0)
+            A[i, j] = s.G[i, j] + (p.ridge if i == j else 0.0)
             for m in range(live):
-                s.A[i, j] += s.noise_G[m, i, j]
-    s.definite[0] = 1.0 if cholesky(s.A, s.work) else 0.0
-    inverse(s.A, s.V_inv, s.work)
-    matvec(s.V_inv, s.u, s.theta)
+                A[i, j] += s.noise_G[m, i, j]
+    s.definite[0] = 1.0 if cholesky(A, square) else 0.0
+    if not inverse(A, s.V_inv, square):
+        s.V_inv[0, 0] = np.nan  # a singular matrix has no widths
+    matvec(s.V_inv, u, s.theta)
 
 
 @jit
@@ -170,16 +162,15 @@ def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,) of norm 1, stretched to the program's norm."""
     if s.t == 0 and p.kind == 2:
         for m in range(s.noise_b.shape[0]):
-            add_symmetric_gaussian(rng, p.s, s.noise_G[m])
-            for i in range(p.d):
-                s.noise_b[m, i] = p.s * rng.standard_normal()
+            add_noise(p, s.noise_G[m], s.noise_b[m], rng)
+    stretched = s.work[2 * p.d + 1]
     for i in range(p.d):
-        s.x[i] = NORM * x[i]
-    collect(p, s, s.x, r, rng)
+        stretched[i] = NORM * x[i]
+    collect(p, s, stretched, r, rng)
     t = s.t + 1
     if t % p.batch == 0:
         refit(p, s, t)
-    rest = (s.noise_G, s.noise_b, s.V_inv, s.theta, s.x, s.A, s.work, s.u, s.definite)
+    rest = (s.noise_G, s.noise_b, s.V_inv, s.theta, s.work, s.definite)
     return State(t, s.G, s.b, *rest)
 
 
@@ -193,46 +184,44 @@ def play(p, s, X, R, rng, arms):
 
 
 def scales(kind, d, T, epsilon, delta, batch):
-    """(noise per entry s, Gamma, g, b) of the program for one of KINDS."""
-    s, g, b = 0.0, 0.0, 0.0
-    gamma = 1.0
+    """(noise per entry sigma, Gamma, g, b) of the program for one of KINDS."""
+    sigma, gamma, g, b = 0.0, 1.0, 0.0, 0.0
     if kind == "LDP":
-        s = np.sqrt(np.log(2.5 / delta)) / epsilon
-        gamma = s * np.sqrt(T * d)
+        sigma = np.sqrt(np.log(2.5 / delta)) / epsilon
+        gamma = sigma * np.sqrt(T * d)
     elif kind == "JDP":
-        s = np.sqrt(np.log(T)) * np.log(2.5 / delta) / epsilon
-        gamma = s * np.sqrt(d * np.log(T))
+        sigma = np.sqrt(np.log(T)) * np.log(2.5 / delta) / epsilon
+        gamma = sigma * np.sqrt(d * np.log(T))
     elif kind == "SDP (amplification)":
-        s = np.sqrt(np.log(2.5 * batch / delta)) / (epsilon * np.sqrt(batch))
-        gamma = s * np.sqrt(T * d)
+        sigma = np.sqrt(np.log(2.5 * batch / delta)) / (epsilon * np.sqrt(batch))
+        gamma = sigma * np.sqrt(T * d)
     elif kind == "SDP (vector)":
-        tuned = (
-            1.0 if epsilon < 1.0 else 10.0
-        )  # the program's c: 1 at epsilon = 0.2, 10 at 1 and 10
+        tuned = 1.0 if epsilon < 1.0 else 10.0  # the program's c at 0.2, and at 1 and 10
         g = max(2.0 * np.sqrt(batch), float(d), 4.0)
         b = tuned * g * g * np.log(d / delta) ** 2 / (epsilon**2 * batch)
         gamma = 0.25 * np.log(d / delta) / (epsilon * np.sqrt(batch)) * np.sqrt(T * d)
-    return s, gamma, g, b
+    return sigma, gamma, g, b
 
 
 def baseline(kind, d, T, epsilon, delta=0.1, batch=20):
-    """One of KINDS as the program ran it, on contexts of norm 1.
-    Raises ValueError on an unknown kind or budget.
+    """One of KINDS as the program ran it, on contexts of norm 1 in R^d, d >= 2, for T >= 2 rounds.
+
+    Raises ValueError on an unknown kind or budget, or a d, T or batch out of range.
     """
     need_choice("kind", kind, KINDS)
+    d, T, batch = need_int("d", d, 2), need_int("T", T, 2), need_int("batch", batch, 1)
     epsilon, delta = need_budget(epsilon, delta)
-    s, gamma, g, b = scales(kind, d, T, epsilon, delta, batch)
+    sigma, gamma, g, b = scales(kind, d, T, epsilon, delta, batch)
     log = np.log((1.0 + T * NORM**2 / gamma) * T)
-    radius = np.sqrt(gamma * d) + 0.5 * np.sqrt(d * log)
+    width = np.sqrt(gamma * d) + 0.5 * np.sqrt(d * log)
     ridge = 1e-4 if kind == "LinUCB" else 2.0 * gamma
     every = batch if kind.startswith("SDP") else 1
-    p = Params(d, T, KINDS.index(kind), every, s, g, b, ridge, radius)
+    p = Params(d, T, KINDS.index(kind), every, sigma, g, b, ridge, width)
     model = {"LinUCB": "none", "LDP": "local", "JDP": "joint"}.get(kind, "shuffle")
     if model == "none":
         return Policy(kind, p, init, play, NO_PRIVACY, select, update)
-    # Messages that are private by themselves stay so behind a shuffler; departures 3 and 4
-    # guarantee nothing.
+    # What is private by itself stays so behind a shuffler; departures 3 and 4 guarantee nothing.
     local = kind in ("LDP", "SDP (amplification)")
-    true = gaussian_epsilon(delta, s, SENSITIVITY) if local else np.inf
+    true = gaussian_epsilon(delta, sigma, SENSITIVITY) if local else np.inf
     guarantee = Guarantee(model, true, delta, REPLACE_RECORD, "user", (epsilon, delta))
     return Policy(kind, p, init, play, guarantee, select, update)

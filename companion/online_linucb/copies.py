@@ -25,7 +25,7 @@ def stack(trees):
 @jit
 def base_params(b, i):
     """Parameters of base learner i; views, nothing is copied."""
-    per_epoch = (b.length[i], b.jitter[i], b.width[i], b.clip[i], b.radius[i], b.rate_convex[i])
+    per_epoch = (b.length[i], b.jitter[i], b.width[i], b.clip[i], b.ball[i], b.rate_convex[i])
     rates = (b.n_rates[i], b.rates[i], b.log_prior[i])
     return anytime.Params(b.d[i], b.sigma[i], b.offset[i], *per_epoch, *rates)
 
@@ -35,7 +35,7 @@ def base_state(b, i):
     """State of base learner i; views, nothing is copied."""
     r, a = b.run, b.run.learner
     experts = (a.theta[i], a.convex[i], a.strong[i], a.newton[i], a.S[i], a.S_inv[i])
-    learner = maler.State(a.t[i], *experts, a.log_w[i], a.L[i], a.work[i])
+    learner = maler.State(a.t[i], *experts, a.log_w[i], a.work[i])
     run = (r.t[i], r.V_inv[i], r.u[i], r.centre[i], learner, r.x[i], r.g[i], r.clipped[i])
     return anytime.State(b.t[i], b.epoch[i], policy.State(*run))
 

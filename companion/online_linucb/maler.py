@@ -1,5 +1,4 @@
-"""Maler: one online learner that is optimal for convex, exp-concave and strongly convex losses at
-once; and plain OGD.
+"""Maler, one online learner for convex, exp-concave and strongly convex losses; and plain OGD.
 
 Source: Wang, Lu and Zhang (2020); Algorithms 5 (meta), 6 (convex), 7 (exp-concave) and 8 (strongly
 convex) of the online-LinUCB paper.  With no learning rates at all (`n_rates = 0`) only the convex
@@ -28,12 +27,13 @@ from companion.linalg import (
     sherman_morrison,
 )
 
+KINDS = ("maler", "ogd")
 NEWTON = 0.5 * 1.0 / (8.0 * 7.0 / 50.0)  # a = 1/2 min(1/(8 G_l D), 1) with G_l = 7/(50 D): 0.446...
 
 
 class Params(NamedTuple):
     d: int  # dimension
-    radius: float  # D: predictions stay in the ball of this radius
+    ball: float  # D: predictions stay in the ball of this radius
     gradient: float  # G: bound on the norm of every gradient
     rates: np.ndarray  # (n,) eta_i of the Newton and strongly convex experts
     rate_convex: float  # eta_c
@@ -48,17 +48,17 @@ class State(NamedTuple):
     S: np.ndarray  # (n, d, d) Newton matrices
     S_inv: np.ndarray  # (n, d, d) their inverses
     log_w: np.ndarray  # (2 n + 1,) log weights: convex, strong, newton
-    L: np.ndarray  # (d, d) scratch
-    work: np.ndarray  # (4, d) scratch
+    work: np.ndarray  # (4 + d, d) scratch: four vectors, a square
 
 
-def learner(kind, d, T, *, radius=1.0, gradient):
-    """Parameters of a learner: kind "maler" or "ogd", dimension d, horizon T >= 1, D = radius >
-    0, G = gradient > 0.
+def learner(kind, d, T, *, ball=1.0, gradient):
+    """Parameters of a learner: kind, dimension d, horizon T >= 1, D = ball > 0, G = gradient > 0.
+
+    kind: one of `KINDS`.  Raises ValueError on anything else.
     """
-    need_choice("kind", kind, ("maler", "ogd"))
+    need_choice("kind", kind, KINDS)
     d, T = need_int("d", d, 1), need_int("T", T, 1)
-    D, G = need_positive("radius", radius), need_positive("gradient", gradient)
+    D, G = need_positive("ball", ball), need_positive("gradient", gradient)
     n = int(np.ceil(0.5 * np.log2(T))) + 1 if kind == "maler" else 0
     rates = 2.0 ** -np.arange(n) / (10.0 * D * G)  # 2^-i / (5 D_m G), D_m = 2 D
     return Params(d, D, G, rates, 1.0 / (4.0 * G * D * np.sqrt(T)))
@@ -70,19 +70,16 @@ def init(p):
     i = np.arange(n)
     prior = (1.0 + 1.0 / max(n, 1)) / (3.0 * (i + 1.0) * (i + 2.0))
     log_w = np.log(np.concatenate([[1.0 / 3.0 if n else 1.0], prior, prior]))
-    S = np.repeat(np.eye(d)[None] / (4.0 * NEWTON**2 * p.radius**2), n, axis=0)
-    S_inv = np.repeat(np.eye(d)[None] * (4.0 * NEWTON**2 * p.radius**2), n, axis=0)
+    S = np.repeat(np.eye(d)[None] / (4.0 * NEWTON**2 * p.ball**2), n, axis=0)
+    S_inv = np.repeat(np.eye(d)[None] * (4.0 * NEWTON**2 * p.ball**2), n, axis=0)
     experts = [np.zeros((n, d)) for _ in range(2)]
-    return State(
-        0, np.zeros(d), np.zeros(d), *experts, S, S_inv, log_w, np.empty((d, d)), np.empty((4, d))
-    )
+    work = np.empty((4 + d, d))
+    return State(0, np.zeros(d), np.zeros(d), *experts, S, S_inv, log_w, work)
 
 
 @jit
 def update(p, s, g):
-    """State after gradient g (d,), ||g|| <= G, taken at s.theta;
-    every expert moves, then the prediction.
-    """
+    """State after gradient g (d,), ||g|| <= G, at s.theta: experts move, then the prediction."""
     t = s.t + 1
     reweigh(p, s, g)
     step_convex(p, s, g, t)
@@ -90,7 +87,7 @@ def update(p, s, g):
         step_strong(p, s, g, t, i)
         step_newton(p, s, g, i)
     predict(p, s)
-    return State(t, s.theta, s.convex, s.strong, s.newton, s.S, s.S_inv, s.log_w, s.L, s.work)
+    return State(t, s.theta, s.convex, s.strong, s.newton, s.S, s.S_inv, s.log_w, s.work)
 
 
 @jit
@@ -100,7 +97,7 @@ def reweigh(p, s, g):
     gap, G = s.work[0], p.gradient
     for j in range(d):
         gap[j] = s.theta[j] - s.convex[j]
-    c = 2.0 * p.rate_convex * G * p.radius
+    c = 2.0 * p.rate_convex * G * p.ball
     s.log_w[0] -= -p.rate_convex * dot(gap, g) + c * c
     for i in range(n):
         eta = p.rates[i]
@@ -123,22 +120,20 @@ def reweigh(p, s, g):
 @jit
 def step_convex(p, s, g, t):
     """Algorithm 6: gradient step 2D/(G sqrt t), projected on the ball."""
-    c = 2.0 * p.radius / (p.gradient * np.sqrt(float(t)))
+    c = 2.0 * p.ball / (p.gradient * np.sqrt(float(t)))
     for j in range(p.d):
         s.convex[j] -= c * g[j]
-    project_ball(s.convex, p.radius)
+    project_ball(s.convex, p.ball)
 
 
 @jit
 def step_strong(p, s, g, t, i):
-    """Algorithm 8 for rate i: step 1/(2 eta^2 G^2 t) on eta g + 2 eta^2 G^2 (theta_i - theta),
-    projected.
-    """
+    """Algorithm 8, rate i: projected step 1/(2 eta^2 G^2 t) on eta g + 2 eta^2 G^2 (x - theta)."""
     eta, x = p.rates[i], s.strong[i]
     c = 2.0 * eta * eta * p.gradient * p.gradient
     for j in range(p.d):
         x[j] -= (eta * g[j] + c * (x[j] - s.theta[j])) / (c * t)
-    project_ball(x, p.radius)
+    project_ball(x, p.ball)
 
 
 @jit
@@ -155,7 +150,7 @@ def step_newton(p, s, g, i):
     matvec(s.S_inv[i], grad, z)
     for j in range(d):
         z[j] = x[j] - z[j] / NEWTON
-    project_ball_in_norm(s.S[i], z, p.radius, s.L, s.work[3], x)
+    project_ball_in_norm(s.S[i], z, p.ball, s.work[4:], s.work[3], x)
 
 
 @jit
@@ -176,10 +171,8 @@ def predict(p, s):
 
 
 def regret_bound(p, T, strong_convexity=0.0):
-    """Lemma H.6: regret of Maler after T rounds; strong_convexity = mu > 0 uses the logarithmic
-    bound, 0 the sqrt(T) one.
-    """
-    diameter = 2.0 * p.radius
+    """Lemma H.6: regret of Maler after T rounds: logarithmic for mu > 0, else of order sqrt(T)."""
+    diameter = 2.0 * p.ball
     if strong_convexity > 0.0:
         A = 2.0 * np.log(np.sqrt(3.0) * (0.5 * np.log2(T) + 3.0)) + 1.0 + np.log(T)
         return (10.0 * p.gradient * diameter + 4.5 * p.gradient**2 / strong_convexity) * A

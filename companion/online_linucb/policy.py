@@ -1,5 +1,4 @@
-"""Online LinUCB under local differential privacy: noise on the action and the reward, optimism from
-an online learner.
+"""Online LinUCB under local differential privacy: noise on action and reward, an online learner.
 
 The user plays optimistically in an ellipsoid, adds Gaussian noise to x and to y, and sends only the
 noisy pair.  An online learner (Maler, or OGD) follows the squared loss from which the noise's own
@@ -24,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.checks import need_float, need_int, need_positive
+from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Policy
 from companion.linalg import axpy, dot, matvec, norm, optimistic_arm, sherman_morrison
 from companion.mechanisms import add_gaussian, clip_record
@@ -63,15 +62,13 @@ def init(p):
 
 @jit
 def select(p, s, X, rng):
-    """Line 9: the optimistic row of X (K, d)."""
+    """Lines 8, 9: the optimistic row of X (K, d)."""
     return optimistic_arm(X, s.V_inv, s.centre, p.width)
 
 
 @jit
 def randomize(p, x, y, rng, out):
-    """Lines 11 to 13: everything that leaves the device.
-    out (d,) <- noisy x; returns (noisy y, 1 if clipped).
-    """
+    """Lines 11, 12: all that leaves the device; out (d,) <- noisy x; returns (noisy y, clipped)."""
     y, clipped = clip_record(p.offset, x, y, out)
     if p.jitter > 0.0:
         add_gaussian(rng, np.sqrt(p.jitter), out)
@@ -88,8 +85,9 @@ def messages(p, x, y, rng, out):
 
 @jit
 def gradient(p, x, y, theta, out):
-    """out <- gradient of (<x, theta> - y)^2 - sigma^2 ||theta||^2 at theta, clipped to norm G;
-    returns <x, theta>.
+    """Line 14: out <- gradient of the corrected loss, clipped to norm G; returns <x, theta>.
+
+    The loss is (<x, theta> - y)^2 - sigma^2 ||theta||^2.
     """
     prediction = dot(x, theta)
     for i in range(p.d):
@@ -103,12 +101,12 @@ def gradient(p, x, y, theta, out):
 
 @jit
 def receive(p, s, y, clipped):
-    """Lines 15 to 18, the server: State after the message (s.x, y); arrays are overwritten."""
+    """Lines 17 to 19, the server: State after the message (s.x, y); arrays are overwritten."""
     prediction = gradient(p, s.x, y, s.learner.theta, s.g)
-    sherman_morrison(s.V_inv, s.x, s.centre)  # line 16: V <- V + x x' (centre is scratch here)
-    axpy(prediction, s.x, s.u)  # line 17, with the prediction made before the learner moves
+    sherman_morrison(s.V_inv, s.x, s.centre)  # line 19: V <- V + x x' (centre is scratch here)
+    axpy(prediction, s.x, s.u)  # line 19, with the prediction made before the learner moves
     matvec(s.V_inv, s.u, s.centre)
-    learner = maler.update(p.learner, s.learner, s.g)  # line 18
+    learner = maler.update(p.learner, s.learner, s.g)  # line 17
     return State(s.t + 1, s.V_inv, s.u, s.centre, learner, s.x, s.g, s.clipped + clipped)
 
 
@@ -129,9 +127,7 @@ def play(p, s, X, R, rng, arms):
 
 
 def practical_width(sigma, T, factor=10.0):
-    """factor * sigma * sqrt(ln T), constant over the run:
-    what is needed grows like sigma sqrt(T) ||theta - theta*||.
-    """
+    """factor * sigma * sqrt(ln T); what is needed grows like sigma sqrt(T) ||theta - theta*||."""
     return factor * sigma * np.sqrt(np.log(T))
 
 
@@ -141,9 +137,7 @@ def practical_clip(sigma, jitter, d, factor=10.0):
 
 
 def pair_noise(epsilon, delta, calibration, universe):
-    """(sigma, Guarantee) of releasing (x, y) with Gaussian noise:
-    the privacy of Algorithm 1, nothing else is released.
-    """
+    """(sigma, Guarantee) of the pair (x, y) with Gaussian noise: nothing else is released."""
     # Line 2 prints one block's sensitivity, 2, for each of the two blocks.
     return gaussian_release(
         "local", epsilon, delta, calibration, universe, PAIR_SENSITIVITY, paper=2.0
@@ -162,7 +156,7 @@ def online_linucb(
     width=None,
     clip=None,
     jitter=0.0,
-    radius=1.0,
+    ball=1.0,
 ) -> Policy:
     """Online LinUCB (Algorithm 1); epsilon = inf gives the non-private Algorithm 4.
 
@@ -170,14 +164,15 @@ def online_linucb(
     "paper"; universe "ball" (||x|| <= 1, |y| <= 1) or "offset_sphere" (x = (u, 1/sqrt2), 0 <= y <=
     1): records outside are clipped into it and counted in `State.clipped`; learner "maler" or
     "ogd"; width >= 0 (None: `practical_width`, or Theorem A.2's without noise); clip > 0, the bound
-    G on gradients (None: `practical_clip`); jitter = Delta^2 >= 0; radius = D > 0. Raises
-    ValueError on anything else.
+    G on gradients (None: `practical_clip`); jitter = Delta^2 >= 0; ball = D > 0, the radius within
+    which predictions stay.  Raises ValueError on anything else.
     """
     d, T = need_int("d", d, 1), need_int("T", T, 1)
+    need_choice("learner", learner, maler.KINDS)
     sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)
     jitter = need_float("jitter", jitter, 0.0)
     G = practical_clip(sigma, jitter, d) if clip is None else need_positive("clip", clip)
-    inner = maler.learner(learner, d, T, radius=radius, gradient=G)
+    inner = maler.learner(learner, d, T, ball=ball, gradient=G)
     if width is None:
         width = practical_width(sigma, T) if sigma > 0.0 else conversion_width(inner, T)
     width = need_float("width", width, 0.0)

@@ -56,9 +56,9 @@ def conversion_width(learner, T, noise=0.5, theta_bound=1.0, failure=0.01):
     return float(np.sqrt(theta_bound**2 + 1.0 + 2.0 * M + 32.0 * noise**2 * log))
 
 
-def theory_clip(sigma, jitter, T, failure, radius=1.0):
+def theory_clip(sigma, jitter, T, failure, ball=1.0):
     """Corollary C.1 with its universal constant set to 1: a bound on every gradient of the run."""
-    log, D, Delta = np.log(2.0 * T / failure), radius, np.sqrt(jitter)
+    log, D, Delta = np.log(2.0 * T / failure), ball, np.sqrt(jitter)
     first = 2.0 * np.sqrt(2.0 * log) * (2.0 * D * sigma + 2.0 * sigma + D * Delta + Delta)
     noise = 2.0 * D * jitter + 4.0 * D * Delta * sigma + 2.0 * Delta * sigma
     square = (2.0 * D + 2.0 + D) * sigma**2
@@ -70,7 +70,7 @@ def theory_width(learner, sigma, jitter, T, failure, noise=0.5):
 
     sqrt(ln(1/delta))/epsilon is written as sigma, which is what it stands for.
     """
-    D, log, Q = learner.radius, np.log(T / failure), 4.0 * learner.radius**2 * T
+    D, log, Q = learner.ball, np.log(T / failure), 4.0 * learner.ball**2 * T
     K = D * jitter * log * np.sqrt(T * Q) + (noise + D * sigma + D * np.sqrt(jitter)) ** 2 * log
     K += (sigma**2 + jitter) * log * Q
     return float(np.sqrt(maler.regret_bound(learner, T) + K))

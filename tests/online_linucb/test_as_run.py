@@ -40,10 +40,10 @@ def as_printed(value, text):
 def test_scales_are_the_printed_ones(kind, row, epsilon):
     s, gamma, _, _ = as_run.scales(kind, 5, 20_000, epsilon, 0.1, 20)
     policy = as_run.baseline(kind, 5, 20_000, epsilon)
-    noise, printed_gamma, radius = PRINTED[kind][row]
+    noise, printed_gamma, width = PRINTED[kind][row]
     assert noise is None or as_printed(s, noise)
     assert as_printed(gamma, printed_gamma)
-    assert as_printed(policy.params.radius, radius)
+    assert as_printed(policy.params.width, width)
     assert policy.params.ridge == (1e-4 if kind == "LinUCB" else 2 * gamma)
 
 

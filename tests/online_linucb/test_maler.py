@@ -16,7 +16,7 @@ def clip(g, G):
 )
 def test_equals_the_slow_twin_over_noisy_steps(d, D, G, seed):
     rng, T = np.random.default_rng(seed), 400
-    p = maler.learner("maler", d, T, radius=D, gradient=G)
+    p = maler.learner("maler", d, T, ball=D, gradient=G)
     s, twin, left = maler.init(p), Twin(d, T, D, G), 0
     for _ in range(T):
         g = clip(2.0 * (s.theta - D) + 2.0 * G * rng.standard_normal(d), G)
@@ -110,9 +110,9 @@ def test_regret_on_strongly_convex_losses_is_below_the_lemma_and_logarithmic():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("d", 0), ("T", 0), ("radius", 0.0), ("radius", np.inf), ("gradient", np.nan), ("kind", "x")],
+    [("d", 0), ("T", 0), ("ball", 0.0), ("ball", np.inf), ("gradient", np.nan), ("kind", "x")],
 )
 def test_rejects_bad_input_by_name(name, value):
-    arguments = {"kind": "maler", "d": 2, "T": 10, "radius": 1.0, "gradient": 1.0, name: value}
+    arguments = {"kind": "maler", "d": 2, "T": 10, "ball": 1.0, "gradient": 1.0, name: value}
     with pytest.raises(ValueError, match=name):
         maler.learner(**arguments)

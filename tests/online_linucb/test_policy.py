@@ -20,7 +20,7 @@ def twin(policy, X, R, seed=1):
     """Algorithm 1 with its matrices spelled out, drawing the same noise: (arms, pairs, centre)."""
     p, rng = policy.params, np.random.default_rng(seed)
     d, G = p.d, p.learner.gradient
-    learner = Twin(d, p.T, p.learner.radius, G)
+    learner = Twin(d, p.T, p.learner.ball, G)
     V, u, arms, messages, predictions = np.eye(d), np.zeros(d), [], [], []
     for D, y in zip(X, R, strict=True):
         width = np.sqrt(np.einsum("ki,ij,kj->k", D, np.linalg.inv(V), D))
@@ -246,7 +246,7 @@ def test_records_outside_the_universe_are_clipped_and_counted():
         *(("width", v) for v in (-1.0, np.nan)),
         *(("clip", v) for v in (0.0, np.inf)),
         *(("jitter", v) for v in (-0.1, np.nan)),
-        ("radius", 0.0),
+        ("ball", 0.0),
         ("learner", "sgd"),
         ("calibration", "none"),
         ("universe", "cube"),

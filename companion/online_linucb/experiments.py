@@ -1,0 +1,110 @@
+"""What the chapter measures besides regret: weights, needed widths, learners, an oracle, Table 1.
+
+Source: "Improved rate for locally differentially private linear bandits", Section 3.1, Lemmas 3.3
+and H.6, Table 1; `oracle_loss` is a comparison of ours.
+Plain NumPy around the kernels of `policy` and `maler`.
+"""
+
+import numpy as np
+
+from companion.online_linucb import maler
+from companion.online_linucb.policy import Params, gradient
+from companion.simulate import trace
+
+
+def minimisers(theta, sigma, n, rng):
+    """Minimisers of the squared and of the corrected loss over n noisy pairs, times theta.
+
+    Contexts are uniform on the unit sphere; every coordinate and the reward have noise sigma.
+    """
+    x = rng.standard_normal((n, len(theta)))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    y = x @ theta + sigma * rng.standard_normal(n)
+    x += sigma * rng.standard_normal(x.shape)
+    A, b = x.T @ x / n, x.T @ y / n
+    corrected = A - sigma**2 * np.eye(len(theta))
+    return np.linalg.solve(A, b) @ theta, np.linalg.solve(corrected, b) @ theta
+
+
+def family_weights(env, policy, T, seed):
+    """Rows (round, convex, strongly convex, exp-concave): weight of Maler's families in one run."""
+    rows = []
+    for t, s, *_ in trace(env, policy, T, seed, max(1, T // 100)):
+        w, n = np.exp(s.learner.log_w), len(policy.params.learner.rates)
+        rows.append((t, w[0], w[1 : n + 1].sum(), w[n + 1 :].sum()))
+    return np.array(rows)
+
+
+def needed_width(env, policy, T, seed):
+    """Largest distance of theta* from the centre, in the norm of V, over 200 rounds of one run."""
+    need = 0.0
+    for _, s, X, mu, _ in trace(env, policy, T, seed, max(1, T // 200)):
+        theta = np.linalg.lstsq(X[-1], mu[-1], rcond=None)[0]
+        gap = theta - s.centre
+        need = max(need, float(np.sqrt(gap @ np.linalg.solve(s.V_inv, gap))))
+    return need
+
+
+def learner_regret(learner, sigma, T, rng):
+    """Cumulative (realised, linearised) regret of a learner on noisy pairs, (T, 2).
+
+    Contexts are uniform on the unit sphere, rewards signs with mean <x, theta>, theta = 1/sqrt(d).
+    """
+    d, s = learner.d, maler.init(learner)
+    theta, g, total = np.ones(d) / np.sqrt(d), np.empty(d), np.zeros((T, 2))
+    p = Params(d, T, sigma, 0.0, False, 0.0, learner)
+    X = rng.standard_normal((T, d))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    Y = np.where(rng.random(T) < 0.5 + 0.5 * X @ theta, 1.0, -1.0)
+    Y += sigma * rng.standard_normal(T)
+    X = X + sigma * rng.standard_normal(X.shape)
+    for t in range(T):
+        now = s.theta.copy()
+        gradient(p, X[t], Y[t], now, g)
+        loss = [(X[t] @ v - Y[t]) ** 2 - sigma**2 * v @ v for v in (now, theta)]
+        total[t] = loss[0] - loss[1], g @ (now - theta)
+        s = maler.update(learner, s, g)
+    return total.cumsum(axis=0)
+
+
+def oracle_loss(env, T, sigmas, rng):
+    """T times what the favourite arm of an oracle loses, for every noise in sigmas.
+
+    It explores T rounds uniformly for free and knows the second moment S of the contexts; from the
+    noisy pairs it estimates theta by S^-1 mean(x y).  One action set of env (fixed, Bernoulli).
+    """
+    X, _, mu = next(env.blocks(1, rng))
+    K, d = X[0].shape
+    S = X[0].T @ X[0] / K
+    picks = rng.integers(0, K, T)
+    y = (rng.random(T) < mu[0, picks]).astype(float)
+    noise_x, noise_y = rng.standard_normal((T, d)), rng.standard_normal(T)
+    loss = np.empty(len(sigmas))
+    for i, sigma in enumerate(sigmas):
+        estimate = np.linalg.solve(S, (X[0, picks] + sigma * noise_x).T @ (y + sigma * noise_y) / T)
+        loss[i] = T * (mu[0].max() - mu[0, np.argmax(X[0] @ estimate)])
+    return loss
+
+
+def least_eigenvalues(policy, K, M, T, seed):
+    """Table 1: least eigenvalue, per round, of the mean of x x' over M runs of a policy.
+
+    The runs share theta but not the action set; rewards are Bernoulli, arms those of Figure 1.
+    """
+    rng, d = np.random.default_rng(seed), policy.params.d
+    u = rng.standard_normal(d - 1)
+    theta = np.append(u / np.linalg.norm(u), 1.0) / np.sqrt(2.0)
+    total = np.zeros((T, d, d))
+    for _ in range(M):
+        u = rng.standard_normal((K, d - 1))
+        u /= np.linalg.norm(u, axis=1, keepdims=True)
+        arms = np.hstack([u, np.ones((K, 1))]) / np.sqrt(2.0)
+        s, played = policy.init(policy.params), np.empty(T, dtype=np.int64)
+        for start in range(0, T, 1000):
+            n = min(1000, T - start)
+            R = (rng.random((n, K)) < arms @ theta).astype(float)
+            X = np.repeat(arms[None], n, axis=0)
+            s = policy.play(policy.params, s, X, R, rng, played[start : start + n])
+        x = arms[played]
+        total += x[:, :, None] * x[:, None, :] / M
+    return np.linalg.eigvalsh(total)[:, 0]

@@ -1,0 +1,27 @@
+"""One number per policy, chosen on repetitions that no figure uses."""
+
+from typing import NamedTuple
+
+from companion.simulate import simulate
+
+
+class Tuned(NamedTuple):
+    """The choice within one group of policies that differ in one number, in increasing order."""
+
+    policy: object  # with the least mean regret
+    index: int  # its place in the group
+    spread: float  # worst mean regret over the least: near 1 the choice is noise
+    edge: bool  # the least regret is at an end of the group: it might go on
+
+
+def tune(groups, env, T, seeds):
+    """{label: Tuned}; groups: {label: policies}, all of which play the same streams."""
+    flat = [p.renamed(f"{label} #{i}") for label, ps in groups.items() for i, p in enumerate(ps)]
+    mean = simulate(env, flat, T, seeds).final.mean(axis=0)
+    chosen, start = {}, 0
+    for label, policies in groups.items():
+        part = mean[start : start + len(policies)]
+        start, best = start + len(policies), int(part.argmin())
+        edge = best in (0, len(policies) - 1)
+        chosen[label] = Tuned(policies[best], best, float(part.max() / part.min()), edge)
+    return chosen
