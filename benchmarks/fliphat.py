@@ -8,7 +8,7 @@ from benchmarks.core import seconds
 from companion.baselines.lasso_bandit import lasso_bandit
 from companion.fliphat.environments import autoregressive, pad
 from companion.fliphat.policy import fliphat
-from companion.fliphat.regression import Regression, niht, peel, scratch
+from companion.fliphat.regression import Regression, niht, peel, work_arrays
 from companion.fliphat.residual import residual_fliphat
 from companion.fliphat.shortcuts import simulate_sparse
 from companion.simulate import repetitions, simulate
@@ -46,7 +46,7 @@ def kernel_rows():
     rng, n = np.random.default_rng(1), 8192
     X = rng.standard_normal((n, D))
     y = X @ pad(SIGNAL, D) + 0.1 * rng.standard_normal(n)
-    v, out, w = X[0].copy(), np.empty(D), scratch(D, S)
+    v, out, w = X[0].copy(), np.empty(D), work_arrays(D, S)
     picks, theta = np.zeros(S, np.int64), np.zeros(D)
 
     def ours():
@@ -71,8 +71,8 @@ def rows():
     """The kernels, one run by every path, and one run of the lasso bandit."""
     yield from kernel_rows()
     env, b = autoregressive(K, pad(SIGNAL, D)), sum(SIGNAL)
-    paper = fliphat(D, T, s=S, epsilon=1.0, b_max=b, calibration="paper")
-    clipped = residual_fliphat(D, T, s=S, epsilon=1.0, l1_radius=b)
+    paper = fliphat(D, T, sparsity=S, epsilon=1.0, b_max=b, calibration="paper")
+    clipped = residual_fliphat(D, T, sparsity=S, epsilon=1.0, l1_radius=b)
     found = {}
     for path, policy in (
         ("full", paper),

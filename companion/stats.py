@@ -103,3 +103,12 @@ def proportion(hits, trials, level=0.95):
     low = 0.0 if hits == 0 else float(sps.beta.ppf(tail, hits, trials - hits + 1))
     high = 1.0 if hits == trials else float(sps.beta.ppf(1 - tail, hits + 1, trials - hits))
     return Interval(hits / trials, low, high)
+
+
+def jackknife(statistic, samples, level=0.95):
+    """Interval for a statistic of samples by leaving out one repetition (first axis) at a time."""
+    n, value = len(samples), statistic(samples)
+    left = np.array([statistic(np.delete(samples, i, axis=0)) for i in range(n)])
+    half = sps.t.ppf(0.5 + need_probability("level", level) / 2, n - 1)
+    half *= np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())
+    return Interval(value, value - half, value + half)

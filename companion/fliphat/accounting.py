@@ -40,13 +40,14 @@ def gradient_sensitivity(n, eta, x_bound, residual_bound):
     )
 
 
-def paper_factor(s, epsilon, delta, iterations=1):
-    """The paper's xi / sensitivity: 2 sqrt(3 s log(M/delta)) M / epsilon (Algorithms 1 and 3; 0.0
-    at epsilon = inf).
+def paper_factor(sparsity, epsilon, delta, iterations=1):
+    """The paper's xi / sensitivity: 2 sqrt(3 s log(M/delta)) M / epsilon for s = sparsity
+    (Algorithms 1 and 3; 0.0 at epsilon = inf).
     """
-    s, iterations = need_int("s", s, 1), need_int("iterations", iterations, 1)
+    sparsity = need_int("sparsity", sparsity, 1)
+    iterations = need_int("iterations", iterations, 1)
     epsilon, delta = need_budget(epsilon, delta)
-    return 2.0 * np.sqrt(3.0 * s * np.log(iterations / delta)) * iterations / epsilon
+    return 2.0 * np.sqrt(3.0 * sparsity * np.log(iterations / delta)) * iterations / epsilon
 
 
 @lru_cache(maxsize=8)
@@ -112,3 +113,25 @@ def exact_factor(picks, epsilon, delta):
     while composition_delta(epsilon, picks, np.exp(log_ratio)) > delta:
         log_ratio -= 1e-13  # land on the private side of the root
     return float(np.exp(-log_ratio))
+
+
+def noise_scales(paper, n, sparsity, epsilon, delta, eta, x_max, b_max, R, iterations):
+    """((xi_first, xi_rest), epsilon that they guarantee on contexts in [-x_max, x_max]).
+
+    A swap of one of n rows moves eta times the gradient by at most 4 eta x_max R/n in iteration 0,
+    where theta = 0, and by 4 eta x_max (R + x_max b_max)/n in later ones.  Corrected: these times
+    the factor of exact composition of s M picks.  Paper: eta (R + x_max b_max)/n times the factor
+    of Algorithm 3, the budget split over M iterations.  More than 8 arguments: all of `fliphat`.
+    """
+    moves = 4.0 * eta * x_max * R / n, 4.0 * eta * x_max * (R + x_max * b_max) / n
+    steps = [max(int(m), 1) for m in iterations]
+    if not paper:
+        factors = np.array([exact_factor(sparsity * m, epsilon, delta) for m in steps])
+        return (moves[0] * factors, moves[1] * factors), epsilon
+    factors = np.array([paper_factor(sparsity, epsilon, delta, m) for m in steps])
+    xi = eta * (R + x_max * b_max) / n * factors  # line 7
+    worst = 0.0
+    for i in np.flatnonzero(iterations * (xi > 0.0)):
+        ratio = moves[0 if steps[i] == 1 else 1][i] / xi[i]
+        worst = max(worst, composition_epsilon(delta, sparsity * steps[i], ratio))
+    return (xi, xi.copy()), worst

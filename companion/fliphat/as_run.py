@@ -14,9 +14,9 @@ from companion._jit import jit
 from companion.fliphat import policy as fliphat
 from companion.fliphat.lazy_contexts import world
 from companion.fliphat.regression import l1_project
-from companion.fliphat.shortcuts import aggregated_is_exact, play_episode
+from companion.fliphat.shortcuts import aggregated_is_exact, need_sparse_run, play_episode
 from companion.mechanisms import laplace
-from companion.simulate import need_seeds, over, stream
+from companion.simulate import over, stream
 
 
 @jit
@@ -27,7 +27,7 @@ def release(p, s, n, episode, rng, pool):
         w.v[j] = p.eta * 2.0 / n * w.moment[j]
         w.taken[j] = False
         s.theta_hat[j] = 0.0
-    for i in range(p.s):
+    for i in range(p.sparsity):
         best, at = -np.inf, 0
         for j in range(p.d):
             z = abs(w.v[j]) + xi * pool[episode + i, j]
@@ -35,15 +35,15 @@ def release(p, s, n, episode, rng, pool):
                 best, at = z, j
         w.taken[at] = True
         s.picks[i] = at
-    for i in range(p.s):
+    for i in range(p.sparsity):
         s.theta_hat[s.picks[i]] = w.v[s.picks[i]] + laplace(rng, xi)
-    l1_project(s.theta_hat, s.picks, p.s, p.l1_radius, w.magnitudes)
-    return p.s
+    l1_project(s.theta_hat, s.picks, p.sparsity, p.l1_radius, w.magnitudes)
+    return p.sparsity
 
 
 @jit
 def run(p, s, w, rng, noise_rng, pool, grid, regret):
-    """`sparse_paths.run_aggregated` with the reused noise."""
+    """`shortcuts.run_aggregated` with the reused noise."""
     size, total, releases = 0, 0.0, 0
     while 2 << releases <= grid[-1]:
         releases += 1
@@ -57,14 +57,17 @@ def run(p, s, w, rng, noise_rng, pool, grid, regret):
 
 
 def final_regret(env, policy, T, seeds, executor=None):
-    """Regret after T rounds, (n_reps,), of a one-step policy with the program's noise; ValueError
-    for any other.
+    """Regret after T rounds, (n_reps,), of a one-step policy with the program's noise.
+
+    Arguments as in `simulate_sparse`, one policy; raises ValueError as it does, and for a policy
+    of more than one step.
     """
+    (policy,), T, seeds, _ = need_sparse_run(env, (policy,), T, seeds)
     if not aggregated_is_exact(policy):
         raise ValueError(
             f"policy must be a one-step FLIPHAT on unclipped contexts; got {policy.name!r}"
         )
-    jobs = [(env, policy, T, seed) for seed in need_seeds(seeds)]
+    jobs = [(env, policy, T, seed) for seed in seeds]
     return np.array(over(_repetition, jobs, executor))
 
 
@@ -72,6 +75,6 @@ def _repetition(env, policy, T, seed):
     """Regret after T rounds of one repetition."""
     p = policy.params
     contexts, noise = stream(seed, f"contexts of {policy.name}"), stream(seed, policy.name)
-    pool, grid, regret = np.empty((len(p.iterations) + p.s, p.d)), np.array([T]), np.zeros(1)
+    pool, grid, regret = np.empty((len(p.iterations) + p.sparsity, p.d)), np.array([T]), np.zeros(1)
     run(p, fliphat.init(p), world(env), contexts, noise, pool, grid, regret)
     return regret[0]

@@ -1,13 +1,14 @@
 """FLIPHAT: doubling episodes; each estimate from the previous episode alone, by private N-IHT.
 
-Source: the FLIPHAT paper, Algorithm 2 and Theorem 5.1 (1 and 3: `sparse.regression`).
-Cost: O(K s) per round; a release on n rows takes 2 n d flops and s d Laplace draws per iteration;
-at most T d / 2 numbers of memory.
+Source: the FLIPHAT paper, Algorithm 2 and Theorem 5.1 (1 and 3: `regression`).
+Cost: O(K s) per round, s the sparsity; a release on n rows takes 2 n d flops and s d
+Laplace draws per iteration; at most T d / 2 numbers of memory.
 Differs: while the estimate is zero (before the first release) the arm is drawn uniformly; the
 paper's argmax over zeros is undefined.  `residual_fliphat` bounds each row's gradient by clipping,
 which the paper does not do.
 """
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -16,14 +17,14 @@ from companion._jit import jit
 from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Policy
 from companion.fliphat import accounting
-from companion.fliphat.regression import Regression, Scratch, clip, niht, scratch, sparse_dot, step
+from companion.fliphat.regression import Regression, Work, clip, niht, sparse_dot, step, work_arrays
 from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
 
 
 class Params(NamedTuple):
     d: int  # dimension of a context
     T: int  # horizon
-    s: int  # coordinates that an estimate keeps
+    sparsity: int  # coordinates that an estimate keeps
     eta: float  # step size
     l1_radius: float  # C
     row_clip: float  # contexts are clipped to +- this when stored; inf: they are trusted
@@ -43,10 +44,10 @@ class State(NamedTuple):
     clipped: int  # stored rows with a coordinate beyond the smaller of the two context bounds
     size: int  # picks in use; 0: the estimate is zero
     theta_hat: np.ndarray  # (d,) estimate, zero off picks[:size]
-    picks: np.ndarray  # (s,)
+    picks: np.ndarray  # (sparsity,)
     X: np.ndarray  # (capacity, d) contexts of the current episode
     y: np.ndarray  # (capacity,) their rewards
-    work: Scratch
+    work: Work
 
 
 def releases(T):
@@ -65,8 +66,8 @@ def init(p):
     used = rows_in_release(p.T, p.forget)
     capacity = int(used[-1]) if len(used) else 1
     X, y = np.zeros((capacity, p.d)), np.zeros(capacity)
-    picks = np.zeros(p.s, np.int64)
-    return State(0, 0, 0, 0, np.zeros(p.d), picks, X, y, scratch(p.d, p.s))
+    picks = np.zeros(p.sparsity, np.int64)
+    return State(0, 0, 0, 0, np.zeros(p.d), picks, X, y, work_arrays(p.d, p.sparsity))
 
 
 @jit
@@ -100,7 +101,7 @@ def store(p, s, x, r):
 def regression(p, episode):
     """Settings of the release after this episode."""
     return Regression(
-        p.s,
+        p.sparsity,
         p.iterations[episode],
         p.eta,
         p.l1_radius,
@@ -165,17 +166,24 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
-def need_problem(d, T, s, epsilon, delta):
+def warn_idle(name, steps):
+    """Warn if no release takes a step: such a policy plays at random for ever."""
+    if not (steps > 0).any():
+        text = f"{name} cannot learn as configured: none of its {len(steps)} releases takes a step"
+        warnings.warn(text, UserWarning, stacklevel=3)
+
+
+def need_problem(d, T, sparsity, epsilon, delta):
     """The arguments that every FLIPHAT takes, checked."""
     d, T = need_int("d", d, 1), need_int("T", T, 1)
-    return d, T, need_int("s", s, 1, d), *need_budget(epsilon, delta)
+    return d, T, need_int("sparsity", sparsity, 1, d), *need_budget(epsilon, delta)
 
 
 def fliphat(
     d,
     T,
     *,
-    s,
+    sparsity,
     epsilon,
     b_max,
     delta=0.01,
@@ -188,19 +196,19 @@ def fliphat(
 ) -> Policy:
     """Algorithm 2 for T rounds of contexts in R^d.
 
-    s in [1, d]; epsilon in (0, inf], delta in (0, 1); b_max > 0 bounds the l1 norm of beta and
-    x_max > 0 the coordinates of a context (None: sqrt(2 log max(d, 2))); noise >= 0 is sigma in
+    sparsity in [1, d]; epsilon in (0, inf], delta in (0, 1); b_max > 0 bounds the l1 norm of beta
+    and x_max > 0 the coordinates of a context (None: sqrt(2 log max(d, 2))); noise >= 0 is sigma in
     R_l = x_max b_max + sigma sqrt(2 log(1 + N_l)); eta > 0; iteration_rate >= 0 is M in
     M_l = floor(M log(1 + N_l b_max^2)).  calibration "corrected": contexts are clipped to x_max,
     the sensitivity is proved, composition is exact (`noise_scales`).  "paper": as printed; contexts
     are not clipped unless clip_contexts=True, and the guarantee says what that gives (infinite if
-    not).  Raises ValueError on anything else.
+    not).  Raises ValueError on anything else, and warns if no release takes a step.
 
-    >>> live = fliphat(50, 1000, s=4, epsilon=1.0, b_max=2.0).start(0)
+    >>> live = fliphat(50, 1000, sparsity=4, epsilon=1.0, b_max=2.0).start(0)
     >>> live.select(np.ones((1, 50)))
     0
     """
-    d, T, s, epsilon, delta = need_problem(d, T, s, epsilon, delta)
+    d, T, sparsity, epsilon, delta = need_problem(d, T, sparsity, epsilon, delta)
     b_max, eta = need_positive("b_max", b_max), need_positive("eta", eta)
     x_max = np.sqrt(2.0 * np.log(max(d, 2))) if x_max is None else need_positive("x_max", x_max)
     noise = need_float("noise", noise, 0.0)
@@ -213,39 +221,20 @@ def fliphat(
     bound = np.inf if paper and not clip_contexts else x_max
     n = rows_in_release(T)
     iterations = np.floor(rate * np.log1p(n * b_max**2)).astype(np.int64)
+    warn_idle("FLIPHAT", iterations)
     R = x_max * b_max + noise * np.sqrt(2.0 * np.log1p(n))
-    xi, true = noise_scales(paper, n, s, epsilon, delta, eta, x_max, b_max, R, iterations)
+    xi, true = accounting.noise_scales(
+        paper, n, sparsity, epsilon, delta, eta, x_max, b_max, R, iterations
+    )
     guarantee = NO_PRIVACY
     if epsilon < np.inf:
         true, claim = (true if bound < np.inf else np.inf), ((epsilon, delta) if paper else None)
         guarantee = Guarantee("joint", true, delta, REPLACE_RECORD, "user", claim)
     clips, start = (bound, np.inf, np.inf), (False, True)  # nothing else is clipped; from zero
-    p = Params(d, T, s, eta, b_max, *clips, *start, iterations, R, *xi)
+    p = Params(d, T, sparsity, eta, b_max, *clips, *start, iterations, R, *xi)
     return Policy("FLIPHAT", p, init, play, guarantee, select, update)
-
-
-def noise_scales(paper, n, s, epsilon, delta, eta, x_max, b_max, R, iterations):
-    """((xi_first, xi_rest), epsilon that they guarantee on contexts in [-x_max, x_max]).
-
-    A swap of one of n rows moves eta times the gradient by at most 4 eta x_max R/n in iteration 0,
-    where theta = 0, and by 4 eta x_max (R + x_max b_max)/n in later ones.  Corrected: these times
-    the factor of exact composition of s M picks.  Paper: eta (R + x_max b_max)/n times the factor
-    of Algorithm 3, the budget split over M iterations.  More than 8 arguments: all of `fliphat`.
-    """
-    moves = 4.0 * eta * x_max * R / n, 4.0 * eta * x_max * (R + x_max * b_max) / n
-    steps = [max(int(m), 1) for m in iterations]
-    if not paper:
-        factors = np.array([accounting.exact_factor(s * m, epsilon, delta) for m in steps])
-        return (moves[0] * factors, moves[1] * factors), epsilon
-    factors = np.array([accounting.paper_factor(s, epsilon, delta, m) for m in steps])
-    xi = eta * (R + x_max * b_max) / n * factors  # line 7
-    worst = 0.0
-    for i in np.flatnonzero(iterations * (xi > 0.0)):
-        ratio = moves[0 if steps[i] == 1 else 1][i] / xi[i]
-        worst = max(worst, accounting.composition_epsilon(delta, s * steps[i], ratio))
-    return (xi, xi.copy()), worst
 
 
 def example():
     """A small instance for the common tests."""
-    return fliphat(3, 4000, s=2, epsilon=5.0, b_max=1.0, iteration_rate=0.4)
+    return fliphat(3, 4000, sparsity=2, epsilon=5.0, b_max=1.0, iteration_rate=0.4)

@@ -1,7 +1,8 @@
 """Private sparse regression: peeling, projection on the l1 ball, noisy iterative hard thresholding.
 
 Source: the FLIPHAT paper, Algorithm 3 (peeling) and Algorithm 1 (N-IHT).
-Cost: peeling s d Laplace draws; one N-IHT iteration on n rows 2 n d + 2 n s flops more.
+Cost: peeling s d Laplace draws, s the sparsity; one N-IHT iteration on n rows 2 n d + 2 n s flops
+more.
 Differs: besides the paper's gradient, sum x (x'theta - clip(y)), the rows may be clipped inside the
 gradient and the residual as a whole may be clipped; with all three bounds infinite but the reward's
 this is the paper's algorithm.
@@ -17,9 +18,9 @@ from companion.mechanisms import laplace
 
 
 class Regression(NamedTuple):
-    """Settings of one private regression; noise sizes come from `sparse.accounting`."""
+    """Settings of one private regression; noise sizes come from `accounting`."""
 
-    s: int  # coordinates that are kept
+    sparsity: int  # coordinates that are kept
     iterations: int  # M >= 0
     eta: float  # step size
     l1_radius: float  # C, radius of the l1 ball; inf: no projection
@@ -30,20 +31,20 @@ class Regression(NamedTuple):
     xi_rest: float  # Laplace scale of the others
 
 
-class Scratch(NamedTuple):
-    """Work arrays of one regression in dimension d that keeps s coordinates; make one with
-    `scratch`.
+class Work(NamedTuple):
+    """Work arrays of one regression in dimension d that keeps `sparsity` coordinates; make one
+    with `work_arrays`.
     """
 
     moment: np.ndarray  # (d,) sum of clipped context times clipped residual
     v: np.ndarray  # (d,) vector handed to peeling
     taken: np.ndarray  # (d,) bool, picked already
-    magnitudes: np.ndarray  # (s,) for sorting
+    magnitudes: np.ndarray  # (sparsity,) for sorting
 
 
-def scratch(d, s):
-    """Fresh work arrays."""
-    return Scratch(np.zeros(d), np.zeros(d), np.zeros(d, np.bool_), np.zeros(s))
+def work_arrays(d, sparsity):
+    """Fresh `Work`."""
+    return Work(np.zeros(d), np.zeros(d), np.zeros(d, np.bool_), np.zeros(sparsity))
 
 
 @jit
@@ -53,17 +54,17 @@ def clip(z, bound):
 
 
 @jit
-def peel(rng, v, s, xi, out, picks, taken):
-    """Algorithm 3: out (d,) <- s noisily largest entries of v, with noise; picks[:s] <- where, in
-    the order picked.
+def peel(rng, v, sparsity, xi, out, picks, taken):
+    """Algorithm 3: out (d,) <- the noisily largest entries of v, `sparsity` many, with noise; picks
+    <- where, in the order picked.
 
-    Laplace(xi) noise; xi = 0 is the exact top s.  The lowest index wins ties.  taken (d,) is
+    Laplace(xi) noise; xi = 0 is the exact top.  The lowest index wins ties.  taken (d,) is
     overwritten.
     """
     for j in range(v.shape[0]):
         out[j] = 0.0
         taken[j] = False
-    for i in range(s):  # line 2
+    for i in range(sparsity):  # line 2
         best, at = -np.inf, 0
         for j in range(v.shape[0]):
             if not taken[j]:
@@ -74,7 +75,7 @@ def peel(rng, v, s, xi, out, picks, taken):
                     best, at = z, j
         taken[at] = True  # line 5
         picks[i] = at
-    for i in range(s):  # lines 7-9; noise off the picks is never seen, so it is not drawn
+    for i in range(sparsity):  # lines 7-9; noise off the picks is never seen, so it is not drawn
         out[picks[i]] = v[picks[i]]
         if xi > 0.0:
             out[picks[i]] += laplace(rng, xi)
@@ -135,9 +136,9 @@ def step(q, m, n, rng, theta, picks, size, w):
     """
     for j in range(theta.shape[0]):
         w.v[j] = theta[j] + q.eta * 2.0 / n * w.moment[j]  # line 3
-    peel(rng, w.v, q.s, q.xi_first if m == 0 else q.xi_rest, theta, picks, w.taken)  # line 4
-    l1_project(theta, picks, q.s, q.l1_radius, w.magnitudes)  # line 5
-    return q.s
+    peel(rng, w.v, q.sparsity, q.xi_first if m == 0 else q.xi_rest, theta, picks, w.taken)  # line 4
+    l1_project(theta, picks, q.sparsity, q.l1_radius, w.magnitudes)  # line 5
+    return q.sparsity
 
 
 @jit
@@ -145,8 +146,8 @@ def niht(q, X, y, n, rng, theta, picks, size, w):
     """Algorithm 1 on the first n >= 1 rows of X and y; theta (zero off picks[:size]) is the start
     and the result.
 
-    theta, picks (s,) and w are overwritten; returns the number of picks.  The start must not depend
-    on these rows.
+    theta, picks (sparsity,) and w are overwritten; returns the number of picks.  The start must not
+    depend on these rows.
     """
     for m in range(q.iterations):
         for j in range(theta.shape[0]):

@@ -23,6 +23,7 @@ from companion.fliphat.policy import (
     rows_in_release,
     select,
     update,
+    warn_idle,
 )
 from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
 
@@ -31,7 +32,7 @@ def residual_fliphat(
     d,
     T,
     *,
-    s,
+    sparsity,
     epsilon,
     delta=0.01,
     x_clip=1.0,
@@ -47,13 +48,13 @@ def residual_fliphat(
 
     x_clip, residual_clip > 0 are the two bounds, so a swap of one of n rows moves eta times the
     gradient by at most 4 eta x_clip residual_clip/n in every iteration; the noise follows by exact
-    composition of all picks that one row enters: s iterations, times the number of releases if
-    forget=False.  l1_radius > 0 may be inf; iterations >= 1; with warm=True, N-IHT starts from the
-    last estimate (public by then); releases on fewer than skip >= 0 rows are left out. s, epsilon,
-    delta, eta as in `fliphat`.  iterations=1, warm=False is the honest one-step FLIPHAT. Raises
-    ValueError on anything else.
+    composition of all picks that one row enters: sparsity times iterations, times the number of
+    releases if forget=False.  l1_radius > 0 may be inf; iterations >= 1; with warm=True, N-IHT
+    starts from the last estimate (public by then); releases on fewer than skip >= 0 rows are left
+    out.  sparsity, epsilon, delta, eta as in `fliphat`.  iterations=1, warm=False is the honest
+    one-step FLIPHAT.  Raises ValueError on anything else, and warns if no release takes a step.
     """
-    d, T, s, epsilon, delta = need_problem(d, T, s, epsilon, delta)
+    d, T, sparsity, epsilon, delta = need_problem(d, T, sparsity, epsilon, delta)
     x_clip = need_positive("x_clip", x_clip)
     residual_clip = need_positive("residual_clip", residual_clip)
     l1_radius = need_positive("l1_radius", l1_radius, allow_inf=True)
@@ -63,12 +64,13 @@ def residual_fliphat(
     skip = need_int("skip", skip, 0)
     n = rows_in_release(T, forget)
     steps = np.where(n >= skip, m, 0).astype(np.int64)
+    warn_idle("Residual FLIPHAT", steps)
     uses = 1 if forget else max(int((steps > 0).sum()), 1)
-    factor = exact_factor(s * m * uses, epsilon, delta)
+    factor = exact_factor(sparsity * m * uses, epsilon, delta)
     xi = 4.0 * eta * x_clip * residual_clip / n * factor
     clips, start = (np.inf, x_clip, residual_clip), (bool(warm), bool(forget))
     rewards = np.full(len(n), np.inf)  # are clipped with the residual
-    p = Params(d, T, s, eta, l1_radius, *clips, *start, steps, rewards, xi, xi.copy())
+    p = Params(d, T, sparsity, eta, l1_radius, *clips, *start, steps, rewards, xi, xi.copy())
     guarantee = NO_PRIVACY
     if epsilon < np.inf:
         guarantee = Guarantee("joint", epsilon, delta, REPLACE_RECORD, "user")
@@ -77,4 +79,4 @@ def residual_fliphat(
 
 def example():
     """A small instance for the common tests."""
-    return residual_fliphat(3, 4000, s=2, epsilon=5.0, warm=True)
+    return residual_fliphat(3, 4000, sparsity=2, epsilon=5.0, warm=True)

@@ -104,14 +104,8 @@ def simulate_sparse(env, policies, T, seeds, executor=None, *, grid=None, path="
     or policy, and on a path that is not exact.
     """
     need_choice("path", path, PATHS)
-    policies, T, seeds, grid = need_run(policies, T, seeds, grid)
-    if not isinstance(env, Autoregressive):
-        raise ValueError(f"env must be an Autoregressive environment; got {type(env).__name__}")
+    policies, T, seeds, grid = need_sparse_run(env, policies, T, seeds, grid)
     for p in policies:
-        if not isinstance(p.params, fliphat.Params) or p.params.d != env.d:
-            raise ValueError(
-                f"policies must be FLIPHAT policies of dimension d={env.d}; got {p.name!r}"
-            )
         if path == "aggregated" and not aggregated_is_exact(p):
             raise ValueError(
                 f"path must be 'lazy' or 'full' for {p.name!r}: aggregation is not exact"
@@ -120,6 +114,23 @@ def simulate_sparse(env, policies, T, seeds, executor=None, *, grid=None, path="
         return simulate(env, policies, T, seeds, executor, grid=grid)
     jobs = [(env, policies, grid, path, seed) for seed in seeds]
     return as_result(policies, grid, over(_repetition, jobs, executor))
+
+
+def need_sparse_run(env, policies, T, seeds, grid=None):
+    """What `simulate` checks, and that kernels may index the contexts of env as these policies do.
+
+    Raises ValueError unless env is an `Autoregressive` environment and the policies are FLIPHAT's,
+    of its dimension.
+    """
+    policies, T, seeds, grid = need_run(policies, T, seeds, grid)
+    if not isinstance(env, Autoregressive):
+        raise ValueError(f"env must be an Autoregressive environment; got {type(env).__name__}")
+    for p in policies:
+        if not isinstance(p.params, fliphat.Params) or p.params.d != env.d:
+            raise ValueError(
+                f"policies must be FLIPHAT policies of dimension d={env.d}; got {p.name!r}"
+            )
+    return policies, T, seeds, grid
 
 
 def _repetition(env, policies, grid, path, seed):

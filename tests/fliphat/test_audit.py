@@ -39,7 +39,7 @@ def lost(policy, trials=6000):
 @pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1.0, 2.0])
 def test_the_printed_noise_loses_more_than_it_claims(epsilon):
-    keys = {"s": 10, "epsilon": epsilon, "b_max": 3.44, "x_max": X_MAX}
+    keys = {"sparsity": 10, "epsilon": epsilon, "b_max": 3.44, "x_max": X_MAX}
     paper = fliphat(D, ROUNDS, calibration="paper", clip_contexts=True, **keys)
     assert epsilon < lost(paper, 20_000) < paper.guarantee.epsilon
     assert lost(fliphat(D, ROUNDS, **keys)) < epsilon
@@ -48,5 +48,5 @@ def test_the_printed_noise_loses_more_than_it_claims(epsilon):
 @pytest.mark.slow
 @pytest.mark.parametrize("warm", [True, False])
 def test_the_residual_variants_keep_their_promise(warm):
-    policy = residual_fliphat(D, ROUNDS, s=10, epsilon=1.0, iterations=2, warm=warm)
+    policy = residual_fliphat(D, ROUNDS, sparsity=10, epsilon=1.0, iterations=2, warm=warm)
     assert lost(policy) < 1.0

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from companion.fliphat.policy import fliphat, releases, rows_in_release
-from companion.fliphat.regression import Regression, niht, scratch
+from companion.fliphat.regression import Regression, niht, work_arrays
 from companion.fliphat.residual import residual_fliphat
 
 B = 3.4362195  # l1 norm of the published parameter of Figure 1
@@ -23,7 +23,7 @@ def stream(n, d, K=2, seed=1):
 
 
 def paper(epsilon=1.0, d=400, T=20_000, **changes):
-    return fliphat(d, T, s=10, epsilon=epsilon, b_max=B, calibration="paper", **changes)
+    return fliphat(d, T, sparsity=10, epsilon=epsilon, b_max=B, calibration="paper", **changes)
 
 
 def test_published_constants():
@@ -39,7 +39,7 @@ def test_one_release_before_every_power_of_two_and_none_after_the_last_round():
     assert [releases(T) for T in (1, 2, 3, 4, 7, 8)] == [0, 1, 1, 2, 2, 3]
     assert rows_in_release(20, forget=True).tolist() == [1, 2, 4, 8]
     assert rows_in_release(20, forget=False).tolist() == [1, 3, 7, 15]
-    policy = residual_fliphat(3, 20, s=1, epsilon=1.0, skip=0)
+    policy = residual_fliphat(3, 20, sparsity=1, epsilon=1.0, skip=0)
     X, R = stream(20, 3)
     state, rng, seen = policy.init(policy.params), np.random.default_rng(0), []
     for t in range(20):
@@ -52,7 +52,7 @@ def test_one_release_before_every_power_of_two_and_none_after_the_last_round():
 
 def test_an_estimate_sees_the_previous_episode_and_nothing_else():
     X, R = stream(127, 4)
-    policy = residual_fliphat(4, 128, s=2, epsilon=np.inf, skip=0)
+    policy = residual_fliphat(4, 128, sparsity=2, epsilon=np.inf, skip=0)
     same = (
         np.repeat(X[:, :1], 2, axis=1),
         np.repeat(R[:, :1], 2, axis=1),
@@ -60,13 +60,13 @@ def test_an_estimate_sees_the_previous_episode_and_nothing_else():
     past = same[0].copy(), same[1].copy()
     past[0][:63] *= -1.0  # episode 6 begins at round 64
     np.testing.assert_array_equal(run(policy, *same)[1].theta_hat, run(policy, *past)[1].theta_hat)
-    keep = residual_fliphat(4, 128, s=2, epsilon=np.inf, skip=0, forget=False)
+    keep = residual_fliphat(4, 128, sparsity=2, epsilon=np.inf, skip=0, forget=False)
     assert (run(keep, *same)[1].theta_hat != run(keep, *past)[1].theta_hat).any()
 
 
 def test_the_release_is_algorithm_1_on_the_stored_rows():
     X, R = stream(63, 4)
-    policy = residual_fliphat(4, 64, s=2, epsilon=2.0, iterations=3, skip=0)
+    policy = residual_fliphat(4, 64, sparsity=2, epsilon=2.0, iterations=3, skip=0)
     same = np.repeat(X[:, :1], 2, axis=1), np.repeat(R[:, :1], 2, axis=1)
     p = policy.params
     _, before = run(policy, same[0][:62], same[1][:62], 4)
@@ -75,7 +75,7 @@ def test_the_release_is_algorithm_1_on_the_stored_rows():
     theta, picks = np.zeros(4), np.zeros(2, np.int64)
     q = Regression(2, 3, 1.0, np.inf, 1.0, np.inf, 1.0, p.xi_first[5], p.xi_rest[5])
     rng = np.random.default_rng(99)
-    niht(q, X[31:63, 0].copy(), R[31:63, 0].copy(), 32, rng, theta, picks, 0, scratch(4, 2))
+    niht(q, X[31:63, 0].copy(), R[31:63, 0].copy(), 32, rng, theta, picks, 0, work_arrays(4, 2))
     np.testing.assert_array_equal(state.theta_hat, theta)
 
 
@@ -83,22 +83,25 @@ def test_wide_contexts_are_clipped_and_counted():
     X, R = stream(60, 3)
     X[:, :, 2] = 0.0
     X[10:15, :, 2] = 50.0  # in episode 3, rounds 8 to 15
-    policy = fliphat(3, 64, s=1, epsilon=1.0, b_max=1.0, x_max=10.0)
+    policy = fliphat(3, 64, sparsity=1, epsilon=1.0, b_max=1.0, x_max=10.0)
     _, state = run(policy, X, R)
     assert state.clipped == 5
     assert np.abs(state.X).max() <= 10.0
     assert (
-        run(fliphat(3, 64, s=1, epsilon=1.0, b_max=1.0, calibration="paper"), X, R)[1].clipped == 0
+        run(fliphat(3, 64, sparsity=1, epsilon=1.0, b_max=1.0, calibration="paper"), X, R)[
+            1
+        ].clipped
+        == 0
     )
 
 
 def test_guarantees_are_computed_from_the_noise():
-    assert fliphat(400, 20_000, s=10, epsilon=1.0, b_max=B).guarantee.epsilon == 1.0
+    assert fliphat(400, 20_000, sparsity=10, epsilon=1.0, b_max=B).guarantee.epsilon == 1.0
     assert paper().guarantee.epsilon == np.inf  # nothing bounds the contexts
     assert paper().guarantee.claimed == (1.0, 0.01)
     true = [paper(e, clip_contexts=True).guarantee.epsilon for e in (0.5, 1.0, 2.0, 5.0, 10.0)]
     np.testing.assert_allclose(true, [2.85, 7.13, 17.6, 50.8, 102], rtol=0.01)
-    corrected = fliphat(400, 20_000, s=10, epsilon=1.0, b_max=B).params
+    corrected = fliphat(400, 20_000, sparsity=10, epsilon=1.0, b_max=B).params
     exact = 13.12 * 4 * 1e-4 * np.sqrt(2 * np.log(400)) * corrected.reward_clip[13] / 8192
     assert corrected.xi_first[13] == pytest.approx(exact, rel=1e-3)
 
@@ -114,7 +117,7 @@ def test_only_the_corrected_noise_follows_a_change_of_units():
     smaller.
     """
     for calibration, follows in (("corrected", True), ("paper", False)):
-        keys = {"s": 10, "epsilon": 5.0, "calibration": calibration, "iteration_rate": 0.0}
+        keys = {"sparsity": 10, "epsilon": 5.0, "calibration": calibration, "iteration_rate": 0.0}
         a = fliphat(12, 511, b_max=1.5, x_max=4.0, eta=1e-3, **keys).params
         b = fliphat(12, 511, b_max=0.15, x_max=40.0, eta=1e-5, **keys).params
         np.testing.assert_allclose(a.reward_clip, b.reward_clip)
@@ -123,7 +126,7 @@ def test_only_the_corrected_noise_follows_a_change_of_units():
 
 def test_fresh_noise_in_every_release():
     """With zero data the estimate is the noise: no two releases (or picks) may share it."""
-    policy = residual_fliphat(2, 2**12, s=2, epsilon=1.0, skip=0, iterations=1)
+    policy = residual_fliphat(2, 2**12, sparsity=2, epsilon=1.0, skip=0, iterations=1)
     state, rng, noises = policy.init(policy.params), np.random.default_rng(0), []
     for t in range(1, 2**12):
         state = policy.update(policy.params, state, 0, np.zeros(2), 0.0, rng)
@@ -135,7 +138,7 @@ def test_fresh_noise_in_every_release():
 def test_edge_cases():
     for T, d, K in ((1, 3, 2), (2, 1, 1), (33, 1, 1)):
         X, R = stream(T, max(d, 2), K)
-        policy = fliphat(d, T, s=1, epsilon=1.0, b_max=1.0)
+        policy = fliphat(d, T, sparsity=1, epsilon=1.0, b_max=1.0)
         arms, _ = run(policy, np.ascontiguousarray(X[:, :, :d]), R)
         assert set(arms) <= set(range(K))
 
@@ -143,9 +146,9 @@ def test_edge_cases():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("s", 0),
-        ("s", 6),
-        ("s", 2.5),
+        ("sparsity", 0),
+        ("sparsity", 6),
+        ("sparsity", 2.5),
         ("epsilon", 0.0),
         ("epsilon", -1.0),
         ("epsilon", np.nan),
@@ -164,13 +167,13 @@ def test_edge_cases():
 )
 def test_rejects_bad_input_by_name(name, value):
     with pytest.raises(ValueError, match=name):
-        fliphat(**{"d": 5, "T": 100, "s": 2, "epsilon": 1.0, "b_max": 1.0, name: value})
+        fliphat(**{"d": 5, "T": 100, "sparsity": 2, "epsilon": 1.0, "b_max": 1.0, name: value})
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("s", 9),
+        ("sparsity", 9),
         ("x_clip", 0.0),
         ("residual_clip", np.inf),
         ("l1_radius", 0.0),
@@ -184,4 +187,4 @@ def test_rejects_bad_input_by_name(name, value):
 )
 def test_residual_rejects_bad_input_by_name(name, value):
     with pytest.raises(ValueError, match=name):
-        residual_fliphat(**{"d": 5, "T": 100, "s": 2, "epsilon": 1.0, name: value})
+        residual_fliphat(**{"d": 5, "T": 100, "sparsity": 2, "epsilon": 1.0, name: value})

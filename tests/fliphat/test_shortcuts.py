@@ -28,11 +28,11 @@ def finals(policy, path, n, *, phi=0.6, rewards="gaussian", T=300, seed=1, d=30)
 
 
 def one_step(d=30, T=300):
-    return fliphat(d, T, s=6, epsilon=8.0, b_max=2.4, calibration="paper", eta=0.1)
+    return fliphat(d, T, sparsity=6, epsilon=8.0, b_max=2.4, calibration="paper", eta=0.1)
 
 
 def residual(d=30, T=300):
-    return residual_fliphat(d, T, s=6, epsilon=8.0, l1_radius=2.4, iterations=2)
+    return residual_fliphat(d, T, sparsity=6, epsilon=8.0, l1_radius=2.4, iterations=2)
 
 
 CASES = [
@@ -113,8 +113,10 @@ def test_same_seed_same_regret_in_any_number_of_threads():
 def test_the_cheap_path_is_refused_where_it_is_not_exact():
     env, seeds = autoregressive(3, pad(SIGNAL, 30)), repetitions(1, 1)
     assert aggregated_is_exact(one_step())
-    corrected = fliphat(30, 300, s=6, epsilon=8.0, b_max=2.4)  # clips contexts
-    deep = fliphat(30, 300, s=6, epsilon=8.0, b_max=2.4, calibration="paper", iteration_rate=1.0)
+    corrected = fliphat(30, 300, sparsity=6, epsilon=8.0, b_max=2.4)  # clips contexts
+    deep = fliphat(
+        30, 300, sparsity=6, epsilon=8.0, b_max=2.4, calibration="paper", iteration_rate=1.0
+    )
     for policy in (corrected, deep, residual()):
         assert not aggregated_is_exact(policy)
         with pytest.raises(ValueError, match="aggregation"):
@@ -129,7 +131,7 @@ def test_the_cheap_path_is_refused_where_it_is_not_exact():
 
 def test_no_regret_with_one_arm_or_no_signal():
     T, seeds = 100, repetitions(1, 2)
-    policy = fliphat(10, T, s=2, epsilon=1.0, b_max=1.0, calibration="paper")
+    policy = fliphat(10, T, sparsity=2, epsilon=1.0, b_max=1.0, calibration="paper")
     for env in (autoregressive(1, pad(SIGNAL, 10)), autoregressive(3, np.zeros(10))):
         for path in ("lazy", "aggregated", "full"):
             assert not simulate_sparse(env, [policy], T, seeds, path=path).regret.any()
@@ -160,9 +162,9 @@ def test_published_regret():
     signal = [0.7484285, 0.6370087, 0.63445336, 0.6964115, 0.7199168]
     env = autoregressive(3, pad(signal, 400))
     make = [
-        fliphat(400, 20_000, s=10, epsilon=e, b_max=sum(signal), calibration="paper").renamed(
-            str(e)
-        )
+        fliphat(
+            400, 20_000, sparsity=10, epsilon=e, b_max=sum(signal), calibration="paper"
+        ).renamed(str(e))
         for e in (1, 5)
     ]
     result = simulate_sparse(env, make, 20_000, repetitions(8, 200), grid=[5000, 10_000, 20_000])

@@ -1,0 +1,79 @@
+"""Pictures of regret against a setting: curves, their data and their words, alike in every chapter.
+
+Samples are {label: (n_reps, m)}, in the order of their colours.
+"""
+
+import numpy as np
+import pandas as pd
+
+from companion.report import plots
+
+ROUND = tuple(m * 10.0**k for k in range(-2, 8) for m in (1, 2, 5))
+
+
+def against(x, samples, *, ticked=False, first=0, marker=True, ax=None, size=(7.0, 4.2), **axes):
+    """(figure, axes) with a curve and band for every label, labelled at their ends.
+
+    axes: as for `Axes.set`; first: style number of the first curve; ticked: the values of x are
+    the ticks, else logarithmic axes get round numbers.
+    """
+    fig, ax = plots.plt.subplots(figsize=size) if ax is None else (ax.figure, ax)
+    for i, (label, y) in enumerate(samples.items(), first):
+        plots.curve(ax, x, y, label, i, marker=marker)
+    ax.set(**axes)
+    if ticked:
+        plots.ticks(ax.xaxis, x)
+    else:
+        round_ticks(ax)
+    plots.label_ends(ax)
+    return fig, ax
+
+
+def over_rounds(rounds, samples, play, size=(7.0, 4.6)):
+    """(figure, axes) with a curve of cumulative regret for every label, and random play.
+
+    play (len(rounds),) is a grey line, which leaves the picture 30 % above the first curve's end.
+    """
+    top = 1.3 * next(iter(samples.values()))[:, -1].mean()
+    ax = plots.plt.subplots(figsize=size)[1]
+    ax.plot(rounds, play, color="grey", linestyle="--", linewidth=1, label="_random")
+    at = min(np.searchsorted(play, 0.93 * top), len(rounds) - 1)
+    text, place = f"random play: {play[-1]:.0f} at T", (rounds[at], play[at])
+    ax.annotate(text, place, xytext=(8, 0), textcoords="offset points")
+    return against(rounds, samples, marker=False, ax=ax, xlabel="round",
+                   ylabel="cumulative regret", xlim=(0, rounds[-1]), ylim=(0, top))  # fmt: skip
+
+
+def round_ticks(ax):
+    """Ticks 1, 2, 5, 10, ... on logarithmic axes, wherever that gives at least two of them."""
+    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        inside = [v for v in ROUND if low <= v <= high]
+        if axis.get_scale() == "log" and 2 <= len(inside) <= 8:
+            plots.ticks(axis, inside)
+
+
+def ends(samples):
+    """The means at the right ends of the curves, for the text that stands for a picture."""
+    last = ", ".join(f"{name}: {np.mean(y[:, -1]):.3g}" for name, y in samples.items())
+    return f"Means at the right end: {last}."
+
+
+def moments(x, samples, x_name="x", label="{}"):
+    """The plotted numbers as a frame: x, then mean and standard deviation of every curve."""
+    frame = {x_name: x}
+    for name, y in samples.items():
+        frame[f"mean at {label.format(name)}"] = y.mean(axis=0)
+        frame[f"std at {label.format(name)}"] = y.std(axis=0, ddof=1)
+    return pd.DataFrame(frame)
+
+
+def means(*results):
+    """Mean and standard deviation of every policy at every round of `simulate.Result`s."""
+    frames = [
+        r.to_frame()
+        .groupby(["policy", "round"], sort=False)["regret"]
+        .agg(["mean", "std"])
+        .reset_index()
+        for r in results
+    ]
+    return pd.concat(frames)
