@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from companion import audit
+from companion.fliphat.attack import sign_attack, sign_epsilon
 from companion.fliphat.policy import fliphat
 from companion.fliphat.residual import residual_fliphat
 
@@ -14,26 +15,47 @@ D, ROWS, X_MAX = 20, 64, 3.46
 ROUNDS = 2 * ROWS - 1 + 2 * D
 
 
-def neighbours(reward):
-    """User 2n - 1 has the reward +R or -R; later users ask for the sign of theta_j."""
-    for sign in (1.0, -1.0):
-        X, R = np.zeros((ROUNDS, 2, D)), np.zeros((ROUNDS, 2))
-        X[2 * ROWS - 2], R[2 * ROWS - 2] = X_MAX, sign * reward
-        for j in range(D):
-            X[2 * ROWS - 1 + 2 * j, 0, j] = 1.0
-            X[2 * ROWS + 2 * j, 1, j] = 1.0
-        yield X, R
-
-
-def signs(actions):
-    questions = actions[:, -2 * D :]
-    return (questions[:, 1::2] == 1).sum(axis=1) - (questions[:, 0::2] == 1).sum(axis=1)
-
-
 def lost(policy, trials=6000):
-    a, b = neighbours(1e3)
-    keys = {"delta": 0.01, "trials": trials, "seed": 3, "level": 1 - 1e-7, "statistic": signs}
-    return audit.epsilon_lower_bound(audit.playing(policy, user=2 * ROWS - 2), a, b, **keys).epsilon
+    game = sign_attack(policy)
+    assert (game.user, game.a[0].shape) == (2 * ROWS - 2, (ROUNDS, 2, D))
+    keys = {"delta": 0.01, "trials": trials, "seed": 3, "level": 1 - 1e-7}
+    mechanism = audit.playing(policy, user=game.user)
+    keys["statistic"] = game.statistic
+    return audit.epsilon_lower_bound(mechanism, game.a, game.b, **keys).epsilon
+
+
+def test_the_attack_changes_one_user_within_the_bounds_and_counts_signs():
+    policy = residual_fliphat(4, 80, sparsity=2, epsilon=2.0, iterations=1, x_clip=0.5, skip=0)
+    game = sign_attack(policy)
+    assert game.user == 62  # the last of the 32 rows of the last release
+    for x, y in zip(game.a, game.b, strict=True):
+        different = np.flatnonzero((x != y).reshape(len(x), -1).any(axis=1))
+        assert set(different) <= {game.user}
+    assert game.a[0][62].max() == 0.5
+    assert (game.a[1][62] == 1.0).all()
+    arms = np.empty((1, len(game.a[0])), np.int64)
+    state = policy.init(policy.params)
+    policy.play(policy.params, state, *game.a, np.random.default_rng(1), arms[0])
+    assert game.statistic(np.delete(arms, 62, axis=1))[0] == np.sign(state.theta_hat).sum()
+
+
+def test_the_exact_loss_of_the_attack_is_that_of_randomised_response():
+    """One pick at delta -> 0: log(p/(1 - p)); at most what composition allows."""
+    policy = residual_fliphat(2, 70, sparsity=1, epsilon=2.0, iterations=1, skip=0)
+    p = policy.params
+    right = 1 - 0.5 * np.exp(-2 / (32 * p.xi_first[-1]))
+    assert sign_epsilon(policy, 1e-12) == pytest.approx(np.log(right / (1 - right)), rel=1e-6)
+    assert sign_epsilon(policy, 0.01) < 2.0
+
+
+def test_attacks_are_refused_where_they_make_no_sense():
+    keys = {"sparsity": 2, "epsilon": 1.0}
+    with pytest.raises(ValueError, match="rounds"):
+        sign_attack(residual_fliphat(20, 64, **keys))
+    with pytest.raises(ValueError, match="contexts"):
+        sign_attack(fliphat(4, 300, b_max=3.0, calibration="paper", **keys))
+    with pytest.raises(ValueError, match="one step"):
+        sign_epsilon(residual_fliphat(4, 80, iterations=2, **keys), 0.01)
 
 
 @pytest.mark.slow

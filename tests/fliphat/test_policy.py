@@ -135,6 +135,18 @@ def test_fresh_noise_in_every_release():
     assert len(np.unique(np.round(noises, 9))) == 2 * 12
 
 
+def test_a_policy_that_never_takes_a_step_says_so(recwarn):
+    with pytest.warns(UserWarning, match="FLIPHAT cannot learn as configured: none of its 5"):
+        fliphat(5, 63, sparsity=2, epsilon=1.0, b_max=1.0)  # 0.16 log(1 + 16) is below 1
+    with pytest.warns(UserWarning, match="Residual FLIPHAT cannot learn"):
+        residual_fliphat(5, 63, sparsity=2, epsilon=1.0)  # fewer than skip = 32 rows
+    recwarn.clear()
+    paper()
+    residual_fliphat(5, 64, sparsity=2, epsilon=1.0)
+    assert not recwarn.list
+
+
+@pytest.mark.filterwarnings("ignore:FLIPHAT cannot learn")
 def test_edge_cases():
     for T, d, K in ((1, 3, 2), (2, 1, 1), (33, 1, 1)):
         X, R = stream(T, max(d, 2), K)

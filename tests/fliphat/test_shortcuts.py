@@ -110,6 +110,53 @@ def test_same_seed_same_regret_in_any_number_of_threads():
     np.testing.assert_array_equal(alone.final[:, 0], a.final[:, 1])
 
 
+def test_it_takes_what_simulate_takes():
+    """Integer seeds, any executor, and its refusals."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_context
+
+    env, policies = autoregressive(3, pad(SIGNAL, 20)), [one_step(20), residual(20)]
+    a = simulate_sparse(env, policies, 300, [3, 4], grid=[100, 300])
+    assert a.rounds.tolist() == [100, 300]
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        b = simulate_sparse(env, policies, 300, [3, 4], pool, grid=[100, 300])
+        c = as_run.final_regret(env, policies[0], 300, [3, 4], pool)
+    np.testing.assert_array_equal(a.regret, b.regret)
+    np.testing.assert_array_equal(c, as_run.final_regret(env, policies[0], 300, [3, 4]))
+    for name, change in (
+        ("grid", {"grid": [200, 100]}),
+        ("grid", {"grid": [0, 300]}),
+        ("grid", {"grid": [301]}),
+        ("seeds", {"seeds": [-1]}),
+        ("seeds", {"seeds": []}),
+        ("path", {"path": "quick"}),
+    ):
+        with pytest.raises(ValueError, match=name):
+            simulate_sparse(**{"env": env, "policies": policies, "T": 300, "seeds": [3]} | change)
+
+
+@pytest.mark.slow
+def test_it_takes_a_dask_client():
+    from distributed import Client, LocalCluster
+
+    env, policies = autoregressive(3, pad(SIGNAL, 20)), [one_step(20), residual(20)]
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        a = simulate_sparse(env, policies, 300, [3, 4], client)
+    np.testing.assert_array_equal(a.regret, simulate_sparse(env, policies, 300, [3, 4]).regret)
+
+
+def test_nothing_indexes_memory_unchecked():
+    """The program's runs refuse what would read beyond a policy's arrays."""
+    env, seeds = autoregressive(3, pad(SIGNAL, 30)), [1]
+    with pytest.raises(ValueError, match="T must be at most the horizon T=300"):
+        as_run.final_regret(env, one_step(), 20_000, seeds)
+    with pytest.raises(ValueError, match=r"policies .* d=31"):
+        as_run.final_regret(autoregressive(3, pad(SIGNAL, 31)), one_step(), 300, seeds)
+    with pytest.raises(ValueError, match="env"):
+        as_run.final_regret(margin([1.0], gap=1.0, alpha=1.0), one_step(), 300, seeds)
+
+
 def test_the_cheap_path_is_refused_where_it_is_not_exact():
     env, seeds = autoregressive(3, pad(SIGNAL, 30)), repetitions(1, 1)
     assert aggregated_is_exact(one_step())
