@@ -22,6 +22,7 @@ from companion.baselines import noisy_ridge
 from companion.baselines.noisy_ridge import Model, choose, init_model, refit
 from companion.checks import need_int
 from companion.core import Policy
+from companion.disclosure import Disclosure
 from companion.mechanisms import add_unpacked, clip_record, pack_statistics, statistics_size
 from companion.privacy import STATISTICS_SENSITIVITY, gaussian_release, tree_levels
 
@@ -140,3 +141,22 @@ def jdp_linucb(
 def example():
     """A small instance for the common tests."""
     return jdp_linucb(3, 400, 1.0)
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): every prefix sum."""
+
+    def prefix(_, p, s, t, rng):
+        return [("gaussian", s.release)]
+
+    secret = ("exact", "nodes", "x", "message", "clipped")
+    return tuple(
+        Disclosure(
+            jdp_linucb(2, T, 1.0, calibration=c, universe=u), {release: prefix}, secret, rounds=T
+        )
+        for T, c, u in (
+            (7, "corrected", "ball"),
+            (3, "corrected", "offset_sphere"),
+            (2, "paper", "ball"),
+        )
+    )

@@ -20,6 +20,7 @@ from companion._jit import jit
 from companion.baselines import noisy_ridge
 from companion.baselines.noisy_ridge import Model, choose, init_model, refit
 from companion.core import Policy
+from companion.disclosure import Disclosure
 from companion.mechanisms import (
     add_gaussian,
     add_unpacked,
@@ -27,7 +28,7 @@ from companion.mechanisms import (
     pack_statistics,
     statistics_size,
 )
-from companion.privacy import STATISTICS_SENSITIVITY, gaussian_release
+from companion.privacy import STATISTICS_SENSITIVITY, UNIVERSES, gaussian_release
 
 
 class State(NamedTuple):
@@ -121,3 +122,16 @@ def ldp_linucb(
 def example():
     """A small instance for the common tests."""
     return ldp_linucb(3, 400, 1.0)
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): one message per user."""
+
+    def message(_, p, x, r, rng, clean, message):
+        return [("gaussian", message)]
+
+    return tuple(
+        Disclosure(ldp_linucb(2, 8, 1.0, calibration=c, universe=u), {randomize: message}, ("x",))
+        for c in ("corrected", "paper")
+        for u in UNIVERSES
+    )

@@ -36,6 +36,7 @@ from companion.baselines.noisy_ridge import Model, choose, init_model, refit
 from companion.binomial import binomial_bits, binomial_epsilon
 from companion.checks import need_choice, need_int
 from companion.core import Policy
+from companion.disclosure import Disclosure
 from companion.mechanisms import (
     add_unpacked,
     clip_record,
@@ -44,7 +45,14 @@ from companion.mechanisms import (
     shuffle_analyse,
     statistics_size,
 )
-from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, gaussian_scale, shuffle_epsilon
+from companion.privacy import (
+    NO_PRIVACY,
+    REPLACE_RECORD,
+    UNIVERSES,
+    Guarantee,
+    gaussian_scale,
+    shuffle_epsilon,
+)
 
 RANGE = 1.0  # L: every packed entry of one user lies in [-1, 1]
 P = 0.25  # chance that a noise bit is one
@@ -202,3 +210,23 @@ def sdp_linucb(
 def example():
     """A small instance for the common tests."""
     return sdp_linucb(3, 400, 1.0)
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): a batch's last user."""
+
+    def estimate(_, rng, counts, B, L, g, b, p, out):
+        return [("counts", out)]
+
+    def message(_, p, x, r, rng, clean, message):
+        return [("gaussian", message)]
+
+    secret, found = ("x", "message", "counts", "clipped"), []
+    for c, u in (("corrected", "ball"), ("corrected", UNIVERSES[1]), ("paper", "ball")):
+        policy = sdp_linucb(2, 800, 1.0, batch=400, calibration=c, universe=u)
+        past = init(policy.params)._replace(t=399)
+        found.append(Disclosure(policy, {shuffle_analyse: estimate}, secret, past, reaches=False))
+    policy = sdp_linucb(2, 800, 1.0, protocol="amplification")
+    past = ldp_linucb.init(policy.params)._replace(t=19)
+    found.append(Disclosure(policy, {ldp_linucb.randomize: message}, ("x",), past))
+    return tuple(found)

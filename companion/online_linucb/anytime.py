@@ -18,6 +18,7 @@ import numpy as np
 from companion._jit import jit
 from companion.checks import need_float, need_positive
 from companion.core import Policy
+from companion.disclosure import Disclosure
 from companion.online_linucb import maler, policy
 
 EPOCHS = 40
@@ -189,3 +190,12 @@ def anytime_linucb(
 def example():
     """A small instance for the common tests."""
     return anytime_linucb(3, 1.0)
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): rounds of three epochs."""
+    kernels = {policy.randomize: policy.pair_of}
+    return tuple(
+        Disclosure(anytime_linucb(2, 1.0, lambda_min=1.0, calibration=c), kernels, rounds=3)
+        for c in ("corrected", "paper")
+    )

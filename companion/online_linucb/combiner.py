@@ -29,6 +29,7 @@ from companion.checks import (
     need_probability,
 )
 from companion.core import Policy
+from companion.disclosure import Disclosure
 from companion.online_linucb import anytime, policy
 from companion.online_linucb.copies import base_params, base_state, stack, store
 from companion.online_linucb.theory import theory_constants
@@ -201,3 +202,15 @@ def example():
     """A small instance for the common tests."""
     bases = [policy.online_linucb(3, 400, 1.0, width=w) for w in (1.0, 30.0)]
     return combiner([anytime.anytime_linucb(3, 1.0), *bases], 400)
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): rounds of two learners."""
+    kernels = {policy.randomize: policy.pair_of}
+
+    def of_two(calibration):
+        options = {"calibration": calibration}
+        one = anytime.anytime_linucb(2, 1.0, lambda_min=1.0, **options)
+        return combiner([one, policy.online_linucb(2, 8, 1.0, **options)], 8)
+
+    return tuple(Disclosure(of_two(c), kernels, rounds=3) for c in ("corrected", "paper"))

@@ -21,8 +21,9 @@ from companion._jit import jit
 from companion.baselines import noisy_ridge
 from companion.baselines.noisy_ridge import Model, choose, init_model, refit
 from companion.core import Policy
+from companion.disclosure import Disclosure
 from companion.linalg import add_outer, axpy
-from companion.online_linucb.policy import pair_noise, randomize
+from companion.online_linucb.policy import pair_noise, pair_of, randomize
 
 
 class Params(NamedTuple):
@@ -107,3 +108,11 @@ def corrected_ridge(
 def example():
     """A small instance for the common tests."""
     return corrected_ridge(3, 400, 1.0)
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): one message per user."""
+    return tuple(
+        Disclosure(corrected_ridge(2, 8, 1.0, calibration=c), {randomize: pair_of})
+        for c in ("corrected", "paper")
+    )

@@ -25,11 +25,12 @@ import numpy as np
 from companion._jit import jit
 from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Policy
+from companion.disclosure import Disclosure
 from companion.linalg import axpy, dot, matvec, norm, optimistic_arm, sherman_morrison
 from companion.mechanisms import add_gaussian, clip_record
 from companion.online_linucb import maler
 from companion.online_linucb.theory import conversion_width
-from companion.privacy import PAIR_SENSITIVITY, gaussian_release
+from companion.privacy import PAIR_SENSITIVITY, UNIVERSES, gaussian_release
 
 
 class Params(NamedTuple):
@@ -184,3 +185,17 @@ def online_linucb(
 def example():
     """A small instance for the common tests."""
     return online_linucb(3, 400, 1.0)
+
+
+def pair_of(result, p, x, y, rng, out):
+    """The message that `randomize` lets out, for `companion.disclosure`."""
+    return [("gaussian", out), ("gaussian", np.array([result[0]]))]
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): one message per user."""
+    return tuple(
+        Disclosure(online_linucb(2, 8, 1.0, calibration=c, universe=u), {randomize: pair_of})
+        for c in ("corrected", "paper")
+        for u in UNIVERSES
+    )

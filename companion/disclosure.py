@@ -1,0 +1,42 @@
+"""What a private algorithm offers, beside `example()`, so that its guarantee can be measured.
+
+A module whose policy has a guarantee offers `disclosures()`, a tuple of `Disclosure`: instances
+that cover its calibrations and options.  One common test plays them and rebuilds every epsilon from
+what it sees: how far a record moves what a kernel lets out when no noise is drawn, how often that
+happens while the policy plays, and the noise that the kernel draws.
+
+Laws of the numbers that a kernel lets out:
+    "gaussian"  numbers with normal noise of any covariance, over all calls together
+    "laplace"   numbers with independent Laplace noise
+    "wishart"   matrices (..., d, d) with the difference of two Wishart_d(d+1, cI) matrices
+    "peeling"   the triple (v, out, picks) of one call: noisily largest entries of v, with noise
+    "counts"    multiples of one step with independent binomial noise
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+LAWS = ("gaussian", "laplace", "wishart", "peeling", "counts")
+
+
+class Disclosure(NamedTuple):
+    """One instance of a private algorithm, and where its records turn into what others see.
+
+    policy: the instance.  kernels: {kernel: read}; whatever others learn of a record passes through
+    one of these while the policy plays, and read(result, *arguments), called after the kernel,
+    picks the released numbers out of them: [(law, numbers), ...], without copying.  secret: fields
+    of the State that others do not see (a trusted curator's records, scratch).  past: None, or a
+    State to begin from instead of `init`'s: any that others may have seen or made.  rounds: how
+    many the test plays.  records: (n, d + 1) further contexts and rewards (x, r) to be tried.
+    reaches: whether the guarantee is attained, or only a bound that may exceed the truth by a few
+    per cent.
+    """
+
+    policy: object
+    kernels: dict
+    secret: tuple = ()
+    past: tuple | None = None
+    rounds: int = 1
+    records: np.ndarray | None = None
+    reaches: bool = True

@@ -1,0 +1,201 @@
+"""Measuring a private algorithm from outside: its kernels play interpreted, and are watched.
+
+Every kernel that a `Disclosure` names is replaced by a watcher while the policy plays.  The watcher
+runs it once on copies, with a generator that draws nothing (`Quiet`), and keeps the numbers that
+come out: the release without noise.  Then it runs it in earnest.  When the same rounds are played
+again with one record replaced, the watcher puts the first run's outcomes in place: both runs have
+the same public past, so whatever differs comes from the record, and the public part of the state
+must be the same to the bit.  No formula of the package is repeated here.
+"""
+
+import sys
+from contextlib import contextmanager
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from streams import flat
+
+import companion
+from companion.linalg import dot
+
+COMPILED = type(dot)
+
+
+class Quiet:
+    """A generator whose every draw is its centre; rounding at random goes by one number u."""
+
+    def __init__(self, u=0.5):
+        self.u = u
+
+    def standard_normal(self):
+        return 0.0
+
+    def standard_exponential(self):
+        return 1.0
+
+    def standard_gamma(self, shape):
+        return shape
+
+    def binomial(self, n, p):
+        return n * p
+
+    def random(self):
+        return self.u
+
+    def integers(self, low, high):
+        return low
+
+
+class Loud:
+    """A generator whose exponentials are a million times too large: a past of extreme outcomes."""
+
+    def __init__(self, rng):
+        self.rng = rng
+
+    def __getattr__(self, name):
+        return getattr(self.rng, name)
+
+    def standard_exponential(self):
+        return 1e6 * self.rng.standard_exponential()
+
+
+class Call(NamedTuple):
+    """One call of a watched kernel."""
+
+    round: int
+    kernel: object  # not compiled
+    read: object
+    args: tuple  # as they were before the call, generator included
+    clean: list  # [(law, numbers)] without noise
+    outcome: tuple  # (result, {number of a released array: what it holds afterwards})
+
+
+class Run(NamedTuple):
+    """What was played: calls, the arms advised, the public part of the last state."""
+
+    calls: list
+    arms: list
+    public: list
+    first: list  # [(array, what it held when it was first handed to a watched kernel)]
+    live: list  # [(kernel, read, arguments)] as they were handed over, not copied
+
+
+def is_generator(a):
+    return hasattr(a, "standard_normal")
+
+
+def copied(tree, rng=None):
+    """The same nested tuple with copies of its arrays, and another generator if one is given."""
+    if isinstance(tree, np.ndarray):
+        return tree.copy()
+    if isinstance(tree, tuple):
+        parts = [copied(a, rng) for a in tree]
+        return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
+    return rng if rng is not None and is_generator(tree) else tree
+
+
+def arrays(tree):
+    """All arrays of a nested tuple."""
+    if isinstance(tree, np.ndarray):
+        return [tree]
+    return [a for part in tree for a in arrays(part)] if isinstance(tree, tuple) else []
+
+
+@contextmanager
+def interpreted(instead):
+    """All kernels of the package as plain Python, those that are keys of `instead` replaced."""
+    saved = []
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] == companion.__name__:
+            for key, f in list(vars(module).items()):
+                if isinstance(f, COMPILED):
+                    saved.append((module, key, f))
+                    setattr(module, key, instead.get(f, f.py_func))
+    try:
+        yield
+    finally:
+        for module, key, f in saved:
+            setattr(module, key, f)
+
+
+class Watcher:
+    """Stands in for the kernels of a `Disclosure` during one run."""
+
+    def __init__(self, script, u):
+        self.script, self.u, self.round = script, u, 0
+        self.calls, self.live, self.first = [], [], {}
+
+    def instead(self, kernel, read):
+        """The function to be called in place of the kernel."""
+        plain = kernel.py_func
+
+        def call(*args):
+            copy = copied(args, Quiet(self.u))
+            result = plain(*copy)
+            clean = [(law, np.array(a, dtype=float)) for law, a in read(result, *copy)]
+            mine = arrays(args)
+            before = copied(args)
+            for a in mine:
+                self.first.setdefault(id(a), (a, a.copy()))
+            result = plain(*args)
+            if self.script is None:
+                seen = [a for _, a in read(result, *args)]
+                seen = [i for i, a in enumerate(mine) if any(np.shares_memory(a, b) for b in seen)]
+                seen = [i for i in seen if not same(mine[i], arrays(before)[i])]
+                outcome = result, {i: mine[i].copy() for i in seen}
+            else:
+                outcome = self.script[len(self.calls)].outcome
+                for i, after in outcome[1].items():
+                    mine[i][...] = after
+            self.calls.append(Call(self.round, plain, read, before, clean, outcome))
+            self.live.append((plain, read, args))
+            return outcome[0]
+
+        return call
+
+
+def same(a, b):
+    return a.tobytes() == b.tobytes()
+
+
+def play(case, records, *, script=None, seed=0, loud=True, u=0.5):
+    """`Run` of the case from its past on records [(arm, x, r), ...], outcomes as in a script.
+
+    Every round, advice and update get streams of their own, so that runs with different records
+    share all draws that no watched kernel makes.
+    """
+    policy, watcher = case.policy, Watcher(script, u)
+    with interpreted({k: watcher.instead(k, read) for k, read in case.kernels.items()}):
+        p, arms = policy.params, []
+        s = copied(case.past)
+        X = np.random.default_rng(99).uniform(-0.5, 0.5, (3, p.d))
+        for t, (arm, x, r) in enumerate(records):
+            watcher.round = t
+            advice, noise = (np.random.default_rng([seed, t, i]) for i in (0, 1))
+            arms.append(int(policy.select.py_func(p, s, X, advice)))
+            noise = Loud(noise) if loud else noise
+            s = policy.update.py_func(p, s, arm, np.array(x, dtype=float), float(r), noise)
+        public = [flat(v) for name, v in s._asdict().items() if name not in case.secret]
+        public = copied(tuple(a for part in public for a in part))
+    return Run(watcher.calls, arms, public, list(watcher.first.values()), watcher.live)
+
+
+def records(d):
+    """Candidate records: (x, r) rows inside the unit ball and [-1, 1], then the same far outside.
+
+    Directions: for d = 2 every 15 degrees, else all sign patterns; lengths 1 and 0.5.
+    """
+    if d == 2:
+        angle = np.arange(24) * np.pi / 12
+        ways = np.column_stack([np.cos(angle), np.sin(angle)])
+    else:
+        ways = np.array([v for v in product((-1.0, 0.0, 1.0), repeat=d) if any(v)])
+        ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+    near = [(*x, r) for x in ways for r in (-1.0, 0.0, 1.0)] + [(*x, 1.0) for x in ways / 2]
+    coarse = ways[:: 3 if d == 2 else 1]
+    return np.array(near), lambda size: np.array(
+        [(*size * x, r) for x in coarse for r in (-size, size)]
+        + [(*x, r) for x in coarse for r in (-size, size)]
+        + [(*size * x, r) for x in coarse for r in (-1.0, 1.0)]
+    )

@@ -1,0 +1,205 @@
+"""Every guarantee rebuilt from three things that are measured while the policy plays.
+
+(1) How far one record moves what is let out when no noise is drawn, over corners of the universe
+and records far outside it; (2) in how many calls it does; (3) the noise that is drawn.  An
+independent route (`dp-accounting`, or a closed form of another source than the code's) turns them
+into epsilon.  See `measured` and `companion.disclosure`.  All seeds are fixed; noise of an honest
+policy fails a test with a chance below `ALARM`.
+"""
+
+import inspect
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
+from measured import Quiet, interpreted, is_generator, play, records
+from scipy import stats as sps
+
+from companion import catalogue
+from companion.disclosure import LAWS
+
+ALARM = 1e-7  # false alarms of one interval or test; several hundred are made
+REACH = 1.01  # the search comes this close to the largest movement
+SLACK = 1.06  # a bound that need not be attained exceeds the truth by no more
+
+ENTRIES = catalogue.policies()
+
+
+def module(name):
+    return inspect.getmodule(ENTRIES[name].example)
+
+
+PRIVATE = [n for n, e in ENTRIES.items() if e.example().guarantee.model != "none"]
+OFFERED = {n: getattr(module(n), "disclosures", tuple)() for n in PRIVATE}
+CASES = [(n, i) for n, cases in OFFERED.items() for i in range(len(cases))]
+every_case = pytest.mark.parametrize(("name", "number"), CASES, ids=lambda v: str(v))
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_every_private_policy_offers_its_disclosures(name):
+    """In every calibration that it has, with laws that are known here."""
+    cases = OFFERED[name]
+    assert cases, f"{name} promises privacy and must offer disclosures()"
+    assert all(c.policy.guarantee.model != "none" for c in cases)
+    taken = inspect.signature(ENTRIES[name].factory).parameters
+    calibrated = "calibration" in taken or any(p.kind is p.VAR_KEYWORD for p in taken.values())
+    own = [c.policy.guarantee.claimed is None for c in cases]
+    assert any(own)
+    assert not (calibrated and all(own)), "the paper's calibration must be measured, too"
+
+
+# --- what is played -----------------------------------------------------------------------------
+
+
+def filler(case):
+    """The records that stay the same, one per round."""
+    rng = np.random.default_rng(7)
+    shape = case.rounds, case.policy.params.d + 1
+    return [(0, row[:-1], row[-1]) for row in rng.uniform(-0.5, 0.5, shape)]
+
+
+def candidates(case):
+    """[(arm, x, r)] and their kinds: 0 near, 1 a thousand, 2 a billion times too large."""
+    near, far = records(case.policy.params.d)
+    if case.records is not None:
+        near = np.vstack([near, case.records])
+    rows = [near, far(1e3), far(1e9)]
+    kind = np.repeat([0, 1, 2], [len(r) for r in rows])
+    return [(i % 2, row[:-1], row[-1]) for i, row in enumerate(np.vstack(rows))], kind
+
+
+class Seen(NamedTuple):
+    """What all candidates in place of one round's record let out, after one and the same past."""
+
+    base: object  # the run whose outcomes all others share
+    clean: list  # per call and part of it: (candidates, ...) released numbers without noise
+    laws: list  # and their laws
+    kind: np.ndarray  # (candidates,) see `candidates`
+
+    def stacked(self, law):
+        """(candidates, n): all numbers of a law, over all calls."""
+        parts = [
+            part.reshape(len(part), -1)
+            for parts, laws in zip(self.clean, self.laws, strict=True)
+            for part, which in zip(parts, laws, strict=True)
+            if which == law
+        ]
+        return np.hstack(parts)
+
+    def bounded(self, distances):
+        """Whether records a billion times too large move a release no further than a thousand."""
+        far = [distances[np.ix_(self.kind == k, self.kind == k)].max() for k in (1, 2)]
+        assert far[1] <= far[0] * (1 + 1e-6) or far[1] > 1e3 * far[0]
+        return far[1] <= far[0] * (1 + 1e-6)
+
+
+def see(case, at, seed=1):
+    """`Seen`: every candidate in round `at`; nothing but the releases may depend on it."""
+    fixed = filler(case)
+    base = play(case, fixed, seed=seed)
+    rows, kind = candidates(case)
+    runs = []
+    for row in rows:
+        data = [*fixed[:at], row, *fixed[at + 1 :]]
+        runs.append(run := play(case, data, seed=seed, script=base.calls))
+        assert len(run.calls) == len(base.calls), "the number of releases depends on data"
+        assert run.arms == base.arms, "advice depends on more than what was released"
+        pairs = zip(run.public, base.public, strict=True)
+        same = all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
+        assert same, "others see more than the releases"
+    laws = [[law for law, _ in c.clean] for c in base.calls]
+    clean = [
+        [np.array([run.calls[i].clean[j][1] for run in runs]) for j in range(len(parts))]
+        for i, parts in enumerate(laws)
+    ]
+    return Seen(base, clean, laws, kind)
+
+
+def joint_noise(run, law, n, seed):
+    """(n, m) draws of the noise of all calls together, in the order in which they were made."""
+    rng = np.random.default_rng(seed)
+
+    def once(generator):
+        for a, content in run.first:
+            a[...] = content
+        numbers = []
+        for kernel, read, args in run.live:
+            args = [generator if is_generator(a) else a for a in args]
+            parts = read(kernel(*args), *args)
+            numbers += [np.ravel(a).copy() for which, a in parts if which == law]
+        return np.concatenate(numbers)
+
+    with interpreted({}):
+        clean = once(Quiet())
+        return np.array([once(rng) for _ in range(n)]) - clean
+
+
+# --- normal noise, and counts -------------------------------------------------------------------
+
+
+def moves(several):
+    """(candidates, candidates, n) differences; of several draws of rounding, entry by entry, the
+    largest.
+    """
+    best = 0.0
+    for rows in several:
+        D = rows[:, None] - rows
+        best = np.where(np.abs(D) > np.abs(best), D, best)
+    return best
+
+
+def sensitivity(case, law, n=16_000):
+    """((low, high) of the sensitivity over the noise, in the worst round; whether it is bounded).
+
+    The distance is Mahalanobis', in the covariance of the noise of all calls.  The pair is chosen
+    with a quarter of the draws, its distance comes from the others, exactly: for normal draws with
+    sum of products S and any D, D'C^-1 D / D'S^-1 D is chi-square with n - m + 1 degrees.
+    Binomial noise has lighter tails, so for counts the interval is on the safe side.
+    """
+    ends, bounded = [], True
+    for at in sorted({0, case.rounds // 2, case.rounds - 1}):
+        seeds = (1,) if law == "gaussian" else range(6)
+        seen = [see(case, at, seed) for seed in seeds]
+        if at == 0:
+            z = joint_noise(seen[0].base, law, n, 3)
+            first, rest = z[: n // 4], z[n // 4 :]
+            root = np.linalg.cholesky(first.T @ first / len(first))
+        D = moves([s.stacked(law) for s in seen])
+        bounded = bounded and seen[0].bounded(np.linalg.norm(D, axis=2))
+        D = D.reshape(-1, D.shape[2])
+        D = D[np.linalg.norm(np.linalg.solve(root, D.T), axis=0).argmax()]
+        w = np.linalg.solve(rest.T @ rest, D)
+        tails = sps.chi2.ppf([ALARM / 2, 1 - ALARM / 2], len(rest) - len(D) + 1)
+        ends.append(np.sqrt(D @ w * tails))
+        line = rest @ w
+        assert law != "gaussian" or sps.kstest(line / line.std(), "norm").pvalue > ALARM
+    return np.max(ends, axis=0), bounded
+
+
+def normal_delta(epsilon, mu):
+    """delta of normal noise at this sensitivity over noise, by the accountant library."""
+    return GaussianPrivacyLoss(1 / mu).get_delta_for_epsilon(epsilon)
+
+
+def check_normal(case, law):
+    """The promise is the measured one: attained, or for a bound exceeded by a few per cent."""
+    promise, ((low, high), bounded) = case.policy.guarantee, sensitivity(case, law)
+    assert bounded == (promise.epsilon < np.inf)
+    if bounded:
+        assert normal_delta(promise.epsilon, low) <= promise.delta
+        high *= REACH if case.reaches else SLACK
+        assert promise.epsilon == 0.0 or promise.delta <= normal_delta(promise.epsilon, high)
+
+
+@every_case
+def test_guarantee_is_what_is_measured(name, number):
+    case = OFFERED[name][number]
+    case = case._replace(past=case.past or case.policy.init(case.policy.params))
+    laws = {law for c in play(case, filler(case)).calls for law, _ in c.clean}
+    assert laws <= set(LAWS)
+    if laws <= {"gaussian", "counts"}:
+        (law,) = laws
+        check_normal(case, law)
+    else:
+        raise AssertionError(laws)
