@@ -1,7 +1,7 @@
-"""Intervals for what the book asserts: means, paired differences, fitted exponents.
+"""Intervals for what the book asserts: means, paired differences, fitted exponents, worst cases.
 
 Source: Student's t interval; the exponent is the least-squares slope of log y on log x, repetition
-by repetition.
+by repetition; what is read off worst cases over instances has a bootstrap interval.
 """
 
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats as sps
 
-from companion.checks import need_probability
+from companion.checks import need_int, need_probability
 
 
 class Interval(NamedTuple):
@@ -112,3 +112,70 @@ def jackknife(statistic, samples, level=0.95):
     half = sps.t.ppf(0.5 + need_probability("level", level) / 2, n - 1)
     half *= np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())
     return Interval(value, value - half, value + half)
+
+
+def worst_case(regret):
+    """Largest mean over instances: regret (m, instances, n_reps) at m horizons -> (m,)."""
+    return np.asarray(regret).mean(axis=2).max(axis=1)
+
+
+def worst_case_draws(regret, seed, draws=2000):
+    """`worst_case` of bootstrap samples, (draws, m): every draw resamples the repetitions of every
+    run, and takes the worst instance anew.
+    """
+    regret = np.asarray(regret, dtype=float)
+    rng, (m, x, reps) = np.random.default_rng([need_int("seed", seed, 0), 77]), regret.shape
+    out = np.empty((need_int("draws", draws, 1), m))
+    for row in out:
+        pick = rng.integers(0, reps, (m, x, reps))
+        row[:] = worst_case(np.take_along_axis(regret, pick, axis=2))
+    return out
+
+
+def worst_case_band(regret, seed, level=0.95):
+    """(low, high), each (m,): pointwise bootstrap interval of `worst_case`."""
+    return _ends(worst_case_draws(regret, seed), level)
+
+
+def worst_case_exponent(T, regret, seed, level=0.95):
+    """Slope of log worst-case regret against log T (m,), with its bootstrap interval."""
+    return _interval(lambda worst: np.polyfit(np.log(T), np.log(worst), 1)[0], regret, seed, level)
+
+
+def worst_case_ratio(ours, theirs, seed, level=0.95):
+    """Mean over horizons of worst-case regret of `ours` over that of `theirs`, with interval."""
+    both, m = np.concatenate([ours, theirs]), len(ours)
+    return _interval(lambda worst: (worst[:m] / worst[m:]).mean(), both, seed, level)
+
+
+def crossing(T, ours, theirs, seed, level=0.95):
+    """Horizon from which the worst case of `ours` stays below that of `theirs`, linear in
+    logarithms; inf if it never does, T[0] if it always is.
+
+    T (m,); ours, theirs (m, instances, n_reps).
+    """
+    both = np.concatenate([ours, theirs])
+    return _interval(lambda worst: _last_crossing(T, worst), both, seed, level)
+
+
+def _last_crossing(T, worst):
+    gap = np.log(worst[: len(T)]) - np.log(worst[len(T) :])
+    above = np.flatnonzero(gap > 0)
+    if len(above) == 0:
+        return float(T[0])
+    i = above[-1]
+    if i == len(T) - 1:
+        return np.inf
+    share = gap[i] / (gap[i] - gap[i + 1])
+    return float(np.exp(np.log(T[i]) + share * (np.log(T[i + 1]) - np.log(T[i]))))
+
+
+def _interval(statistic, regret, seed, level):
+    """A statistic of worst cases, with its bootstrap interval."""
+    low, high = _ends([statistic(w) for w in worst_case_draws(regret, seed)], level)
+    return Interval(float(statistic(worst_case(regret))), float(low), float(high))
+
+
+def _ends(draws, level):
+    tail = (1 - need_probability("level", level)) / 2
+    return np.quantile(draws, [tail, 1 - tail], axis=0, method="nearest")

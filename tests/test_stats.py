@@ -1,5 +1,7 @@
 """Intervals cover as often as they say, and exact inputs give exact answers."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats as sps
@@ -106,3 +108,30 @@ def test_intervals_print():
 def test_bad_input_is_refused(call):
     with pytest.raises(ValueError, match="must"):
         call()
+
+
+def test_worst_cases_of_exact_powers():
+    T = [10**4, 10**6, 10**8]
+    ours = np.array([[[n**0.5] * 3, [0.1 * n**0.5] * 3] for n in T])
+    theirs = np.array([[[0.2 * n**0.6] * 3, [n**0.3] * 3] for n in T])
+    np.testing.assert_allclose(stats.worst_case(ours), np.sqrt(T))
+    assert stats.worst_case_exponent(T, ours, 1).value == pytest.approx(0.5)
+    assert stats.worst_case_exponent(T, ours, 1).low == pytest.approx(0.5)
+    np.testing.assert_allclose(stats.worst_case_band(ours, 1), [np.sqrt(T)] * 2)
+    assert stats.worst_case_ratio(3 * ours, ours, 1).value == pytest.approx(3.0)
+    assert stats.crossing(T, ours, theirs, 1).value == pytest.approx(5**10, rel=1e-6)  # n^0.1 = 5
+    assert stats.crossing(T, theirs, theirs * 2, 1).value == T[0]
+    assert stats.crossing(T, theirs * 2, theirs, 1).value == math.inf
+    with pytest.raises(ValueError, match="level"):
+        stats.worst_case_band(ours, 1, level=1.0)
+
+
+def test_a_bootstrap_band_covers_its_estimate_and_shrinks_with_repetitions():
+    rng = np.random.default_rng(0)
+    wide = []
+    for reps in (8, 200):
+        regret = 10 + rng.standard_normal((1, 1, reps))
+        low, high = stats.worst_case_band(regret, 2)
+        assert low[0] < stats.worst_case(regret)[0] < high[0]
+        wide.append(high[0] - low[0])
+    assert wide[1] < 0.5 * wide[0]

@@ -1,26 +1,36 @@
-"""Whole bandit runs for experiments, with every argument checked, and what is read off them.
+"""Whole bandit runs on finitely many contexts, epoch by epoch: the exact law of round-by-round
+play, for any horizon.
 
-Kernels run without the global lock, so calls in threads run in parallel (`trials.each`).
+Within an epoch of RegCB.Elimination the policy is fixed, so who plays what is one multinomial, and
+the oracle needs sums only.  Pseudo-regret is counted from the numbers of plays.  The last epoch's
+oracle would never be used, so its users are not asked.
+Source: the LPLR paper, Algorithm 1.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from companion.checks import (
-    need_choice,
-    need_float,
-    need_int,
-    need_positive,
-    need_probability,
-)
-from companion.lplr.bins import plant
+from companion._jit import jit
+from companion.checks import need_choice, need_int
+from companion.lplr import oracles
+from companion.lplr.elimination import eliminate, revive, rounds_of
+from companion.lplr.environments import Law
 from companion.lplr.fit import workspace
-from companion.lplr.params import MAX_USERS, lplr_params
-from companion.lplr.regret import EPOCHS, elimination, ldp_linucb_batched, space
-from companion.lplr.sufficient_statistics import ssp_model, ssp_params
-from companion.lplr.trials import generator
-from companion.stats import Interval
+from companion.lplr.noise import multinomial
+from companion.lplr.oracles import (
+    EXACT,
+    LPLR,
+    NONE,
+    SUFFSTATS,
+    answer,
+    hear_sums,
+    memory,
+)
+from companion.lplr.params import MAX_USERS
+
+EPOCHS = 64  # 2^64 rounds: more than any run has
+KINDS = {"lplr": LPLR, "ssp": SUFFSTATS, "exact": EXACT, "none": NONE}
 
 
 class Runs(NamedTuple):
@@ -29,142 +39,147 @@ class Runs(NamedTuple):
     regret: np.ndarray
     lost: np.ndarray  # optimal arms eliminated
     missed: np.ndarray  # intervals that missed their mean
-    log: np.ndarray  # (n_reps, EPOCHS, 5) see `regret.elimination`
+    log: np.ndarray  # (n_reps, EPOCHS, 5) see `elimination`
 
 
-KINDS = {"lplr": 0, "ssp": 1, "exact": 2, "none": 3}
+class Game(NamedTuple):
+    """A `Contexts` bandit in kernel form; law.prob is overwritten by what an epoch plays."""
+
+    law: Law  # of pairs of context and action
+    prob: np.ndarray  # (C,)
+    mu: np.ndarray  # (C, A)
+
+
+class Work(NamedTuple):
+    """Scratch of `elimination`."""
+
+    fit: tuple  # of `fit.workspace`
+    plays: np.ndarray  # (C*A,) plays of the epoch
+    alive: np.ndarray  # (C, A)
+    f: np.ndarray  # (C, A)
+    width: np.ndarray  # (C, A)
+
+
+def game_of(bandit, per_action=False):
+    """(`Game`, `Work`) of a bandit; per_action: oracle a is fed with the actions in place a."""
+    C, A, d = bandit.X.shape
+    owner = np.tile(np.arange(A) if per_action else np.zeros(A), C).astype(np.int64)
+    points = np.ascontiguousarray(bandit.X.reshape(C * A, d))
+    law = Law(points, bandit.mu.reshape(C * A), np.zeros(C * A), owner, True)
+    counts = np.zeros(C * A, dtype=np.int64), np.ones((C, A), dtype=np.int64)
+    work = Work(workspace(C * A, d), *counts, np.zeros((C, A)), np.zeros((C, A)))
+    return Game(law, bandit.prob, bandit.mu), work
+
+
+@jit
+def spread_out(prob, alive, share):
+    """share (C*A,) <- chance of context c and arm a under uniform play of the arms alive."""
+    C, A = alive.shape
+    for c in range(C):
+        left = 0
+        for a in range(A):
+            left += alive[c, a]
+        for a in range(A):
+            share[c * A + a] = prob[c] / left if alive[c, a] == 1 else 0.0
+
+
+@jit
+def answers(o, m, law, work):
+    """The oracle's estimates and half-widths everywhere -> work.f, work.width."""
+    A = work.f.shape[1]
+    for j in range(law.points.shape[0]):
+        f, width = 0.0, 1.0
+        if o.kind == EXACT:
+            f, width = law.means[j], 0.0
+        elif o.kind != NONE:
+            f, width = answer(o, m, law.owner[j], law.points[j], work.fit[0])
+        work.f[j // A, j % A], work.width[j // A, j % A] = f, width
+
+
+@jit
+def judge(game, work, log):
+    """Eliminate in every context and log what Lemma EC.2 speaks of (see `elimination`)."""
+    C, A = game.mu.shape
+    alive, f, width, mu = work.alive, work.f, work.width, game.mu
+    log[0] = log[1] = log[2] = 0.0
+    for c in range(C):
+        best = 0
+        for a in range(1, A):
+            if mu[c, a] > mu[c, best]:
+                best = a
+        for a in range(A):
+            if alive[c, a] == 1 and abs(f[c, a] - mu[c, a]) > width[c, a] + 1e-12:
+                log[1] += 1.0
+        eliminate(f[c], width[c], alive[c])
+        log[0] += 1.0 - alive[c, best]
+        left, total = 0, 0.0
+        for a in range(A):
+            if alive[c, a] == 1:
+                left += 1
+                total += 2.0 * (width[c, a] + width[c, best]) if a != best else 0.0
+        log[2] += game.prob[c] * total / left
+
+
+@jit
+def count_regret(plays, mu):
+    """Pseudo-regret of plays (C*A,) at means mu (C, A)."""
+    total, A = 0.0, mu.shape[1]
+    for c in range(mu.shape[0]):
+        best = mu[c, 0]
+        for a in range(1, A):
+            best = max(best, mu[c, a])
+        for a in range(A):
+            total += plays[c * A + a] * (best - mu[c, a])
+    return total
+
+
+@jit
+def elimination(o, m, game, T, n0, rng, work, log):
+    """Algorithm 1 with oracle o for T rounds; returns the regret.
+
+    log (EPOCHS, 5) <- per epoch: optimal arms lost so far; intervals that miss; mean of 2 (width_a
+    + width_a*) over what the next epoch plays, which bounds its regret per round; rounds; regret.
+    """
+    _, tail, seen = work.fit
+    law, left, total, tau = game.law, T, 0.0, 0
+    for c in range(game.mu.shape[0]):
+        revive(work.alive[c])
+    while left > 0:
+        n = min(rounds_of(n0, tau), left)
+        left -= n
+        spread_out(game.prob, work.alive, law.prob)
+        for j in range(seen.shape[0]):
+            work.plays[j] = 0
+        asked = hear_sums(o, m, law, n, rng, work.plays, work.fit) if left > 0 else 0
+        multinomial(rng, n - asked, law.prob, tail, seen)
+        for j in range(seen.shape[0]):
+            work.plays[j] += seen[j]
+        log[tau, 3], log[tau, 4] = n, count_regret(work.plays, game.mu)
+        total += log[tau, 4]
+        if left > 0:
+            answers(o, m, law, work)
+            judge(game, work, log[tau])
+        tau += 1
+    return total
 
 
 def eliminate_with(
-    oracle, bandit, T, n_reps, rng, *, epsilon=1.0, per_action=False, n0=64, z=None, **options
+    oracle, bandit, T, n_reps, rng, *, epsilon=1.0, per_action=False, n0=64, **options
 ):
     """RegCB.Elimination (Algorithm 1) on a `Contexts` bandit for T rounds, n_reps times, exact in
     law.
 
-    oracle: "lplr" (options go to `lplr_params`), "ssp" (epsilon = inf: least squares), "exact" or
-    "none" (never learns). per_action: one LPLR oracle per action, as printed, with actions told
-    apart by their position; else one pooled oracle. epsilon in (0, inf]; n0 >= 1: epochs have 2^tau
-    n0 rounds.  Raises ValueError on anything else.
+    oracle: "lplr", "ssp" (epsilon = inf: least squares), "exact" or "none" (never learns); options
+    go to `lplr_params` or `ssp_params`, the last two have none.  per_action: one LPLR oracle per
+    action, as printed, with actions told apart by their position; else one pooled oracle.  epsilon
+    in (0, inf]; n0 >= d: epochs have 2^tau n0 rounds.  Raises ValueError on anything else.
     """
     kind = KINDS[need_choice("oracle", oracle, tuple(KINDS))]
-    (C, A, d), T = bandit.X.shape, need_int("T", T, 4 * bandit.X.shape[2], MAX_USERS)
-    z = {} if z is None else {"z": z}
-    p = lplr_params(d, T, epsilon, **options, **z) if kind == 0 else lplr_params(d, 2)
-    q = ssp_params(d, epsilon, **z) if kind == 1 else ssp_params(d)
-    owner = np.tile(np.arange(A) if per_action else np.zeros(A, dtype=np.int64), C).astype(np.int64)
-    n_reps = need_int("n_reps", n_reps, 1)
+    (_, A, d), n_reps = bandit.X.shape, need_int("n_reps", n_reps, 1)
+    T, n0 = need_int("T", T, 4 * d, MAX_USERS), need_int("n0", n0, d, MAX_USERS)
+    o = oracles.oracle(kind, d, T, epsilon, options)
+    m, (game, work) = memory(o, A if per_action else 1), game_of(bandit, per_action)
     log, regret = np.zeros((n_reps, EPOCHS, 5)), np.zeros(n_reps)
-    points = np.ascontiguousarray(bandit.X.reshape(C * A, d))
-    forest, model = plant(p, A if per_action else 1), ssp_model(d)
-    work = space(C, A, d, workspace(C * A, d))
     for i in range(n_reps):
-        regret[i] = elimination(
-            kind,
-            p,
-            q,
-            forest,
-            model,
-            points,
-            bandit.mu,
-            bandit.prob,
-            owner,
-            T,
-            need_int("n0", n0, 1),
-            rng,
-            work,
-            log[i],
-        )
+        regret[i] = elimination(o, m, game, T, n0, rng, work, log[i])
     return Runs(regret, log[:, :, 0].max(axis=1), log[:, :, 1].sum(axis=1), log)
-
-
-def ldp_linucb_regret(bandit, T, n_reps, rng, *, epsilon=1.0, delta=1e-6, bonus=1.0, failure=0.1):
-    """Regret (n_reps,) of LDP-LinUCB (Zheng et al. 2020) with refits at growing times; (epsilon,
-    delta)-local privacy.
-
-    sigma = 4 sqrt(2 ln(1.25/delta))/epsilon; bonus in (0, inf) multiplies its shift and its
-    exploration radius.
-    """
-    C, A, d = bandit.X.shape
-    T = need_int("T", T, 2, MAX_USERS)
-    delta = need_float("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
-    sigma = 4 * np.sqrt(2 * np.log(1.25 / delta)) / need_positive("epsilon", epsilon)
-    out = np.zeros(need_int("n_reps", n_reps, 1))
-    arrays = (*[np.zeros((d, d)) for _ in range(4)], np.zeros(d), np.zeros(d))
-    points, work = (
-        np.ascontiguousarray(bandit.X.reshape(C * A, d)),
-        space(C, A, d, workspace(C * A, d)),
-    )
-    bonus = need_positive("bonus", bonus)
-    failure = need_float("failure", failure, 0.0, 1.0, open_low=True, open_high=True)
-    for i in range(len(out)):
-        out[i] = ldp_linucb_batched(
-            points, bandit.mu, bandit.prob, T, sigma, bonus, failure, rng, work, arrays
-        )
-    return out
-
-
-def worst_case(regret):
-    """Largest mean over instances: regret (m, instances, n_reps) at m horizons -> (m,)."""
-    return np.asarray(regret).mean(axis=2).max(axis=1)
-
-
-def worst_case_draws(regret, seed, draws=2000):
-    """`worst_case` of bootstrap samples, (draws, m): every draw resamples the repetitions of every
-    run, and takes the worst instance anew.
-    """
-    regret = np.asarray(regret, dtype=float)
-    rng, (m, x, reps) = generator(seed, 77), regret.shape
-    out = np.empty((need_int("draws", draws, 1), m))
-    for row in out:
-        pick = rng.integers(0, reps, (m, x, reps))
-        row[:] = worst_case(np.take_along_axis(regret, pick, axis=2))
-    return out
-
-
-def worst_case_band(regret, seed, level=0.95):
-    """(low, high), each (m,): pointwise bootstrap interval of `worst_case`."""
-    return _ends(worst_case_draws(regret, seed), level)
-
-
-def worst_case_exponent(T, regret, seed, level=0.95):
-    """Slope of log worst-case regret against log T (m,), with its bootstrap interval."""
-    return _interval(lambda worst: np.polyfit(np.log(T), np.log(worst), 1)[0], regret, seed, level)
-
-
-def worst_case_ratio(ours, theirs, seed, level=0.95):
-    """Mean over horizons of worst-case regret of `ours` over that of `theirs`, with interval."""
-    both, m = np.concatenate([ours, theirs]), len(ours)
-    return _interval(lambda worst: (worst[:m] / worst[m:]).mean(), both, seed, level)
-
-
-def crossing(T, ours, theirs, seed, level=0.95):
-    """Horizon from which the worst case of `ours` stays below that of `theirs`, linear in
-    logarithms; inf if it never does, T[0] if it always is.
-
-    T (m,); ours, theirs (m, instances, n_reps).
-    """
-    both = np.concatenate([ours, theirs])
-    return _interval(lambda worst: _last_crossing(T, worst), both, seed, level)
-
-
-def _last_crossing(T, worst):
-    gap = np.log(worst[: len(T)]) - np.log(worst[len(T) :])
-    above = np.flatnonzero(gap > 0)
-    if len(above) == 0:
-        return float(T[0])
-    i = above[-1]
-    if i == len(T) - 1:
-        return np.inf
-    share = gap[i] / (gap[i] - gap[i + 1])
-    return float(np.exp(np.log(T[i]) + share * (np.log(T[i + 1]) - np.log(T[i]))))
-
-
-def _interval(statistic, regret, seed, level):
-    """A statistic of worst cases, with its bootstrap interval."""
-    low, high = _ends([statistic(w) for w in worst_case_draws(regret, seed)], level)
-    return Interval(float(statistic(worst_case(regret))), float(low), float(high))
-
-
-def _ends(draws, level):
-    tail = (1 - need_probability("level", level)) / 2
-    return np.quantile(draws, [tail, 1 - tail], axis=0, method="nearest")

@@ -133,8 +133,10 @@ def leave(p, tree, b, h, residual, prediction, eta):
 
 @jit
 def walk(p, tree, h, phi, residual):
-    """Figure 2: node of layer h that phi falls in (-1: none), its residual, and the (prediction,
-    eta) gathered above.
+    """Figure 2: the node of layer h < d that phi falls in, or for h = d the last one it passes.
+
+    Returns (node, or -1 where the walk stops above; prediction; half-width), the latter two
+    gathered on the way; residual (d,) <- what is left of phi.
     """
     a, prediction, eta = tree.link.shape[0] - 1, 0.0, 0.0
     for i in range(p.d):
@@ -145,24 +147,15 @@ def walk(p, tree, h, phi, residual):
             return -1, prediction, eta
         prediction, eta = leave(p, tree, b, layer, residual, prediction, eta)
         a = b
-    return enter(p, tree, a, residual), prediction, eta
+    return (enter(p, tree, a, residual) if h < p.d else a), prediction, eta
 
 
 @jit
 def predict(p, tree, phi, residual):
-    """Algorithm 6: (estimate in [-1, 1], half-width) at phi."""
-    a, prediction, eta = tree.link.shape[0] - 1, 0.0, 0.0
-    if norm(phi) == 0.0:
-        return 0.0, 0.0  # the dummy context, Definition 2 (c)
-    for i in range(p.d):
-        residual[i] = phi[i]
-    for h in range(p.d):
-        b = enter(p, tree, a, residual)
-        if b < 0 or tree.link[b, ACTIVE] == 0:
-            eta = min(p.cap, eta + norm(residual))  # nothing is known about the residual
-            break
-        prediction, eta = leave(p, tree, b, h, residual, prediction, eta)
-        a = b
+    """Algorithm 6: (estimate in [-1, 1], half-width) at phi; (0, 0) at the dummy phi = 0."""
+    b, prediction, eta = walk(p, tree, p.d, phi, residual)
+    if b < 0:
+        eta = min(p.cap, eta + norm(residual))  # nothing is known about the residual
     return min(max(prediction, -1.0), 1.0), eta
 
 

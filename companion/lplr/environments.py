@@ -111,6 +111,22 @@ def family(name, d, n, seed=0, K=500):
     return design(points, _diagonal(d), name=name)
 
 
+class Law(NamedTuple):
+    """Where users come from, as kernels see it: any number of them is drawn at once."""
+
+    points: np.ndarray  # (K, d)
+    means: np.ndarray  # (K,) of the labels
+    prob: np.ndarray  # (K,) chances with sum at most 1; the rest are dummies
+    owner: np.ndarray  # (K,) number of the oracle that a point is fed to; others get the dummy
+    signs: bool  # labels are +1 or -1 with these means (True), or the means themselves
+
+
+def law(design, signs=True):
+    """The law of one design, all of whose points go to oracle 0."""
+    owner = np.zeros(len(design.points), dtype=np.int64)
+    return Law(design.points, design.means, design.prob, owner, bool(signs))
+
+
 class Contexts(NamedTuple):
     """A bandit: context c comes with chance prob[c] and offers the actions X[c] (A, d); the mean
     reward is X theta.

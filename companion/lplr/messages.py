@@ -1,4 +1,4 @@
-"""One user's message as an audit sees it: the kernels of `lplr.fit`, called on zeroed statistics.
+"""One user's message as an audit sees it: the kernel of `lplr.fit`, called on zeroed statistics.
 
 Source: Algorithm 3 and lines 4 to 7 of Algorithm 5 of the LPLR paper.
 """
@@ -7,52 +7,29 @@ import numpy as np
 
 from companion._jit import jit
 from companion.checks import need_array, need_float, need_int
-from companion.lplr.bins import (
-    ACTIVE,
-    COEF,
-    COUNT,
-    FLAT,
-    SPREAD,
-    VALUE,
-    open_layer,
-    plant,
-    reset,
-    walk,
-)
-from companion.lplr.fit import send_spread, send_update
+from companion.lplr.bins import ACTIVE, COEF, COUNT, FLAT, SPREAD, VALUE, open_layer, plant, reset
+from companion.lplr.fit import send
 
 
 @jit
-def _updates(p, tree, h, phi, y, rng, out):
-    residual = np.empty(p.d)
+def _messages(p, tree, part, phi, y, rng, out):
+    """out (n, bins, 2 + d + d^2) <- messages on the last layer: count, interval part, vector,
+    matrix.
+    """
+    residual, h = np.empty(p.d), p.d - 1
     for i in range(out.shape[0]):
-        b, prediction, _ = walk(p, tree, h, phi, residual)
-        if p.clip:
-            prediction = min(max(prediction, -1.0), 1.0)
-        for node in range(tree.start[h], tree.start[h + 1]):
-            tree.stat[node, COUNT] = 0.0
-            tree.vec[node, :] = 0.0
-            tree.mat[node, :, :] = 0.0
-        send_update(p, tree, h, b, residual, y - prediction, rng)
-        for node in range(tree.start[h], tree.start[h + 1]):
-            row = out[i, node - tree.start[h]]
-            row[0] = tree.stat[node, COUNT]
+        for b in range(tree.start[h], tree.start[h + 1]):
+            tree.stat[b, COUNT] = tree.stat[b, SPREAD] = 0.0
+            tree.vec[b, :] = 0.0
+            tree.mat[b, :, :] = 0.0
+        send(p, tree, h, part, phi, y, rng, residual)
+        for b in range(tree.start[h], tree.start[h + 1]):
+            row = out[i, b - tree.start[h]]
+            row[0], row[1] = tree.stat[b, COUNT], tree.stat[b, SPREAD]
             for j in range(p.d):
-                row[1 + j] = tree.vec[node, j]
+                row[2 + j] = tree.vec[b, j]
                 for q in range(p.d):
-                    row[1 + p.d + j * p.d + q] = tree.mat[node, j, q]
-
-
-@jit
-def _spreads(p, tree, h, phi, rng, out):
-    residual = np.empty(p.d)
-    for i in range(out.shape[0]):
-        b, _, eta = walk(p, tree, h, phi, residual)
-        for node in range(tree.start[h], tree.start[h + 1]):
-            tree.stat[node, SPREAD] = 0.0
-        send_spread(p, tree, h, b, residual, eta, rng)
-        for node in range(tree.start[h], tree.start[h + 1]):
-            out[i, node - tree.start[h]] = tree.stat[node, SPREAD]
+                    row[2 + p.d + j * p.d + q] = tree.mat[b, j, q]
 
 
 def past(p, coef=0.0, width=0.0):
@@ -83,20 +60,20 @@ def update_messages(p, tree, phi, y, rng, n):
 
     Per bin: count, vector, matrix by rows.
     """
-    phi, y = need_array("phi", phi, (p.d,)), need_float("y", y, -1.0, 1.0)
-    h = p.d - 1
-    out = np.zeros((n, tree.start[h + 1] - tree.start[h], 1 + p.d + p.d**2))
-    _updates(p, tree, h, phi, y, rng, out)
-    return out
+    return np.delete(_sent(p, tree, 0, phi, y, rng, n), 1, axis=2)
 
 
 def spread_messages(p, tree, phi, rng, n):
     """n messages of the LPLR-CI stage of the tree's last layer from a user with phi (d,): (n,
     bins).
     """
-    h = p.d - 1
-    out = np.zeros((n, tree.start[h + 1] - tree.start[h]))
-    _spreads(p, tree, h, need_array("phi", phi, (p.d,)), rng, out)
+    return _sent(p, tree, 1, phi, 0.0, rng, n)[:, :, 1]
+
+
+def _sent(p, tree, part, phi, y, rng, n):
+    phi, y = need_array("phi", phi, (p.d,)), need_float("y", y, -1.0, 1.0)
+    out = np.zeros((n, tree.start[p.d] - tree.start[p.d - 1], 2 + p.d + p.d**2))
+    _messages(p, tree, part, phi, y, rng, out)
     return out
 
 

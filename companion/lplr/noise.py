@@ -14,11 +14,14 @@ Source: Algorithm 3 (LPLR-UPDATE), lines 3 to 5; Bartlett (1933).
 import math
 
 from companion._jit import jit
+from companion.mechanisms import laplace
 
 
 @jit
 def laplace_sum(rng, n, scale):
     """Sum of n independent Laplace variables of this scale."""
+    if n == 1:
+        return laplace(rng, scale)
     return scale * (rng.standard_gamma(float(n)) - rng.standard_gamma(float(n)))
 
 
@@ -68,8 +71,16 @@ def multinomial(rng, n, prob, tail, out):
     """out (K,) <- how many of n users fall on each of K points with chances prob; the rest of them
     fall on none.
 
-    tail (K,) holds the chance of point j or anything after it, the rest included (see `tails`).
+    tail (K,) is scratch: the chance of point j or a later one, or of none (whose chance 1 -
+    sum(prob) is taken for 0 where it can be rounding).
     """
+    total = 0.0
+    for j in range(prob.shape[0]):
+        total += prob[j]
+    rest = 1.0 - total if 1.0 - total >= 1e-12 else 0.0
+    for j in range(prob.shape[0] - 1, -1, -1):
+        rest += prob[j]
+        tail[j] = rest
     left = n
     for j in range(prob.shape[0]):
         out[j] = 0
@@ -77,22 +88,6 @@ def multinomial(rng, n, prob, tail, out):
             share = prob[j] / tail[j]
             out[j] = left if share >= 1.0 else rng.binomial(left, share)
             left -= out[j]
-
-
-@jit
-def tails(prob, tail):
-    """tail <- chance of point j or later, counting the mass 1 - sum(prob) of "no point" (0 if that
-    is rounding).
-    """
-    total = 0.0
-    for j in range(prob.shape[0]):
-        total += prob[j]
-    rest = 1.0 - total
-    if rest < 1e-12:
-        rest = 0.0
-    for j in range(prob.shape[0] - 1, -1, -1):
-        rest += prob[j]
-        tail[j] = rest
 
 
 @jit

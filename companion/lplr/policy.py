@@ -7,8 +7,8 @@ Calibration: "corrected" (private; `lplr.params`) or "paper" (the printed noises
 private for any epsilon).
 Differs: the default is one pooled oracle on phi(x, a) (all actions share theta); per_action gives
 one oracle per action as printed, where every oracle but that of the arm played gets the dummy.
-Epochs have 2^tau n0 rounds; users left over by the 2d stages, and those of the last epoch, whose
-oracle would never be used, are not asked.
+Users left over by the 2d stages, and those of the last epoch, whose oracle would never be used, are
+not asked.
 Records outside the unit ball or [-1, 1] are clipped before anything else.
 Cost: per round O(epochs K d^2) to select and O(bins d^2) to send a message.
 """
@@ -20,14 +20,15 @@ import numpy as np
 from companion._jit import jit
 from companion.checks import need_choice, need_int
 from companion.core import Policy
-from companion.lplr.bins import Tree, interval, plant, room, tree_of
-from companion.lplr.elimination import eliminate, pick
-from companion.lplr.fit import observe
-from companion.lplr.params import MAX_USERS, guarantee, lplr_params
-from companion.lplr.params import Params as Oracle
+from companion.lplr import elimination as rounds
+from companion.lplr.bins import room
+from companion.lplr.elimination import Arms, Clock
+from companion.lplr.oracles import LPLR, Memory, Oracle, answer, hear, memory, oracle
+from companion.lplr.params import MAX_USERS, guarantee
 from companion.mechanisms import clip_to_ball
+from companion.privacy import NO_PRIVACY
 
-MAX_NUMBERS = 5 * 10**7  # memory of all epochs' trees, in floats
+MAX_NUMBERS = 5 * 10**7  # memory of a policy, in floats
 
 
 class Params(NamedTuple):
@@ -40,35 +41,23 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    t: int  # rounds played
-    epoch: int  # epochs finished
-    begin: int  # round at which the current epoch began
-    forest: Tree  # one tree per epoch and oracle
+    clock: Clock
+    memory: Memory  # one oracle, or one per arm, per epoch
+    arms: Arms  # scratch
     x: np.ndarray  # (d,) clipped context
+    dummy: np.ndarray  # (d,) zeros, which the oracles of arms not played are fed with
     residual: np.ndarray  # (d,) scratch
-    alive: np.ndarray  # (K,) scratch: which arms of the round stay
-    bounds: np.ndarray  # (2, K) scratch: estimates, half-widths
-
-
-def epochs(T, n0):
-    """Number of epochs of 2, 4, 8, ... times n0 rounds that T rounds begin."""
-    count, left = 0, T
-    while left > 0:
-        count += 1
-        left -= 2**count * n0
-    return count
 
 
 def init(p):
     """State before the first round."""
-    copies = epochs(p.T, p.n0) * (p.K if p.per_action else 1)
-    scratch = np.zeros(p.K, dtype=np.int64), np.zeros((2, p.K))
-    return State(0, 0, 0, plant(p.oracle, copies), np.zeros(p.d), np.zeros(p.d), *scratch)
+    own = memory(p.oracle, rounds.epochs(p.T, p.n0) * (p.K if p.per_action else 1))
+    return State(Clock(0, 0, 0), own, rounds.arms(p.K), *[np.zeros(p.d) for _ in range(3)])
 
 
 @jit
 def oracle_of(p, epoch, k):
-    """Number of the tree that an epoch keeps for arm k."""
+    """Number of the oracle that an epoch keeps for arm k."""
     return epoch * p.K + k if p.per_action else epoch
 
 
@@ -77,33 +66,29 @@ def select(p, s, X, rng):
     """Algorithm 1, lines 6 to 10: a uniformly random arm of X (K, d) among those that no finished
     epoch eliminates.
     """
-    alive, f, width, left = s.alive, s.bounds[0], s.bounds[1], p.K
-    for k in range(p.K):
-        alive[k] = 1
-    for epoch in range(s.epoch):
+    alive, f, width = s.arms
+    rounds.revive(alive)
+    for epoch in range(s.clock.epoch):
         for k in range(p.K):
             if alive[k] == 1:
                 clip_to_ball(X[k], 0.0, s.x)
-                tree = tree_of(s.forest, oracle_of(p, epoch, k))
-                f[k], width[k] = interval(p.oracle, tree, s.x, s.residual)
-        left -= eliminate(f, width, alive)  # line 8
-    return pick(alive, left, rng)  # line 10
+                f[k], width[k] = answer(p.oracle, s.memory, oracle_of(p, epoch, k), s.x, s.residual)
+        rounds.eliminate(f, width, alive)  # line 8
+    return rounds.pick(alive, rng)  # line 10
 
 
 @jit
 def update(p, s, arm, x, r, rng):
-    """Algorithm 1, line 11: the user's message; the epoch ends after 2^tau n0 rounds."""
-    length = p.n0 * 2 ** (s.epoch + 1)
-    user, n = s.t - s.begin, length // (2 * p.d)
+    """Algorithm 1, line 11: the user's message to every oracle of the epoch."""
+    epoch, user = s.clock.epoch, s.clock.t - s.clock.begin
+    length = rounds.rounds_of(p.n0, epoch)
     y, _ = clip_to_ball(x, r, s.x)
-    if n > 0 and s.begin + length < p.T:
+    if s.clock.begin + length < p.T:
         for k in range(p.K if p.per_action else 1):
-            tree = tree_of(s.forest, oracle_of(p, s.epoch, k))
-            dummy = p.per_action and k != arm
-            observe(p.oracle, tree, user, n, s.x, y, dummy, rng, s.residual)
-    over = user == length - 1
-    epoch, begin = (s.epoch + 1, s.t + 1) if over else (s.epoch, s.begin)
-    return State(s.t + 1, epoch, begin, s.forest, s.x, s.residual, s.alive, s.bounds)
+            phi = s.x if k == arm or not p.per_action else s.dummy
+            i = oracle_of(p, epoch, k)
+            hear(p.oracle, s.memory, i, user, length, phi, y, rng, s.residual)
+    return State(rounds.tick(s.clock, p.n0), s.memory, s.arms, s.x, s.dummy, s.residual)
 
 
 @jit
@@ -115,7 +100,7 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
-def lplr(d, T, K, epsilon=1.0, *, per_action=False, n0=64, **oracle) -> Policy:
+def lplr(d, T, K, epsilon=1.0, *, per_action=False, n0=64, **options) -> Policy:
     """RegCB.Elimination with LPLR oracles for T rounds with K arms each.
 
     d >= 1 (practical: up to 4); T >= 4d; K >= 1; epsilon in (0, inf], pure local privacy (inf: no
@@ -126,15 +111,23 @@ def lplr(d, T, K, epsilon=1.0, *, per_action=False, n0=64, **oracle) -> Policy:
     >>> lplr(2, 1000, 5).guarantee.epsilon
     1.0
     """
+    policy = eliminating(LPLR, d, T, K, epsilon, per_action, n0, options)
+    return policy._replace(guarantee=guarantee(policy.params.oracle.lplr, float(epsilon)))
+
+
+def eliminating(kind, d, T, K, epsilon, per_action, n0, options):
+    """Elimination with an oracle of this kind, checked; its guarantee is still to be filled in."""
     d = need_int("d", d, 1)
-    T, K, n0 = need_int("T", T, 4 * d, MAX_USERS), need_int("K", K, 1), need_int("n0", n0, d)
+    T, K = need_int("T", T, 4 * d, MAX_USERS), need_int("K", K, 1)
+    n0 = need_int("n0", n0, d, MAX_USERS)
     per_action = need_choice("per_action", per_action, (True, False))
-    q = lplr_params(d, T, epsilon, **oracle)
-    size = epochs(T, n0) * (K if per_action else 1) * room(q) * (2 * d * d + d + 9) + 3 * K
+    o = oracle(kind, d, T, epsilon, options)
+    copies = rounds.epochs(T, n0) * (K if per_action else 1)
+    size = copies * max(room(o.lplr), 2) * (2 * d * d + d + 9) + 3 * K
     if size > MAX_NUMBERS:
         raise ValueError(f"T, d and K need {size} numbers of memory, more than {MAX_NUMBERS}")
-    p = Params(d, T, K, per_action, n0, q)
-    return Policy("LPLR", p, init, play, guarantee(q, float(epsilon)), select, update)
+    p = Params(d, T, K, per_action, n0, o)
+    return Policy("LPLR", p, init, play, NO_PRIVACY, select, update)
 
 
 def example():

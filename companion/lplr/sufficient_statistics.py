@@ -17,7 +17,7 @@ from companion._jit import jit
 from companion.checks import need_float, need_int, need_positive
 from companion.eigen import ball_least_squares, jacobi
 from companion.linalg import add_outer, axpy, dot, norm
-from companion.lplr.noise import add_matrix_noise, laplace_sum, multinomial, sign_sum, tails
+from companion.lplr.noise import add_matrix_noise, laplace_sum, multinomial, sign_sum
 from companion.mechanisms import laplace
 from companion.privacy import NO_PRIVACY, Guarantee
 
@@ -74,11 +74,21 @@ def ssp_clear(m):
 
 
 @jit
-def ssp_send(p, m, phi, y, rng):
-    """One user's message, added to the model's statistics."""
+def model_of(m, i):
+    """Model number i of several, sharing their memory."""
+    return Model(m.V_inv[i], m.theta[i], m.radius[i], m.mat[i], m.vec[i], m.work[i])
+
+
+@jit
+def ssp_observe(p, m, user, n, phi, y, rng):
+    """Message of user number `user` (from 0, of n), added to the statistics; the last one fits."""
+    if user == 0:
+        ssp_clear(m)
     add_outer(1.0, phi, m.mat)
     axpy(y, phi, m.vec)
     ssp_noise(p, m, 1, rng)
+    if user == n - 1:
+        ssp_fit(p, m, n)
 
 
 @jit
@@ -91,20 +101,21 @@ def ssp_noise(p, m, n, rng):
 
 
 @jit
-def ssp_sums(p, m, points, means, prob, n, signs, rng, seen, tail, plays):
-    """Statistics of n users from a finite law (see `fit.fit_sums`), with their noise; m is
-    overwritten.
+def ssp_sums(p, m, law, n, rng, plays, work):
+    """Statistics of n users from a `Law`, with their noise; m is overwritten, plays and work are as
+    in `fit.fit_sums`.
     """
+    _, tail, seen = work
     ssp_clear(m)
-    tails(prob, tail)
-    multinomial(rng, n, prob, tail, seen)
-    for j in range(points.shape[0]):
+    multinomial(rng, n, law.prob, tail, seen)
+    for j in range(seen.shape[0]):
         plays[j] += seen[j]
         if seen[j] > 0:
-            add_outer(float(seen[j]), points[j], m.mat)
-            axpy(
-                sign_sum(rng, seen[j], means[j]) if signs else seen[j] * means[j], points[j], m.vec
-            )
+            labels = float(seen[j]) * law.means[j]
+            if law.signs:
+                labels = sign_sum(rng, seen[j], law.means[j])
+            add_outer(float(seen[j]), law.points[j], m.mat)
+            axpy(labels, law.points[j], m.vec)
     ssp_noise(p, m, n, rng)
 
 
@@ -168,11 +179,11 @@ def ssp_interval(p, m, phi):
 
 
 @jit
-def perturbed_inputs(points, theta, alpha, n, rng, m):
-    """Theorem 2's observations, phi + Lap(1/alpha) and phi'theta + Lap(1/alpha), of n users drawn
-    uniformly from points.
+def perturbed_inputs(points, theta, epsilon, n, rng, m):
+    """Theorem 2's observations, phi + Lap(1/epsilon) and phi'theta + Lap(1/epsilon), of n users
+    drawn uniformly from points.
 
-    Leaves in m the debiased moments: mat = sum of (noisy phi)(noisy phi)' - (2/alpha^2) I, vec =
+    Leaves in m the debiased moments: mat = sum of (noisy phi)(noisy phi)' - (2/epsilon^2) I, vec =
     sum of (noisy y)(noisy phi).
     """
     ssp_clear(m)
@@ -180,9 +191,9 @@ def perturbed_inputs(points, theta, alpha, n, rng, m):
     for _ in range(n):
         j = rng.integers(0, points.shape[0])
         for i in range(d):
-            x[i] = points[j, i] + laplace(rng, 1.0 / alpha)
-        y = dot(points[j], theta) + laplace(rng, 1.0 / alpha)
+            x[i] = points[j, i] + laplace(rng, 1.0 / epsilon)
+        y = dot(points[j], theta) + laplace(rng, 1.0 / epsilon)
         add_outer(1.0, x, m.mat)
         axpy(y, x, m.vec)
     for i in range(d):
-        m.mat[i, i] -= n * 2.0 / alpha**2
+        m.mat[i, i] -= n * 2.0 / epsilon**2

@@ -62,21 +62,21 @@ def chi_square_laplace(mu, epsilon=1.0, nodes=60):
 
 
 @jit
-def _llr(v, w, m, alpha):
+def _llr(v, w, m, epsilon):
     """Log-likelihood ratio of theta_2 against theta_1 (Theorem 2) for one user's perturbed (phi_2,
     y - 1/4).
     """
-    near, far = -alpha * abs(v - m), -alpha * abs(v + m)
+    near, far = -epsilon * abs(v - m), -epsilon * abs(v + m)
     top = max(near, far)
-    first = math.log(math.exp(near - top) + math.exp(far - top)) + top - alpha * abs(w)
-    near -= alpha * abs(w - m / 2)
-    far -= alpha * abs(w + m / 2)
+    first = math.log(math.exp(near - top) + math.exp(far - top)) + top - epsilon * abs(w)
+    near -= epsilon * abs(w - m / 2)
+    far -= epsilon * abs(w + m / 2)
     top = max(near, far)
     return math.log(math.exp(near - top) + math.exp(far - top)) + top - first
 
 
 @jit
-def likelihood_ratio_errors(m, alpha, n, trials, rng):
+def likelihood_ratio_errors(m, epsilon, n, trials, rng):
     """Wrong decisions of the likelihood-ratio test between Theorem 2's two hypotheses, out of 2 x
     trials samples of n users.
     """
@@ -86,9 +86,9 @@ def likelihood_ratio_errors(m, alpha, n, trials, rng):
             total = 0.0
             for _ in range(n):
                 s = m if rng.random() < 0.5 else -m
-                v = s + laplace(rng, 1.0 / alpha)
-                w = (s / 2 if which == 1 else 0.0) + laplace(rng, 1.0 / alpha)
-                total += _llr(v, w, m, alpha)
+                v = s + laplace(rng, 1.0 / epsilon)
+                w = (s / 2 if which == 1 else 0.0) + laplace(rng, 1.0 / epsilon)
+                total += _llr(v, w, m, epsilon)
             if (total > 0.0) != (which == 1):
                 wrong += 1
     return wrong

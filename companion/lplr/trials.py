@@ -1,11 +1,9 @@
 """Repeated estimation runs for experiments, with every argument checked.
 
-Kernels run without the global lock, so calls in threads run in parallel (`each`).
+Kernels run without the global lock, so calls in threads run in parallel (`simulate.over`).
 """
 
 import math
-import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +11,17 @@ import numpy as np
 from companion._jit import jit
 from companion.checks import need_int, need_positive
 from companion.linalg import dot, norm
-from companion.lplr.bins import ACTIVE, COUNT, Tree, interval, matrix_sd, plant, predict, reset
-from companion.lplr.environments import SLACK
+from companion.lplr.bins import (
+    ACTIVE,
+    COUNT,
+    interval,
+    matrix_sd,
+    plant,
+    predict,
+    reset,
+    tree_of,
+)
+from companion.lplr.environments import SLACK, law
 from companion.lplr.fit import fit_messages, fit_sums, workspace
 from companion.lplr.params import MAX_USERS
 from companion.lplr.sufficient_statistics import (
@@ -35,12 +42,6 @@ class Trials(NamedTuple):
     covered: np.ndarray  # 1 if every point's interval holds its mean
     active: np.ndarray  # bins with a model
     tax: np.ndarray  # what the bins should cost, see `bin_tax`
-
-
-def each(jobs, workers=None):
-    """Call every function of `jobs` (no arguments) in a pool of threads; the results in order."""
-    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-        return [f.result() for f in [pool.submit(job) for job in jobs]]
 
 
 def generator(seed, *key):
@@ -73,7 +74,7 @@ def bin_tax(p, tree, n):
 
 
 @jit
-def _score(p, tree, points, means, prob, n, residual, out):
+def _score(p, tree, law, n, residual, out):
     """out <- (mad, mse, width, covered, active, tax) of a tree fitted to n users per stage.
 
     To the tax of the bins with a model comes the size of what is left where walks stop.
@@ -81,20 +82,28 @@ def _score(p, tree, points, means, prob, n, residual, out):
     out[0] = out[1] = out[2] = out[4] = 0.0
     out[5] = bin_tax(p, tree, n)
     out[3] = 1.0
-    for j in range(points.shape[0]):
-        f, width = predict(p, tree, points[j], residual)
-        out[0] += prob[j] * abs(f - means[j])
-        out[1] += prob[j] * (f - means[j]) ** 2
-        length = norm(points[j])
-        if length > 0.0:
-            out[5] += prob[j] * norm(residual)
-        if width >= length:  # as `tree.interval`
-            f, width = 0.0, length
-        out[2] += prob[j] * width
-        if abs(f - means[j]) > width + 1e-12:
+    for j in range(law.points.shape[0]):
+        f, width = predict(p, tree, law.points[j], residual)
+        error, length = abs(f - law.means[j]), norm(law.points[j])
+        out[0] += law.prob[j] * error
+        out[1] += law.prob[j] * error**2
+        out[5] += law.prob[j] * norm(residual)
+        if width >= length:  # as `bins.interval`
+            error, width = abs(law.means[j]), length
+        out[2] += law.prob[j] * width
+        if error > width + 1e-12:
             out[3] = 0.0
     for b in range(tree.start[p.d]):
         out[4] += tree.link[b, ACTIVE]
+
+
+def _ready(design, p, n, signs):
+    """(law, forest, users per stage, plays, work) of a fit, checked."""
+    (K, d), n = design.points.shape, need_int("n", n, 2 * p.d, MAX_USERS)
+    if p.d != d:
+        raise ValueError(f"p must have the design's dimension d={d}; got d={p.d}")
+    plays = np.zeros(K, dtype=np.int64)
+    return law(design, signs), plant(p, 1), n // (2 * d), plays, workspace(K, d)
 
 
 def estimate_lplr(design, p, n, n_reps, rng, *, signs=True):
@@ -103,43 +112,19 @@ def estimate_lplr(design, p, n, n_reps, rng, *, signs=True):
     signs: labels are +1 or -1 (else noiseless).  Raises ValueError if n < 2d, n > 1e18 or p has
     another dimension.
     """
-    K, d = design.points.shape
-    n = need_int("n", n, 2 * d, MAX_USERS)
-    if p.d != d:
-        raise ValueError(f"p must have the design's dimension d={d}; got d={p.d}")
-    out = np.zeros((need_int("n_reps", n_reps, 1), 6))
-    zero, plays = np.zeros(K, dtype=np.int64), np.zeros(K, dtype=np.int64)
-    forest, work, residual = plant(p, 1), workspace(K, d), np.empty(d)
-    tree = Tree(*[a[0] for a in forest])
-    law = (design.points, design.means, design.prob)
+    world, forest, per_stage, plays, work = _ready(design, p, n, signs)
+    out, tree = np.zeros((need_int("n_reps", n_reps, 1), 6)), tree_of(forest, 0)
     for row in out:
-        fit_sums(p, forest, *law, zero, n // (2 * d), bool(signs), rng, plays, work)
-        _score(p, tree, *law, n // (2 * d), residual, row)
+        fit_sums(p, forest, world, per_stage, rng, plays, work)
+        _score(p, tree, world, per_stage, work[0], row)
     return Trials(*out.T)
 
 
 def fit_design(design, p, n, rng, *, signs=True):
-    """One tree fitted with p to n users from a design, n // (2d) per stage; arguments as for
-    `estimate_lplr`.
-    """
-    (K, d), n = design.points.shape, need_int("n", n, 2 * p.d, MAX_USERS)
-    if p.d != d:
-        raise ValueError(f"p must have the design's dimension d={d}; got d={p.d}")
-    forest, zero = plant(p, 1), np.zeros(K, dtype=np.int64)
-    fit_sums(
-        p,
-        forest,
-        design.points,
-        design.means,
-        design.prob,
-        zero,
-        n // (2 * d),
-        bool(signs),
-        rng,
-        np.zeros_like(zero),
-        workspace(K, d),
-    )
-    return Tree(*[a[0] for a in forest])
+    """One tree fitted with p to n users from a design; arguments as for `estimate_lplr`."""
+    world, forest, per_stage, plays, work = _ready(design, p, n, signs)
+    fit_sums(p, forest, world, per_stage, rng, plays, work)
+    return tree_of(forest, 0)
 
 
 def fit_users(p, phi, y, rng):
@@ -174,12 +159,12 @@ def read(p, tree, points):
 
 
 @jit
-def _theta_error(model, points, means, prob, out):
+def _theta_error(model, law, out):
     out[0] = out[1] = 0.0
-    for j in range(points.shape[0]):
-        error = dot(points[j], model.theta) - means[j]
-        out[0] += prob[j] * abs(error)
-        out[1] += prob[j] * error**2
+    for j in range(law.points.shape[0]):
+        error = dot(law.points[j], model.theta) - law.means[j]
+        out[0] += law.prob[j] * abs(error)
+        out[1] += law.prob[j] * error**2
 
 
 def estimate_ssp(design, n, n_reps, rng, epsilon=1.0, *, signs=True):
@@ -188,13 +173,12 @@ def estimate_ssp(design, n, n_reps, rng, epsilon=1.0, *, signs=True):
     """
     K, d = design.points.shape
     out = np.zeros((need_int("n_reps", n_reps, 1), 2))
-    seen, tail = np.zeros(K, dtype=np.int64), np.empty(K)
-    q, model, law = ssp_params(d, epsilon), ssp_model(d), (design.points, design.means, design.prob)
-    n, plays = users(n), np.zeros(K, dtype=np.int64)
+    q, model, world, n = ssp_params(d, epsilon), ssp_model(d), law(design, signs), users(n)
+    plays, work = np.zeros(K, dtype=np.int64), workspace(K, d)
     for row in out:
-        ssp_sums(q, model, *law, n, bool(signs), rng, seen, tail, plays)
+        ssp_sums(q, model, world, n, rng, plays, work)
         ssp_estimate(model)
-        _theta_error(model, *law, row)
+        _theta_error(model, world, row)
     return out.T
 
 
@@ -206,9 +190,9 @@ def estimate_inputs(design, n, n_reps, rng, epsilon=1.0):
         raise ValueError("design must have equal chances for perturbed inputs")
     out = np.zeros((need_int("n_reps", n_reps, 1), 2))
     epsilon = need_positive("epsilon", epsilon)
-    model, n = ssp_model(design.d), users(n)
+    model, world, n = ssp_model(design.d), law(design), users(n)
     for row in out:
         perturbed_inputs(design.points, design.theta, epsilon, n, rng, model)
         ssp_estimate(model)
-        _theta_error(model, design.points, design.means, design.prob, row)
+        _theta_error(model, world, row)
     return out.T

@@ -17,7 +17,7 @@ def test_the_oracle_of_the_arm_played_is_fed_whatever_was_advised():
         advised.append(live.select(X))
         live.update(2, 1.0)
     assert set(advised) != {2}
-    counts = live.state.forest.stat[:3, :, COUNT].sum(axis=1)
+    counts = live.state.memory.forest.stat[:3, :, COUNT].sum(axis=1)
     assert counts.tolist() == [0, 0, 8]  # without noise a dummy leaves no trace
 
 
@@ -25,7 +25,7 @@ def test_with_noise_every_oracle_gets_a_message():
     live = lplr(1, 100, 2, per_action=True, n0=8).start(0)
     live.select([[0.9], [0.8]])
     live.update(0, 1.0)
-    assert (live.state.forest.stat[:2, 0, COUNT] != 0).all()
+    assert (live.state.memory.forest.stat[:2, 0, COUNT] != 0).all()
 
 
 @pytest.mark.parametrize("make", [lplr, suffstats])

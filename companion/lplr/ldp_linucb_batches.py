@@ -1,0 +1,106 @@
+"""LDP-LinUCB on finitely many contexts, refitted at growing times, for any horizon.
+
+Source: Zheng et al. (2020), Algorithm 2; refits happen whenever the number of rounds has grown by a
+fifth.  Between two refits the policy is fixed, so who plays what is one multinomial.
+"""
+
+import math
+
+import numpy as np
+
+from companion._jit import jit
+from companion.checks import need_float, need_int, need_positive
+from companion.linalg import add_outer, axpy, dot, inverse, matvec, quad
+from companion.lplr.bandits import count_regret, game_of
+from companion.lplr.noise import multinomial, sign_sum
+from companion.lplr.params import MAX_USERS
+
+
+@jit
+def radius_and_shift(d, t, T, sigma, bonus, failure):
+    """Exploration radius after t rounds, and the shift that keeps V positive."""
+    log_T = math.log(T)
+    shift = sigma * math.sqrt(t) * (4 * math.sqrt(d) + 2 * math.log(2 * T / failure)) * bonus
+    radius = 2 * sigma * math.sqrt(d * log_T)
+    radius += (math.sqrt(3 * shift) + sigma * math.sqrt(d * t / shift)) * d * log_T
+    return radius, shift
+
+
+@jit
+def choose(game, inv, theta, radius):
+    """law.prob <- all of a context's chance on the arm of the largest upper confidence bound."""
+    C, A = game.mu.shape
+    for c in range(C):
+        best, arm = -math.inf, 0
+        for a in range(A):
+            x = game.law.points[c * A + a]
+            ucb = dot(x, theta) + radius * math.sqrt(max(quad(inv, x), 0.0))
+            if ucb > best:
+                best, arm = ucb, a
+            game.law.prob[c * A + a] = 0.0
+        game.law.prob[c * A + arm] = game.prob[c]
+
+
+@jit
+def hear(game, plays, n, sigma, rng, V, u):
+    """Add what n users send: V += sum x x', u += sum y x, both with symmetric Gaussian noise."""
+    for j in range(plays.shape[0]):
+        if plays[j] > 0:
+            add_outer(float(plays[j]), game.law.points[j], V)
+            axpy(sign_sum(rng, plays[j], game.law.means[j]), game.law.points[j], u)
+    noise = sigma * math.sqrt(n)
+    for i in range(u.shape[0]):
+        u[i] += noise * rng.standard_normal()
+        for j in range(i + 1):
+            z = noise * rng.standard_normal()
+            V[i, j] += z
+            V[j, i] += z if j < i else 0.0
+
+
+@jit
+def linucb_batches(game, T, sigma, bonus, failure, rng, work, own):
+    """Regret of T rounds, NaN if a matrix is singular (chance 0); own (6, d, d) is scratch.
+
+    bonus multiplies shift and radius (1: the paper's).
+    """
+    V, shifted, inv, u, theta = own[0], own[1], own[2], own[4, 0], own[5, 0]
+    d, t, total = u.shape[0], 0, 0.0
+    for i in range(d):
+        u[i] = theta[i] = 0.0
+        for j in range(d):
+            V[i, j] = 0.0
+    while t < T:
+        n = min(max(1, t // 5), T - t)
+        radius, shift = radius_and_shift(d, max(t, 1), T, sigma, bonus, failure)
+        for i in range(d):
+            for j in range(d):
+                shifted[i, j] = V[i, j] + (2 * shift if i == j else 0.0)
+        if not inverse(shifted, inv, own[3]):
+            return math.nan
+        matvec(inv, u, theta)
+        choose(game, inv, theta, bonus * radius)
+        multinomial(rng, n, game.law.prob, work.fit[1], work.plays)
+        hear(game, work.plays, n, sigma, rng, V, u)
+        total += count_regret(work.plays, game.mu)
+        t += n
+    return total
+
+
+def ldp_linucb_regret(bandit, T, n_reps, rng, *, epsilon=1.0, delta=1e-6, bonus=1.0, failure=0.1):
+    """Regret (n_reps,) of LDP-LinUCB (Zheng et al. 2020) with refits at growing times; (epsilon,
+    delta)-local privacy.
+
+    sigma = 4 sqrt(2 ln(1.25/delta))/epsilon; bonus in (0, inf) multiplies its shift and its
+    exploration radius.
+    """
+    T = need_int("T", T, 2, MAX_USERS)
+    delta = need_float("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
+    sigma = 4 * math.sqrt(2 * math.log(1.25 / delta)) / need_positive("epsilon", epsilon)
+    bonus = need_positive("bonus", bonus)
+    failure = need_float("failure", failure, 0.0, 1.0, open_low=True, open_high=True)
+    d = bandit.X.shape[2]
+    (game, work), own = game_of(bandit), np.zeros((6, d, d))
+    out = np.zeros(need_int("n_reps", n_reps, 1))
+    for i in range(len(out)):
+        out[i] = linucb_batches(game, T, sigma, bonus, failure, rng, work, own)
+    return out

@@ -1,0 +1,88 @@
+"""What a bandit learns with, behind one face: LPLR trees, or perturbed sufficient statistics."""
+
+import math
+from typing import NamedTuple
+
+from companion._jit import jit
+from companion.lplr.bins import Tree, interval, plant, tree_of
+from companion.lplr.fit import fit_sums, observe
+from companion.lplr.params import Params, lplr_params
+from companion.lplr.sufficient_statistics import (
+    SSP,
+    Model,
+    model_of,
+    ssp_fit,
+    ssp_interval,
+    ssp_model,
+    ssp_observe,
+    ssp_params,
+    ssp_sums,
+)
+
+LPLR, SUFFSTATS, EXACT, NONE = 0, 1, 2, 3  # the last two exist in experiments only
+
+
+class Oracle(NamedTuple):
+    """Parameters; `kind` says which part is used."""
+
+    kind: int
+    lplr: Params
+    ssp: SSP
+
+
+class Memory(NamedTuple):
+    """What several oracles of one kind remember."""
+
+    forest: Tree
+    models: Model
+
+
+def oracle(kind, d, T, epsilon, options):
+    """An oracle of this kind for horizon T; options as in `lplr_params` or `ssp_params`."""
+    if options and kind in (EXACT, NONE):
+        raise ValueError(f"options must be empty for this oracle; got {sorted(options)}")
+    p = lplr_params(d, T, epsilon, **options) if kind == LPLR else lplr_params(d, 2, M=1)
+    q = ssp_params(d, epsilon, **options) if kind == SUFFSTATS else ssp_params(d, math.inf)
+    return Oracle(kind, p, q)
+
+
+def memory(o, copies):
+    """Memory of several oracles, empty."""
+    trees, models = (copies, 1) if o.kind == LPLR else (1, copies)
+    return Memory(plant(o.lplr, trees), ssp_model(o.ssp.d, models))
+
+
+@jit
+def answer(o, m, i, phi, residual):
+    """(estimate, half-width) of oracle number i at phi."""
+    if o.kind == LPLR:
+        return interval(o.lplr, tree_of(m.forest, i), phi, residual)
+    return ssp_interval(o.ssp, model_of(m.models, i), phi)
+
+
+@jit
+def hear(o, m, i, user, rounds, phi, y, rng, residual):
+    """The message of user number `user` (from 0) of an epoch's rounds to oracle number i.
+
+    Fits the oracle when a stage ends.  Nine arguments: the user's (phi, y), place and oracle.
+    """
+    if o.kind == LPLR:
+        n = rounds // (2 * o.lplr.d)
+        observe(o.lplr, tree_of(m.forest, i), user, n, phi, y, rng, residual)
+    else:
+        ssp_observe(o.ssp, model_of(m.models, i), user, rounds, phi, y, rng)
+
+
+@jit
+def hear_sums(o, m, law, rounds, rng, plays, work):
+    """An epoch's users at once, as in `fit.fit_sums`; returns how many were asked."""
+    if o.kind == LPLR:
+        n = rounds // (2 * o.lplr.d)
+        fit_sums(o.lplr, m.forest, law, n, rng, plays, work)
+        return (2 * o.lplr.d - 1) * n
+    if o.kind == SUFFSTATS:
+        model = model_of(m.models, 0)
+        ssp_sums(o.ssp, model, law, rounds, rng, plays, work)
+        ssp_fit(o.ssp, model, rounds)
+        return rounds
+    return 0
