@@ -75,7 +75,8 @@ def sherman_morrison(A_inv, x, work):
 def inverse(A, out, work):
     """out <- A^-1 by Gauss-Jordan with partial pivoting; A need not be definite.
 
-    work (d, d) is overwritten.  Returns False (and leaves out undefined) if a pivot is zero.
+    work (d, d) is overwritten; A and out may be the same array.  Returns False (and leaves out
+    undefined) if a pivot is zero.
     """
     d = A.shape[0]
     for i in range(d):

@@ -61,6 +61,13 @@ def need_budget(epsilon, delta):
     return need_positive("epsilon", epsilon, allow_inf=True), need_probability("delta", delta)
 
 
+def need_release(epsilon, delta, calibration, universe):
+    """(epsilon, delta) as `need_budget` has them, with a checked calibration and universe."""
+    need_choice("calibration", calibration, ("paper", "corrected"))
+    need_choice("universe", universe, UNIVERSES)
+    return need_budget(epsilon, delta)
+
+
 def gaussian_delta(epsilon, sigma, sensitivity=1.0):
     """Smallest delta at which N(0, sigma^2) noise at this L2 sensitivity is (epsilon, delta)-DP.
 
@@ -70,31 +77,26 @@ def gaussian_delta(epsilon, sigma, sensitivity=1.0):
     epsilon = need_float("epsilon", epsilon, 0.0)
     sigma = need_float("sigma", sigma, 0.0)
     a = need_positive("sensitivity", sensitivity)
-    if sigma == 0.0:
-        return 1.0
-    a /= sigma
+    return 1.0 if sigma == 0.0 else _delta(epsilon, a / sigma)
+
+
+def _delta(epsilon, a):
+    """Theorem 8 at a = sensitivity / sigma, unchecked: one step of the searches below."""
     return float(ndtr(a / 2 - epsilon / a) - np.exp(epsilon + log_ndtr(-a / 2 - epsilon / a)))
 
 
 def gaussian_epsilon(delta, sigma, sensitivity=1.0):
     """Smallest epsilon >= 0 at which N(0, sigma^2) noise is (epsilon, delta)-DP (inf at 0)."""
     delta, sigma = need_probability("delta", delta), need_float("sigma", sigma, 0.0)
+    sensitivity = need_positive("sensitivity", sensitivity)
     if sigma == 0.0:
         return np.inf
-    if gaussian_delta(0.0, sigma, sensitivity) <= delta:
-        return 0.0
     a = sensitivity / sigma
+    if _delta(0.0, a) <= delta:
+        return 0.0
     # log of the loss tail: epsilon = a^2/2 + a z is enough when Phi(-z) = delta.
     high = a * a / 2 + a * 40.0
-    return float(
-        brentq(
-            lambda e: gaussian_delta(e, sigma, sensitivity) - delta,
-            0.0,
-            high,
-            xtol=1e-13,
-            rtol=1e-13,
-        )
-    )
+    return float(brentq(lambda e: _delta(e, a) - delta, 0.0, high, xtol=1e-13, rtol=1e-13))
 
 
 def gaussian_scale(epsilon, delta, sensitivity=1.0, method="analytic"):
@@ -116,12 +118,12 @@ def gaussian_scale(epsilon, delta, sensitivity=1.0, method="analytic"):
     if method != "analytic":
         return sensitivity * np.sqrt(2.0 * np.log(1.25 / delta)) / epsilon
     low, high = 1e-3, 1e3
-    while gaussian_delta(epsilon, low) <= delta:
+    while _delta(epsilon, 1.0 / low) <= delta:
         low /= 10.0
-    while gaussian_delta(epsilon, high) > delta:
+    while _delta(epsilon, 1.0 / high) > delta:
         high *= 10.0
     return sensitivity * float(
-        brentq(lambda s: gaussian_delta(epsilon, s) - delta, low, high, xtol=1e-15, rtol=1e-14)
+        brentq(lambda s: _delta(epsilon, 1.0 / s) - delta, low, high, xtol=1e-15, rtol=1e-14)
     )
 
 
@@ -136,20 +138,15 @@ def gaussian_release(
     the sensitivity `paper` (None: the true one), and the Guarantee says what it really gives.
     epsilon = inf: no noise, no privacy.  Raises ValueError on anything else.
     """
-    epsilon, delta = need_budget(epsilon, delta)
-    need_choice("calibration", calibration, ("paper", "corrected"))
-    need_choice("universe", universe, UNIVERSES)
+    epsilon, delta = need_release(epsilon, delta, calibration, universe)
     if epsilon == np.inf:
         return 0.0, NO_PRIVACY
     sensitivity, claimed = sensitivities[universe] * np.sqrt(releases), None
     if calibration == "corrected":
         sigma = gaussian_scale(epsilon, delta, sensitivity)
     else:
-        printed = sensitivity if paper is None else paper
-        sigma, claimed = (
-            gaussian_scale(epsilon, delta, printed, "classical-unchecked"),
-            (epsilon, delta),
-        )
+        printed, claimed = sensitivity if paper is None else paper, (epsilon, delta)
+        sigma = gaussian_scale(epsilon, delta, printed, "classical-unchecked")
     true = gaussian_epsilon(delta, sigma, sensitivity)
     return sigma, Guarantee(model, true, delta, REPLACE_RECORD, f"user ({universe})", claimed)
 

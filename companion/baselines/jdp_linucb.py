@@ -43,20 +43,9 @@ class State(NamedTuple):
 def init(p):
     """State before the first round."""
     d, n = p.d, statistics_size(p.d)
-    nodes = np.zeros((tree_levels(p.T), n))
-    packed, matrix = [np.zeros(n) for _ in range(3)], np.zeros((d, d))
-    return State(
-        0,
-        packed[0],
-        nodes,
-        packed[1],
-        matrix,
-        np.zeros(d),
-        init_model(p),
-        np.empty(d),
-        packed[2],
-        0,
-    )
+    exact, nodes, shown = np.zeros(n), np.zeros((tree_levels(p.T), n)), np.zeros(n)
+    noisy = np.zeros((d, d)), np.zeros(d), init_model(p)
+    return State(0, exact, nodes, shown, *noisy, np.empty(d), np.zeros(n), 0)
 
 
 @jit
@@ -103,19 +92,7 @@ def play(p, s, X, R, rng, arms):
 
 
 def jdp_linucb(
-    d,
-    T,
-    epsilon,
-    delta=0.1,
-    *,
-    calibration="corrected",
-    universe="ball",
-    ridge=1.0,
-    shift=0.7,
-    noise=0.5,
-    theta_bound=1.0,
-    failure=None,
-    width=1.0,
+    d, T, epsilon, delta=0.1, *, calibration="corrected", universe="ball", **options
 ) -> Policy:
     """LinUCB on tree-noised statistics; epsilon = inf is LinUCB itself.
 
@@ -123,18 +100,11 @@ def jdp_linucb(
     `ldp_linucb`.  Raises ValueError on anything else.
     """
     T = need_int("T", T, 1)
+    query, levels = STATISTICS_SENSITIVITY, tree_levels(T)
     sigma, guarantee = gaussian_release(
-        "joint",
-        epsilon,
-        delta,
-        calibration,
-        universe,
-        STATISTICS_SENSITIVITY,
-        releases=tree_levels(T),
+        "joint", epsilon, delta, calibration, universe, query, releases=levels
     )
-    p = noisy_ridge.make_params(
-        d, T, 1, sigma, universe, ridge, shift, noise, theta_bound, failure, width
-    )
+    p = noisy_ridge.make_params(d, T, 1, sigma, universe, **options)
     return Policy("JDP-LinUCB", p, init, play, guarantee, select, update)
 
 

@@ -88,34 +88,19 @@ def play(p, s, X, R, rng, arms):
 
 
 def ldp_linucb(
-    d,
-    T,
-    epsilon,
-    delta=0.1,
-    *,
-    calibration="corrected",
-    universe="ball",
-    ridge=1.0,
-    shift=0.7,
-    noise=0.5,
-    theta_bound=1.0,
-    failure=None,
-    width=1.0,
+    d, T, epsilon, delta=0.1, *, calibration="corrected", universe="ball", **options
 ) -> Policy:
     """LinUCB on locally randomised statistics; epsilon = inf is LinUCB itself.
 
     d >= 1; T >= 1; epsilon in (0, inf], delta in (0, 1); calibration "corrected" or "paper";
     universe "ball" (||x|| <= 1, |r| <= 1) or "offset_sphere" (x = (u, 1/sqrt2), 0 <= r <= 1):
-    records outside are clipped into it and counted; ridge > 0; shift >= 0, see the module; noise,
-    theta_bound >= 0; failure in (0, 1) (None: 1/(T + 1)); width >= 0 multiplies the theorem's
-    radius.  Raises ValueError on anything else.
+    records outside are clipped into it and counted; options: ridge, shift, noise, theta_bound,
+    failure and width of `noisy_ridge.make_params`.  Raises ValueError on anything else.
     """
     sigma, guarantee = gaussian_release(
         "local", epsilon, delta, calibration, universe, STATISTICS_SENSITIVITY, paper=4.0
     )
-    p = noisy_ridge.make_params(
-        d, T, 1, sigma, universe, ridge, shift, noise, theta_bound, failure, width
-    )
+    p = noisy_ridge.make_params(d, T, 1, sigma, universe, **options)
     return Policy("LDP-LinUCB", p, init, play, guarantee, select, update)
 
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from companion._jit import jit
 from companion.baselines.linucb import theorem_radius
-from companion.checks import need_choice, need_float, need_int
+from companion.checks import need_float, need_int, need_positive, need_probability
 from companion.linalg import inverse, matvec, optimistic_arm
-from companion.privacy import STATISTICS_SENSITIVITY, UNIVERSES, need_budget
 
 
 class Params(NamedTuple):
@@ -33,15 +32,14 @@ class Model(NamedTuple):
     V_inv: np.ndarray  # (d, d) inverse of noisy Gram matrix + lambda I
     theta: np.ndarray  # (d,) V_inv times the noisy sum of r x
     radius: np.ndarray  # (1,) of the confidence set
-    A: np.ndarray  # (d, d) scratch
-    work: np.ndarray  # (d, d) scratch
+    work: np.ndarray  # (2, d, d) scratch
 
 
 def init_model(p):
     """The model before any data."""
     d = p.d
     start = np.array([radius(p, 0, p.ridge)])
-    return Model(np.eye(d) / p.ridge, np.zeros(d), start, np.empty((d, d)), np.empty((d, d)))
+    return Model(np.eye(d) / p.ridge, np.zeros(d), start, np.empty((2, d, d)))
 
 
 @jit
@@ -62,20 +60,32 @@ def refit(p, m, t, energy, G, b):
     shift * energy.
 
     A noisy Gram matrix may stay indefinite after the shift; its inverse is then used as it is, and
-    directions of negative width count as width 0 (see `optimistic_arm`).
+    directions of negative width count as width 0 (see `optimistic_arm`).  One that has no inverse
+    (noise of a shuffler is discrete, so this may happen) leaves the last model in force.
     """
-    ridge = p.ridge + p.shift * energy
+    ridge, A = p.ridge + p.shift * energy, m.work[0]
     for i in range(p.d):
         for j in range(p.d):
-            m.A[i, j] = G[i, j]
-        m.A[i, i] += ridge
-    inverse(m.A, m.V_inv, m.work)
-    matvec(m.V_inv, b, m.theta)
-    m.radius[0] = radius(p, t, ridge)
+            A[i, j] = G[i, j]
+        A[i, i] += ridge
+    if inverse(A, A, m.work[1]):
+        for i in range(p.d):
+            for j in range(p.d):
+                m.V_inv[i, j] = A[i, j]
+        matvec(m.V_inv, b, m.theta)
+        m.radius[0] = radius(p, t, ridge)
 
 
-def make_params(d, T, batch, sigma, universe, ridge, shift, noise, theta_bound, failure, width):
-    """Validated `Params`; failure None means 1/T."""
+def make_params(
+    d, T, batch, sigma, universe, *,
+    ridge=1.0, shift=0.7, noise=0.5, theta_bound=1.0, failure=None, width=1.0,
+):  # fmt: skip
+    """Validated `Params`, for noise of standard deviation sigma and a checked universe.
+
+    ridge > 0; shift >= 0, see the policy; noise >= 0, scale of the rewards; theta_bound >= 0;
+    failure in (0, 1) (None: 1/(T + 1)); width >= 0 multiplies the theorem's radius.  Raises
+    ValueError on anything else.
+    """
     d, T = need_int("d", d, 1), need_int("T", T, 1)
     return Params(
         d,
@@ -83,25 +93,10 @@ def make_params(d, T, batch, sigma, universe, ridge, shift, noise, theta_bound, 
         need_int("batch", batch, 1),
         float(sigma),
         universe == "offset_sphere",
-        need_float("ridge", ridge, 0.0, open_low=True),
+        need_positive("ridge", ridge),
         need_float("shift", shift, 0.0),
         need_float("noise", noise, 0.0),
         need_float("theta_bound", theta_bound, 0.0),
-        need_float(
-            "failure",
-            1.0 / (T + 1.0) if failure is None else failure,
-            0.0,
-            1.0,
-            open_low=True,
-            open_high=True,
-        ),
+        need_probability("failure", 1.0 / (T + 1.0) if failure is None else failure),
         need_float("width", width, 0.0),
     )
-
-
-def budget(epsilon, delta, calibration, universe):
-    """Checked (epsilon, delta, sensitivity of one user's statistics in that universe)."""
-    epsilon, delta = need_budget(epsilon, delta)
-    need_choice("calibration", calibration, ("paper", "corrected"))
-    need_choice("universe", universe, UNIVERSES)
-    return epsilon, delta, STATISTICS_SENSITIVITY[universe]

@@ -48,9 +48,11 @@ from companion.mechanisms import (
 from companion.privacy import (
     NO_PRIVACY,
     REPLACE_RECORD,
+    STATISTICS_SENSITIVITY,
     UNIVERSES,
     Guarantee,
     gaussian_scale,
+    need_release,
     shuffle_epsilon,
 )
 
@@ -162,12 +164,7 @@ def sdp_linucb(
     protocol="vector",
     calibration="corrected",
     universe="ball",
-    ridge=1.0,
-    shift=0.7,
-    noise=0.5,
-    theta_bound=1.0,
-    failure=None,
-    width=1.0,
+    **options,
 ) -> Policy:
     """LinUCB on shuffled statistics, refitted once per batch.
 
@@ -175,32 +172,26 @@ def sdp_linucb(
     "corrected"); epsilon in (0, inf) for "vector", (0, inf] for "amplification"; the rest as in
     `ldp_linucb`.  Raises ValueError on anything else.
     """
-    epsilon, delta, sensitivity = noisy_ridge.budget(epsilon, delta, calibration, universe)
+    epsilon, delta = need_release(epsilon, delta, calibration, universe)
     batch, d = need_int("batch", batch, 1), need_int("d", d, 1)
     need_choice("protocol", protocol, ("vector", "amplification"))
-    shared = (universe, ridge, shift, noise, theta_bound, failure, width)
-    unit = f"user ({universe})"
+    sensitivity, unit = STATISTICS_SENSITIVITY[universe], f"user ({universe})"
     if protocol == "amplification":
         need_choice("calibration", calibration, ("corrected",))
         sigma, guarantee = 0.0, NO_PRIVACY
         if epsilon < np.inf:
             sigma = gaussian_scale(*amplified_local_budget(epsilon, delta, batch), sensitivity)
             guarantee = Guarantee("shuffle", epsilon, delta, REPLACE_RECORD, unit)
-        p = noisy_ridge.make_params(d, T, batch, sigma, *shared)
-        kernels = (
-            ldp_linucb.init,
-            ldp_linucb.play,
-            guarantee,
-            ldp_linucb.select,
-            ldp_linucb.update,
-        )
-        return Policy("SDP-LinUCB (amplification)", p, *kernels)
+        p = noisy_ridge.make_params(d, T, batch, sigma, universe, **options)
+        k = ldp_linucb
+        name = "SDP-LinUCB (amplification)"
+        return Policy(name, p, k.init, k.play, guarantee, k.select, k.update)
     if epsilon == np.inf:
         raise ValueError(f'epsilon must be finite for protocol="vector"; got {epsilon=}')
     g, b, true = vector_sum(d, epsilon, delta, batch, sensitivity, calibration)
     # Per user and coordinate: noise bits, in units of the statistics.
     sigma = RANGE / g * np.sqrt(b * P * (1 - P))
-    q = noisy_ridge.make_params(d, T, batch, sigma, *shared)
+    q = noisy_ridge.make_params(d, T, batch, sigma, universe, **options)
     claimed = None if calibration == "corrected" else (epsilon, delta)
     guarantee = Guarantee("shuffle", true, delta, REPLACE_RECORD, unit, claimed)
     p = Params(q.d, q.T, q.offset, g, b, q)

@@ -79,28 +79,14 @@ def play(p, s, X, R, rng, arms):
 
 
 def corrected_ridge(
-    d,
-    T,
-    epsilon,
-    delta=0.1,
-    *,
-    calibration="corrected",
-    universe="ball",
-    ridge=1.0,
-    shift=3.0,
-    noise=0.5,
-    theta_bound=1.0,
-    failure=None,
-    width=1.0,
+    d, T, epsilon, delta=0.1, *, calibration="corrected", universe="ball", shift=3.0, **options
 ) -> Policy:
     """LinUCB on noisy pairs, corrected for the noise; epsilon = inf is LinUCB itself.
 
     shift >= 0, see the module; the rest as in `ldp_linucb`.  Raises ValueError on anything else.
     """
     sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)
-    q = noisy_ridge.make_params(
-        d, T, 1, sigma, universe, ridge, shift, noise, theta_bound, failure, width
-    )
+    q = noisy_ridge.make_params(d, T, 1, sigma, universe, shift=shift, **options)
     p = Params(q.d, q.T, sigma, 0.0, q.offset, q)
     return Policy("Corrected ridge", p, init, play, guarantee, select, update)
 

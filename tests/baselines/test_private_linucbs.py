@@ -7,6 +7,7 @@ from streams import run, stream
 
 from companion import privacy
 from companion.baselines import ldp_linucb as ldp
+from companion.baselines import noisy_ridge
 from companion.baselines import sdp_linucb as sdp
 from companion.baselines.jdp_linucb import jdp_linucb
 from companion.baselines.ldp_linucb import ldp_linucb
@@ -311,3 +312,20 @@ def test_rejects_bad_input_by_name(make, name, value):
 def test_the_shuffled_one_rejects_bad_input_by_name(name, value):
     with pytest.raises(ValueError, match=name):
         sdp_linucb(**{"d": 3, "T": 400, "epsilon": 1.0, name: value})
+
+
+def test_a_matrix_without_inverse_leaves_the_last_model():
+    p = ldp_linucb(3, 400, np.inf).params
+    m, G, b = noisy_ridge.init_model(p), np.eye(3), np.ones(3)
+    noisy_ridge.refit(p, m, 1, 0.0, G, b)
+    before = [a.copy() for a in m[:3]]
+    noisy_ridge.refit(p, m, 2, 0.0, -np.eye(3) * p.ridge, 2 * b)
+    assert all(map(np.array_equal, before, m[:3]))
+    noisy_ridge.refit(p, m, 3, 0.0, G, 2 * b)
+    assert np.array_equal(m.theta, 2 * before[1])
+
+
+@pytest.mark.parametrize("make", [ldp_linucb, jdp_linucb, sdp_linucb])
+def test_options_that_do_not_exist_are_refused(make):
+    with pytest.raises(TypeError, match="widht"):
+        make(3, 400, 1.0, widht=1.0)
