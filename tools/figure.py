@@ -19,7 +19,7 @@ BUILD = Path("_build")
 
 def extract(notebook, name):
     """The SVG of the figure `name` in an executed notebook.  Raises Failure if it is not there."""
-    pattern = rf'id="fig-{re.escape(name)}">.*?base64,([A-Za-z0-9+/=]+)"'
+    pattern = rf'id="fig-{re.escape(name)}">.*?<img [^>]*base64,([A-Za-z0-9+/=]+)"'
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []):
             text = "".join(output.get("data", {}).get("text/html", ""))

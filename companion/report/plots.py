@@ -1,8 +1,8 @@
 """Figures of the book: one look, alternative text, and the data behind every picture.
 
-The only module that imports matplotlib.  `show` displays a figure as a self-contained HTML
-`<figure>`: SVG picture with alternative text, caption, and a link that downloads the plotted
-numbers as CSV.
+`show` displays a figure as a self-contained HTML `<figure>`: SVG picture with alternative text (and
+a second one for narrow pages, see `phone`), number, caption, and a link that downloads the plotted
+numbers as CSV.  A policy has one colour and dash in the whole book (`look`).
 """
 
 import base64
@@ -15,16 +15,19 @@ import seaborn as sns
 from cycler import cycler
 from matplotlib import pyplot as plt
 
+from companion.report import phone
+from companion.report.looks import COLOURS, DASHES, MARKERS, POLICIES, ink, look, looks
 from companion.stats import band
 
-# Seaborn's colour-blind-safe palette; its pink and grey, too pale for text, are replaced.
-COLOURS = (*sns.color_palette("colorblind").as_hex()[:6], "#4d4d4d", "#7a5195")
-DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+__all__ = ["COLOURS", "DASHES", "MARKERS", "POLICIES", "curve", "figure_html", "ink", "label_ends",
+           "look", "looks", "marks", "number", "panels", "published_points", "regret_figure", "regret_panel", "show",
+           "ticks", "use_style"]  # fmt: skip
+_numbers = {}  # name -> number of the figures shown since `use_style`
 
 
 def use_style():
-    """Set the house style for all following figures; call it once, in the import cell."""
+    """Set the house style and count figures from 1; call it once, in the import cell."""
+    _numbers.clear()
     sns.set_theme(context="notebook", style="ticks", palette="colorblind")
     mpl.rcParams.update(
         {
@@ -49,13 +52,56 @@ def panels(n, *, stacked=False, height=3.6, width=4.2, **options):
     return fig, axes.ravel()
 
 
-def curve(ax, x, samples, label, index=0, *, marker=False, level=0.95):
-    """Mean of samples (n_reps, len(x)) with its confidence band, in style number `index`."""
+def curve(ax, x, samples, label, style=0, *, marker=False, level=0.95):
+    """Mean of samples (n_reps, len(x)) with its confidence band.
+
+    style: name of a policy, number of a style, or what `look` gives.
+    """
     mean, low, high = band(samples, level)
-    colour, dash = COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
-    mark = MARKERS[index % len(MARKERS)] if marker else None
-    ax.plot(x, mean, color=colour, linestyle=dash, marker=mark, label=label, linewidth=1.8)
-    ax.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+    own = dict(style) if isinstance(style, dict) else look(style)
+    if not marker:
+        own.pop("marker")
+    ax.plot(x, mean, label=label, linewidth=1.8, **own)
+    ax.fill_between(x, low, high, color=own["color"], alpha=0.18, linewidth=0)
+
+
+def published_points(ax, x, y, style=0, *, error=None, label=None):
+    """Published values over our curves: hollow circles in the curve's colour, error bars if known.
+
+    error: standard errors, shown as 95 % intervals; label: said at the last point, if given.
+    """
+    own = dict(style) if isinstance(style, dict) else look(style)
+    if error is not None:
+        bar = 1.96 * np.asarray(error, float)
+        ax.errorbar(x, y, yerr=bar, fmt="none", ecolor=own["color"], elinewidth=1, capsize=2)
+    ax.plot(x, y, "o", color=own["color"], markerfacecolor="white", markersize=5.5,
+            markeredgewidth=1.4, zorder=4, label=label or "_published")  # fmt: skip
+
+
+def marks(ax, places):
+    """Vertical reference lines with labels above the axes, one row each: none meets another.
+
+    places: label -> x.  Call it when limits, scale and title are set.
+    """
+    low, high = ax.get_xlim()
+    to_unit = ax.transLimits.transform
+    scale = ax.transScale.transform
+    unit = {name: to_unit(scale((x, ax.get_ylim()[0])))[0] for name, x in places.items()}
+    right = sorted((n for n in places if unit[n] <= 0.5), key=unit.get, reverse=True)
+    left = sorted((n for n in places if unit[n] > 0.5), key=unit.get)
+    for i, name in enumerate(right + left):
+        ax.axvline(places[name], color="0.35", linewidth=0.9, linestyle=DASHES[(i + 1) % 4])
+        align, shift = ("left", 3) if name in right else ("right", -3)
+        lift = 6 + 13 * i
+        ax.annotate("", (places[name], 1), (0, lift + 9), xycoords=("data", "axes fraction"),
+                    textcoords="offset points", annotation_clip=False,
+                    arrowprops={"arrowstyle": "-", "color": "0.35", "lw": 0.9,
+                                "shrinkA": 0, "shrinkB": 0})  # fmt: skip
+        ax.annotate(name, (places[name], 1), (shift, lift), xycoords=("data", "axes fraction"),
+                    textcoords="offset points", ha=align, va="bottom", fontsize="small",
+                    color="0.25", annotation_clip=False)  # fmt: skip
+    ax.set_xlim(low, high)
+    ax.set_title(ax.get_title(), pad=8 + 13 * len(places))
 
 
 def ticks(axis, values):
@@ -79,7 +125,7 @@ def label_ends(ax, *, gap=0.055, pad=0.25):
         last = heights[i] = max(y, last + gap)
     over = max(0.0, last - 1.0)
     for _, i in ends:
-        style = {"color": lines[i].get_color(), "va": "center", "fontsize": "small"}
+        style = {"color": ink(lines[i].get_color()), "va": "center", "fontsize": "small"}
         ax.annotate(
             lines[i].get_label(),
             (lines[i].get_xdata()[-1], lines[i].get_ydata()[-1]),
@@ -93,6 +139,7 @@ def label_ends(ax, *, gap=0.055, pad=0.25):
                 "shrinkA": 0,
                 "shrinkB": 0,
             },
+            gid=phone.END,
             **style,
         )
     ax.set_ylim(low, high)
@@ -100,8 +147,8 @@ def label_ends(ax, *, gap=0.055, pad=0.25):
 
 def regret_panel(ax, result, title, *, names=None):
     """Cumulative regret of a `simulate.Result` with 95 % bands, labelled at the curves' ends."""
-    for name in names or result.names:
-        curve(ax, result.rounds, result.of(name), name, result.names.index(name))
+    for name, own in looks(names or result.names).items():
+        curve(ax, result.rounds, result.of(name), name, own)
     ax.set(title=title, xlabel="round", ylabel="cumulative regret", xlim=(0, result.rounds[-1]))
     ax.set_ylim(bottom=0)
     label_ends(ax)
@@ -113,6 +160,11 @@ def regret_figure(result, title, *, alt, caption, name):
     regret_panel(ax, result, title)
     means = result.to_frame().groupby(["policy", "round"], as_index=False)["regret"].mean()
     show(fig, alt=alt, caption=caption, data=means, name=name)
+
+
+def number(name):
+    """The number of the figure `name` on this page: they count in the order of first mention."""
+    return _numbers.setdefault(name, len(_numbers) + 1)
 
 
 def show(fig, *, alt, caption, data, name):
@@ -130,17 +182,26 @@ def show(fig, *, alt, caption, data, name):
 
 
 def figure_html(fig, *, alt, caption, data, name):
-    """The HTML that `show` displays."""
+    """The HTML that `show` displays; leaves the figure in its layout for phones."""
     import pandas as pd
 
-    svg = io.BytesIO()
-    fig.savefig(svg, format="svg", metadata={"Date": None}, bbox_inches="tight")
+    wide = _svg(fig)
+    phone.stack(fig)
+    narrow = _svg(fig)
     csv = pd.DataFrame(data).to_csv(index=False, float_format="%.6g", lineterminator="\n")
-    picture, table = (base64.b64encode(b).decode() for b in (svg.getvalue(), csv.encode()))
+    table = base64.b64encode(csv.encode()).decode()
     return (
-        f'<figure class="plot" id="fig-{html.escape(name)}">'
-        f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{picture}">'
-        f"<figcaption>{html.escape(caption)} "
+        f'<figure class="plot" id="fig-{html.escape(name)}"><picture>'
+        f'<source media="(max-width: 576px)" srcset="data:image/svg+xml;base64,{narrow}">'
+        f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{wide}"></picture>'
+        f"<figcaption><b>Figure {number(name)}.</b> {html.escape(caption)} "
         f'<a download="{html.escape(name)}.csv" href="data:text/csv;base64,{table}">Data (CSV)</a>'
         "</figcaption></figure>"
     )
+
+
+def _svg(fig):
+    """The picture, in base 64."""
+    out = io.BytesIO()
+    fig.savefig(out, format="svg", metadata={"Date": None}, bbox_inches="tight")
+    return base64.b64encode(out.getvalue()).decode()

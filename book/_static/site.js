@@ -1,0 +1,187 @@
+/* What the theme leaves out, without any dependency:
+ * - formulas too long for their line scroll instead of being cut;
+ * - a fold that a link leads to opens, on a click and when a page is loaded with a fragment;
+ * - a search result that names no section opens at the section that fits it best;
+ * - one control per page opens or closes all code, and is remembered from page to page;
+ * - paper shows every fold open.
+ */
+"use strict";
+
+(() => {
+  const KEY = "book-code"; // "true": all code open, "false": all closed, else as the author left it
+  const PRESSED = ["mixed", "true", "false"];
+
+  const remembered = () => {
+    try {
+      return PRESSED.includes(localStorage.getItem(KEY)) ? localStorage.getItem(KEY) : "mixed";
+    } catch {
+      return "mixed"; // storage may be forbidden
+    }
+  };
+  const remember = (pressed) => {
+    try {
+      localStorage.setItem(KEY, pressed);
+    } catch {
+      /* then it holds for this page only */
+    }
+  };
+
+  /* Formulas. */
+  const available = (node) => {
+    let block = node.parentElement;
+    while (getComputedStyle(block).display.startsWith("inline")) block = block.parentElement;
+    const style = getComputedStyle(block);
+    return block.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  };
+  const fit = () => {
+    const inline = document.querySelectorAll('mjx-container:not([display="true"])');
+    const long = [...inline].map((formula) => {
+      const width = formula.querySelector("mjx-math")?.getBoundingClientRect().width ?? 0;
+      return width > 0 && width > available(formula) - 1;
+    });
+    inline.forEach((formula, i) => formula.classList.toggle("long", long[i]));
+  };
+  let waiting = false;
+  const fitSoon = () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => {
+      waiting = false;
+      fit();
+    });
+  };
+
+  /* Folds. */
+  const show = (input) => {
+    input.hidden = false;
+    const fold = input.closest("details");
+    if (fold) fold.open = true;
+  };
+  const reveal = (target) => {
+    for (let node = target; node; node = node.parentElement) {
+      if (node.tagName === "DETAILS") node.open = true;
+      if (node.classList.contains("toggle-hidden")) node.querySelector(".toggle-button")?.click();
+      if (node.classList.contains("cell_input")) node.hidden = false;
+    }
+    const cell = target.matches(".needs") ? target.nextElementSibling : target;
+    if (cell?.matches("div.cell")) cell.querySelectorAll("div.cell_input").forEach(show);
+    if (target.matches(".claim")) target.querySelectorAll(":scope > details").forEach((fold) => (fold.open = true));
+  };
+  const follow = (hash) => {
+    let target = null;
+    try {
+      target = hash.length > 1 && document.getElementById(decodeURIComponent(hash.slice(1)));
+    } catch {
+      return; // a fragment that is no text leads nowhere
+    }
+    if (!target) return;
+    reveal(target);
+    target.scrollIntoView();
+  };
+
+  /* Search. */
+  const asked = (() => {
+    try {
+      return localStorage.getItem("sphinx_highlight_terms") || new URLSearchParams(location.search).get("highlight");
+    } catch {
+      return null;
+    }
+  })();
+  const bestSection = () => {
+    const scores = new Map();
+    for (const hit of document.querySelectorAll("article.bd-article span.highlighted")) {
+      const section = hit.closest("section[id]");
+      if (!section) continue;
+      const seen = scores.get(section) ?? { words: new Set(), titled: 0, hits: 0 };
+      seen.words.add(hit.textContent.toLowerCase());
+      seen.titled += hit.closest("h1, h2, h3, h4") ? 1 : 0;
+      seen.hits += 1;
+      scores.set(section, seen);
+    }
+    const value = ({ words, titled, hits }) => 1e6 * words.size + 1e3 * titled + Math.min(hits, 999);
+    return [...scores.keys()].sort((a, b) => value(scores.get(b)) - value(scores.get(a)))[0];
+  };
+  const openHit = (left = 20) => {
+    const section = bestSection();
+    if (section) {
+      history.replaceState(null, "", `#${section.id}`);
+      section.scrollIntoView();
+    } else if (left) {
+      setTimeout(openHit, 50, left - 1); // the highlights come a moment after the page
+    }
+  };
+
+  /* The control. */
+  const apply = (pressed, button) => {
+    for (const input of document.querySelectorAll("div.cell_input")) {
+      const fold = input.closest("details");
+      if (fold) fold.open = pressed === "true";
+      else input.hidden = pressed === "false";
+    }
+    button.setAttribute("aria-pressed", pressed);
+    fitSoon();
+  };
+  const control = () => {
+    const place = document.querySelector(".article-header-buttons");
+    if (!place || !document.querySelector("div.cell_input")) return;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "btn code-switch";
+    button.title = "Code of this page: as arranged, all open, all closed (Alt+C)";
+    button.setAttribute("aria-label", "All code of this page");
+    button.setAttribute("aria-keyshortcuts", "Alt+C");
+    button.textContent = "{ }";
+    const next = () => {
+      const pressed = PRESSED[(PRESSED.indexOf(button.getAttribute("aria-pressed")) + 1) % PRESSED.length];
+      remember(pressed);
+      apply(pressed, button);
+    };
+    button.addEventListener("click", next);
+    document.addEventListener("keydown", (event) => {
+      if (event.altKey && !event.ctrlKey && !event.metaKey && event.code === "KeyC") {
+        event.preventDefault();
+        next();
+      }
+    });
+    place.prepend(button);
+    apply(remembered(), button);
+  };
+
+  document.addEventListener("DOMContentLoaded", () => {
+    control();
+    document.addEventListener("click", (event) => {
+      const link = event.target.closest?.("a[href]");
+      if (!link) return;
+      if (link.closest("#search-results") && !link.hash) {
+        const url = new URL(link.href);
+        url.searchParams.set("highlight", new URLSearchParams(location.search).get("q") ?? "");
+        link.href = url;
+      } else if (link.hash && link.href.split("#")[0] === location.href.split("#")[0]) {
+        setTimeout(follow, 0, link.hash);
+      }
+    });
+  });
+  window.addEventListener("hashchange", () => follow(location.hash));
+  window.addEventListener("load", () => {
+    const settled = window.MathJax?.startup?.promise ?? Promise.resolve();
+    settled.then(() => {
+      fit();
+      if (location.hash) follow(location.hash);
+      else if (asked && typeof Search === "undefined") openHit();
+      new ResizeObserver(fitSoon).observe(document.body);
+      document.fonts.ready.then(fitSoon);
+      document.addEventListener("toggle", fitSoon, true);
+      document.addEventListener("click", fitSoon); // other folds and tabs
+      root.dataset.settled = "";
+    });
+  });
+  const root = document.documentElement;
+
+  /* Paper. */
+  let opened = [];
+  window.addEventListener("beforeprint", () => {
+    opened = [...document.querySelectorAll("article details:not([open])")];
+    opened.forEach((fold) => (fold.open = true));
+  });
+  window.addEventListener("afterprint", () => opened.forEach((fold) => (fold.open = false)));
+})();

@@ -1,0 +1,85 @@
+"""Colours, dashes and markers: one look for a policy through the whole book."""
+
+import colorsys
+
+import matplotlib as mpl
+import seaborn as sns
+
+# Seaborn's colour-blind-safe palette; its pink and grey, too pale for text, are replaced.
+COLOURS = (*sns.color_palette("colorblind").as_hex()[:6], "#4d4d4d", "#7a5195")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+# Policies by name: colour and dash (and marker).  No two share both; those that meet, neither.
+POLICIES = {
+    "OnlineLinUCB": (0, 0),
+    "OnlineLinUCB, anytime": (0, 4),
+    "Combiner": (4, 4),
+    "Corrected ridge": (5, 2),
+    "LDP-LinUCB": (1, 1),
+    "SDP-LinUCB": (2, 2),
+    "JDP-LinUCB": (3, 5),
+    "LinUCB": (7, 0),
+    "Random": (6, 3),
+    "FLIPHAT": (0, 1),
+    "Residual FLIPHAT": (2, 0),
+    "Lasso bandit": (5, 5),
+    "LPLR": (0, 2),
+    "SSP": (1, 0),
+}
+
+
+def look(which):
+    """{color, linestyle, marker} of a policy, by its name, or of style number `which`.
+
+    A name that begins with a registered one has its look; of any other there is none.
+    Raises ValueError for an unknown policy.
+    """
+    if isinstance(which, str):
+        known = [name for name in POLICIES if which.startswith(name)]
+        if not known:
+            raise ValueError(f"which must begin with one of {', '.join(POLICIES)}; got {which!r}")
+        colour, dash = POLICIES[max(known, key=len)]
+    else:
+        colour, dash = which, which
+    return {
+        "color": COLOURS[colour % len(COLOURS)],
+        "linestyle": DASHES[dash % len(DASHES)],
+        "marker": MARKERS[dash % len(MARKERS)],
+    }
+
+
+def looks(names):
+    """Name -> look of policies in one panel: registered ones keep theirs, others get a free one.
+
+    A second variant of a policy keeps its colour and gets another dash.
+    """
+    found = {}
+    spare = iter(range(len(COLOURS)))
+    for name in sorted(names, key=lambda n: n not in POLICIES):  # full names choose first
+        taken = [(v["color"], v["linestyle"]) for v in found.values()]
+        try:
+            own = look(name)
+        except ValueError:
+            colours = {c for c, _ in taken} | {look(n)["color"] for n in names if n in POLICIES}
+            free = next((i for i in spare if COLOURS[i] not in colours), len(found))
+            own = look(free)
+        dashes = [d for d in DASHES if (own["color"], d) not in taken]
+        if own["linestyle"] not in dashes and dashes:
+            own = own | {"linestyle": dashes[0], "marker": MARKERS[DASHES.index(dashes[0])]}
+        found[name] = own
+    return {name: found[name] for name in names}
+
+
+def ink(colour):
+    """The colour, darkened until text in it is legible on white (contrast 4.5 to 1)."""
+    red, green, blue = mpl.colors.to_rgb(colour)
+    hue, light, satiety = colorsys.rgb_to_hls(red, green, blue)
+
+    def contrast(rgb):
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
+        return 1.05 / (0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
+
+    while contrast((red, green, blue)) < 4.5:
+        light *= 0.95
+        red, green, blue = colorsys.hls_to_rgb(hue, light, satiety)
+    return mpl.colors.to_hex((red, green, blue))

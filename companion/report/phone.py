@@ -1,0 +1,95 @@
+"""The layout of a figure on a narrow page: panels below each other, legends instead of labels.
+
+A picture drawn for a wide page shrinks to a third on a phone, and its text with it.  `stack` gives
+the same axes, with the same data, the width of a phone, on which text keeps its size.
+"""
+
+import textwrap
+
+from matplotlib.text import Text
+from matplotlib.transforms import ScaledTranslation
+
+WIDTH = 3.55  # inches: 341 pixels of CSS, the text of a page 375 wide
+SMALLEST, LARGEST = 7.5, 10.0  # points; a point is 4/3 of a pixel
+END = "end-label"  # what `plots.label_ends` writes; on a phone a legend says it
+
+
+def stack(fig):
+    """Lay out `fig`, in place, for a page that is WIDTH wide."""
+    places = {ax.get_subplotspec() for ax in fig.axes} - {None}
+    ordered = sorted(places, key=lambda spec: (spec.rowspan.start, spec.colspan.start))
+    grid = fig.add_gridspec(len(ordered), 1)
+    row = {spec: grid[i] for i, spec in enumerate(ordered)}
+    first = fig.axes[0]
+    for text in fig.findobj(Text):
+        text.set_fontsize(min(max(0.8 * text.get_fontsize(), SMALLEST), LARGEST))
+    heights = dict.fromkeys(ordered, 0.0)
+    for ax in fig.axes:
+        spec = ax.get_subplotspec()
+        if spec is None:
+            continue
+        box = ax.get_position()
+        tall = box.height * fig.get_figheight() / (box.width * fig.get_figwidth())
+        entries = _unlabel(ax)
+        heights[spec] = max(heights[spec], min(max(0.8 * tall, 0.75), 1.0) * 2.9 + 0.18 * entries)
+        _own_labels(ax, first)
+    for ax in fig.axes:
+        if ax.get_subplotspec() is not None:
+            ax.set_subplotspec(row[ax.get_subplotspec()])
+    fig.set_size_inches(WIDTH, sum(heights.values()) + 0.35)
+    fig.draw_without_rendering()
+    for ax in fig.axes:
+        _legend(ax)
+    fig.draw_without_rendering()
+    for ax in fig.axes:
+        _thin(ax.xaxis)
+
+
+def _unlabel(ax):
+    """Take away the labels at the ends of curves; their number."""
+    labels = [text for text in ax.texts if text.get_gid() == END]
+    for text in labels:
+        text.remove()
+    ax._stacked_legend = bool(labels)
+    return len(labels)
+
+
+def _own_labels(ax, first):
+    """Panels that stood side by side shared labels; now each needs its own."""
+    for which in ("x", "y"):
+        if getattr(ax, f"get_shared_{which}_axes")().joined(ax, first):
+            if not getattr(ax, f"get_{which}label")():
+                getattr(ax, f"set_{which}label")(getattr(first, f"get_{which}label")())
+            if getattr(ax, f"{which}axis").get_visible():
+                side = "labelbottom" if which == "x" else "labelleft"
+                ax.tick_params(axis=which, which="major", **{side: True})
+    for text, room in ((ax.title, 44), (ax.xaxis.label, 44), (ax.yaxis.label, 30)):
+        if "$" not in text.get_text():  # a line break inside a formula breaks it
+            text.set_text("\n".join(textwrap.wrap(text.get_text(), room)))
+
+
+def _legend(ax):
+    """Below the axes and what is written there, say which line is which."""
+    if not ax._stacked_legend:
+        return
+    fig = ax.figure
+    bottom = ax.xaxis.get_tightbbox(fig.canvas.get_renderer())
+    below = (ax.get_window_extent().y0 - bottom.y0) / fig.dpi if bottom else 0.0
+    anchor = ax.transAxes + ScaledTranslation(0, -below - 0.03, fig.dpi_scale_trans)
+    old = ax.get_legend()
+    ax.legend(loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=anchor, frameon=False,
+              fontsize=8.5, handlelength=2.4, borderaxespad=0.0, labelspacing=0.3)  # fmt: skip
+    if old is not None:
+        ax.add_artist(old)
+
+
+def _thin(axis):
+    """Hide tick labels that run into others; those of major ticks stay first."""
+    kept = []
+    for label in [*axis.get_majorticklabels(), *axis.get_minorticklabels()]:
+        box = label.get_window_extent()
+        if label.get_text() and label.get_visible():
+            if any(box.x0 < other.x1 + 2 and other.x0 < box.x1 + 2 for other in kept):
+                label.set_visible(False)
+            else:
+                kept.append(box)
