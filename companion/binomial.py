@@ -17,6 +17,16 @@ is the same for H_c(X + s, X).
 replacing one factor by the Gaussian that (1) compares it with costs at most D(r) in all; after n
 replacements the rest is N(0, I) against N(r s, I) in R^n, where ||r s|| <= r move.
 A mixture over s (random rounding with shared randomness) is no worse than its worst s.
+(3) Several releases (`Noise`), each of which may depend on the results y of those before it:
+queries, and so shifts, are functions of y, but the bounds on moves and entries hold for every y.
+Let P and Q be the laws of all n results under the two inputs and r_k, D_k those of release k.
+Condition on y = (y_1, ..., y_{n-1}):  H_c(P, Q) = sum over y of P(y) H_{c(y)}(P_n(.|y), Q_n(.|y))
+with c(y) = c Q(y)/P(y).  By (1) and (2) for the worst shift, each term is at most D_n +
+H_{c(y)}(N(0, 1), N(r_n move_n, 1)).  The sum is D_n + H_c of the first n - 1 results *and an
+independent normal* that no longer depends on y.  So release n - 1 can be replaced in the same way,
+and after n steps what is left is N(0, I) against N((r_k move_k)_k, I):
+
+    delta(epsilon) <= Gaussian delta(epsilon) at sensitivity sqrt(sum (r_k move_k)^2) + sum D_k.
 
 Any r gives a bound; the least over a grid of r is used.  It tends to the exact Gaussian value as
 bits grow, and for small bits r pays for the lighter of the binomial's two tails.
@@ -26,6 +36,7 @@ themselves up to 1e9 bits (1e-8 at 1e15), so deltas below about 1e-12 are not ce
 """
 
 import functools
+from typing import NamedTuple
 
 import numpy as np
 from scipy.ndimage import maximum_filter1d
@@ -104,35 +115,86 @@ def trade_offs(bits, p, entries, largest):
     return r, entries * np.array(lost)
 
 
+class Noise(NamedTuple):
+    """`times` releases with Bin(bits, p) noise on each of `entries` integers.
+
+    move bounds the L2 norm of the change of the query, the integer largest every entry of it.
+    """
+
+    bits: int
+    p: float
+    move: float
+    entries: int
+    largest: int
+    times: int = 1
+
+
+def need_noise(release):
+    """The same `Noise`, checked; raises ValueError by name."""
+    return Noise(
+        need_int("bits", release.bits, 1),
+        need_probability("p", release.p),
+        need_positive("move", release.move),
+        need_int("entries", release.entries, 1),
+        need_int("largest", release.largest, 1),
+        need_int("times", release.times, 0),
+    )
+
+
+def frontier(releases):
+    """(shift, lost): for every useful choice of one r per `Noise`, sqrt(sum (r_k move_k)^2) and the
+    sum of the D_k.  Choices that another beats in both are dropped."""
+    squares, lost = np.zeros(1), np.zeros(1)
+    for release in releases:
+        n = need_noise(release)
+        r, loss = trade_offs(min(n.bits, MOST), n.p, n.entries, n.largest)
+        squares = np.add.outer(squares, n.times * (r * n.move) ** 2).ravel()
+        lost = np.add.outer(lost, n.times * loss).ravel()
+        order = np.lexsort((lost, squares))
+        squares, lost = squares[order], lost[order]
+        best = np.concatenate([[np.inf], np.minimum.accumulate(lost)[:-1]])
+        squares, lost = squares[lost < best], lost[lost < best]
+    return np.sqrt(squares), lost
+
+
+def releases_delta(epsilon, releases):
+    """Upper bound on delta at epsilon >= 0 of several adaptive releases, a list of `Noise`."""
+    epsilon = need_float("epsilon", epsilon, 0.0)
+    a, lost = frontier(releases)
+    inside = a > 0.0  # a list without releases loses nothing
+    a = np.where(inside, a, 1.0)
+    gaussian = ndtr(a / 2 - epsilon / a) - np.exp(epsilon + log_ndtr(-a / 2 - epsilon / a))
+    return float(min(1.0, np.min(np.where(inside, gaussian, 0.0) + lost)))
+
+
+def releases_epsilon(delta, releases):
+    """Upper bound on epsilon at delta of the same releases; inf where no bound is proved."""
+    delta, releases = need_probability("delta", delta), [need_noise(r) for r in releases]
+    if releases_delta(0.0, releases) <= delta:
+        return 0.0
+    low, high = 0.0, 1.0
+    while releases_delta(high, releases) > delta:
+        low, high = high, 2.0 * high
+        if high > 1e4:
+            return np.inf
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if releases_delta(middle, releases) <= delta else (middle, high)
+    return high
+
+
 def binomial_delta(epsilon, bits, p, move, entries, largest):
     """Upper bound on delta at epsilon >= 0 of Bin(bits, p) noise on every entry of a query in Z^n.
 
     entries = n >= 1; move > 0 bounds the L2 norm of the change of the query, and the integer
     largest >= 1 every entry of it.  At most 1.
     """
-    epsilon, p = need_float("epsilon", epsilon, 0.0), need_probability("p", p)
-    bits, entries = need_int("bits", bits, 1), need_int("entries", entries, 1)
-    move, largest = need_positive("move", move), need_int("largest", largest, 1)
-    r, lost = trade_offs(min(bits, MOST), p, entries, largest)
-    a = r * move
-    gaussian = ndtr(a / 2 - epsilon / a) - np.exp(epsilon + log_ndtr(-a / 2 - epsilon / a))
-    return float(min(1.0, np.min(gaussian + lost)))
+    return releases_delta(epsilon, [Noise(bits, p, move, entries, largest)])
 
 
 def binomial_epsilon(delta, bits, p, move, entries, largest):
     """Upper bound on epsilon at delta of the same noise; inf where no bound is proved."""
-    delta, noise = need_probability("delta", delta), (bits, p, move, entries, largest)
-    if binomial_delta(0.0, *noise) <= delta:
-        return 0.0
-    low, high = 0.0, 1.0
-    while binomial_delta(high, *noise) > delta:
-        low, high = high, 2.0 * high
-        if high > 1e4:
-            return np.inf
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if binomial_delta(middle, *noise) <= delta else (middle, high)
-    return high
+    return releases_epsilon(delta, [Noise(bits, p, move, entries, largest)])
 
 
 def binomial_bits(epsilon, delta, users, p, move, entries, largest):

@@ -1,0 +1,155 @@
+"""ECOLog: an efficient, kappa-free bandit for logistic rewards.
+
+Source: Faury, Abeille, Jun and Calauzenes (2022), Algorithm 1, as in the public program of Sawarni
+et al. (2024): lambda = 10, step 0.75/(1/4 + 1/(1 + S/2)), gradient descent in the norm of V.
+Cost: O(K d^2 + d^2 + I d) time per round with I = O(log t) gradient steps; O(d^2) memory.
+Differs: written in the original coordinates, where the gradient step is theta - (theta - theta_t) -
+V^-1 x (.) and the projection is `project_ball_in_norm` (the program takes matrix square roots and
+skips projections that move by less than 1e-3).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from companion._jit import jit
+from companion.baselines.glm_parts import clipped_reward, need_model
+from companion.checks import need_positive
+from companion.core import Policy
+from companion.glm import LOGISTIC, mean, slope
+from companion.likelihood import true_loss
+from companion.linalg import (
+    add_outer,
+    dot,
+    matvec,
+    norm,
+    project_ball_in_norm,
+    quad,
+    sherman_morrison,
+)
+from companion.privacy import NO_PRIVACY
+
+STEP = 0.75  # of the inverse smoothness
+
+
+class Params(NamedTuple):
+    d: int  # dimension of a context
+    theta_bound: float  # S
+    ridge: float  # lambda
+    failure: float
+
+
+class State(NamedTuple):
+    t: int  # rounds played
+    V: np.ndarray  # (d, d) lambda I + sum slope(x'theta) x x'
+    V_inv: np.ndarray  # (d, d)
+    theta_hat: np.ndarray  # (d,)
+    surplus: float  # C of the radius
+    unsure: int  # rounds in which the slopes at the two estimates differ by more than 2
+    clipped: int  # rewards that were outside [0, 1]
+    work: np.ndarray  # (4, d) scratch
+    L: np.ndarray  # (d, d) scratch
+
+
+def init(p):
+    """State before the first round."""
+    V = p.ridge * np.eye(p.d)
+    matrix, rows = np.zeros((p.d, p.d)), np.zeros((4, p.d))
+    return State(0, V, np.eye(p.d) / p.ridge, np.zeros(p.d), 0.0, 0, 0, rows, matrix)
+
+
+@jit
+def radius(p, s):
+    """Radius of the confidence set after s.t rounds."""
+    root = math.sqrt(p.ridge)
+    inside = 2.0 / p.failure * math.sqrt(1.0 + (s.t + 1.0) / (4.0 * p.ridge))
+    gain = 0.5 * root + 2.0 / root * math.log(inside)
+    grown = 2.0 * p.ridge * p.theta_bound**2 + (1.0 + p.theta_bound) ** 2 * gain + s.surplus
+    return math.sqrt(max(grown, 0.0))
+
+
+@jit
+def select(p, s, X, rng):
+    """Row of X (K, d) with the largest mean(x'theta_hat) + radius ||x||_{V^-1}; the first on
+    ties."""
+    width = radius(p, s)
+    best, arm = -np.inf, 0
+    for k in range(X.shape[0]):
+        index = mean(LOGISTIC, dot(X[k], s.theta_hat)) + width * math.sqrt(quad(s.V_inv, X[k]))
+        if index > best:
+            best, arm = index, k
+    return arm
+
+
+@jit
+def descend(p, s, centre, scale, target, direction, x, steps, theta, out):
+    """theta <- about argmin ||theta - centre||_V^2/2 + loss with derivative scale mean(x'theta) -
+    target, over the ball of radius S, started from theta; direction = V^-1 x; out (d,) is
+    overwritten."""
+    size = STEP / (0.25 + 1.0 / (1.0 + 0.5 * p.theta_bound))
+    for _ in range(steps):
+        g = scale * mean(LOGISTIC, dot(x, theta)) - target
+        for i in range(p.d):
+            theta[i] -= size * (theta[i] - centre[i] + g * direction[i])
+        if norm(theta) > p.theta_bound:
+            project_ball_in_norm(s.V, theta, p.theta_bound, s.L, s.work[3], out)
+            for i in range(p.d):
+                theta[i] = out[i]
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """State after reward r on context x (d,); the arrays of s are overwritten."""
+    y = clipped_reward(r)
+    t = s.t + 1
+    depth = math.ceil((2.25 + p.theta_bound / 8.0) * math.log(p.theta_bound * (t + 1.0)))
+    steps = int(max(depth, 1.0) / STEP)
+    direction, shifted, out = s.work[0], s.work[1], s.work[2]
+    matvec(s.V_inv, x, direction)
+    for i in range(p.d):
+        shifted[i] = s.theta_hat[i]  # the old estimate is the centre of the first problem
+    theta = s.theta_hat
+    descend(p, s, shifted, 1.0, y, direction, x, steps, theta, out)
+    for i in range(p.d):
+        shifted[i] = theta[i]
+    descend(p, s, theta, 2.0, 1.0, direction, x, steps, shifted, out)
+    z, z_shifted = dot(x, theta), dot(x, shifted)
+    weight = slope(LOGISTIC, z)
+    unsure = 1 if slope(LOGISTIC, z_shifted) > 2.0 * weight else 0
+    gain = true_loss(LOGISTIC, z_shifted, y) - true_loss(LOGISTIC, z, y)
+    for i in range(p.d):
+        out[i] = theta[i] - shifted[i]
+    surplus = 2.0 * (1.0 + p.theta_bound) * gain - 0.5 * math.sqrt(quad(s.V, out))
+    add_outer(weight, x, s.V)
+    for i in range(p.d):
+        out[i] = math.sqrt(weight) * x[i]
+    sherman_morrison(s.V_inv, out, direction)
+    clipped = s.clipped + (1 if y != r else 0)
+    total, odd = s.surplus + surplus, s.unsure + unsure
+    return State(t, s.V, s.V_inv, theta, total, odd, clipped, s.work, s.L)
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+    return s
+
+
+def ecolog(d, *, theta_bound=1.0, ridge=10.0, failure=0.01) -> Policy:
+    """ECOLog in the unit ball of R^d for logistic rewards in [0, 1]; others are clipped.
+
+    theta_bound > 0 bounds the norm of theta; ridge > 0; failure in (0, 1).  Raises ValueError on
+    anything else.
+    """
+    m = need_model(d, "logistic", theta_bound, None, failure)
+    p = Params(m.d, m.theta_bound, need_positive("ridge", ridge), m.failure)
+    return Policy("ECOLog", p, init, play, NO_PRIVACY, select, update)
+
+
+def example():
+    """A small instance for the common tests."""
+    return ecolog(3, theta_bound=2.0)

@@ -1,0 +1,115 @@
+"""GLM-UCB: optimism around the maximum-likelihood estimate, with a width that grows with kappa.
+
+Source: Filippi, Cappe, Garivier and Szepesvari (2010), Algorithm 1, with the width of the public
+program of Sawarni et al. (2024): c sqrt(log t) for the probit link, c for the logistic link.
+Cost: O(K d^2 + t d^2) time in round t (the estimate is refitted every round); T d numbers of
+memory.
+Differs: Newton's method with a warm start in place of BFGS; no projection of the estimate (neither
+has the program).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from companion._jit import jit
+from companion.baselines.glm_parts import clipped_reward, need_model, start_at_random
+from companion.checks import need_int
+from companion.core import Policy
+from companion.glm import PROBIT, mean, slope
+from companion.likelihood import fit, work_for
+from companion.linalg import dot, quad, sherman_morrison
+from companion.privacy import NO_PRIVACY
+
+
+class Params(NamedTuple):
+    d: int  # dimension of a context
+    T: int  # horizon
+    link: int  # number of the link
+    ridge: float  # lambda = d: of V, and penalty of the estimate
+    width: float  # c
+    tolerance: float  # of the estimate
+
+
+class State(NamedTuple):
+    t: int  # rounds played
+    V_inv: np.ndarray  # (d, d) inverse of lambda I + sum x x'
+    theta_hat: np.ndarray  # (d,)
+    X: np.ndarray  # (T, d) contexts of the played arms
+    y: np.ndarray  # (T,)
+    started: np.ndarray  # (1,) whether theta_hat was drawn
+    clipped: int  # rewards that were outside [0, 1]
+    work: np.ndarray  # (d + 3, d) scratch
+    column: np.ndarray  # (d,) scratch
+
+
+def init(p):
+    """State before the first round."""
+    X, y = np.zeros((p.T, p.d)), np.zeros(p.T)
+    V_inv, started = np.eye(p.d) / p.ridge, np.zeros(1, np.int64)
+    return State(0, V_inv, np.zeros(p.d), X, y, started, 0, work_for(p.d), np.zeros(p.d))
+
+
+@jit
+def select(p, s, X, rng):
+    """Row of X (K, d) with the largest mean(x'theta_hat) + c_t ||x||_{V^-1}; the first on ties."""
+    start_at_random(s.started, s.theta_hat, rng)
+    width = p.width * (math.sqrt(math.log(s.t + 1.0)) if p.link == PROBIT else 1.0)
+    best, arm = -np.inf, 0
+    for k in range(X.shape[0]):
+        index = mean(p.link, dot(X[k], s.theta_hat)) + width * math.sqrt(quad(s.V_inv, X[k]))
+        if index > best:
+            best, arm = index, k
+    return arm
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """State after reward r on context x (d,); the arrays of s are overwritten."""
+    y = clipped_reward(r)
+    s.y[s.t] = y
+    for i in range(p.d):
+        s.X[s.t, i] = x[i]
+    sherman_morrison(s.V_inv, x, s.column)
+    fit(p.link, s.X, s.y, s.t + 1, p.ridge, p.tolerance, s.theta_hat, s.work)
+    clipped = s.clipped + (1 if y != r else 0)
+    return State(s.t + 1, s.V_inv, s.theta_hat, s.X, s.y, s.started, clipped, s.work, s.column)
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+    return s
+
+
+def width_of(d, T, link, kappa, failure):
+    """c = 2 L kappa sqrt(3 + 2 log(1 + 2/lambda)) sqrt(2 d log(2 d T/failure)), with lambda = d and
+    L the largest slope of the link."""
+    log_term = 2.0 * d * math.log(2.0 * d * T / failure)
+    bracket = 3.0 + 2.0 * math.log1p(2.0 / d)
+    return 2.0 * slope(link, 0.0) * kappa * math.sqrt(bracket * log_term)
+
+
+def glm_ucb(
+    d, T, *, link="logistic", theta_bound=1.0, kappa=None, failure=0.01, tolerance=1e-8
+) -> Policy:
+    """GLM-UCB for T rounds in the unit ball of R^d with rewards in [0, 1]; others are clipped.
+
+    link "logistic" or "probit"; theta_bound > 0 bounds the norm of theta; kappa >= 1/slope(0)
+    bounds 1/slope over all arms (None: 1/slope(theta_bound)); failure in (0, 1); tolerance > 0 of
+    the estimate's objective.  Raises ValueError on anything else.
+    """
+    m = need_model(d, link, theta_bound, kappa, failure, tolerance)
+    T = need_int("T", T, 1)
+    width = width_of(m.d, T, m.link, m.kappa, m.failure)
+    p = Params(m.d, T, m.link, float(m.d), width, m.tolerance)
+    return Policy("GLM-UCB", p, init, play, NO_PRIVACY, select, update)
+
+
+def example():
+    """A small instance for the common tests."""
+    return glm_ucb(3, 400, link="probit", theta_bound=2.0, kappa=18.4)

@@ -1,0 +1,188 @@
+"""Worlds of generalized linear rewards: the paper's own stream, and three families to ask with.
+
+Rewards are Bernoulli with mean mean(x'theta).  Source: Section 8 of the paper; its numbers for
+kappa come out with the stream of the public program of Sawarni et al. (2024) (`paper_world`).
+Its direction of theta is a normalised point of the cube, not uniform on the sphere as the paper
+says.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from companion._jit import jit
+from companion.baselines.glm_parts import need_bernoulli_link
+from companion.checks import need_array, need_choice, need_float, need_int, need_positive
+from companion.environments import block_lengths, sphere_point
+from companion.glm import mean, slope
+from companion.linalg import dot, norm
+
+PAPER_SEED = 109832  # of the public program
+KINDS = ("ball", "spiked", "rotating")
+
+
+@jit
+def ball_arms(rng, X):
+    """X (n, K, d) <- uniform in the unit ball: a normal direction, then a radius u^(1/d)."""
+    for t in range(X.shape[0]):
+        for k in range(X.shape[1]):
+            x = X[t, k]
+            for i in range(x.shape[0]):
+                x[i] = rng.standard_normal()
+            size = rng.random() ** (1.0 / x.shape[0])
+            # in this order: the program multiplies first and divides then
+            length = norm(x)
+            for i in range(x.shape[0]):
+                x[i] = x[i] * size / length
+
+
+@jit
+def spiked_arms(rng, X):
+    """X (n, K, d) <- arms within 0.05 of 0.9 e_1; with chance 0.05 one of them is 0.9 e_j."""
+    K, d = X.shape[1], X.shape[2]
+    for t in range(X.shape[0]):
+        for k in range(K):
+            for i in range(d):
+                X[t, k, i] = (0.9 if i == 0 else 0.0) + 0.05 * (2.0 * rng.random() - 1.0)
+        if rng.random() < 0.05:
+            k, j = rng.integers(0, K), rng.integers(1, d)
+            for i in range(d):
+                X[t, k, i] = 0.9 if i == j else 0.0
+
+
+@jit
+def rotating_arms(start, X):
+    """X (n, 2, d) <- plus and minus the unit vector number (start + t) mod d."""
+    d = X.shape[2]
+    for t in range(X.shape[0]):
+        for i in range(d):
+            e = 1.0 if i == (start + t) % d else 0.0
+            X[t, 0, i], X[t, 1, i] = e, -e
+
+
+@jit
+def bernoulli(rng, link, theta, X, R, mu):
+    """mu (n, K) <- means of contexts X, R (n, K) <- one Bernoulli reward each."""
+    for t in range(X.shape[0]):
+        for k in range(X.shape[1]):
+            mu[t, k] = mean(link, dot(X[t, k], theta))
+            R[t, k] = 1.0 if rng.random() < mu[t, k] else 0.0
+
+
+class Fixed(NamedTuple):
+    """One theta and one sequence of contexts in every repetition; only the rewards are new."""
+
+    X: np.ndarray
+    theta: np.ndarray
+    link: int
+
+    def blocks(self, T, rng):
+        """Yield (X, R, mu) of the first T rounds; ValueError if there are fewer."""
+        if len(self.X) < T:
+            raise ValueError(f"T must be at most the {len(self.X)} rounds of this world; got T={T}")
+        start = 0
+        for n in block_lengths(T, *self.X.shape[1:]):
+            X = self.X[start : start + n]
+            R, mu = np.empty(X.shape[:2]), np.empty(X.shape[:2])
+            bernoulli(rng, self.link, self.theta, X, R, mu)
+            yield X, R, mu
+            start += n
+
+    @property
+    def kappa(self):
+        """(kappa, kappa*): largest and least 1/slope over the arms of all rounds."""
+        return curvature(self.link, self.X, self.theta)
+
+
+def curvature(link, X, theta):
+    """(kappa, kappa*): largest and least 1/slope(x'theta) over contexts X (..., d)."""
+    X, theta = np.asarray(X, dtype=float), np.asarray(theta, dtype=float)
+    far = np.abs(X.reshape(-1, X.shape[-1]) @ theta)
+    return 1.0 / slope(link, far.max()), 1.0 / slope(link, far.min())
+
+
+def paper_world(T, d, theta_bound, link, K=20, seed=PAPER_SEED):
+    """The paper's stream, `Fixed`: arms uniform in the ball, theta of norm theta_bound > 0.
+
+    T, d, K >= 1; link "logistic" or "probit"; seed of the public program's generator.  Raises
+    ValueError on anything else.
+    """
+    T, d, K = need_int("T", T, 1), need_int("d", d, 1), need_int("K", K, 1)
+    bound, link = need_positive("theta_bound", theta_bound), need_bernoulli_link(link)
+    rng = np.random.default_rng(need_int("seed", seed, 0))
+    cube = rng.uniform(-1.0, 1.0, size=d)
+    X = np.empty((T, K, d))
+    ball_arms(rng, X)
+    return Fixed(X, bound * cube / np.sqrt(np.sum(cube * cube)), link)
+
+
+def idle_regret(fixed, T, how):
+    """Exact cumulative regret (T,) of one who never learns in a `Fixed` world: how "random" plays
+    an arm at random (in expectation), "longest" the longest arm.  ValueError on anything else."""
+    T = need_int("T", T, 1, len(fixed.X))
+    need_choice("how", how, ("random", "longest"))
+    X = fixed.X[:T]
+    R, mu = np.empty(X.shape[:2]), np.empty(X.shape[:2])
+    bernoulli(np.random.default_rng(0), fixed.link, fixed.theta, X, R, mu)
+    longest = np.linalg.norm(X, axis=2).argmax(axis=1)
+    played = mu.mean(axis=1) if how == "random" else mu[np.arange(T), longest]
+    return np.cumsum(mu.max(axis=1) - played)
+
+
+def fixed_world(X, theta, link):
+    """`Fixed` from contexts X (T, K, d) in the unit ball and theta (d,); ValueError otherwise."""
+    X = need_array("X", X, ("T", "K", "d"))
+    theta = need_array("theta", theta, (X.shape[2],))
+    if not (np.linalg.norm(X, axis=2) <= 1 + 1e-9).all():
+        raise ValueError("X must hold contexts in the unit ball")
+    return Fixed(X, theta, need_bernoulli_link(link))
+
+
+class World(NamedTuple):
+    """A family of `KINDS`; theta (and the arms, but for "rotating") are new in every repetition."""
+
+    kind: str
+    K: int
+    d: int
+    link: int
+    theta_bound: float  # norm of theta; of each coordinate for "rotating"
+
+    def theta(self, rng):
+        """Uniform on the sphere; for "rotating" plus or minus theta_bound in every coordinate."""
+        theta = np.empty(self.d)
+        if self.kind == "rotating":
+            return self.theta_bound * (2.0 * rng.integers(0, 2, self.d) - 1.0)
+        sphere_point(rng, self.theta_bound, theta)
+        return theta
+
+    def blocks(self, T, rng):
+        """Yield (X, R, mu) for T rounds."""
+        theta, start = self.theta(rng), 0
+        for n in block_lengths(T, self.K, self.d):
+            X, R, mu = np.empty((n, self.K, self.d)), np.empty((n, self.K)), np.empty((n, self.K))
+            self.fill(rng, start, X)
+            bernoulli(rng, self.link, theta, X, R, mu)
+            yield X, R, mu
+            start += n
+
+    def fill(self, rng, start, X):
+        """X (n, K, d) <- contexts of n rounds from round `start` (counted from 0) on."""
+        if self.kind == "rotating":
+            rotating_arms(start, X)
+        elif self.kind == "ball":
+            ball_arms(rng, X)
+        else:
+            spiked_arms(rng, X)
+
+
+def world(kind, d, theta_bound, link="logistic", K=10):
+    """A `World`: kind "ball", "spiked" or "rotating" (two arms, whatever K says).
+
+    d >= 1 (spiked: 2 to 40); theta_bound > 0; link "logistic" or "probit"; K >= 1.  Raises
+    ValueError on anything else.
+    """
+    kind, link = need_choice("kind", kind, KINDS), need_bernoulli_link(link)
+    # within 0.05 of 0.9 in each of d coordinates: 0.95^2 + (d - 1) 0.05^2 <= 1 up to d = 40
+    d = need_int("d", d, 2 if kind == "spiked" else 1, 40 if kind == "spiked" else None)
+    K = 2 if kind == "rotating" else need_int("K", K, 1)
+    return World(kind, K, d, link, need_float("theta_bound", theta_bound, 0.0, open_low=True))

@@ -1,0 +1,194 @@
+"""ShuffleGLM: batches, per-round G-optimal designs, and estimates from shuffled bit sums.
+
+Source: Algorithms 1 and 4 to 7 of the paper.  Model: shuffle (users trust their device and the
+shuffler); neighbours: replace one user's contexts and reward.
+Calibration: `batches`.  A weight of x x' is clipped at Delta = min(slope(0), 1/kappa*), so the
+sensitivity holds for all data, not with high probability under the model (Lemma F.7).
+Differs: batch lengths sum to T; the confidence width has sqrt(kappa) after the first batch only
+(`widths`: the paper prints it for all); the optimiser is preconditioned by the released matrix and
+takes `steps` gradients where the paper takes (epsilon n)^2/(d log^3); values are quantised on [0,
+2 L] (the paper: on [0, L], which overflows); eigenvalues have a floor.  Messages are summed in the
+aggregated law (`mechanisms.shuffle_analyse`).
+Cost: O(M K d^2) time per round, O(steps d) more per user at the end of a batch; (d + 1) numbers per
+user of the longest but last batch.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from companion._jit import jit
+from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
+from companion.checks import need_choice, need_float, need_int, need_positive
+from companion.core import Policy
+from companion.glm import slope
+from companion.linalg import dot, quad
+from companion.mechanisms import clip_to_ball
+from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
+from companion.private_glm.batches import calibrated, lengths, resolution
+from companion.private_glm.design import Work, draw, optimal, work_for
+from companion.private_glm.learning import Batch, Params, add_user, batch_for, learn
+
+MOST = 500  # moves of a design
+
+
+class State(NamedTuple):
+    t: int  # rounds played
+    k: int  # batch of the next round, from 0
+    V: np.ndarray  # (M, d, d) released matrices of finished batches
+    V_inv: np.ndarray  # (M, d, d)
+    theta: np.ndarray  # (M, d) released estimates
+    batch: Batch
+    alive: np.ndarray  # (K,) arms that no finished batch rules out
+    doubt: np.ndarray  # (K,) half-widths of the first batch, of arms that were alive then
+    half: np.ndarray  # (K,) the same of a later batch
+    A: np.ndarray  # (K, d) scaled arms
+    pi: np.ndarray  # (K,) design of the last round
+    last: np.ndarray  # (2,) arms alive and moves of the last design
+    clipped: int  # records outside the unit ball or [0, 1]
+    work: Work
+
+
+def init(p):
+    """State before the first round."""
+    d, M = p.d, len(p.ends)
+    matrices = np.zeros((M, d, d)), np.zeros((M, d, d)), np.zeros((M, d))
+    rows = np.zeros(p.K), np.zeros(p.K), np.zeros((p.K, d)), np.zeros(p.K)
+    round_ = np.ones(p.K, np.int64), *rows, np.zeros(2, np.int64)
+    return State(0, 0, *matrices, batch_for(p), *round_, 0, work_for(p.K, d))
+
+
+@jit
+def eliminate(p, s, X):
+    """s.alive <- arms that no earlier batch rules out, one batch after the other (line 17);
+    s.doubt <- half-widths of the first batch."""
+    for a in range(p.K):
+        s.alive[a] = 1
+    for j in range(s.k):
+        half, low = s.doubt if j == 0 else s.half, -np.inf
+        for a in range(p.K):
+            if s.alive[a]:
+                half[a] = p.widths[j] * math.sqrt(quad(s.V_inv[j], X[a]))
+                low = max(low, dot(X[a], s.theta[j]) - half[a])
+        for a in range(p.K):
+            if s.alive[a] and dot(X[a], s.theta[j]) + half[a] < low:
+                s.alive[a] = 0
+
+
+@jit
+def weight(p, s, x, doubt):
+    """Weight of x x' (10), (11): slope at the first estimate, less what that may be wrong by, and
+    at most the cap; 1 in the first batch.  doubt: half-width of x after the first batch."""
+    if s.k == 0:
+        return 1.0
+    raw = slope(p.link, dot(x, s.theta[0])) * math.exp(-min(2.0 * p.theta_bound, doubt))
+    return min(raw, p.caps[s.k])
+
+
+@jit
+def select(p, s, X, rng):
+    """A row of X (K, d) drawn from the design of the scaled arms alive (lines 16 to 20)."""
+    eliminate(p, s, X)
+    left = 0
+    for a in range(p.K):
+        if s.alive[a]:
+            left += 1
+            root = math.sqrt(weight(p, s, X[a], s.doubt[a]))
+            for i in range(p.d):
+                s.A[a, i] = root * X[a, i]
+    moves, _, _ = optimal(s.A, s.alive, p.tolerance, MOST, s.pi, s.work)
+    s.last[0], s.last[1] = left, moves
+    return draw(s.pi, rng)
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """State after reward r on context x (d,); at the end of a batch its sums are released."""
+    t, k, last = s.t + 1, s.k, len(p.ends) - 1
+    y = min(max(r, 0.0), 1.0)
+    _, outside = clip_to_ball(x, 0.0, s.batch.x)
+    if k < last:  # the last batch's messages are never read
+        doubt = p.widths[0] * math.sqrt(quad(s.V_inv[0], s.batch.x)) if k > 0 else 0.0
+        add_user(p, s.batch, k, weight(p, s, s.batch.x, doubt), y, rng)
+    if t == p.ends[k] and k < last:
+        theta = s.theta[k]
+        for i in range(p.d):
+            theta[i] = s.theta[k - 1, i] if k > 0 else 0.0
+        learn(p, s.batch, k, s.V[k], s.V_inv[k], theta, rng)
+        k += 1
+    clipped = s.clipped + (1 if outside + (y != r) > 0 else 0)
+    round_ = s.alive, s.doubt, s.half, s.A, s.pi, s.last
+    return State(t, k, s.V, s.V_inv, s.theta, s.batch, *round_, clipped, s.work)
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+    return s
+
+
+def noise(n, d, steps, epsilon, delta, calibration):
+    """(bits of the matrix, of a gradient, proved epsilon) per batch but the last, as arrays."""
+    if epsilon == math.inf:
+        nothing = np.zeros(len(n), np.int64)
+        return nothing, nothing.copy(), math.inf
+    found = [calibrated(int(m), d, steps, epsilon, delta, calibration) for m in n]
+    matrix, gradient, proved = zip(*found, strict=True)
+    return np.array(matrix), np.array(gradient), max(proved)
+
+
+def shuffle_glm(
+    d, K, T, epsilon, delta=0.01, *, link="logistic", theta_bound=1.0, kappa=None, kappa_star=None,
+    M=3, first=None, schedule="corrected", gamma=None, widths="corrected", steps=20, penalty=1.0,
+    tolerance=2.0, calibration="corrected",
+) -> Policy:  # fmt: skip
+    """ShuffleGLM for T rounds of K arms in the unit ball of R^d; contexts and rewards are clipped.
+
+    d, K >= 1; epsilon in (0, inf] (inf: exact sums), delta in (0, 1); link "logistic" or "probit";
+    theta_bound > 0 bounds the norm of theta; kappa bounds 1/slope over all arms from above (None:
+    1/slope(theta_bound)), kappa_star from below (None: 1/slope(0)); M, first, schedule: batches, as
+    in `batches.lengths`; gamma > 0 of the confidence width (None: max(1, epsilon^(-1/2))); widths
+    "corrected" or "paper"; steps >= 1 gradients with ridge `penalty` > 0; tolerance > 1 of the
+    designs; calibration "corrected" or "paper".  Raises ValueError on anything else.
+    """
+    d, K = need_int("d", d, 1), need_int("K", K, 1)
+    epsilon, delta = need_budget(epsilon, delta)
+    link, bound = need_bernoulli_link(link), need_positive("theta_bound", theta_bound)
+    kappa = need_kappa(link, bound, kappa)
+    star = need_float(
+        "kappa_star", 1.0 / slope(link, 0.0) if kappa_star is None else kappa_star, 0.0, kappa,
+        open_low=True,
+    )  # fmt: skip
+    n = lengths(T, M, first, schedule)
+    gamma = max(1.0, epsilon**-0.5) if gamma is None else need_positive("gamma", gamma)
+    need_choice("widths", widths, ("corrected", "paper"))
+    need_choice("calibration", calibration, ("corrected", "paper"))
+    steps, penalty = need_int("steps", steps, 1, 10_000), need_positive("penalty", penalty)
+    tolerance = need_float("tolerance", tolerance, 1.0, open_low=True)
+    matrix, gradient, proved = noise(n[:-1], d, steps, epsilon, delta, calibration)
+    cap = min(slope(link, 0.0), 1.0 / star)
+    caps = np.array([1.0] + [cap] * (len(n) - 1))
+    g = np.array([resolution(int(m), d) / 2.0 for m in n[:-1]])
+    sd = caps[:-1] / g * np.sqrt(3.0 / 16.0 * n[:-1] * matrix)  # of an entry of the released matrix
+    later = gamma * math.sqrt(kappa) if widths == "paper" else gamma
+    p = Params(
+        d, K, int(n.sum()), link, bound, np.cumsum(n), g, matrix, gradient,
+        1.0 + 2.0 * math.sqrt(d) * sd, caps,
+        np.array([gamma * math.sqrt(kappa)] + [later] * (len(n) - 2)),
+        steps, penalty, tolerance,
+    )  # fmt: skip
+    if epsilon == math.inf:
+        return Policy("ShuffleGLM", p, init, play, NO_PRIVACY, select, update)
+    claimed = (epsilon, delta) if calibration == "paper" else None
+    unit = "user (contexts in the unit ball, reward in [0, 1])"
+    guarantee = Guarantee("shuffle", proved, delta, REPLACE_RECORD, unit, claimed)
+    return Policy("ShuffleGLM", p, init, play, guarantee, select, update)
+
+
+def example():
+    """A small instance for the common tests: three batches, the last one with elimination."""
+    return shuffle_glm(3, 4, 400, 8.0, theta_bound=2.0, first=60, gamma=0.3, steps=5)
