@@ -20,8 +20,8 @@ from companion.report.looks import COLOURS, DASHES, MARKERS, POLICIES, ink, look
 from companion.stats import band
 
 __all__ = ["COLOURS", "DASHES", "MARKERS", "POLICIES", "curve", "figure_html", "ink", "label_ends",
-           "look", "looks", "marks", "number", "panels", "published_points", "regret_figure", "regret_panel", "show",
-           "ticks", "use_style"]  # fmt: skip
+           "look", "looks", "marks", "number", "panels", "published_points", "regret_figure",
+           "regret_panel", "show", "ticks", "use_style"]  # fmt: skip
 _numbers = {}  # name -> number of the figures shown since `use_style`
 
 
