@@ -9,7 +9,8 @@ Laws of the numbers that a kernel lets out:
     "gaussian"  numbers with normal noise of any covariance, over all calls together
     "laplace"   numbers with independent Laplace noise
     "wishart"   matrices (..., d, d) with the difference of two Wishart_d(d+1, cI) matrices
-    "peeling"   the triple (v, out, picks) of one call: noisily largest entries of v, with noise
+    "peeling"   a vector of which "peeled" shows the noisily largest entries, with noise; "picks"
+                is where they stand; Laplace noise of one scale, fresh for every pick and value
     "counts"    multiples of one step with independent binomial noise
 """
 
@@ -17,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-LAWS = ("gaussian", "laplace", "wishart", "peeling", "counts")
+LAWS = ("gaussian", "laplace", "wishart", "peeling", "peeled", "picks", "counts")
 
 
 class Disclosure(NamedTuple):

@@ -182,20 +182,22 @@ def play(case, records, *, script=None, seed=0, loud=True, u=0.5):
 
 
 def records(d):
-    """Candidate records: (x, r) rows inside the unit ball and [-1, 1], then the same far outside.
+    """Candidate records (x, r): those inside the unit ball and [-1, 1], and a function of a size
+    for the same as far outside as it says.
 
-    Directions: for d = 2 every 15 degrees, else all sign patterns; lengths 1 and 0.5.
+    Directions: for d = 2 every 15 degrees, else the axes and all corners of the cube.
     """
     if d == 2:
         angle = np.arange(24) * np.pi / 12
         ways = np.column_stack([np.cos(angle), np.sin(angle)])
     else:
-        ways = np.array([v for v in product((-1.0, 0.0, 1.0), repeat=d) if any(v)])
+        ways = np.vstack([np.eye(d), -np.eye(d), list(product((-1.0, 1.0), repeat=d))])
         ways /= np.linalg.norm(ways, axis=1, keepdims=True)
     near = [(*x, r) for x in ways for r in (-1.0, 0.0, 1.0)] + [(*x, 1.0) for x in ways / 2]
     coarse = ways[:: 3 if d == 2 else 1]
-    return np.array(near), lambda size: np.array(
-        [(*size * x, r) for x in coarse for r in (-size, size)]
-        + [(*x, r) for x in coarse for r in (-size, size)]
-        + [(*size * x, r) for x in coarse for r in (-1.0, 1.0)]
-    )
+
+    def far(size):
+        both = [(*size * x, r) for x in coarse for r in (-size, size)]
+        return np.array(both + [(*x, r) for x in coarse[:4] for r in (-size, size)])
+
+    return np.array(near), far

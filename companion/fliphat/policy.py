@@ -16,8 +16,18 @@ import numpy as np
 from companion._jit import jit
 from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Policy
+from companion.disclosure import Disclosure
 from companion.fliphat import accounting
-from companion.fliphat.regression import Regression, Work, clip, niht, sparse_dot, step, work_arrays
+from companion.fliphat.regression import (
+    Regression,
+    Work,
+    clip,
+    niht,
+    peel,
+    sparse_dot,
+    step,
+    work_arrays,
+)
 from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
 
 
@@ -238,3 +248,24 @@ def fliphat(
 def example():
     """A small instance for the common tests."""
     return fliphat(3, 4000, sparsity=2, epsilon=5.0, b_max=1.0, iteration_rate=0.4)
+
+
+SECRET = ("X", "y", "work", "clipped")  # fields of the State that the curator keeps
+
+
+def peeled(_, rng, v, size, xi, out, picks, taken):
+    """What `peel` lets out, for `companion.disclosure`."""
+    return [("peeling", v), ("peeled", out), ("picks", picks)]
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): three releases."""
+    options = {"sparsity": 2, "epsilon": 1.0, "b_max": 1.0, "iteration_rate": 1.5}
+    paper = {"calibration": "paper", "noise": 10.0, **options}
+    policies = fliphat(3, 8, **options), fliphat(3, 8, clip_contexts=True, **paper)
+    bounds = True, False  # with the printed noise, every iteration is charged like the worst
+    clipped = [
+        Disclosure(q, {peel: peeled}, SECRET, rounds=7, reaches=b)
+        for q, b in zip(policies, bounds, strict=True)
+    ]
+    return (*clipped, Disclosure(fliphat(3, 8, **paper), {peel: peeled}, SECRET, rounds=7))

@@ -14,17 +14,21 @@ import numpy as np
 
 from companion.checks import need_choice, need_int, need_positive
 from companion.core import Policy
+from companion.disclosure import Disclosure
 from companion.fliphat.accounting import exact_factor
 from companion.fliphat.policy import (
+    SECRET,
     Params,
     init,
     need_problem,
+    peeled,
     play,
     rows_in_release,
     select,
     update,
     warn_idle,
 )
+from companion.fliphat.regression import peel
 from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
 
 
@@ -80,3 +84,14 @@ def residual_fliphat(
 def example():
     """A small instance for the common tests."""
     return residual_fliphat(3, 4000, sparsity=2, epsilon=5.0, warm=True)
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): three releases."""
+    options = {"sparsity": 2, "epsilon": 1.0, "skip": 0}
+    policies = (
+        residual_fliphat(3, 8, iterations=2, warm=True, **options),
+        residual_fliphat(3, 8, iterations=1, forget=False, **options),
+        residual_fliphat(3, 8, iterations=2, warm=True, forget=False, l1_radius=2.0, **options),
+    )
+    return tuple(Disclosure(q, {peel: peeled}, SECRET, rounds=7) for q in policies)
