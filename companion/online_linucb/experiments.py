@@ -8,8 +8,9 @@ Plain NumPy around the kernels of `policy` and `maler`.
 import numpy as np
 
 from companion.online_linucb import maler
-from companion.online_linucb.policy import Params, gradient
+from companion.online_linucb.policy import Params, gradient, messages
 from companion.simulate import trace
+from companion.stats import Interval
 
 
 def minimisers(theta, sigma, n, rng):
@@ -46,12 +47,13 @@ def needed_width(env, policy, T, seed):
 
 
 def learner_regret(learner, sigma, T, rng):
-    """Cumulative (realised, linearised) regret of a learner on noisy pairs, (T, 2).
+    """Cumulative (realised regret, linearised regret, squared distance to theta*), (T, 3).
 
-    Contexts are uniform on the unit sphere, rewards signs with mean <x, theta>, theta = 1/sqrt(d).
+    The learner sees noisy pairs: contexts uniform on the unit sphere, rewards signs with mean <x,
+    theta*>, theta* = 1/sqrt(d) in every coordinate; so S = I/d and mu = 2/d.
     """
     d, s = learner.d, maler.init(learner)
-    theta, g, total = np.ones(d) / np.sqrt(d), np.empty(d), np.zeros((T, 2))
+    theta, g, total = np.ones(d) / np.sqrt(d), np.empty(d), np.zeros((T, 3))
     p = Params(d, T, sigma, 0.0, False, 0.0, learner)
     X = rng.standard_normal((T, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
@@ -62,9 +64,29 @@ def learner_regret(learner, sigma, T, rng):
         now = s.theta.copy()
         gradient(p, X[t], Y[t], now, g)
         loss = [(X[t] @ v - Y[t]) ** 2 - sigma**2 * v @ v for v in (now, theta)]
-        total[t] = loss[0] - loss[1], g @ (now - theta)
+        total[t] = loss[0] - loss[1], g @ (now - theta), (now - theta) @ (now - theta)
         s = maler.update(learner, s, g)
     return total.cumsum(axis=0)
+
+
+def one_user(policy):
+    """mechanism(record, rng, n) for audits: n messages (n, d + 1) of one user with this record."""
+
+    def mechanism(record, rng, n):
+        out = np.empty((n, policy.params.d + 1))
+        messages(policy.params, np.array(record[:-1]), record[-1], rng, out)
+        return out
+
+    return mechanism
+
+
+def farthest_records(d):
+    """{universe: the two records (x_1, ..., x_d, y) that are farthest apart}, d >= 2."""
+    rest, half = [0.0] * (d - 2), 0.5**0.5
+    return {
+        "ball": ([1.0, *rest, 0.0, 1.0], [-1.0, *rest, 0.0, -1.0]),
+        "offset_sphere": ([half, *rest, half, 1.0], [-half, *rest, half, 0.0]),
+    }
 
 
 def oracle_loss(env, T, sigmas, rng):
@@ -86,25 +108,57 @@ def oracle_loss(env, T, sigmas, rng):
     return loss
 
 
-def least_eigenvalues(policy, K, M, T, seed):
-    """Table 1: least eigenvalue, per round, of the mean of x x' over M runs of a policy.
+def figure_one_arms(K, d, rng):
+    """K arms (K, d) of Figure 1: (u, 1/sqrt2) with u uniform of norm 1/sqrt2."""
+    u = rng.standard_normal((K, d - 1))
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    return np.hstack([u, np.ones((K, 1))]) / np.sqrt(2.0)
 
-    The runs share theta but not the action set; rewards are Bernoulli, arms those of Figure 1.
+
+def least_eigenvalues(policy, K, sizes, T, seed):
+    """Table 1: {M: least eigenvalues, per round, of the mean of x x' over M runs, (groups, T)}.
+
+    max(sizes) runs share theta but not the action set, rewards are Bernoulli; they are cut into as
+    many disjoint groups of M as there are, for every M in sizes.
     """
     rng, d = np.random.default_rng(seed), policy.params.d
-    u = rng.standard_normal(d - 1)
-    theta = np.append(u / np.linalg.norm(u), 1.0) / np.sqrt(2.0)
-    total = np.zeros((T, d, d))
-    for _ in range(M):
-        u = rng.standard_normal((K, d - 1))
-        u /= np.linalg.norm(u, axis=1, keepdims=True)
-        arms = np.hstack([u, np.ones((K, 1))]) / np.sqrt(2.0)
+    theta, runs = figure_one_arms(1, d, rng)[0], []
+    for _ in range(max(sizes)):
+        arms = figure_one_arms(K, d, rng)
         s, played = policy.init(policy.params), np.empty(T, dtype=np.int64)
         for start in range(0, T, 1000):
             n = min(1000, T - start)
             R = (rng.random((n, K)) < arms @ theta).astype(float)
             X = np.repeat(arms[None], n, axis=0)
             s = policy.play(policy.params, s, X, R, rng, played[start : start + n])
-        x = arms[played]
-        total += x[:, :, None] * x[:, None, :] / M
-    return np.linalg.eigvalsh(total)[:, 0]
+        runs.append(arms[played])
+    groups = {M: [runs[i : i + M] for i in range(0, len(runs) - M + 1, M)] for M in sizes}
+    return {M: np.array([_least(group) for group in gs]) for M, gs in groups.items()}
+
+
+def _least(group):
+    """Least eigenvalue, per round, of the mean of x x' over runs (T, d), a thousand at a time."""
+    T, parts = len(group[0]), []
+    for start in range(0, T, 1000):
+        x = np.stack([run[start : start + 1000] for run in group], axis=1)
+        parts.append(np.linalg.eigvalsh(np.swapaxes(x, 1, 2) @ x / len(group))[:, 0])
+    return np.concatenate(parts)
+
+
+def price_of_combining(finals, rng, draws=4000):
+    """A combiner's worst ratio to the best base learner, over that of the safest base learner.
+
+    finals: per world, final regrets (n_reps, learners): the base learners, then the combiner.  The
+    worst is over the worlds; the interval is the bootstrap's over the repetitions of each world.
+    """
+
+    def price(means):  # (draws, worlds, learners)
+        worst = (means / means[:, :, :-1].min(axis=2, keepdims=True)).max(axis=1)
+        return worst[:, -1] / worst[:, :-1].min(axis=1)
+
+    drawn = []
+    for final in finals:
+        n = len(final)
+        drawn.append(rng.multinomial(n, np.full(n, 1.0 / n), draws) @ final / n)
+    value = price(np.array([[f.mean(axis=0) for f in finals]]))[0]
+    return Interval(float(value), *np.quantile(price(np.stack(drawn, axis=1)), [0.025, 0.975]))

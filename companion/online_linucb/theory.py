@@ -1,7 +1,7 @@
 """Closed forms of the paper in plain Python: widths, bounds on gradients, the combiner's constants.
 
-Source: "Improved rate for locally differentially private linear bandits", Lemma 3.3, Theorem 4.1
-(with P = P' = 1), Theorem A.2, Corollary C.1.
+Source: "Improved rate for locally differentially private linear bandits", Lemma 3.3, Corollary 3.6,
+Theorems 4.1 (with P = P' = 1), A.2, C.2, Corollary C.1.
 """
 
 from typing import NamedTuple
@@ -65,12 +65,41 @@ def theory_clip(sigma, jitter, T, failure, ball=1.0):
     return first + 2.0 * log * (noise + square) + 2.0 * D + 2.0
 
 
-def theory_width(learner, sigma, jitter, T, failure, noise=0.5):
+def theory_width(learner, epsilon, delta, jitter, T, failure, noise=0.5):
     """Lemma 3.3 with gamma = 1, M_T from Lemma H.6 and the trivial Q_T <= 4 D^2 T: sqrt(M_T + K_T).
 
-    sqrt(ln(1/delta))/epsilon is written as sigma, which is what it stands for.
+    What the lemma prints for the noise is sqrt(ln(1/delta))/epsilon, not sigma.
+
+    >>> inner = maler.learner("ogd", 5, 20_000, gradient=theory_clip(22.4754, 0.0, 20_000, 5e-5))
+    >>> round(theory_width(inner, 0.2, 0.1, 0.0, 20_000, 5e-5))
+    14167
     """
     D, log, Q = learner.ball, np.log(T / failure), 4.0 * learner.ball**2 * T
-    K = D * jitter * log * np.sqrt(T * Q) + (noise + D * sigma + D * np.sqrt(jitter)) ** 2 * log
-    K += (sigma**2 + jitter) * log * Q
+    scale = np.sqrt(np.log(1.0 / delta)) / epsilon
+    K = D * jitter * log * np.sqrt(T * Q) + (noise + D * scale + D * np.sqrt(jitter)) ** 2 * log
+    K += (scale**2 + jitter) * log * Q
     return float(np.sqrt(maler.regret_bound(learner, T) + K))
+
+
+def strong_bounds(learner, mu, T, failure):
+    """Theorem C.2 for a mu-strongly convex expected loss: bounds on its regret and on Q_T.
+
+    The second, on Q_T = sum ||theta_t - theta*||^2, is 2/mu times the first.
+    """
+    G, D = learner.gradient, learner.ball
+    A = 2.0 * np.log(np.sqrt(3.0) * (0.5 * np.log2(T) + 3.0)) + 1.0 + np.log(T)
+    regret = (40.0 * G * D + 18.0 * G**2 / mu) * A + 32.0 * G**2 * np.log(1.0 / failure) / mu
+    return regret, 2.0 / mu * regret
+
+
+def display_3_6(d, T, epsilon, delta, lambda_min, noise=0.5):
+    """Corollary 3.6 before its last inequality, Delta = 0, D = 1, failure 1/T, its O at constant 1.
+
+    H contains the bound G on gradients; G is Corollary C.1's at the paper's noise.
+    """
+    sigma = 2.0 * np.sqrt(2.0 * np.log(1.25 / delta)) / epsilon
+    G = theory_clip(sigma, 0.0, T, 1.0 / T)
+    H = (G / lambda_min) ** 2 + G / lambda_min
+    scale = np.sqrt(np.log(1.0 / delta)) / epsilon
+    width = (noise + scale) * np.sqrt(2.0 * np.log(T)) + np.log(T) * np.sqrt(H) * scale
+    return width * np.sqrt(d * T * np.log(T / d))

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from companion.report import plots
-from companion.stats import mean_interval
+from companion.stats import mean_interval, ratio
 
 
 def at(name, epsilon):
@@ -32,14 +32,31 @@ def finals(result, epsilons):
     return table({name: f"{mean_interval(f):.0f}" for name, f in parts}, epsilons)
 
 
-def panels(result, epsilons, shared, title):
-    """(figure, data): regret over the rounds, a panel per budget; shared: names in every panel."""
+def over_best(result, epsilon, ours, baselines):
+    """(baseline of least mean regret, interval of our final regret over its) at one budget."""
+    finals = {name: result.of(at(name, epsilon))[:, -1] for name in (ours, *baselines)}
+    best = min(baselines, key=lambda name: finals[name].mean())
+    return best, ratio(finals[ours], finals[best])
+
+
+def panels(result, epsilons, shared, title, *, beyond="Random"):
+    """(figure, data): regret over the rounds, a panel per budget; shared: names in every panel.
+
+    The policy `beyond` is left out of panels in which all others stay below half of its regret;
+    the title says where it would end.
+    """
     fig, axes = plots.panels(len(epsilons), stacked=True, width=7.2, height=3.4, sharex=True)
     for ax, epsilon in zip(axes, epsilons, strict=True):
         names = [n for n in result.names if n.endswith(f"| {epsilon:g}")]
-        for i, name in enumerate([*shared, *names]):
+        ends = {name: result.of(name)[:, -1].mean() for name in [*shared, *names]}
+        top = max(ends[name] for name in ends if name != beyond)
+        off = ends.get(beyond, 0.0) > 2.0 * top
+        for i, name in enumerate(ends):
+            if off and name == beyond:
+                continue
             plots.curve(ax, result.rounds, result.of(name), name.split(" |")[0], i)
-        ax.set(title=f"{title}, ε = {epsilon:g}", ylabel="cumulative regret")
+        note = f" ({beyond} ends at {ends[beyond]:,.0f}, off the scale)" if off else ""
+        ax.set(title=f"{title}, ε = {epsilon:g}{note}", ylabel="cumulative regret")
         ax.set(xlim=(0, result.rounds[-1]))
         ax.set_ylim(bottom=0)
         plots.label_ends(ax)
