@@ -39,22 +39,24 @@ def over_best(result, epsilon, ours, baselines):
     return best, ratio(finals[ours], finals[best])
 
 
-def panels(result, epsilons, shared, title, *, beyond="Random"):
+def panels(result, epsilons, shared, title, *, beyond="Random", like=()):
     """(figure, data): regret over the rounds, a panel per budget; shared: names in every panel.
 
     The policy `beyond` is left out of panels in which all others stay below half of its regret;
-    the title says where it would end.
+    the title says where it would end.  like: {name: a name whose look `plots.looks` knows}.
     """
+    like = dict(like)
     fig, axes = plots.panels(len(epsilons), stacked=True, width=7.2, height=3.4, sharex=True)
     for ax, epsilon in zip(axes, epsilons, strict=True):
         names = [n for n in result.names if n.endswith(f"| {epsilon:g}")]
         ends = {name: result.of(name)[:, -1].mean() for name in [*shared, *names]}
         top = max(ends[name] for name in ends if name != beyond)
         off = ends.get(beyond, 0.0) > 2.0 * top
-        for i, name in enumerate(ends):
-            if off and name == beyond:
-                continue
-            plots.curve(ax, result.rounds, result.of(name), name.split(" |")[0], i)
+        shown = {name: name.split(" |")[0] for name in ends if not (off and name == beyond)}
+        known = plots.looks([like.get(label, label) for label in shown.values()])
+        for name, label in shown.items():
+            style = known[like.get(label, label)]
+            plots.curve(ax, result.rounds, result.of(name), label, style)
         note = f" ({beyond} ends at {ends[beyond]:,.0f}, off the scale)" if off else ""
         ax.set(title=f"{title}, ε = {epsilon:g}{note}", ylabel="cumulative regret")
         ax.set(xlim=(0, result.rounds[-1]))

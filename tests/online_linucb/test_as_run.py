@@ -90,6 +90,80 @@ def test_two_releases_of_the_programs_tree_differ_by_one_users_data():
     np.testing.assert_allclose(clean[1] - clean[0], np.outer(x, x), atol=1e-8)
 
 
+# --- what is stored and released, round by round ------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["LDP", "SDP (amplification)"])
+def test_local_noise_has_the_programs_scale(kind):
+    """800 users: 5.5 standard errors of each standard deviation, 4e-8 each."""
+    policy = as_run.baseline(kind, 3, 800, 5.0)
+    sigma, drawn, s = policy.params.sigma, [], policy.init(policy.params)
+    rng, x = np.random.default_rng(3), np.array([0.6, 0.0, 0.8])
+    for _ in range(800):
+        before = s.G.copy(), s.b.copy()
+        s = policy.update(policy.params, s, 0, x, 0.5, rng)
+        G = s.G - before[0] - 2 * np.outer(x, x)
+        np.testing.assert_allclose(G, G.T, atol=1e-12)
+        drawn.append(
+            [*np.diag(G), *G[np.triu_indices(3, 1)], *(s.b - before[1] - x * np.sqrt(0.5))]
+        )
+    scale = sigma * np.array([1, 1, 1, *[np.sqrt(0.5)] * 3, 1, 1, 1])
+    z = np.array(drawn) / scale
+    assert np.abs(z.std(axis=0) - 1).max() < 5.5 / np.sqrt(1600)
+    assert np.abs(z.mean(axis=0)).max() < 5.5 / np.sqrt(800)
+    assert np.abs((z.T @ z / 800)[np.triu_indices(9, 1)]).max() < 5.5 / np.sqrt(800)
+
+
+@pytest.mark.parametrize(("kind", "batch"), [("LDP", 1), ("SDP (amplification)", 20)])
+def test_model_is_refreshed_once_a_batch_from_what_was_stored(kind, batch):
+    X, R, _ = stream(n=45, K=1)
+    policy = as_run.baseline(kind, 3, 45, 50.0)
+    for n in (19, 20, 39, 41):
+        s, last = (
+            run(policy, X[:n], R[:n])[1],
+            run(policy, X[: n - n % batch], R[: n - n % batch])[1],
+        )
+        inverse = np.linalg.inv(last.G + policy.params.ridge * np.eye(3)) if n >= batch else None
+        if inverse is None:
+            inverse = np.eye(3) / policy.params.ridge
+        np.testing.assert_allclose(s.V_inv, inverse, rtol=1e-9)
+        np.testing.assert_allclose(s.theta, inverse @ last.b * (n >= batch), atol=1e-9)
+
+
+def test_jdp_adds_the_first_noises_to_exact_statistics():
+    """floor(ln(1 + t)) + 1 of floor(ln T) + 1 noises, drawn once; the statistics stay clean."""
+    X, R, _ = stream(n=60, K=1)
+    policy, sigma = as_run.baseline("JDP", 3, 60, 1.0), as_run.scales("JDP", 3, 60, 1.0, 0.1, 20)[0]
+    first = run(policy, X[:1], R[:1])[1]
+    assert first.noise_G.shape == (5, 3, 3)  # floor(ln 60) + 1
+    assert first.noise_b.shape == (5, 3)
+    assert 0.2 * sigma < np.abs(first.noise_b).mean() < 3 * sigma
+    assert len(np.unique(np.abs(first.noise_G))) == 5 * 6
+    for n in (1, 2, 6, 7, 8, 19, 20, 54, 60):
+        s, live = run(policy, X[:n], R[:n])[1], int(np.floor(np.log(1 + n))) + 1
+        x = np.sqrt(2) * X[:n, 0]
+        np.testing.assert_allclose(s.G, x.T @ x, atol=1e-9)
+        np.testing.assert_array_equal(s.noise_G, first.noise_G)
+        A = s.G + s.noise_G[:live].sum(axis=0) + policy.params.ridge * np.eye(3)
+        np.testing.assert_allclose(s.V_inv @ A, np.eye(3), atol=1e-8)
+        theta = np.linalg.solve(A, x.T @ R[:n, 0] + s.noise_b[:live].sum(axis=0))
+        np.testing.assert_allclose(s.theta, theta, atol=1e-9)
+
+
+def test_without_privacy_it_is_linucb_on_stretched_contexts():
+    X, R, _ = stream()
+    policy = as_run.baseline("LinUCB", 3, 400, 1.0)
+    arms, V, b = run(policy, X, R)[0], 1e-4 * np.eye(3), np.zeros(3)
+    beta = np.sqrt(3) + 0.5 * np.sqrt(3 * np.log((1 + 2 * 400) * 400))
+    for t, a in enumerate(arms):
+        Z = np.sqrt(2) * X[t]
+        index = Z @ np.linalg.solve(V, b) + beta * np.sqrt(
+            np.einsum("ki,ij,kj->k", Z, np.linalg.inv(V), Z)
+        )
+        assert index[a] >= index.max() - 1e-6 * abs(index.max())
+        V, b = V + np.outer(Z[a], Z[a]), b + R[t, a] * Z[a]
+
+
 def test_nan_scores_win():
     policy = as_run.baseline("LDP", 2, 10, 1.0)
     s = policy.init(policy.params)
@@ -119,7 +193,9 @@ def test_nothing_in_the_package_uses_it():
     assert users == []
 
 
-@pytest.mark.parametrize(("name", "value"), [("kind", "RDP"), ("epsilon", 0.0), ("delta", 1.0)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("kind", "RDP"), ("epsilon", 0.0), ("delta", 1.0), ("d", 1), ("T", 1)]
+)
 def test_rejects_bad_input_by_name(name, value):
     arguments = {"kind": "LDP", "d": 5, "T": 100, "epsilon": 1.0, name: value}
     with pytest.raises(ValueError, match=f"{name}={value!r}"):

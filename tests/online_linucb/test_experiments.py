@@ -1,0 +1,189 @@
+"""What the chapter measures: every estimator on cases whose answer is known."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from maler_twin import Twin
+from streams import THETA, stream
+
+from companion.environments import replay, sphere
+from companion.online_linucb import experiments, maler, online_linucb
+from companion.simulate import repetitions
+
+
+def test_minimisers_shrink_without_the_correction_and_do_not_with_it():
+    """Six standard errors of a mean over 40 samples: 2e-9 each."""
+    theta, rng, sigma = np.array([0.6, 0.0, 0.8]), np.random.default_rng(0), 0.7
+    drawn = np.array([experiments.minimisers(theta, sigma, 2000, rng) for _ in range(40)])
+    error = 6 * drawn.std(axis=0, ddof=1) / np.sqrt(40)
+    expected = np.array([(1 / 3) / (1 / 3 + sigma**2), 1.0])
+    # The corrected minimiser has a bias of the order of its variance, here 40 times the error's.
+    bias = np.array([0.0, 3 * drawn[:, 1].var()])
+    assert (np.abs(drawn.mean(axis=0) - expected) < error + bias).all()
+    assert error.max() < 0.1
+
+
+def test_weights_of_the_families_sum_to_one_and_begin_with_a_third():
+    X, R, mu = stream()
+    policy = online_linucb(3, 400, 1.0, clip=1e9)  # so large that no expert learns anything
+    W = experiments.family_weights(replay(X, R, mu), policy, 400, 3)
+    np.testing.assert_array_equal(W[:, 0], np.arange(4, 401, 4))
+    # Only Algorithm 5's constant loss (2 eta_c G D)^2 = 1/(4 T) moves the convex expert.
+    left = np.exp(-W[:, 0] / 1600.0)
+    expected = np.stack([left, np.ones(100), np.ones(100)], axis=1) / (left + 2.0)[:, None]
+    np.testing.assert_allclose(W[:, 1:], expected, atol=1e-6)
+    W = experiments.family_weights(replay(X, R, mu), online_linucb(3, 400, 30.0, clip=3.0), 400, 3)
+    np.testing.assert_allclose(W[:, 1:].sum(axis=1), 1.0, atol=1e-12)
+    assert np.abs(W[-1, 1:] - 1 / 3).max() > 0.02
+
+
+def test_needed_width_is_the_largest_distance_in_the_norm_of_V():
+    """Without noise and with a fixed order of arms the matrices are known."""
+    arms, theta = np.eye(3), np.array([0.9, -0.3, 0.5])
+    X = np.repeat(arms[None], 60, axis=0)
+    mu = X @ theta
+    policy = online_linucb(3, 60, np.inf, learner="ogd", clip=4.0, width=3.0)
+    need = experiments.needed_width(replay(X, mu, mu), policy, 60, 1)
+    V, u, prediction, worst, g = np.eye(3), np.zeros(3), np.zeros(3), 0.0, np.empty(3)
+    for t in range(1, 61):
+        centre = np.linalg.solve(V, u)
+        width = np.sqrt(np.diag(np.linalg.inv(V)))
+        k = int(np.argmax(centre + 3.0 * width))
+        x, p = arms[k], prediction[k]
+        V, u = V + np.outer(x, x), u + p * x
+        g = 2 * x * (p - theta[k])
+        prediction = prediction - 2 / (4.0 * np.sqrt(t)) * g
+        prediction /= max(1.0, np.linalg.norm(prediction))
+        gap = np.linalg.solve(V, u) - theta
+        worst = max(worst, gap @ V @ gap)
+    assert need == pytest.approx(np.sqrt(worst), rel=1e-9)
+
+
+def test_learner_regret_by_hand():
+    """Round by round, with the slow learner and the same draws."""
+    T, sigma, G, theta = 50, 0.8, 6.0, np.ones(3) / np.sqrt(3)
+    learner = maler.learner("maler", 3, T, gradient=G)
+    found = experiments.learner_regret(learner, sigma, T, np.random.default_rng(4))
+    rng, slow, total = np.random.default_rng(4), Twin(3, T, 1.0, G), np.zeros(3)
+    x = rng.standard_normal((T, 3))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    y = np.where(rng.random(T) < (1 + x @ theta) / 2, 1.0, -1.0)
+    y += sigma * rng.standard_normal(T)
+    x = x + sigma * rng.standard_normal((T, 3))
+    for t in range(T):
+        now = slow.theta.copy()
+        g = 2 * x[t] * (x[t] @ now - y[t]) - 2 * sigma**2 * now
+        g *= min(1.0, G / np.linalg.norm(g))
+        loss = [(x[t] @ v - y[t]) ** 2 - sigma**2 * v @ v for v in (now, theta)]
+        total += [loss[0] - loss[1], g @ (now - theta), ((now - theta) ** 2).sum()]
+        np.testing.assert_allclose(found[t], total, atol=1e-9)
+        slow.update(g)
+
+
+def test_oracle_loses_nothing_without_noise_and_plays_at_random_with_too_much():
+    """Means of 300 worlds; 5.5 standard errors are 4e-8."""
+    env, rng = sphere(5, 3, fresh=False), np.random.default_rng(2)
+    loss = np.array([experiments.oracle_loss(env, 4000, [0.0, 1e4], rng) for _ in range(300)])
+    blind = []
+    for s in repetitions(3, 2000):
+        mu = next(env.blocks(1, np.random.default_rng(s)))[2][0]
+        blind.append(4000 * (mu.max() - mu.mean()))
+    assert loss[:, 0].mean() < 0.02 * np.mean(blind)
+    error = np.hypot(loss[:, 1].std() / np.sqrt(300), np.std(blind) / np.sqrt(2000))
+    assert abs(loss[:, 1].mean() - np.mean(blind)) < 5.5 * error
+
+
+def test_oracle_estimates_from_noise_on_both_factors():
+    """At this noise the product's noise decides: half of it leaves far less regret."""
+    env = sphere(20, 3, fresh=False)
+    losses = np.array(
+        [
+            experiments.oracle_loss(env, 2000, [1.0, 2.0], np.random.default_rng(s))
+            for s in range(80)
+        ]
+    )
+    assert 0.02 < losses[:, 0].mean() / losses[:, 1].mean() < 0.75
+
+
+class Recorder:
+    """A policy that plays arm `t mod K` and keeps what it was shown."""
+
+    def __init__(self):
+        self.params, self.shown = SimpleNamespace(d=3), []
+
+    def init(self, params):
+        self.shown.append(([], []))
+
+    def play(self, params, state, X, R, rng, arms):
+        X_seen, R_seen = self.shown[-1]
+        X_seen.append(X.copy())
+        R_seen.append(R.copy())
+        arms[:] = np.arange(len(X)) % X.shape[1]
+
+
+def test_least_eigenvalues_of_groups_of_runs():
+    policy = Recorder()
+    found = experiments.least_eigenvalues(policy, 4, (1, 2, 5), 2500, 8)
+    assert {M: e.shape for M, e in found.items()} == {1: (5, 2500), 2: (2, 2500), 5: (1, 2500)}
+    worlds = [(np.concatenate(X), np.concatenate(R)) for X, R in policy.shown]
+    arms = np.array([X[0] for X, _ in worlds])
+    assert all((X[0] == X).all() for X, _ in worlds)  # fixed within a run, new in every run
+    assert np.abs(arms[0] - arms[1]).max() > 0.1
+    np.testing.assert_allclose(np.linalg.norm(arms, axis=2), 1.0)
+    np.testing.assert_allclose(arms[:, :, 2], np.sqrt(0.5))
+    rounds = np.arange(2500)
+    x = arms[:, rounds % 4]  # (run, round, 3)
+    for M, e in found.items():
+        for i, values in enumerate(e):
+            part = x[i * M : (i + 1) * M]
+            moment = np.einsum("mti,mtj->tij", part, part) / M
+            np.testing.assert_allclose(values, np.linalg.eigvalsh(moment)[:, 0], atol=1e-12)
+    assert found[5].min() > 0.001 > np.abs(found[2]).max()  # fewer than d runs: rank too low
+
+
+def test_least_eigenvalues_share_theta_and_nothing_else():
+    """Means of 4000 Bernoulli rewards per arm: 5.5 standard errors, 1e-7 for all."""
+    policy = Recorder()
+    experiments.least_eigenvalues(policy, 6, (5,), 4000, 8)
+    arms = np.concatenate([X[0][0] for X, _ in policy.shown])
+    means = np.concatenate([np.concatenate(R).mean(axis=0) for _, R in policy.shown])
+    theta = np.linalg.lstsq(arms, means, rcond=None)[0]
+    assert np.abs(arms @ theta - means).max() < 5.5 * 0.5 / np.sqrt(4000)
+    assert np.linalg.norm(theta) == pytest.approx(1.0, abs=0.05)
+    assert theta[2] == pytest.approx(np.sqrt(0.5), abs=0.05)
+    first, second = (np.concatenate(policy.shown[i][1]) for i in (0, 1))
+    assert (first != second).mean() > 0.2  # rewards of different runs are different draws
+
+
+def test_price_of_combining_by_hand():
+    """Two worlds without spread: base learners 10 and 40, then 30 and 10; combiner 20 and 15."""
+    finals = [np.tile([10.0, 40.0, 20.0], (8, 1)), np.tile([30.0, 10.0, 15.0], (8, 1))]
+    q = experiments.price_of_combining(finals, np.random.default_rng(0))
+    assert q == pytest.approx((2 / 3, 2 / 3, 2 / 3))  # worst 2 against worst 3 of the safest
+
+
+def test_price_of_combining_has_an_interval_that_covers():
+    """The bootstrap's interval holds the true price in most of 60 experiments."""
+    hits, rng = 0, np.random.default_rng(1)
+    means = np.array([[10.0, 40.0, 20.0], [30.0, 10.0, 15.0]])
+    for _ in range(60):
+        finals = [rng.gamma(4.0, m / 4.0, (40, 3)) for m in means]
+        q = experiments.price_of_combining(finals, rng, draws=400)
+        assert q.low < q.value < q.high
+        hits += q.low <= 2 / 3 <= q.high
+    assert hits >= 45
+
+
+def test_messages_of_one_user_are_those_of_the_policy():
+    policy = online_linucb(3, 100, 2.0)
+    for a, b in experiments.farthest_records(3).values():
+        assert len(a) == len(b) == 4
+    a, b = experiments.farthest_records(3)["ball"]
+    assert np.linalg.norm(np.subtract(a, b)) == pytest.approx(np.sqrt(8))
+    a, b = experiments.farthest_records(4)["offset_sphere"]
+    assert np.linalg.norm(np.subtract(a, b)) == pytest.approx(np.sqrt(3))
+    out = experiments.one_user(policy)([*THETA, 0.5], np.random.default_rng(0), 20_000)
+    error = 5.5 * policy.params.sigma / np.sqrt(20_000)
+    assert np.abs(out.mean(axis=0) - [*THETA, 0.5]).max() < error
+    assert out.std(axis=0) == pytest.approx(policy.params.sigma, rel=0.03)

@@ -1,0 +1,94 @@
+"""Closed forms against the paper's displays, written out again term by term."""
+
+import numpy as np
+import pytest
+
+from companion.online_linucb import maler, theory
+
+T, DELTA = 20_000, 0.1
+SIGMA = {e: 2 * np.sqrt(2 * np.log(1.25 / DELTA)) / e for e in (0.2, 1.0, 10.0)}
+
+
+@pytest.mark.parametrize(("epsilon", "clip"), [(10.0, 68.4), (1.0, 4380.0), (0.2, 1.05e5)])
+def test_clip_at_the_papers_noise(epsilon, clip):
+    assert theory.theory_clip(SIGMA[epsilon], 0.0, T, 1 / T) == pytest.approx(clip, rel=5e-3)
+
+
+def test_clip_with_every_term_of_corollary_c_1():
+    s, D, Delta, failure = 0.7, 3.0, 0.4, 0.05
+    log = np.log(2 * 500 / failure)
+    terms = [2 * D * s, 2 * s, D * Delta, Delta]
+    by_hand = 2 * np.sqrt(2 * log) * sum(terms)
+    terms = [2 * D * Delta**2, 4 * D * Delta * s, 2 * Delta * s, 2 * D * s**2, 2 * s**2, D * s**2]
+    by_hand += 2 * log * sum(terms) + 2 * D + 2
+    clip = theory.theory_clip(s, Delta**2, 500, failure, ball=D)
+    assert clip == pytest.approx(by_hand, rel=1e-12)
+
+
+@pytest.mark.parametrize(("epsilon", "width"), [(0.2, 14_167), (1.0, 2_868), (10.0, 329)])
+def test_width_as_the_lemma_prints_it(epsilon, width):
+    """With sigma in the place of sqrt(ln(1/delta))/epsilon it would be 30165, 6049 and 626."""
+    inner = maler.learner("ogd", 5, T, gradient=theory.theory_clip(SIGMA[epsilon], 0.0, T, 1 / T))
+    assert round(theory.theory_width(inner, epsilon, DELTA, 0.0, T, 1 / T)) == width
+
+
+def test_width_with_every_term_of_lemma_3_3():
+    inner = maler.learner("maler", 4, 900, ball=2.0, gradient=5.0)
+    D, Delta, R, epsilon, delta, failure = 2.0, 0.6, 0.3, 1.5, 0.02, 0.1
+    log, Q, noise = np.log(900 / failure), 4 * D**2 * 900, np.log(1 / delta)
+    M = (2 * np.log(3) + 1.5) * 5.0 * 2 * D * np.sqrt(900)
+    K = D * Delta**2 * log * np.sqrt(900 * Q)
+    K += (R + D * np.sqrt(noise) / epsilon + D * Delta) ** 2 * log
+    K += (noise / epsilon**2 + Delta**2) * log * Q
+    width = theory.theory_width(inner, epsilon, delta, Delta**2, 900, failure, noise=R)
+    assert width == pytest.approx(np.sqrt(M + K), rel=1e-12)
+
+
+def test_bounds_of_theorem_c_2():
+    inner = maler.learner("maler", 4, 900, ball=2.0, gradient=5.0)
+    G, D, mu = 5.0, 2.0, 0.7
+    A = 2 * np.log(np.sqrt(3) * (np.log2(900) / 2 + 3)) + 1 + np.log(900)
+    last = 32 * G**2 * np.log(20) / mu
+    squares = (80 * G * D / mu + 36 * G**2 / mu**2) * A + 64 * G**2 * np.log(20) / mu**2
+    regret, Q = theory.strong_bounds(inner, mu, 900, 0.05)
+    assert regret == pytest.approx((40 * G * D + 18 * G**2 / mu) * A + last, rel=1e-12)
+    assert pytest.approx(squares, rel=1e-12) == Q
+
+
+def test_bound_of_lemma_h_6_for_strongly_convex_losses():
+    inner = maler.learner("maler", 4, 900, ball=2.0, gradient=5.0)
+    A = 2 * np.log(np.sqrt(3) * (np.log2(900) / 2 + 3)) + 1 + np.log(900)
+    by_hand = (10 * 5.0 * 4.0 + 9 * 25.0 / (2 * 0.7)) * A
+    assert maler.regret_bound(inner, 900, 0.7) == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_display_of_corollary_3_6_by_hand_and_its_power():
+    d, lam, epsilon = 3, 0.25, 0.5
+    G = theory.theory_clip(SIGMA[1.0] / epsilon, 0.0, T, 1 / T)
+    H, noise = G**2 / lam**2 + G / lam, np.sqrt(np.log(10)) / epsilon
+    by_hand = (0.5 + noise) * np.sqrt(np.log(T / (1 / T))) + np.log(T) * np.sqrt(H) * noise
+    by_hand *= np.sqrt(d * T * np.log(T / d))
+    assert theory.display_3_6(d, T, epsilon, DELTA, lam) == pytest.approx(by_hand, rel=1e-12)
+    ends = [theory.display_3_6(d, T, e, DELTA, lam) for e in (1e-4, 1e-5)]
+    assert np.log10(ends[1] / ends[0]) == pytest.approx(3.0, abs=1e-4)
+
+
+def test_constants_of_the_anytime_learner_by_hand():
+    d, epsilon, failure = 5, 0.7, 0.1
+    c = theory.theory_constants(d, T, epsilon, failure)
+    M, log, root = 3, np.log(T) ** 1.5, epsilon * T**0.125
+    eta = [root / (np.sqrt(d * T) * (log * root + 1)), *[epsilon / (log * np.sqrt(d * T))] * 2]
+    np.testing.assert_allclose(c.eta, eta, rtol=1e-12)
+    L = log * np.sqrt(d) * (root + 1) / root
+    factor = 0.25 ** (1 / 3) * 1.75 ** (4 / 3) / 0.75 ** (1 / 3)
+    R = L * T**0.75 + factor * L ** (4 / 3) * T * eta[0] ** (1 / 3)
+    R += 288 * np.log(T**3 * M / failure) * T * eta[0] + 2 / eta[1]
+    assert c.L[0] == pytest.approx(L, rel=1e-12)
+    assert c.R[0] == pytest.approx(R, rel=1e-12)
+
+
+@pytest.mark.parametrize(("name", "value"), [("d", 0), ("T", 1), ("epsilon", 0.0), ("failure", 1)])
+def test_constants_reject_bad_input_by_name(name, value):
+    arguments = {"d": 5, "T": 100, "epsilon": 1.0, "failure": 0.1, name: value}
+    with pytest.raises(ValueError, match=f"{name}={value}"):
+        theory.theory_constants(**arguments)
