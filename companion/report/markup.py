@@ -99,7 +99,7 @@ def claims(chapter, records, page=None):
 def _list(caption, records, page):
     rows = [
         [
-            f"{_place(r, page)}{notes(r)}",
+            _place(r, page),
             badge(r.verdict),
             _summary(r),
             html.escape(r.paper),
@@ -110,14 +110,14 @@ def _list(caption, records, page):
 
 
 def _summary(record):
+    """The rows of a record and its notes, behind the number of rows."""
     shown = [
         f"{html.escape(f'{e.setting}: ' if e.setting else '')}{html.escape(e.measured)} "
         f"<small>{ends(e.interval)} Rule: {html.escape(e.rule)}</small>"
         for e in record.evidence
     ]
-    if len(shown) <= 1:
-        return "".join(shown)
-    return folded(f"{len(shown)} rows", "<br>".join(shown))
+    count = f"{len(shown)} row{'' if len(shown) == 1 else 's'}"
+    return folded(count, "<br>".join(shown) + notes(record))
 
 
 def _place(record, page):
