@@ -94,16 +94,29 @@ def test_oracle_loses_nothing_without_noise_and_plays_at_random_with_too_much():
     assert abs(loss[:, 1].mean() - np.mean(blind)) < 5.5 * error
 
 
-def test_oracle_estimates_from_noise_on_both_factors():
-    """At this noise the product's noise decides: half of it leaves far less regret."""
-    env = sphere(20, 3, fresh=False)
-    losses = np.array(
-        [
-            experiments.oracle_loss(env, 2000, [1.0, 2.0], np.random.default_rng(s))
-            for s in range(80)
-        ]
-    )
-    assert 0.02 < losses[:, 0].mean() / losses[:, 1].mean() < 0.75
+def test_oracle_by_hand():
+    """The same draws, one sigma after the other, one round after the other."""
+    env, T, sigmas = sphere(6, 3, fresh=False), 300, (0.3, 1.0, 4.0)
+    lost = np.zeros(3)
+    for seed in range(20):
+        found = experiments.oracle_loss(env, T, sigmas, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        X, _, mu = next(env.blocks(1, rng))
+        arms, means = X[0], mu[0]
+        picks, coins = rng.integers(0, 6, T), rng.random(T)
+        noise_x, noise_y = rng.standard_normal((T, 3)), rng.standard_normal(T)
+        for i, sigma in enumerate(sigmas):
+            total = np.zeros(3)
+            for t, k in enumerate(picks):
+                reward = float(coins[t] < means[k]) + sigma * noise_y[t]
+                total += (arms[k] + sigma * noise_x[t]) * reward
+            estimate = np.linalg.inv(
+                np.cov(arms.T, bias=True) + np.outer(arms.mean(0), arms.mean(0))
+            )
+            favourite = np.argmax(arms @ estimate @ (total / T))
+            assert found[i] == pytest.approx(T * (means.max() - means[favourite]), abs=1e-9)
+        lost += found
+    assert lost[0] < lost[2]
 
 
 class Recorder:
