@@ -46,6 +46,9 @@ def need_int(name, value, low, high=None):
     return int(value)
 
 
+LARGEST = 1 << 62  # of the whole numbers that a kernel can count to
+
+
 def need_choice(name, value, choices):
     """`value` if it is one of choices."""
     if not any(value is c or (isinstance(value, str) and value == c) for c in choices):

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.checks import need_choice, need_int
+from companion.checks import LARGEST, need_choice, need_int
 from companion.core import Policy
 from companion.environments import block_lengths, draw_arm, fill
 from companion.linalg import cholesky, dot, inverse, matvec, optimistic_arm, quad
@@ -209,7 +209,8 @@ def baseline(kind, d, T, epsilon, delta=0.1, batch=20):
     Raises ValueError on an unknown kind or budget, or a d, T or batch out of range.
     """
     need_choice("kind", kind, KINDS)
-    d, T, batch = need_int("d", d, 2), need_int("T", T, 2), need_int("batch", batch, 1)
+    d, T = need_int("d", d, 2, LARGEST), need_int("T", T, 2, LARGEST)
+    batch = need_int("batch", batch, 1, LARGEST)
     epsilon, delta = need_budget(epsilon, delta)
     sigma, gamma, g, b = scales(kind, d, T, epsilon, delta, batch)
     log = np.log((1.0 + T * NORM**2 / gamma) * T)

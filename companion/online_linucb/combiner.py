@@ -22,6 +22,7 @@ import numpy as np
 
 from companion._jit import jit
 from companion.checks import (
+    LARGEST,
     need_array,
     need_choice,
     need_float,
@@ -162,7 +163,7 @@ def combiner(
     alpha, R are not read.  p >= 0 scales the concentration term; failure in (0, 1), None: 1/T.
     Raises ValueError on anything else.
     """
-    T = need_int("T", T, 2)
+    T = need_int("T", T, 2, LARGEST)
     need_choice("constants", constants, ("practical", "theory"))
     copies, bases = as_copies(bases, T), tuple(bases)
     M, guarantee = len(copies), bases[0].guarantee

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.checks import need_choice, need_int, need_positive
+from companion.checks import LARGEST, need_choice, need_int, need_positive
 from companion.linalg import (
     add_outer,
     dot,
@@ -57,7 +57,7 @@ def learner(kind, d, T, *, ball=1.0, gradient):
     kind: one of `KINDS`.  Raises ValueError on anything else.
     """
     need_choice("kind", kind, KINDS)
-    d, T = need_int("d", d, 1), need_int("T", T, 1)
+    d, T = need_int("d", d, 1, LARGEST), need_int("T", T, 1, LARGEST)
     D, G = need_positive("ball", ball), need_positive("gradient", gradient)
     n = int(np.ceil(0.5 * np.log2(T))) + 1 if kind == "maler" else 0
     rates = 2.0 ** -np.arange(n) / (10.0 * D * G)  # 2^-i / (5 D_m G), D_m = 2 D

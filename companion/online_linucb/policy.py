@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.checks import need_choice, need_float, need_int, need_positive
+from companion.checks import LARGEST, need_choice, need_float, need_int, need_positive
 from companion.core import Policy
 from companion.disclosure import Disclosure
 from companion.linalg import axpy, dot, matvec, norm, optimistic_arm, sherman_morrison
@@ -168,7 +168,7 @@ def online_linucb(
     G on gradients (None: `practical_clip`); jitter = Delta^2 >= 0; ball = D > 0, the radius within
     which predictions stay.  Raises ValueError on anything else.
     """
-    d, T = need_int("d", d, 1), need_int("T", T, 1)
+    d, T = need_int("d", d, 1, LARGEST), need_int("T", T, 1, LARGEST)
     need_choice("learner", learner, maler.KINDS)
     sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)
     jitter = need_float("jitter", jitter, 0.0)

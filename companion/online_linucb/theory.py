@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.checks import need_int, need_positive, need_probability
+from companion.checks import LARGEST, need_int, need_positive, need_probability
 from companion.online_linucb import maler
 
 
@@ -30,8 +30,9 @@ def theory_constants(d, T, epsilon, failure, M=None):
     >>> [round(v, 1) for v in theory_constants(5, 20000, 1.0, 0.1).R / 20000]
     [36.9, 6.1, 3.2]
     """
-    d, T, epsilon = need_int("d", d, 1), need_int("T", T, 2), need_positive("epsilon", epsilon)
-    M = int(np.ceil(np.log2(T) / 8)) + 1 if M is None else need_int("M", M, 1)
+    d, T = need_int("d", d, 1, LARGEST), need_int("T", T, 2, LARGEST)
+    epsilon = need_positive("epsilon", epsilon)
+    M = int(np.ceil(np.log2(T) / 8)) + 1 if M is None else need_int("M", M, 1, LARGEST)
     failure = need_probability("failure", failure)
     log, root = np.log(T) ** 1.5, epsilon * T**0.125
     guess = 2.0 ** np.arange(M) / T**0.125

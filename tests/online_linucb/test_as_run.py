@@ -194,7 +194,8 @@ def test_nothing_in_the_package_uses_it():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("kind", "RDP"), ("epsilon", 0.0), ("delta", 1.0), ("d", 1), ("T", 1)]
+    ("name", "value"),
+    [("kind", "RDP"), ("epsilon", 0.0), ("delta", 1.0), ("d", 1), ("T", 1), ("T", 10**30)],
 )
 def test_rejects_bad_input_by_name(name, value):
     arguments = {"kind": "LDP", "d": 5, "T": 100, "epsilon": 1.0, name: value}
