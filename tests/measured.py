@@ -169,7 +169,7 @@ def play(case, records, *, script=None, seed=0, loud=True, u=0.5):
     with interpreted({k: watcher.instead(k, read) for k, read in case.kernels.items()}):
         p, arms = policy.params, []
         s = copied(case.past)
-        X = np.random.default_rng(99).uniform(-0.5, 0.5, (3, p.d))
+        X = np.random.default_rng(99).uniform(-0.5, 0.5, (getattr(p, "K", 3), p.d))
         for t, (arm, x, r) in enumerate(records):
             watcher.round = t
             advice, noise = (np.random.default_rng([seed, t, i]) for i in (0, 1))

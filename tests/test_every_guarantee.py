@@ -208,6 +208,13 @@ def draws(call, n, seed, vector=None):
     return out
 
 
+def quiet(call):
+    """What one call lets out when it draws nothing."""
+    with interpreted({}):
+        args = copied(call.args, Quiet())
+        return call.read(call.kernel(*args), *args)
+
+
 def pick_chances(v, xi, s):
     """{places: chance} that s picks of fresh Laplace noise fall there in this order, by sums."""
     z, step = np.linspace(-60, 60, 24_001, retstep=True)
@@ -293,6 +300,86 @@ def check_peeling(case):
         assert low <= promise.delta <= high
 
 
+# --- pure privacy: Laplace and Wishart noise ----------------------------------------------------
+
+
+def wishart_scales(N, n):
+    """(scales (nodes,), relative standard error, whether the noise is one-sided) of noise N (n,
+    ..., d, d): u'Nu is c times the difference of two chi-squares with d + 1 degrees.
+    """
+    d = N.shape[-1]
+    N = N.reshape(len(N), -1, d, d)
+    ways = np.vstack([np.eye(d), np.full(d, d**-0.5)])
+    z = np.einsum("ki,nbij,kj->nbk", ways, N, ways)
+    one_sided = -4 * z.min() < z.max()
+    if not one_sided:
+        scale = z.std(axis=0) / np.sqrt(4 * (d + 1))
+        rng = np.random.default_rng(8)
+        law = rng.chisquare(d + 1, (2, 4 * n))
+        for b in range(min(N.shape[1], 2)):
+            for k in range(len(ways)):
+                assert sps.ks_2samp(z[:, b, k] / scale[b, k], law[0] - law[1]).pvalue > ALARM
+    kurtosis = 3 + 12 / (2 * (d + 1))
+    return z[:, :, 0].std(axis=0) / np.sqrt(4 * (d + 1)), np.sqrt((kurtosis - 1) / n) / 2, one_sided
+
+
+def losses(seen, part, noise):
+    """(pairs of candidates, terms) of largest log-density ratios of one part of the messages, and
+    the relative standard error of a term.
+    """
+    terms, error = [], 0.0
+    for i, parts in enumerate(seen.clean):
+        a, law = parts[part], seen.laws[i][part]
+        D = a[:, None] - a
+        z = noise[i][part]
+        if not np.any(D):
+            continue
+        if law == "laplace":
+            scale, error = np.abs(z).mean(axis=0), len(z) ** -0.5
+            terms.append((np.abs(D) / scale).reshape(*D.shape[:2], -1))
+        else:
+            scale, error, _ = wishart_scales(z, len(z))
+            nuclear = np.abs(np.linalg.eigvalsh(D.reshape(*D.shape[:2], -1, *D.shape[-2:])))
+            terms.append(nuclear.sum(axis=-1) / (2 * scale))
+    return np.concatenate(terms, axis=2) if terms else None, error
+
+
+def check_pure(case, n=10_000):
+    """The losses of the parts of one user's messages add up to the promised epsilon.
+
+    Laplace: sum |move|/scale.  The difference of two Wishart_d(d+1, cI), of density proportional
+    to exp(-tr/(2c)) each, loses at most half the nuclear norm of the move over c.  A pair is
+    chosen with a quarter of the draws, its loss comes from the others; 5.5 standard errors.
+    """
+    promise, worst, variance, bounded, one_sided = case.policy.guarantee, 0.0, 0.0, True, False
+    for at in range(case.rounds):
+        seen, total, spread = see(case, at), 0.0, 0.0
+        noise = []
+        for call in seen.base.calls:
+            clean = [np.array(a) for _, a in quiet(call)]
+            drawn = draws(call, n, 9)
+            z = [np.array([d[j][1] for d in drawn]) - clean[j] for j in range(len(clean))]
+            noise.append(z)
+        for part, law in enumerate(seen.laws[0]):
+            first, error = losses(seen, part, [[z[: n // 4] for z in zs] for zs in noise])
+            if first is None:
+                continue
+            whole = first.sum(axis=2)
+            bounded = bounded and seen.bounded(whole)
+            i, j = np.unravel_index(whole.argmax(), whole.shape)
+            again, error = losses(seen, part, [[z[n // 4 :] for z in zs] for zs in noise])
+            total += again[i, j].sum()
+            spread += error**2 * (again[i, j] ** 2).sum()
+            if law == "wishart":
+                one_sided = one_sided or wishart_scales(noise[0][part], n)[2]
+        if total > worst:
+            worst, variance = total, spread
+    assert (bounded and not one_sided) == (promise.epsilon < np.inf)
+    if promise.epsilon < np.inf:
+        reach = 5.5 * np.sqrt(variance)
+        assert worst - reach <= promise.epsilon <= REACH * (worst + reach)
+
+
 @every_case
 def test_guarantee_is_what_is_measured(name, number):
     case = OFFERED[name][number]
@@ -301,6 +388,8 @@ def test_guarantee_is_what_is_measured(name, number):
     assert laws <= set(LAWS)
     if laws <= {"gaussian", "counts"}:
         check_normal(case, *laws)
-    else:
-        assert laws == {"peeling", "peeled", "picks"}
+    elif laws == {"peeling", "peeled", "picks"}:
         check_peeling(case)
+    else:
+        assert laws <= {"laplace", "wishart"}
+        check_pure(case)

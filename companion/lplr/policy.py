@@ -20,9 +20,12 @@ import numpy as np
 from companion._jit import jit
 from companion.checks import need_choice, need_int
 from companion.core import Policy
+from companion.disclosure import Disclosure
 from companion.lplr import elimination as rounds
-from companion.lplr.bins import room
+from companion.lplr.bins import COUNT, SPREAD, room
 from companion.lplr.elimination import Arms, Clock
+from companion.lplr.fit import send
+from companion.lplr.messages import past
 from companion.lplr.oracles import LPLR, Memory, Oracle, answer, hear, memory, oracle
 from companion.lplr.params import MAX_USERS, guarantee
 from companion.mechanisms import clip_to_ball
@@ -133,3 +136,42 @@ def eliminating(kind, d, T, K, epsilon, per_action, n0, options):
 def example():
     """A small instance for the common tests."""
     return lplr(3, 400, 4, 1.0, n0=8, gamma=4.0, threshold=0.0)
+
+
+SECRET = ("x", "residual", "arms")  # fields of the State that are scratch on the user's device
+
+
+def message(_, p, tree, h, part, phi, y, rng, residual):
+    """What `send` lets out, for `companion.disclosure`."""
+    here = slice(tree.start[h], tree.start[h + 1])
+    if part == 1:
+        return [("laplace", tree.stat[here, SPREAD])]
+    laplace = tree.stat[here, COUNT], tree.vec[here]
+    return [*(("laplace", a) for a in laplace), ("wishart", tree.mat[here])]
+
+
+def second_layer(policy, t):
+    """A State in which the server has made up layer 1: direction (1, -1), a coefficient of 5."""
+    s, tree = init(policy.params), past(policy.params.oracle.lplr, 5.0, 7.0)
+    tree.frame[:] = np.sqrt(0.5) * np.array([[1.0, -1.0], [1.0, 1.0]])
+    for several, one in zip(s.memory.forest, tree, strict=True):
+        several[0] = one
+    return s._replace(clock=Clock(t, 0, 0))
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): the messages of three
+    stages, and of one oracle per arm; records on the edges of both bins, in both layers.
+    """
+    options = {"n0": 8, "gamma": 20.0, "M": 2}
+    c, r = np.meshgrid([-0.99, -0.25, 0.0, 0.25, 0.99], [-0.96, -0.05, 0.0, 0.05, 0.96])
+    x = np.sqrt(0.5) * np.column_stack([(c + r).ravel(), (r - c).ravel()])
+    records = np.vstack([np.column_stack([x, np.full(len(x), y)]) for y in (-1.0, 1.0)])
+    one, apart, printed = (
+        lplr(2, 64, 3, **options),
+        lplr(2, 64, 2, per_action=True, **options),
+        lplr(2, 64, 3, calibration="paper", **options),
+    )
+    pasts = (one, None), (one, second_layer(one, 9)), (one, second_layer(one, 12))
+    pasts = *pasts, (apart, None), (printed, None)
+    return tuple(Disclosure(q, {send: message}, SECRET, s, 1, records) for q, s in pasts)

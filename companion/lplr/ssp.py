@@ -13,9 +13,10 @@ Cost: per round O(epochs K d^2).
 """
 
 from companion.core import Policy
+from companion.disclosure import Disclosure
 from companion.lplr.oracles import SUFFSTATS
-from companion.lplr.policy import eliminating
-from companion.lplr.sufficient_statistics import ssp_guarantee
+from companion.lplr.policy import SECRET, eliminating
+from companion.lplr.sufficient_statistics import ssp_guarantee, ssp_observe
 
 
 def suffstats(d, T, K, epsilon=1.0, *, n0=64, z=None) -> Policy:
@@ -34,3 +35,12 @@ def suffstats(d, T, K, epsilon=1.0, *, n0=64, z=None) -> Policy:
 def example():
     """A small instance for the common tests."""
     return suffstats(3, 400, 4, 1.0, n0=8)
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): messages of two users."""
+
+    def message(_, p, m, user, n, phi, y, rng):
+        return [("laplace", m.vec), ("wishart", m.mat)]
+
+    return (Disclosure(suffstats(2, 64, 3, n0=8), {ssp_observe: message}, SECRET, rounds=2),)
