@@ -24,14 +24,14 @@ LAWS = ("gaussian", "laplace", "wishart", "peeling", "peeled", "picks", "counts"
 class Disclosure(NamedTuple):
     """One instance of a private algorithm, and where its records turn into what others see.
 
-    policy: the instance.  kernels: {kernel: read}; whatever others learn of a record passes through
-    one of these while the policy plays, and read(result, *arguments), called after the kernel,
-    picks the released numbers out of them: [(law, numbers), ...], without copying.  secret: fields
-    of the State that others do not see (a trusted curator's records, scratch).  past: None, or a
-    State to begin from instead of `init`'s: any that others may have seen or made.  rounds: how
-    many the test plays.  records: (n, d + 1) further contexts and rewards (x, r) to be tried.
-    reaches: whether the guarantee is attained, or only a bound that may exceed the truth by a few
-    per cent.
+    policy: the instance, asked for epsilon = 1.  kernels: {kernel: read}; whatever others learn of
+    a record passes through one of these while the policy plays, and read(result, *arguments),
+    called after the kernel, picks the released numbers out of them: [(law, numbers), ...], without
+    copying.  secret: fields of the State that others do not see (a trusted curator's records,
+    scratch).  past: None, or a State to begin from instead of `init`'s: any that others may have
+    seen or made.  rounds: how many the test plays.  records: (n, d + 1) further contexts and
+    rewards (x, r) to be tried.  reaches: whether the guarantee is attained, or only a bound that
+    may exceed the truth by a few per cent.
     """
 
     policy: object
