@@ -23,6 +23,9 @@ def test_readme_is_short_and_its_example_runs(tmp_path):
         [sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
+    assert "(1, 1e-05)-joint DP" in done.stdout
+    ours, best, guessing = map(float, re.findall(r"-?\d\.\d\d\b", done.stdout))
+    assert ours > guessing + (best - guessing) / 2
 
 
 def test_the_lock_is_complete_and_names_no_address():

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from tools import cache, cells, results
+from tools import cache, cells, front, results
 from tools.errors import Failure, plain
 
 MARK = ".whole"  # in the site: digest of what it was built from
@@ -62,6 +62,9 @@ def mirror(root, executed, config):
     for path in files:
         if path.is_file() and not {"__pycache__", ".ipynb_checkpoints"} & set(path.parts):
             stage[path.relative_to(root).as_posix()] = path.read_bytes()
+    notebooks = {path.stem: notebook for path, notebook in executed.items()}
+    if (page := "book/index.md") in stage:
+        stage[page] = front.fill(stage[page].decode(), notebooks).encode()
     for path, notebook in executed.items():
         stage[path.relative_to(root).as_posix()] = cache.dump(published(notebook))
     return stage

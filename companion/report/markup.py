@@ -1,6 +1,7 @@
 """The HTML of verdicts, claims and tables: one look for the whole book."""
 
 import html
+import re
 
 SIGNS = {  # verdict: sign, style of the site
     "reproduced": ("✓", "good"),
@@ -16,6 +17,21 @@ SIGNS = {  # verdict: sign, style of the site
 }
 
 
+# Places in a paper, those of main results first; what has none of these names comes last.
+PLACES = ("Theorem", "Corollary", "Figure", "Table", "Proposition", "Lemma", "Algorithm",
+          "Definition", "Remark", "Section", "Appendix")  # fmt: skip
+NAMED = re.compile(rf"\b({'|'.join(PLACES)})s? ([A-Z0-9][A-Z0-9.]*)", re.IGNORECASE)
+
+
+def group(record):
+    """(rank, name) of the theorem, figure or section that a claim is about, main results first."""
+    found = [
+        (PLACES.index(m[1].capitalize()), m[2].rstrip(".")) for m in NAMED.finditer(record.paper)
+    ]
+    rank, number = min(found, key=lambda place: place[0], default=(len(PLACES), ""))
+    return rank, f"{PLACES[rank]} {number}" if number else "Elsewhere in the paper"
+
+
 def badge(verdict):
     """The verdict as sign and word, in a colour that only repeats them."""
     sign, style = SIGNS[verdict]
@@ -25,21 +41,29 @@ def badge(verdict):
 def table(caption, head, rows, style="scoreboard"):
     """An HTML table; cells are HTML already, the first cell of a row is its heading.
 
-    Every cell carries its column's name, so that a narrow page can stack the row as a card.
+    rows: a list, or {heading: rows} for groups.  Every cell carries its column's name, so that a
+    narrow page can stack the row as a card.
     """
     line = "".join(f'<th scope="col">{cell}</th>' for cell in head)
-    body = "".join(
+    groups = rows if isinstance(rows, dict) else {"": rows}
+    body = "".join(f"<tbody>{_body(name, head, part)}</tbody>" for name, part in groups.items())
+    shown = f"<caption>{caption}</caption><thead><tr>{line}</tr></thead>{body}"
+    region = f'class="{style}" tabindex="0" role="region" aria-label="{caption}"'
+    return f"<div {region}><table>{shown}</table></div>"
+
+
+def _body(name, head, rows):
+    span = f'<th colspan="{len(head)}" scope="rowgroup">{name}</th>'
+    first = f'<tr class="group">{span}</tr>' if name else ""
+    return first + "".join(
         f'<tr><th scope="row">{row[0]}</th>'
         + "".join(
-            f'<td data-label="{html.escape(name, quote=True)}">{cell}</td>'
-            for name, cell in zip(head[1:], row[1:], strict=True)
+            f'<td data-label="{html.escape(column, quote=True)}">{cell}</td>'
+            for column, cell in zip(head[1:], row[1:], strict=True)
         )
         + "</tr>"
         for row in rows
     )
-    shown = f"<caption>{caption}</caption><thead><tr>{line}</tr></thead><tbody>{body}</tbody>"
-    region = f'class="{style}" tabindex="0" role="region" aria-label="{caption}"'
-    return f"<div {region}><table>{shown}</table></div>"
 
 
 def folded(summary, content):
@@ -87,26 +111,31 @@ def claim(record):
 
 def claims(chapter, records, page=None):
     """The claims of a chapter, then its findings; page: where to link (None: this is the place)."""
-    parts = [[r for r in records if not r.finding], [r for r in records if r.finding]]
-    titles = "Claims of the paper", "Findings of our own"
-    return "".join(
-        _list(f"{title} ({html.escape(chapter)})", part, page)
-        for title, part in zip(titles, parts, strict=True)
-        if part
-    )
+    own = [r for r in records if r.finding]
+    shown = by_group(f"Claims of the paper ({html.escape(chapter)})", records, page)
+    return shown + findings(f"Findings of our own ({html.escape(chapter)})", own, page)
 
 
-def _list(caption, records, page):
-    rows = [
-        [
-            _place(r, page),
-            badge(r.verdict),
-            _summary(r),
-            html.escape(r.paper),
-        ]
-        for r in records
-    ]
-    return table(caption, ["Sentence", "Verdict", "Evidence", "Place"], rows)
+def by_group(caption, records, page=None):
+    """The claims among the records, grouped by theorem, figure or section, main results first."""
+    groups = {}
+    for r in sorted((r for r in records if not r.finding), key=lambda r: group(r)[0]):
+        groups.setdefault(html.escape(group(r)[1]), []).append(_row(r, page))
+    return table(caption, HEAD, groups) if groups else ""
+
+
+def findings(caption, records, page=None):
+    """Findings as a table of their own, in the order of the records."""
+    head = HEAD[:3]
+    return table(caption, head, [_row(r, page)[:3] for r in records]) if records else ""
+
+
+HEAD = ["Sentence", "Verdict", "Evidence", "Place"]
+
+
+def _row(record, page):
+    said = badge(record.verdict), _summary(record), html.escape(record.paper)
+    return [_place(record, page), *said]
 
 
 def _summary(record):

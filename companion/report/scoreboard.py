@@ -28,25 +28,33 @@ class Scoreboard:
         """Verdicts counted per chapter, findings apart."""
         rows = []
         for chapter in self.times["chapters"]:
-            own = [c for c in self.claims if c.chapter == chapter["chapter"]]
-            counts = Counter(c.verdict for c in own if not c.finding)
-            shown = " ".join(
-                f"<span>{counts[v]} × {markup.badge(v)}</span>" for v in VERDICTS if counts[v]
-            )
+            own = self._of(chapter)
+            claimed = [c.verdict for c in own if not c.finding]
             if own:
-                found = len(own) - counts.total()
-                rows.append([_link(chapter), str(counts.total()), shown, str(found)])
+                found = str(len(own) - len(claimed))
+                rows.append([_link(chapter), str(len(claimed)), counted(claimed), found])
         return _table("Verdicts per chapter", ["Chapter", "Claims", "Verdicts", "Findings"], rows)
 
-    def by_chapter(self):
-        """All claims, chapter by chapter, linked to their places."""
+    def by_paper(self):
+        """The claims of every paper by theorem and figure, main ones first, linked to places."""
+        return self._each(markup.by_group, False)
+
+    def findings(self):
+        """Our own findings, paper by paper, linked to their places."""
+        return self._each(markup.findings, True)
+
+    def _each(self, make, finding):
+        """One table per chapter that has such records."""
         return _shown(
             "".join(
-                markup.claims(chapter["title"], own, chapter["chapter"] + ".html")
+                make(html.escape(chapter["title"]), own, chapter["chapter"] + ".html")
                 for chapter in self.times["chapters"]
-                if (own := [c for c in self.claims if c.chapter == chapter["chapter"]])
+                if (own := [c for c in self._of(chapter) if c.finding == finding])
             )
         )
+
+    def _of(self, chapter):
+        return [c for c in self.claims if c.chapter == chapter["chapter"]]
 
     def run_times(self):
         """Seconds per chapter, with the parameters that differ from the committed ones."""
@@ -59,6 +67,12 @@ class Scoreboard:
             {"scale": "", "cores": "", "python": ""} | self.times
         )
         return _table(where, ["Chapter", "Wall", "Processor", "Parameters"], rows)
+
+
+def counted(verdicts):
+    """How often each verdict was given, as badges."""
+    n = Counter(verdicts)
+    return " ".join(f"<span>{n[v]} × {markup.badge(v)}</span>" for v in VERDICTS if n[v])
 
 
 def _table(caption, head, rows):
