@@ -24,11 +24,15 @@ NAMED = re.compile(rf"\b({'|'.join(PLACES)})s? ([A-Z0-9][A-Z0-9.]*)", re.IGNOREC
 
 
 def group(record):
-    """(rank, name) of the theorem, figure or section that a claim is about, main results first."""
+    """(rank, name) of the theorem, figure or section that a claim is about, main results first.
+
+    It is the first that the record's place names; a section only where nothing else is named.
+    """
     found = [
         (PLACES.index(m[1].capitalize()), m[2].rstrip(".")) for m in NAMED.finditer(record.paper)
     ]
-    rank, number = min(found, key=lambda place: place[0], default=(len(PLACES), ""))
+    found.sort(key=lambda place: PLACES[place[0]] in ("Section", "Appendix"))
+    rank, number = found[0] if found else (len(PLACES), "")
     return rank, f"{PLACES[rank]} {number}" if number else "Elsewhere in the paper"
 
 

@@ -62,7 +62,9 @@ class Scoreboard:
         for chapter in self.times["chapters"]:
             changed = (f"{k} = {v}" for k, v in chapter["parameters"].items())
             seconds = [f"{chapter[k]:.1f} s" for k in ("seconds", "cpu_seconds")]
-            rows.append([_link(chapter), *seconds, html.escape(", ".join(changed)) or "as printed"])
+            rows.append(
+                [_link(chapter), *seconds, html.escape(", ".join(changed)) or "as committed"]
+            )
         where = "{scale} scale, {cores} cores, Python {python}".format_map(
             {"scale": "", "cores": "", "python": ""} | self.times
         )

@@ -1,0 +1,84 @@
+"""The scoreboard groups claims by theorem and figure, main ones first, and keeps findings apart."""
+
+import json
+import re
+
+import pytest
+
+from companion.report import markup
+from companion.report.claims import Claims
+from companion.report.scoreboard import NOTHING, Scoreboard
+
+PLACES = {
+    "Lemma H.6": "Lemma H.6",
+    "Section 5, Figure 1 (a)": "Figure 1",
+    "appendix F.3": "Appendix F.3",
+    "Theorem 5.1, with B = R + x_max b_max": "Theorem 5.1",
+    "Theorems 3.2 and 3.3": "Theorem 3.2",
+    "Figure 1 (left)": "Figure 1",
+    "abstract": "Elsewhere in the paper",
+    "Lemma 3.5 at Δ = 0, with the constants of Theorem C.2": "Lemma 3.5",
+}
+
+
+@pytest.fixture
+def records(tmp_path):
+    """Path of the records of a chapter with one claim per place and a finding."""
+    claims = Claims("fliphat")
+    for i, place in enumerate(PLACES):
+        claims.claim(f"claim-{i}", "text", f"Sentence <{i}>.", place).judged("", "", "holds", "r")
+    claims.finding("ours", "A finding.").judged("", "", "fails", "r")
+    rows = [r._asdict() | {"evidence": [e._asdict() for e in r.evidence]} for r in claims.records]
+    (tmp_path / "claims.json").write_text(json.dumps(rows))
+    times = {
+        "scale": "smoke",
+        "cores": 2,
+        "python": "3.11",
+        "chapters": [
+            {"chapter": c, "title": c.upper(), "seconds": 1.0, "cpu_seconds": 2.0, "parameters": {}}
+            for c in ("playing", "fliphat")
+        ],
+    }
+    (tmp_path / "times.json").write_text(json.dumps(times))
+    return tmp_path / "claims.json"
+
+
+@pytest.mark.parametrize(("place", "name"), PLACES.items())
+def test_a_claim_belongs_to_the_main_result_that_its_place_names(place, name):
+    record = Claims("t").claim("a", "text", "s", place).record
+    assert markup.group(record)[1] == name
+
+
+def test_claims_are_grouped_and_main_results_come_first(records):
+    page = Scoreboard(str(records)).by_paper()._repr_html_()
+    heads = re.findall(r'scope="rowgroup">([^<]+)<', page)
+    assert heads == ["Theorem 5.1", "Theorem 3.2", "Figure 1", "Lemma H.6", "Lemma 3.5",
+                     "Appendix F.3", "Elsewhere in the paper"]  # fmt: skip
+    assert page.count("#claim-") == len(PLACES)
+    assert 'href="fliphat.html#claim-claim-1"' in page
+    assert "A finding" not in page
+    assert "<1>" not in page
+
+
+def test_findings_stand_apart_and_are_counted_apart(records):
+    board = Scoreboard(str(records))
+    page = board.findings()._repr_html_()
+    assert page.count("A finding.") == 1
+    assert "Sentence" not in re.sub(r"<th.*?</th>", "", page)
+    summary = board.summary()._repr_html_()
+    assert f"{len(PLACES)} × " in summary
+    assert "✗" not in summary
+    assert "PLAYING" not in summary  # a chapter without claims
+
+
+def test_run_times_of_every_chapter(records):
+    page = Scoreboard(str(records)).run_times()._repr_html_()
+    assert "smoke scale, 2 cores, Python 3.11" in page
+    assert page.count("as committed") == 2
+
+
+def test_without_records_every_table_says_what_to_do():
+    board = Scoreboard()
+    for table in (board.summary(), board.by_paper(), board.findings(), board.run_times()):
+        assert NOTHING in table._repr_html_()
+        assert repr(table) == NOTHING
