@@ -64,3 +64,21 @@ def test_page_that_is_not_there(tmp_path):
     root = tiny(tmp_path, one=ONE, two=ONE)
     (root / "book" / "two.ipynb").unlink()
     assert "_toc.yml lists book/two" in refused(root)
+
+
+RULES = (
+    "T = 500  # rounds; integer in [100, 1_000]\nK = 10  # arms; integer in [2, 1_000]\n"
+    "# needs: T >= 2 * K"
+)
+
+
+@pytest.mark.parametrize("options", [["-p", "K", "251"], ["--scale", "smoke"], []])
+def test_values_that_make_no_sense_together(tmp_path, options):
+    root = tiny(tmp_path, one=ONE)
+    notebook(root / "book" / "one.ipynb", *ONE, parameters=RULES)
+    k = 251 if "K" in options else 51
+    if k == 51:
+        scale = "smoke: {one: {T: 100, K: 51}}"
+        (root / "book" / "scales.yml").write_text(scale)  # checked at every scale
+    message = refused(root, *options)
+    assert f"parameters need T >= 2 * K; got K = {k}, T = {500 if k == 251 else 100}" in message

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from companion.report import rules
 from tools.errors import Refusal, one_of
-from tools.parameters import check, from_text, parse_cell
+from tools.parameters import check, from_text, parse_cell, parse_rules
 
 SCOREBOARD = "scoreboard"  # executed last, on the claims of all others
 PAPER = "paper"  # the scale of the committed notebooks
@@ -19,6 +20,7 @@ class Chapter(NamedTuple):
     path: Path
     notebook: dict[str, Any]
     parameters: dict  # name -> Parameter
+    rules: tuple = ()  # what the parameters need together
 
 
 class _Loader(yaml.SafeLoader):
@@ -70,7 +72,9 @@ def read(path):
         raise Refusal(
             f"{path.name} has {len(cells)} cells tagged `parameters`; it needs exactly one"
         )
-    return Chapter(path.stem, path, notebook, parse_cell(source(cells[0]), path.name))
+    parameters = parse_cell(source(cells[0]), path.name)
+    needed = parse_rules(source(cells[0]), parameters, path.name)
+    return Chapter(path.stem, path, notebook, parameters, tuple(needed))
 
 
 def load(root):
@@ -106,6 +110,10 @@ def _overrides(chapter, values, where):
             raise Refusal(f"{where}: {error}") from error
         if value != parameter.default:
             wanted[name] = value
+    try:
+        rules.need({n: p.default for n, p in chapter.parameters.items()} | wanted, *chapter.rules)
+    except ValueError as error:
+        raise Refusal(f"{where}: {error}") from error
     return wanted
 
 

@@ -6,7 +6,12 @@ One parameter per line, `name = default  # purpose; KIND`, where KIND is one of
     boolean                      text                     list of KIND
 
 Round brackets exclude a bound, square brackets include it, so infinity is allowed only by `inf]`.
-Lists are not empty.  Blank lines and lines that are only a comment are ignored.
+Lists are not empty.  Blank lines and lines that are only a comment are ignored, but for
+
+    # needs: T >= 2 * K
+
+which refuses sets of values that make no sense together: a rule over the parameters of the cell, in
+the grammar of `companion.report.rules`, that the defaults obey.
 """
 
 import ast
@@ -16,8 +21,10 @@ import re
 import tokenize
 from typing import Any, NamedTuple
 
+from companion.report import rules
 from tools.errors import Refusal
 
+NEEDS = re.compile(r"\s*#\s*needs:(.*)")
 NUMBER = r"-?(?:inf|[0-9_.]+(?:e[-+]?[0-9]+)?)"
 RANGE = re.compile(
     rf"(integer|float) in ([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])", re.IGNORECASE
@@ -120,6 +127,26 @@ def parse_cell(source, where):
             raise Refusal(f"{where}, parameters cell, line {number} ({line!r}): {error}") from error
         if parameter:
             found[parameter.name] = parameter
+    return found
+
+
+def parse_rules(source, parameters, where):
+    """The rules of a cell, in order.  Raises Refusal naming a line that is none or that the
+    defaults break.
+    """
+    defaults = {name: parameter.default for name, parameter in parameters.items()}
+    found = []
+    for number, line in enumerate(source.splitlines(), 1):
+        if match := NEEDS.fullmatch(line):
+            rule = match[1].strip()
+            try:
+                if not rules.holds(rule, defaults):
+                    raise ValueError("the defaults break it")
+            except ValueError as error:
+                raise Refusal(
+                    f"{where}, parameters cell, line {number} ({line!r}): {error}"
+                ) from error
+            found.append(rule)
     return found
 
 
