@@ -79,36 +79,30 @@
     target.scrollIntoView();
   };
 
-  /* Search. */
-  const asked = (() => {
-    try {
-      return localStorage.getItem("sphinx_highlight_terms") || new URLSearchParams(location.search).get("highlight");
-    } catch {
-      return null;
-    }
-  })();
-  const bestSection = () => {
+  /* Search: the words that led here stand in the address (put there by the click below). */
+  const bestSection = (words) => {
+    const stems = words.toLowerCase().split(/[^\p{L}\p{N}]+/u).filter((w) => w)
+      .map((w) => w.slice(0, Math.max(4, w.length - 2)));
     const scores = new Map();
-    for (const hit of document.querySelectorAll("article.bd-article span.highlighted")) {
-      const section = hit.closest("section[id]");
-      if (!section) continue;
-      const seen = scores.get(section) ?? { words: new Set(), titled: 0, hits: 0 };
-      seen.words.add(hit.textContent.toLowerCase());
-      seen.titled += hit.closest("h1, h2, h3, h4") ? 1 : 0;
+    const texts = document.createTreeWalker(document.querySelector("article") ?? document.body, NodeFilter.SHOW_TEXT);
+    for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+      const section = text.parentElement.closest("section[id]");
+      const found = stems.filter((stem) => text.data.toLowerCase().includes(stem));
+      if (!section || !found.length) continue;
+      const seen = scores.get(section) ?? { stems: new Set(), titled: 0, hits: 0 };
+      found.forEach((stem) => seen.stems.add(stem));
+      seen.titled += text.parentElement.closest("h1, h2, h3, h4") ? 1 : 0;
       seen.hits += 1;
       scores.set(section, seen);
     }
-    const value = ({ words, titled, hits }) => 1e6 * words.size + 1e3 * titled + Math.min(hits, 999);
+    const value = ({ stems, titled, hits }) => 1e6 * stems.size + 1e3 * titled + Math.min(hits, 999);
     return [...scores.keys()].sort((a, b) => value(scores.get(b)) - value(scores.get(a)))[0];
   };
-  const openHit = (left = 20) => {
-    const section = bestSection();
-    if (section) {
-      history.replaceState(null, "", `#${section.id}`);
-      section.scrollIntoView();
-    } else if (left) {
-      setTimeout(openHit, 50, left - 1); // the highlights come a moment after the page
-    }
+  const openHit = (words) => {
+    const section = bestSection(words);
+    if (!section) return;
+    history.replaceState(null, "", `#${section.id}`);
+    section.scrollIntoView();
   };
 
   /* The control. */
@@ -162,12 +156,13 @@
     });
   });
   window.addEventListener("hashchange", () => follow(location.hash));
+  const words = new URLSearchParams(location.search).get("highlight"); // read before Sphinx removes it
   window.addEventListener("load", () => {
     const settled = window.MathJax?.startup?.promise ?? Promise.resolve();
     settled.then(() => {
       fit();
       if (location.hash) follow(location.hash);
-      else if (asked && typeof Search === "undefined") openHit();
+      else if (words) openHit(words);
       new ResizeObserver(fitSoon).observe(document.body);
       document.fonts.ready.then(fitSoon);
       document.addEventListener("toggle", fitSoon, true);
