@@ -15,6 +15,7 @@ from companion.online_linucb.policy import (
     online_linucb,
     pair_noise,
     practical_clip,
+    practical_width,
 )
 
 
@@ -139,6 +140,7 @@ def test_width_of_the_conversion_by_hand():
     square = 1 + 1 + 2 * M + 32 / 4 * np.log((0.5 * np.sqrt(8) + np.sqrt(1 + M)) / 0.01)
     assert conversion_width(inner, 100) == pytest.approx(np.sqrt(square), rel=1e-12)
     assert practical_clip(1.0, 0.5, 2, 3.0) == pytest.approx(3 * (2 * 1.5 * 2 + 2))
+    assert practical_width(0.5, 100, 3.0) == pytest.approx(3 * 0.5 * np.sqrt(np.log(100)))
 
 
 # --- privacy ------------------------------------------------------------------------------------
