@@ -62,7 +62,7 @@ def _body(name, head, rows):
     return first + "".join(
         f'<tr><th scope="row">{row[0]}</th>'
         + "".join(
-            f'<td data-label="{html.escape(column, quote=True)}">{cell}</td>'
+            f'<td data-label="{html.escape(html.unescape(column), quote=True)}">{cell}</td>'
             for column, cell in zip(head[1:], row[1:], strict=True)
         )
         + "</tr>"
