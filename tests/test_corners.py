@@ -5,6 +5,7 @@ Costly parameters (repetitions, rounds, sizes) go to their low ends, the others 
 """
 
 import json
+import math
 import random
 import re
 import subprocess
@@ -20,77 +21,45 @@ from tools.parameters import check
 
 ROOT = Path(__file__).resolve().parent.parent
 SETS = 3  # drawn for each chapter
-# The values that every parameter but the seed is drawn from.
-CORNERS = {
-    "playing": {
-        "n_reps": [4, 5],
-        "T": [200, 333],
-        "epsilon": [1e-3, 50.0],
-        "delta": [1e-9, 0.99],
-    },
-    "mechanisms": {
-        "epsilon": [1e-3, 1.0],
-        "delta": [1e-12, 0.49],
-        "copies": [1_000],
-        "trials": [10_000],
-        "batch": [2, 200],
-    },
-    "online_linucb": {
-        "n_reps": [2, 3],
-        "T": [200, 201],
-        "K": [3, 6, 60],
-        "d": [3, 12, 50],
-        "epsilons": [[0.01], [10.0, 0.2], [0.5, 0.5], [1e3, 1.0, 1e-2]],
-        "delta": [1e-12, 0.99],
-        "tune_reps": [2],
-        "horizons": [[200], [400, 200], [200, 200], [200, 300]],
-        "rate_reps": [2, 3],
-        "audit_trials": [1_000],
-    },
-    "fliphat": {
-        "n_reps": [2, 3],
-        "n_extra": [2, 3],
-        "trials": [100],
-        "T": [256, 511, 512],
-        "T_scaling": [256, 300, 512],
-        "T_long": [256, 511],
-        "d": [30, 60],
-        "K": [2, 40],
-        "sparsity": [5, 30],
-        "delta": [1e-9, 0.99],
-        "epsilons": [[0.01], [10.0, 0.2], [0.5, 0.5], [1e3, 1.0, 1e-2]],
-        "budgets": [[0.01], [10.0, 0.2], [0.5, 0.5], [1e3, 1.0, 1e-2]],
-        "n_dimensions": [2, 3],
-        "max_dimension": [60, 61],
-        "max_sparsity": [20, 400],
-        "max_arms": [4, 5],
-    },
-    "lplr": {
-        "n_reps": [4, 5],
-        "T": [10_000_000_000, 10_000_000_001],
-        "epsilon": [1e-2, 10.0],
-        "bandit_reps": [4],
-        "instances": [4, 5],
-        "audit_trials": [1_000],
-        "test_users": [1_000],
-        "test_trials": [20],
-    },
-}
+# The largest value tried where the range goes further than a test can (by default the least and one
+# more), and values between the ends at which something changes.
+LARGE = {"K": 60, "batch": 200, "d": 60, "horizons": 400, "max_sparsity": 400, "sparsity": 30}
+BETWEEN = {"T": [511, 512], "T_scaling": [300, 512], "T_long": [511]}
 HTML = re.compile(r"<(?:img|source|a)\b[^>]*>|<[^>]+>")
+
+
+def corners(parameter):
+    """The values that a parameter is drawn from: ends of its range, lists of them in all orders."""
+    kind, name = parameter.kind, parameter.name
+    if kind.base not in ("integer", "float"):
+        every = {"choice": kind.choices, "boolean": (False, True), "text": (parameter.default,)}
+        return [[v] if kind.many else v for v in every[kind.base]]
+    step = 1 if kind.base == "integer" else min(1e-3, 1e-6 * (kind.high - kind.low))
+    low = kind.low if kind.closed[0] else kind.low + step
+    high = kind.high if kind.closed[1] else kind.high - step
+    if kind.base == "integer":
+        low, high = int(low), int(min(high, max(LARGE.get(name, 0), low + 1)))
+    else:
+        high = min(high, 1e3)
+    if not kind.many:
+        return [low, high, *(v for v in BETWEEN.get(name, ()) if kind.low <= v <= kind.high)]
+    middle = type(low)(math.sqrt(low * high))
+    return [[low], [high, low], [middle, middle], [high, middle, low]]
 
 
 def sets(chapter):
     """SETS allowed sets of values: in each, every parameter has one of its corners."""
     rng = random.Random(1)
-    deck = {name: rng.sample(values, len(values)) for name, values in CORNERS[chapter.name].items()}
+    cards = {n: corners(p) for n, p in chapter.parameters.items() if n != "seed"}
+    cards = {n: rng.sample(values, len(values)) for n, values in cards.items()}
     found = []
-    for i in range(1_000):
-        drawn = {
-            name: values[(i + rng.randrange(2)) % len(values)] for name, values in deck.items()
-        }
+    for _ in range(1_000):
+        drawn = {n: values[len(found) % len(values)] for n, values in cards.items()}
         drawn["seed"] = rng.randrange(2**32)
         if all(rules.holds(rule, drawn) for rule in chapter.rules):
-            found.append({n: check(chapter.parameters[n], v) for n, v in drawn.items()})
+            found.append(drawn)
+        else:
+            cards = {n: rng.sample(values, len(values)) for n, values in cards.items()}
         if len(found) == SETS:
             return found
     raise AssertionError(f"the rules of {chapter.name} refuse nearly all corners")
@@ -125,23 +94,25 @@ def run(path, parameters, target):
     return json.loads(target.read_text("utf8"))
 
 
-CASES = [(name, i) for name in CORNERS for i in range(SETS)]
+BOOK = {name: chapter for name, chapter in load(ROOT).items() if "seed" in chapter.parameters}
 
 
-def test_corners_are_drawn_for_every_chapter():
-    book = load(ROOT)
-    assert set(CORNERS) == {n for n, c in book.items() if "seed" in c.parameters}
-    for name, chapter in book.items():
-        if name in CORNERS:
-            assert set(CORNERS[name]) == set(chapter.parameters) - {"seed"}, name
+@pytest.mark.parametrize("name", BOOK)
+def test_corners_are_allowed_and_reach_both_ends(name):
+    drawn = sets(BOOK[name])
+    assert len(drawn) == SETS
+    for parameter in BOOK[name].parameters.values():
+        for value in corners(parameter):
+            check(parameter, value)
+        assert len({str(values[parameter.name]) for values in drawn}) > 1, parameter.name
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "i"), CASES)
+@pytest.mark.parametrize("i", range(SETS))
+@pytest.mark.parametrize("name", BOOK)
 def test_corners_run_to_the_end(tmp_path, name, i):
-    chapter = load(ROOT)[name]
-    parameters = sets(chapter)[i]
-    book = run(chapter.path, parameters, tmp_path / "out.ipynb")
+    parameters = sets(BOOK[name])[i]
+    book = run(BOOK[name].path, parameters, tmp_path / "out.ipynb")
     outputs = [(c["id"], o) for c in book["cells"] for o in c.get("outputs", [])]
     records = [r for _, o in outputs for r in o.get("data", {}).get(MIME, [])]
     wrong = {r["id"]: r["verdict"] for r in records if r["verdict"] != UNTESTED}
