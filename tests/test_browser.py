@@ -148,6 +148,7 @@ def opener(chromium, address):
     def opened(path, width=1400, scheme="light", base=address):
         context = chromium.new_context(viewport={"width": width, "height": 900},
             color_scheme=scheme, permissions=["clipboard-read", "clipboard-write"])  # fmt: skip
+        context.set_default_timeout(90_000)  # for busy machines
         page = context.new_page()
         if base == address:
             page.route("**/*", guard)
@@ -156,7 +157,7 @@ def opener(chromium, address):
                 and trouble.append(f"{path}: {m.type} {m.text}"))  # fmt: skip
         page.on("response", lambda r: r.status >= 400 and trouble.append(f"{r.status} {r.url}"))
         page.goto(f"{base}/{path}", wait_until="load")
-        page.wait_for_function(RENDERED, timeout=60_000)
+        page.wait_for_function(RENDERED)
         return page
 
     return opened, trouble
