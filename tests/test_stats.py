@@ -135,3 +135,9 @@ def test_a_bootstrap_band_covers_its_estimate_and_shrinks_with_repetitions():
         assert low[0] < stats.worst_case(regret)[0] < high[0]
         wide.append(high[0] - low[0])
     assert wide[1] < 0.5 * wide[0]
+
+
+def test_the_jackknife_of_a_mean_is_students_interval():
+    samples = np.random.default_rng(3).normal(2.0, 1.0, (17, 2))
+    found = stats.jackknife(lambda y: y[:, 0].mean(), samples, 0.9)
+    np.testing.assert_allclose(found, stats.mean_interval(samples[:, 0], 0.9))

@@ -48,3 +48,48 @@ def zcdp_root(epsilon, delta):
     epsilon, delta = need_positive("epsilon", epsilon), need_probability("delta", delta)
     t = np.roots([0.25, 0.0, np.sqrt(np.log(1 / delta)), -5.0, -epsilon])
     return float(t[(np.abs(t.imag) < 1e-9) & (t.real > 0)].real.max() ** 4)
+
+
+def regret_bound(alpha, T, sparsity, log_d, epsilon, delta):
+    """(I, J) of Theorem 5.6 at Delta_* = 1 for alpha in [0, inf), its hidden constants left out;
+    sparsity is s + s*.
+    """
+    share = (T ** ((1 - alpha) / 2) - 1) / (1 - alpha) if alpha != 1 else np.log(T) / 2
+    n = np.arange(int(np.log(T)) + 2)
+    psi = (n ** (2 * alpha + 2) * 2.0 ** (-n * alpha)).sum()
+    free = share * (sparsity**2 * log_d) ** ((1 + alpha) / 2)
+    private = sparsity**3 * log_d**2 * np.log(1 / delta) / epsilon**2
+    return free, psi * private ** ((1 + alpha) / 2)
+
+
+def lower_bound(T, sparsity, log_ratio, epsilon, delta):
+    """(private, other) term of Theorem 3.2 without its hidden constant, log_ratio = log(d/s*);
+    delta = 0 is pure privacy.
+    """
+    other = np.sqrt(sparsity * T * log_ratio)
+    if delta == 0.0:
+        return sparsity * log_ratio**1.5 / epsilon, other
+    return np.sqrt(sparsity * log_ratio**2 * np.log(1 / delta)) / epsilon, other
+
+
+def peeling_error(rng, d):
+    """Error of peeling in Lemma D.1, as a share of its bound at the c that makes it smallest, for
+    one random vector v, rival and noise in dimension d >= 3.
+    """
+    size = rng.integers(2, d + 1)
+    sparsity = rng.integers(1, size)
+    rival_size = rng.integers(1, sparsity + 1)
+    v, rival = np.zeros(d), np.zeros(d)
+    v[rng.choice(d, size, replace=False)] = rng.standard_normal(size)
+    largest = np.argsort(-np.abs(v))[:rival_size]
+    rival[largest] = v[largest] + rng.exponential(0.3) * rng.standard_normal(rival_size)
+    noise, picks = rng.laplace(0, rng.exponential(0.5), (sparsity, d)), []
+    for row in noise:
+        scores = np.abs(v) + row
+        scores[picks] = -np.inf
+        picks.append(int(scores.argmax()))
+    kept = np.zeros(d)
+    kept[picks] = v[picks]
+    a = (size - sparsity) / (size - rival_size) * ((rival - v) ** 2).sum()
+    b = 4 * (np.abs(noise).max(axis=1) ** 2).sum()
+    return ((kept - v) ** 2).sum() / (np.sqrt(a) + np.sqrt(b)) ** 2  # min over c of (1+1/c)a+(1+c)b

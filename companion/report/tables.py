@@ -103,3 +103,44 @@ def compared(table, *, fold="All settings"):
         text = "These are not the parameters of the published numbers: nothing to compare."
         return Shown(f"<p>{text}</p>", text)
     return numbers(table, formats={c: ".1f" for c in table.columns[1:]}, fold=fold)
+
+
+def joined(groups):
+    """`beside` for groups of rows."""
+    return beside([row for rows in groups for row in rows])
+
+
+def share(groups):
+    """Mean over all rows of ours / published, with its joint 95 % interval.
+
+    groups: lists of rows as for `beside`; rows of one group come from the same runs, so that their
+    errors add up; groups are independent.
+    """
+    means, errors = [], []
+    for rows in groups:
+        samples = np.mean([np.asarray(y) / mean for _, mean, _, y in rows], axis=0)
+        own = samples.std(ddof=1) / np.sqrt(len(samples))
+        means.append(samples.mean())
+        errors.append(np.hypot(own, np.mean([se / mean for _, mean, se, _ in rows])))
+    value = float(np.mean(means))
+    half = float(sps.norm.isf(0.025) * np.sqrt(np.sum(np.square(errors))) / len(errors))
+    return Interval(value, value - half, value + half)
+
+
+def confirm(claim, groups, tolerance, setting="mean over all settings of ours / published"):
+    """Add two rows to a claim: `share` within the tolerance, and no single wild difference.
+
+    The second fails by chance with probability 1e-6 over all settings.  Without groups (these are
+    not the published parameters) one undecided row says so.  Returns the claim.
+    """
+    if not groups:
+        rule = f"within {100 * tolerance:g} % of the published means"
+        claim.judged(setting, "not the published parameters", "undecided", rule)
+        return claim
+    claim.row(setting, share(groups), low=1 - tolerance, high=1 + tolerance)
+    table = joined(groups)
+    limit, z = sps.norm.isf(5e-7 / len(table)), table["z"].abs().max()
+    rule = f"|z| at most {limit:.1f} in all {len(table)} settings (false alarm 1e-6)"
+    result = "holds" if z <= limit else "fails"
+    claim.judged("largest single difference", f"|z| = {z:.1f}", result, rule)
+    return claim

@@ -82,17 +82,13 @@ def test_the_release_is_algorithm_1_on_the_stored_rows():
 def test_wide_contexts_are_clipped_and_counted():
     X, R = stream(60, 3)
     X[:, :, 2] = 0.0
-    X[10:15, :, 2] = 50.0  # in episode 3, rounds 8 to 15
-    policy = fliphat(3, 64, sparsity=1, epsilon=1.0, b_max=1.0, x_max=10.0)
+    X[50:55, :, 2] = 50.0  # in the last episode whose rows are used, rounds 32 to 63
+    keys = {"sparsity": 1, "epsilon": 1.0, "b_max": 1.0, "iteration_rate": 1.0}
+    policy = fliphat(3, 64, x_max=10.0, **keys)
     _, state = run(policy, X, R)
     assert state.clipped == 5
     assert np.abs(state.X).max() <= 10.0
-    assert (
-        run(fliphat(3, 64, sparsity=1, epsilon=1.0, b_max=1.0, calibration="paper"), X, R)[
-            1
-        ].clipped
-        == 0
-    )
+    assert run(fliphat(3, 64, calibration="paper", **keys), X, R)[1].clipped == 0
 
 
 def test_guarantees_are_computed_from_the_noise():
@@ -112,6 +108,7 @@ def test_one_step_does_not_depend_on_the_step_size():
     np.testing.assert_array_equal(*arms)
 
 
+@pytest.mark.filterwarnings("ignore:FLIPHAT cannot learn")
 def test_only_the_corrected_noise_follows_a_change_of_units():
     """In units where contexts are 10 times larger, theta, and so its noise, must be 10 times
     smaller.

@@ -11,13 +11,13 @@ from scipy import stats as sps
 from companion.baselines.random import random
 from companion.fliphat import as_run
 from companion.fliphat.environments import autoregressive, gaussian_statistics, margin, pad
-from companion.fliphat.lazy_contexts import fill, plan, world
+from companion.fliphat.lazy_contexts import episode_moment, fill, plan, world
 from companion.fliphat.policy import fliphat
 from companion.fliphat.residual import residual_fliphat
 from companion.fliphat.shortcuts import aggregated_is_exact, simulate_sparse
-from companion.simulate import repetitions
+from companion.simulate import repetitions, stream
 
-SIGNAL = (1.0, 0.0, -0.8, 0.0, 0.6)  # with gaps, so that bridges are drawn
+SIGNAL = (1.0, 0.0, 0.8, 0.0, 0.6)  # with gaps, so that bridges are drawn
 
 
 def finals(policy, path, n, *, phi=0.6, rewards="gaussian", T=300, seed=1, d=30):
@@ -28,11 +28,15 @@ def finals(policy, path, n, *, phi=0.6, rewards="gaussian", T=300, seed=1, d=30)
 
 
 def one_step(d=30, T=300):
-    return fliphat(d, T, sparsity=6, epsilon=8.0, b_max=2.4, calibration="paper", eta=0.1)
+    """Learns: one step on 8 to 128 rows, little noise."""
+    keys = {"b_max": 2.4, "calibration": "paper", "eta": 0.1, "iteration_rate": 0.26}
+    return fliphat(d, T, sparsity=6, epsilon=1000.0, **keys)
 
 
 def residual(d=30, T=300):
-    return residual_fliphat(d, T, sparsity=6, epsilon=8.0, l1_radius=2.4, iterations=2)
+    """Learns, too: two steps on 16 to 128 rows."""
+    keys = {"l1_radius": 2.4, "iterations": 2, "skip": 16, "eta": 0.4}
+    return residual_fliphat(d, T, sparsity=6, epsilon=1000.0, **keys)
 
 
 CASES = [
@@ -56,6 +60,70 @@ def test_paths_have_one_law(path, make, rewards, phi):
     z, p = distances(fast, full)
     assert z < 5.5
     assert p > 1e-7
+
+
+def test_what_is_compared_has_learned():
+    for make, path in ((one_step, "aggregated"), (residual, "lazy")):
+        curve = finals(make(), path, 50).mean(axis=0)
+        assert curve[1] - curve[0] < 0.5 * curve[0]  # rounds 129 to 300 against 1 to 128
+
+
+@pytest.mark.parametrize("bound", [np.inf, 0.8])
+def test_an_episode_adds_up_to_the_sum_of_its_rows(bound):
+    """Its moment on every coordinate against rows drawn in full; Kolmogorov-Smirnov at 1e-7."""
+    env, theta, n = autoregressive(2, [1.0, 0, 0, -0.5], phi=0.6, noise=0.4), np.zeros(4), 8
+    theta[[0, 2]] = 0.7, 0.4
+    w, grid, curve, moments = world(env), np.array([20]), np.zeros(1), []
+    rng = np.random.default_rng(7)
+    for _ in range(8000):
+        moment = np.zeros(4)
+        episode_moment(w, theta, False, 8, 8 + n - 1, bound, True, rng, 0.0, grid, curve, moment)
+        moments.append(moment)
+    X, R, _ = (np.concatenate(a) for a in zip(*env.blocks(8000 * n, rng), strict=True))
+    arm, t = (X @ theta).argmax(axis=1), np.arange(len(X))
+    rows = np.clip(R[t, arm], -bound, bound)[:, None] * X[t, arm]
+    slow = rows.reshape(8000, n, 4).sum(axis=1)
+    assert sps.ks_2samp(np.array(moments), slow, axis=0).pvalue.min() > 1e-7
+    mixed = [a @ [1.0, 1.0, 1.0, -2.0] for a in (np.array(moments), slow)]
+    assert sps.ks_2samp(*mixed).pvalue > 1e-7
+
+
+def test_contexts_and_noise_have_streams_of_their_own(monkeypatch):
+    """Of every policy, in the fast paths and in the program's runs."""
+    from companion.fliphat import shortcuts
+
+    asked = []
+
+    def spy(seed, label):
+        asked.append((seed.entropy, label))
+        return stream(seed, label)
+
+    for module in (shortcuts, as_run):
+        monkeypatch.setattr(module, "stream", spy)
+    env = autoregressive(3, pad(SIGNAL, 20))
+    simulate_sparse(env, [one_step(20), residual(20)], 300, [3, 4])
+    as_run.final_regret(env, one_step(20).renamed("as run"), 300, [3])
+    assert len(asked) == len(set(asked)) == 2 * (2 * 2 + 1)
+
+
+def test_the_program_draws_its_noise_again_one_place_later():
+    """With no data a pick is the argmax of its unit noise: pick i of one release is pick i - 1 of
+    the next; the released values have fresh noise."""
+    policy = one_step()
+    p, rng = policy.params, np.random.default_rng(1)
+    s, pool = policy.init(p), rng.laplace(size=(12, p.d))
+    picks, values = [], []
+    for episode in (3, 4, 5):
+        s.work.moment[:] = 0.0
+        as_run.release(p, s, 1 << episode, episode, rng, pool)
+        picks.append(s.picks.tolist())
+        values.append(s.theta_hat[s.picks] / p.xi_first[episode])
+    for i, order in enumerate(picks):
+        left = np.ones(p.d, bool)
+        for k, pick in enumerate(order):
+            assert pick == np.where(left, pool[3 + i + k], -np.inf).argmax()
+            left[pick] = False
+    assert len(np.unique(np.round(values, 9))) == 18
 
 
 @pytest.mark.slow
@@ -176,6 +244,7 @@ def test_the_cheap_path_is_refused_where_it_is_not_exact():
         simulate_sparse(env, [one_step()], 301, seeds)
 
 
+@pytest.mark.filterwarnings("ignore:FLIPHAT cannot learn")
 def test_no_regret_with_one_arm_or_no_signal():
     T, seeds = 100, repetitions(1, 2)
     policy = fliphat(10, T, sparsity=2, epsilon=1.0, b_max=1.0, calibration="paper")
@@ -239,6 +308,7 @@ def test_reused_noise_changes_nothing_before_the_second_release():
     """Same law while one release is in use; later picks come back.  z at 5.5 standard errors."""
     env = autoregressive(3, pad(SIGNAL, 30), phi=0.6)
     policy = one_step(T=255)
+    assert policy.params.iterations[-1] == 1
     policy.params.iterations[:-1] = 0  # a single step, before round 128
     fresh = simulate_sparse(env, [policy], 255, repetitions(1, 2000), path="aggregated").final[:, 0]
     reused = as_run.final_regret(env, policy, 255, repetitions(2, 2000))

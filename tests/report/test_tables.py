@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from companion.report import tables
+from companion.report.page import Page
 from companion.report.published import published
 from companion.stats import Interval
 
@@ -51,3 +52,29 @@ def test_nothing_to_compare_is_said_and_agrees_with_nothing():
 
 def test_published_numbers_are_data_of_the_package():
     assert len(published("fliphat")["beta10"]) == 10
+
+
+def test_a_share_adds_the_errors_of_one_run_and_averages_those_of_many():
+    mean, half = SAMPLES.mean(), 1.959964
+    own = SAMPLES.std(ddof=1) / np.sqrt(50) / mean
+    row = ["a", mean, 0.02 * mean, SAMPLES]
+    for groups, error in (
+        ([[row]], np.hypot(own, 0.02)),
+        ([[row, row]], np.hypot(own, 0.02)),
+        ([[row], [row]], np.hypot(own, 0.02) / np.sqrt(2)),
+    ):
+        x = tables.share(groups)
+        np.testing.assert_allclose(x, [1, 1 - half * error, 1 + half * error], rtol=1e-6)
+
+
+def test_published_numbers_are_confirmed_within_a_tolerance():
+    mean = SAMPLES.mean()
+    near, far = ["a", mean, 0.01, SAMPLES], ["b", 1.2 * mean, 0.01, SAMPLES]
+    for groups, outcomes in (
+        ([[near]], ["holds", "holds"]),
+        ([[far]], ["fails", "fails"]),
+        ([], ["undecided"]),
+    ):
+        claim = Page("chapter").claim(str(outcomes), "figure", "s", "p")
+        tables.confirm(claim, groups, 0.1)
+        assert [row.outcome for row in claim.rows] == outcomes

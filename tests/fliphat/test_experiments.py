@@ -1,0 +1,79 @@
+"""The paper's settings, and the errors of N-IHT, against the kernels called one by one."""
+
+import numpy as np
+import pytest
+
+from companion.fliphat import as_published, honest_variants, niht_errors, theory
+from companion.fliphat.accounting import exact_factor
+from companion.fliphat.environments import gaussian_statistics
+from companion.fliphat.regression import Regression, niht_statistics, work_arrays
+
+TRUTH = np.array([1.0, -0.5, 0.0, 0.0])
+
+
+def test_errors_are_those_of_algorithm_1_with_exactly_composed_noise():
+    options = {"sparsity": 2, "delta": 0.02, "iterations": 3, "eta": 0.3}
+    found = niht_errors(TRUTH, [50, 5000], [2.0, np.inf], [7], **options)
+    assert found.shape == (1, 2, 2)
+    rng = np.random.default_rng(np.random.SeedSequence(7))
+    for i, n in enumerate((50, 5000)):
+        G, c = gaussian_statistics(rng, n, TRUTH, 1.0)
+        for j, e in enumerate((2.0, np.inf)):
+            xi = 4 * 0.3 * 3 * (6 + 3 * 1.5) / n * exact_factor(6, e, 0.02)
+            q = Regression(2, 3, 0.3, 1.5, np.inf, np.inf, np.inf, xi, xi)
+            theta, picks, errors = np.zeros(4), np.zeros(2, np.int64), np.empty(3)
+            niht_statistics(q, G, c, n, rng, theta, picks, 0, work_arrays(4, 2), errors, TRUTH)
+            assert found[0, j, i] == pytest.approx(((theta - TRUTH) ** 2).sum())
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("ns", {"ns": [4]}),
+        ("sparsity", {"sparsity": 5}),
+        ("iterations", {"iterations": 0}),
+        ("eta", {"eta": 0.0}),
+        ("truth", {"truth": [np.nan]}),
+        ("epsilon", {"epsilons": [0.0]}),
+        ("seeds", {"seeds": []}),
+    ],
+)
+def test_bad_input_is_named(name, change):
+    keys = {"truth": TRUTH, "ns": [50], "epsilons": [1.0], "seeds": [1], "sparsity": 2}
+    with pytest.raises(ValueError, match=name):
+        niht_errors(**keys | {"delta": 0.1} | change)
+
+
+def test_settings_are_those_of_the_paper():
+    policy = as_published(1.0, 400, 20_000, signal=[0.75, -0.5], sparsity=10, delta=0.01)
+    p = policy.params
+    assert (p.l1_radius, p.eta, p.row_clip, policy.name) == (1.25, 1e-4, np.inf, "ε = 1")
+    assert policy.guarantee.claimed == (1.0, 0.01)
+    made = honest_variants(1.0, 30, 2000, signal=[0.75, -0.5], sparsity=4)
+    assert [(v.params.iterations.max(), v.params.warm) for v in made.values()] == [
+        (1, False),
+        (1, True),
+        (3, False),
+    ]
+    for v in made.values():
+        assert (v.params.l1_radius, v.params.gradient_clip, v.params.residual_clip) == (1.25, 1, 1)
+        assert v.guarantee[:3] == ("joint", 1.0, 0.01)
+
+
+def test_bounds_of_the_theorems_at_hand():
+    free, private = theory.regret_bound(0.0, 10**6, 10, 6.0, 0.5, 0.01)
+    n = np.arange(15)
+    assert free == pytest.approx(999 * np.sqrt(600))
+    assert private == pytest.approx((n**2).sum() * np.sqrt(1000 * 36 * np.log(100)) / 0.5)
+    assert theory.regret_bound(1.0, 10**6, 10, 6.0, 0.5, 0.01)[0] == pytest.approx(
+        np.log(10**6) / 2 * 600
+    )
+    private, other = theory.lower_bound(10**4, 5, 4.0, 0.5, 0.01)
+    assert (private, other) == pytest.approx((np.sqrt(5 * 16 * np.log(100)) / 0.5, 100 * 20**0.5))
+    assert theory.lower_bound(10**4, 5, 4.0, 0.5, 0.0)[0] == pytest.approx(5 * 8 / 0.5)
+
+
+def test_peeling_stays_below_its_bound_and_comes_close():
+    rng = np.random.default_rng(1)
+    found = [theory.peeling_error(rng, int(rng.integers(3, 12))) for _ in range(2000)]
+    assert 0.8 < max(found) <= 1 + 1e-12
