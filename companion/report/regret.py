@@ -11,15 +11,15 @@ from companion.report import plots
 ROUND = tuple(m * 10.0**k for k in range(-2, 8) for m in (1, 2, 5))
 
 
-def against(x, samples, *, ticked=False, first=0, marker=True, ax=None, size=(7.0, 4.2), **axes):
+def against(x, samples, *, ticked=False, styles=(), marker=True, ax=None, size=(7.0, 4.2), **axes):
     """(figure, axes) with a curve and band for every label, labelled at their ends.
 
-    axes: as for `Axes.set`; first: style number of the first curve; ticked: the values of x are
-    the ticks, else logarithmic axes get round numbers.
+    axes: as for `Axes.set`; styles: label -> style as for `plots.curve` (others: their number);
+    ticked: the values of x are the ticks, else logarithmic axes get round numbers.
     """
     fig, ax = plots.plt.subplots(figsize=size) if ax is None else (ax.figure, ax)
-    for i, (label, y) in enumerate(samples.items(), first):
-        plots.curve(ax, x, y, label, i, marker=marker)
+    for i, (label, y) in enumerate(samples.items()):
+        plots.curve(ax, x, y, label, dict(styles).get(label, i), marker=marker)
     ax.set(**axes)
     if ticked:
         plots.ticks(ax.xaxis, x)
@@ -29,7 +29,7 @@ def against(x, samples, *, ticked=False, first=0, marker=True, ax=None, size=(7.
     return fig, ax
 
 
-def over_rounds(rounds, samples, play, size=(7.0, 4.6)):
+def over_rounds(rounds, samples, play, styles=(), size=(7.0, 4.6)):
     """(figure, axes) with a curve of cumulative regret for every label, and random play.
 
     play (len(rounds),) is a grey line, which leaves the picture 30 % above the first curve's end.
@@ -40,7 +40,7 @@ def over_rounds(rounds, samples, play, size=(7.0, 4.6)):
     at = min(np.searchsorted(play, 0.93 * top), len(rounds) - 1)
     text, place = f"random play: {play[-1]:.0f} at T", (rounds[at], play[at])
     ax.annotate(text, place, xytext=(8, 0), textcoords="offset points")
-    return against(rounds, samples, marker=False, ax=ax, xlabel="round",
+    return against(rounds, samples, styles=styles, marker=False, ax=ax, xlabel="round",
                    ylabel="cumulative regret", xlim=(0, rounds[-1]), ylim=(0, top))  # fmt: skip
 
 
