@@ -11,7 +11,7 @@ from companion.report import plots
 ROUND = tuple(m * 10.0**k for k in range(-2, 8) for m in (1, 2, 5))
 
 
-def against(x, samples, *, ticked=False, styles=(), marker=True, ax=None, size=(7.0, 4.2), **axes):
+def against(x, samples, *, ticked=False, styles=(), marker=True, ax=None, size=(7.0, 3.3), **axes):
     """(figure, axes) with a curve and band for every label, labelled at their ends.
 
     axes: as for `Axes.set`; styles: label -> style as for `plots.curve` (others: their number);
@@ -29,13 +29,12 @@ def against(x, samples, *, ticked=False, styles=(), marker=True, ax=None, size=(
     return fig, ax
 
 
-def over_rounds(rounds, samples, play, styles=(), size=(7.0, 4.6)):
+def over_rounds(rounds, samples, play, styles=(), *, ax):
     """(figure, axes) with a curve of cumulative regret for every label, and random play.
 
     play (len(rounds),) is a grey line, which leaves the picture 30 % above the first curve's end.
     """
     top = 1.3 * next(iter(samples.values()))[:, -1].mean()
-    ax = plots.plt.subplots(figsize=size)[1]
     ax.plot(rounds, play, color="grey", linestyle="--", linewidth=1, label="_random")
     at = min(np.searchsorted(play, 0.93 * top), len(rounds) - 1)
     text, place = f"random play: {play[-1]:.0f} at T", (rounds[at], play[at])
