@@ -71,10 +71,10 @@ def sign_epsilon(policy, delta):
         raise ValueError(f"policy must take one step; got {p.iterations[-1]}")
     n = 1 << (len(p.iterations) - 1) if p.forget else (1 << len(p.iterations)) - 1
     bounds = min(p.row_clip, p.gradient_clip) * min(p.reward_clip[-1], p.residual_clip)
-    right = 1 - 0.5 * np.exp(-2 * p.eta * bounds / (n * p.xi_first[-1]))
+    u = 2 * p.eta * bounds / (n * p.xi_first[-1])
     k = np.arange(p.sparsity + 1)
-    loss = (2 * k - p.sparsity) * np.log(right / (1 - right))
-    chance = binom.pmf(k, p.sparsity, right)
+    loss = (2 * k - p.sparsity) * (u + np.log(2 - np.exp(-u)))  # log(right / wrong) for each sign
+    chance = binom.pmf(k, p.sparsity, 1 - 0.5 * np.exp(-u))
     low, high = 0.0, float(loss[-1])
     while high - low > 1e-9 * max(high, 1.0):
         e = (low + high) / 2
