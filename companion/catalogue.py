@@ -1,7 +1,8 @@
 """Every algorithm of the package, found by looking: the one discovery that tests and pages use.
 
 A module holds an algorithm if it offers `example()`, a small instance for the common tests.  Its
-factory is the function whose return annotation is `Policy`, and gives the algorithm its name.
+factory is the function whose return annotation is `Policy` or `Optimiser`, and gives the algorithm
+its name.
 """
 
 import functools
@@ -11,7 +12,7 @@ import pkgutil
 from typing import NamedTuple
 
 import companion
-from companion.core import Policy
+from companion.core import Optimiser, Policy
 
 APART = ("companion.report", "companion.catalogue")  # the first wants the plotting libraries
 
@@ -32,6 +33,25 @@ def policies():
     >>> policies()["linucb"].module
     'companion.baselines.linucb'
     """
+    return _found(Policy)
+
+
+@functools.cache
+def optimisers():
+    """{factory name: Entry} of every optimiser of the package, in alphabetical order."""
+    return _found(Optimiser)
+
+
+def _found(kind):
+    return {name: e for name, e in _everything().items() if _returns(e.factory, kind)}
+
+
+def _returns(function, kind):
+    return inspect.signature(function).return_annotation is kind
+
+
+@functools.cache
+def _everything():
     found = {}
     for info in pkgutil.walk_packages(companion.__path__, "companion.", onerror=_fail):
         if not info.name.startswith(APART):
@@ -48,12 +68,13 @@ def _entry(module):
         for f in vars(module).values()
         if inspect.isfunction(f)
         and f.__module__ == module.__name__
-        and inspect.signature(f).return_annotation is Policy
+        and (_returns(f, Policy) or _returns(f, Optimiser))
     ]
     if len(makers) != 1:
         names = [f.__name__ for f in makers]
         raise TypeError(
-            f"{module.__name__} must have one function annotated -> Policy; got {names}"
+            f"{module.__name__} must have one function annotated -> Policy or -> Optimiser; "
+            f"got {names}"
         )
     return Entry(makers[0].__name__, module.__name__, makers[0], module.example)
 

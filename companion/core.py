@@ -1,8 +1,8 @@
-"""What every algorithm is made of: a policy, and the live interface to it.
+"""What every algorithm is made of: a policy or an optimiser, and the live interface to it.
 
-A policy is data plus pure functions.  `Params` never change during a run, `State` is all that the
-policy remembers, `select` and `update` are its two kernels and `play` is the loop over them that
-`simulate` calls.
+Both are data plus pure functions.  `Params` never change during a run, `State` is all that is
+remembered.  A policy has the kernels `select` and `update`, and `play`, the loop over them that
+`simulate` calls; an optimiser has no arms: its kernel is `step`, and `run` is the loop over it.
 """
 
 import importlib
@@ -42,12 +42,43 @@ class Policy(NamedTuple):
         return self._replace(name=name)
 
     def __reduce__(self):
-        # Kernels travel to other processes by name, so that workers load them from the cache.
-        fields = [
-            _by_name(getattr(self, f)) if callable(getattr(self, f)) else getattr(self, f)
-            for f in self._fields
-        ]
-        return _rebuild, tuple(fields)
+        return _packed(self)
+
+
+class Optimiser(NamedTuple):
+    """A method that learns a parameter from a stream of records, with its parameters fixed.
+
+    init(params, rng) -> State; step(params, state, x, y, rng) -> State after the record x (d,), y,
+    whose `theta` (d,) is what is public from then on; run(params, state, X, Y, rng, out) -> State
+    is the loop over it on n records, which writes the public parameter after each to out (n, d).
+    A batch method has no step (None): its run takes all n records of its Params at once and writes
+    the last row alone.  Params have d and n, the number of records for which the guarantee holds;
+    `need_records` is the check of what kernels rely on.
+    """
+
+    name: str
+    params: Any
+    init: Any
+    step: Any
+    run: Any
+    guarantee: Guarantee
+
+    def start(self, seed=None):
+        """Begin a live run on anyone's records; noise from `seed` (None: the operating system)."""
+        return Stream(self, np.random.default_rng(seed))
+
+    def renamed(self, name):
+        """The same method under another name, which its random stream follows."""
+        return self._replace(name=name)
+
+    def __reduce__(self):
+        return _packed(self)
+
+
+def _packed(algorithm):
+    # Kernels travel to other processes by name, so that workers load them from the cache.
+    fields = [_by_name(f) if callable(f) else f for f in algorithm]
+    return _rebuild, (type(algorithm), *fields)
 
 
 class _Name(NamedTuple):
@@ -64,8 +95,8 @@ def _by_name(func):
     return _Name(plain.__module__, plain.__name__) if importable else func
 
 
-def _rebuild(*fields):
-    return Policy(
+def _rebuild(kind, *fields):
+    return kind(
         *(
             getattr(importlib.import_module(f.module), f.function) if isinstance(f, _Name) else f
             for f in fields
@@ -105,6 +136,45 @@ def need_contexts(policies, X):
                 raise ValueError(
                     f"policy {p.name!r} takes contexts {what} {name}={wanted}; got X of {X.shape}"
                 )
+        if one_context(p) and (X[..., :1, :] != X).any():
+            raise ValueError(
+                f"policy {p.name!r} takes one context for all arms: the rows of X must be equal"
+            )
+
+
+def one_context(policy):
+    """Whether the policy sees one context per round, repeated in every row of X."""
+    return bool(getattr(policy.params, "one_context", False))
+
+
+def need_records(optimisers, X, Y, seen=0):
+    """Raise ValueError unless the kernels of all these optimisers may read records X (n, d), Y (n,)
+    after `seen` earlier ones.
+
+    Both must be finite C-contiguous float64 arrays with one row at least, X of the dimension that
+    every optimiser was built for; more records than its guarantee covers, or another number than a
+    batch method was built for, are refused.
+    """
+    for name, a, ndim in (("X", X, 2), ("Y", Y, 1)):
+        good = isinstance(a, np.ndarray) and a.dtype == np.float64 and a.flags.c_contiguous
+        if not good or a.ndim != ndim or a.size == 0:
+            axes = "(n, d)" if ndim == 2 else "(n,)"
+            raise ValueError(f"{name} must be a non-empty C-contiguous float64 array {axes}")
+        if not np.isfinite(a).all():
+            raise ValueError(f"{name} must be finite")
+    if len(X) != len(Y):
+        raise ValueError(f"X and Y must have one row per record; got {len(X)} and {len(Y)}")
+    for o in optimisers:
+        d, n, total = o.params.d, o.params.n, seen + len(X)
+        if X.shape[1] != d:
+            raise ValueError(
+                f"optimiser {o.name!r} takes records of dimension d={d}; got X of {X.shape}"
+            )
+        if total > n or (o.step is None and total != n):
+            wanted = "exactly" if o.step is None else "at most"
+            raise ValueError(
+                f"optimiser {o.name!r} was built for {wanted} n={n} records; got {total}"
+            )
 
 
 class Live:
@@ -142,3 +212,29 @@ class Live:
         self.state = p.update(p.params, self.state, arm, x, r, self.rng)
         self._X = None
         self.rounds += 1
+
+
+class Stream:
+    """One run of an optimiser, fed record by record: `theta = stream.update(x, y)`.
+
+    Driven by the same kernels as a whole run, with equal parameters on equal records.  Raises
+    ValueError, and changes nothing, on a record that `need_records` refuses: another dimension, a
+    number that is not finite, or one record more than the guarantee covers.
+    """
+
+    def __init__(self, optimiser, rng):
+        if optimiser.step is None:
+            raise ValueError(f"optimiser {optimiser.name!r} is a batch method: it takes no stream")
+        self.optimiser, self.rng = optimiser, rng
+        self.state = optimiser.init(optimiser.params, rng)
+        self.records = 0
+
+    def update(self, x, y):
+        """The public parameter (d,) after the record x (d,), y; a copy."""
+        x = need_array("x", x, ("d",)).copy()
+        y = need_float("y", y)
+        o = self.optimiser
+        need_records((o,), x[None], np.array([y]), self.records)
+        self.state = o.step(o.params, self.state, x, y, self.rng)
+        self.records += 1
+        return self.state.theta.copy()

@@ -4,8 +4,10 @@ They are exact in law up to floating point and meant for research simulation: no
 against floating-point or timing attacks.  Every function is a kernel; the noise comes from a
 `numpy.random.Generator`.
 Source: Dwork and Roth (2014), sections 3.3 and A; Cheu, Joseph, Mao and Peng (2021), the shuffled
-vector sum.
+vector sum; Bassily, Guzman and Nandi (2021), the generalized Gaussian.
 """
+
+import math
 
 import numpy as np
 
@@ -16,6 +18,40 @@ from companion._jit import jit
 def laplace(rng, scale):
     """One draw with density exp(-|z|/scale) / (2 scale)."""
     return scale * (rng.standard_exponential() - rng.standard_exponential())
+
+
+@jit
+def gumbel(rng, scale):
+    """One draw with distribution function exp(-exp(-z/scale)); the noisy maximum with this noise is
+    the exponential mechanism.
+    """
+    return -scale * math.log(rng.standard_exponential())
+
+
+@jit
+def generalized_gaussian(rng, exponent, sigma, out):
+    """out (d,) <- one draw with density proportional to exp(-||z||^2 / (2 sigma^2)), in the norm of
+    l_exponent, exponent > 0.
+
+    In polar form: u with |u_i|^exponent ~ Gamma(1/exponent) and fair signs has the direction (the
+    cone measure of the unit sphere), and ||z||^2 ~ Gamma(d/2, scale 2 sigma^2) is independent of
+    it.  Exponent 2 is N(0, sigma^2 I), drawn as such.
+    """
+    d = out.shape[0]
+    if exponent == 2.0:
+        for i in range(d):
+            out[i] = sigma * rng.standard_normal()
+        return
+    total = 0.0
+    for i in range(d):
+        w = rng.standard_gamma(1.0 / exponent)
+        total += w
+        size = math.pow(w, 1.0 / exponent)
+        out[i] = size if rng.random() < 0.5 else -size
+    radius = sigma * math.sqrt(2.0 * rng.standard_gamma(0.5 * d))
+    factor = radius / math.pow(total, 1.0 / exponent)
+    for i in range(d):
+        out[i] *= factor
 
 
 @jit

@@ -2,13 +2,14 @@
 
 Plain Python over SciPy.  Closed forms only; compositions without one go to the `dp-accounting`
 library (tests compare the two).  Source: Dwork and Roth (2014), Theorem A.1 (classical Gaussian);
-Balle and Wang (2018), Theorem 8 (exact).
+Balle and Wang (2018), Theorem 8 (exact); Canonne, Kamath and Steinke (2020), Proposition 12
+(concentrated privacy).
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr, ndtr
 
 from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
@@ -17,9 +18,10 @@ from companion.checks import need_choice, need_float, need_int, need_positive, n
 class Guarantee(NamedTuple):
     """The privacy that the noise really drawn gives, as data.
 
-    model: who is trusted ("none": no privacy, "local", "shuffle", "joint"); epsilon, delta: the
-    budget; neighbours: the relation between two inputs; unit: whose data it is; claimed: what the
-    source asserts of the same noise, where that differs (an `(epsilon, delta)` pair or None).
+    model: who is trusted ("none": no privacy, "local", "shuffle", "joint", "central"); epsilon,
+    delta: the budget; neighbours: the relation between two inputs; unit: whose data it is;
+    claimed: what the source asserts of the same noise, where that differs (an `(epsilon, delta)`
+    pair or None).
     """
 
     model: str
@@ -149,6 +151,58 @@ def gaussian_release(
         sigma = gaussian_scale(epsilon, delta, printed, "classical-unchecked")
     true = gaussian_epsilon(delta, sigma, sensitivity)
     return sigma, Guarantee(model, true, delta, REPLACE_RECORD, f"user ({universe})", claimed)
+
+
+def gaussian_mu(epsilon, delta):
+    """Largest mu = sensitivity / sigma of a Gaussian mechanism that is (epsilon, delta)-DP.
+
+    epsilon in (0, inf], delta in (0, 1); inf at epsilon = inf.  k releases of mu_1, ..., mu_k, each
+    chosen after the ones before, are together one of mu^2 = sum mu_i^2.
+    """
+    scale = gaussian_scale(epsilon, delta)
+    return 1.0 / scale if scale > 0.0 else np.inf
+
+
+def zcdp_delta(rho, epsilon):
+    """A delta at which every rho-zCDP mechanism is (epsilon, delta)-DP; rho, epsilon >= 0.
+
+    min over a > 1 of exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1).
+    """
+    rho, epsilon = need_float("rho", rho, 0.0), need_float("epsilon", epsilon, 0.0)
+    if rho == 0.0:
+        return 0.0
+
+    def log_delta(u):  # u = log(a - 1); (1 - 1/a)^a / (a - 1) = (a - 1)^(a - 1) / a^a
+        over = np.exp(u)
+        a = 1.0 + over
+        return over * (a * rho - epsilon) + over * u - a * np.log1p(over)
+
+    centre = np.log(max((epsilon - rho) / (2.0 * rho), 1e-3))  # the minimum but for the factor
+    found = minimize_scalar(log_delta, bounds=(centre - 12, centre + 12), method="bounded",
+                            options={"xatol": 1e-10})  # fmt: skip
+    return float(min(1.0, np.exp(found.fun)))
+
+
+def zcdp_epsilon(rho, delta):
+    """Smallest epsilon >= 0 that `zcdp_delta` gives for rho-zCDP at delta in (0, 1)."""
+    rho, delta = need_float("rho", rho, 0.0, allow_inf=True), need_probability("delta", delta)
+    if rho == np.inf:
+        return np.inf
+    if zcdp_delta(rho, 0.0) <= delta:
+        return 0.0
+    high = rho + 2.0 * np.sqrt(rho * np.log(1.0 / delta))  # Bun and Steinke (2016)
+    return float(brentq(lambda e: zcdp_delta(rho, e) - delta, 0.0, high, xtol=1e-13, rtol=1e-13))
+
+
+def zcdp_rho(epsilon, delta):
+    """Largest rho at which rho-zCDP is (epsilon, delta)-DP by `zcdp_delta` (epsilon = inf: inf)."""
+    epsilon, delta = need_budget(epsilon, delta)
+    if epsilon == np.inf:
+        return np.inf
+    high = epsilon + 1.0  # rho < epsilon unless delta is large
+    while zcdp_delta(high, epsilon) <= delta:
+        high *= 2.0
+    return float(brentq(lambda rho: zcdp_delta(rho, epsilon) - delta, 0.0, high, xtol=1e-16))
 
 
 def laplace_scale(epsilon, sensitivity=1.0):

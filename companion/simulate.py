@@ -113,7 +113,7 @@ def need_run(policies, T, seeds, grid):
         raise ValueError(f"policies must have distinct names; got {names}")
     for p in policies:
         need_rounds(p, T)
-    return policies, T, need_seeds(seeds), even_grid(T) if grid is None else _check_grid(grid, T)
+    return policies, T, need_seeds(seeds), even_grid(T) if grid is None else need_grid(grid, T)
 
 
 def need_seeds(seeds):
@@ -136,8 +136,8 @@ def as_result(policies, grid, runs):
     return Result(names, grid, regret, guarantees, seconds)
 
 
-def _check_grid(grid, T):
-    """The grid as increasing rounds that end with T."""
+def need_grid(grid, T):
+    """The grid as increasing rounds that end with T; ValueError unless they lie in [1, T]."""
     grid = np.asarray(grid, dtype=np.int64)
     inside = grid.ndim == 1 and len(grid) and grid[0] >= 1 and grid[-1] <= T
     if not (inside and (np.diff(grid) > 0).all()):

@@ -44,3 +44,16 @@ def noise(nodes, out):
         for level in range(nodes.shape[0]):
             s += nodes[level, i]
         out[i] = s
+
+
+@jit
+def extended(t):
+    """Level of the block before the one that round t >= 1 completes, or -1 if there is none.
+
+    The prefix 1..t is the prefix of the rounds before that block, whose own last block has this
+    level, and the block.  So with row q of an array the noise of the *whole* prefix that ended with
+    the last block of level q, the noise of prefix t is one fresh draw plus one row: O(n) per round
+    where `advance` and `noise` take O(n log T).
+    """
+    rest = t & (t - 1)  # t without its lowest one-bit
+    return -1 if rest == 0 else trailing_zeros(rest)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import streams
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = ("_config.yml", "_toc.yml", "requirements.txt", "ERRATA.md", "CHANGELOG.md", "CITATION.cff")
@@ -34,3 +35,9 @@ def smoke_site(tmp_path_factory, worker_id):
     code = (root / "exit-code").read_text()
     assert code == "0", log.read_text("utf8", "replace")[-8000:]
     return root / "_build" / "html"
+
+
+@pytest.fixture(scope="session")
+def interpreted(tmp_path_factory):
+    """Every policy and optimiser once more, in a process without compilation."""
+    return streams.in_a_process(tmp_path_factory, "interpreted", NUMBA_DISABLE_JIT="1")

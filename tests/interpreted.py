@@ -1,4 +1,5 @@
-"""Play every policy's example and pickle (arms, state) by module to the file in argv[1].
+"""Play every policy's and run every optimiser's example, and pickle (arms, state) or (parameters,
+state) by name to the file in argv[1].
 
 Run with NUMBA_DISABLE_JIT=1 this is the interpreted half of a test in `test_every_policy.py`.
 """
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import streams
 
+from companion import catalogue
+
 
 def play_all():
     """{module: (arms, flat state)} on the common stream."""
@@ -18,6 +21,10 @@ def play_all():
         X, R, _ = streams.stream_for(policy)
         arms, state = streams.run(policy, X, R)
         results[name] = arms, streams.flat(state)
+    for name in catalogue.optimisers():
+        optimiser = streams.optimiser(name)
+        out, state = streams.learn(optimiser, *streams.records_for(optimiser))
+        results[name] = out, streams.flat(state)
     return results
 
 

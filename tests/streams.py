@@ -1,12 +1,17 @@
 """Small streams, and the policies that the common tests play on them."""
 
 import inspect
+import os
+import pickle
+import subprocess
+import sys
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
 from companion import catalogue
-from companion.core import need_contexts
+from companion.core import need_contexts, one_context
 
 THETA = np.array([0.6, 0.3, -0.1])
 
@@ -44,8 +49,13 @@ def example(name, K=4):
 
 
 def stream_for(policy, n=400, K=4):
-    """A stream of the dimension that the policy takes (3 where it does not care)."""
-    return stream(n, K, getattr(policy.params, "d", 3))
+    """A stream of the dimension that the policy takes (3 where it does not care), with one context
+    in all rows where the policy takes no other.
+    """
+    X, R, mu = stream(n, K, getattr(policy.params, "d", 3))
+    if one_context(policy):
+        X = np.ascontiguousarray(np.repeat(X[:, :1], X.shape[1], axis=1))
+    return X, R, mu
 
 
 def rows_played(name, K, n=100):
@@ -59,6 +69,29 @@ def rows_played(name, K, n=100):
     return run(policy, X, R)[0]
 
 
+def optimiser(name):
+    """The small instance that an optimiser's module offers to these tests."""
+    return catalogue.optimisers()[name].example()
+
+
+def records_for(o, seed=0):
+    """All records X (n, d), Y (n,) that an optimiser was built for, a few outside its universe."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((o.params.n, o.params.d))
+    X *= 1.2 * rng.random((o.params.n, 1)) / np.abs(X).sum(axis=1, keepdims=True)
+    return X, X @ np.full(o.params.d, 0.5) + 0.3 * rng.standard_normal(o.params.n)
+
+
+def learn(o, X, Y, *, seed=1, cuts=()):
+    """(public parameters (n, d), state) after the optimiser read the records, cut before `cuts`."""
+    rng = np.random.default_rng(seed)
+    state, out = o.init(o.params, rng), np.zeros(X.shape)
+    for start, end in pairwise([0, *cuts, len(X)]):
+        block = slice(start, end)
+        state = o.run(o.params, state, X[block], Y[block], rng, out[block])
+    return out, state
+
+
 def flat(state):
     """The state as one tuple of arrays, nested tuples and scalars included."""
     if isinstance(state, tuple):
@@ -69,3 +102,12 @@ def flat(state):
 def same_bits(a, b):
     """Equal bit for bit; NaN equals NaN, as scratch arrays may hold anything."""
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def in_a_process(tmp_path_factory, name, timeout=300, **variables):
+    """What the script of this name pickles when it runs with these environment variables."""
+    out = tmp_path_factory.mktemp(name) / "runs.pickle"
+    script = Path(__file__).with_name(f"{name}.py")
+    env = os.environ | variables
+    subprocess.run([sys.executable, script, out], env=env, check=True, timeout=timeout)
+    return pickle.loads(out.read_bytes())

@@ -1,10 +1,7 @@
 """What every policy must satisfy.  A policy is tested by having an `example()`."""
 
 import inspect
-import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -133,7 +130,8 @@ def asked_and_told(policy, X, R, told, turn):
     p, rng, asking = policy.params, np.random.default_rng(3), np.random.default_rng([3, turn])
     state, advice = policy.init(p), []
     for t, arm in enumerate(told):
-        advice.append(policy.select(p, state, np.roll(X[t], turn, axis=0), asking))
+        rows = X[t - turn] if core.one_context(policy) else np.roll(X[t], turn, axis=0)
+        advice.append(policy.select(p, state, rows, asking))
         state = policy.update(p, state, arm, X[t, arm].copy(), R[t, arm], rng)
     return np.array(advice), state
 
@@ -145,26 +143,11 @@ def decisions(policy, state):
     return np.array([policy.select(policy.params, state, rows.copy(), rng) for rows in X])
 
 
-def in_a_process(tmp_path_factory, name, timeout=300, **variables):
-    """What the script of this name pickles when it runs with these environment variables."""
-    out = tmp_path_factory.mktemp(name) / "runs.pickle"
-    script = Path(streams.__file__).with_name(f"{name}.py")
-    env = os.environ | variables
-    subprocess.run([sys.executable, script, out], env=env, check=True, timeout=timeout)
-    return pickle.loads(out.read_bytes())
-
-
-@pytest.fixture(scope="session")
-def interpreted(tmp_path_factory):
-    """Every policy once more, in a process without compilation."""
-    return in_a_process(tmp_path_factory, "interpreted", NUMBA_DISABLE_JIT="1")
-
-
 @pytest.fixture(scope="session")
 def checked(tmp_path_factory):
     """Every policy on few and many rows, compiled with bounds checks into a cache of their own."""
     cache = str(Path(_jit.CACHE).with_name("bounds"))
-    return in_a_process(
+    return streams.in_a_process(
         tmp_path_factory, "bounds", 900, NUMBA_BOUNDSCHECK="1", NUMBA_CACHE_DIR=cache
     )
 
@@ -198,7 +181,7 @@ def test_compiled_equals_interpreted_to_the_bit(policy, module, interpreted):
 @every_policy
 def test_guarantee_is_complete(policy):
     g = policy.guarantee
-    assert g.model in {"none", "local", "shuffle", "joint"}
+    assert g.model in {"none", "local", "shuffle", "joint", "central"}
     assert g.neighbours
     assert g.unit
     assert g.epsilon > 0

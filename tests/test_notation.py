@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-import streams
 
 import companion
 from companion import catalogue
@@ -40,9 +39,12 @@ def shared_names():
     return {name for row in tables(SHARED) for name in CELL.findall(row[1])}
 
 
+FOUND = {**catalogue.policies(), **catalogue.optimisers()}
+
+
 def arguments(policy):
-    """The arguments of a policy's factory, which has the name of its module."""
-    factory = catalogue.policies()[policy].factory
+    """The arguments of the factory of a policy or optimiser."""
+    factory = FOUND[policy].factory
     named = inspect.signature(factory).parameters.values()
     return {p.name for p in named if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
 
@@ -78,7 +80,7 @@ def test_a_name_is_listed_once():
     assert sorted(names) == sorted(set(names))
 
 
-@pytest.mark.parametrize("policy", streams.names())
+@pytest.mark.parametrize("policy", FOUND)
 def test_every_argument_of_a_policy_is_on_the_page(policy):
     assert arguments(policy) - shared_names() - own_names(policy) == set()
 
@@ -89,8 +91,8 @@ def test_names_of_single_policies_are_theirs(chapter, known):
     finished = f"book/{chapter}" in pages(ROOT)
     for policies, names, *_ in CHAPTERS[chapter]:
         for policy in CELL.findall(policies):
-            if policy in streams.names():
-                factory = catalogue.policies()[policy].factory
+            if policy in FOUND:
+                factory = FOUND[policy].factory
                 open_ended = any(
                     p.kind is p.VAR_KEYWORD for p in inspect.signature(factory).parameters.values()
                 )

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
+from companion.baselines.lasso_descent import descend
 from companion.checks import need_float, need_int, need_positive
 from companion.core import Policy
 from companion.linalg import axpy, dot
@@ -81,19 +82,7 @@ def lasso(p, s, active, t):
     for a in range(active):
         axpy(-s.theta_hat[s.index[a]], s.G[a], s.q)
     while True:
-        change = np.inf
-        while change > p.tolerance:
-            change = 0.0
-            for a in range(active):
-                j = s.index[a]
-                curvature, old = s.G[a, j], s.theta_hat[j]
-                if curvature > 0.0:
-                    z = s.q[j] + curvature * old
-                    new = np.sign(z) * max(abs(z) - penalty, 0.0) / curvature
-                    if new != old:
-                        s.theta_hat[j] = new
-                        axpy(old - new, s.G[a], s.q)
-                        change = max(change, abs(new - old))
+        descend(s.G, s.index, active, penalty, p.tolerance, s.theta_hat, s.q)
         before = active
         for j in range(p.d):
             if s.place[j] < 0 and abs(s.q[j]) > penalty:

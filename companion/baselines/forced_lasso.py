@@ -1,0 +1,141 @@
+"""Lasso bandit of Bastani and Bayati: forced samples screen the arms, a lasso on all decides.
+No privacy.
+
+Source: Bastani and Bayati (2020), Algorithm "LASSO Bandit"; one context per round, a parameter per
+arm.
+Cost: O(K d) per round and O(d^2) for the Gram matrix of the arm that was played, with a warm lasso.
+Differs: coordinate descent to a tolerance; ties go to the lowest arm.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from companion._jit import jit
+from companion.baselines.lasso_descent import descend
+from companion.checks import need_float, need_int, need_positive
+from companion.core import Policy
+from companion.linalg import add_outer, axpy, dot
+from companion.privacy import NO_PRIVACY
+
+
+class Params(NamedTuple):
+    d: int  # dimension of the context
+    K: int  # arms
+    forced: int  # q, forced rounds per arm and phase
+    gap: float  # h: arms within h/2 of the best forced estimate are candidates
+    penalty_forced: float  # lambda_1
+    penalty_all: float  # lambda_(2,0)
+    tolerance: float  # of a lasso, largest move in the last sweep
+    one_context: bool  # True: all rows of X are the same context
+
+
+class State(NamedTuple):
+    t: int  # rounds played
+    count: np.ndarray  # (2, K) rows of the forced and of the all-sample lasso
+    G: np.ndarray  # (2, K, d, d) their sums of x x'
+    c: np.ndarray  # (2, K, d) of x r
+    theta: np.ndarray  # (2, K, d) estimates
+    index: np.ndarray  # (d,) 0, 1, ..., d - 1: all coordinates are active
+    q: np.ndarray  # (d,) scratch
+
+
+def init(p):
+    """State before the first round."""
+    K, d = p.K, p.d
+    arrays = np.zeros((2, K, d, d)), np.zeros((2, K, d)), np.zeros((2, K, d))
+    return State(0, np.zeros((2, K), np.int64), *arrays, np.arange(d), np.zeros(d))
+
+
+@jit
+def forced_arm(p, t):
+    """Arm that round t >= 1 has to play, or -1: t = (2^k - 1) K q + j, j = 1..K q."""
+    size = p.K * p.forced
+    start = 0
+    while start < t:
+        if t <= start + size:
+            return (t - start - 1) // p.forced
+        start = 2 * start + size
+    return -1
+
+
+@jit
+def select(p, s, X, rng):
+    """The forced arm, or the best all-sample estimate among those near the best forced one."""
+    arm = forced_arm(p, s.t + 1)
+    if arm >= 0:
+        return arm
+    x, top = X[0], -np.inf
+    for k in range(p.K):
+        top = max(top, dot(x, s.theta[0, k]))
+    best, arm = -np.inf, 0
+    for k in range(p.K):
+        if dot(x, s.theta[0, k]) >= top - 0.5 * p.gap:
+            z = dot(x, s.theta[1, k])
+            if z > best:
+                best, arm = z, k
+    return arm
+
+
+@jit
+def learn(p, s, which, arm, x, r, penalty):
+    """Add the row to one lasso and refit it: ||y - X theta||^2/n + penalty ||theta||_1."""
+    s.count[which, arm] += 1
+    add_outer(1.0, x, s.G[which, arm])
+    axpy(r, x, s.c[which, arm])
+    theta, G = s.theta[which, arm], s.G[which, arm]
+    for j in range(p.d):
+        s.q[j] = s.c[which, arm, j]
+    for j in range(p.d):
+        if theta[j] != 0.0:
+            axpy(-theta[j], G[j], s.q)
+    half = 0.5 * penalty * s.count[which, arm]
+    descend(G, s.index, p.d, half, p.tolerance, theta, s.q)
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """State after reward r on context x (d,); the arrays of s are overwritten."""
+    t = s.t + 1
+    if forced_arm(p, t) == arm:
+        learn(p, s, 0, arm, x, r, p.penalty_forced)
+    penalty = p.penalty_all * math.sqrt((math.log(t) + math.log(p.d)) / t)
+    learn(p, s, 1, arm, x, r, penalty)
+    return State(t, s.count, s.G, s.c, s.theta, s.index, s.q)
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+    return s
+
+
+def forced_lasso(
+    d, K, *, forced=1, gap=5.0, penalty_forced=0.05, penalty_all=0.05, tolerance=1e-5
+) -> Policy:
+    """Lasso bandit for K >= 1 arms and one context in R^d per round (all rows of X equal).
+
+    forced >= 1 rounds per arm and phase (q); gap > 0 (h); penalties > 0 (lambda_1 and lambda_(2,0),
+    of which round t uses lambda_(2,0) sqrt((log t + log d)/t)); tolerance > 0 of the lasso.  Raises
+    ValueError on anything else.
+    """
+    p = Params(
+        need_int("d", d, 1),
+        need_int("K", K, 1),
+        need_int("forced", forced, 1),
+        need_positive("gap", gap),
+        need_positive("penalty_forced", penalty_forced),
+        need_positive("penalty_all", penalty_all),
+        need_float("tolerance", tolerance, 1e-14),
+        True,
+    )
+    return Policy("Forced lasso", p, init, play, NO_PRIVACY, select, update)
+
+
+def example(K=4):
+    """A small instance for the common tests."""
+    return forced_lasso(3, K)

@@ -1,0 +1,32 @@
+"""Coordinate descent for the lasso on its normal equations: the solver of the lasso bandits.
+
+Source: Friedman, Hastie and Tibshirani (2010), section 2.
+Cost: O(a) per sweep over a coordinates, and one Gram row for each that moves.
+"""
+
+import numpy as np
+
+from companion._jit import jit
+from companion.linalg import axpy
+
+
+@jit
+def descend(G, index, active, penalty, tolerance, theta, q):
+    """Sweep until the largest move is at most `tolerance`: theta <- argmin over its coordinates
+    index[:active] of theta'G theta / 2 - c'theta + penalty ||theta||_1.
+
+    G[a] is the Gram row of coordinate index[a]; q (d,) = c - G theta is kept up to date.
+    """
+    change = np.inf
+    while change > tolerance:
+        change = 0.0
+        for a in range(active):
+            j = index[a]
+            curvature, old = G[a, j], theta[j]
+            if curvature > 0.0:
+                z = q[j] + curvature * old
+                new = np.sign(z) * max(abs(z) - penalty, 0.0) / curvature
+                if new != old:
+                    theta[j] = new
+                    axpy(old - new, G[a], q)
+                    change = max(change, abs(new - old))

@@ -1,0 +1,199 @@
+"""LocalMD: noisy mirror descent in phases around the last average, with shrinking steps.  A batch
+method.
+
+Source: Asi, Feldman, Koren and Talwar (2021), Algorithm 6 with Algorithm 5; squared loss.
+Cost: O(d n) per phase; the mirror step of h(x) = ||x - c||_p^2 / (2 (p - 1)) has a closed form.
+Privacy: phases use different records.  In a phase a record enters at most ceil(T_i / (n_i // b_i))
+batches of b_i records; their mean gradients have noise N(0, sigma_i^2 I) and move by 2 L/b_i in
+l_q.
+Differs: batches are passes over a new random order of the phase's records, so that this number is
+certain (the source relies on sampling); batch sizes are rounded down, at least 1.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from companion._jit import jit
+from companion.checks import need_float, need_int, need_positive
+from companion.core import Optimiser
+from companion.geometry import admit, dual_exponent, euclidean_factor, lq_norm, need_exponent
+from companion.linalg import dot
+from companion.privacy import (
+    NO_PRIVACY,
+    REPLACE_RECORD,
+    Guarantee,
+    gaussian_epsilon,
+    need_budget,
+)
+
+
+class Params(NamedTuple):
+    d: int  # dimension
+    n: int  # records
+    p: float
+    q: float  # rows are clipped to the unit ball of l_q
+    high: float  # labels are clipped to +- this
+    records: np.ndarray  # (phases,) n_i
+    batch: np.ndarray  # (phases,) b_i
+    steps: np.ndarray  # (phases,) T_i
+    eta: np.ndarray  # (phases,) eta_i
+    radius: np.ndarray  # (phases,) of the ball around the centre
+    sigma: np.ndarray  # (phases,) sigma_i
+
+
+class State(NamedTuple):
+    t: int  # records read
+    theta: np.ndarray  # (d,) public parameter
+    clipped: int  # records outside the universe
+
+
+def init(p, rng):
+    """State before the data."""
+    return State(0, np.zeros(p.d), 0)
+
+
+@jit
+def mirror(z, p, q, out):
+    """out <- grad h*(z) = (p - 1) ||z||_q sign(z) (|z|/||z||_q)^(q - 1)."""
+    size = lq_norm(z, q)
+    for i in range(z.shape[0]):
+        a = 0.0 if size == 0.0 else math.pow(abs(z[i]) / size, q - 1.0)
+        out[i] = (p - 1.0) * size * (a if z[i] > 0.0 else -a)
+
+
+@jit
+def dual(u, p, out):
+    """out <- grad h(u) = ||u||_p sign(u) (|u|/||u||_p)^(p - 1) / (p - 1), inverse of `mirror`."""
+    size = lq_norm(u, p)
+    for i in range(u.shape[0]):
+        a = 0.0 if size == 0.0 else math.pow(abs(u[i]) / size, p - 1.0)
+        out[i] = size / (p - 1.0) * (a if u[i] > 0.0 else -a)
+
+
+@jit
+def mirror_step(u, gradient, p, q, radius, z):
+    """u <- argmin <gradient, v> + D_h(v, u) over ||v||_p <= radius, u the offset from the centre.
+
+    Without the ball it is grad h*(grad h(u) - gradient); the level sets of h are balls, so the
+    constraint only rescales.  z (d,) is overwritten.
+    """
+    dual(u, p, z)
+    for i in range(u.shape[0]):
+        z[i] -= gradient[i]
+    mirror(z, p, q, u)
+    size = lq_norm(u, p)
+    if size > radius:
+        for i in range(u.shape[0]):
+            u[i] *= radius / size
+
+
+@jit
+def shuffle(rng, order):
+    """order <- a uniform permutation of itself."""
+    for i in range(order.shape[0] - 1, 0, -1):
+        j = rng.integers(0, i + 1)
+        order[i], order[j] = order[j], order[i]
+
+
+@jit
+def phase(p, i, X, Y, theta, rng):
+    """Phase i on its records X, Y: theta <- the average of its iterates, started from theta."""
+    d, n, b = p.d, X.shape[0], p.batch[i]
+    centre, mean, u = theta.copy(), np.zeros(d), np.zeros(d)
+    gradient, z, x = np.zeros(d), np.zeros(d), np.zeros(d)
+    order, at = np.arange(n), n
+    for k in range(p.steps[i]):
+        if at + b > n:
+            shuffle(rng, order)
+            at = 0
+        for a in range(d):
+            x[a] = centre[a] + u[a]
+            gradient[a] = 0.0
+        for j in range(at, at + b):
+            row = X[order[j]]
+            c = 2.0 * (dot(row, x) - Y[order[j]]) / b
+            for a in range(d):
+                gradient[a] += c * row[a]
+        at += b
+        for a in range(d):
+            noise = p.sigma[i] * rng.standard_normal() if p.sigma[i] > 0.0 else 0.0
+            gradient[a] = p.eta[i] * (gradient[a] + noise)
+        mirror_step(u, gradient, p.p, p.q, p.radius[i], z)
+        for a in range(d):
+            mean[a] += (centre[a] + u[a] - mean[a]) / (k + 1.0)
+    for a in range(d):
+        theta[a] = mean[a]
+
+
+@jit
+def run(p, s, X, Y, rng, out):
+    """All phases on the n records X (n, d), Y (n,); the last row of out <- the parameter."""
+    A, b, clipped, start = np.empty(X.shape), np.empty(Y.shape), 0, 0
+    for t in range(X.shape[0]):
+        b[t], outside = admit(X[t], Y[t], p.q, -p.high, p.high, A[t])
+        clipped += outside
+    for i in range(p.records.shape[0]):
+        end = start + p.records[i]
+        phase(p, i, A[start:end], b[start:end], s.theta, rng)
+        start = end
+    for i in range(p.d):
+        out[out.shape[0] - 1, i] = s.theta[i]
+    return State(X.shape[0], s.theta, clipped)
+
+
+def phases(d, n, p, epsilon, delta, eta, lipschitz, noisy):
+    """Arrays records, batch, steps, eta, radius, sigma of the phases of two steps or more."""
+    rows, q = [], dual_exponent(p)
+    budget = epsilon if epsilon < np.inf else 1.0
+    for i in range(1, int(math.log2(n)) + 1):
+        epsilon_i, n_i, eta_i = budget / 2**i, n // 2**i, eta / 2 ** (4 * i)
+        # log d = 0 at d = 1 would ask for an infinite batch
+        b = max(math.sqrt(n_i / max(math.log(d), 1e-9)), math.sqrt(d / epsilon_i), 1.0)
+        b = min(int(b), n_i)
+        steps = int(n_i**2 / b**2) if n_i else 0
+        if steps <= 1:
+            break
+        sigma = 100.0 * lipschitz * math.sqrt(d ** (1.0 - 2.0 / q) * math.log(1.0 / delta))
+        sigma = sigma / (b * epsilon_i) if noisy else 0.0
+        rows.append((n_i, b, steps, eta_i, 2.0 * lipschitz * eta_i * n_i * (p - 1.0), sigma))
+    if not rows:
+        raise ValueError(f"n must leave a phase with two steps; got n={n}, d={d}")
+    columns = [np.array(c) for c in zip(*rows, strict=True)]
+    return *(c.astype(np.int64) for c in columns[:3]), *(c.astype(float) for c in columns[3:])
+
+
+def local_md(
+    d, n, epsilon, delta=None, *, p=1.5, radius=1.0, label_bound=1.0, step_scale=1.0
+) -> Optimiser:
+    """LocalMD for n records with ||x||_q <= 1, |y| <= label_bound, 1 < p <= 2.
+
+    The steps are set for a ball of the given radius, which is not enforced: step_scale > 0 times
+    D/L min(1/sqrt((p - 1) n), epsilon/sqrt(d log(1/delta) (1 + log d))).  epsilon in (0, inf] (inf:
+    no noise, steps and batches as at epsilon = 1), delta in (0, 1) (None: 1/n).  Raises ValueError
+    on anything else.
+    """
+    d, n = need_int("d", d, 1), need_int("n", n, 4)
+    p = need_float("p", need_exponent("p", p), 1.0, 2.0, open_low=True)
+    epsilon, delta = need_budget(epsilon, 1.0 / n if delta is None else delta)
+    r, Y = need_positive("radius", radius), need_positive("label_bound", label_bound)
+    lipschitz, q = 2.0 * (r + Y), dual_exponent(p)
+    limit = math.sqrt(d * math.log(1.0 / delta) * (1.0 + math.log(d)))
+    limit = (epsilon if epsilon < np.inf else 1.0) / limit
+    eta = need_positive("step_scale", step_scale) * 2.0 * r / lipschitz
+    eta *= min(1.0 / math.sqrt((p - 1.0) * n), limit)
+    arrays = phases(d, n, p, epsilon, delta, eta, lipschitz, epsilon < np.inf)
+    said = NO_PRIVACY
+    if epsilon < np.inf:
+        n_i, b, steps, _, _, sigma = arrays
+        uses = np.ceil(steps / (n_i // b))
+        ratio = 2.0 * lipschitz * euclidean_factor(q, d) * np.sqrt(uses) / (b * sigma)
+        true = gaussian_epsilon(delta, 1.0, float(ratio.max()))
+        said = Guarantee("central", true, delta, REPLACE_RECORD, "record", (epsilon, delta))
+    return Optimiser("LocalMD", Params(d, n, p, q, Y, *arrays), init, None, run, said)
+
+
+def example():
+    """A small instance for the common tests."""
+    return local_md(3, 400, 2.0, 1e-2)

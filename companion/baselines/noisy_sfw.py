@@ -1,0 +1,178 @@
+"""NoisySFW: variance-reduced Frank-Wolfe with a large first batch and noise on every gradient.
+
+Source: Bassily, Guzman and Nandi (2021), Algorithm 3, for 1 < p < 2; squared loss.
+Cost: O(d) per record; it reads a stream, but releases nothing before half of it.
+Privacy: a record enters one release.  The first averages n // 2 gradients at 0 and moves by
+2 L/(n // 2) in l_q; a later one averages b differences of gradients at points c D eta apart and
+moves by 2 beta eta D/b, with D = 2 r, beta = 2, L = 2 (r + Y) for f = (y - x'theta)^2.
+Differs: "corrected" is the exact Gaussian; b is the whole number floor(sqrt n / 2), at least 1.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from companion._jit import jit
+from companion.checks import need_choice, need_float, need_int, need_positive
+from companion.core import Optimiser
+from companion.geometry import (
+    admit,
+    dual_exponent,
+    euclidean_factor,
+    need_exponent,
+    smooth_exponent,
+    vertex,
+)
+from companion.linalg import dot
+from companion.mechanisms import generalized_gaussian
+from companion.privacy import (
+    NO_PRIVACY,
+    REPLACE_RECORD,
+    Guarantee,
+    gaussian_epsilon,
+    gaussian_mu,
+    need_budget,
+    zcdp_epsilon,
+)
+
+
+class Params(NamedTuple):
+    d: int  # dimension
+    n: int  # records
+    p: float  # the ball is that of l_p
+    q: float  # rows are clipped to the unit ball of l_q
+    radius: float  # r
+    high: float  # labels are clipped to +- this
+    half: int  # records of the first release
+    batch: int  # b, records of a later one
+    steps: int  # number of later ones
+    eta: float  # step
+    exponent: float  # of the noise's norm
+    sigma_first: float
+    sigma: float
+
+
+class State(NamedTuple):
+    t: int  # records read
+    theta: np.ndarray  # (d,) public parameter
+    clipped: int  # records outside the universe
+    old: np.ndarray  # (d,) the parameter before
+    gradient: np.ndarray  # (d,) released gradient
+    total: np.ndarray  # (d,) exact sum over the batch (secret)
+    v: np.ndarray  # (d,) vertex
+    x: np.ndarray  # (d,) clipped context
+    noise: np.ndarray  # (d,)
+
+
+def init(p, rng):
+    """State before the first record."""
+    return State(0, np.zeros(p.d), 0, *(np.zeros(p.d) for _ in range(6)))
+
+
+@jit
+def gather(p, s, x, y):
+    """Add the record to the sum of its batch; 1 if it was clipped else 0."""
+    y, clipped = admit(x, y, p.q, -p.high, p.high, s.x)
+    c = -2.0 * y  # of the gradient at 0
+    if s.t >= p.half:
+        c = 2.0 * (dot(s.x, s.theta) - dot(s.x, s.old))
+    for i in range(p.d):
+        s.total[i] += c * s.x[i]
+    return clipped
+
+
+@jit
+def batch_end(p, t):
+    """Records of the batch that record t >= 1 completes, or 0."""
+    if t == p.half:
+        return p.half
+    k = t - p.half
+    return p.batch if k > 0 and k <= p.batch * p.steps and k % p.batch == 0 else 0
+
+
+@jit
+def descend(p, s, size):
+    """Add the batch's mean and s.noise to the gradient, then one Frank-Wolfe step."""
+    for i in range(p.d):
+        s.gradient[i] += s.total[i] / size + s.noise[i]
+        s.total[i] = 0.0
+    vertex(s.gradient, p.p, p.radius, s.v)
+    for i in range(p.d):
+        s.old[i] = s.theta[i]
+        s.theta[i] += p.eta * (s.v[i] - s.theta[i])
+
+
+@jit
+def step(p, s, x, y, rng):
+    """State after the record x (d,), y; the arrays of s are overwritten."""
+    clipped, t = gather(p, s, x, y), s.t + 1
+    size = batch_end(p, t)
+    if size > 0:
+        sigma = p.sigma_first if t == p.half else p.sigma
+        if sigma > 0.0:
+            generalized_gaussian(rng, p.exponent, sigma, s.noise)
+        descend(p, s, size)
+    return State(t, s.theta, s.clipped + clipped, s.old, s.gradient, s.total, s.v, s.x, s.noise)
+
+
+@jit
+def run(p, s, X, Y, rng, out):
+    """Read n records X (n, d), Y (n,); out (n, d) <- the public parameter after each."""
+    for t in range(X.shape[0]):
+        s = step(p, s, X[t], Y[t], rng)
+        for i in range(p.d):
+            out[t, i] = s.theta[i]
+    return s
+
+
+def noise(p, epsilon, delta, calibration, lipschitz, beta):
+    """(exponent, sigma_first, sigma, true epsilon): of `Params` p without noise."""
+    first, later = 2.0 * lipschitz / p.half, 4.0 * beta * p.eta * p.radius / p.batch
+    s2 = euclidean_factor(p.q, p.d)
+    if calibration == "corrected":
+        scale = s2 / gaussian_mu(epsilon, delta)
+        return 2.0, first * scale, later * scale, gaussian_epsilon(delta, scale, s2)
+    if epsilon > 2.0:
+        raise ValueError(f"epsilon must be at most 2 for calibration='paper'; got {epsilon=}")
+    exponent, kappa = smooth_exponent(p.q, p.d)
+    unit = math.sqrt(2.0 * kappa * math.log(1.0 / delta)) / epsilon
+    sigmas = unit * 4.0 * lipschitz / p.n, unit * 8.0 * beta * p.eta * p.radius / math.sqrt(p.n)
+    ratio = max(first / sigmas[0], later / sigmas[1])
+    if exponent == 2.0:
+        return exponent, *sigmas, gaussian_epsilon(delta, 1.0, ratio * s2)
+    return exponent, *sigmas, zcdp_epsilon(kappa * ratio * ratio / 2.0, delta)
+
+
+def noisy_sfw(
+    d, n, epsilon, delta=None, *, p=1.5, radius=1.0, label_bound=1.0, calibration="corrected",
+    step_scale=1.0,
+) -> Optimiser:  # fmt: skip
+    """NoisySFW on the l_p ball, 1 < p <= 2, for n >= 4 records, ||x||_q <= 1, |y| <= label_bound.
+
+    epsilon in (0, inf] (at most 2 for "paper"), delta in (0, 1) (None: 1/n); calibration: "paper"
+    or "corrected"; step_scale > 0 multiplies the step log(n)/(2 sqrt n), which must stay at most 1.
+    Raises ValueError on anything else.
+    """
+    d, n = need_int("d", d, 1), need_int("n", n, 4)
+    p = need_float("p", need_exponent("p", p), 1.0, 2.0, open_low=True)
+    epsilon, delta = need_budget(epsilon, 1.0 / n if delta is None else delta)
+    need_choice("calibration", calibration, ("paper", "corrected"))
+    r, Y = need_positive("radius", radius), need_positive("label_bound", label_bound)
+    eta = need_positive("step_scale", step_scale) * math.log(n) / (2.0 * math.sqrt(n))
+    if eta > 1.0:
+        raise ValueError(f"step_scale must keep the step at most 1; got {step_scale=}: {eta:.3g}")
+    batch, steps = max(1, int(math.sqrt(n) / 2.0)), math.isqrt(n) - 1
+    params = Params(d, n, p, dual_exponent(p), r, Y, n // 2, batch, steps, eta, 2.0, 0.0, 0.0)
+    said = NO_PRIVACY
+    if epsilon < np.inf:
+        *sizes, true = noise(params, epsilon, delta, calibration, 2.0 * (r + Y), 2.0)
+        params = params._replace(exponent=sizes[0], sigma_first=sizes[1], sigma=sizes[2])
+        claimed = (epsilon, delta) if calibration == "paper" else None
+        said = Guarantee("central", true, delta, REPLACE_RECORD, "record", claimed)
+    return Optimiser("NoisySFW", params, init, step, run, said)
+
+
+def example():
+    """A small instance for the common tests."""
+    return noisy_sfw(3, 400, 2.0, 1e-2, step_scale=0.5)

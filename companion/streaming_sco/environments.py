@@ -1,0 +1,174 @@
+"""Worlds to learn in: objects with `records(n, rng)` and the exact excess risk of a parameter.
+
+Source: section C of the paper (normal contexts divided by their l_q norm, linear labels); the other
+designs are ours.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from companion import glm
+from companion._jit import jit
+from companion.checks import need_array, need_choice, need_float, need_int
+from companion.environments import block_lengths
+from companion.geometry import dual_exponent, lq_norm, need_exponent
+from companion.linalg import dot
+
+DESIGNS = ("sphere", "signs")
+
+
+@jit
+def fill(rng, signs, q, theta, link, noise, X, Y):
+    """X (n, d) <- contexts with ||x||_q = 1, Y (n,) <- labels; records are drawn one by one.
+
+    signs: entries are +1 or -1 instead of normals divided by their norm.  link linear: Y = x'theta
+    plus N(0, noise^2); any other: Bernoulli with the mean of the link.
+    """
+    for t in range(X.shape[0]):
+        x = X[t]
+        for i in range(x.shape[0]):
+            if signs:
+                x[i] = 1.0 if rng.random() < 0.5 else -1.0
+            else:
+                x[i] = rng.standard_normal()
+        size = lq_norm(x, q)
+        for i in range(x.shape[0]):
+            x[i] /= size
+        z = glm.mean(link, dot(x, theta))
+        if link == glm.LINEAR:
+            Y[t] = z + noise * rng.standard_normal()
+        else:
+            Y[t] = 1.0 if rng.random() < z else 0.0
+
+
+class Regression(NamedTuple):
+    """Linear labels and an isotropic design; make one with `regression`."""
+
+    p: float
+    theta: np.ndarray
+    noise: float
+    design: str
+
+    def records(self, n, rng):
+        """(X (n, d), Y (n,))."""
+        X, Y = np.empty((n, len(self.theta))), np.empty(n)
+        signs, q = self.design == "signs", dual_exponent(self.p)
+        fill(rng, signs, q, self.theta, glm.LINEAR, self.noise, X, Y)
+        return X, Y
+
+    def excess(self, theta):
+        """SubOpt of theta (..., d): ||theta - theta*||_2^2 / ||theta*||_2^2, exactly.
+
+        The design is symmetric under signs and permutations of coordinates, so E x x' = c I, and c
+        cancels from (F(theta) - F(theta*)) / (F(0) - F(theta*)).
+        """
+        return ((theta - self.theta) ** 2).sum(axis=-1) / (self.theta**2).sum()
+
+    def risk(self, theta, c):
+        """E (y - x'theta)^2 for E x x' = c I: what the paper prints for p = inf."""
+        return self.noise**2 + c * ((theta - self.theta) ** 2).sum(axis=-1)
+
+    def second_moment(self, n=200_000):
+        """(c, standard error): the c of E x x' = c I, from n draws with a fixed seed."""
+        X, _ = self.records(n, np.random.default_rng(0))
+        squares = (X**2).mean(axis=1)
+        return float(squares.mean()), float(squares.std(ddof=1) / np.sqrt(n))
+
+    def gradient(self, theta, c):
+        """Exact gradient 2 c (theta - theta*) of the population loss at theta (..., d)."""
+        return 2.0 * c * (theta - self.theta)
+
+
+def flat(d, p):
+    """The paper's parameter: all ones, divided by its l_p norm."""
+    return np.full(d, 1.0 / d ** (0.0 if p == np.inf else 1.0 / p))
+
+
+def first(d, p, s):
+    """s equal entries, then zeros, of l_p norm 1: what the released program draws with s = 5."""
+    return np.concatenate([flat(s, p), np.zeros(d - s)])
+
+
+def regression(p, theta, *, noise=0.05, design="sphere"):
+    """The paper's linear regression in the geometry of l_p.
+
+    p in [1, inf]; theta (d,) the parameter; noise >= 0, standard deviation of the labels; design:
+    "sphere" (normals divided by their l_q norm) or "signs" (+-1 divided by it).  Raises ValueError
+    on anything else.
+    """
+    theta = need_array("theta", theta, ("d",))
+    if not (theta != 0).any():
+        raise ValueError(f"theta must not be zero (SubOpt is relative to it); got {theta}")
+    need_choice("design", design, DESIGNS)
+    return Regression(need_exponent("p", p), theta, need_float("noise", noise, 0.0), design)
+
+
+class Functional(NamedTuple):
+    """The loss <x, theta> with x in {-1, 1}^d, of mean (-slope, 0, ..., 0)."""
+
+    d: int
+    slope: float
+
+    def records(self, n, rng):
+        """(X (n, d), labels that nothing reads)."""
+        X = np.where(rng.random((n, self.d)) < 0.5, 1.0, -1.0)
+        X[:, 0] = np.where(rng.random(n) < 0.5 * (1.0 + self.slope), -1.0, 1.0)
+        return X, np.zeros(n)
+
+    def excess(self, theta):
+        """slope (1 - theta_1): the minimiser over the l_1 ball of radius 1 is its first vertex."""
+        return self.slope * (1.0 - theta[..., 0])
+
+
+class CommonContext(NamedTuple):
+    """One context per round for K arms with a parameter each; make one with `one_context`."""
+
+    K: int
+    d: int
+    s: int
+    link: int
+    noise: float
+
+    def blocks(self, T, rng):
+        """Yield (X, R, mu) for T rounds; the context of a round is repeated in its K rows."""
+        theta = np.zeros((self.K, self.d))
+        for k in range(self.K):
+            theta[k, rng.permutation(self.d)[: self.s]] = rng.uniform(-1.0, 1.0, self.s)
+            theta[k] /= np.abs(theta[k]).sum()
+        for n in block_lengths(T, self.K, self.d):
+            X, R, mu = np.empty((n, self.K, self.d)), np.empty((n, self.K)), np.empty((n, self.K))
+            fill_rounds(rng, theta, self.link, self.noise, X, R, mu)
+            yield X, R, mu
+
+
+@jit
+def fill_rounds(rng, theta, link, noise, X, R, mu):
+    """One block: contexts N(0, I) divided by their largest entry, and the rewards of all arms."""
+    for t in range(R.shape[0]):
+        x = X[t, 0]
+        for i in range(x.shape[0]):
+            x[i] = rng.standard_normal()
+        size = lq_norm(x, np.inf)
+        for i in range(x.shape[0]):
+            x[i] /= size
+            for k in range(1, X.shape[1]):
+                X[t, k, i] = x[i]
+        for k in range(R.shape[1]):
+            m = glm.mean(link, dot(x, theta[k]))
+            mu[t, k] = m
+            if link == glm.LINEAR:
+                R[t, k] = m + noise * rng.standard_normal()
+            else:
+                R[t, k] = 1.0 if rng.random() < m else 0.0
+
+
+def one_context(K, d, s, *, link="linear", noise=0.05):
+    """K arms with s-sparse parameters of l_1 norm 1, new in every repetition, on one context.
+
+    K >= 2, 1 <= s <= d; link "linear" (rewards with normal noise) or "logistic", "probit"
+    (Bernoulli rewards); noise >= 0.  Raises ValueError on anything else.
+    """
+    K, d = need_int("K", K, 2), need_int("d", d, 1)
+    s, number = need_int("s", s, 1, d), glm.need_link("link", link)
+    return CommonContext(K, d, s, number, need_float("noise", noise, 0.0))

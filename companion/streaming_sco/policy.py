@@ -1,0 +1,199 @@
+"""Algorithm 3: a bandit with one streaming learner per arm and synthetic updates of the others.
+
+Source: the paper, Algorithm 3 and Theorem 4.6.
+Model: joint differential privacy.  Changing a user may change the arm that was played, and then two
+learners: the one that lost the record sees a synthetic one instead, whose gradient is exactly 0, so
+each of the two moves by half of what replacing a record moves one.  Two halves cost what one whole
+costs, or less (see the chapter): the guarantee is that of a single learner, provided that every arm
+is updated in every round.
+Cost: O(K d) time per round, O(K d) memory, times log T with the tree.
+Differs: local clocks (the paper's global t breaks the sum after the forced rounds); leaves and
+rewards are clipped; the learner may be the tree of Algorithm 1 on the l_1 ball.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from companion import glm
+from companion._jit import jit
+from companion.checks import need_choice, need_float, need_int
+from companion.core import Policy
+from companion.disclosure import Disclosure
+from companion.geometry import euclidean_factor
+from companion.linalg import dot
+from companion.privacy import NO_PRIVACY
+from companion.streaming_sco import calibration as noise
+from companion.streaming_sco import learner as learning
+from companion.streaming_sco.learner import SCHEDULES, SQUARES, advance, memory
+
+LEARNERS = ("tree", "argmin", "coordinates", "gumbel")
+CALIBRATIONS = ("paper", "corrected")
+
+
+class Params(NamedTuple):
+    d: int  # dimension of the context
+    K: int  # arms
+    T: int  # horizon
+    t0: int  # forced rounds per arm
+    gap: float  # h_sub: arms within h_sub/2 of the best forced estimate are candidates
+    link: int  # of `glm`
+    synthetic: bool  # arms that are not played make a step on (0, zeta(0))
+    learner: learning.Params
+    one_context: bool  # True: all rows of X are the same context
+
+
+class State(NamedTuple):
+    t: int  # rounds played
+    clipped: int  # records that were outside the universe
+    clock: np.ndarray  # (K,) steps of every arm
+    forced: np.ndarray  # (K, d) estimates at the end of the forced rounds
+    zero: np.ndarray  # (d,) the synthetic context
+    arms: tuple  # K memories
+
+
+def init(p):
+    """State before the first round."""
+    arms = tuple(memory(p.learner) for _ in range(p.K))
+    return State(0, 0, np.zeros(p.K, np.int64), np.zeros((p.K, p.d)), np.zeros(p.d), arms)
+
+
+@jit
+def select(p, s, X, rng):
+    """The forced arm; then the best present estimate among those near the best forced one."""
+    if s.t < p.K * p.t0:
+        return s.t // p.t0
+    x, top = X[0], -np.inf
+    for k in range(p.K):
+        top = max(top, glm.mean(p.link, dot(x, s.forced[k])))
+    best, arm = -np.inf, 0
+    for k in range(p.K):
+        if glm.mean(p.link, dot(x, s.forced[k])) > top - 0.5 * p.gap:
+            z = dot(x, s.arms[k].theta)
+            if z > best:
+                best, arm = z, k
+    return arm
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """State after reward r on context x (d,); the arrays of s are overwritten."""
+    t, clipped = s.t + 1, s.clipped
+    for k in range(p.K):
+        if k == arm:
+            s.clock[k] += 1
+            clipped += advance(p.learner, s.clock[k], s.arms[k], x, r, rng)
+        elif p.synthetic and t > p.K * p.t0:
+            s.clock[k] += 1
+            advance(p.learner, s.clock[k], s.arms[k], s.zero, glm.mean(p.link, 0.0), rng)
+    if t == p.K * p.t0:
+        for k in range(p.K):
+            for i in range(p.d):
+                s.forced[k, i] = s.arms[k].theta[i]
+    return State(t, clipped, s.clock, s.forced, s.zero, s.arms)
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+    return s
+
+
+def sco_bandit(
+    d,
+    K,
+    T,
+    epsilon,
+    delta=None,
+    *,
+    t0=100,
+    gap=1.0,
+    link="linear",
+    radius=1.0,
+    label_bound=1.0,
+    learner="tree",
+    calibration="corrected",
+    schedule="constant",
+    clip=None,
+    synthetic=True,
+) -> Policy:
+    """Algorithm 3 for K >= 1 arms, T rounds and one context, ||x||_inf <= 1, per round.
+
+    epsilon in (0, inf] (inf: no noise), delta in (0, 1) (None: 1/T); t0 >= 0 forced rounds per arm,
+    K t0 < T; gap > 0 (h_sub); link: "linear", "logistic" or "probit"; radius of the l_1 ball of the
+    estimates; rewards are clipped to +-label_bound ([0, label_bound] unless linear); learner: the
+    tree of Algorithm 1, or a selector of Algorithm 2; calibration, schedule, clip as in
+    `streaming_fw` and `vertex_fw`; synthetic=False leaves out the synthetic updates, and then there
+    is no joint privacy.  Raises ValueError on anything else.
+    """
+    T, K, t0 = need_int("T", T, 2), need_int("K", K, 1), need_int("t0", t0, 0)
+    if t0 * K >= T:
+        raise ValueError(f"t0 must leave rounds after the K t0 forced ones; got {t0=}, {K=}, {T=}")
+    number = glm.need_link("link", link)
+    c = noise.problem(d, T, 1.0, radius, "squares" if link == "linear" else link, label_bound)
+    epsilon, delta = noise.budget(
+        epsilon, 1.0 / T if delta is None else delta, calibration, CALIBRATIONS
+    )
+    need_choice("learner", learner, LEARNERS)
+    need_choice("synthetic", synthetic, (True, False))
+    q, true, claimed = _learner(c, epsilon, delta, learner, calibration, schedule, clip)
+    said = noise.guarantee("joint", true, delta, "user (context and rewards)", claimed)
+    if not synthetic and epsilon < np.inf:
+        said = NO_PRIVACY
+    gap = need_float("gap", gap, 0.0, open_low=True)
+    p = Params(c.d, K, T, t0, gap, number, synthetic, q, True)
+    return Policy("Algorithm 3", p, init, play, said, select, update)
+
+
+def _learner(c, epsilon, delta, learner, calibration, schedule, clip):
+    """(learner's Params, true epsilon, claimed epsilon and delta)."""
+    kind = SCHEDULES.index(need_choice("schedule", schedule, SCHEDULES[1:]))
+    tree, paper = learner == "tree", calibration == "paper"
+    if paper and (clip is not None or learner not in ("tree", "argmin")):
+        raise ValueError(
+            "calibration='paper' is for learner='tree' or 'argmin', without clip; "
+            f"got {learner=}, {clip=}"
+        )
+    bound = noise.leaf_clip(c, clip, calibration)
+    if tree and clip is None and c.loss == SQUARES:
+        bound *= euclidean_factor(c.q, c.d)
+    make = {"clip": bound, "clip_norm": 2.0 if tree else np.inf, "step": 1.0, "method": learner}
+    if epsilon == np.inf:
+        return noise.make_params(c, **make), np.inf, None
+    if tree:
+        exponent, sigma, true, claimed = noise.sum_noise(
+            c, epsilon, delta, calibration, learning.TREE, bound
+        )
+        return noise.make_params(c, **make, exponent=exponent, sigma=sigma), true, claimed
+    scale, kind, true, claimed = noise.vertex_noise(
+        c, epsilon, delta, calibration, learner, kind, bound
+    )
+    return noise.make_params(c, **make, scale=scale, schedule=kind), true, claimed
+
+
+def example(K=4):
+    """A small instance for the common tests."""
+    return sco_bandit(3, K, 400, 20.0, 1e-2, t0=min(20, 200 // K), learner="gumbel")
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): every sum of every arm.
+
+    The printed constants, 2 (beta D + L), are nearly attained for a small ball and large rewards.
+    """
+
+    def sums(_, p, t, total, noise, gradient, rng):
+        return [("gaussian", gradient)]
+
+    corners = np.array([[a, b, r] for a in (-1, 1) for b in (-1, 1) for r in (-1, 1)], dtype=float)
+    secret = "clipped", "arms"
+    clipped = sco_bandit(2, 2, 5, 1.0, 1e-2, t0=0, clip=0.05)
+    printed = sco_bandit(2, 2, 3, 1.0, 1e-2, t0=0, radius=0.01, calibration="paper")
+    return (
+        Disclosure(clipped, {learning.release: sums}, secret, rounds=5, records=corners),
+        Disclosure(printed, {learning.release: sums}, secret, rounds=3, records=corners,
+                   reaches=False),
+    )  # fmt: skip

@@ -1,0 +1,71 @@
+"""Algorithm 1: streaming Frank-Wolfe whose sum of gradient leaves is released by a tree.
+
+Source: the paper, Algorithms 1 and 4 and Theorem 3.1.
+Cost: O(d) per record; O(d log n) memory with the tree, O(d n) with the square-root factorisation.
+Differs: the default calibration clips the leaves and adds Gaussian noise of exactly the size that
+the budget needs; the tree is kept in streaming form, so that powers of two are no special case.
+"""
+
+import numpy as np
+
+from companion.checks import need_choice
+from companion.core import Optimiser
+from companion.geometry import euclidean_factor
+from companion.streaming_sco import calibration as noise
+from companion.streaming_sco.learner import METHODS, SQRT, TREE, init, run, step
+
+FACTORISATIONS = METHODS[: SQRT + 1]
+CALIBRATIONS = ("paper", "zcdp", "corrected")
+
+
+def streaming_fw(
+    d,
+    n,
+    epsilon,
+    delta=None,
+    *,
+    p=2.0,
+    radius=1.0,
+    loss="squares",
+    label_bound=1.0,
+    calibration="corrected",
+    factorisation="tree",
+    clip=None,
+    step_scale=1.0,
+) -> Optimiser:
+    """Algorithm 1 on the l_p ball of the given radius, for n records with ||x||_q <= 1.
+
+    epsilon in (0, inf] (inf: no noise), delta in (0, 1) (None: 1/n); p in [1, inf]; loss: one of
+    "squares", "logistic", "probit", "inner product"; labels are clipped to +-label_bound (to
+    [0, label_bound] for logistic and probit); calibration: "paper" (Theorem 3.1 at valid
+    constants), "zcdp" (the same noise, counted better) or "corrected"; factorisation: "tree" or
+    "sqrt"; clip: bound C of the leaves in l_2 (in l_q for "zcdp"; refused for "paper"), inf for
+    none, None for 2 (radius + label_bound) d^max(0, 1/2 - 1/q), which hardly ever binds;
+    step_scale in (0, 1].  Raises ValueError on anything else.
+    """
+    c = noise.problem(d, n, p, radius, loss, label_bound)
+    delta = 1.0 / c.n if delta is None and c.n > 1 else delta
+    epsilon, delta = noise.budget(epsilon, delta, calibration, CALIBRATIONS)
+    method = METHODS.index(need_choice("factorisation", factorisation, FACTORISATIONS))
+    if calibration == "paper" and clip is not None:
+        raise ValueError(f"clip must be None for calibration='paper'; got clip={clip!r}")
+    bound = noise.leaf_clip(c, clip, calibration)
+    if clip is None and calibration == "corrected":
+        bound *= euclidean_factor(c.q, c.d)
+    exponent, sigma, true, claimed = 2.0, 0.0, np.inf, None
+    if epsilon < np.inf:
+        exponent, sigma, true, claimed = noise.sum_noise(
+            c, epsilon, delta, calibration, method, bound
+        )
+    params = noise.make_params(
+        c, clip=bound, clip_norm=c.q if calibration == "zcdp" else 2.0, step=step_scale,
+        method=METHODS[method], exponent=exponent, sigma=sigma,
+    )  # fmt: skip
+    name = "Algorithm 1" if method == TREE else "Algorithm 1, square root"
+    said = noise.guarantee("central", true, delta, "record", claimed)
+    return Optimiser(name, params, init, step, run, said)
+
+
+def example():
+    """A small instance for the common tests."""
+    return streaming_fw(3, 400, 4.0, 1e-3, p=1.5, radius=1.0)

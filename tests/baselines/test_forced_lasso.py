@@ -1,0 +1,60 @@
+"""The lasso bandit of Bastani and Bayati: its forced rounds, its two lassos, and that it learns."""
+
+import numpy as np
+import pytest
+
+from companion.baselines import forced_lasso as fl
+from companion.baselines.random import random
+from companion.simulate import repetitions, simulate
+from companion.streaming_sco import one_context
+
+
+def test_forced_rounds_are_those_of_the_source():
+    p = fl.forced_lasso(2, 3, forced=2).params
+    expected = {}
+    for k in range(4):
+        for i in range(3):
+            for j in range(2 * i + 1, 2 * i + 3):
+                expected[(2**k - 1) * 3 * 2 + j] = i
+    assert {t: fl.forced_arm(p, t) for t in range(1, 91)} == {
+        t: expected.get(t, -1) for t in range(1, 91)
+    }
+
+
+def test_both_lassos_satisfy_their_optimality_conditions():
+    policy, T = fl.forced_lasso(6, 2, penalty_all=0.3, tolerance=1e-10), 300
+    p = policy.params
+    X, R, _ = next(one_context(2, 6, 2).blocks(T, np.random.default_rng(0)))
+    arms, rng, state = np.empty(T, dtype=np.int64), np.random.default_rng(1), policy.init(p)
+    state = policy.play(p, state, X, R, rng, arms)
+    forced = np.array([fl.forced_arm(p, t + 1) for t in range(T)])
+    sparse = 0
+    for k in range(2):
+        last = int(np.flatnonzero(arms == k)[-1]) + 1
+        level = 0.3 * np.sqrt((np.log(last) + np.log(6)) / last)
+        for which, rows, penalty in ((0, forced == k, 0.05), (1, arms == k, level)):
+            A, y, theta = X[rows, 0], R[rows, k], state.theta[which, k]
+            assert state.count[which, k] == len(A)
+            g = 2 * A.T @ (y - A @ theta) / len(A)
+            active = theta != 0
+            assert g[active] == pytest.approx(penalty * np.sign(theta[active]), abs=1e-7)
+            assert (np.abs(g[~active]) <= penalty + 1e-7).all()
+            sparse += (~active).sum()
+    assert sparse > 0
+
+
+def test_it_learns():
+    T = 3000
+    policies = [random(), fl.forced_lasso(20, 3)]
+    regret = simulate(one_context(3, 20, 3), policies, T, repetitions(1, 3)).final.mean(axis=0)
+    assert regret[1] < 0.1 * regret[0]
+
+
+BAD = {"d": 0, "K": 0, "forced": 0, "gap": 0.0, "penalty_forced": 0.0, "penalty_all": -1.0,
+       "tolerance": 0.0}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arguments_are_named(name):
+    with pytest.raises(ValueError, match=f"{name} must be .*got"):
+        fl.forced_lasso(**({"d": 3, "K": 2} | {name: BAD[name]}))

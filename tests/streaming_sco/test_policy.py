@@ -1,0 +1,154 @@
+"""Algorithm 3: its clocks, its synthetic updates, its privacy pair, and that it learns."""
+
+import numpy as np
+import pytest
+
+from companion import catalogue
+from companion.baselines.random import random
+from companion.core import need_contexts
+from companion.simulate import repetitions, simulate
+from companion.streaming_sco import calibration as ca
+from companion.streaming_sco import learner as le
+from companion.streaming_sco import one_context, sco_bandit
+
+LEARNERS = ("tree", "argmin", "coordinates", "gumbel")
+every_learner = pytest.mark.parametrize("learner", LEARNERS)
+
+
+def played(policy, T, d, seed=0, K=3):
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.uniform(-1, 1, (T, 1, d)), K, axis=1)
+    R, arms = rng.uniform(-1, 1, (T, K)), np.empty(T, dtype=np.int64)
+    state = policy.init(policy.params)
+    return X, R, arms, policy.play(policy.params, state, X, R, rng, arms)
+
+
+@every_learner
+def test_clocks_are_local_and_end_equal(learner):
+    policy = sco_bandit(4, 3, 100, 2.0, t0=10, learner=learner)
+    _, _, arms, state = played(policy, 100, 4)
+    assert arms[:30].tolist() == [0] * 10 + [1] * 10 + [2] * 10
+    assert state.clock.tolist() == [80] * 3
+    _, _, arms, state = played(sco_bandit(4, 3, 100, 2.0, t0=10, synthetic=False), 100, 4)
+    assert state.clock.tolist() == np.bincount(arms, minlength=3).tolist()
+
+
+@every_learner
+def test_a_synthetic_step_leaves_the_sum_and_moves_the_parameter(learner):
+    policy = sco_bandit(4, 2, 50, 2.0, t0=0, learner=learner)
+    rng, p = np.random.default_rng(0), policy.params
+    state = policy.init(p)
+    for _ in range(20):
+        state = p and policy.update(p, state, 0, np.full(4, 0.5), 0.7, rng)
+        assert (state.arms[1].total == 0.0).all()
+    assert (state.arms[0].total != 0.0).any()
+    assert (state.arms[1].theta != 0.0).any()
+
+
+def test_every_arm_is_the_optimiser_of_its_own_records():
+    """Arm 1's learner equals Algorithm 1 fed with its records, zeros where others were played."""
+    T, d = 60, 3
+    policy = sco_bandit(d, 2, T, np.inf, t0=5)
+    X, R, arms, state = played(policy, T, d, K=2)
+    memory = le.memory(policy.params.learner)
+    rows = [(X[t, 0], R[t, 1]) for t in range(5, 10)]
+    rows += [(X[t, 0], R[t, 1]) if arms[t] == 1 else (np.zeros(d), 0.0) for t in range(10, T)]
+    for t, (x, r) in enumerate(rows, 1):
+        le.advance(policy.params.learner, t, memory, x, r, np.random.default_rng())
+    assert (memory.theta == state.arms[1].theta).all()
+    assert 0 < (arms[10:] == 1).sum() < T - 10
+
+
+def test_two_arms_move_by_half_each():
+    """A user whose data differ moves one learner by 2 C, or two by C each, and no other."""
+    rng, worst = np.random.default_rng(3), {"one": 0.0, "two": 0.0}
+    policy = sco_bandit(3, 3, 80, 1.0, t0=0, clip=0.8, learner="gumbel")
+    p, C = policy.params, 0.8
+    for _ in range(400):
+        states, start = [], rng.integers(0, 100)
+        rows = rng.choice([-1.0, 1.0], (2, 3))
+        rewards, arms = rng.choice([-1.0, 1.0], 2), rng.integers(0, 3, 2)
+        for x, r, arm in zip(rows, rewards, arms, strict=True):
+            state, noise = policy.init(p), np.random.default_rng(start)
+            for t in range(3):
+                state = policy.update(p, state, t, np.full(3, 0.4), 0.5, noise)
+            states.append(policy.update(p, state, arm, x, r, noise))
+        moved = [
+            np.abs(a.total - b.total).max() for a, b in zip(*(s.arms for s in states), strict=True)
+        ]
+        same = arms[0] == arms[1]
+        for k in range(3):
+            assert moved[k] <= (2 * C if same else C) * (1 + 1e-12) * (k in arms)
+        worst["one" if same else "two"] = max(worst["one" if same else "two"], max(moved))
+    assert worst["one"] > 1.95 * C
+    assert worst["two"] > 0.95 * C
+
+
+def test_the_guarantee_is_that_of_one_learner():
+    from companion.streaming_sco import streaming_fw, vertex_fw
+
+    tree = streaming_fw(3, 100, 1.0, 1e-2, p=1.0, radius=0.5)
+    policy = sco_bandit(3, 4, 100, 1.0, 1e-2, t0=0, radius=0.5)
+    assert policy.params.learner == tree.params
+    assert (policy.guarantee.model, policy.guarantee.epsilon) == ("joint", tree.guarantee.epsilon)
+    chosen = vertex_fw(3, 100, 1.0, 1e-2, radius=0.5)
+    policy = sco_bandit(3, 4, 100, 1.0, 1e-2, t0=0, radius=0.5, learner="gumbel")
+    assert policy.params.learner == chosen.params
+    assert str(sco_bandit(3, 4, 100, 1.0, synthetic=False).guarantee) == "no privacy"
+
+
+def test_a_policy_of_one_context_refuses_others():
+    policy = sco_bandit(3, 4, 100, 1.0, t0=5)
+    X = np.full((2, 4, 3), 0.5)
+    need_contexts((policy,), X)
+    X[1, 2, 0] = 0.4
+    with pytest.raises(ValueError, match="one context for all arms: the rows of X must be equal"):
+        need_contexts((policy,), X)
+    with pytest.raises(ValueError, match="rows of X must be equal"):
+        policy.start(1).select(X[1])
+    with pytest.raises(ValueError, match="number of arms K=4"):
+        policy.start(1).select(np.full((3, 3), 0.5))
+    need_contexts((catalogue.policies()["linucb"].example(),), X)
+
+
+BAD = {"T": 1, "K": 0, "t0": 20, "gap": 0.0, "link": "cauchit", "learner": "sqrt", "schedule": "x",
+       "calibration": "zcdp", "synthetic": 2, "epsilon": -1.0, "clip": -1.0}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arguments_are_named(name):
+    options = {"d": 3, "K": 5, "T": 100, "epsilon": 1.0} | {name: BAD[name]}
+    with pytest.raises(ValueError, match=f"{name}.* must .*got"):
+        sco_bandit(**options)
+
+
+@every_learner
+def test_it_learns_without_noise_and_with_little(learner):
+    env, T = one_context(2, 4, 2), 4000
+    made = {"learner": learner, "t0": 50, "label_bound": 1.2}
+    exact, noisy = (sco_bandit(4, 2, T, e, **made).renamed(f"{e}") for e in (np.inf, 30.0))
+    policies = [random(), exact, noisy]
+    regret = simulate(env, policies, T, repetitions(1, 3)).final.mean(axis=0)
+    assert regret[1] < 0.1 * regret[0]
+    assert regret[2] < 0.6 * regret[0]
+
+
+def test_a_bernoulli_link_learns():
+    env, T = one_context(2, 4, 2, link="logistic"), 20_000
+    policies = [random(), sco_bandit(4, 2, T, np.inf, link="logistic", t0=50, radius=2.0)]
+    regret = simulate(env, policies, T, repetitions(1, 2)).final.mean(axis=0)
+    assert regret[1] < 0.3 * regret[0]
+
+
+def test_means_and_contexts_of_the_environment():
+    rng = np.random.default_rng(0)
+    X, R, mu = next(one_context(3, 6, 2).blocks(500, rng))
+    assert (X[:, :1] == X).all()
+    assert np.abs(X).max() == 1.0
+    theta = [np.linalg.lstsq(X[:, 0], mu[:, k], rcond=None)[0] for k in range(3)]
+    assert np.abs(theta).sum(axis=1) == pytest.approx(np.ones(3))
+    assert [(np.abs(t) > 1e-9).sum() for t in theta] == [2, 2, 2]
+    assert (R - mu).std() == pytest.approx(0.05, rel=0.2)
+    _, R, mu = next(one_context(3, 6, 2, link="probit").blocks(500, rng))
+    assert set(np.unique(R)) == {0.0, 1.0}
+    assert ca.problem(3, 9, 1.0, 1.0, "probit", 1.0).lipschitz == 1.0

@@ -1,0 +1,146 @@
+"""What every optimiser must satisfy.  An optimiser is tested by having an `example()`."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+import streams
+from streams import flat, learn, records_for, same_bits
+
+from companion import catalogue, core
+from companion.excess import excess_risk
+from companion.streaming_sco import flat as ones
+from companion.streaming_sco import regression
+
+NAMES = list(catalogue.optimisers())
+STREAMING = [n for n in NAMES if streams.optimiser(n).step is not None]
+every_optimiser = pytest.mark.parametrize("name", NAMES)
+every_stream = pytest.mark.parametrize("name", STREAMING)
+
+
+@pytest.fixture
+def optimiser(name):
+    return streams.optimiser(name)
+
+
+def test_optimisers_are_found_and_are_no_policies():
+    assert {"streaming_fw", "vertex_fw", "noisy_sfw", "noisy_sgd", "local_md"} <= set(NAMES)
+    assert not set(NAMES) & set(catalogue.policies())
+    assert {"streaming_fw", "vertex_fw", "noisy_sfw"} == set(STREAMING)
+
+
+@every_optimiser
+def test_example_is_complete(optimiser):
+    assert isinstance(optimiser, core.Optimiser)
+    g = optimiser.guarantee
+    assert (g.model, g.unit) == ("central", "record")
+    assert 0 < g.epsilon < np.inf
+    assert 0 < g.delta < 1
+    assert list(inspect.signature(optimiser.run).parameters) == ["p", "s", "X", "Y", "rng", "out"]
+    if optimiser.step is not None:
+        assert list(inspect.signature(optimiser.step).parameters) == ["p", "s", "x", "y", "rng"]
+
+
+@every_stream
+def test_cutting_the_records_changes_nothing(optimiser):
+    X, Y = records_for(optimiser)
+    whole, state = learn(optimiser, X, Y)
+    cut, state_cut = learn(optimiser, X, Y, cuts=(1, 2, 7, 128, 256, 399))
+    assert same_bits(whole, cut)
+    assert all(map(same_bits, flat(state), flat(state_cut)))
+
+
+@every_optimiser
+def test_the_records_are_not_touched_and_the_release_is_that_of_the_state(optimiser):
+    X, Y = records_for(optimiser)
+    before = X.copy(), Y.copy()
+    out, state = learn(optimiser, X, Y)
+    assert same_bits(X, before[0])
+    assert same_bits(Y, before[1])
+    assert same_bits(out[-1], state.theta)
+    assert (out[-1] != 0).any()
+    assert state.clipped > 0
+
+
+@every_stream
+def test_live_equals_run(optimiser):
+    X, Y = records_for(optimiser)
+    out, state = learn(optimiser, X, Y, seed=5)
+    live = optimiser.start(5)
+    for x, y, expected in zip(X, Y, out, strict=True):
+        assert same_bits(live.update(x, y), expected)
+    assert all(map(same_bits, flat(state), flat(live.state)))
+
+
+@every_stream
+def test_live_refuses_what_it_cannot_read_and_changes_nothing(optimiser):
+    X, Y = records_for(optimiser)
+    live = optimiser.start(5)
+    for x, y in zip(X[:-1], Y[:-1], strict=True):
+        live.update(x, y)
+    for x, y in ((np.ones(4), 0.0), (np.full(3, np.nan), 0.0), (X[0], np.inf), ("a", 0.0)):
+        before = [a.copy() for a in flat(live.state)]
+        with pytest.raises(ValueError, match=r"dimension d=3|finite|y must|array of numbers"):
+            live.update(x, y)
+        assert all(map(same_bits, before, flat(live.state)))
+    live.update(X[-1], Y[-1])
+    before = [a.copy() for a in flat(live.state)]
+    random = live.rng.bit_generator.state
+    with pytest.raises(ValueError, match="at most n=400 records; got 401"):
+        live.update(X[0], Y[0])
+    assert all(map(same_bits, before, flat(live.state)))
+    assert random == live.rng.bit_generator.state
+    assert live.records == 400
+
+
+def test_a_batch_method_takes_no_stream_and_all_records_at_once():
+    optimiser = streams.optimiser("noisy_sgd")
+    with pytest.raises(ValueError, match="batch method"):
+        optimiser.start(1)
+    with pytest.raises(ValueError, match="exactly n=60 records; got 59"):
+        core.need_records((optimiser,), np.zeros((59, 3)), np.zeros(59))
+
+
+@pytest.mark.xdist_group("interpreted")
+@every_optimiser
+def test_compiled_equals_interpreted_to_the_bit(optimiser, name, interpreted):
+    out, state = learn(optimiser, *records_for(optimiser))
+    out_interpreted, state_interpreted = interpreted[name]
+    assert np.array_equal(out, out_interpreted)
+    for ours, theirs in zip(flat(state), state_interpreted, strict=True):
+        assert np.array_equal(ours, theirs, equal_nan=True)
+
+
+@every_optimiser
+def test_optimiser_pickles(optimiser):
+    again = pickle.loads(pickle.dumps(optimiser))
+    assert again._replace(params=None) == optimiser._replace(params=None)
+    assert all(map(same_bits, flat(optimiser.params), flat(again.params)))
+    assert again.run is optimiser.run
+
+
+@every_stream
+def test_risk_does_not_depend_on_company_or_grid(optimiser):
+    world, n = regression(1.5, ones(3, 1.5)), 400
+    company = streams.optimiser("vertex_fw").renamed("company")
+    alone = excess_risk(world, [optimiser], n, [1, 2]).final
+    both = excess_risk(world, [company, optimiser], n, [1, 2], grid=[7, 100]).of(optimiser.name)
+    assert same_bits(alone[:, 0], both[:, -1].copy())
+
+
+def test_the_runner_refuses_what_it_cannot_give():
+    world = regression(1.5, ones(3, 1.5))
+    stream, batch = streams.optimiser("streaming_fw"), streams.optimiser("noisy_sgd")
+    with pytest.raises(ValueError, match="distinct names"):
+        excess_risk(world, [stream, stream], 400, [1])
+    with pytest.raises(ValueError, match="distinct names, one at least"):
+        excess_risk(world, [], 400, [1])
+    with pytest.raises(ValueError, match="at most n=400 records; got 401"):
+        excess_risk(world, [stream], 401, [1])
+    with pytest.raises(ValueError, match=r"grid must be \[n\] for batch methods"):
+        excess_risk(world, [batch], 60, [1], grid=[10])
+    with pytest.raises(ValueError, match="grid must hold increasing"):
+        excess_risk(world, [stream], 400, [1], grid=[10, 10])
+    with pytest.raises(ValueError, match="dimension d=3"):
+        excess_risk(regression(1.5, ones(4, 1.5)), [stream], 400, [1])
