@@ -108,8 +108,8 @@ def test_the_accountant_lies_between_two_others(n):
     noise, delta = math.sqrt(8 * math.log(n)) / 2, 1 / n
     ours = sgd.composed(delta, n, noise, n * n)
     s = 1 / noise
-    mu = math.sqrt(2.0 * (math.exp(s * s) * math.erf(0) + math.expm1(s * s) / 2))
-    assert ours > pr.gaussian_epsilon(delta, 1.0, mu) * 0.95
+    mu = math.sqrt(math.expm1(s * s))  # of n^2 draws with probability 1/n: one-sided
+    assert ours > pr.gaussian_epsilon(delta, 1.0, mu)
     accountant = rdp.RdpAccountant(neighboring_relation=accounting.NeighboringRelation.REPLACE_ONE)
     event = accounting.SampledWithoutReplacementDpEvent(n, 1, accounting.GaussianDpEvent(noise))
     accountant.compose(accounting.SelfComposedDpEvent(event, n * n))
@@ -124,12 +124,12 @@ def test_a_step_profile_is_that_of_the_exact_mixture():
         return np.exp(-((z - m) ** 2) / (2 * noise**2)) / (noise * math.sqrt(2 * math.pi))
 
     for epsilon in (0.01, 0.05, 0.1):
-        bound = math.exp(float(sgd.log_profile(epsilon, g, noise)))
+        bound, worst = math.exp(float(sgd.log_profile(epsilon, g, noise))), 0.0
         for u in (-0.5, 0.0, 0.5):
             p, q = ((1 - g) * normal(u) + g * normal(m) for m in (0.5, -0.5))
             exact = np.trapezoid(np.maximum(p - math.exp(epsilon) * q, 0.0), z)
-            assert exact <= bound * (1 + 1e-6)
-        assert exact > 0.2 * bound
+            worst = max(worst, exact)
+        assert worst == pytest.approx(bound, rel=1e-5)  # and it is attained
 
 
 def test_corrected_noise_spends_the_budget():
@@ -174,7 +174,7 @@ def test_local_md_without_noise_learns_and_counts_its_uses():
     n = 1000
     X, Y = records(n)
     o = md.local_md(3, n, np.inf, step_scale=100.0, **OPTIONS)
-    assert ((learned(o, X, Y)[-1] - 0.8) ** 2).sum() < 0.01
+    assert ((learned(o, X, Y)[-1] - 0.8) ** 2).sum() < 0.02
     private = md.local_md(3, n, 1.0, **OPTIONS)
     p, order, uses = private.params, np.arange(500), np.zeros(500, int)
     rng, at, b = np.random.default_rng(0), 500, private.params.batch[0]

@@ -94,7 +94,7 @@ def test_the_guarantee_is_that_of_one_learner():
     chosen = vertex_fw(3, 100, 1.0, 1e-2, radius=0.5)
     policy = sco_bandit(3, 4, 100, 1.0, 1e-2, t0=0, radius=0.5, learner="gumbel")
     assert policy.params.learner == chosen.params
-    assert str(sco_bandit(3, 4, 100, 1.0, synthetic=False).guarantee) == "no privacy"
+    assert str(sco_bandit(3, 4, 100, 1.0, t0=5, synthetic=False).guarantee) == "no privacy"
 
 
 def test_a_policy_of_one_context_refuses_others():
@@ -117,7 +117,7 @@ BAD = {"T": 1, "K": 0, "t0": 20, "gap": 0.0, "link": "cauchit", "learner": "sqrt
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_arguments_are_named(name):
-    options = {"d": 3, "K": 5, "T": 100, "epsilon": 1.0} | {name: BAD[name]}
+    options = {"d": 3, "K": 5, "T": 100, "epsilon": 1.0, "t0": 5} | {name: BAD[name]}
     with pytest.raises(ValueError, match=f"{name}.* must .*got"):
         sco_bandit(**options)
 
