@@ -15,16 +15,16 @@ OPTIONS = {"radius": 2.0, "label_bound": 1.2}
 P = (1.0, 1.2, 1.5, 2.0, 4.0, np.inf)
 
 
-def leaves(p, loss, rng, clip, t, steps=3000, clip_norm=None):
+def leaves(p, loss, rng, clip, t, steps=3000, clip_norm=None, radius=2.0):
     """Distances of g_t of neighbours in l_q (or the norm of the clip), after vertex steps."""
-    c = ca.problem(3, 100, p, 2.0, loss, 1.2)
+    c = ca.problem(3, 100, p, radius, loss, 1.2)
     norm = dual_exponent(p) if clip_norm is None else clip_norm
     q = ca.make_params(c, clip=clip, clip_norm=norm, step=1.0, method="tree")
     found = []
     for _ in range(steps):
         old, v = np.zeros(3), np.empty(3)
-        vertex(rng.standard_normal(3), p, 2.0 * rng.choice([0.1, 1.0]), old)
-        vertex(old if rng.random() < 0.7 else rng.standard_normal(3), p, 2.0, v)
+        vertex(rng.standard_normal(3), p, radius * rng.choice([0.1, 1.0]), old)
+        vertex(old if rng.random() < 0.7 else rng.standard_normal(3), p, radius, v)
         theta = old + (v - old) / t if t > 1 else np.zeros(3)
         old = old if t > 1 else np.zeros(3)
         x = np.empty(3)
@@ -50,7 +50,7 @@ def test_an_unclipped_leaf_moves_by_at_most_the_sensitivity(p, loss):
 @pytest.mark.parametrize("clip_norm", [2.0, np.inf])
 def test_a_clipped_leaf_moves_by_twice_the_clip_and_does(clip_norm):
     rng = np.random.default_rng(2)
-    _, moved = leaves(1.0, "squares", rng, 1.0, 20, clip_norm=clip_norm)
+    _, moved = leaves(1.0, "squares", rng, 1.0, 20, clip_norm=clip_norm, radius=0.1)
     assert 0.99 * 2.0 <= moved.max() <= 2.0 * (1 + 1e-12)
 
 
