@@ -51,9 +51,14 @@ class Result(NamedTuple):
         )
 
 
-def repetitions(seed, n_reps):
-    """Independent seeds of n_reps >= 1 repetitions, from one integer seed >= 0."""
-    return np.random.SeedSequence(need_int("seed", seed, 0)).spawn(need_int("n_reps", n_reps, 1))
+def repetitions(seed, n_reps, *key):
+    """Independent seeds of n_reps >= 1 repetitions, from one integer seed >= 0.
+
+    key: integers >= 0 that name an experiment; another key gives other seeds.
+    """
+    entropy = [need_int("seed", seed, 0), *(need_int("key", k, 0) for k in key)]
+    root = np.random.SeedSequence(entropy if key else entropy[0])
+    return root.spawn(need_int("n_reps", n_reps, 1))
 
 
 def stream(seed, label):
@@ -91,6 +96,8 @@ def over(task, jobs, executor=None):
     cores (kernels run without the global lock).  Every job brings its own random stream, so the
     results do not depend on the executor.  If one fails, those not begun are cancelled.
     """
+    if executor is None and len(jobs) == 1:
+        return [task(*jobs[0])]
     if executor is None:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return over(task, jobs, pool)

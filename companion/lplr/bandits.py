@@ -28,6 +28,8 @@ from companion.lplr.oracles import (
     memory,
 )
 from companion.lplr.params import MAX_USERS
+from companion.lplr.trials import in_parts
+from companion.simulate import stream
 
 EPOCHS = 64  # 2^64 rounds: more than any run has
 KINDS = {"lplr": LPLR, "ssp": SUFFSTATS, "exact": EXACT, "none": NONE}
@@ -164,22 +166,28 @@ def elimination(o, m, game, T, n0, rng, work, log):
 
 
 def eliminate_with(
-    oracle, bandit, T, n_reps, rng, *, epsilon=1.0, per_action=False, n0=64, **options
+    oracle, bandit, T, seeds, executor=None, *, epsilon=1.0, per_action=False, n0=64, **options
 ):
-    """RegCB.Elimination (Algorithm 1) on a `Contexts` bandit for T rounds, n_reps times, exact in
-    law.
+    """RegCB.Elimination (Algorithm 1) on a `Contexts` bandit for T rounds, exact in law: `Runs`.
 
     oracle: "lplr", "ssp" (epsilon = inf: least squares), "exact" or "none" (never learns); options
     go to `lplr_params` or `ssp_params`, the last two have none.  per_action: one LPLR oracle per
     action, as printed, with actions told apart by their position; else one pooled oracle.  epsilon
-    in (0, inf]; n0 >= d: epochs have 2^tau n0 rounds.  Raises ValueError on anything else.
+    in (0, inf]; n0 >= d: epochs have 2^tau n0 rounds; seeds and executor as for `simulate`.  Raises
+    ValueError on anything else.
     """
     kind = KINDS[need_choice("oracle", oracle, tuple(KINDS))]
-    (_, A, d), n_reps = bandit.X.shape, need_int("n_reps", n_reps, 1)
+    need_choice("per_action", per_action, (True, False))
+    d = bandit.X.shape[2]
     T, n0 = need_int("T", T, 4 * d, MAX_USERS), need_int("n0", n0, d, MAX_USERS)
     o = oracles.oracle(kind, d, T, epsilon, options)
-    m, (game, work) = memory(o, A if per_action else 1), game_of(bandit, per_action)
-    log, regret = np.zeros((n_reps, EPOCHS, 5)), np.zeros(n_reps)
-    for i in range(n_reps):
-        regret[i] = elimination(o, m, game, T, n0, rng, work, log[i])
-    return Runs(regret, log[:, :, 0].max(axis=1), log[:, :, 1].sum(axis=1), log)
+    log = in_parts(_eliminations, (o, bandit, per_action, T, n0), seeds, executor)
+    return Runs(log[:, :, 4].sum(axis=1), log[:, :, 0].max(axis=1), log[:, :, 1].sum(axis=1), log)
+
+
+def _eliminations(o, bandit, per_action, T, n0, seeds):
+    m = memory(o, bandit.X.shape[1] if per_action else 1)
+    (game, work), log = game_of(bandit, per_action), np.zeros((len(seeds), EPOCHS, 5))
+    for one, seed in zip(log, seeds, strict=True):
+        elimination(o, m, game, T, n0, stream(seed, "elimination"), work, one)
+    return log

@@ -59,7 +59,7 @@ def design(points, theta, prob=None, name="design"):
 
 
 def _diagonal(d):
-    return np.full(d, 1 / math.sqrt(d))
+    return np.full(d, 0.9 / math.sqrt(d))
 
 
 def constant(r, theta=0.7):
@@ -85,7 +85,8 @@ def family(name, d, n, seed=0, K=500):
     "log-scale".
 
     "ball": K points uniform in the unit ball; "log-scale": every coordinate is +-exp(-U
-    ln(n)/2)/sqrt(d), U uniform. theta = (1, .., 1)/sqrt(d).  Raises ValueError for a name or
+    ln(n)/2)/sqrt(d), U uniform.  theta = 0.9 (1, .., 1)/sqrt(d): on the unit sphere, estimates from
+    the unit ball would be exactly right by chance.  Raises ValueError for a name or
     dimension that has no such design.
     """
     d, n = need_int("d", d, 1), need_int("n", n, 2)
@@ -160,22 +161,25 @@ def contexts(X, theta, prob=None):
     return Contexts(X, prob / prob.sum(), checked.theta, checked.means.reshape(C, A))
 
 
-def hard_bandit(d, r):
-    """The worst-case family: actions differ only along directions of size r in (0, 1/2].
+def hard_bandit(d, r, copies=1):
+    """The worst-case family: actions differ only along directions of size r.
 
-    d = 1: one context, actions (r) and (-r), theta = 0.5.  d = 2: actions (1/2, r) and (1/2, -r),
-    roles swapped in the second context, theta = (.5, .5).  d = 3: (1/2, +-sqrt(r/2), +-r), all four
-    sign pairs, rotated by the context.
+    d = 1: one context, actions (r) and (-r), r in (0, 1], theta = 0.5.  d = 2: actions (1/2, r) and
+    (1/2, -r), r in (0, 0.8], roles swapped in the second context, theta = (.5, .5).  d = 3: (1/2,
+    +-sqrt(r/2), +-r), r in (0, 0.6], all four sign pairs, rotated by the context.  copies >= 1 of
+    every action.  Raises ValueError on anything else.
     """
-    r = need_float("r", r, 0.0, 1.0 if d == 1 else 0.8, open_low=True)
-    if need_int("d", d, 1, 3) == 1:
-        return contexts([[[r], [-r]]], [0.5])
-    if d == 2:
-        return contexts([[[0.5, r], [0.5, -r]], [[0.5, -r], [0.5, r]]], [0.5, 0.5])
-    pairs = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
-    middle = math.sqrt(r / 2)
-    arms = np.array([[0.5, a * middle, b * r] for a, b in pairs])
-    return contexts([np.roll(arms, c, axis=0) for c in range(4)], np.full(3, 0.5))
+    d, copies = need_int("d", d, 1, 3), need_int("copies", copies, 1)
+    r = need_float("r", r, 0.0, (1.0, 0.8, 0.6)[d - 1], open_low=True)
+    if d == 1:
+        X = np.array([[[r], [-r]]])
+    elif d == 2:
+        X = np.array([[[0.5, r], [0.5, -r]], [[0.5, -r], [0.5, r]]])
+    else:
+        pairs, middle = [(1, 1), (1, -1), (-1, 1), (-1, -1)], math.sqrt(r / 2)
+        arms = np.array([[0.5, a * middle, b * r] for a, b in pairs])
+        X = np.array([np.roll(arms, c, axis=0) for c in range(4)])
+    return contexts(np.repeat(X, copies, axis=1), np.full(d, 0.5))
 
 
 def spread_bandit(d, T, seed, C=250):

@@ -9,11 +9,13 @@ import math
 import numpy as np
 
 from companion._jit import jit
-from companion.checks import need_float, need_int, need_positive
+from companion.checks import need_int, need_positive, need_probability
 from companion.linalg import add_outer, axpy, dot, inverse, matvec, quad
 from companion.lplr.bandits import count_regret, game_of
 from companion.lplr.noise import multinomial, sign_sum
 from companion.lplr.params import MAX_USERS
+from companion.lplr.trials import in_parts
+from companion.simulate import stream
 
 
 @jit
@@ -86,21 +88,22 @@ def linucb_batches(game, T, sigma, bonus, failure, rng, work, own):
     return total
 
 
-def ldp_linucb_regret(bandit, T, n_reps, rng, *, epsilon=1.0, delta=1e-6, bonus=1.0, failure=0.1):
+def ldp_linucb_regret(
+    bandit, T, seeds, executor=None, *, epsilon=1.0, delta=1e-6, bonus=1.0, failure=0.1
+):
     """Regret (n_reps,) of LDP-LinUCB (Zheng et al. 2020) with refits at growing times; (epsilon,
     delta)-local privacy.
 
     sigma = 4 sqrt(2 ln(1.25/delta))/epsilon; bonus in (0, inf) multiplies its shift and its
-    exploration radius.
+    exploration radius; seeds and executor as for `simulate`.
     """
-    T = need_int("T", T, 2, MAX_USERS)
-    delta = need_float("delta", delta, 0.0, 1.0, open_low=True, open_high=True)
+    T, delta = need_int("T", T, 2, MAX_USERS), need_probability("delta", delta)
     sigma = 4 * math.sqrt(2 * math.log(1.25 / delta)) / need_positive("epsilon", epsilon)
-    bonus = need_positive("bonus", bonus)
-    failure = need_float("failure", failure, 0.0, 1.0, open_low=True, open_high=True)
-    d = bandit.X.shape[2]
-    (game, work), own = game_of(bandit), np.zeros((6, d, d))
-    out = np.zeros(need_int("n_reps", n_reps, 1))
-    for i in range(len(out)):
-        out[i] = linucb_batches(game, T, sigma, bonus, failure, rng, work, own)
-    return out
+    args = T, sigma, need_positive("bonus", bonus), need_probability("failure", failure)
+    return in_parts(_regrets, (bandit, *args), seeds, executor)
+
+
+def _regrets(bandit, T, sigma, bonus, failure, seeds):
+    (game, work), own = game_of(bandit), np.zeros((6, bandit.X.shape[2], bandit.X.shape[2]))
+    rngs = [stream(seed, "LDP-LinUCB") for seed in seeds]
+    return np.array([linucb_batches(game, T, sigma, bonus, failure, r, work, own) for r in rngs])

@@ -3,12 +3,18 @@
 Source: Algorithm 3 and lines 4 to 7 of Algorithm 5 of the LPLR paper.
 """
 
+import math
+from functools import partial
+from typing import NamedTuple
+
 import numpy as np
 
 from companion._jit import jit
+from companion.audit import epsilon_lower_bound
 from companion.checks import need_array, need_float, need_int
 from companion.lplr.bins import ACTIVE, COEF, COUNT, FLAT, SPREAD, VALUE, open_layer, plant, reset
 from companion.lplr.fit import send
+from companion.lplr.params import lplr_params
 
 
 @jit
@@ -77,9 +83,105 @@ def _sent(p, tree, part, phi, y, rng, n):
     return out
 
 
-def laplace_loss(outputs, a, b, scale):
+def laplace_loss(a, b, scale, outputs):
     """Log-likelihood ratio, one number per output (n, ...), of Lap(scale) around a against around b
     (arrays, scale too).
     """
     axes = tuple(range(1, outputs.ndim))
     return ((abs(outputs - b) - abs(outputs - a)) / scale).sum(axis=axes)
+
+
+class Case(NamedTuple):
+    """One audit: what is released, by which mechanism, to tell which two users apart, and how.
+
+    how: arguments of `audit.epsilon_lower_bound`; claimed, proven: loss that the paper claims for
+    this part, and what it is at most for these users.
+    """
+
+    what: str
+    mechanism: object
+    users: tuple
+    how: dict
+    claimed: float
+    proven: float
+
+
+def audited(case, trials, seed):
+    """`audit.epsilon_lower_bound` of one case."""
+    return epsilon_lower_bound(case.mechanism, *case.users, trials=trials, seed=seed, **case.how)
+
+
+def _update(p, tree, user, rng, n):
+    return update_messages(p, tree, *user, rng, n)
+
+
+def _spread(p, tree, user, rng, n):
+    return spread_messages(p, tree, user[0], rng, n)
+
+
+def _counts(o):  # {count of one bin >= 1, count of the other <= 0}
+    return (o[:, 0, 0] >= 1) & (o[:, 1, 0] <= 0)
+
+
+def _counts_and_vectors(o):
+    return _counts(o) & (o[:, 0, 1] >= 1) & (o[:, 1, 1] >= 0)
+
+
+def _second_entry(o):
+    return o[:, 0, 2]
+
+
+def _outside_support(c, o):
+    """The printed matrix about bin 0 cannot have come from a user with vector e2 there."""
+    Z = o[:, 0, 3:].reshape(-1, 2, 2) + 3 * c * np.eye(2) - np.diag([0.0, 1.0])
+    return np.linalg.eigvalsh(Z)[:, 0] < -1e-9
+
+
+def _whole(p):
+    """Log-likelihood ratio of the corrected message, d = 1, where its matrix noise is Laplace."""
+    g, a, b = p.edge[:2], np.zeros((2, 3)), np.zeros((2, 3))
+    parts = np.full(2, p.count_scale), g * p.vector_scale[0], g**2 * 2 * p.matrix_scale
+    a[0], b[1] = 1.0, (1.0, -g[1], g[1] ** 2)
+    return partial(laplace_loss, a, b, np.stack(parts, axis=1))
+
+
+def _interval(p):
+    return partial(laplace_loss, *p.cap * np.eye(2), p.spread_scale)
+
+
+def audits(epsilon, coef=8.0):
+    """`Case`s for the printed and the corrected message at this budget.
+
+    coef: coefficient of the past that convicts the residual labels.
+    """
+    e, root, M = epsilon, math.sqrt(0.5), 2
+    a1, a2, b1, b2 = (
+        lplr_params(d, 10**4, e, M=M, calibration=c) for c in ("paper", "corrected") for d in (1, 2)
+    )
+    g = a1.edge[1]
+    bins = (np.array([1.0]), 1.0), (np.array([g]), -1.0)  # d = 1: users of bins 0 and 1
+    deep = (np.array([0.0, 1.0]), 0.0), (np.array([math.sqrt(1 - g * g), g]), 0.0)  # of layer 2
+    labels = (np.array([-root, root]), 1.0), (np.array([root, root]), -1.0)
+
+    def sent(p, **state):
+        return partial(_update, p, past(p, **state))
+
+    def spread(p):
+        return partial(_spread, p, past(p, width=p.cap)), deep, {"statistic": _interval(p)}
+
+    first, outside = sent(a1), partial(_outside_support, a2.matrix_scale)
+    second = labels, {"statistic": _second_entry}
+    both = {"event": _counts_and_vectors}
+    return [
+        Case("printed: counts", first, bins, {"event": _counts}, e / 3, 2 * e / 3),
+        Case("printed: counts and vectors", first, bins, both, 2 * e / 3, 4 * e / 3),
+        Case("printed: matrix", sent(a2), deep[::-1], {"event": outside}, e / 3, math.inf),
+        Case(
+            f"printed: residual label, past coefficient {coef:g}",
+            *(sent(a2, coef=coef), *second, e / 3, e / 3 * (1 + coef * root)),
+        ),
+        Case("printed: interval stage", *spread(a2), e, 2 * e),
+        Case("corrected: whole message", sent(b1), bins, {"statistic": _whole(b1)}, e, e),
+        Case("corrected: residual label", sent(b2, coef=coef), *second, e / 3, e / 6),
+        Case("corrected: interval stage", *spread(b2), e, e),
+    ]

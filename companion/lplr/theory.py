@@ -75,11 +75,15 @@ def _llr(v, w, m, epsilon):
     return math.log(math.exp(near - top) + math.exp(far - top)) + top - first
 
 
-@jit
-def likelihood_ratio_errors(m, epsilon, n, trials, rng):
+def likelihood_ratio_errors(m, epsilon, n, trials, seed):
     """Wrong decisions of the likelihood-ratio test between Theorem 2's two hypotheses, out of 2 x
-    trials samples of n users.
+    trials samples of n users; m: size of the second feature.
     """
+    return _wrong(m, epsilon, n, trials, np.random.default_rng(seed))
+
+
+@jit
+def _wrong(m, epsilon, n, trials, rng):
     wrong = 0
     for which in range(2):
         for _ in range(trials):
@@ -115,3 +119,22 @@ def support_violation(epsilon, norm=1.0):
     exp(-|v|^2/2c) in every d.
     """
     return -math.expm1(-epsilon * norm**2 / 9)
+
+
+def lemma_3(p, n, epsilon, failure):
+    """12 M^h K / sqrt n of Lemma 3 for every layer h, (d,), n users per stage, smallest kappas."""
+    L = math.log(48 * p.d * 2 * p.M / failure) / epsilon  # 1/beta is about 2M
+    gamma, d = math.exp(p.log_gamma), p.d
+    quiet = max(43 * gamma**2 * (d + 1) ** 3, 15 * gamma * d**1.5)
+    K = L * (300 * gamma**2 * (d + 1) ** 4 + 118 * gamma * d**2 + quiet)
+    return 12 * K / math.sqrt(n) * float(p.M) ** np.arange(1, d + 1)
+
+
+def two_oracles_loss(epsilon):
+    """Exact loss of a change of action, for oracles that send 1{data} + Lap(1/epsilon).
+
+    Each fulfils Definition 2 for epsilon.  The oracles of both actions change by 1, and Laplace
+    losses add up where their noise is independent.
+    """
+    data = np.array([1.0, 0.0])  # for the oracles of both actions: data, dummy
+    return float(np.abs(data - data[::-1]).sum() * epsilon)

@@ -1,6 +1,7 @@
 """Repeated estimation runs for experiments, with every argument checked.
 
-Kernels run without the global lock, so calls in threads run in parallel (`simulate.over`).
+Repetitions are spread by `simulate.over`; from the streams of its seed the design, LPLR and its
+rivals draw, so that they are paired.
 """
 
 import math
@@ -14,7 +15,9 @@ from companion.linalg import dot, norm
 from companion.lplr.bins import (
     ACTIVE,
     COUNT,
+    enter,
     interval,
+    leave,
     matrix_sd,
     plant,
     predict,
@@ -31,6 +34,7 @@ from companion.lplr.sufficient_statistics import (
     ssp_params,
     ssp_sums,
 )
+from companion.simulate import need_seeds, over, stream
 
 
 class Trials(NamedTuple):
@@ -42,16 +46,10 @@ class Trials(NamedTuple):
     covered: np.ndarray  # 1 if every point's interval holds its mean
     active: np.ndarray  # bins with a model
     tax: np.ndarray  # what the bins should cost, see `bin_tax`
+    told: np.ndarray  # chance of a point whose interval is not trivial
 
 
-def generator(seed, *key):
-    """A random stream named by integers: `seed` and any number of further ones."""
-    return np.random.default_rng([need_int("seed", seed, 0), *key])
-
-
-def users(n):
-    """n as an int in [1, MAX_USERS]."""
-    return need_int("n", n, 1, MAX_USERS)
+PARTS = 8  # jobs that the repetitions of one call are spread over
 
 
 @jit
@@ -75,13 +73,13 @@ def bin_tax(p, tree, n):
 
 @jit
 def _score(p, tree, law, n, residual, out):
-    """out <- (mad, mse, width, covered, active, tax) of a tree fitted to n users per stage.
+    """out <- the numbers of `Trials`, of a tree fitted to n users per stage.
 
     To the tax of the bins with a model comes the size of what is left where walks stop.
     """
-    out[0] = out[1] = out[2] = out[4] = 0.0
-    out[5] = bin_tax(p, tree, n)
-    out[3] = 1.0
+    for i in range(7):
+        out[i] = 0.0
+    out[3], out[5] = 1.0, bin_tax(p, tree, n)
     for j in range(law.points.shape[0]):
         f, width = predict(p, tree, law.points[j], residual)
         error, length = abs(f - law.means[j]), norm(law.points[j])
@@ -90,6 +88,8 @@ def _score(p, tree, law, n, residual, out):
         out[5] += law.prob[j] * norm(residual)
         if width >= length:  # as `bins.interval`
             error, width = abs(law.means[j]), length
+        else:
+            out[6] += law.prob[j]
         out[2] += law.prob[j] * width
         if error > width + 1e-12:
             out[3] = 0.0
@@ -97,34 +97,79 @@ def _score(p, tree, law, n, residual, out):
         out[4] += tree.link[b, ACTIVE]
 
 
-def _ready(design, p, n, signs):
-    """(law, forest, users per stage, plays, work) of a fit, checked."""
-    (K, d), n = design.points.shape, need_int("n", n, 2 * p.d, MAX_USERS)
-    if p.d != d:
-        raise ValueError(f"p must have the design's dimension d={d}; got d={p.d}")
-    plays = np.zeros(K, dtype=np.int64)
-    return law(design, signs), plant(p, 1), n // (2 * d), plays, workspace(K, d)
+def powers(first, step, last):
+    """first, first * step, ... up to last, as integers."""
+    out = [first]
+    while out[-1] * step <= last:
+        out.append(out[-1] * step)
+    return out
 
 
-def estimate_lplr(design, p, n, n_reps, rng, *, signs=True):
-    """n_reps >= 1 LPLR runs with p (`lplr_params`) on n users from a design, n // (2d) per stage.
+def in_parts(task, args, seeds, executor):
+    """Rows of task(*args, part) over parts of the seeds (one per repetition), in their order."""
+    seeds = need_seeds(seeds)
+    size = -(-len(seeds) // PARTS)
+    parts = [seeds[i : i + size] for i in range(0, len(seeds), size)]
+    return np.concatenate(over(task, [(*args, part) for part in parts], executor))
 
-    signs: labels are +1 or -1 (else noiseless).  Raises ValueError if n < 2d, n > 1e18 or p has
-    another dimension.
+
+def _drawn(design, seed, d):
+    """The design of one repetition, which a function draws from its environment's stream."""
+    world = design(stream(seed, "environment")) if callable(design) else design
+    if world.d != d:
+        raise ValueError(f"design must have dimension d={d}; got d={world.d}")
+    return world
+
+
+def estimate_lplr(design, p, n, seeds, executor=None, *, signs=True):
+    """LPLR runs with p (`lplr_params`) on n users from a design, n // (2d) per stage: `Trials`.
+
+    design: a `Design`, or a function of a generator that draws one for every repetition; seeds and
+    executor as for `simulate`; signs: labels are +1 or -1 (else noiseless).  Raises ValueError if n
+    < 2d, n > 1e18 or p has another dimension.
     """
-    world, forest, per_stage, plays, work = _ready(design, p, n, signs)
-    out, tree = np.zeros((need_int("n_reps", n_reps, 1), 6)), tree_of(forest, 0)
-    for row in out:
-        fit_sums(p, forest, world, per_stage, rng, plays, work)
-        _score(p, tree, world, per_stage, work[0], row)
-    return Trials(*out.T)
+    n = need_int("n", n, 2 * p.d, MAX_USERS)
+    return Trials(*in_parts(_fits, (design, p, n // (2 * p.d), bool(signs)), seeds, executor).T)
 
 
-def fit_design(design, p, n, rng, *, signs=True):
-    """One tree fitted with p to n users from a design; arguments as for `estimate_lplr`."""
-    world, forest, per_stage, plays, work = _ready(design, p, n, signs)
-    fit_sums(p, forest, world, per_stage, rng, plays, work)
+def _fits(design, p, n, signs, seeds):
+    out, forest = np.zeros((len(seeds), 7)), plant(p, 1)
+    for row, seed in zip(out, seeds, strict=True):
+        world = law(_drawn(design, seed, p.d), signs)
+        work, plays = workspace(*world.points.shape), np.zeros(len(world.prob), dtype=np.int64)
+        fit_sums(p, forest, world, n, stream(seed, "LPLR"), plays, work)
+        _score(p, tree_of(forest, 0), world, n, work[0], row)
+    return out
+
+
+def fit_design(design, p, n, seed, *, signs=True):
+    """The tree of one repetition of `estimate_lplr`; seed: an integer or a SeedSequence."""
+    n, (seed,) = need_int("n", n, 2 * p.d, MAX_USERS), need_seeds([seed])
+    world, forest = law(_drawn(design, seed, p.d), signs), plant(p, 1)
+    work, plays = workspace(*world.points.shape), np.zeros(len(world.prob), dtype=np.int64)
+    fit_sums(p, forest, world, n // (2 * p.d), stream(seed, "LPLR"), plays, work)
     return tree_of(forest, 0)
+
+
+def layer_widths(p, tree, design):
+    """Lemma 3's E_h = sum over bins B of layer h of psi_B sqrt(E_B[eta_B^2]), for every layer (d,).
+
+    Points that stop on a layer count there, with the half-width they stop with.
+    """
+    squares, residual = [{} for _ in range(p.d)], np.empty(p.d)
+    for phi, chance in zip(design.points, design.prob, strict=True):
+        a, eta = tree.link.shape[0] - 1, 0.0
+        residual[:] = phi
+        for h in range(p.d):
+            b = enter(p, tree, a, residual)
+            on = b >= 0 and tree.link[b, ACTIVE] == 1
+            eta = leave(p, tree, b, h, residual, 0.0, eta)[1] if on else eta + norm(residual)
+            share, total = squares[h].get((a, b), (0.0, 0.0))
+            squares[h][a, b] = share + chance, total + chance * min(eta, p.cap) ** 2
+            if not on:
+                break
+            a = b
+    return np.array([sum(math.sqrt(s * t) for s, t in layer.values()) for layer in squares])
 
 
 def fit_users(p, phi, y, rng):
@@ -167,32 +212,41 @@ def _theta_error(model, law, out):
         out[1] += law.prob[j] * error**2
 
 
-def estimate_ssp(design, n, n_reps, rng, epsilon=1.0, *, signs=True):
+def estimate_ssp(design, n, seeds, executor=None, *, epsilon=1.0, signs=True):
     """(mad, mse), each (n_reps,): perturbed sufficient statistics of n users, least squares in the
-    unit ball.
+    unit ball.  Arguments as for `estimate_lplr`.
     """
-    K, d = design.points.shape
-    out = np.zeros((need_int("n_reps", n_reps, 1), 2))
-    q, model, world, n = ssp_params(d, epsilon), ssp_model(d), law(design, signs), users(n)
-    plays, work = np.zeros(K, dtype=np.int64), workspace(K, d)
-    for row in out:
-        ssp_sums(q, model, world, n, rng, plays, work)
+    n, epsilon = need_int("n", n, 1, MAX_USERS), need_positive("epsilon", epsilon, allow_inf=True)
+    return in_parts(_ssp_fits, (design, n, epsilon, bool(signs)), seeds, executor).T
+
+
+def _ssp_fits(design, n, epsilon, signs, seeds):
+    out = np.zeros((len(seeds), 2))
+    for row, seed in zip(out, seeds, strict=True):
+        world = law(design(stream(seed, "environment")) if callable(design) else design, signs)
+        K, d = world.points.shape
+        q, model, work = ssp_params(d, epsilon), ssp_model(d), workspace(K, d)
+        ssp_sums(q, model, world, n, stream(seed, "SSP"), np.zeros(K, dtype=np.int64), work)
         ssp_estimate(model)
         _theta_error(model, world, row)
-    return out.T
+    return out
 
 
-def estimate_inputs(design, n, n_reps, rng, epsilon=1.0):
+def estimate_inputs(design, n, seeds, executor=None, *, epsilon=1.0):
     """(mad, mse), each (n_reps,): debiased moments of perturbed inputs, users drawn one by one (n
     up to 1e7 is sensible).
     """
     if not np.allclose(design.prob, design.prob[0]):
         raise ValueError("design must have equal chances for perturbed inputs")
-    out = np.zeros((need_int("n_reps", n_reps, 1), 2))
-    epsilon = need_positive("epsilon", epsilon)
-    model, world, n = ssp_model(design.d), law(design), users(n)
-    for row in out:
+    n, epsilon = need_int("n", n, 1, MAX_USERS), need_positive("epsilon", epsilon)
+    return in_parts(_input_fits, (design, n, epsilon), seeds, executor).T
+
+
+def _input_fits(design, n, epsilon, seeds):
+    out, model, world = np.zeros((len(seeds), 2)), ssp_model(design.d), law(design)
+    for row, seed in zip(out, seeds, strict=True):
+        rng = stream(seed, "perturbed inputs")
         perturbed_inputs(design.points, design.theta, epsilon, n, rng, model)
         ssp_estimate(model)
         _theta_error(model, world, row)
-    return out.T
+    return out

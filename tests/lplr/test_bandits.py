@@ -10,9 +10,15 @@ from companion.lplr.bins import COUNT
 from companion.lplr.elimination import eliminate, pick
 from companion.lplr.environments import design, family, spread_bandit
 from companion.lplr.params import lplr_params
-from companion.lplr.trials import bin_tax, estimate_lplr, fit_design, generator
+from companion.lplr.trials import bin_tax, estimate_lplr, fit_design
+from companion.simulate import repetitions
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
+
+
+def generator(*key):
+    """A random stream named by integers."""
+    return np.random.default_rng(list(key))
 
 
 def test_elimination_drops_what_lies_below_the_best_lower_end_of_the_living():
@@ -41,7 +47,7 @@ def test_bin_tax_of_one_full_and_one_nearly_empty_bin():
     n, g = 10**8, math.exp(-1)
     p = lplr_params(1, n, M=2, threshold=1.0)
     few = 20 / math.sqrt(n)
-    tree = fit_design(design([[1.0], [g]], [0.5], [1 - few, few]), p, 2 * n, generator(3))
+    tree = fit_design(design([[1.0], [g]], [0.5], [1 - few, few]), p, 2 * n, 3)
     noise = math.sqrt(2 * 36 + 4 * 2 * 9) / math.sqrt(n)  # b_v = 6, c = 3, d = 1
     share = tree.stat[1, COUNT] / n
     assert bin_tax(p, tree, n) == pytest.approx(noise + share * g, rel=1e-9)
@@ -50,7 +56,7 @@ def test_bin_tax_of_one_full_and_one_nearly_empty_bin():
 def test_errors_are_of_the_order_of_the_bin_tax():
     for name, d in (("log-scale", 1), ("ball", 2), ("log-scale", 2)):
         run = estimate_lplr(
-            family(name, d, 10**12), lplr_params(d, 10**12), 10**12, 40, generator(4)
+            family(name, d, 10**12), lplr_params(d, 10**12), 10**12, repetitions(4, 40)
         )
         assert 0.3 < run.mad.mean() / run.tax.mean() < 1.5
 

@@ -24,11 +24,16 @@ from companion.lplr.trials import (
     estimate_lplr,
     fit_design,
     fit_users,
-    generator,
     read,
 )
+from companion.simulate import repetitions
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
+
+
+def generator(*key):
+    """A random stream named by integers."""
+    return np.random.default_rng(list(key))
 
 
 # --------------------
@@ -99,7 +104,7 @@ def _layer(p, users, rng, sums):
 def test_sums_have_the_law_of_messages(users, calibration):
     p, draws = lplr_params(2, 10**4, M=2, calibration=calibration), 1500
     rng = generator(7, users)
-    ours = np.array([_layer(p, users, rng, True) for _ in range(draws)])
+    ours = np.array([_layer(p, users, one, True) for one in repetitions(7, draws, users)])
     theirs = np.array([_layer(p, users, rng, False) for _ in range(draws)])
     for column in range(5):
         assert sps.ks_2samp(ours[:, column], theirs[:, column]).pvalue > ALARM
@@ -109,7 +114,7 @@ def test_a_whole_fit_from_sums_has_the_law_of_the_message_level_fit():
     world, users, draws = split(0.3, (0.6, -0.6)), 400, 600
     p = lplr_params(2, users, 200.0, M=3, threshold=5.0)
     rng = generator(8)
-    fast = estimate_lplr(world, p, users, draws, rng)
+    fast = estimate_lplr(world, p, users, repetitions(8, draws))
     slow = np.empty((draws, 2))
     for i in range(draws):
         pick = rng.integers(0, 2, users)
@@ -151,9 +156,9 @@ def test_one_bin_deeper_is_the_same_problem():
     seen = []
     for k in (0, 2):
         phi = 0.8 * p.edge[k] * np.array([0.6, 0.8])
-        rng, rows = generator(10, k), []
-        for _ in range(draws):
-            tree = fit_design(design([phi], [0.5, 0.5]), p, 10**10, rng, signs=False)
+        rows = []
+        for one in repetitions(10, draws, k):
+            tree = fit_design(design([phi], [0.5, 0.5]), p, 10**10, one, signs=False)
             rows.append(
                 (tree.stat[k, COUNT], tree.mat[k, 0, 1] / p.edge[k] ** 2, abs(tree.frame[k, 0, 0]))
             )
@@ -167,11 +172,11 @@ def test_empty_bins_are_not_taken_for_full_ones():
     6e-6 of any alarm.
     """
     for d in (1, 2):
-        p, rng = lplr_params(d, 10**12), generator(11, d)
+        p = lplr_params(d, 10**12)
         phi = np.zeros(d)
         phi[0] = 0.9
-        for _ in range(20):
-            tree = fit_design(design([phi], phi), p, 10**12, rng)
+        for one in repetitions(11, 20, d):
+            tree = fit_design(design([phi], phi), p, 10**12, one)
             visited = {walk(p, tree, h, phi, np.empty(d))[0] for h in range(d)}
             assert set(np.flatnonzero(tree.link[:-1, ACTIVE])) <= visited
 

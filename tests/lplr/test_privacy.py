@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats as sps
 
-from companion.lplr import theory
+from companion.lplr import lplr, suffstats, theory
 from companion.lplr.bandits import eliminate_with
 from companion.lplr.bins import (
     COUNT,
@@ -23,10 +23,15 @@ from companion.lplr.sufficient_statistics import ssp_guarantee, ssp_params
 from companion.lplr.trials import (
     estimate_lplr,
     estimate_ssp,
-    generator,
 )
+from companion.simulate import repetitions, simulate
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
+
+
+def generator(*key):
+    """A random stream named by integers."""
+    return np.random.default_rng(list(key))
 
 
 # --------------------
@@ -122,9 +127,9 @@ def test_lower_bounds_hold_for_our_estimators():
         for t in (0.0, 1.0):
             world = rare(share, (0.0, t))
             worst[0] += (
-                estimate_lplr(world, lplr_params(2, n), n, 100, generator(14)).mse.mean() / 2
+                estimate_lplr(world, lplr_params(2, n), n, repetitions(14, 100)).mse.mean() / 2
             )
-            worst[1] += estimate_ssp(world, n, 100, generator(15))[1].mean() / 2
+            worst[1] += estimate_ssp(world, n, repetitions(15, 100))[1].mean() / 2
         assert min(worst) > floor
     # at the last n: LPLR gives up on e2, and pays its chance under the second hypothesis only
     assert worst[0] == pytest.approx(share / 2, rel=0.01)
@@ -132,40 +137,33 @@ def test_lower_bounds_hold_for_our_estimators():
 
 def test_elimination_with_an_exact_oracle_pays_in_the_first_epoch_only():
     bandit = hard_bandit(2, 0.3)
-    run = eliminate_with("exact", bandit, 10**6, 4, generator(16))
+    run = eliminate_with("exact", bandit, 10**6, repetitions(16, 4))
     assert (run.log[:, 1:, 4] == 0).all()
     assert (run.log[:, 0, 4] > 0).all()
     assert (run.lost == 0).all()
-    blind = eliminate_with("none", bandit, 10**6, 50, generator(17)).regret
+    blind = eliminate_with("none", bandit, 10**6, repetitions(17, 50)).regret
     gap = 2 * 0.3 * 0.5 / 2
     assert abs(blind.mean() / (gap * 10**6) - 1) < 0.002
 
 
 def test_regret_of_the_fast_path_matches_rounds_played():
-    from companion.lplr.policy import lplr
-    from companion.lplr.ssp import suffstats
-    from companion.simulate import repetitions, simulate
-
     bandit, rounds = hard_bandit(2, 0.4), 6000
     options = {"n0": 64, "gamma": 4.0, "epsilon": 60.0}
     policies = [lplr(2, rounds, 2, **options), suffstats(2, rounds, 2, 20.0)]
     result = simulate(bandit, policies, rounds, repetitions(3, 60))
-    fast = eliminate_with("lplr", bandit, rounds, 2000, generator(18), **options).regret
+    fast = eliminate_with("lplr", bandit, rounds, repetitions(18, 2000), **options).regret
     assert sps.ks_2samp(result.final[:, 0], fast).pvalue > ALARM
-    fast = eliminate_with("ssp", bandit, rounds, 2000, generator(19), epsilon=20.0).regret
+    fast = eliminate_with("ssp", bandit, rounds, repetitions(19, 2000), epsilon=20.0).regret
     assert sps.ks_2samp(result.final[:, 1], fast).pvalue > ALARM
 
 
 def test_per_action_policy_matches_its_fast_path():
-    from companion.lplr.policy import lplr
-    from companion.simulate import repetitions, simulate
-
     bandit, rounds = contexts([[[0.9, 0.1], [0.2, 0.9]]], [0.1, 0.8]), 4000
     options = {"n0": 64, "gamma": 4.0, "epsilon": 100.0}
     result = simulate(
         bandit, [lplr(2, rounds, 2, per_action=True, **options)], rounds, repetitions(5, 60)
     )
-    fast = eliminate_with("lplr", bandit, rounds, 2000, generator(20), per_action=True, **options)
+    fast = eliminate_with("lplr", bandit, rounds, repetitions(20, 2000), per_action=True, **options)
     assert sps.ks_2samp(result.final[:, 0], fast.regret).pvalue > ALARM
 
 
@@ -175,10 +173,13 @@ def test_rates_on_case_two():
     grid = 10.0 ** np.arange(10, 17, 2)
     ours, theirs = [], []
     for n in grid.astype(np.int64):
-        rng, p = generator(21, int(n)), lplr_params(2, int(n))
-        worlds = [split(0.5 * n**-0.25 * math.exp(-rng.random()), (0.7, 0.7)) for _ in range(300)]
-        ours.append(np.mean([estimate_lplr(w, p, int(n), 1, rng).mad[0] for w in worlds]))
-        theirs.append(np.mean([estimate_ssp(w, int(n), 1, rng)[0][0] for w in worlds]))
+        p, seeds = lplr_params(2, int(n)), repetitions(21, 300, int(n))
+
+        def world(rng, n=n):
+            return split(0.5 * n**-0.25 * math.exp(-rng.random()), (0.7, 0.7))
+
+        ours.append(estimate_lplr(world, p, int(n), seeds).mad.mean())
+        theirs.append(estimate_ssp(world, int(n), seeds)[0].mean())
     assert -0.55 <= np.polyfit(np.log(grid), np.log(ours), 1)[0] <= -0.42
     assert -0.30 <= np.polyfit(np.log(grid), np.log(theirs), 1)[0] <= -0.22
 
