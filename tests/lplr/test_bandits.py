@@ -47,9 +47,11 @@ def test_bin_tax_of_one_full_and_one_nearly_empty_bin():
     n, g = 10**8, math.exp(-1)
     p = lplr_params(1, n, M=2, threshold=1.0)
     few = 20 / math.sqrt(n)
-    tree = fit_design(design([[1.0], [g]], [0.5], [1 - few, few]), p, 2 * n, 3)
+    tree = fit_design(design([[1.0], [g]], [0.5], [1 - few, few]), p, 2 * n, 0)
     noise = math.sqrt(2 * 36 + 4 * 2 * 9) / math.sqrt(n)  # b_v = 6, c = 3, d = 1
     share = tree.stat[1, COUNT] / n
+    own = math.sqrt(2 * 36 + 4 * 2 * 9 * g * g) / math.sqrt(n)
+    assert share * g < own
     assert bin_tax(p, tree, n) == pytest.approx(noise + share * g, rel=1e-9)
 
 
