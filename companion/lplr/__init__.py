@@ -2,7 +2,7 @@
 
 Layered private linear regression (`params`, `bins`, `noise`, `fit`), the bandit made of it
 (`policy`, `elimination`), its rivals (`ssp`, `sufficient_statistics`, `ldp_linucb_batches`), both
-oracles behind one face (`oracles`), repeated runs (`trials`, `bandits`), messages and audits
+oracles behind one face (`oracles`), repeated runs (`trials`, `bandits`), fitted trees (`reading`), messages and audits
 (`messages`), worlds (`environments`) and closed forms (`theory`).
 """
 
@@ -21,8 +21,9 @@ from companion.lplr.environments import (
 from companion.lplr.ldp_linucb_batches import ldp_linucb_regret
 from companion.lplr.params import lplr_params
 from companion.lplr.policy import lplr
+from companion.lplr.reading import read
 from companion.lplr.ssp import suffstats
-from companion.lplr.trials import estimate_lplr, estimate_ssp, fit_design, fit_users, read
+from companion.lplr.trials import estimate_lplr, estimate_ssp, fit_design, fit_users
 
 __all__ = [
     "constant",

@@ -245,20 +245,3 @@ def matrix_sd(p):
     bin k = 0.
     """
     return p.matrix_scale * math.sqrt((2.0 if p.one_sided else 4.0) * (p.d + 1))
-
-
-def tree_rows(p, tree, n):
-    """A fitted tree as rows for a table, one dict per tracked bin; n users were in a stage.
-
-    A bin of layer 1 is called B and its index k; a deeper one its parent's name and its own k.
-    """
-    rows, names = [], {tree.link.shape[0] - 1: "root"}
-    for h in range(p.d):
-        for b in range(tree.start[h], tree.start[h + 1]):
-            k, up = (b - tree.start[h]) % p.M, names[tree.link[b, PARENT]]
-            names[b] = f"B{k}" if h == 0 else f"{up}{k}"
-            row = {"bin": names[b], "layer": h + 1, "parent": up}
-            row |= {"noisy_share": tree.stat[b, COUNT] / n, "active": tree.link[b, ACTIVE] == 1}
-            row |= {"eigenvalue": tree.stat[b, VALUE], "coefficient": tree.stat[b, COEF]}
-            rows.append(row | {f"u{i + 1}": u for i, u in enumerate(tree.frame[b, h])})
-    return rows

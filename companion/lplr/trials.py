@@ -15,9 +15,6 @@ from companion.linalg import dot, norm
 from companion.lplr.bins import (
     ACTIVE,
     COUNT,
-    enter,
-    interval,
-    leave,
     matrix_sd,
     plant,
     predict,
@@ -151,27 +148,6 @@ def fit_design(design, p, n, seed, *, signs=True):
     return tree_of(forest, 0)
 
 
-def layer_widths(p, tree, design):
-    """Lemma 3's E_h = sum over bins B of layer h of psi_B sqrt(E_B[eta_B^2]), for every layer (d,).
-
-    Points that stop on a layer count there, with the half-width they stop with.
-    """
-    squares, residual = [{} for _ in range(p.d)], np.empty(p.d)
-    for phi, chance in zip(design.points, design.prob, strict=True):
-        a, eta = tree.link.shape[0] - 1, 0.0
-        residual[:] = phi
-        for h in range(p.d):
-            b = enter(p, tree, a, residual)
-            on = b >= 0 and tree.link[b, ACTIVE] == 1
-            eta = leave(p, tree, b, h, residual, 0.0, eta)[1] if on else eta + norm(residual)
-            share, total = squares[h].get((a, b), (0.0, 0.0))
-            squares[h][a, b] = share + chance, total + chance * min(eta, p.cap) ** 2
-            if not on:
-                break
-            a = b
-    return np.array([sum(math.sqrt(s * t) for s, t in layer.values()) for layer in squares])
-
-
 def fit_users(p, phi, y, rng):
     """A tree fitted by Algorithm 2 to users phi (N, d) and y (N,), message by message, in their
     order.
@@ -192,15 +168,6 @@ def fit_users(p, phi, y, rng):
     reset(p, tree)
     fit_messages(p, tree, np.ascontiguousarray(phi), y, rng)
     return tree
-
-
-def read(p, tree, points):
-    """Estimates and half-widths (0 and ||phi|| where trivial), two arrays (K,), of a fitted tree at
-    points (K, d).
-    """
-    points, residual = np.ascontiguousarray(points, dtype=float), np.empty(p.d)
-    pairs = [interval(p, tree, x, residual) for x in points]
-    return tuple(np.array(a) for a in zip(*pairs, strict=True))
 
 
 @jit

@@ -17,11 +17,11 @@ from companion.lplr.bins import (
 )
 from companion.lplr.environments import constant, design, family, hard_bandit
 from companion.lplr.params import lplr_params
+from companion.lplr.reading import read
 from companion.lplr.trials import (
     estimate_lplr,
     fit_design,
     fit_users,
-    read,
 )
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below

@@ -19,12 +19,12 @@ from companion.lplr.environments import design, split
 from companion.lplr.fit import send
 from companion.lplr.noise import add_matrix_noise, laplace_sum, multinomial
 from companion.lplr.params import lplr_params
+from companion.lplr.reading import read
 from companion.lplr.sufficient_statistics import ssp_estimate, ssp_model
 from companion.lplr.trials import (
     estimate_lplr,
     fit_design,
     fit_users,
-    read,
 )
 from companion.simulate import repetitions
 
