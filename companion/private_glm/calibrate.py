@@ -20,7 +20,7 @@ from companion.checks import need_choice, need_int, need_positive
 from companion.glm import slope
 from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget, tree_levels
 from companion.private_glm.descent import SENSITIVITY, Descent
-from companion.private_glm.ledger import Release, budget, gdp, total
+from companion.private_glm.ledger import Release, budget, gdp, together, total
 from companion.private_glm.presets import chosen
 
 GROWTH = 2.0  # of a released matrix between two fits, in the order of matrices
@@ -78,15 +78,19 @@ def ledgers(p):
 
 
 def spent(p):
-    """Total rho of the user who loses most."""
-    return max(total(releases) for releases in ledgers(p).values())
+    """Total rho of the user who loses most: `together` where one user enters a tree and a fit."""
+    if p.sigma_v == 0.0:
+        return math.inf
+    found = ledgers(p)
+    same_side = [together(*(r.rho for r in found[who])) for who in ("explores", "exploits")]
+    return max(*same_side, total(found["changes sides"]))
 
 
 def noise(epsilon, delta, calibration, d, T, link, q):
     """(sigma_v, sigma_h, sigma of gradients o, of gradients tau) of this budget."""
     if epsilon == math.inf:
         return 0.0, 0.0, 0.0, 0.0
-    rho_tree, rho_fits = budget(epsilon, delta, calibration)
+    rho_tree, rho_fits = budget(epsilon, delta, calibration, q.share)
     sigma_v = math.sqrt(tree_levels(T) / rho_tree)
 
     def gradients(n):

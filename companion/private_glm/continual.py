@@ -21,7 +21,7 @@ class Continual(NamedTuple):
 
     nodes: np.ndarray  # (levels, n) noise of the live blocks
     exact: np.ndarray  # (n,) packed exact sum
-    noise: np.ndarray  # (n,) packed noise of the current prefix
+    release: np.ndarray  # (n,) packed noisy sum: all that others learn
     value: np.ndarray  # (d, d) ridge I + sum + noise, eigenvalues at least ridge/2
     inverse: np.ndarray  # (d, d) of value
     last: np.ndarray  # (d, d) value at the last fit that it triggered
@@ -58,15 +58,24 @@ def add_leaf(c, x, out):
 
 
 @jit
-def unpack(packed, noise, ridge, out):
-    """out (d, d) <- ridge I + the symmetric matrix packed + noise."""
+def release(c, t, sigma, rng):
+    """c.release <- the sum after round t >= 1 with the noise of the tree's live blocks."""
+    tree.advance(c.nodes, t, sigma, rng)
+    tree.noise(c.nodes, c.release)
+    for i in range(c.release.shape[0]):
+        c.release[i] += c.exact[i]
+
+
+@jit
+def unpack(packed, ridge, out):
+    """out (d, d) <- ridge I + the symmetric matrix that is packed."""
     n = 0
     for i in range(out.shape[0]):
         for j in range(i):
-            out[i, j] = math.sqrt(0.5) * (packed[n] + noise[n])
+            out[i, j] = math.sqrt(0.5) * packed[n]
             out[j, i] = out[i, j]
             n += 1
-        out[i, i] = ridge + packed[n] + noise[n]
+        out[i, i] = ridge + packed[n]
         n += 1
 
 
@@ -105,10 +114,8 @@ def raise_floor(value, least, w):
 @jit
 def publish(c, t, ridge, sigma, rng, w):
     """Release the sum after round t >= 1: tree noise, ridge, floor at ridge/2; then its inverse."""
-    if sigma > 0.0:
-        tree.advance(c.nodes, t, sigma, rng)
-        tree.noise(c.nodes, c.noise)
-    unpack(c.exact, c.noise, ridge, c.value)
+    release(c, t, sigma, rng)
+    unpack(c.release, ridge, c.value)
     if raise_floor(c.value, 0.5 * ridge, w):
         c.floored[0] += 1
     inverse(c.value, c.inverse, w.A)

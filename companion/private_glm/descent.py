@@ -14,6 +14,7 @@ from typing import NamedTuple
 from companion._jit import jit
 from companion.glm import mean
 from companion.linalg import axpy, dot, inverse, project_ball
+from companion.mechanisms import add_gaussian
 
 SENSITIVITY = 2.0  # of the sum of gradients, to replacing one user
 
@@ -29,13 +30,14 @@ class Descent(NamedTuple):
 
 
 @jit
-def gradient(link, X, y, side, wanted, n, theta, g):
-    """g (d,) <- sum of the gradients of rows s < n with side[s] == wanted."""
+def release_gradient(link, X, y, side, wanted, n, theta, sigma, rng, g):
+    """g (d,) <- sum of the gradients of rows s < n with side[s] == wanted, and N(0, sigma^2)."""
     for i in range(g.shape[0]):
         g[i] = 0.0
     for s in range(n):
         if side[s] == wanted:
             axpy(mean(link, dot(X[s], theta)) - y[s], X[s], g)
+    add_gaussian(rng, sigma, g)
 
 
 @jit
@@ -48,13 +50,10 @@ def precondition(q, matrix, P, A, B):
 
 
 @jit
-def step(q, radius, P, rng, theta, g, move):
-    """theta <- projection of theta - P (g + ridge + noise) on the ball of this radius."""
+def step(q, radius, P, theta, g, move):
+    """theta <- projection of theta - P (g + penalty theta) on the ball of this radius."""
     d = theta.shape[0]
-    for i in range(d):
-        g[i] += q.penalty * theta[i]
-        if q.sigma > 0.0:
-            g[i] += q.sigma * rng.standard_normal()
+    axpy(q.penalty, theta, g)
     for i in range(d):
         move[i] = dot(P[i], g)
     for i in range(d):
@@ -73,8 +72,8 @@ def descend(q, link, radius, X, y, side, wanted, n, P, rng, theta, work):
     for i in range(d):
         mean_iterate[i] = 0.0
     for k in range(q.steps):
-        gradient(link, X, y, side, wanted, n, theta, g)
-        step(q, radius, P, rng, theta, g, move)
+        release_gradient(link, X, y, side, wanted, n, theta, q.sigma, rng, g)
+        step(q, radius, P, theta, g, move)
         if k >= half:
             axpy(1.0 / (q.steps - half), theta, mean_iterate)
     for i in range(d):

@@ -22,6 +22,7 @@ import numpy as np
 from companion._jit import jit
 from companion.baselines.glm_parts import widest
 from companion.core import Policy
+from companion.disclosure import Disclosure
 from companion.glm import slope
 from companion.linalg import dot, inverse, quad
 from companion.mechanisms import clip_to_ball
@@ -34,11 +35,12 @@ from companion.private_glm.continual import (
     add_leaf,
     outgrown,
     publish,
+    release,
     remember,
     start,
     trace_gain,
 )
-from companion.private_glm.descent import descend, precondition
+from companion.private_glm.descent import descend, precondition, release_gradient
 
 
 class State(NamedTuple):
@@ -169,7 +171,7 @@ def play(p, s, X, R, rng, arms):
 def joint_glm(
     d, T, epsilon, delta=0.02, *, link="logistic", theta_bound=1.0, kappa=None, preset="tight",
     rule="corrected", calibration=None, a_v=None, a_h=None, width=None, gamma=None, steps_o=None,
-    steps_tau=None, cutoff_o=None, cutoff_tau=None, penalty=None,
+    steps_tau=None, cutoff_o=None, cutoff_tau=None, penalty=None, share=None,
 ) -> Policy:  # fmt: skip
     """Joint-DP GLM for T rounds in the unit ball of R^d; contexts and rewards are clipped.
 
@@ -178,12 +180,12 @@ def joint_glm(
     (None: 1/slope(theta_bound)); rule "corrected" or "paper" (no guarantee).  preset names a row of
     `presets.PRESETS`; each further argument replaces one of its values (None keeps it): calibration
     of the noise, one of `ledger.CALIBRATIONS`; a_v, a_h, width >= 0; gamma, penalty > 0; steps and
-    cutoffs >= 1.  Raises ValueError on anything else.
+    cutoffs >= 1; share in (0, 1) of the budget for the trees.  Raises ValueError on anything else.
     """
     overrides = {
         "calibration": calibration, "a_v": a_v, "a_h": a_h, "width": width, "gamma": gamma,
         "steps_o": steps_o, "steps_tau": steps_tau, "cutoff_o": cutoff_o,
-        "cutoff_tau": cutoff_tau, "penalty": penalty,
+        "cutoff_tau": cutoff_tau, "penalty": penalty, "share": share,
     }  # fmt: skip
     p, guarantee = calibrate.make(
         d, T, epsilon, delta, link, theta_bound, kappa, preset, rule, overrides
@@ -194,3 +196,35 @@ def joint_glm(
 def example():
     """A small instance for the common tests: with exploration, fits of both kinds, and noise."""
     return joint_glm(3, 400, 4.0, link="probit", theta_bound=2.0, kappa=6.0, preset="explore")
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): prefixes and gradients.
+
+    Rounds are few, so the last matrices are such that noise alone outgrows them.
+    With theta = 200 e_2 and r = 0, a gradient is nearly x for every x above the first axis.
+    """
+
+    def prefix(_, c, t, sigma, rng):
+        return [("gaussian", c.release)]
+
+    def slope_sum(_, link, X, y, side, wanted, n, theta, sigma, rng, g):
+        return [("gaussian", g)]
+
+    kernels = {release: prefix, release_gradient: slope_sum}
+    secret = ("V", "H", "X", "y", "explored", "clipped", "P", "work", "scratch")
+    found = []
+    for calibration, gamma in (("corrected", 0.1), ("paper", 0.1), ("corrected", 1e3)):
+        policy = joint_glm(
+            2, 4, 1.0, theta_bound=200.0, kappa=4.0, calibration=calibration, a_v=0.0, a_h=0.0,
+            gamma=gamma, steps_o=1, steps_tau=1, cutoff_o=1, cutoff_tau=1,
+        )  # fmt: skip
+        past = init(policy.params)
+        if gamma < 1.0:
+            past.theta_tau[1] = 200.0
+            past.H.last[:] = (0.5 * policy.params.ridge_h + 1e-3) * np.eye(2)
+        else:
+            past.theta_o[1] = 200.0
+            past.V.last[:] = (policy.params.ridge_v - 0.5 * policy.params.guard + 1e-3) * np.eye(2)
+        found.append(Disclosure(policy, kernels, secret, past, rounds=4, reaches=False))
+    return tuple(found)

@@ -78,12 +78,29 @@ def simple_rho(epsilon, delta):
     return (math.sqrt(root + epsilon) - math.sqrt(root)) ** 2
 
 
-def budget(epsilon, delta, calibration):
+def together(rho_tree, rho_fits):
+    """Most that one replaced user can lose of both, if alone she could lose rho_tree and rho_fits.
+
+    Let c be the cosine of the two contexts.  In units of its bound a leaf is A x x' (0 <= A <= 1)
+    and a gradient a x (|a| <= 1), so the loss is rho_tree (A^2 + B^2 - 2 A B c^2)/2 + rho_fits (a^2
+    + b^2 - 2 a b c)/4.  It is convex in each of A, B, a, b, hence largest at their ends:
+        A = B = 1:     rho_tree (1 - c^2) + rho_fits (1 + |c|)/2, over 0 <= |c| <= 1
+        A = 1, B = 0:  rho_tree/2 + rho_fits (1 + |c|)/2 <= rho_tree/2 + rho_fits
+    Orthogonal contexts move a matrix most, opposite ones a gradient: nobody is worst for both.
+    """
+    c = min(1.0, rho_fits / (4.0 * rho_tree)) if rho_tree > 0.0 else 1.0
+    orthogonal = rho_tree * (1.0 - c * c) + 0.5 * rho_fits * (1.0 + c)
+    return max(orthogonal, 0.5 * rho_tree + rho_fits)
+
+
+def budget(epsilon, delta, calibration, share=0.5):
     """(rho of the trees, rho of the optimisers) that this accounting spends at (epsilon, delta).
 
     epsilon in (0, inf), delta in (0, 1); calibration in `CALIBRATIONS`: "corrected" is gdp;
     "thirds" is simple at (epsilon/3, delta/3) for trees and optimisers each, as the paper composes;
-    all but "thirds" and "paper" halve one total.  Raises ValueError on anything else.
+    all but "thirds" and "paper" divide one total, of which the trees get `share`; for "corrected"
+    the total is what makes `together` exact, for the others the sum.  Raises ValueError on anything
+    else.
     """
     epsilon, delta = need_budget(epsilon, delta)
     need_choice("calibration", calibration, CALIBRATIONS)
@@ -94,10 +111,10 @@ def budget(epsilon, delta, calibration):
         rho = simple_rho(epsilon / 3.0, delta / 3.0)
         return rho, rho
     if calibration == "corrected":
-        rho = 0.5 / gaussian_scale(epsilon, delta) ** 2
+        rho = 0.5 / gaussian_scale(epsilon, delta) ** 2 / together(share, 1.0 - share)
     elif calibration == "simple":
         rho = simple_rho(epsilon, delta)
     else:  # from 0 up to the exact budget, which rdp cannot reach
         high = 0.5 / gaussian_scale(epsilon, delta) ** 2
         rho = brentq(lambda r: rdp(r, delta) - epsilon, 0.0, high, xtol=1e-14, rtol=1e-12)
-    return 0.5 * rho, 0.5 * rho
+    return share * rho, (1.0 - share) * rho

@@ -8,7 +8,7 @@ uses.
 
 from typing import NamedTuple
 
-from companion.checks import need_choice, need_float, need_int, need_positive
+from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
 
 
 class Preset(NamedTuple):
@@ -25,6 +25,7 @@ class Preset(NamedTuple):
     cutoff_o: int  # fits on explored rounds, at most
     cutoff_tau: int  # ... on all others
     penalty: float  # ridge of both fits
+    share: float = 0.5  # of the budget for the trees; the rest is for the fits
 
 
 PRESETS = {
@@ -52,4 +53,5 @@ def chosen(preset, overrides):
         for n in ("steps_o", "steps_tau", "cutoff_o", "cutoff_tau")
     }
     positive = {n: need_positive(n, getattr(q, n)) for n in ("gamma", "penalty")}
-    return q._replace(**scales, **counts, **positive)
+    share = need_probability("share", q.share)
+    return q._replace(**scales, **counts, **positive, share=share)

@@ -189,6 +189,6 @@ def shuffle_glm(
     return Policy("ShuffleGLM", p, init, play, guarantee, select, update)
 
 
-def example():
+def example(K=4):
     """A small instance for the common tests: three batches, the last one with elimination."""
-    return shuffle_glm(3, 4, 400, 8.0, theta_bound=2.0, first=60, gamma=0.3, steps=5)
+    return shuffle_glm(3, K, 400, 8.0, theta_bound=2.0, first=60, gamma=0.3, steps=5)
