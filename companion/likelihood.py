@@ -58,7 +58,8 @@ def true_derivatives(link, z, r):
     """(first, second) derivative in z of `true_loss`; the second is positive."""
     if link == LOGISTIC:
         return mean(link, z) - r, slope(link, z)
-    up, down = mills(z), mills(-z)
+    up = mills(z) if r > 0.0 else 0.0
+    down = mills(-z) if r < 1.0 else 0.0
     first = (1.0 - r) * down - r * up
     return first, r * up * (up + z) + (1.0 - r) * down * (down - z)
 
