@@ -8,7 +8,14 @@ import pytest
 from scipy.stats import binom
 
 from companion import binomial
-from companion.binomial import binomial_bits, binomial_delta, binomial_epsilon
+from companion.binomial import (
+    Noise,
+    binomial_bits,
+    binomial_delta,
+    binomial_epsilon,
+    releases_delta,
+    releases_epsilon,
+)
 from companion.privacy import gaussian_epsilon
 
 EPSILONS = np.array([0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0])
@@ -151,3 +158,43 @@ def test_is_fast(bits):
     start = time.process_time()
     binomial_epsilon(0.01, bits, 0.25, 22.4, 20, 18)
     assert time.process_time() - start < 1.0
+
+
+# --- several releases ---------------------------------------------------------------------------
+
+
+def exact_adaptive_delta(epsilon, first, second, choose):
+    """Exact hockey-stick of two one-entry releases; the second's shift is choose(first result)."""
+    (n1, p1, s1), (n2, p2) = first, second
+    y1, y2 = np.arange(-n1, 2 * n1 + 1), np.arange(-n2, 2 * n2 + 1)
+    total = 0.0
+    for y in y1:
+        a, b = binom.pmf(y, n1, p1), binom.pmf(y - s1, n1, p1)
+        P, Q = a * binom.pmf(y2, n2, p2), b * binom.pmf(y2 - choose(y), n2, p2)
+        total += np.maximum(P - np.exp(epsilon) * Q, 0.0).sum()
+    return total
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 0.8])
+def test_two_adaptive_releases_are_bounded(epsilon):
+    """Shifts up to 2, 3 that depend on the first result, in either direction."""
+    noise = [Noise(300, 0.25, 2.0, 1, 2), Noise(500, 0.25, 3.0, 1, 3)]
+    bound = releases_delta(epsilon, noise)
+    for choose in (lambda y: 3, lambda y: -3 if y % 2 else 3, lambda y: 3 * (y > 75), lambda y: -3):
+        exact = exact_adaptive_delta(epsilon, (300, 0.25, 2), (500, 0.25), choose)
+        assert exact <= bound
+    assert (
+        bound < 1.6 * exact_adaptive_delta(epsilon, (300, 0.25, 2), (500, 0.25), lambda y: 3) + 1e-3
+    )
+
+
+def test_a_list_of_one_is_one_release_and_times_is_repetition():
+    one = Noise(4000, 0.25, 5.0, 3, 4)
+    assert releases_delta(0.5, [one]) == binomial_delta(0.5, 4000, 0.25, 5.0, 3, 4)
+    assert releases_delta(0.5, [one, one]) <= releases_delta(0.5, [one._replace(times=2)])
+    assert releases_delta(0.5, [one._replace(times=2)]) > releases_delta(0.5, [one])
+    assert releases_delta(0.3, []) == 0.0
+    epsilon = releases_epsilon(0.01, [one, one])
+    assert releases_delta(epsilon, [one, one]) <= 0.01 < releases_delta(0.99 * epsilon, [one, one])
+    with pytest.raises(ValueError, match="times"):
+        releases_delta(0.5, [one._replace(times=-1)])

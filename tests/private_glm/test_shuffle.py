@@ -1,0 +1,221 @@
+"""ShuffleGLM: batches, bit sums, designs, calibration; what its guarantee rests on."""
+
+import numpy as np
+import pytest
+from scipy import stats as sps
+
+from companion.binomial import releases_delta
+from companion.mechanisms import shuffle_messages
+from companion.private_glm import batches
+from companion.private_glm.design import design, draw, optimal, work_for
+from companion.private_glm.environments import world
+from companion.private_glm.learning import analyse, batch_for, release_gradient, send, triangle
+from companion.private_glm.shuffle import eliminate, init, shuffle_glm, weight
+from companion.simulate import repetitions, simulate
+
+
+def test_schedules():
+    assert batches.lengths(10**5, 3, 668).tolist() == [668, 2114, 97218]
+    assert batches.lengths(10**4, 4, 200).tolist() == [200, 164, 2104, 7532]
+    assert batches.lengths(10**6, 2, 2000).tolist() == [2000, 998000]
+    for T, M in ((2, 2), (7, 5), (400, 3), (10**6, 6)):
+        for schedule in ("corrected", "paper"):
+            n = batches.lengths(T, M, schedule=schedule)
+            assert n.sum() == T
+            assert n.min() >= 1
+            assert len(n) == M
+
+
+@pytest.mark.parametrize(
+    ("n", "entries", "rho", "ratio", "expected"),
+    [
+        (1000, 3, 0.01, 1.0, (64, 1176)),
+        (10**4, 3, 0.0025, 1.0, (200, 4428)),
+        (250, 3, 0.05, 1.0, (32, 248)),
+        (1000, 6, 0.05, 0.70711, (64, 124)),
+        (600, 6, 0.1, 0.70711, (49, 63)),
+    ],
+)
+def test_bits(n, entries, rho, ratio, expected):
+    levels = batches.resolution(n, 3)
+    assert (levels, batches.bits_for(n, levels, entries, ratio, rho, 1.02)) == expected
+
+
+@pytest.mark.parametrize("n", [60, 668])
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_calibration_is_proved_and_not_wasteful(n, epsilon):
+    *bits, proved = batches.calibrated(n, 3, 20, epsilon, 0.01)
+    assert 0.9 * epsilon < proved <= epsilon
+    found = batches.releases(n, 3, 20, *bits)
+    assert found[1].times == 20
+    assert releases_delta(epsilon, found) <= 0.01
+    half = [r._replace(bits=r.bits // 2) for r in found]
+    assert releases_delta(epsilon, half) > 0.01
+
+
+def test_the_bounds_on_movement_hold_for_every_pair_of_users():
+    """Integers of message level, with shared randomness in rounding, over random pairs of users."""
+    rng, n = np.random.default_rng(2), 100
+    levels = batches.resolution(n, 3)
+    worst = [0.0, 0.0]
+    for _ in range(4000):
+        x, y = rng.standard_normal((2, 3))
+        x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
+        u = rng.random(6)
+        for i, (a, b) in enumerate(((x, y), (tri(x), tri(y)))):
+            parts = [np.floor((v + 1) * levels / 2 + u[: len(v)]) for v in (a, b)]
+            worst[i] = max(worst[i], np.linalg.norm(parts[0] - parts[1]))
+    assert 0.95 * levels < worst[0] <= batches.movement(levels, 3, batches.GRADIENT)
+    assert 0.95 * levels * np.sqrt(0.5) < worst[1] <= batches.movement(levels, 6, batches.MATRIX)
+
+
+def tri(x):
+    out = np.zeros(6)
+    triangle(1.0, x, out)
+    return out
+
+
+def test_aggregated_sums_have_the_law_of_messages():
+    """n = 20 users, b = 5: integer sums by chi-square, message level against `send`/`analyse`."""
+    rng, n, b, g, runs = np.random.default_rng(3), 20, 5, 5.0, 3000
+    values, out, bits = np.linspace(-0.9, 0.8, n), np.empty(1), np.empty((1, 10 + b))
+    slow, fast = [], []
+    for _ in range(runs):
+        total, sums = 0.0, np.zeros(1)
+        for v in values:
+            shuffle_messages(rng, np.array([v]), 1.0, g, b, 0.25, bits)
+            total += bits.sum()
+            send(rng, np.array([v]), 1.0, g, b, sums)
+        analyse(rng, sums, n, 1.0, g, b, out)
+        assert sums[0] == 0.0
+        slow.append(round(total))
+        fast.append(round((out[0] + n) * g + n * b / 4))
+    edges = np.quantile(slow, np.linspace(0, 1, 9)[1:-1])
+    table = [np.bincount(np.searchsorted(edges, s), minlength=8) for s in (slow, fast)]
+    assert sps.chi2_contingency(table).pvalue > 1e-7
+    remainder = (values + 1) * g % 1
+    variance = 3 / 16 * n * b + (remainder * (1 - remainder)).sum()
+    assert np.var(fast) == pytest.approx(variance, rel=0.15)
+    assert np.mean(fast) == pytest.approx(((values + 1) * g).sum() + n * b / 4, abs=0.6)
+
+
+def test_no_bits_are_exact_sums():
+    sums, out = np.zeros(2), np.empty(2)
+    send(np.random.default_rng(0), np.array([0.3, -0.2]), 1.0, 1.0, 0, sums)
+    send(np.random.default_rng(0), np.array([0.1, 0.2]), 1.0, 1.0, 0, sums)
+    analyse(np.random.default_rng(0), sums, 2, 1.0, 1.0, 0, out)
+    assert out == pytest.approx([0.4, 0.0])
+
+
+def test_designs():
+    pi, g, rank, _ = design(np.vstack([np.eye(3)] + [np.eye(3)[:1]] * 5), tolerance=1.0001)
+    assert pi[1:3] == pytest.approx([1 / 3] * 2, abs=2e-3)  # one direction has six copies
+    assert (g / rank, rank) == (pytest.approx(1.0, abs=1e-3), pytest.approx(3.0, abs=1e-6))
+    assert design(np.array([[1, 0], [0, 1], [0.6, 0.6]]), 1.002, 9999)[0][2] < 0.01
+    pi, g, _, _ = design(np.array([[1, 0], [0, 1], [0.8, 0.8]]), 1.0001, 9999)
+    assert pi == pytest.approx([0.410, 0.410, 0.180], abs=2e-3)
+    assert g == pytest.approx(2.0, abs=1e-3)
+    pi, g, rank, _ = design(np.outer([1.0, 2.0, -3.0], [0.6, 0.8]))
+    assert rank == pytest.approx(1.0, abs=1e-6)
+    assert pi.sum() == pytest.approx(1.0)
+    assert design(np.zeros((3, 2)))[0].tolist() == [1.0, 0.0, 0.0]
+    assert design(np.ones((1, 2)))[0].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_design_is_certified(seed):
+    A = np.random.default_rng(seed).standard_normal((12, 4)) * [3, 1, 1, 0.1]
+    pi, g, rank, _ = design(A, tolerance=1.05)
+    widths = np.einsum("ki,ij,kj->k", A, np.linalg.inv(A.T @ (pi[:, None] * A)), A)
+    assert widths.max() == pytest.approx(g, rel=1e-5)
+    assert g <= 1.05 * rank + 1e-9
+    assert pi @ widths == pytest.approx(4.0, rel=1e-6)
+
+
+def test_dead_arms_get_nothing_and_draws_follow_the_design():
+    A, alive, pi = np.eye(3), np.array([1, 0, 1]), np.zeros(3)
+    optimal(A, alive, 2.0, 100, pi, work_for(3, 3))
+    assert pi.tolist() == [0.5, 0.0, 0.5]
+    rng = np.random.default_rng(0)
+    drawn = np.bincount([draw(np.array([0.2, 0.5, 0.3]), rng) for _ in range(20_000)], minlength=3)
+    assert sps.chisquare(drawn, [4000, 10_000, 6000]).pvalue > 1e-7
+
+
+def test_weights_are_capped_whatever_the_estimate_says():
+    policy = shuffle_glm(2, 3, 400, 1.0, theta_bound=2.0, kappa_star=9.0)
+    p, s = policy.params, init(policy.params)
+    assert p.caps.tolist() == [1.0, 1 / 9, 1 / 9]
+    s = s._replace(k=1)
+    for theta in ([0.0, 0.0], [2.0, 0.0], [-1.0, 1.0]):
+        s.theta[0, :] = theta
+        for x in np.eye(2):
+            assert weight(p, s, x, 0.0) <= 1 / 9
+    assert shuffle_glm(2, 3, 400, 1.0, link="logistic").params.caps[1] == 0.25
+
+
+def test_elimination_keeps_an_arm_and_uses_the_first_width_once():
+    policy = shuffle_glm(2, 4, 400, 1.0, theta_bound=2.0, kappa=9.0, gamma=0.5)
+    p, s = policy.params, init(policy.params)._replace(k=2)
+    assert p.widths == pytest.approx([1.5, 0.5])
+    assert shuffle_glm(2, 4, 400, 1.0, kappa=9.0, gamma=0.5, widths="paper").params.widths[1] == 1.5
+    s.V_inv[:] = 1e-8 * np.eye(2)
+    s.theta[:] = 1.0, 0.0
+    X = np.array([[0.9, 0.0], [0.1, 0.0], [-0.9, 0.0], [0.9, 0.0]])
+    eliminate(p, s, X)
+    assert s.alive.tolist() == [1, 0, 0, 1]
+
+
+def test_gradients_are_released_for_the_batch_alone():
+    policy = shuffle_glm(2, 2, 400, np.inf, first=50)
+    p, b = policy.params, batch_for(policy.params)
+    b.X[:] = 0.5
+    b.y[:] = 1.0
+    b.size[0] = 7
+    release_gradient(p, b, 0, np.zeros(2), np.random.default_rng(0))
+    assert b.u == pytest.approx([-0.25 * 7] * 2)
+
+
+def test_it_learns_and_noise_costs():
+    env = world("ball", 3, 2.0)
+    policies = [
+        shuffle_glm(3, 10, 6000, e, theta_bound=2.0, gamma=1.0).renamed(str(e))
+        for e in (np.inf, 0.1)
+    ]
+    found = simulate(env, policies, 6000, repetitions(5, 4), grid=[1000, 6000])
+    first, second = found.regret[:, :, 0].mean(axis=0), found.final.mean(axis=0)
+    assert second[0] - first[0] < 2.5 * first[0]  # five times as many rounds
+    assert second[1] > 2 * second[0]
+
+
+def test_paper_calibration_says_what_it_gives():
+    policy = shuffle_glm(3, 4, 1000, 1.0, calibration="paper")
+    assert policy.guarantee.claimed == (1.0, 0.01)
+    assert 0 <= policy.guarantee.epsilon < 0.1
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("d", 0),
+        ("K", 0),
+        ("T", 2),
+        ("epsilon", -1.0),
+        ("delta", 0.0),
+        ("theta_bound", np.inf),
+        ("kappa", 2.0),
+        ("kappa_star", 99.0),
+        ("M", 1),
+        ("first", 399),
+        ("schedule", "even"),
+        ("gamma", 0.0),
+        ("widths", "all"),
+        ("steps", 0),
+        ("penalty", 0.0),
+        ("tolerance", 1.0),
+        ("calibration", "exact"),
+        ("link", "cloglog"),
+    ],
+)
+def test_bad_input_is_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=name):
+        shuffle_glm(**({"d": 3, "K": 4, "T": 400, "epsilon": 1.0} | {name: value}))
