@@ -2,8 +2,8 @@
 
 Layered private linear regression (`params`, `bins`, `noise`, `fit`), the bandit made of it
 (`policy`, `elimination`), its rivals (`ssp`, `sufficient_statistics`, `ldp_linucb_batches`), both
-oracles behind one face (`oracles`), repeated runs (`trials`, `bandits`), fitted trees (`reading`), messages and audits
-(`messages`), worlds (`environments`) and closed forms (`theory`).
+oracles behind one face (`oracles`), repeated runs (`trials`, `bandits`), fitted trees (`reading`),
+messages and audits (`messages`), worlds (`environments`) and closed forms (`theory`).
 """
 
 from companion.lplr.bandits import eliminate_with
