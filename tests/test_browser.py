@@ -99,7 +99,7 @@ OFF_PAPER = """() => [...document.querySelectorAll('article pre, article figure 
 READING = {
     "online_linucb": {"share": 0.30, "longest": 110, "lines": 788, "gap": 7.9, "screens": 44.3},
     "fliphat": {"share": 0.29, "longest": 110, "lines": 868, "gap": 6.7, "screens": 51.0},
-    "lplr": {"share": 0.26, "longest": 79, "lines": 744, "gap": 3.9, "screens": 49.5},
+    "lplr": {"share": 0.10, "longest": 30, "lines": 230, "gap": 4.5, "screens": 45.0},
 }
 
 
