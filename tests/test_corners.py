@@ -20,7 +20,7 @@ from tools.chapters import load
 from tools.parameters import check
 
 ROOT = Path(__file__).resolve().parent.parent
-SETS = 3  # drawn for each chapter
+SETS = 2  # drawn for each chapter: both ends of every range
 # The largest value tried where the range goes further than a test can (by default the least and one
 # more), and values between the ends at which something changes.
 LARGE = {"K": 60, "batch": 200, "d": 60, "horizons": 400, "max_sparsity": 400, "sparsity": 30}

@@ -1,5 +1,5 @@
 /* What the theme leaves out, without any dependency:
- * - formulas too long for their line scroll instead of being cut;
+ * - formulas too long for the page shrink, down to SMALLEST, and scroll beyond, instead of being cut;
  * - a fold that a link leads to opens, on a click and when a page is loaded with a fragment;
  * - a search result that names no section opens at the section that fits it best;
  * - one control per page opens or closes all code, and is remembered from page to page;
@@ -27,19 +27,32 @@
   };
 
   /* Formulas. */
-  const available = (node) => {
-    let block = node.parentElement;
+  const SMALLEST = 0.7;
+  const available = (formula) => {
+    let block = formula.parentElement;
     while (getComputedStyle(block).display.startsWith("inline")) block = block.parentElement;
     const style = getComputedStyle(block);
-    return block.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    const beside = style.flexDirection.startsWith("row");
+    const number = (beside && block.querySelector(":scope > .eqno")?.offsetWidth) || 0;
+    return block.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - number - 2;
   };
+  const sizes = new WeakMap(); // formula -> [its size in per cent, its scale now]
   const fit = () => {
-    const inline = document.querySelectorAll('mjx-container:not([display="true"])');
-    const long = [...inline].map((formula) => {
+    const formulas = [...document.querySelectorAll("mjx-container")];
+    const wanted = formulas.map((formula) => {
+      if (!sizes.has(formula)) sizes.set(formula, [parseFloat(formula.style.fontSize) || 100, 1]);
       const width = formula.querySelector("mjx-math")?.getBoundingClientRect().width ?? 0;
-      return width > 0 && width > available(formula) - 1;
+      return width > 0 ? (available(formula) * sizes.get(formula)[1]) / width : 1;
     });
-    inline.forEach((formula, i) => formula.classList.toggle("long", long[i]));
+    formulas.forEach((formula, i) => {
+      const [size, scale] = sizes.get(formula);
+      const now = Math.max(SMALLEST, Math.min(1, 0.99 * wanted[i]));
+      if (now !== scale) {
+        formula.style.fontSize = `${size * now}%`;
+        sizes.set(formula, [size, now]);
+      }
+      formula.classList.toggle("long", wanted[i] < SMALLEST);
+    });
   };
   let waiting = false;
   const fitSoon = () => {
