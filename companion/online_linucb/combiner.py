@@ -152,6 +152,22 @@ def as_copies(bases, T):
     return copies
 
 
+def need_promises(L, alpha, R, M):
+    """(L, alpha, R) as arrays (M,): L > 0, alpha in (0, 1), R >= 0; a number stands for all M."""
+    L, alpha, R = (
+        need_array(name, np.full(M, v) if np.ndim(v) == 0 else v, (M,))
+        for name, v in (("L", L), ("alpha", alpha), ("R", R))
+    )
+    for name, good in (
+        ("L > 0", L > 0),
+        ("0 < alpha < 1", (alpha > 0) & (alpha < 1)),
+        ("R >= 0", R >= 0),
+    ):
+        if not good.all():
+            raise ValueError(f"need {name} for every learner; got {L=}, {alpha=}, {R=}")
+    return L, alpha, R
+
+
 def combiner(
     bases, T, *, constants="practical", L=0.3, alpha=None, R=0.0, p=1.0, failure=None
 ) -> Policy:
@@ -174,28 +190,8 @@ def combiner(
         L, alpha, R = c.L, c.alpha, c.R
     elif alpha is None:
         alpha = [0.75 if isinstance(b.params, anytime.Params) else 0.5 for b in bases]
-    L, alpha, R = (
-        need_array(name, np.full(M, v) if np.ndim(v) == 0 else v, (M,))
-        for name, v in (("L", L), ("alpha", alpha), ("R", R))
-    )
-    for name, good in (
-        ("L > 0", L > 0),
-        ("0 < alpha < 1", (alpha > 0) & (alpha < 1)),
-        ("R >= 0", R >= 0),
-    ):
-        if not good.all():
-            raise ValueError(f"need {name} for every learner; got {L=}, {alpha=}, {R=}")
-    q = Params(
-        copies[0].d,
-        T,
-        copies[0].sigma,
-        L,
-        alpha,
-        R,
-        need_float("p", p, 0.0),
-        failure,
-        stack(copies),
-    )
+    promises, p = need_promises(L, alpha, R, M), need_float("p", p, 0.0)
+    q = Params(copies[0].d, T, copies[0].sigma, *promises, p, failure, stack(copies))
     return Policy(f"Combiner of {M}", q, init, play, guarantee, select, update)
 
 
