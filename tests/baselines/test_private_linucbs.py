@@ -11,7 +11,7 @@ from companion.baselines import noisy_ridge
 from companion.baselines import sdp_linucb as sdp
 from companion.baselines.jdp_linucb import jdp_linucb
 from companion.baselines.ldp_linucb import ldp_linucb
-from companion.baselines.linucb import linucb
+from companion.baselines.linucb import linucb, theorem_radius
 from companion.baselines.sdp_linucb import amplified_local_budget, sdp_linucb, vector_sum
 from companion.binomial import binomial_delta, binomial_epsilon
 from companion.mechanisms import clip_record, pack_statistics, shuffle_messages, statistics_size
@@ -329,3 +329,25 @@ def test_a_matrix_without_inverse_leaves_the_last_model():
 def test_options_that_do_not_exist_are_refused(make):
     with pytest.raises(TypeError, match="widht"):
         make(3, 400, 1.0, widht=1.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "rows"),  # rows whose noise the ridge must outweigh, in units of d
+    [
+        (ldp_linucb, {}, 60),
+        (jdp_linucb, {}, 6 / 2),  # 6 levels for 60 rounds
+        (sdp_linucb, {}, 60),
+        (sdp_linucb, {"protocol": "amplification"}, 60),
+    ],
+)
+def test_model_is_ridge_regression_at_the_documented_ridge(make, options, rows):
+    """lambda = 1 + shift sigma sqrt(d rows); its radius is LinUCB's at that lambda."""
+    X, R, _, _ = one_arm(60)
+    policy = make(3, 60, 5.0, shift=0.3, width=0.7, **options)
+    q, s = getattr(policy.params, "statistics", policy.params), run(policy, X, R)[1]
+    ridge = 1.0 + 0.3 * q.sigma * np.sqrt(3 * rows)
+    A = s.G + ridge * np.eye(3)
+    np.testing.assert_allclose(s.model.V_inv @ A, np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(A @ s.model.theta, s.b, atol=1e-9 * np.abs(s.b).max())
+    expected = 0.7 * theorem_radius(3, 60, ridge, 0.5, 1.0, 1 / 61)
+    assert s.model.radius[0] == pytest.approx(expected)
