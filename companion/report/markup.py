@@ -117,7 +117,9 @@ def claims(chapter, records, page=None):
     """The claims of a chapter, then its findings; page: where to link (None: this is the place)."""
     own = [r for r in records if r.finding]
     shown = by_group(f"Claims of the paper ({html.escape(chapter)})", records, page)
-    return shown + findings(f"Findings of our own ({html.escape(chapter)})", own, page)
+    note = "<p>Findings are what the paper does not say; they count in none of its verdicts.</p>"
+    listed = findings(f"Findings of our own ({html.escape(chapter)})", own, page)
+    return shown + (note + listed if listed else "")
 
 
 def by_group(caption, records, page=None):
