@@ -11,7 +11,7 @@ from companion.report import plots
 ROUND = tuple(m * 10.0**k for k in range(-2, 8) for m in (1, 2, 5))
 
 
-def against(x, samples, *, ticked=False, styles=(), marker=True, ax=None, size=(7.0, 3.3), **axes):
+def against(x, samples, *, ticked=False, styles=(), marker=True, ax=None, size=(7.0, 3.0), **axes):
     """(figure, axes) with a curve and band for every label, labelled at their ends.
 
     axes: as for `Axes.set`; styles: label -> style as for `plots.curve` (others: their number);
