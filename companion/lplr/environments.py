@@ -13,8 +13,10 @@ import numpy as np
 
 from companion.checks import need_array, need_choice, need_float, need_int
 from companion.environments import block_lengths
+from companion.lplr.params import MAX_DIMENSION, MAX_USERS
 
 SLACK = 1e-9
+MAX_POINTS = 10_000
 
 
 class Design(NamedTuple):
@@ -89,7 +91,7 @@ def family(name, d, n, seed=0, K=500):
     the unit ball would be exactly right by chance.  Raises ValueError for a name or
     dimension that has no such design.
     """
-    d, n = need_int("d", d, 1), need_int("n", n, 2)
+    d, n = need_int("d", d, 1, MAX_DIMENSION), need_int("n", n, 2, MAX_USERS)
     need_choice("name", name, ("case II", "theorem 1", "ball", "log-scale"))
     rng = np.random.default_rng(seed)
     if name == "case II":
@@ -169,7 +171,7 @@ def hard_bandit(d, r, copies=1):
     +-sqrt(r/2), +-r), r in (0, 0.6], all four sign pairs, rotated by the context.  copies >= 1 of
     every action.  Raises ValueError on anything else.
     """
-    d, copies = need_int("d", d, 1, 3), need_int("copies", copies, 1)
+    d, copies = need_int("d", d, 1, 3), need_int("copies", copies, 1, MAX_POINTS)
     r = need_float("r", r, 0.0, (1.0, 0.8, 0.6)[d - 1], open_low=True)
     if d == 1:
         X = np.array([[[r], [-r]]])
@@ -187,7 +189,7 @@ def spread_bandit(d, T, seed, C=250):
     the law of `family`("log-scale") at n = T; theta = (.5, .., .5).  Raises ValueError
     unless C >= 1, and d at most 4.
     """
-    world = family("log-scale", d, T, seed, need_int("C", C, 1))
+    world = family("log-scale", d, T, seed, need_int("C", C, 1, MAX_POINTS))
     return contexts(np.stack([world.points, -world.points], axis=1), np.full(d, 0.5))
 
 
@@ -196,7 +198,8 @@ def easy_bandit(seed, C=16, A=4, d=2):
     0.8.
     """
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((need_int("C", C, 1), need_int("A", A, 2), need_int("d", d, 1)))
+    C, A = need_int("C", C, 1, MAX_POINTS), need_int("A", A, 2, MAX_POINTS)
+    X = rng.standard_normal((C, A, need_int("d", d, 1, MAX_DIMENSION)))
     X /= np.linalg.norm(X, axis=2, keepdims=True)
     theta = rng.standard_normal(d)
     return contexts(X, 0.8 * theta / np.linalg.norm(theta))

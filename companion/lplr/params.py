@@ -25,6 +25,7 @@ from companion.privacy import Guarantee
 
 MAX_USERS = 10**18  # beyond, integer binomials lose precision
 MAX_NODES = 10**6
+MAX_DIMENSION = 64  # far beyond what is practical
 
 
 class Params(NamedTuple):
@@ -96,7 +97,7 @@ def lplr_params(
     >>> lplr_params(2, 10**8).M
     10
     """
-    d, T = need_int("d", d, 1), need_int("T", T, 2, MAX_USERS)
+    d, T = need_int("d", d, 1, MAX_DIMENSION), need_int("T", T, 2, MAX_USERS)
     epsilon = need_positive("epsilon", epsilon, allow_inf=True)
     gamma = need_float("gamma", gamma, 1.0, open_low=True)
     M = bins_per_node(T, gamma) if M is None else need_int("M", M, 1)

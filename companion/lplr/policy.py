@@ -27,7 +27,7 @@ from companion.lplr.elimination import Arms, Clock
 from companion.lplr.fit import send
 from companion.lplr.messages import past
 from companion.lplr.oracles import LPLR, Memory, Oracle, answer, hear, memory, oracle
-from companion.lplr.params import MAX_USERS, guarantee
+from companion.lplr.params import MAX_DIMENSION, MAX_USERS, guarantee
 from companion.mechanisms import clip_to_ball
 from companion.privacy import NO_PRIVACY
 
@@ -120,7 +120,7 @@ def lplr(d, T, K, epsilon=1.0, *, per_action=False, n0=64, **options) -> Policy:
 
 def eliminating(kind, d, T, K, epsilon, per_action, n0, options):
     """Elimination with an oracle of this kind, checked; its guarantee is still to be filled in."""
-    d = need_int("d", d, 1)
+    d = need_int("d", d, 1, MAX_DIMENSION)
     T, K = need_int("T", T, 4 * d, MAX_USERS), need_int("K", K, 1)
     n0 = need_int("n0", n0, d, MAX_USERS)
     per_action = need_choice("per_action", per_action, (True, False))

@@ -18,6 +18,7 @@ from companion.checks import need_float, need_int, need_positive
 from companion.eigen import ball_least_squares, jacobi
 from companion.linalg import add_outer, axpy, dot, norm
 from companion.lplr.noise import add_matrix_noise, laplace_sum, multinomial, sign_sum
+from companion.lplr.params import MAX_DIMENSION
 from companion.mechanisms import laplace
 from companion.privacy import NO_PRIVACY, Guarantee
 
@@ -44,7 +45,8 @@ def ssp_params(d, epsilon=1.0, z=None):
     """SSP for epsilon in (0, inf] (inf: least squares); z >= 0 defaults to 3, for least squares to
     4.
     """
-    d, epsilon = need_int("d", d, 1), need_positive("epsilon", epsilon, allow_inf=True)
+    d = need_int("d", d, 1, MAX_DIMENSION)
+    epsilon = need_positive("epsilon", epsilon, allow_inf=True)
     z = (4.0 if epsilon == math.inf else 3.0) if z is None else need_float("z", z, 0.0)
     return SSP(d, 4 * math.sqrt(d) / epsilon, 2 / epsilon, z)
 
