@@ -28,7 +28,9 @@ from companion.lplr.fit import add_noise, fit_sums, send, send_sums, workspace
 from companion.lplr.messages import past, spread_messages, update_messages
 from companion.lplr.params import guarantee
 from companion.lplr.sufficient_statistics import (
+    ssp_fit,
     ssp_guarantee,
+    ssp_interval,
     ssp_model,
     ssp_noise,
     ssp_observe,
@@ -247,6 +249,22 @@ def test_one_message_of_sufficient_statistics_moves_by_epsilon_and_has_its_noise
     for z, variance in zip(draws.T[1:], (12, 6), strict=True):
         assert 0.6 < z.var() / (variance * p.matrix_scale**2) < 1.6
         assert sps.ks_2samp(z, -z).pvalue > ALARM
+
+
+def test_half_widths_of_sufficient_statistics_by_hand():
+    """A diagonal matrix: ridge, radius and both terms of the width from the scales."""
+    p, n = ssp_params(2, 0.5, z=2.0), 10**8
+    b, c, root = 4 * math.sqrt(2) / 0.5, 2 / 0.5, math.sqrt(10**8)
+    model = ssp_model(2)
+    model.mat[0, 0], model.mat[1, 1], model.vec[:] = 0.5 * n, 0.1 * n, (0.3 * n, 0.05 * n)
+    ssp_fit(p, model, n)
+    ridge = 2.0 * 2 * math.sqrt(3) * c * root
+    radius = ridge + 2.0 * root * math.sqrt(2 * b * b + 12 * c * c)
+    V, phi = np.array([0.5 * n + ridge, 0.1 * n + ridge]), np.array([0.6, 0.7])
+    f, width = ssp_interval(p, model, phi)
+    assert f == pytest.approx((phi * model.vec / V).sum())
+    far, near = np.linalg.norm(phi / V), math.sqrt((phi * phi / V).sum())
+    assert width == pytest.approx(far * radius + 2.0 * near)
 
 
 def test_trees_of_a_forest_share_its_memory():
