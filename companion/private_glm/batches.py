@@ -7,7 +7,7 @@ which counts the range [0, 2L].
 Sensitivity of the integers under replacing a user: 2 g for a gradient (norm at most L = 1, so two
 differ by 2L), sqrt2 g for a weighted x x' (Frobenius distance sqrt2 L for weights up to L), each
 plus sqrt(n) for the rounding of n coordinates with shared randomness.
-Matrix and gradients get half of one zCDP budget each; b is the normal approximation times the
+Matrix and gradients share one zCDP budget; b is the normal approximation times the
 least factor of `FACTORS` at which `companion.binomial` proves (epsilon, delta) for all 1 + steps
 releases.
 """
@@ -87,10 +87,11 @@ def releases(n, d, steps, bits_matrix, bits_gradient):
 
 
 @functools.lru_cache(maxsize=1024)
-def calibrated(n, d, steps, epsilon, delta, calibration="corrected"):
+def calibrated(n, d, steps, epsilon, delta, calibration="corrected", share=0.5):
     """(bits of the matrix, bits of a gradient, proved epsilon) for a batch of n users.
 
-    epsilon in (0, inf), delta in (0, 1), steps >= 1 gradients; calibration "corrected" or "paper":
+    epsilon in (0, inf), delta in (0, 1), steps >= 1 gradients, share in (0, 1) of the zCDP budget
+    for the matrix; calibration "corrected" or "paper":
     (122) at (epsilon/2, delta/2) for the matrix and, for a gradient, at (epsilon/2)/(2 sqrt(2 steps
     log(2/delta))) and (delta/2)/(steps + 1), as in Algorithm 7.  Raises ValueError where no factor
     suffices.
@@ -105,11 +106,11 @@ def calibrated(n, d, steps, epsilon, delta, calibration="corrected"):
             printed_bits(n, levels, d, per_step, delta / (2.0 * (steps + 1))),
         )
         return *bits, releases_epsilon(delta, releases(n, d, steps, *bits))
-    rho = 0.25 / gaussian_scale(epsilon, delta) ** 2  # half of mu^2/2
+    rho = 0.5 / gaussian_scale(epsilon, delta) ** 2
     for factor in FACTORS:
         bits = (
-            bits_for(n, levels, entries, MATRIX, rho, factor),
-            bits_for(n, levels, d, GRADIENT, rho / steps, factor),
+            bits_for(n, levels, entries, MATRIX, share * rho, factor),
+            bits_for(n, levels, d, GRADIENT, (1.0 - share) * rho / steps, factor),
         )
         found = releases(n, d, steps, *bits)
         if releases_delta(epsilon, found) <= delta:

@@ -20,11 +20,12 @@ import numpy as np
 
 from companion._jit import jit
 from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
-from companion.checks import need_choice, need_float, need_int, need_positive
+from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
 from companion.core import Policy
+from companion.disclosure import Disclosure
 from companion.glm import slope
 from companion.linalg import dot, quad
-from companion.mechanisms import clip_to_ball
+from companion.mechanisms import clip_to_ball, shuffle_analyse
 from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
 from companion.private_glm.batches import calibrated, lengths, resolution
 from companion.private_glm.design import Work, draw, optimal, work_for
@@ -131,12 +132,12 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
-def noise(n, d, steps, epsilon, delta, calibration):
+def noise(n, d, steps, epsilon, delta, calibration, share):
     """(bits of the matrix, of a gradient, proved epsilon) per batch but the last, as arrays."""
     if epsilon == math.inf:
         nothing = np.zeros(len(n), np.int64)
         return nothing, nothing.copy(), math.inf
-    found = [calibrated(int(m), d, steps, epsilon, delta, calibration) for m in n]
+    found = [calibrated(int(m), d, steps, epsilon, delta, calibration, share) for m in n]
     matrix, gradient, proved = zip(*found, strict=True)
     return np.array(matrix), np.array(gradient), max(proved)
 
@@ -144,7 +145,7 @@ def noise(n, d, steps, epsilon, delta, calibration):
 def shuffle_glm(
     d, K, T, epsilon, delta=0.01, *, link="logistic", theta_bound=1.0, kappa=None, kappa_star=None,
     M=3, first=None, schedule="corrected", gamma=None, widths="corrected", steps=20, penalty=1.0,
-    tolerance=2.0, calibration="corrected",
+    tolerance=2.0, calibration="corrected", share=0.5,
 ) -> Policy:  # fmt: skip
     """ShuffleGLM for T rounds of K arms in the unit ball of R^d; contexts and rewards are clipped.
 
@@ -153,7 +154,8 @@ def shuffle_glm(
     1/slope(theta_bound)), kappa_star from below (None: 1/slope(0)); M, first, schedule: batches, as
     in `batches.lengths`; gamma > 0 of the confidence width (None: max(1, epsilon^(-1/2))); widths
     "corrected" or "paper"; steps >= 1 gradients with ridge `penalty` > 0; tolerance > 1 of the
-    designs; calibration "corrected" or "paper".  Raises ValueError on anything else.
+    designs; calibration "corrected" or "paper"; share in (0, 1) of the budget for the matrix.
+    Raises ValueError on anything else.
     """
     d, K = need_int("d", d, 1), need_int("K", K, 1)
     epsilon, delta = need_budget(epsilon, delta)
@@ -169,7 +171,8 @@ def shuffle_glm(
     need_choice("calibration", calibration, ("corrected", "paper"))
     steps, penalty = need_int("steps", steps, 1, 10_000), need_positive("penalty", penalty)
     tolerance = need_float("tolerance", tolerance, 1.0, open_low=True)
-    matrix, gradient, proved = noise(n[:-1], d, steps, epsilon, delta, calibration)
+    share = need_probability("share", share)
+    matrix, gradient, proved = noise(n[:-1], d, steps, epsilon, delta, calibration, share)
     cap = min(slope(link, 0.0), 1.0 / star)
     caps = np.array([1.0] + [cap] * (len(n) - 1))
     g = np.array([resolution(int(m), d) / 2.0 for m in n[:-1]])
@@ -192,3 +195,31 @@ def shuffle_glm(
 def example(K=4):
     """A small instance for the common tests: three batches, the last one with elimination."""
     return shuffle_glm(3, K, 400, 8.0, theta_bound=2.0, first=60, gamma=0.3, steps=5)
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): a batch's last user.
+
+    One user cannot move matrix and gradient as far as either can go, so either has nearly all of
+    the budget.  The first estimate 0 gives full weights; 200 e_2 gives contexts next to e_1 and
+    -e_1 gradients of norm nearly 1 that point apart.
+    """
+
+    def estimate(_, rng, counts, B, L, g, b, p, out):
+        return [("counts", out)]
+
+    secret, found = ("batch", "alive", "doubt", "half", "A", "pi", "last", "clipped", "work"), []
+    flat = np.array([[np.cos(a), np.sin(a), 0.0] for a in (0.05, np.pi - 0.05)])
+    for share, calibration in ((0.98, "corrected"), (0.02, "corrected"), (0.5, "paper")):
+        policy = shuffle_glm(
+            2, 3, 2000, 1.0, theta_bound=200.0, kappa=4.0, first=50, steps=1, share=share,
+            calibration=calibration,
+        )  # fmt: skip
+        ends = policy.params.ends
+        past = init(policy.params)._replace(t=int(ends[1]) - 1, k=1)
+        past.batch.size[0] = ends[1] - ends[0] - 1
+        past.theta[0, 1] = 200.0 if share == 0.02 else 0.0
+        kernels = {shuffle_analyse: estimate}
+        case = Disclosure(policy, kernels, secret, past, records=flat, reaches=False)
+        found.append(case)
+    return tuple(found)

@@ -213,6 +213,7 @@ def test_paper_calibration_says_what_it_gives():
         ("penalty", 0.0),
         ("tolerance", 1.0),
         ("calibration", "exact"),
+        ("share", 0.0),
         ("link", "cloglog"),
     ],
 )
