@@ -15,6 +15,7 @@ from companion.environments import replay
 from companion.simulate import simulate
 
 MODULES = streams.names()
+NOTES = {"explored", "warm"}  # where `select` notes in a State what kind of round is under way
 every_policy = pytest.mark.parametrize("module", MODULES)
 
 
@@ -114,23 +115,30 @@ def test_live_keeps_nothing_that_the_caller_may_overwrite(policy):
 
 @every_policy
 def test_the_arm_that_was_played_counts_and_not_the_advice(policy):
-    """Two runs are told of the same arms, contexts and rewards, but asked about different rows."""
-    X, R, _ = stream_for(policy)
+    """Two runs are told of the same arms, contexts and rewards, but are given other advice.
+
+    They are asked about another round's rows; where `select` may note whether a round explores,
+    about the same rows in another order; and where play is uniform, with another seed.
+    """
+    X, R, _ = stream_for(policy, 200)  # within the horizon, as `decisions` asks once more
     told = np.random.default_rng(7).integers(0, 4, (2, len(X)))
     here, elsewhere = (asked_and_told(policy, X, R, told[0], turn) for turn in (0, 1))
-    assert (here[0] != elsewhere[0]).any()  # the advice was different
+    if np.array_equal(here[0], elsewhere[0]):
+        elsewhere = asked_and_told(policy, X, R, told[0], 1, seed=4)
+    assert (here[0] != elsewhere[0]).any()
     assert np.array_equal(decisions(policy, here[1]), decisions(policy, elsewhere[1]))
     if policy.name != "Random":
         other = asked_and_told(policy, X, R, told[1], 0)
         assert not all(map(same_bits, flat(here[1]), flat(other[1])))
 
 
-def asked_and_told(policy, X, R, told, turn):
-    """(advice, state): advice is asked on rows turned by `turn`; `told` says what was played."""
-    p, rng, asking = policy.params, np.random.default_rng(3), np.random.default_rng([3, turn])
+def asked_and_told(policy, X, R, told, turn, seed=3):
+    """(advice, state): advice is asked `turn` rounds or rows off; `told` says what was played."""
+    p, rng, asking = policy.params, np.random.default_rng(3), np.random.default_rng([3, seed])
     state, advice = policy.init(p), []
     for t, arm in enumerate(told):
-        rows = X[t - turn] if core.one_context(policy) else np.roll(X[t], turn, axis=0)
+        noting = not NOTES.isdisjoint(state._fields)
+        rows = np.roll(X[t], turn, axis=0) if noting else X[t - turn].copy()
         advice.append(policy.select(p, state, rows, asking))
         state = policy.update(p, state, arm, X[t, arm].copy(), R[t, arm], rng)
     return np.array(advice), state
