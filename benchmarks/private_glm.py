@@ -1,4 +1,4 @@
-"""Generalized linear bandits: one run of every policy, the design and the fit against NumPy twins."""
+"""Generalized linear bandits: a run of every policy, design and fit against NumPy twins."""
 
 import time
 
