@@ -71,7 +71,7 @@ def stream(seed, label):
 
 def even_grid(T, n=200):
     """About n evenly spaced rounds from 1 to T, with T."""
-    return np.unique(np.ceil(np.arange(1, n + 1) * (T / n)).astype(np.int64))
+    return np.unique(-(-np.arange(1, n + 1) * T // n))  # in whole numbers: the last one is T
 
 
 def simulate(env, policies, T, seeds, executor=None, *, grid=None):

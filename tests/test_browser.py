@@ -247,6 +247,8 @@ def test_axe_finds_nothing_serious(visit, pages, scheme):
     found = []
     for path in pages:
         page = visit(path, scheme=scheme)
+        page.add_style_tag(content="* { transition: none !important; animation: none !important }")
+        page.wait_for_timeout(100)  # colours that were on their way arrive
         page.evaluate(AXE)
         result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         found += [
@@ -325,7 +327,8 @@ def test_figures_are_numbered(survey):
     numbers = told(survey, "numbers")
     assert numbers
     for path, said in numbers.items():
-        assert said == [f"Figure {i + 1}." for i in range(len(said))], path
+        if path[0] != "book/index.html":  # the front page shows a figure of a chapter
+            assert said == [f"Figure {i + 1}." for i in range(len(said))], path
 
 
 def test_links_into_folds_open_them(survey):

@@ -1,6 +1,7 @@
 """The committed notebooks: as readers and papermill need them, and without any output."""
 
 import ast
+import re
 from pathlib import Path
 
 import nbformat
@@ -72,3 +73,10 @@ def test_rules_of_the_parameters_are_repeated_for_papermill(path):
 def test_names_of_a_cell():
     code = "import math\nfor i in range(n):\n    f = lambda a: a + b + math.pi\n[z for z in f(i)]"
     assert names(code) == ({"math", "i", "f"}, {"n", "b"})
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
+def test_a_fold_has_a_title_of_its_own(path):
+    """The fold script looks for a plain title, and stops for the whole page where there is none."""
+    text = "\n".join(source(c) for c in read(path).notebook["cells"])
+    assert not re.search(r"^:+\{prf:\w+\}[^\n]*\n:class: dropdown", text, re.MULTILINE)

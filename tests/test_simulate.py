@@ -197,3 +197,10 @@ def test_run_of_the_tests_is_the_run_of_simulate():
     arms, _ = run(linucb(3), X, R)
     curve = np.cumsum(MU.max(1) - MU[np.arange(300), arms])
     assert simulate(ENV, [linucb(3)], 300, [0]).final[0, 0] == pytest.approx(curve[-1])
+
+
+@pytest.mark.parametrize("T", [1, 7, 199, 511, 1023, 20_000, 10**9 + 7])
+def test_the_even_grid_ends_with_the_last_round(T):
+    grid = even_grid(T)
+    assert (grid[0] >= 1, grid[-1]) == (True, T)
+    assert (np.diff(grid) > 0).all()
