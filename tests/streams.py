@@ -104,7 +104,7 @@ def same_bits(a, b):
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def in_a_process(tmp_path_factory, name, timeout=300, **variables):
+def in_a_process(tmp_path_factory, name, timeout=900, **variables):
     """What the script of this name pickles when it runs with these environment variables."""
     out = tmp_path_factory.mktemp(name) / "runs.pickle"
     script = Path(__file__).with_name(f"{name}.py")
