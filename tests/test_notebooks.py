@@ -79,4 +79,4 @@ def test_names_of_a_cell():
 def test_a_fold_has_a_title_of_its_own(path):
     """The fold script looks for a plain title, and stops for the whole page where there is none."""
     text = "\n".join(source(c) for c in read(path).notebook["cells"])
-    assert not re.search(r"^:+\{prf:\w+\}[^\n]*\n:class: dropdown", text, re.MULTILINE)
+    assert not re.search(r"^:+\{prf:proof\}[^\n]*\n:class: dropdown", text, re.MULTILINE)
