@@ -58,7 +58,7 @@ def stream_for(policy, n=400, K=4):
     return X, R, mu
 
 
-# The state of this one is a tuple with a learner per arm, whose type compiles for ever at thousands.
+# Its state is a tuple with a learner per arm: a type that thousands of arms do not compile.
 MOST = {"sco_bandit": 7}
 
 
