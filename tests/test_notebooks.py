@@ -7,6 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from companion.report.published import sentences
 from tools.cells import HIDDEN, names, needs
 from tools.chapters import load, pages, read, scales, source, tags
 
@@ -80,3 +81,22 @@ def test_a_fold_has_a_title_of_its_own(path):
     """The fold script looks for a plain title, and stops for the whole page where there is none."""
     text = "\n".join(source(c) for c in read(path).notebook["cells"])
     assert not re.search(r"^:+\{prf:proof\}[^\n]*\n:class: dropdown", text, re.MULTILINE)
+
+
+def judged(path):
+    """The names that a notebook opens as claims or findings, with the room of its `Page`."""
+    code = "\n".join(source(c) for c in read(path).notebook["cells"] if c["cell_type"] == "code")
+    room = re.search(r'Page\(.*?room="(\w+)"', code)
+    opened = re.findall(r'page\.open\(\s*"([^"]+)"', code)
+    assert code.count("page.open(") == len(opened), "the name is a literal"
+    return room[1] if room else path.stem, opened
+
+
+def test_every_sentence_of_a_paper_is_judged_once():
+    opened = {}
+    for path in NOTEBOOKS:
+        room, names = judged(path)
+        opened.setdefault(room, []).extend(names)
+    for path in ROOT.glob("companion/*/claims.toml"):
+        assert sorted(opened.pop(path.parent.name)) == sorted(sentences(path.parent.name))
+    assert not any(opened.values()), opened

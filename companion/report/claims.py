@@ -81,7 +81,6 @@ class Open:
 
     def __init__(self, at_scale, bound, record):
         self._at_scale, self._bound, self._record, self.rows = at_scale, bound, record, []
-        self.fixed = None
 
     def row(self, setting, measured, *, low=-math.inf, high=math.inf, rule=None):
         """Add a row: an `Interval` that has to lie within [low, high]; returns the outcome.
@@ -130,7 +129,7 @@ class Open:
             said = next(o for o in ("fails", "undecided", "holds") if o in found)
         else:
             said = verdict(self.rows, changes=r.changes, bound=self._bound)
-        said = (self.fixed or said) if self._at_scale else UNTESTED
+        said = said if self._at_scale else UNTESTED
         return r._replace(verdict=said, evidence=tuple(self.rows))
 
     @property
@@ -174,19 +173,6 @@ class Claims:
         )
         self._open.append(Open(self.at_scale, bound, record))
         return self._open[-1]
-
-    def check(
-        self, id, statement, paper, measured, interval, rule, *,
-        holds, otherwise="not reproduced", when="reproduced",
-    ):  # fmt: skip
-        """A claim of one row with its two verdicts given: until the chapters are migrated."""
-        opened = self.claim(id, "text", statement, paper)
-        ends = _finite(measured) if isinstance(measured, Interval) and interval is None else None
-        ends = _finite(Interval(0.0, *interval)) if interval is not None else ends
-        text = f"{measured.value:.4g}" if isinstance(measured, Interval) else str(measured)
-        opened._add("", text, ends, rule, "holds" if holds else "fails", False)
-        opened.fixed = when if bool(holds) else otherwise
-        return opened.verdict
 
     @property
     def records(self):

@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 from companion.report import plots
 from companion.report.claims import VERDICTS, Claims
+from companion.report.published import sentences
 from companion.stats import Interval
 
 # Sphinx finds numbers for the prose in outputs with this metadata and prefix (MyST-NB's "glue").
@@ -15,16 +16,31 @@ SOFTWARE = ("numpy", "scipy", "numba", "matplotlib")
 
 
 class Page(Claims):
-    """The chapter of this name; what it claims is tested only at_scale.
+    """The chapter of this name in a room of `companion` (None: the room has the chapter's name).
 
-    `say` hands numbers to the prose, `claim` and `finding` open records, `provenance` ends the
-    page.
+    What it claims is tested only at_scale.  `say` hands numbers to the prose, `open` begins a claim
+    or a finding, `provenance` ends the page.
     """
 
-    def __init__(self, chapter, at_scale=True):
+    def __init__(self, chapter, at_scale=True, room=None):
         super().__init__(chapter, at_scale)
+        self.room = room or chapter
         plots.use_style()
         self._started = time.perf_counter()
+
+    def open(self, name, **words):
+        """Begin the claim or finding of this name in the room's `claims.toml` (`Open`).
+
+        words: computed here, for the places in braces of its texts.
+        """
+        fields = {
+            key: value.format(**words) if words and isinstance(value, str) else value
+            for key, value in sentences(self.room)[name].items()
+        }
+        if "finding" in fields:
+            return self.finding(name, fields.pop("finding"), **fields)
+        kind, says, place = (fields.pop(key) for key in ("kind", "says", "place"))
+        return self.claim(name, kind, says, place, **fields)
 
     def say(self, **values):
         """Make values available to the prose as {glue:text}`CHAPTER_NAME`; nothing is shown.

@@ -1,9 +1,25 @@
-"""The papers' printed numbers, as data of the package: `published.json` of each room."""
+"""What the papers print, as data of each room: numbers (`published.json`), sentences (`claims.toml`)."""
 
 import json
+import tomllib
+from functools import cache
 from importlib.resources import files
 
 
 def published(room):
     """The published numbers of a room, such as "fliphat", as written in its `published.json`."""
-    return json.loads(files(f"companion.{room}").joinpath("published.json").read_text("utf8"))
+    return json.loads(_text(room, "published.json"))
+
+
+@cache
+def sentences(room):
+    """What a room's chapters judge, by name, as written in its `claims.toml`.
+
+    A claim of the paper has kind, says (the sentence), place, and perhaps changes, left_open and
+    bound (`Claims.claim`); ours has finding (the sentence) in their place (`Claims.finding`).
+    """
+    return tomllib.loads(_text(room, "claims.toml"))
+
+
+def _text(room, name):
+    return files(f"companion.{room}").joinpath(name).read_text("utf8")
