@@ -1,4 +1,4 @@
-"""What the papers print, as data of each room: numbers (`published.json`), sentences (`claims.toml`)."""
+"""What papers print, as data of a room: numbers (`published.json`), sentences (`claims.toml`)."""
 
 import json
 import tomllib
