@@ -98,5 +98,6 @@ def test_every_sentence_of_a_paper_is_judged_once():
         room, names = judged(path)
         opened.setdefault(room, []).extend(names)
     for path in ROOT.glob("companion/*/claims.toml"):
-        assert sorted(opened.pop(path.parent.name)) == sorted(sentences(path.parent.name))
+        known = set(sentences(path.parent.name)) - {"not_judged"}
+        assert sorted(opened.pop(path.parent.name)) == sorted(known)
     assert not any(opened.values()), opened

@@ -156,8 +156,9 @@ def _summary(record):
 
 
 def _place(record, page):
-    """The statement, as the target of links or as a link."""
+    """The statement, as the target of links or as a link; it carries its kind for filters."""
     anchor, statement = html.escape(f"claim-{record.id}"), html.escape(record.statement)
+    kind = f'data-kind="{"finding" if record.finding else record.kind}"'
     if page is None:
-        return f'<span id="{anchor}">{statement}</span>'
-    return f'<a href="{html.escape(page)}#{anchor}">{statement}</a>'
+        return f'<span id="{anchor}" {kind}>{statement}</span>'
+    return f'<a href="{html.escape(page)}#{anchor}" {kind}>{statement}</a>'

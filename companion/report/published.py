@@ -17,8 +17,15 @@ def sentences(room):
 
     A claim of the paper has kind, says (the sentence), place, and perhaps changes, left_open and
     bound (`Claims.claim`); ours has finding (the sentence) in their place (`Claims.finding`).
+    The list `not_judged` (says, place, why) holds what the paper asserts and no chapter judges.
     """
     return tomllib.loads(_text(room, "claims.toml"))
+
+
+def rooms():
+    """The names of the rooms that judge sentences of their paper."""
+    folders = files("companion").iterdir()
+    return sorted(f.name for f in folders if f.is_dir() and f.joinpath("claims.toml").is_file())
 
 
 def _text(room, name):

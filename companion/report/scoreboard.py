@@ -5,8 +5,10 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from companion.report import markup
+from companion.report import markup, plots
 from companion.report.claims import VERDICTS, from_json
+from companion.report.looks import SHADES
+from companion.report.published import rooms, sentences
 from companion.report.tables import Shown
 
 NOTHING = "No chapter has been executed: run `make book`."
@@ -34,6 +36,54 @@ class Scoreboard:
                 found = str(len(own) - len(claimed))
                 rows.append([_link(chapter), str(len(claimed)), counted(claimed), found])
         return _table("Verdicts per chapter", ["Chapter", "Claims", "Verdicts", "Findings"], rows)
+
+    def picture(self):
+        """Show the verdicts of every chapter as one bar of claims; without records: nothing."""
+        own = {c["title"]: self._of(c) for c in self.times["chapters"]}
+        counts = {
+            title: Counter(c.verdict for c in records if not c.finding)
+            for title, records in own.items()
+            if any(not c.finding for c in records)
+        }
+        if not counts:
+            return
+        fig, (ax,) = plots.panels(1, height=0.6 + 0.55 * len(counts), width=7.0)
+        left = Counter()
+        for verdict in (v for v in VERDICTS if any(n[v] for n in counts.values())):
+            widths = [n[verdict] for n in counts.values()]
+            starts = [left[title] for title in counts]
+            label = f"{markup.SIGNS[verdict][0]} {verdict}"
+            colour = SHADES[verdict]
+            bars = ax.barh(list(counts), widths, left=starts, label=label, color=colour)
+            ax.bar_label(bars, [str(w or "") for w in widths], label_type="center", color="white")
+            left.update(dict(zip(counts, widths, strict=True)))
+        ax.invert_yaxis()
+        ax.set(xlabel="claims")
+        ax.grid(False)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.4, -0.3), ncols=2, frameon=False)
+        said = "; ".join(
+            f"{title}: " + ", ".join(f"{n[v]} {v}" for v in VERDICTS if n[v])
+            for title, n in counts.items()
+        )
+        data = [{"chapter": t, "verdict": v, "claims": n[v]} for t, n in counts.items() for v in n]
+        plots.show(fig, alt=f"Bars of claims by verdict, one per chapter. {said}.", data=data,
+                   caption="Claims by verdict, chapter by chapter.", name="scoreboard")  # fmt: skip
+
+    def filters(self):
+        """Where the page puts its filters; nothing is seen without scripts."""
+        return _shown("<div data-filters></div>" if self.claims else "")
+
+    def not_judged(self):
+        """What the papers assert and no chapter judges, with the reason."""
+        rows = {
+            html.escape(room): [
+                [html.escape(entry["says"]), html.escape(entry["place"]), html.escape(entry["why"])]
+                for entry in sentences(room).get("not_judged", [])
+            ]
+            for room in rooms()
+        }
+        rows = {room: found for room, found in rows.items() if found}
+        return _table("Asserted, not judged", ["Sentence", "Place", "Why not"], rows)
 
     def by_paper(self):
         """The claims of every paper by theorem and figure, main ones first, linked to places."""

@@ -7,6 +7,7 @@ import pytest
 
 from companion.report import markup
 from companion.report.claims import Claims
+from companion.report.published import rooms, sentences
 from companion.report.scoreboard import NOTHING, Scoreboard
 
 PLACES = {
@@ -71,6 +72,34 @@ def test_findings_stand_apart_and_are_counted_apart(records):
     assert "PLAYING" not in summary  # a chapter without claims
 
 
+def test_what_no_chapter_judges_is_listed_with_a_reason():
+    page = Scoreboard().not_judged()._repr_html_()
+    assert "Theorem 3.4" in page
+    for room in rooms():
+        for entry in sentences(room).get("not_judged", []):
+            assert set(entry) == {"says", "place", "why"}, (room, entry)
+            assert all(entry.values())
+
+
+def test_filters_find_paper_kind_and_verdict_in_every_row(records):
+    board = Scoreboard(str(records))
+    page = board.by_paper()._repr_html_()
+    assert page.count('data-kind="text"') == len(PLACES) == page.count('class="verdict')
+    assert board.findings()._repr_html_().count('data-kind="finding"') == 1
+    assert "data-filters" in board.filters()._repr_html_()
+
+
+def test_the_picture_counts_claims_and_no_findings(records):
+    shown = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("companion.report.plots.show", lambda fig, **said: shown.append(said))
+        Scoreboard(str(records)).picture()
+    (said,) = shown
+    assert said["data"] == [{"chapter": "FLIPHAT", "verdict": "reproduced", "claims": len(PLACES)}]
+    assert f"{len(PLACES)} reproduced" in said["alt"]
+    assert Scoreboard().picture() is None
+
+
 def test_run_times_of_every_chapter(records):
     page = Scoreboard(str(records)).run_times()._repr_html_()
     assert "smoke scale, 2 cores, Python 3.11" in page
@@ -79,6 +108,12 @@ def test_run_times_of_every_chapter(records):
 
 def test_without_records_every_table_says_what_to_do():
     board = Scoreboard()
-    for table in (board.summary(), board.by_paper(), board.findings(), board.run_times()):
+    for table in (
+        board.summary(),
+        board.filters(),
+        board.by_paper(),
+        board.findings(),
+        board.run_times(),
+    ):
         assert NOTHING in table._repr_html_()
         assert repr(table) == NOTHING

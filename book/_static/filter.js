@@ -1,0 +1,44 @@
+/* Filters of the scoreboard, by paper, kind and verdict: plain controls over the tables of the page,
+ * without any dependency.  With scripts off every row is shown.
+ */
+"use strict";
+
+document.addEventListener("DOMContentLoaded", () => {
+  const place = document.querySelector("[data-filters]");
+  if (!place) return;
+  const rows = [...document.querySelectorAll(".scoreboard tbody tr:has([data-kind])")].map((row) => ({
+    row,
+    Paper: row.closest("table").caption.textContent,
+    Kind: row.querySelector("[data-kind]").dataset.kind,
+    Verdict: row.querySelector(".verdict").textContent.replace(/^\S+\s/, ""),
+  }));
+  const wanted = {};
+  const said = document.createElement("output");
+  const apply = () => {
+    let shown = 0;
+    for (const entry of rows) {
+      entry.row.hidden = Object.entries(wanted).some(([name, value]) => value && entry[name] !== value);
+      shown += !entry.row.hidden;
+    }
+    const empty = (part) => !part.querySelector("tr:not(.group):not([hidden])");
+    for (const region of new Set(rows.map(({ row }) => row.closest(".scoreboard")))) {
+      for (const body of region.querySelectorAll("tbody")) body.hidden = empty(body);
+      region.hidden = [...region.querySelectorAll("tbody")].every((body) => body.hidden);
+    }
+    said.textContent = `${shown} of ${rows.length} sentences shown`;
+  };
+  for (const name of ["Paper", "Kind", "Verdict"]) {
+    const select = document.createElement("select");
+    select.add(new Option("all", ""));
+    for (const value of [...new Set(rows.map((entry) => entry[name]))]) select.add(new Option(value, value));
+    select.addEventListener("change", () => {
+      wanted[name] = select.value;
+      apply();
+    });
+    const label = document.createElement("label");
+    label.append(`${name} `, select);
+    place.append(label);
+  }
+  place.append(said);
+  apply();
+});
