@@ -46,6 +46,7 @@ class Claim(NamedTuple):
     left_open: str  # settings that the paper leaves open and that decide, with other choices
     finding: bool
     evidence: tuple
+    errata: tuple = ()  # their numbers in ERRATA.md
 
 
 def outcome(interval, low=-math.inf, high=math.inf):
@@ -150,27 +151,31 @@ class Claims:
     def __init__(self, chapter, at_scale=True):
         self.chapter, self.at_scale, self._open = chapter, bool(at_scale), []
 
-    def claim(self, id, kind, statement, paper, *, changes="", left_open="", bound=False):
+    def claim(
+        self, id, kind, statement, paper, *, changes="", left_open="", bound=False, errata=()
+    ):
         """Begin a claim, to which rows are added (`Open`).
 
         kind: one of KINDS; statement: a sentence of the paper; paper: its place there; changes:
         what of algorithm, constants or noise is not as printed; left_open: what the paper leaves
         open and decides, with what other choices give; bound: a bound with a hidden constant, which
-        measuring cannot refute.  Raises ValueError on a repeated id.
+        measuring cannot refute; errata: their numbers in ERRATA.md.  Raises ValueError on a
+        repeated id.
         """
         need_choice("kind", kind, KINDS)
-        return self._begin(id, kind, statement, paper, changes, left_open, False, bound)
+        record = Claim(self.chapter, id, kind, statement, paper, "", changes, left_open, False, (),
+                       tuple(errata))  # fmt: skip
+        return self._begin(record, bound)
 
-    def finding(self, id, statement, *, changes="", left_open=""):
+    def finding(self, id, statement, *, changes="", left_open="", errata=()):
         """Begin a finding of ours: rows and record as for a claim, counted for nobody."""
-        return self._begin(id, "text", statement, "", changes, left_open, True, False)
+        record = Claim(self.chapter, id, "text", statement, "", "", changes, left_open, True, (),
+                       tuple(errata))  # fmt: skip
+        return self._begin(record, False)
 
-    def _begin(self, id, kind, statement, paper, changes, left_open, finding, bound):
-        if any(c._record.id == id for c in self._open):
-            raise ValueError(f"id must be new in this chapter; got {id=}")
-        record = Claim(
-            self.chapter, id, kind, statement, paper, "", changes, left_open, finding, ()
-        )
+    def _begin(self, record, bound):
+        if any(c._record.id == record.id for c in self._open):
+            raise ValueError(f"id must be new in this chapter; got id={record.id!r}")
         self._open.append(Open(self.at_scale, bound, record))
         return self._open[-1]
 

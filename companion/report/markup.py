@@ -99,9 +99,14 @@ def evidence(record):
 
 
 def notes(record):
-    """What was changed and what the paper leaves open, as small lines."""
-    said = (("Changed", record.changes), ("Left open by the paper", record.left_open))
-    return "".join(f"<small>{name}: {html.escape(text)}</small>" for name, text in said if text)
+    """What was changed, what the paper leaves open, and its errata, as small lines."""
+    linked = (f'<a href="errata.html#{e.lower()}">{html.escape(e)}</a>' for e in record.errata)
+    said = (
+        ("Changed", html.escape(record.changes)),
+        ("Left open by the paper", html.escape(record.left_open)),
+        ("Errata", ", ".join(linked)),
+    )
+    return "".join(f"<small>{name}: {text}</small>" for name, text in said if text)
 
 
 def claim(record):

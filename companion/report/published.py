@@ -15,8 +15,8 @@ def published(room):
 def sentences(room):
     """What a room's chapters judge, by name, as written in its `claims.toml`.
 
-    A claim of the paper has kind, says (the sentence), place, and perhaps changes, left_open and
-    bound (`Claims.claim`); ours has finding (the sentence) in their place (`Claims.finding`).
+    A claim of the paper has kind, says (the sentence), place, and perhaps changes, left_open, bound
+    and errata (`Claims.claim`); ours has finding (the sentence) in their place (`Claims.finding`).
     The list `not_judged` (says, place, why) holds what the paper asserts and no chapter judges.
     """
     return tomllib.loads(_text(room, "claims.toml"))
