@@ -266,6 +266,21 @@ def test_from_the_file_system(visit, smoke_site):
     assert visit.trouble == []
 
 
+def test_filters_of_the_scoreboard_work_by_keyboard(visit):
+    page = visit("book/scoreboard.html")
+    rows = page.locator(".scoreboard tbody tr:has([data-kind])")
+    everything = rows.count()
+    assert page.locator("[data-filters] output").inner_text().startswith(f"{everything} of")
+    page.locator("[data-filters] select").nth(1).focus()
+    page.keyboard.type("find")  # chooses "finding"
+    shown = [row.locator("[data-kind]").get_attribute("data-kind") for row in rows.all()
+             if row.is_visible()]  # fmt: skip
+    assert set(shown) == {"finding"}
+    assert len(shown) < everything
+    assert page.locator("[data-filters] output").inner_text().startswith(f"{len(shown)} of")
+    assert not page.locator("tr.group:visible").count()  # groups of claims, now empty
+
+
 def test_theme_button_changes_the_theme(visit):
     page = visit("book/scoreboard.html")
     seen = {page.evaluate("document.documentElement.dataset.theme")}
