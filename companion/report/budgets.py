@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from companion.report import plots
-from companion.stats import mean_interval, ratio
+from companion.report import plots, tables
+from companion.stats import ratio
 
 
 def at(name, epsilon):
@@ -27,9 +27,9 @@ def table(cells, epsilons):
 
 
 def finals(result, epsilons):
-    """Mean final regret with its 95 % interval, a row per policy, a column per budget."""
-    parts = zip(result.names, result.final.T, strict=True)
-    return table({name: f"{mean_interval(f):.0f}" for name, f in parts}, epsilons)
+    """Mean final regret with its 95 % interval, a row per policy, a column per budget, folded."""
+    cells = dict(zip(result.names, map(tables.mean, result.final.T), strict=True))
+    return tables.numbers(table(cells, epsilons), fold="Final regrets, mean and 95 % interval")
 
 
 def over_best(result, epsilon, ours, baselines):

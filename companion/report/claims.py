@@ -95,8 +95,11 @@ class Open:
     def judged(self, setting, measured, result, rule, *, decisive=False):
         """Add a row whose outcome ("holds", "fails", "undecided") was found by the rule in words.
 
-        measured: text, a number or an `Interval`; decisive: by proof, exact arithmetic or audit.
+        measured: text, a number or an `Interval`; result: the outcome, or whether it holds;
+        decisive: by proof, exact arithmetic or audit.
         """
+        if not isinstance(result, str):
+            result = "holds" if result else "fails"
         need_choice("result", result, OUTCOMES)
         interval = _finite(measured) if isinstance(measured, Interval) else None
         text = f"{measured.value:.4g}" if isinstance(measured, Interval) else _text(measured)
@@ -104,7 +107,7 @@ class Open:
 
     def proved(self, setting, measured, holds, rule):
         """Add a row that a proof or exact arithmetic decides."""
-        return self.judged(setting, measured, "holds" if holds else "fails", rule, decisive=True)
+        return self.judged(setting, measured, bool(holds), rule, decisive=True)
 
     def audited(self, setting, lower, proven, claimed):
         """Add a row of a privacy claim: an audit's lower bound and a proven upper bound on epsilon.

@@ -73,6 +73,15 @@ class Page(Claims):
         return f"{', '.join(parts)} (of {counts.total()} claims)."
 
 
+def listed(values, form="{:.3g} ({})", joint=", "):
+    """{label: value} as prose: every value, then its label, in this form, one after another.
+
+    >>> listed({"d = 2": 0.51, "d = 4": 0.6})
+    '0.51 (d = 2), 0.6 (d = 4)'
+    """
+    return joint.join(form.format(value, label) for label, value in values.items())
+
+
 def spoken(value):
     """A number as prose shows it."""
     if isinstance(value, Interval):

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from companion.report import plots
+from companion.stats import exponent
 
 ROUND = tuple(m * 10.0**k for k in range(-2, 8) for m in (1, 2, 5))
 
@@ -27,6 +28,19 @@ def against(x, samples, *, ticked=False, styles=(), marker=True, ax=None, size=(
         round_ticks(ax)
     plots.label_ends(ax)
     return fig, ax
+
+
+def growth(x, samples, *, styles=(), **axes):
+    """{label: exponent} fitted to every curve, which `against` draws on logarithmic axes.
+
+    Every curve's label is followed by its exponent; the rest as for `against`.
+    """
+    fits = {label: exponent(x, y) for label, y in samples.items()}
+    named = {label: f"{label}: {fit.value:.2f}" for label, fit in fits.items()}
+    styles = {named[label]: style for label, style in dict(styles).items()}
+    shown = {named[label]: y for label, y in samples.items()}
+    against(x, shown, styles=styles, xscale="log", yscale="log", **axes)
+    return fits
 
 
 def over_rounds(rounds, samples, play, styles=(), *, ax):

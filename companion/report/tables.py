@@ -23,13 +23,15 @@ class Shown:
         return self._text
 
 
-def numbers(data, *, caption="", precision=3, formats=None, fold=None):
+def numbers(data, head=None, *, caption="", precision=3, formats=None, fold=None):
     """A table as the book shows it.
 
     data: a DataFrame, or what makes one (rows as dicts); a default index is left out, any other
-    becomes the first columns.  precision: significant digits of floats; formats: column -> format
+    becomes the first columns.  head: the columns' names, as "one | two", of rows that are no dicts;
+    precision: significant digits of floats; formats: column -> format
     string or function; fold: a line behind which the table is folded away.
     """
+    data = pd.DataFrame(list(data), columns=head.split(" | ")) if head else data
     frame = data if isinstance(data, pd.DataFrame) else pd.DataFrame(data)
     if not isinstance(frame.index, pd.RangeIndex):
         names = [n or "" for n in frame.index.names]
@@ -64,6 +66,11 @@ def _cell(value, how, precision):
     if isinstance(value, (float, np.floating)):
         return "" if np.isnan(value) else f"{value:.{precision}g}"
     return str(value)
+
+
+def mean(samples):
+    """The mean of samples (n,) with its 95 % interval, in whole numbers, as a cell."""
+    return f"{mean_interval(samples):.0f}"
 
 
 def beside(rows):

@@ -41,6 +41,13 @@ def test_lineup_and_table_name_policies_by_budget():
     pd.testing.assert_frame_equal(table, expected)
 
 
+def test_final_regrets_are_means_with_intervals_by_budget():
+    shown = repr(budgets.finals(result(FINALS), [0.5, 2.0])).split("\n")
+    assert shown[0].split() == ["ε", "=", "0.5", "ε", "=", "2"]
+    assert shown[1].split() == ["Random", "100", "[-27,", "227]", "100", "[-27,", "227]"]
+    assert shown[2].split() == ["A", "50", "[-77,", "177]", "15", "[-49,", "79]"]
+
+
 def test_ratio_is_to_the_baseline_of_least_mean_at_that_budget():
     run = result(FINALS)
     assert budgets.over_best(run, 0.5, "C", ["A", "B"]) == (

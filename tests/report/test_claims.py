@@ -85,6 +85,14 @@ def test_rows_are_kept_as_they_were_judged():
     assert record.left_open.startswith("the width")
 
 
+def test_an_outcome_may_be_said_as_whether_it_holds():
+    claim = Claims("c").claim("a", "text", "s", "p")
+    assert claim.judged("x", 1.0, np.bool_(True), "r") == "holds"
+    assert claim.judged("y", 1.0, False, "r") == "fails"
+    with pytest.raises(ValueError, match="result"):
+        claim.judged("z", 1.0, "yes", "r")
+
+
 def test_a_smoke_run_tests_nothing():
     _, claim = begin(at_scale=False)
     claim.row("", OUTSIDE, high=1.0)

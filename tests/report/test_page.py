@@ -2,7 +2,7 @@
 
 import pytest
 
-from companion.report.page import PREFIX, Page, spoken
+from companion.report.page import PREFIX, Page, listed, spoken
 from companion.stats import Interval
 
 
@@ -25,6 +25,13 @@ def test_numbers_reach_the_prose_under_the_name_of_the_chapter(outputs):
 def test_numbers_are_spoken_with_three_digits():
     assert spoken(1234.5678) == "1.23e+03"
     assert spoken(0.1) == "0.1"
+
+
+def test_values_are_listed_with_their_labels():
+    values = {0.5: Interval(1.0, 0.25, 2.0), 2.0: Interval(3.0, 2.0, 4.0)}
+    said = listed(values, "{:.2f} at ε = {:g}", "; ")
+    assert said == "1.00 [0.25, 2.00] at ε = 0.5; 3.00 [2.00, 4.00] at ε = 2"
+    assert listed({}) == ""
 
 
 def test_provenance_counts_claims_and_no_findings(outputs, capsys):

@@ -30,6 +30,13 @@ def test_an_index_becomes_the_first_column():
     assert "here" in page
 
 
+def test_rows_without_names_get_their_columns_from_the_head():
+    rows = zip((1, 2), (0.5, 0.25), strict=True)
+    named = pd.DataFrame({"a": [1, 2], "b, c": [0.5, 0.25]})
+    assert repr(tables.numbers(rows, "a | b, c")) == repr(tables.numbers(named))
+    assert tables.mean(np.array([9.0, 11.0])) == "10 [-3, 23]"
+
+
 def test_differences_are_judged_jointly():
     mean, near, far = SAMPLES.mean(), SAMPLES.mean() + 0.1, SAMPLES.mean() + 5.0
     table = tables.beside([["a", mean, 0.1, SAMPLES], ["b", near, 0.1, SAMPLES]])
