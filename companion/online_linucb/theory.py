@@ -10,6 +10,7 @@ import numpy as np
 
 from companion.checks import LARGEST, need_int, need_positive, need_probability
 from companion.online_linucb import maler
+from companion.privacy import gaussian_scale
 
 
 class Constants(NamedTuple):
@@ -98,9 +99,20 @@ def display_3_6(d, T, epsilon, delta, lambda_min, noise=0.5):
 
     H contains the bound G on gradients; G is Corollary C.1's at the paper's noise.
     """
-    sigma = 2.0 * np.sqrt(2.0 * np.log(1.25 / delta)) / epsilon
+    sigma = gaussian_scale(epsilon, delta, 2.0, "classical-unchecked")  # line 2
     G = theory_clip(sigma, 0.0, T, 1.0 / T)
     H = (G / lambda_min) ** 2 + G / lambda_min
     scale = np.sqrt(np.log(1.0 / delta)) / epsilon
     width = (noise + scale) * np.sqrt(2.0 * np.log(T)) + np.log(T) * np.sqrt(H) * scale
     return width * np.sqrt(d * T * np.log(T / d))
+
+
+def literal(d, T, epsilon, delta):
+    """Algorithm 1 with OGD as the theory has it: {"width": Lemma 3.3's, "clip": Corollary C.1's}.
+
+    With the paper's noise, failure 1/T and no extra perturbation.
+    """
+    sigma = gaussian_scale(epsilon, delta, 2.0, "classical-unchecked")  # line 2
+    clip = theory_clip(sigma, 0.0, T, 1.0 / T)
+    inner = maler.learner("ogd", d, T, gradient=clip)
+    return {"width": theory_width(inner, epsilon, delta, 0.0, T, 1.0 / T), "clip": clip}
