@@ -4,7 +4,8 @@ They are exact in law up to floating point and meant for research simulation: no
 against floating-point or timing attacks.  Every function is a kernel; the noise comes from a
 `numpy.random.Generator`.
 Source: Dwork and Roth (2014), sections 3.3 and A; Cheu, Joseph, Mao and Peng (2021), the shuffled
-vector sum; Bassily, Guzman and Nandi (2021), the generalized Gaussian.
+vector sum; Bassily, Guzman and Nandi (2021), the generalized Gaussian; Bartlett (1933), the Wishart
+matrix.
 """
 
 import math
@@ -74,6 +75,30 @@ def add_symmetric_gaussian(rng, sigma, out):
             z = sigma * np.sqrt(0.5) * rng.standard_normal()
             out[i, j] += z
             out[j, i] += z
+
+
+@jit
+def add_wishart(rng, degrees, scale, root, out):
+    """out (d, d) <- out + scale times a Wishart_d(degrees, I) matrix; degrees real >= d; root (d,
+    d) is overwritten.
+
+    A negative scale subtracts.
+    """
+    d = out.shape[0]
+    for i in range(d):
+        for j in range(i):
+            root[i, j] = rng.standard_normal()
+        root[i, i] = math.sqrt(
+            2.0 * rng.standard_gamma(0.5 * (degrees - i))
+        )  # chi-square, degrees - i
+    for i in range(d):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(j + 1):
+                total += root[i, k] * root[j, k]
+            out[i, j] += scale * total
+            if j < i:
+                out[j, i] += scale * total
 
 
 @jit

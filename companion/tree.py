@@ -1,13 +1,20 @@
-"""Binary-tree continual sums: O(log T) memory, noise of at most log2 T nodes in every prefix.
+"""Continual sums: the binary tree, O(log T) memory, and the square-root factorisation, less noise.
 
 After round t (counted from 1) the prefix 1..t splits into dyadic blocks, one per one-bit of t.
 Every block carries its own Gaussian noise, drawn when the block is completed and kept until it
 merges into a larger one.  The released prefix sum is the exact sum plus the noise of its live
 blocks.  A round lies in at most `privacy.tree_levels(T)` blocks over the whole run, so with an
 input of L2 sensitivity Delta the sequence of all node sums has sensitivity Delta sqrt(levels).
-Source: Dwork, Naor, Pitassi and Rothblum (2010); Chan, Shi and Song (2011).
-Cost: O(1) nodes are drawn per round; O(log T) numbers per coordinate are kept.
+The square root releases B (B x + z) with B B = prefix sums: the noise of prefix t is (B z)_t, and
+sigma is for the sensitivity Delta times the norm of B's first column, the longest.
+Source: Dwork, Naor, Pitassi and Rothblum (2010); Chan, Shi and Song (2011); the square root:
+Fichtenberger, Henzinger and Upadhyay (2023).
+Cost: tree: O(1) nodes are drawn per round, O(log T) numbers per coordinate are kept; square root:
+the whole path at once, O(T log T) time and T numbers per coordinate.
 """
+
+import numpy as np
+from scipy import fft
 
 from companion._jit import jit
 
@@ -57,3 +64,17 @@ def extended(t):
     """
     rest = t & (t - 1)  # t without its lowest one-bit
     return -1 if rest == 0 else trailing_zeros(rest)
+
+
+def root_coefficients(n):
+    """(n,) Taylor coefficients f_k = f_(k-1) (2k - 1)/(2k) of (1 - x)^(-1/2): f * f = 1, 1, ..."""
+    k = np.arange(1, n)
+    return np.cumprod(np.concatenate([[1.0], (2 * k - 1) / (2 * k)]))
+
+
+def root_noise(n, d, sigma, rng):
+    """(n, d) noise B z of all prefix sums: z ~ N(0, sigma^2 I), B lower triangular, B B = sums."""
+    size = fft.next_fast_len(2 * n, real=True)
+    f = fft.rfft(root_coefficients(n), size)[:, None]
+    z = sigma * rng.standard_normal((n, d))
+    return np.ascontiguousarray(fft.irfft(f * fft.rfft(z, size, axis=0), size, axis=0)[:n])

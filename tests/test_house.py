@@ -62,10 +62,17 @@ def test_make_knows_its_targets(target):
     assert done.returncode == 0, done.stderr
 
 
-def test_the_figure_of_an_execution_can_be_taken_out():
-    picture = base64.b64encode(b"<svg/>").decode()
-    page = f'<figure id="fig-a"><img alt="x" src="data:image/svg+xml;base64,{picture}"></figure>'
+def test_the_readme_picture_is_drawn_from_the_data_of_an_execution():
+    rows = ["policy,round,mean", "Random,1,1", "Random,9,8", "LinUCB,1,1", "LinUCB,9,2"]
+    rows += ["JDP-LinUCB | 0.5,1,1", "JDP-LinUCB | 0.5,9,4", "JDP-LinUCB | 2,1,1"]
+    csv = base64.b64encode("\n".join([*rows, "JDP-LinUCB | 2,9,3"]).encode()).decode()
+    page = f'<figure id="fig-a"><a href="data:text/csv;base64,{csv}">Data</a></figure>'
     notebook = {"cells": [{"outputs": [{"data": {"text/html": page}}]}, {}]}
-    assert figure.extract(notebook, "a") == b"<svg/>"
+    data = figure.extract(notebook, "a")
+    axes = figure.draw(data).axes
+    assert [ax.get_title("left")[:7] for ax in axes] == ["ε = 0.5", "ε = 2: "]
+    ends = [{ln.get_label(): ln.get_ydata()[-1] for ln in ax.lines[:-1]} for ax in axes]
+    assert ends == [{"LinUCB": 0.25, "JDP-LinUCB": 0.5}, {"LinUCB": 0.25, "JDP-LinUCB": 0.375}]
+    assert figure.svg(data) == figure.svg(data)
     with pytest.raises(Failure, match="no figure named b"):
         figure.extract(notebook, "b")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats as sps
 
-from companion import mechanisms
+from companion import mechanisms, selection
 from companion._jit import jit
 
 ALARM = 1e-7  # false-alarm rate of one comparison; no test makes more than ten
@@ -27,6 +27,21 @@ def roundings(rng, w, out):
 def symmetric_noises(rng, sigma, out):
     for i in range(out.shape[0]):
         mechanisms.add_symmetric_gaussian(rng, sigma, out[i])
+
+
+@jit
+def chosen(rng, scores, scale, gumbel, out):
+    for i in range(out.shape[0]):
+        if gumbel:
+            out[i] = selection.exponential_mechanism(rng, scores, scale)
+        else:
+            out[i] = selection.noisy_max(rng, scores, scale)
+
+
+@jit
+def wisharts(rng, degrees, scale, root, out):
+    for i in range(out.shape[0]):
+        mechanisms.add_wishart(rng, degrees, scale, root, out[i])
 
 
 @jit
@@ -94,6 +109,55 @@ def test_symmetric_noise_is_isotropic_in_the_frobenius_geometry():
     )
     correlation = np.corrcoef(packed.T) - np.eye(6)
     assert np.abs(correlation).max() < SIGMAS / np.sqrt(len(Z))
+
+
+SCORES = np.array([0.3, -1.0, 1.1, 0.9])
+
+
+def test_exponential_mechanism_law():
+    """Chi-square against probabilities proportional to exp(score/scale)."""
+    n, scale = 200_000, 0.7
+    out = np.empty(n, np.int64)
+    chosen(np.random.default_rng(11), SCORES, scale, True, out)
+    law = np.exp(SCORES / scale)
+    assert sps.chisquare(np.bincount(out, minlength=4), n * law / law.sum()).pvalue > ALARM
+
+
+def test_noisy_max_law():
+    """Of two scores a gap g apart, the lower wins with P(Laplace + Laplace > g), and of many the
+    argmax of the same draws."""
+    n, scale, gap = 200_000, 0.7, 0.8
+    out = np.empty(n, np.int64)
+    chosen(np.random.default_rng(12), np.array([gap, 0.0]), scale, False, out)
+    lower = 0.5 * (1.0 + gap / (2.0 * scale)) * np.exp(-gap / scale)
+    assert abs(out.mean() - lower) < SIGMAS * np.sqrt(lower * (1 - lower) / n)
+    fast, slow = np.random.default_rng(13), np.random.default_rng(13)
+    for _ in range(100):
+        e = slow.standard_exponential((4, 2))
+        twin = np.argmax(SCORES + scale * (e[:, 0] - e[:, 1]))
+        assert selection.noisy_max(fast, SCORES, scale) == twin
+
+
+def test_selection_without_noise_is_the_first_maximum():
+    for choose in (selection.noisy_max, selection.exponential_mechanism):
+        assert choose(np.random.default_rng(0), np.array([1.0, 2.0, 2.0]), 0.0) == 1
+
+
+@pytest.mark.parametrize("degrees", [4.0, 9.5])
+def test_wishart_law(degrees):
+    """v' W v / |v|^2 is chi-square times the scale; the difference of two has mean 0."""
+    d, scale, n = 3, 0.5, 50_000
+    W, root = np.zeros((n, d, d)), np.empty((d, d))
+    wisharts(np.random.default_rng(14), degrees, scale, root, W)
+    assert np.array_equal(W, W.transpose(0, 2, 1))
+    for v in ([1.0, 0, 0], [0.3, -1.0, 2.0]):
+        along = np.einsum("nij,i,j->n", W, v, v) / np.dot(v, v)
+        assert sps.kstest(along / scale, sps.chi2(degrees).cdf).pvalue > ALARM
+    spread = SIGMAS * scale * np.sqrt(2.0 * degrees / n)
+    assert np.abs(W.mean(0) - scale * degrees * np.eye(d)).max() < spread
+    wisharts(np.random.default_rng(15), degrees, -scale, root, W)
+    assert np.abs(W.mean(0)).max() < spread * np.sqrt(2.0)
+    assert abs(W[:, 0, 0].var() / (4.0 * degrees * scale**2) - 1.0) < SIGMAS * np.sqrt(6.0 / n)
 
 
 def test_packing_keeps_norms_and_unpacks():

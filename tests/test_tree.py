@@ -74,3 +74,16 @@ def test_memory_is_one_row_per_level():
         tree.advance(nodes, t, 1.0, rng)
         live = [q for q in range(len(nodes)) if nodes[q].any()]
         assert live == [q for q in range(10) if t >> q & 1]
+
+
+def test_square_root_noise_is_a_convolution_that_squares_to_sums():
+    n, d, sigma = 300, 2, 1.5
+    f = tree.root_coefficients(n)
+    assert f[:3].tolist() == [1.0, 0.5, 0.375]
+    assert np.convolve(f, f)[:n] == pytest.approx(np.ones(n), abs=1e-12)
+    assert (tree.root_coefficients(2000) ** 2).sum() == pytest.approx(3.4857, abs=1e-4)
+    z = sigma * np.random.default_rng(2).standard_normal((n, d))
+    direct = np.array([[f[: t + 1][::-1] @ z[: t + 1, j] for j in range(d)] for t in range(n)])
+    assert tree.root_noise(n, d, sigma, np.random.default_rng(2)) == pytest.approx(
+        direct, abs=1e-10
+    )

@@ -56,7 +56,8 @@ def installed(wheel):
 
 def test_the_wheel_holds_code_and_published_numbers_and_nothing_else(wheel):
     files = {p.relative_to(ROOT).as_posix() for p in (ROOT / "companion").rglob("*.py")}
-    files |= {p.relative_to(ROOT).as_posix() for p in (ROOT / "companion").rglob("*.json")}
+    for kind in ("*.json", "*.toml"):
+        files |= {p.relative_to(ROOT).as_posix() for p in (ROOT / "companion").rglob(kind)}
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     assert held == files

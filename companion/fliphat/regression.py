@@ -14,7 +14,7 @@ import numpy as np
 
 from companion._jit import jit
 from companion.linalg import axpy
-from companion.mechanisms import laplace
+from companion.selection import peel
 
 
 class Regression(NamedTuple):
@@ -51,34 +51,6 @@ def work_arrays(d, sparsity):
 def clip(z, bound):
     """z moved into [-bound, bound]; bound may be inf."""
     return min(max(z, -bound), bound)
-
-
-@jit
-def peel(rng, v, sparsity, xi, out, picks, taken):
-    """Algorithm 3: out (d,) <- the noisily largest entries of v, `sparsity` many, with noise; picks
-    <- where, in the order picked.
-
-    Laplace(xi) noise; xi = 0 is the exact top.  The lowest index wins ties.  taken (d,) is
-    overwritten.
-    """
-    for j in range(v.shape[0]):
-        out[j] = 0.0
-        taken[j] = False
-    for i in range(sparsity):  # line 2
-        best, at = -np.inf, 0
-        for j in range(v.shape[0]):
-            if not taken[j]:
-                z = abs(v[j])
-                if xi > 0.0:
-                    z += laplace(rng, xi)  # lines 3, 4: fresh noise for every pick
-                if z > best:
-                    best, at = z, j
-        taken[at] = True  # line 5
-        picks[i] = at
-    for i in range(sparsity):  # lines 7-9; noise off the picks is never seen, so it is not drawn
-        out[picks[i]] = v[picks[i]]
-        if xi > 0.0:
-            out[picks[i]] += laplace(rng, xi)
 
 
 @jit

@@ -11,10 +11,8 @@ Numerical limit: differences of Gamma(n) lose 1e-16 n absolutely, 1e-7 of a stan
 Source: Algorithm 3 (LPLR-UPDATE), lines 3 to 5; Bartlett (1933).
 """
 
-import math
-
 from companion._jit import jit
-from companion.mechanisms import laplace
+from companion.mechanisms import add_wishart, laplace
 
 
 @jit
@@ -23,30 +21,6 @@ def laplace_sum(rng, n, scale):
     if n == 1:
         return laplace(rng, scale)
     return scale * (rng.standard_gamma(float(n)) - rng.standard_gamma(float(n)))
-
-
-@jit
-def add_wishart(rng, degrees, scale, root, out):
-    """out (d, d) <- out + scale times a Wishart_d(degrees, I) matrix; degrees real >= d; root (d,
-    d) is overwritten.
-
-    A negative scale subtracts.
-    """
-    d = out.shape[0]
-    for i in range(d):
-        for j in range(i):
-            root[i, j] = rng.standard_normal()
-        root[i, i] = math.sqrt(
-            2.0 * rng.standard_gamma(0.5 * (degrees - i))
-        )  # chi-square, degrees - i
-    for i in range(d):
-        for j in range(i + 1):
-            total = 0.0
-            for k in range(j + 1):
-                total += root[i, k] * root[j, k]
-            out[i, j] += scale * total
-            if j < i:
-                out[j, i] += scale * total
 
 
 @jit

@@ -11,6 +11,7 @@ from companion import catalogue
 from companion.report import markup
 from companion.report.tables import Shown
 
+FOUNDATIONS = ("playing", "privacy_models", "mechanisms", "scoreboard")  # no paper's chapters
 MODELS = ("local", "shuffle", "joint", "none")  # from the least trust to the most
 
 
@@ -55,4 +56,4 @@ def _imports(book):
         names = {a.name for n in froms if n.module.startswith("companion.") for a in n.names}
         title = next(line for c in cells for line in c["source"] if line.startswith("# "))
         found[path.stem] = title.strip("# \n").split(":")[0], names
-    return {k: v for k, v in found.items() if k not in ("playing", "mechanisms", "scoreboard")}
+    return {k: v for k, v in found.items() if k not in FOUNDATIONS}

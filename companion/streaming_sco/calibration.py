@@ -35,8 +35,8 @@ from companion.streaming_sco.learner import (
     SQRT,
     SQUARES,
     Params,
-    root_coefficients,
 )
+from companion.tree import root_coefficients
 
 LEMMA_LIMIT = 2.0  # epsilon per release up to which Lemma 2.7 is proved (by concentrated privacy)
 

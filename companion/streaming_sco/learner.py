@@ -14,14 +14,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import fft
 
 from companion import glm
 from companion._jit import jit
 from companion.geometry import admit, lq_norm, vertex
 from companion.mechanisms import generalized_gaussian, gumbel, laplace
 from companion.privacy import tree_levels
-from companion.tree import extended, trailing_zeros
+from companion.tree import extended, root_noise, trailing_zeros
 
 LOSSES = ("squares", "logistic", "probit", "inner product")
 SQUARES, LOGISTIC, PROBIT, INNER = range(4)  # 1 and 2 are the links of `glm`
@@ -67,20 +66,6 @@ class State(NamedTuple):
     theta: np.ndarray  # (d,) what is public: memory.theta
     clipped: int  # records that were outside the universe
     memory: Memory
-
-
-def root_coefficients(n):
-    """(n,) Taylor coefficients f_k = f_(k-1) (2k - 1)/(2k) of (1 - x)^(-1/2): f * f = 1, 1, ..."""
-    k = np.arange(1, n)
-    return np.cumprod(np.concatenate([[1.0], (2 * k - 1) / (2 * k)]))
-
-
-def root_noise(n, d, sigma, rng):
-    """(n, d) noise B z of all prefix sums: z ~ N(0, sigma^2 I), B lower triangular, B B = sums."""
-    size = fft.next_fast_len(2 * n, real=True)
-    f = fft.rfft(root_coefficients(n), size)[:, None]
-    z = sigma * rng.standard_normal((n, d))
-    return np.ascontiguousarray(fft.irfft(f * fft.rfft(z, size, axis=0), size, axis=0)[:n])
 
 
 def memory(p, rng=None):

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from scipy.special import gammaln
 
-from companion.streaming_sco.learner import root_coefficients
+from companion.tree import root_coefficients
 
 
 def gradient_error_bound(t, problem, sigma, kappa, failure=0.05):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from companion import privacy as pr
+from companion import tree
 from companion.geometry import dual_exponent, vertex
 from companion.streaming_sco import calibration as ca
 from companion.streaming_sco import learner as le
@@ -124,7 +125,7 @@ def test_a_record_enters_as_many_nodes_as_the_guarantee_counts():
 
 def test_square_root_sensitivity_is_the_largest_column():
     n = 64
-    f = le.root_coefficients(n)
+    f = tree.root_coefficients(n)
     B = np.array([[f[i - j] if i >= j else 0.0 for j in range(n)] for i in range(n)])
     assert pytest.approx(np.tri(n), abs=1e-12) == B @ B
     assert ca.releases(n, le.SQRT) == pytest.approx((B**2).sum(axis=0).max(), rel=1e-12)

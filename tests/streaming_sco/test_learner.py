@@ -143,17 +143,6 @@ def test_released_sums_are_exact_sums_plus_the_nodes_of_a_naive_tree():
         assert len(nodes) == t.bit_count()
 
 
-def test_square_root_noise_is_a_convolution_that_squares_to_sums():
-    n, d, sigma = 300, 2, 1.5
-    f = le.root_coefficients(n)
-    assert f[:3].tolist() == [1.0, 0.5, 0.375]
-    assert np.convolve(f, f)[:n] == pytest.approx(np.ones(n), abs=1e-12)
-    assert (le.root_coefficients(2000) ** 2).sum() == pytest.approx(3.4857, abs=1e-4)
-    z = sigma * np.random.default_rng(2).standard_normal((n, d))
-    direct = np.array([[f[: t + 1][::-1] @ z[: t + 1, j] for j in range(d)] for t in range(n)])
-    assert le.root_noise(n, d, sigma, np.random.default_rng(2)) == pytest.approx(direct, abs=1e-10)
-
-
 def test_the_square_root_path_is_what_is_added():
     n = 50
     o = plain(3, n, 2.0, 1.0, factorisation="sqrt")

@@ -1,0 +1,68 @@
+"""Private selection: which score is largest, which entries are, and nothing else.
+
+A record moves every score by at most s.  `noisy_max` with Laplace noise 2 s/epsilon and
+`exponential_mechanism` with scale 2 s/epsilon each choose with epsilon-DP; where all scores move
+the same way, half of either scale is enough.  `peel` chooses again and again, and shows the values.
+Source: Dwork and Roth (2014), Claim 3.9 (report noisy max) and section 3.4 (exponential mechanism);
+McSherry and Talwar (2007); Dwork, Su and Zhang (2021), peeling.
+Cost: one draw per score; peeling k picks of n entries k n draws.
+"""
+
+import numpy as np
+
+from companion._jit import jit
+from companion.mechanisms import gumbel, laplace
+
+
+@jit
+def noisy_max(rng, scores, scale):
+    """Index of the largest of scores (n,) with independent Laplace(scale) noise."""
+    best, at = -np.inf, 0
+    for i in range(scores.shape[0]):
+        z = scores[i] + laplace(rng, scale)
+        if z > best:
+            best, at = z, i
+    return at
+
+
+@jit
+def exponential_mechanism(rng, scores, scale):
+    """Index i of scores (n,) with probability proportional to exp(scores[i]/scale), scale > 0.
+
+    It is the noisy maximum with Gumbel noise: of n Gumbel variables with these locations, the i-th
+    is the largest with just that probability.
+    """
+    best, at = -np.inf, 0
+    for i in range(scores.shape[0]):
+        z = scores[i] + gumbel(rng, scale)
+        if z > best:
+            best, at = z, i
+    return at
+
+
+@jit
+def peel(rng, v, sparsity, xi, out, picks, taken):
+    """FLIPHAT, Algorithm 3: out (d,) <- the noisily largest entries of v, `sparsity` many, with
+    noise; picks <- where, in the order picked.
+
+    Laplace(xi) noise; xi = 0 is the exact top.  The lowest index wins ties.  taken (d,) is
+    overwritten.
+    """
+    for j in range(v.shape[0]):
+        out[j] = 0.0
+        taken[j] = False
+    for i in range(sparsity):  # line 2
+        best, at = -np.inf, 0
+        for j in range(v.shape[0]):
+            if not taken[j]:
+                z = abs(v[j])
+                if xi > 0.0:
+                    z += laplace(rng, xi)  # lines 3, 4: fresh noise for every pick
+                if z > best:
+                    best, at = z, j
+        taken[at] = True  # line 5
+        picks[i] = at
+    for i in range(sparsity):  # lines 7-9; noise off the picks is never seen, so it is not drawn
+        out[picks[i]] = v[picks[i]]
+        if xi > 0.0:
+            out[picks[i]] += laplace(rng, xi)
