@@ -1,9 +1,9 @@
 """Room of "On the optimal regret of locally private linear contextual bandit".
 
 Layered private linear regression (`params`, `bins`, `noise`, `fit`), the bandit made of it
-(`policy`, `elimination`), its rivals (`ssp`, `sufficient_statistics`, `ldp_linucb_batches`), both
-oracles behind one face (`oracles`), repeated runs (`trials`, `bandits`), fitted trees (`reading`),
-messages and audits (`messages`), worlds (`environments`) and closed forms (`theory`).
+(`policy`, `elimination`), its rivals (`ssp`, `sufficient_statistics`, `ldp_linucb_batches`),
+repeated runs (`trials`, `bandits`), messages and audits (`messages`), worlds (`environments`) and
+closed forms (`theory`).
 """
 
 from companion.lplr.bandits import eliminate_with
@@ -21,28 +21,10 @@ from companion.lplr.environments import (
 from companion.lplr.ldp_linucb_batches import ldp_linucb_regret
 from companion.lplr.params import lplr_params
 from companion.lplr.policy import lplr
-from companion.lplr.reading import read
 from companion.lplr.ssp import suffstats
-from companion.lplr.trials import estimate_lplr, estimate_ssp, fit_design, fit_users
+from companion.lplr.trials import estimate_lplr, estimate_ssp, fit_design, fit_users, read
 
-__all__ = [
-    "constant",
-    "contexts",
-    "design",
-    "easy_bandit",
-    "eliminate_with",
-    "estimate_lplr",
-    "estimate_ssp",
-    "family",
-    "fit_design",
-    "fit_users",
-    "hard_bandit",
-    "ldp_linucb_regret",
-    "lplr",
-    "lplr_params",
-    "rare",
-    "read",
-    "split",
-    "spread_bandit",
-    "suffstats",
-]
+__all__ = ["constant", "contexts", "design", "easy_bandit", "eliminate_with", "estimate_lplr",
+           "estimate_ssp", "family", "fit_design", "fit_users", "hard_bandit",
+           "ldp_linucb_regret", "lplr", "lplr_params", "rare", "read", "split", "spread_bandit",
+           "suffstats"]  # fmt: skip

@@ -13,20 +13,11 @@ import numpy as np
 
 from companion._jit import jit
 from companion.checks import need_choice, need_int
-from companion.lplr import oracles
-from companion.lplr.elimination import eliminate, revive, rounds_of
+from companion.lplr import elimination as rounds
+from companion.lplr.elimination import EXACT, LPLR, NONE, SUFFSTATS
 from companion.lplr.environments import Law
 from companion.lplr.fit import workspace
 from companion.lplr.noise import multinomial
-from companion.lplr.oracles import (
-    EXACT,
-    LPLR,
-    NONE,
-    SUFFSTATS,
-    answer,
-    hear_sums,
-    memory,
-)
 from companion.lplr.params import MAX_USERS
 from companion.lplr.trials import in_parts
 from companion.simulate import stream
@@ -49,7 +40,8 @@ class Game(NamedTuple):
 
     law: Law  # of pairs of context and action
     prob: np.ndarray  # (C,)
-    mu: np.ndarray  # (C, A)
+    best: np.ndarray  # (C,) first best arm
+    gap: np.ndarray  # (C*A,) what a play costs
 
 
 class Work(NamedTuple):
@@ -57,9 +49,7 @@ class Work(NamedTuple):
 
     fit: tuple  # of `fit.workspace`
     plays: np.ndarray  # (C*A,) plays of the epoch
-    alive: np.ndarray  # (C, A)
-    f: np.ndarray  # (C, A)
-    width: np.ndarray  # (C, A)
+    arms: rounds.Arms  # (C, A)
 
 
 def game_of(bandit, per_action=False):
@@ -68,9 +58,9 @@ def game_of(bandit, per_action=False):
     owner = np.tile(np.arange(A) if per_action else np.zeros(A), C).astype(np.int64)
     points = np.ascontiguousarray(bandit.X.reshape(C * A, d))
     law = Law(points, bandit.mu.reshape(C * A), np.zeros(C * A), owner, True)
-    counts = np.zeros(C * A, dtype=np.int64), np.ones((C, A), dtype=np.int64)
-    work = Work(workspace(C * A, d), *counts, np.zeros((C, A)), np.zeros((C, A)))
-    return Game(law, bandit.prob, bandit.mu), work
+    gap = (bandit.mu.max(axis=1, keepdims=True) - bandit.mu).ravel()
+    work = Work(workspace(C * A, d), np.zeros(C * A, dtype=np.int64), rounds.arms(C, A))
+    return Game(law, bandit.prob, bandit.mu.argmax(axis=1), gap), work
 
 
 @jit
@@ -87,32 +77,30 @@ def spread_out(prob, alive, share):
 
 @jit
 def answers(o, m, law, work):
-    """The oracle's estimates and half-widths everywhere -> work.f, work.width."""
-    A = work.f.shape[1]
+    """The oracle's estimates and half-widths everywhere -> work.arms."""
+    A = work.arms.f.shape[1]
     for j in range(law.points.shape[0]):
         f, width = 0.0, 1.0
         if o.kind == EXACT:
             f, width = law.means[j], 0.0
         elif o.kind != NONE:
-            f, width = answer(o, m, law.owner[j], law.points[j], work.fit[0])
-        work.f[j // A, j % A], work.width[j // A, j % A] = f, width
+            f, width = rounds.answer(o, m, law.owner[j], law.points[j], work.fit[0])
+        work.arms.f[j // A, j % A], work.arms.width[j // A, j % A] = f, width
 
 
 @jit
 def judge(game, work, log):
     """Eliminate in every context and log what Lemma EC.2 speaks of (see `elimination`)."""
-    C, A = game.mu.shape
-    alive, f, width, mu = work.alive, work.f, work.width, game.mu
+    alive, f, width = work.arms
+    C, A = alive.shape
     log[0] = log[1] = log[2] = 0.0
     for c in range(C):
-        best = 0
-        for a in range(1, A):
-            if mu[c, a] > mu[c, best]:
-                best = a
+        best = game.best[c]
         for a in range(A):
-            if alive[c, a] == 1 and abs(f[c, a] - mu[c, a]) > width[c, a] + 1e-12:
+            error = abs(f[c, a] - game.law.means[c * A + a])
+            if alive[c, a] == 1 and error > width[c, a] + 1e-12:
                 log[1] += 1.0
-        eliminate(f[c], width[c], alive[c])
+        rounds.eliminate(f[c], width[c], alive[c])
         log[0] += 1.0 - alive[c, best]
         left, total = 0, 0.0
         for a in range(A):
@@ -123,15 +111,21 @@ def judge(game, work, log):
 
 
 @jit
-def count_regret(plays, mu):
-    """Pseudo-regret of plays (C*A,) at means mu (C, A)."""
-    total, A = 0.0, mu.shape[1]
-    for c in range(mu.shape[0]):
-        best = mu[c, 0]
-        for a in range(1, A):
-            best = max(best, mu[c, a])
-        for a in range(A):
-            total += plays[c * A + a] * (best - mu[c, a])
+def draw(game, n, rng, work):
+    """n rounds with what law.prob plays, added to work.plays."""
+    seen = work.fit[1]
+    multinomial(rng, n, game.law.prob, seen)
+    for j in range(seen.shape[0]):
+        work.plays[j] += seen[j]
+
+
+@jit
+def count_regret(game, work):
+    """Pseudo-regret of work.plays, which are set to 0."""
+    total = 0.0
+    for j in range(work.plays.shape[0]):
+        total += work.plays[j] * game.gap[j]
+        work.plays[j] = 0
     return total
 
 
@@ -142,21 +136,16 @@ def elimination(o, m, game, T, n0, rng, work, log):
     log (EPOCHS, 5) <- per epoch: optimal arms lost so far; intervals that miss; mean of 2 (width_a
     + width_a*) over what the next epoch plays, which bounds its regret per round; rounds; regret.
     """
-    _, tail, seen = work.fit
     law, left, total, tau = game.law, T, 0.0, 0
-    for c in range(game.mu.shape[0]):
-        revive(work.alive[c])
+    for c in range(game.prob.shape[0]):
+        rounds.revive(work.arms.alive[c])
     while left > 0:
-        n = min(rounds_of(n0, tau), left)
+        n = min(rounds.rounds_of(n0, tau), left)
         left -= n
-        spread_out(game.prob, work.alive, law.prob)
-        for j in range(seen.shape[0]):
-            work.plays[j] = 0
-        asked = hear_sums(o, m, law, n, rng, work.plays, work.fit) if left > 0 else 0
-        multinomial(rng, n - asked, law.prob, tail, seen)
-        for j in range(seen.shape[0]):
-            work.plays[j] += seen[j]
-        log[tau, 3], log[tau, 4] = n, count_regret(work.plays, game.mu)
+        spread_out(game.prob, work.arms.alive, law.prob)
+        asked = rounds.hear_sums(o, m, law, n, rng, work.plays, work.fit) if left > 0 else 0
+        draw(game, n - asked, rng, work)
+        log[tau, 3], log[tau, 4] = n, count_regret(game, work)
         total += log[tau, 4]
         if left > 0:
             answers(o, m, law, work)
@@ -180,13 +169,13 @@ def eliminate_with(
     need_choice("per_action", per_action, (True, False))
     d = bandit.X.shape[2]
     T, n0 = need_int("T", T, 4 * d, MAX_USERS), need_int("n0", n0, d, MAX_USERS)
-    o = oracles.oracle(kind, d, T, epsilon, options)
+    o = rounds.oracle(kind, d, T, epsilon, options)
     log = in_parts(_eliminations, (o, bandit, per_action, T, n0), seeds, executor)
     return Runs(log[:, :, 4].sum(axis=1), log[:, :, 0].max(axis=1), log[:, :, 1].sum(axis=1), log)
 
 
 def _eliminations(o, bandit, per_action, T, n0, seeds):
-    m = memory(o, bandit.X.shape[1] if per_action else 1)
+    m = rounds.memory(o, bandit.X.shape[1] if per_action else 1)
     (game, work), log = game_of(bandit, per_action), np.zeros((len(seeds), EPOCHS, 5))
     for one, seed in zip(log, seeds, strict=True):
         elimination(o, m, game, T, n0, stream(seed, "elimination"), work, one)

@@ -37,9 +37,7 @@ class Tree(NamedTuple):
     stat: np.ndarray  # (nodes+1, 6)
     vec: np.ndarray  # (nodes+1, d) noisy sum of y_h phi_h
     mat: np.ndarray  # (nodes+1, d, d) noisy sum of phi_h phi_h'
-    frame: (
-        np.ndarray
-    )  # (nodes+1, d, d) rows: the directions of the path, then a basis of what is left
+    frame: np.ndarray  # (nodes+1, d, d) rows: directions of the path, then a basis of the rest
     work: np.ndarray  # (3, d, d) scratch
 
 
@@ -49,19 +47,11 @@ def room(p):
 
 
 def plant(p, copies=None):
-    """An empty tree, or a forest whose arrays have a leading axis of `copies`; `reset` it before
-    use.
-    """
+    """A tree, or a forest whose arrays have a leading axis of `copies`; `open_layer` grows it."""
     lead, n, d = () if copies is None else (copies,), room(p) + 1, p.d
-    return Tree(
-        np.zeros((*lead, d + 1), dtype=np.int64),
-        np.zeros((*lead, n, 3), dtype=np.int64),
-        np.zeros((*lead, n, 6)),
-        np.zeros((*lead, n, d)),
-        np.zeros((*lead, n, d, d)),
-        np.zeros((*lead, n, d, d)),
-        np.zeros((*lead, 3, d, d)),
-    )
+    counts = [np.zeros((*lead, *s), dtype=np.int64) for s in ((d + 1,), (n, 3))]
+    shapes = (n, 6), (n, d), (n, d, d), (n, d, d), (3, d, d)
+    return Tree(*counts, *[np.zeros((*lead, *s)) for s in shapes])
 
 
 @jit
@@ -71,23 +61,19 @@ def tree_of(f, i):
 
 
 @jit
-def reset(p, tree):
-    """Cut the tree down to its root, whose frame is the identity."""
-    root = tree.link.shape[0] - 1
-    tree.start[0] = 0
-    tree.link[root, ACTIVE] = 1
-    for i in range(p.d):
-        for j in range(p.d):
-            tree.frame[root, i, j] = 1.0 if i == j else 0.0
-    open_layer(p, tree, 0)
-
-
-@jit
 def open_layer(p, tree, h):
-    """Give every active node of the layer above M children of layer h, with all statistics zero."""
+    """Give every active node of the layer above M children of layer h, with all statistics zero.
+
+    With h = 0 the tree is cut down to its root, whose frame is the identity, and its children.
+    """
+    root = tree.link.shape[0] - 1
+    first, last = (root, root + 1) if h == 0 else (tree.start[h - 1], tree.start[h])
+    if h == 0:
+        tree.start[0], tree.link[root, ACTIVE] = 0, 1
+        for i in range(p.d):
+            for j in range(p.d):
+                tree.frame[root, i, j] = 1.0 if i == j else 0.0
     b = tree.start[h]
-    first = tree.link.shape[0] - 1 if h == 0 else tree.start[h - 1]
-    last = first + 1 if h == 0 else tree.start[h]
     for a in range(first, last):
         if tree.link[a, ACTIVE] == 0:
             continue
@@ -121,17 +107,6 @@ def enter(p, tree, a, residual):
 
 
 @jit
-def leave(p, tree, b, h, residual, prediction, eta):
-    """Pass through the active node b of layer h: take its direction out of the residual;
-    (prediction, eta).
-    """
-    c = dot(tree.frame[b, h], residual)
-    axpy(-c, tree.frame[b, h], residual)
-    eta = min(p.cap, eta + tree.stat[b, FLAT] + tree.stat[b, SLOPE] * abs(c))
-    return prediction + tree.stat[b, COEF] * c, eta
-
-
-@jit
 def walk(p, tree, h, phi, residual):
     """Figure 2: the node of layer h < d that phi falls in, or for h = d the last one it passes.
 
@@ -145,7 +120,10 @@ def walk(p, tree, h, phi, residual):
         b = enter(p, tree, a, residual)
         if b < 0 or tree.link[b, ACTIVE] == 0:
             return -1, prediction, eta
-        prediction, eta = leave(p, tree, b, layer, residual, prediction, eta)
+        c = dot(tree.frame[b, layer], residual)
+        axpy(-c, tree.frame[b, layer], residual)  # pass through b: its direction is taken out
+        eta = min(p.cap, eta + tree.stat[b, FLAT] + tree.stat[b, SLOPE] * abs(c))
+        prediction += tree.stat[b, COEF] * c
         a = b
     return (enter(p, tree, a, residual) if h < p.d else a), prediction, eta
 
@@ -169,13 +147,9 @@ def interval(p, tree, phi, residual):
 
 @jit
 def fit_node(p, tree, h, b, n):
-    """Algorithm 4 for node b of layer h after n users: principal direction, eigenvalue,
-    coefficient; or inactive.
-    """
+    """Algorithm 4: direction, eigenvalue and coefficient of node b after n users; or inactive."""
     d, k = p.d, (b - tree.start[h]) % p.M
-    if (
-        not tree.stat[b, COUNT] > p.threshold * math.sqrt(n) or not tree.stat[b, COUNT] > 0.0
-    ):  # line 2
+    if not tree.stat[b, COUNT] > max(p.threshold * math.sqrt(n), 0.0):  # line 2
         return
     m = d - h
     X, rows = tree.work[0, :m, :m], tree.work[1, :m, :m]
@@ -204,9 +178,7 @@ def fit_node(p, tree, h, b, n):
 
 @jit
 def turn_frame(tree, h, b, top, m):
-    """Frame of b: the rows above it, its principal direction, and the other eigenvectors as the
-    basis of the rest.
-    """
+    """Frame of b: the rows above it, its principal direction, then the other eigenvectors."""
     above, frame, rows = tree.frame[tree.link[b, PARENT]], tree.frame[b], tree.work[1]
     for i in range(h + m):
         for q in range(h + m):
@@ -219,9 +191,7 @@ def turn_frame(tree, h, b, top, m):
 
 @jit
 def widen_node(p, tree, h, b, n):
-    """Algorithm 5, lines 9 to 16, for an active node b of layer h: the coefficients of its
-    half-width.
-    """
+    """Algorithm 5, lines 9 to 16: the half-width's coefficients of an active node b of layer h."""
     g, count, value = p.edge[(b - tree.start[h]) % p.M], tree.stat[b, COUNT], tree.stat[b, VALUE]
     share = count / math.sqrt(n)  # psi sqrt(n)
     if p.calibrated:  # standard deviations of the known noise
@@ -241,7 +211,5 @@ def widen_node(p, tree, h, b, n):
 
 @jit
 def matrix_sd(p):
-    """Largest standard deviation of u'Nv over unit vectors u, v, for one user's matrix noise N in
-    bin k = 0.
-    """
+    """Largest standard deviation of u'Nv over unit u, v: one user's matrix noise N in bin k = 0."""
     return p.matrix_scale * math.sqrt((2.0 if p.one_sided else 4.0) * (p.d + 1))

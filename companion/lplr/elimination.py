@@ -1,4 +1,5 @@
-"""What policies and experiments share of Algorithm 1: which arms stay, which is played, and epochs.
+"""What the policies and the experiments share of Algorithm 1: epochs, the arms that stay, and the
+oracles that decide it, LPLR trees or perturbed sufficient statistics behind one face.
 
 Source: the LPLR paper, Algorithm 1 (RegCB.Elimination, simplified).  Epoch tau = 1, 2, ... has
 2^tau n0 rounds.
@@ -10,6 +11,37 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
+from companion.lplr.bins import Tree, interval, plant, tree_of
+from companion.lplr.fit import fit_sums, observe
+from companion.lplr.params import Params, lplr_params
+from companion.lplr.sufficient_statistics import (
+    SSP,
+    Model,
+    model_of,
+    ssp_fit,
+    ssp_interval,
+    ssp_model,
+    ssp_observe,
+    ssp_params,
+    ssp_sums,
+)
+
+LPLR, SUFFSTATS, EXACT, NONE = 0, 1, 2, 3  # kinds; the last two exist in experiments only
+
+
+class Oracle(NamedTuple):
+    """Parameters; `kind` says which part is used."""
+
+    kind: int
+    lplr: Params
+    ssp: SSP
+
+
+class Memory(NamedTuple):
+    """What several oracles of one kind remember."""
+
+    forest: Tree
+    models: Model
 
 
 class Clock(NamedTuple):
@@ -21,11 +53,67 @@ class Clock(NamedTuple):
 
 
 class Arms(NamedTuple):
-    """Scratch of one round, arm by arm."""
+    """Scratch, arm by arm."""
 
-    alive: np.ndarray  # (K,) 1 if the arm stays
-    f: np.ndarray  # (K,) estimates
-    width: np.ndarray  # (K,) half-widths
+    alive: np.ndarray  # (..., K) 1 if the arm stays
+    f: np.ndarray  # (..., K) estimates
+    width: np.ndarray  # (..., K) half-widths
+
+
+def oracle(kind, d, T, epsilon, options):
+    """An oracle of this kind for horizon T; options as in `lplr_params` or `ssp_params`."""
+    if options and kind in (EXACT, NONE):
+        raise ValueError(f"options must be empty for this oracle; got {sorted(options)}")
+    p = lplr_params(d, T, epsilon, **options) if kind == LPLR else lplr_params(d, 2, M=1)
+    q = ssp_params(d, epsilon, **options) if kind == SUFFSTATS else ssp_params(d, math.inf)
+    return Oracle(kind, p, q)
+
+
+def memory(o, copies):
+    """Memory of several oracles, empty."""
+    trees, models = (copies, 1) if o.kind == LPLR else (1, copies)
+    return Memory(plant(o.lplr, trees), ssp_model(o.ssp.d, models))
+
+
+def arms(*shape):
+    """Fresh scratch for arms (..., K)."""
+    return Arms(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape))
+
+
+@jit
+def answer(o, m, i, phi, residual):
+    """(estimate, half-width) of oracle number i at phi."""
+    if o.kind == LPLR:
+        return interval(o.lplr, tree_of(m.forest, i), phi, residual)
+    return ssp_interval(o.ssp, model_of(m.models, i), phi)
+
+
+@jit
+def hear(o, m, i, user, rounds, phi, y, rng, residual):
+    """The message of user number `user` (from 0) of an epoch's rounds to oracle number i.
+
+    Fits the oracle when a stage ends.  Nine arguments: the user's (phi, y), place and oracle.
+    """
+    if o.kind == LPLR:
+        n = rounds // (2 * o.lplr.d)
+        observe(o.lplr, tree_of(m.forest, i), user, n, phi, y, rng, residual)
+    else:
+        ssp_observe(o.ssp, model_of(m.models, i), user, rounds, phi, y, rng)
+
+
+@jit
+def hear_sums(o, m, law, rounds, rng, plays, work):
+    """An epoch's users at once, as in `fit.fit_sums`; returns how many were asked."""
+    if o.kind == LPLR:
+        n = rounds // (2 * o.lplr.d)
+        fit_sums(o.lplr, m.forest, law, n, rng, plays, work)
+        return (2 * o.lplr.d - 1) * n
+    if o.kind == SUFFSTATS:
+        model = model_of(m.models, 0)
+        ssp_sums(o.ssp, model, law, rounds, rng, plays, work)
+        ssp_fit(o.ssp, model, rounds)
+        return rounds
+    return 0
 
 
 @jit
@@ -50,11 +138,6 @@ def epochs(T, n0):
         count += 1
         left -= 2**count * n0
     return count
-
-
-def arms(K):
-    """Fresh scratch for K arms."""
-    return Arms(np.zeros(K, dtype=np.int64), np.zeros(K), np.zeros(K))
 
 
 @jit

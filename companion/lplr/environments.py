@@ -20,15 +20,13 @@ MAX_POINTS = 10_000
 
 
 class Design(NamedTuple):
-    """Feature vectors points (K, d) with chances prob (K,) (the rest of the mass is the dummy) and
-    means (K,) = points theta.
-    """
+    """A law of feature vectors with a linear model."""
 
     name: str
-    points: np.ndarray
-    prob: np.ndarray
-    theta: np.ndarray
-    means: np.ndarray
+    points: np.ndarray  # (K, d)
+    prob: np.ndarray  # (K,), chances; the rest of the mass is the dummy
+    theta: np.ndarray  # (d,)
+    means: np.ndarray  # (K,), points theta
 
     @property
     def d(self):
@@ -36,9 +34,14 @@ class Design(NamedTuple):
         return self.points.shape[1]
 
 
+def need_ball(name, rows):
+    """Raise ValueError unless rows (..., d) are finite, with norms of at most 1."""
+    if not (largest := np.linalg.norm(rows, axis=-1).max()) <= 1 + SLACK:
+        raise ValueError(f"{name} must be finite with norm at most 1; got norm {largest:.6g}")
+
+
 def design(points, theta, prob=None, name="design"):
-    """A design from arrays: points (K, d) with norms at most 1, theta (d,) in the unit ball, prob
-    (K,) >= 0 with sum <= 1.
+    """A design: points (K, d) and theta (d,) in unit balls, prob (K,) >= 0 with sum <= 1.
 
     prob None is uniform.  Raises ValueError on anything else.
     """
@@ -46,17 +49,11 @@ def design(points, theta, prob=None, name="design"):
     K, d = points.shape
     theta = need_array("theta", theta, (d,))
     prob = need_array("prob", np.full(K, 1.0 / K) if prob is None else prob, (K,))
-    if not (np.linalg.norm(points, axis=1) <= 1 + SLACK).all():
-        raise ValueError(
-            f"points must have norm at most 1; got {np.linalg.norm(points, axis=1).max():.6g}"
-        )
-    if not np.linalg.norm(theta) <= 1 + SLACK:
-        raise ValueError(f"theta must have norm at most 1; got {np.linalg.norm(theta):.6g}")
+    need_ball("points", points)
+    need_ball("theta", theta)
     if not ((prob >= 0).all() and prob.sum() <= 1 + SLACK):
-        raise ValueError(
-            "prob must be at least 0 with sum at most 1; "
-            f"got min {prob.min():.6g}, sum {prob.sum():.12g}"
-        )
+        found = f"min {prob.min():.6g}, sum {prob.sum():.12g}"
+        raise ValueError(f"prob must be at least 0 with sum at most 1; got {found}")
     return Design(name, points, prob, theta, points @ theta)
 
 
@@ -70,9 +67,7 @@ def constant(r, theta=0.7):
 
 
 def split(r, theta=(0.5, 0.5), wide=0.5):
-    """d = 2: (wide, r) or (wide, -r) with equal chances: Case II of Equation (4), and Theorem 2, up
-    to scale.
-    """
+    """d = 2: (wide, r) or (wide, -r), equal chances: Case II of Equation (4), Theorem 2, scaled."""
     return design([[wide, r], [wide, -r]], theta, name="split")
 
 
@@ -131,9 +126,7 @@ def law(design, signs=True):
 
 
 class Contexts(NamedTuple):
-    """A bandit: context c comes with chance prob[c] and offers the actions X[c] (A, d); the mean
-    reward is X theta.
-    """
+    """A bandit: context c comes with chance prob[c] and offers X[c] (A, d), with means X theta."""
 
     X: np.ndarray  # (C, A, d)
     prob: np.ndarray  # (C,)
@@ -151,9 +144,7 @@ class Contexts(NamedTuple):
 
 
 def contexts(X, theta, prob=None):
-    """A bandit with contexts X (C, A, d), ||X[c, a]|| <= 1, theta (d,) in the unit ball, prob (C,)
-    with sum 1 (None: uniform).
-    """
+    """A bandit: X (C, A, d) and theta (d,) in unit balls, prob (C,) with sum 1 (None: uniform)."""
     X = need_array("X", X, ("C", "A", "d"))
     C, A, d = X.shape
     prob = need_array("prob", np.full(C, 1.0 / C) if prob is None else prob, (C,))
@@ -194,9 +185,7 @@ def spread_bandit(d, T, seed, C=250):
 
 
 def easy_bandit(seed, C=16, A=4, d=2):
-    """A well-conditioned bandit: C contexts with A random unit actions each, theta random with norm
-    0.8.
-    """
+    """A well-conditioned bandit: C contexts with A random unit actions each, random theta (0.8)."""
     rng = np.random.default_rng(seed)
     C, A = need_int("C", C, 1, MAX_POINTS), need_int("A", A, 2, MAX_POINTS)
     X = rng.standard_normal((C, A, need_int("d", d, 1, MAX_DIMENSION)))

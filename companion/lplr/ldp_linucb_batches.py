@@ -11,8 +11,8 @@ import numpy as np
 from companion._jit import jit
 from companion.checks import need_int, need_positive, need_probability
 from companion.linalg import add_outer, axpy, dot, inverse, matvec, quad
-from companion.lplr.bandits import count_regret, game_of
-from companion.lplr.noise import multinomial, sign_sum
+from companion.lplr.bandits import count_regret, draw, game_of
+from companion.lplr.noise import sign_sum
 from companion.lplr.params import MAX_USERS
 from companion.lplr.trials import in_parts
 from companion.simulate import stream
@@ -31,7 +31,8 @@ def radius_and_shift(d, t, T, sigma, bonus, failure):
 @jit
 def choose(game, inv, theta, radius):
     """law.prob <- all of a context's chance on the arm of the largest upper confidence bound."""
-    C, A = game.mu.shape
+    C = game.prob.shape[0]
+    A = game.gap.shape[0] // C
     for c in range(C):
         best, arm = -math.inf, 0
         for a in range(A):
@@ -61,16 +62,12 @@ def hear(game, plays, n, sigma, rng, V, u):
 
 @jit
 def linucb_batches(game, T, sigma, bonus, failure, rng, work, own):
-    """Regret of T rounds, NaN if a matrix is singular (chance 0); own (6, d, d) is scratch.
+    """Regret of T rounds, NaN if a matrix is singular (chance 0); own (6, d, d) begins with zeros.
 
     bonus multiplies shift and radius (1: the paper's).
     """
     V, shifted, inv, u, theta = own[0], own[1], own[2], own[4, 0], own[5, 0]
     d, t, total = u.shape[0], 0, 0.0
-    for i in range(d):
-        u[i] = theta[i] = 0.0
-        for j in range(d):
-            V[i, j] = 0.0
     while t < T:
         n = min(max(1, t // 5), T - t)
         radius, shift = radius_and_shift(d, max(t, 1), T, sigma, bonus, failure)
@@ -81,9 +78,9 @@ def linucb_batches(game, T, sigma, bonus, failure, rng, work, own):
             return math.nan
         matvec(inv, u, theta)
         choose(game, inv, theta, bonus * radius)
-        multinomial(rng, n, game.law.prob, work.fit[1], work.plays)
+        draw(game, n, rng, work)
         hear(game, work.plays, n, sigma, rng, V, u)
-        total += count_regret(work.plays, game.mu)
+        total += count_regret(game, work)
         t += n
     return total
 
@@ -91,8 +88,7 @@ def linucb_batches(game, T, sigma, bonus, failure, rng, work, own):
 def ldp_linucb_regret(
     bandit, T, seeds, executor=None, *, epsilon=1.0, delta=1e-6, bonus=1.0, failure=0.1
 ):
-    """Regret (n_reps,) of LDP-LinUCB (Zheng et al. 2020) with refits at growing times; (epsilon,
-    delta)-local privacy.
+    """Regret (n_reps,) of LDP-LinUCB with refits at growing times; (epsilon, delta)-local privacy.
 
     sigma = 4 sqrt(2 ln(1.25/delta))/epsilon; bonus in (0, inf) multiplies its shift and its
     exploration radius; seeds and executor as for `simulate`.
@@ -104,6 +100,8 @@ def ldp_linucb_regret(
 
 
 def _regrets(bandit, T, sigma, bonus, failure, seeds):
-    (game, work), own = game_of(bandit), np.zeros((6, bandit.X.shape[2], bandit.X.shape[2]))
-    rngs = [stream(seed, "LDP-LinUCB") for seed in seeds]
-    return np.array([linucb_batches(game, T, sigma, bonus, failure, r, work, own) for r in rngs])
+    (game, work), regrets, d = game_of(bandit), [], bandit.X.shape[2]
+    for seed in seeds:
+        rng, own = stream(seed, "LDP-LinUCB"), np.zeros((6, d, d))
+        regrets.append(linucb_batches(game, T, sigma, bonus, failure, rng, work, own))
+    return np.array(regrets)

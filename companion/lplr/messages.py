@@ -12,30 +12,30 @@ import numpy as np
 from companion._jit import jit
 from companion.audit import epsilon_lower_bound
 from companion.checks import need_array, need_float, need_int
-from companion.lplr.bins import ACTIVE, COEF, COUNT, FLAT, SPREAD, VALUE, open_layer, plant, reset
+from companion.lplr.bins import ACTIVE, COEF, COUNT, FLAT, SPREAD, VALUE, open_layer, plant
 from companion.lplr.fit import send
 from companion.lplr.params import lplr_params
 
 
 @jit
 def _messages(p, tree, part, phi, y, rng, out):
-    """out (n, bins, 2 + d + d^2) <- messages on the last layer: count, interval part, vector,
-    matrix.
+    """out (n, bins, 1 + d + d^2) <- messages on the last layer: count (of part 1 all that there
+    is), vector, matrix.
     """
-    residual, h = np.empty(p.d), p.d - 1
+    residual, h, d = np.empty(p.d), p.d - 1, p.d
     for i in range(out.shape[0]):
         for b in range(tree.start[h], tree.start[h + 1]):
             tree.stat[b, COUNT] = tree.stat[b, SPREAD] = 0.0
             tree.vec[b, :] = 0.0
             tree.mat[b, :, :] = 0.0
-        send(p, tree, h, part, phi, y, rng, residual)
+        send(p, tree, 2 * h + part, phi, y, rng, residual)
         for b in range(tree.start[h], tree.start[h + 1]):
             row = out[i, b - tree.start[h]]
-            row[0], row[1] = tree.stat[b, COUNT], tree.stat[b, SPREAD]
-            for j in range(p.d):
-                row[2 + j] = tree.vec[b, j]
-                for q in range(p.d):
-                    row[2 + p.d + j * p.d + q] = tree.mat[b, j, q]
+            row[0] = tree.stat[b, SPREAD if part == 1 else COUNT]
+            for j in range(d):
+                row[1 + j] = tree.vec[b, j]
+                for q in range(d):
+                    row[1 + d + j * d + q] = tree.mat[b, j, q]
 
 
 def past(p, coef=0.0, width=0.0):
@@ -47,7 +47,7 @@ def past(p, coef=0.0, width=0.0):
     """
     need_int("d", p.d, 1, 2)
     tree = plant(p)
-    reset(p, tree)
+    open_layer(p, tree, 0)
     if p.d == 2:
         tree.link[0, ACTIVE], tree.stat[0, VALUE], tree.frame[0] = 1, 1.0, np.eye(2)
         tree.stat[0, COEF] = need_float("coef", coef)
@@ -60,33 +60,27 @@ def past(p, coef=0.0, width=0.0):
     return tree
 
 
-def update_messages(p, tree, phi, y, rng, n):
-    """n messages of the LPLR-UPDATE stage of the tree's last layer from a user with phi (d,), y:
-    (n, bins, 1 + d + d^2).
-
-    Per bin: count, vector, matrix by rows.
+def update_messages(p, tree, user, rng, n):
+    """n messages of the LPLR-UPDATE stage of the tree's last layer from a user (phi (d,), y):
+    (n, bins, 1 + d + d^2), per bin count, vector, matrix by rows.
     """
-    return np.delete(_sent(p, tree, 0, phi, y, rng, n), 1, axis=2)
+    return _sent(p, tree, 0, user, rng, n)
 
 
-def spread_messages(p, tree, phi, rng, n):
-    """n messages of the LPLR-CI stage of the tree's last layer from a user with phi (d,): (n,
-    bins).
-    """
-    return _sent(p, tree, 1, phi, 0.0, rng, n)[:, :, 1]
+def spread_messages(p, tree, user, rng, n):
+    """n messages of the LPLR-CI stage of that layer from a user (phi (d,), y): (n, bins)."""
+    return _sent(p, tree, 1, user, rng, n)[:, :, 0]
 
 
-def _sent(p, tree, part, phi, y, rng, n):
-    phi, y = need_array("phi", phi, (p.d,)), need_float("y", y, -1.0, 1.0)
-    out = np.zeros((n, tree.start[p.d] - tree.start[p.d - 1], 2 + p.d + p.d**2))
+def _sent(p, tree, part, user, rng, n):
+    phi, y = need_array("phi", user[0], (p.d,)), need_float("y", user[1], -1.0, 1.0)
+    out = np.zeros((n, tree.start[p.d] - tree.start[p.d - 1], 1 + p.d + p.d**2))
     _messages(p, tree, part, phi, y, rng, out)
     return out
 
 
 def laplace_loss(a, b, scale, outputs):
-    """Log-likelihood ratio, one number per output (n, ...), of Lap(scale) around a against around b
-    (arrays, scale too).
-    """
+    """Log-likelihood ratios (n,) of outputs (n, ...), for Lap(scale) around a against around b."""
     axes = tuple(range(1, outputs.ndim))
     return ((abs(outputs - b) - abs(outputs - a)) / scale).sum(axis=axes)
 
@@ -109,14 +103,6 @@ class Case(NamedTuple):
 def audited(case, trials, seed):
     """`audit.epsilon_lower_bound` of one case."""
     return epsilon_lower_bound(case.mechanism, *case.users, trials=trials, seed=seed, **case.how)
-
-
-def _update(p, tree, user, rng, n):
-    return update_messages(p, tree, *user, rng, n)
-
-
-def _spread(p, tree, user, rng, n):
-    return spread_messages(p, tree, user[0], rng, n)
 
 
 def _counts(o):  # {count of one bin >= 1, count of the other <= 0}
@@ -164,10 +150,11 @@ def audits(epsilon, coef=8.0):
     labels = (np.array([-root, root]), 1.0), (np.array([root, root]), -1.0)
 
     def sent(p, **state):
-        return partial(_update, p, past(p, **state))
+        return partial(update_messages, p, past(p, **state))
 
     def spread(p):
-        return partial(_spread, p, past(p, width=p.cap)), deep, {"statistic": _interval(p)}
+        found = {"statistic": _interval(p)}
+        return partial(spread_messages, p, past(p, width=p.cap)), deep, found
 
     first, outside = sent(a1), partial(_outside_support, a2.matrix_scale)
     second = labels, {"statistic": _second_entry}

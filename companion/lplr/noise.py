@@ -11,6 +11,8 @@ Numerical limit: differences of Gamma(n) lose 1e-16 n absolutely, 1e-7 of a stan
 Source: Algorithm 3 (LPLR-UPDATE), lines 3 to 5; Bartlett (1933).
 """
 
+import numpy as np
+
 from companion._jit import jit
 from companion.mechanisms import add_wishart, laplace
 
@@ -41,14 +43,13 @@ def add_matrix_noise(rng, n, scale, one_sided, factor, root, out):
 
 
 @jit
-def multinomial(rng, n, prob, tail, out):
+def multinomial(rng, n, prob, out):
     """out (K,) <- how many of n users fall on each of K points with chances prob; the rest of them
     fall on none.
 
-    tail (K,) is scratch: the chance of point j or a later one, or of none (whose chance 1 -
-    sum(prob) is taken for 0 where it can be rounding).
+    The chance of none, 1 - sum(prob), is taken for 0 where it can be rounding.
     """
-    total = 0.0
+    total, tail = 0.0, np.empty(prob.shape[0])  # tail: chance of a point or a later one, or of none
     for j in range(prob.shape[0]):
         total += prob[j]
     rest = 1.0 - total if 1.0 - total >= 1e-12 else 0.0

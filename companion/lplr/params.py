@@ -55,44 +55,52 @@ def bins_per_node(T, gamma):
 
 
 def scales(d, epsilon, calibration):
-    """(b_c, b_v per layer, c, b_e, cap) as printed, or corrected (see the module)."""
-    layers = np.full(d, 2.0)
-    layers[0] = 1.0  # Y_h
-    if calibration == "paper":
-        return (
-            3 / epsilon,
-            np.full(d, 3 * math.sqrt(d) / epsilon),
-            4.5 / epsilon,
-            1 / epsilon,
-            1.0,
-        )
-    return (6 / epsilon, 6 * math.sqrt(d) * layers / epsilon, 3 / epsilon, 4 / epsilon, 2.0)
+    """(b_c, b_v by layer, c, b_e, one_sided, clip, cap), printed or corrected (see the module)."""
+    root, printed = math.sqrt(d), calibration == "paper"
+    layers = np.array([1.0] + [2.0] * (d - 1))  # Y_h
+    noise = (3, 3 * root * np.ones(d), 4.5, 1) if printed else (6, 6 * root * layers, 3, 4)
+    return *(b / epsilon for b in noise), printed, not printed, 1.0 if printed else 2.0
+
+
+def widths(
+    d, T, epsilon, gamma, *, constants="calibrated", rho=1.0, failure=0.05, z=3.0, threshold=None
+):
+    """(threshold, flat, tilt, calibrated, z): constants of Lemmas 2 and 3, or the calibrated ones.
+
+    Arguments as for `lplr_params`.
+    """
+    need_choice("constants", constants, ("theory", "scaled", "calibrated"))
+    rho, z = need_float("rho", rho, 0.0, 1.0, open_low=True), need_float("z", z, 0.0)
+    if constants == "theory" and rho != 1.0:
+        raise ValueError(f'rho must be 1 for constants="theory"; got rho={rho}')
+    failure = need_probability("failure", failure)
+    # ln(48 d / (beta failure)) / epsilon with beta = ln gamma / ln T
+    L = math.log(48 * d * math.log(T) / (math.log(gamma) * failure)) * rho / epsilon
+    # Lemma 2; it implies the second test of Algorithm 5, line 10.
+    needed = 43 * L * gamma**2 * (d + 1) ** 3
+    flat, tilt = 300 * L * gamma**2 * (d + 1) ** 4, 118 * L * gamma * d**1.5  # Lemma 3
+    if constants == "calibrated":
+        # 4.4 standard deviations of the count's noise for d = 1; gamma is kept in [e, 4] as wider
+        # bins need no more.
+        needed, flat, tilt = 5 * d * min(max(gamma, math.e), 4.0) ** 2 / epsilon, 0.0, 0.0
+    needed = needed if threshold is None else need_float("threshold", threshold, 0.0)
+    return needed, flat, tilt, constants == "calibrated", z
 
 
 def lplr_params(
-    d,
-    T,
-    epsilon=1.0,
-    *,
-    gamma=math.e,
-    M=None,
-    calibration="corrected",
-    constants="calibrated",
-    rho=1.0,
-    failure=0.05,
-    z=3.0,
-    threshold=None,
-    project=True,
+    d, T, epsilon=1.0, *, gamma=math.e, M=None, calibration="corrected", project=True, **constants
 ):
     """Parameters of one LPLR oracle.
 
     d >= 1; T >= 2: horizon (in estimation alone the number of users), which sets M; epsilon in (0,
     inf]; gamma > 1; M >= 1 overrides the number of bins.  calibration: "corrected" is private,
-    "paper" are the printed noises.  constants: "theory" (as printed in Lemmas 1 to 3 for the
-    printed noise; not proved for either noise), "scaled" (the same times rho in (0, 1]), or
-    "calibrated" (z >= 0 standard deviations of the known noise: no theorem); failure in (0, 1)
-    enters theory and scaled; threshold overrides the activation threshold.  project keeps the
-    eigenvalue within its range.  Raises ValueError on anything else.
+    "paper" are the printed noises.  project keeps the eigenvalue within its range.
+
+    Half-widths: constants="theory" (as printed in Lemmas 1 to 3 for the printed noise; not proved
+    for either noise), "scaled" (the same times rho in (0, 1]), or "calibrated" (the default; z=3
+    >= 0 standard deviations of the known noise: no theorem); failure=0.05 in (0, 1) enters theory
+    and scaled; threshold >= 0 overrides the activation threshold.  Raises ValueError on anything
+    else.
 
     >>> lplr_params(2, 10**8).M
     10
@@ -105,51 +113,10 @@ def lplr_params(
         raise ValueError(f"M ** d must give at most {MAX_NODES} bins in total; got M={M}, d={d}")
     need_choice("calibration", calibration, ("corrected", "paper"))
     need_choice("project", project, (True, False))
-    L = _log_term(d, T, epsilon, gamma, constants, rho, failure)
-    count, vector, matrix, spread, cap = scales(d, epsilon, calibration)
-    needed, flat, tilt = widths(d, epsilon, gamma, L, constants == "calibrated")
-    needed = needed if threshold is None else need_float("threshold", threshold, 0.0)
-    return Params(
-        d=d,
-        M=M,
-        log_gamma=math.log(gamma),
-        edge=gamma ** -np.arange(M + 1.0),
-        count_scale=count,
-        vector_scale=vector,
-        matrix_scale=matrix,
-        spread_scale=spread,
-        one_sided=calibration == "paper",
-        clip=calibration == "corrected",
-        cap=cap,
-        threshold=needed,
-        flat=flat,
-        tilt=tilt,
-        calibrated=constants == "calibrated",
-        z=need_float("z", z, 0.0),
-        project=bool(project),
-        smallest_value=gamma**-2.0,
-    )
-
-
-def _log_term(d, T, epsilon, gamma, constants, rho, failure):
-    """L rho / epsilon of the lemmas, L = ln(48 d / (beta failure)), beta = ln gamma / ln T."""
-    need_choice("constants", constants, ("theory", "scaled", "calibrated"))
-    rho = need_float("rho", rho, 0.0, 1.0, open_low=True)
-    if constants == "theory" and rho != 1.0:
-        raise ValueError(f'rho must be 1 for constants="theory"; got rho={rho}')
-    failure = need_probability("failure", failure)
-    return math.log(48 * d * math.log(T) / (math.log(gamma) * failure)) * rho / epsilon
-
-
-def widths(d, epsilon, gamma, L, calibrated):
-    """(activation threshold, flat, tilt): constants of Lemmas 2 and 3, or the calibrated ones."""
-    if calibrated:
-        # 4.4 standard deviations of the count's noise for d = 1; gamma is kept in [e, 4] as wider
-        # bins need no more.
-        return 5 * d * min(max(gamma, math.e), 4.0) ** 2 / epsilon, 0.0, 0.0
-    # Lemma 2; it implies the second test of Algorithm 5, line 10.
-    needed = 43 * L * gamma**2 * (d + 1) ** 3
-    return needed, 300 * L * gamma**2 * (d + 1) ** 4, 118 * L * gamma * d**1.5  # Lemma 3
+    noise = scales(d, epsilon, calibration)
+    limits = widths(d, T, epsilon, gamma, **constants)
+    edge = gamma ** -np.arange(M + 1.0)
+    return Params(d, M, math.log(gamma), edge, *noise, *limits, bool(project), gamma**-2.0)
 
 
 def guarantee(p, epsilon):
@@ -159,9 +126,6 @@ def guarantee(p, epsilon):
         return Guarantee("none", math.inf, 1.0, "none", "none")
     if p.one_sided or not p.clip:
         return Guarantee("local", math.inf, 0.0, relation, "user", claimed=(epsilon, 0.0))
-    update = 0.0
-    for h in range(p.d):
-        label = 1.0 if h == 0 else 2.0
-        cost = 1 / p.count_scale + math.sqrt(p.d) * label / p.vector_scale[h] + 0.5 / p.matrix_scale
-        update = max(update, 2.0 * cost)
+    vector = max(math.sqrt(p.d) * min(h + 1, 2) / b for h, b in enumerate(p.vector_scale))
+    update = 2.0 * (1 / p.count_scale + vector + 0.5 / p.matrix_scale)
     return Guarantee("local", max(update, 2 * p.cap / p.spread_scale), 0.0, relation, "user")

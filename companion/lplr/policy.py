@@ -23,10 +23,9 @@ from companion.core import Policy
 from companion.disclosure import Disclosure
 from companion.lplr import elimination as rounds
 from companion.lplr.bins import COUNT, SPREAD, room
-from companion.lplr.elimination import Arms, Clock
+from companion.lplr.elimination import LPLR, Arms, Clock, Memory, Oracle, answer, hear
 from companion.lplr.fit import send
 from companion.lplr.messages import past
-from companion.lplr.oracles import LPLR, Memory, Oracle, answer, hear, memory, oracle
 from companion.lplr.params import MAX_DIMENSION, MAX_USERS, guarantee
 from companion.mechanisms import clip_to_ball
 from companion.privacy import NO_PRIVACY
@@ -54,7 +53,7 @@ class State(NamedTuple):
 
 def init(p):
     """State before the first round."""
-    own = memory(p.oracle, rounds.epochs(p.T, p.n0) * (p.K if p.per_action else 1))
+    own = rounds.memory(p.oracle, rounds.epochs(p.T, p.n0) * (p.K if p.per_action else 1))
     return State(Clock(0, 0, 0), own, rounds.arms(p.K), *[np.zeros(p.d) for _ in range(3)])
 
 
@@ -66,9 +65,7 @@ def oracle_of(p, epoch, k):
 
 @jit
 def select(p, s, X, rng):
-    """Algorithm 1, lines 6 to 10: a uniformly random arm of X (K, d) among those that no finished
-    epoch eliminates.
-    """
+    """Algorithm 1, lines 6 to 10: a random arm of X (K, d) that no finished epoch eliminates."""
     alive, f, width = s.arms
     rounds.revive(alive)
     for epoch in range(s.clock.epoch):
@@ -124,7 +121,7 @@ def eliminating(kind, d, T, K, epsilon, per_action, n0, options):
     T, K = need_int("T", T, 4 * d, MAX_USERS), need_int("K", K, 1)
     n0 = need_int("n0", n0, d, MAX_USERS)
     per_action = need_choice("per_action", per_action, (True, False))
-    o = oracle(kind, d, T, epsilon, options)
+    o = rounds.oracle(kind, d, T, epsilon, options)
     copies = rounds.epochs(T, n0) * (K if per_action else 1)
     size = copies * max(room(o.lplr), 2) * (2 * d * d + d + 9) + 3 * K
     if size > MAX_NUMBERS:
@@ -141,10 +138,10 @@ def example():
 SECRET = ("x", "residual", "arms")  # fields of the State that are scratch on the user's device
 
 
-def message(_, p, tree, h, part, phi, y, rng, residual):
+def message(_, p, tree, stage, *user):
     """What `send` lets out, for `companion.disclosure`."""
-    here = slice(tree.start[h], tree.start[h + 1])
-    if part == 1:
+    here = slice(*tree.start[stage // 2 : stage // 2 + 2])
+    if stage % 2 == 1:
         return [("laplace", tree.stat[here, SPREAD])]
     laplace = tree.stat[here, COUNT], tree.vec[here]
     return [*(("laplace", a) for a in laplace), ("wishart", tree.mat[here])]
@@ -167,11 +164,8 @@ def disclosures():
     c, r = np.meshgrid([-0.99, -0.25, 0.0, 0.25, 0.99], [-0.96, -0.05, 0.0, 0.05, 0.96])
     x = np.sqrt(0.5) * np.column_stack([(c + r).ravel(), (r - c).ravel()])
     records = np.vstack([np.column_stack([x, np.full(len(x), y)]) for y in (-1.0, 1.0)])
-    one, apart, printed = (
-        lplr(2, 64, 3, **options),
-        lplr(2, 64, 2, per_action=True, **options),
-        lplr(2, 64, 3, calibration="paper", **options),
-    )
+    one, apart = lplr(2, 64, 3, **options), lplr(2, 64, 2, per_action=True, **options)
+    printed = lplr(2, 64, 3, calibration="paper", **options)
     pasts = (one, None), (one, second_layer(one, 9)), (one, second_layer(one, 12))
     pasts = *pasts, (apart, None), (printed, None)
     return tuple(Disclosure(q, {send: message}, SECRET, s, 1, records) for q, s in pasts)

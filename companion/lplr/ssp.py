@@ -14,7 +14,7 @@ Cost: per round O(epochs K d^2).
 
 from companion.core import Policy
 from companion.disclosure import Disclosure
-from companion.lplr.oracles import SUFFSTATS
+from companion.lplr.elimination import SUFFSTATS
 from companion.lplr.policy import SECRET, eliminating
 from companion.lplr.sufficient_statistics import ssp_guarantee, ssp_observe
 

@@ -35,16 +35,14 @@ class SSP(NamedTuple):
 class Model(NamedTuple):
     V_inv: np.ndarray  # (d, d) inverse of the floored, ridged matrix
     theta: np.ndarray  # (d,) estimate
-    radius: np.ndarray  # (1,) w + ridge
+    error: np.ndarray  # (1,) w + ridge, see `ssp_fit`
     mat: np.ndarray  # (d, d) noisy sum of phi phi'
     vec: np.ndarray  # (d,) noisy sum of y phi
     work: np.ndarray  # (3, d, d) scratch
 
 
 def ssp_params(d, epsilon=1.0, z=None):
-    """SSP for epsilon in (0, inf] (inf: least squares); z >= 0 defaults to 3, for least squares to
-    4.
-    """
+    """SSP for epsilon in (0, inf] (inf: least squares); z >= 0 is 3, or 4 for least squares."""
     d = need_int("d", d, 1, MAX_DIMENSION)
     epsilon = need_positive("epsilon", epsilon, allow_inf=True)
     z = (4.0 if epsilon == math.inf else 3.0) if z is None else need_float("z", z, 0.0)
@@ -78,7 +76,7 @@ def ssp_clear(m):
 @jit
 def model_of(m, i):
     """Model number i of several, sharing their memory."""
-    return Model(m.V_inv[i], m.theta[i], m.radius[i], m.mat[i], m.vec[i], m.work[i])
+    return Model(m.V_inv[i], m.theta[i], m.error[i], m.mat[i], m.vec[i], m.work[i])
 
 
 @jit
@@ -104,12 +102,10 @@ def ssp_noise(p, m, n, rng):
 
 @jit
 def ssp_sums(p, m, law, n, rng, plays, work):
-    """Statistics of n users from a `Law`, with their noise; m is overwritten, plays and work are as
-    in `fit.fit_sums`.
-    """
-    _, tail, seen = work
+    """Statistics of n users from a `Law`, with noise, into m; plays, work as for `fit.fit_sums`."""
+    seen = work[1]
     ssp_clear(m)
-    multinomial(rng, n, law.prob, tail, seen)
+    multinomial(rng, n, law.prob, seen)
     for j in range(seen.shape[0]):
         plays[j] += seen[j]
         if seen[j] > 0:
@@ -123,7 +119,7 @@ def ssp_sums(p, m, law, n, rng, plays, work):
 
 @jit
 def ssp_estimate(m):
-    """m.theta <- least squares in the unit ball, negative eigenvalues set to 0."""
+    """m.theta <- least squares in the unit ball, negative eigenvalues set to 0; V_inv is lost."""
     A, rows, work = m.work[0], m.work[1], m.work[2, 0]
     scale = 1e-300  # keeps squares in range; the matrix may be negative, so entries of both count
     for i in range(A.shape[0]):
@@ -131,7 +127,6 @@ def ssp_estimate(m):
         for j in range(A.shape[0]):
             scale = max(scale, abs(m.mat[i, j]))
     for i in range(A.shape[0]):
-        m.radius[0] = 0.0
         for j in range(A.shape[0]):
             A[i, j] = m.mat[i, j] / scale
             m.V_inv[i, j] = 0.0
@@ -151,7 +146,7 @@ def ssp_fit(p, m, n):
     root = math.sqrt(n)
     ridge = max(1.0, p.z * 2.0 * math.sqrt(p.d + 1.0) * p.matrix_scale * root)
     spread = 2.0 * p.vector_scale**2 + 4.0 * (p.d + 1) * p.matrix_scale**2
-    m.radius[0] = ridge + p.z * root * math.sqrt(spread)
+    m.error[0] = ridge + p.z * root * math.sqrt(spread)
     A, rows = m.work[0], m.work[1]
     for i in range(p.d):
         m.theta[i] = 0.0
@@ -173,7 +168,7 @@ def ssp_interval(p, m, phi):
         c = dot(m.V_inv[i], phi)
         far += c * c
         near += c * phi[i]
-    width = math.sqrt(far) * m.radius[0] + p.z * math.sqrt(max(near, 0.0))
+    width = math.sqrt(far) * m.error[0] + p.z * math.sqrt(max(near, 0.0))
     length = norm(phi)
     if width >= length:
         return 0.0, length

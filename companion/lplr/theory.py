@@ -15,8 +15,7 @@ from companion.mechanisms import laplace
 
 
 def theorem_1(n, epsilon=1.0):
-    """(share, bound): chance c/sqrt(n) of e2 in Theorem 1's design, and what no private estimator's
-    MSE can beat there.
+    """(share, bound): chance of e2 in Theorem 1's design; what no private estimator's MSE can beat.
 
     Le Cam's method with MSE(theta_0) + MSE(theta_1) >= c/(2 sqrt n) and total variation at most 1/4
     gives 3c/(16 sqrt n).
@@ -28,44 +27,34 @@ def theorem_1(n, epsilon=1.0):
 
 
 def sufficient_statistics_bound(n, scale):
-    """(r, bound): design phi = r, d = 1, and what no estimator from r^2 + Lap(scale), r y +
-    Lap(scale) can beat in MAD.
-    """
+    """(r, bound): design phi = r, and the least MAD from r^2 + Lap(scale) and r y + Lap(scale)."""
     r = math.sqrt(scale) * n**-0.25
     return r, 3 * r / 16
 
 
 def chi_square_laplace(mu, epsilon=1.0, nodes=60):
-    """chi^2 of the mixture of Lap(+-mu, 1/epsilon) against its centre, mu of length 1 or 2 with
-    positive entries.
+    """chi^2 of the mixture of Lap(+-mu, 1/epsilon) against its centre; mu (1,) or (2,) above 0.
 
     The density ratio is constant beyond mu in every coordinate, so only [-mu, mu] needs quadrature
     (Gauss-Legendre).
     """
-    m = np.asarray(mu, dtype=float) * epsilon
     x, w = np.polynomial.legendre.leggauss(nodes)
-    grids = []
-    for size in m:
-        half = size / 2
-        u = np.concatenate([half * (x + 1), -half * (x + 1), [size, -size]])
-        tail = math.exp(-size) / 2
-        weight = np.concatenate([half * w, half * w, [0, 0]]) * np.exp(-abs(u)) / 2
-        weight[-2:] = tail
-        grids.append((u, weight, abs(u - size) - abs(u), abs(u + size) - abs(u)))
     plus, minus, weight = np.zeros(1), np.zeros(1), np.ones(1)
-    for _, w1, near, far in grids:
-        plus = (plus[:, None] + near).ravel()
-        minus = (minus[:, None] + far).ravel()
-        weight = (weight[:, None] * w1).ravel()
+    for size in np.asarray(mu, dtype=float) * epsilon:
+        half, tail = size / 2, math.exp(-size) / 2
+        u = np.concatenate([half * (x + 1), -half * (x + 1), [size, -size]])
+        own = np.concatenate([half * w, half * w, [0, 0]]) * np.exp(-abs(u)) / 2
+        own[-2:] = tail
+        plus = (plus[:, None] + (abs(u - size) - abs(u))).ravel()
+        minus = (minus[:, None] + (abs(u + size) - abs(u))).ravel()
+        weight = (weight[:, None] * own).ravel()
     excess = 0.5 * (np.expm1(-plus) + np.expm1(-minus))
     return float(weight @ excess**2)
 
 
 @jit
 def _llr(v, w, m, epsilon):
-    """Log-likelihood ratio of theta_2 against theta_1 (Theorem 2) for one user's perturbed (phi_2,
-    y - 1/4).
-    """
+    """Log-likelihood ratio of Theorem 2's models for one user's perturbed (phi_2, y - 1/4)."""
     near, far = -epsilon * abs(v - m), -epsilon * abs(v + m)
     top = max(near, far)
     first = math.log(math.exp(near - top) + math.exp(far - top)) + top - epsilon * abs(w)
@@ -99,9 +88,7 @@ def _wrong(m, epsilon, n, trials, rng):
 
 
 def lemma_1(p, n, epsilon, failure, share=1.0, k=0):
-    """Bounds of Lemma 1 on (share, vector, matrix) errors of a bin with this share and index k,
-    with its corrected logarithm.
-    """
+    """Bounds of Lemma 1 (logarithm corrected) on (share, vector, matrix) errors of a bin."""
     d, beta = p.d, 1 / (2 * p.M)
     L = math.log(48 * d / (beta * failure)) / (epsilon * math.sqrt(n))
     return (

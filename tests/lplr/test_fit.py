@@ -8,21 +8,10 @@ import pytest
 
 from companion.eigen import ball_least_squares, jacobi
 from companion.lplr.bandits import eliminate_with
-from companion.lplr.bins import (
-    ACTIVE,
-    VALUE,
-    bin_index,
-    predict,
-    walk,
-)
+from companion.lplr.bins import ACTIVE, VALUE, bin_index, predict, walk
 from companion.lplr.environments import constant, design, family, hard_bandit
 from companion.lplr.params import lplr_params
-from companion.lplr.reading import read
-from companion.lplr.trials import (
-    estimate_lplr,
-    fit_design,
-    fit_users,
-)
+from companion.lplr.trials import estimate_lplr, fit_design, fit_users, read
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
 

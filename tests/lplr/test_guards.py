@@ -17,14 +17,14 @@ from companion.lplr.bins import (
     SPREAD,
     VALUE,
     interval,
+    open_layer,
     plant,
     predict,
-    reset,
     tree_of,
     widen_node,
 )
 from companion.lplr.environments import Law
-from companion.lplr.fit import add_noise, fit_sums, send, send_sums, workspace
+from companion.lplr.fit import add_noise, fit_sums, send, tell, workspace
 from companion.lplr.messages import past, spread_messages, update_messages
 from companion.lplr.params import guarantee
 from companion.lplr.sufficient_statistics import (
@@ -65,7 +65,7 @@ def users(p):
 def movements(p, coef):
     """Largest movements of (counts, vectors, matrices) together, in units of the noise's scales."""
     tree, rng = past(quiet(p), coef), np.random.default_rng(0)
-    sent = np.array([update_messages(quiet(p), tree, *user, rng, 1)[0] for user in users(p)])
+    sent = np.array([update_messages(quiet(p), tree, user, rng, 1)[0] for user in users(p)])
     g, d = p.edge[: p.M, None], p.d
     worst = 0.0
     for a, b in product(sent, repeat=2):
@@ -95,7 +95,7 @@ def test_one_user_moves_a_message_by_epsilon(d, epsilon):
 def test_one_user_moves_the_interval_stage_by_epsilon():
     p = lplr_params(2, 10**4, 0.7, M=2)
     tree, rng = past(quiet(p), 0.0, width=1e9), np.random.default_rng(0)
-    sent = np.array([spread_messages(quiet(p), tree, phi, rng, 1)[0] for phi, _ in users(p)])
+    sent = np.array([spread_messages(quiet(p), tree, user, rng, 1)[0] for user in users(p)])
     worst = max(np.abs(a - b).sum() for a, b in product(sent, repeat=2))
     assert worst / p.spread_scale == pytest.approx(0.7)  # g / sqrt(s) is 1 in this past
 
@@ -108,15 +108,15 @@ def test_the_noise_drawn_has_the_scales_of_the_parameters(h, n):
     p = p._replace(threshold=-1e18)
     tree = past(p) if h else plant(p)
     if h == 0:
-        reset(p, tree)
+        open_layer(p, tree, 0)
     first, seen = tree.start[h], np.empty((draws, 2, 5))
     for row in seen:
         nodes = slice(first, first + 2)
         tree.stat[nodes, COUNT] = tree.stat[nodes, SPREAD] = 0.0
         tree.vec[nodes], tree.mat[nodes] = 0.0, 0.0
-        add_noise(p, tree, h, 0, n, rng)
+        add_noise(p, tree, 2 * h, n, rng)
         if h:
-            add_noise(p, tree, h, 1, n, rng)
+            add_noise(p, tree, 2 * h + 1, n, rng)
         row[:, 0], row[:, 1] = tree.stat[nodes, COUNT], tree.vec[nodes, 1]
         row[:, 2], row[:, 3] = tree.mat[nodes, 0, 0], tree.mat[nodes, 0, 1]
         row[:, 4] = tree.stat[nodes, SPREAD]
@@ -141,14 +141,11 @@ def test_labels_are_clipped_in_messages_and_in_sums():
     """A coefficient of 50 in the past: labels lie in [-2, 2] on both paths, and agree."""
     p = quiet(lplr_params(2, 10**4, 1.0, M=2))
     points = np.array([[-0.7, 0.7], [0.7, 0.7], [0.1, 0.99]])
-    owner, prob, rng = np.zeros(3, dtype=np.int64), np.full(3, 1 / 3), np.random.default_rng(0)
-    law, work = Law(points, np.array([1.0, -1.0, 0.2]), prob, owner, False), workspace(3, 2)
-    work[2][:] = 5
-    tree, other = past(p, 50.0), past(p, 50.0)
-    send_sums(p, tree, 0, 2, law, rng, work)
-    for phi, y in zip(points, law.means, strict=True):
+    tree, other, rng = past(p, 50.0), past(p, 50.0), np.random.default_rng(0)
+    for phi, y in zip(points, (1.0, -1.0, 0.2), strict=True):
+        tell(p, tree, 2, phi, 5, y, False, rng, np.empty(2))
         for _ in range(5):
-            send(p, other, 1, 0, phi, y, rng, np.empty(2))
+            send(p, other, 2, phi, y, rng, np.empty(2))
     np.testing.assert_allclose(tree.vec, other.vec, atol=1e-12)
     np.testing.assert_allclose(tree.mat, other.mat, atol=1e-12)
     labels = np.array([1.0 + 1.0, -1.0 - 1.0, 0.2 - 1.0])  # clip(-35), clip(35), clip(5)

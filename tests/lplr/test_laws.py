@@ -7,25 +7,13 @@ import pytest
 from scipy import stats as sps
 
 from companion.lplr import theory
-from companion.lplr.bins import (
-    ACTIVE,
-    COUNT,
-    plant,
-    predict,
-    reset,
-    walk,
-)
+from companion.lplr.bins import ACTIVE, COUNT, open_layer, plant, predict, walk
 from companion.lplr.environments import design, split
 from companion.lplr.fit import send
 from companion.lplr.noise import add_matrix_noise, laplace_sum, multinomial
 from companion.lplr.params import lplr_params
-from companion.lplr.reading import read
 from companion.lplr.sufficient_statistics import ssp_estimate, ssp_model
-from companion.lplr.trials import (
-    estimate_lplr,
-    fit_design,
-    fit_users,
-)
+from companion.lplr.trials import estimate_lplr, fit_design, fit_users, read
 from companion.simulate import repetitions
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
@@ -86,9 +74,9 @@ def _layer(p, users, rng, sums):
         tree = fit_design(design([phi], [0.9, 0.4], [1.0]), q, 4 * users, rng, signs=False)
     else:
         tree = plant(p)
-        reset(p, tree)
+        open_layer(p, tree, 0)
         for _ in range(users):
-            send(p, tree, 0, 0, phi, 0.74, rng, np.empty(2))
+            send(p, tree, 0, phi, 0.74, rng, np.empty(2))
     return (
         tree.stat[0, COUNT],
         tree.vec[0, 1],
@@ -136,17 +124,17 @@ def test_a_whole_fit_from_sums_has_the_law_of_the_message_level_fit():
 
 def test_multinomial_counts_everyone_once():
     rng, prob = generator(9), np.array([0.2, 0.0, 0.5, 0.1])
-    tail, out = np.empty(4), np.empty(4, dtype=np.int64)
+    out = np.empty(4, dtype=np.int64)
     total = np.zeros(4)
     for _ in range(2000):
-        multinomial(rng, 100, prob, tail, out)
+        multinomial(rng, 100, prob, out)
         total += out
     expected = np.array([*(prob * 200_000), 40_000])
     seen = np.array([*total, 200_000 - total.sum()])
     assert seen[1] == 0
     keep = expected > 0
     assert sps.chisquare(seen[keep], expected[keep]).pvalue > ALARM
-    multinomial(rng, 10**18, np.array([0.3, 0.7]), tail[:2], out[:2])
+    multinomial(rng, 10**18, np.array([0.3, 0.7]), out[:2])
     assert out[:2].sum() == 10**18
 
 

@@ -9,21 +9,14 @@ from scipy import stats as sps
 
 from companion.lplr import lplr, suffstats, theory
 from companion.lplr.bandits import eliminate_with
-from companion.lplr.bins import (
-    COUNT,
-    SPREAD,
-    plant,
-)
+from companion.lplr.bins import COUNT, SPREAD, plant
 from companion.lplr.environments import contexts, hard_bandit, rare, split
 from companion.lplr.fit import fit_messages
 from companion.lplr.messages import past, spread_messages, update_messages
 from companion.lplr.noise import add_matrix_noise
 from companion.lplr.params import guarantee, lplr_params
 from companion.lplr.sufficient_statistics import ssp_guarantee, ssp_params
-from companion.lplr.trials import (
-    estimate_lplr,
-    estimate_ssp,
-)
+from companion.lplr.trials import estimate_lplr, estimate_ssp
 from companion.simulate import repetitions, simulate
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
@@ -97,14 +90,14 @@ def test_labels_and_interval_statistics_stay_within_their_sensitivity():
         for _ in range(200):
             phi = rng.standard_normal(2)
             phi *= rng.random() / np.linalg.norm(phi)
-            out = update_messages(quiet, tree, phi, rng.choice([-1.0, 1.0]), rng, 1)[0]
+            out = update_messages(quiet, tree, (phi, rng.choice([-1.0, 1.0])), rng, 1)[0]
             scaled = out / np.column_stack(
                 [np.ones(2), p.edge[:2], p.edge[:2], *[p.edge[:2] ** 2] * 4]
             )
             assert np.abs(scaled[:, 0]).sum() <= 1
             assert np.abs(scaled[:, 1:3]).sum() <= 2 * math.sqrt(2) + 1e-9
             assert np.trace(scaled[:, 3:].sum(axis=0).reshape(2, 2)) <= 1 + 1e-9
-            assert np.abs(spread_messages(quiet, tree, phi, rng, 1)).sum() <= p.cap + 1e-9
+            assert np.abs(spread_messages(quiet, tree, (phi, 0.0), rng, 1)).sum() <= p.cap + 1e-9
 
 
 # -----------------------------------------------------------------------------------

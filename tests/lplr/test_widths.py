@@ -49,4 +49,4 @@ def test_ridge_and_radius_of_the_statistics_are_z_standard_deviations_of_their_n
     ssp_fit(p, m, n)
     ridge = 1 / m.V_inv[0, 0]
     assert ridge / (3 * matrix.std()) == pytest.approx(1, abs=0.1)
-    assert (m.radius[0] - ridge) / (3 * both.std()) == pytest.approx(1, abs=0.1)
+    assert (m.error[0] - ridge) / (3 * both.std()) == pytest.approx(1, abs=0.1)
