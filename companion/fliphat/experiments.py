@@ -11,6 +11,7 @@ from companion.fliphat.environments import gaussian_statistics
 from companion.fliphat.policy import fliphat
 from companion.fliphat.regression import Regression, niht_statistics, work_arrays
 from companion.fliphat.residual import residual_fliphat
+from companion.fliphat.shortcuts import simulate_sparse
 from companion.simulate import need_seeds, over
 
 
@@ -35,6 +36,20 @@ def honest_variants(epsilon, d, T, *, signal, sparsity, delta=0.01):
         "warm start": residual_fliphat(d, T, iterations=1, warm=True, **options),
         "three steps": residual_fliphat(d, T, iterations=3, **options),
     }
+
+
+def scaling(worlds, budgets, T, seeds, executor=None):
+    """{epsilon: regret after T rounds of the published algorithm, (n_reps, len(worlds))}.
+
+    worlds: {name: (environment, options of `as_published`)}; each has streams of its own, named
+    after it; budgets: values of epsilon.  Raises ValueError as `simulate_sparse`.
+    """
+    final = []
+    for name, (env, options) in worlds.items():
+        policies = [as_published(e, env.d, T, **options) for e in budgets]
+        policies = [p.renamed(f"{p.name}, {name}") for p in policies]
+        final.append(simulate_sparse(env, policies, T, seeds, executor, grid=[T]).final)
+    return {e: np.stack([y[:, i] for y in final], axis=1) for i, e in enumerate(budgets)}
 
 
 def niht_errors(

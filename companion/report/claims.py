@@ -92,6 +92,16 @@ class Open:
         return self._add(setting, f"{measured.value:.4g}", _finite(measured), rule,
                          outcome(measured, low, high), False)  # fmt: skip
 
+    def each(self, measured, *, low=-math.inf, high=math.inf, rule=None):
+        """A row for every setting of {setting: `Interval`}, as `row`; returns the claim.
+
+        A setting that is a number is a budget: 0.5 is shown as "ε = 0.5".
+        """
+        for name, interval in measured.items():
+            setting = name if isinstance(name, str) else f"ε = {name:g}"
+            self.row(setting, interval, low=low, high=high, rule=rule)
+        return self
+
     def judged(self, setting, measured, result, rule, *, decisive=False):
         """Add a row whose outcome ("holds", "fails", "undecided") was found by the rule in words.
 

@@ -12,16 +12,23 @@ from companion.stats import exponent
 ROUND = tuple(m * 10.0**k for k in range(-2, 8) for m in (1, 2, 5))
 
 
-def against(x, samples, *, ticked=False, styles=(), marker=True, ax=None, size=(7.0, 3.0), **axes):
+def against(x, samples, *, points=(), ticked=False, styles=(), marker=True, ax=None,
+            size=(7.0, 3.0), log="", **axes):  # fmt: skip
     """(figure, axes) with a curve and band for every label, labelled at their ends.
 
-    axes: as for `Axes.set`; styles: label -> style as for `plots.curve` (others: their number);
-    ticked: the values of x are the ticks, else logarithmic axes get round numbers.
+    points: label -> (x, mean, standard error) of published values, over its curve; styles: label ->
+    style as for `plots.curve` (others: their number); log: which axes are logarithmic, of "xy";
+    axes: as for `Axes.set`; ticked: the values of x are the ticks, else logarithmic axes get round
+    numbers.
     """
     fig, ax = plots.plt.subplots(figsize=size) if ax is None else (ax.figure, ax)
     for i, (label, y) in enumerate(samples.items()):
-        plots.curve(ax, x, y, label, dict(styles).get(label, i), marker=marker)
-    ax.set(**axes)
+        style = dict(styles).get(label, i)
+        plots.curve(ax, x, y, label, style, marker=marker)
+        if label in points:
+            at, mean, error = points[label]
+            plots.published_points(ax, at, mean, style, error=error)
+    ax.set(**{f"{which}scale": "log" for which in log}, **axes)
     if ticked:
         plots.ticks(ax.xaxis, x)
     else:
@@ -43,17 +50,28 @@ def growth(x, samples, *, styles=(), **axes):
     return fits
 
 
-def over_rounds(rounds, samples, play, styles=(), *, ax):
+def picture(x, samples, *, name, alt, caption, data=None, **how):
+    """Show `against` as a figure of its own: how, as there; the ends of the curves follow alt.
+
+    data: as for `plots.show` (None: `moments`).
+    """
+    fig, _ = against(x, samples, **how)
+    data = moments(x, samples) if data is None else data
+    plots.show(fig, alt=f"{alt} {ends(samples)}", caption=caption, data=data, name=name)
+
+
+def over_rounds(rounds, samples, play, *, ax, **how):
     """(figure, axes) with a curve of cumulative regret for every label, and random play.
 
-    play (len(rounds),) is a grey line, which leaves the picture 30 % above the first curve's end.
+    play (len(rounds),) is a grey line, which leaves the picture 30 % above the first curve's end;
+    how: as for `against`.
     """
     top = 1.3 * next(iter(samples.values()))[:, -1].mean()
     ax.plot(rounds, play, color="grey", linestyle="--", linewidth=1, label="_random")
     at = min(np.searchsorted(play, 0.93 * top), len(rounds) - 1)
     text, place = f"random play: {play[-1]:.0f} at T", (rounds[at], play[at])
     ax.annotate(text, place, xytext=(8, 0), textcoords="offset points")
-    return against(rounds, samples, styles=styles, marker=False, ax=ax, xlabel="round",
+    return against(rounds, samples, marker=False, ax=ax, xlabel="round", **how,
                    ylabel="cumulative regret", xlim=(0, rounds[-1]), ylim=(0, top))  # fmt: skip
 
 

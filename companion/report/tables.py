@@ -27,11 +27,13 @@ def numbers(data, head=None, *, caption="", precision=3, formats=None, fold=None
     """A table as the book shows it.
 
     data: a DataFrame, or what makes one (rows as dicts); a default index is left out, any other
-    becomes the first columns.  head: the columns' names, as "one | two", of rows that are no dicts;
-    precision: significant digits of floats; formats: column -> format
-    string or function; fold: a line behind which the table is folded away.
+    becomes the first columns.  head: the columns' names, a list or "one | two", of rows that are no
+    dicts; precision: significant digits of floats; formats: column -> format string or function;
+    fold: a line behind which the table is folded away.
     """
-    data = pd.DataFrame(list(data), columns=head.split(" | ")) if head else data
+    if head:
+        columns = head.split(" | ") if isinstance(head, str) else list(head)
+        data = pd.DataFrame(list(data), columns=columns)
     frame = data if isinstance(data, pd.DataFrame) else pd.DataFrame(data)
     if not isinstance(frame.index, pd.RangeIndex):
         names = [n or "" for n in frame.index.names]
