@@ -8,7 +8,7 @@ from benchmarks.core import seconds
 from companion.baselines.lasso_bandit import lasso_bandit
 from companion.fliphat.environments import autoregressive, pad
 from companion.fliphat.policy import fliphat
-from companion.fliphat.regression import Regression, niht, peel, work_arrays
+from companion.fliphat.regression import Regression, niht, peel, work_for
 from companion.fliphat.residual import residual_fliphat
 from companion.fliphat.shortcuts import simulate_sparse
 from companion.simulate import repetitions, simulate
@@ -46,7 +46,7 @@ def kernel_rows():
     rng, n = np.random.default_rng(1), 8192
     X = rng.standard_normal((n, D))
     y = X @ pad(SIGNAL, D) + 0.1 * rng.standard_normal(n)
-    v, out, w = X[0].copy(), np.empty(D), work_arrays(D, S)
+    v, out, w = X[0].copy(), np.empty(D), work_for(D, S)
     picks, theta = np.zeros(S, np.int64), np.zeros(D)
 
     def ours():

@@ -1,29 +1,24 @@
 """Room of "FLIPHAT: joint differential privacy for high dimensional sparse linear bandits".
 
-`policy` is Algorithm 2, `residual` the honest variant; `regression` holds peeling and noisy
-iterative hard thresholding, `accounting` the noise that a budget needs, `attack` an attack on it,
-`environments` the streams, `shortcuts` exact fast paths (kernels in `lazy_contexts`), `experiments`
-the settings of the paper, `theory` closed forms, `as_run` what the program did.
+`policy` is Algorithm 2, `residual` the honest variant; `episodes` holds what both store and
+release, `regression` peeling and noisy iterative hard thresholding, `accounting` the noise that a
+budget needs, `attack` an attack on it, `environments` the streams, `shortcuts` exact fast paths
+(kernels in `lazy_contexts`), `experiments` the settings of the paper, `theory` closed forms,
+`as_run` what the program did.
 """
 
-from companion.fliphat.attack import sign_attack, sign_epsilon
 from companion.fliphat.environments import autoregressive, margin, pad
-from companion.fliphat.experiments import as_published, honest_variants, niht_errors
-from companion.fliphat.policy import fliphat, rows_in_release
+from companion.fliphat.episodes import rows_in_release
+from companion.fliphat.policy import fliphat
 from companion.fliphat.residual import residual_fliphat
 from companion.fliphat.shortcuts import simulate_sparse
 
 __all__ = [
-    "as_published",
     "autoregressive",
     "fliphat",
-    "honest_variants",
     "margin",
-    "niht_errors",
     "pad",
     "residual_fliphat",
     "rows_in_release",
-    "sign_attack",
-    "sign_epsilon",
     "simulate_sparse",
 ]

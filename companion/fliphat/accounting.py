@@ -120,8 +120,9 @@ def noise_scales(paper, n, sparsity, epsilon, delta, eta, x_max, b_max, R, itera
 
     A swap of one of n rows moves eta times the gradient by at most 4 eta x_max R/n in iteration 0,
     where theta = 0, and by 4 eta x_max (R + x_max b_max)/n in later ones.  Corrected: these times
-    the factor of exact composition of s M picks.  Paper: eta (R + x_max b_max)/n times the factor
-    of Algorithm 3, the budget split over M iterations.  More than 8 arguments: all of `fliphat`.
+    the factor of exact composition of sparsity M picks.  Paper: eta (R + x_max b_max)/n times the
+    factor of Algorithm 3, the budget split over M iterations.  More than 8 arguments: all of
+    `fliphat`.
     """
     moves = 4.0 * eta * x_max * R / n, 4.0 * eta * x_max * (R + x_max * b_max) / n
     steps = [max(int(m), 1) for m in iterations]

@@ -11,7 +11,7 @@ where the paper prints 1.6, contexts are not clipped; both are arguments of `fli
 import numpy as np
 
 from companion._jit import jit
-from companion.fliphat import policy as fliphat
+from companion.fliphat.episodes import init
 from companion.fliphat.lazy_contexts import world
 from companion.fliphat.regression import l1_project
 from companion.fliphat.shortcuts import aggregated_is_exact, need_sparse_run, play_episode
@@ -76,5 +76,5 @@ def _repetition(env, policy, T, seed):
     p = policy.params
     contexts, noise = stream(seed, f"contexts of {policy.name}"), stream(seed, policy.name)
     pool, grid, regret = np.empty((len(p.iterations) + p.sparsity, p.d)), np.array([T]), np.zeros(1)
-    run(p, fliphat.init(p), world(env), contexts, noise, pool, grid, regret)
+    run(p, init(p), world(env), contexts, noise, pool, grid, regret)
     return regret[0]

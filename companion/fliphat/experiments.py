@@ -9,7 +9,7 @@ from companion.checks import need_array, need_int, need_positive
 from companion.fliphat.accounting import exact_factor, gradient_sensitivity
 from companion.fliphat.environments import gaussian_statistics
 from companion.fliphat.policy import fliphat
-from companion.fliphat.regression import Regression, niht_statistics, work_arrays
+from companion.fliphat.regression import Regression, niht_statistics, work_for
 from companion.fliphat.residual import residual_fliphat
 from companion.fliphat.shortcuts import simulate_sparse
 from companion.simulate import need_seeds, over
@@ -81,7 +81,7 @@ def _errors(seed, truth, ns, factors, sparsity, iterations, eta):
             xi = gradient_sensitivity(n, eta, 3.0, 6.0 + 3.0 * radius) * factor
             q = Regression(sparsity, iterations, eta, radius, np.inf, np.inf, np.inf, xi, xi)
             theta, picks, errors = np.zeros(d), np.zeros(sparsity, np.int64), np.empty(iterations)
-            w = work_arrays(d, sparsity)
+            w = work_for(d, sparsity)
             niht_statistics(q, G, c, n, rng, theta, picks, 0, w, errors, truth)
             found[j, i] = errors[-1]
     return found

@@ -1,15 +1,14 @@
 """FLIPHAT: doubling episodes; each estimate from the previous episode alone, by private N-IHT.
 
 Source: the FLIPHAT paper, Algorithm 2 and Theorem 5.1 (1 and 3: `regression`).
-Cost: O(K s) per round, s the sparsity; a release on n rows takes 2 n d flops and s d
-Laplace draws per iteration; at most T d / 2 numbers of memory.
+Cost: O(K sparsity) per round; a release on n rows takes 2 n d flops and sparsity d Laplace draws
+per iteration; at most T d / 2 numbers of memory (`episodes`).
 Differs: while the estimate is zero (before the first release) the arm is drawn uniformly; the
 paper's argmax over zeros is undefined.  `residual_fliphat` bounds each row's gradient by clipping,
 which the paper does not do.
 """
 
 import warnings
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,66 +17,9 @@ from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Policy
 from companion.disclosure import Disclosure
 from companion.fliphat import accounting
-from companion.fliphat.regression import (
-    Regression,
-    Work,
-    clip,
-    niht,
-    peel,
-    sparse_dot,
-    step,
-    work_arrays,
-)
+from companion.fliphat.episodes import Params, State, init, release, rows_in_release, store
+from companion.fliphat.regression import peel, sparse_dot
 from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
-
-
-class Params(NamedTuple):
-    d: int  # dimension of a context
-    T: int  # horizon
-    sparsity: int  # coordinates that an estimate keeps
-    eta: float  # step size
-    l1_radius: float  # C
-    row_clip: float  # contexts are clipped to +- this when stored; inf: they are trusted
-    gradient_clip: float  # and to +- this inside the gradient
-    residual_clip: float  # bound on |y - x'theta| in the gradient
-    warm: bool  # N-IHT starts from the last estimate instead of zero
-    forget: bool  # a row is used in one release only
-    iterations: np.ndarray  # (L,) M_l of the release after episode l, l = 0..L-1
-    reward_clip: np.ndarray  # (L,) R_l
-    xi_first: np.ndarray  # (L,) Laplace scale of iteration 0
-    xi_rest: np.ndarray  # (L,) and of the later ones
-
-
-class State(NamedTuple):
-    t: int  # rounds played
-    n: int  # rows stored
-    clipped: int  # stored rows with a coordinate beyond the smaller of the two context bounds
-    size: int  # picks in use; 0: the estimate is zero
-    theta_hat: np.ndarray  # (d,) estimate, zero off picks[:size]
-    picks: np.ndarray  # (sparsity,)
-    X: np.ndarray  # (capacity, d) contexts of the current episode
-    y: np.ndarray  # (capacity,) their rewards
-    work: Work
-
-
-def releases(T):
-    """Number L of releases in T rounds: release l comes before round 2^(l+1) <= T."""
-    return need_int("T", T, 1).bit_length() - 1
-
-
-def rows_in_release(T, forget=True):
-    """Number of rows behind each of the releases(T) estimates: 2^l, or all 2^(l+1) - 1 so far."""
-    n = 2 ** np.arange(releases(T), dtype=np.int64)
-    return n if forget else 2 * n - 1
-
-
-def init(p):
-    """State before the first round."""
-    used = rows_in_release(p.T, p.forget)
-    capacity = int(used[-1]) if len(used) else 1
-    X, y = np.zeros((capacity, p.d)), np.zeros(capacity)
-    picks = np.zeros(p.sparsity, np.int64)
-    return State(0, 0, 0, 0, np.zeros(p.d), picks, X, y, work_arrays(p.d, p.sparsity))
 
 
 @jit
@@ -93,61 +35,6 @@ def select(p, s, X, rng):
         if z > best:
             best, arm = z, k
     return arm  # line 11
-
-
-@jit
-def store(p, s, x, r):
-    """Row s.n of the episode's data <- (clipped x, r); True if x was wider than the bounds."""
-    wide = False
-    bound = min(p.row_clip, p.gradient_clip)
-    for j in range(p.d):
-        wide = wide or abs(x[j]) > bound
-        s.X[s.n, j] = clip(x[j], p.row_clip)
-    s.y[s.n] = r
-    return wide
-
-
-@jit
-def regression(p, episode):
-    """Settings of the release after this episode."""
-    return Regression(
-        p.sparsity,
-        p.iterations[episode],
-        p.eta,
-        p.l1_radius,
-        p.gradient_clip,
-        p.reward_clip[episode],
-        p.residual_clip,
-        p.xi_first[episode],
-        p.xi_rest[episode],
-    )
-
-
-@jit
-def release(p, s, n, episode, rng):
-    """theta_hat <- N-IHT on the n stored rows; returns its number of picks.  This is all that
-    others ever see.
-    """
-    size = s.size
-    if not p.warm:
-        size = 0
-        for j in range(p.d):
-            s.theta_hat[j] = 0.0
-    return niht(
-        regression(p, episode), s.X, s.y, n, rng, s.theta_hat, s.picks, size, s.work
-    )  # line 8
-
-
-@jit
-def release_from_moment(p, s, n, episode, rng):
-    """The same from s.work.moment = sum of clip(y) x: exact if there is at most one iteration, from
-    zero, unclipped.
-    """
-    for j in range(p.d):
-        s.theta_hat[j] = 0.0
-    if p.iterations[episode] == 0:
-        return 0
-    return step(regression(p, episode), 0, n, rng, s.theta_hat, s.picks, 0, s.work)
 
 
 @jit
@@ -189,21 +76,20 @@ def need_problem(d, T, sparsity, epsilon, delta):
     return d, T, need_int("sparsity", sparsity, 1, d), *need_budget(epsilon, delta)
 
 
+def context_bound(x_max, calibration, clip_contexts):
+    """(whether the noise is the printed one, bound to which contexts are clipped when stored)."""
+    need_choice("calibration", calibration, ("corrected", "paper"))
+    need_choice("clip_contexts", clip_contexts, (None, True, False))
+    paper = calibration == "paper"
+    if clip_contexts is False and not paper:
+        raise ValueError('clip_contexts must be True with calibration="corrected"; got False')
+    return paper, np.inf if paper and not clip_contexts else x_max
+
+
 def fliphat(
-    d,
-    T,
-    *,
-    sparsity,
-    epsilon,
-    b_max,
-    delta=0.01,
-    x_max=None,
-    noise=1.0,
-    eta=1e-4,
-    iteration_rate=0.16,
-    calibration="corrected",
-    clip_contexts=None,
-) -> Policy:
+    d, T, *, sparsity, epsilon, b_max, delta=0.01, x_max=None, noise=1.0, eta=1e-4,
+    iteration_rate=0.16, calibration="corrected", clip_contexts=None,
+) -> Policy:  # fmt: skip
     """Algorithm 2 for T rounds of contexts in R^d.
 
     sparsity in [1, d]; epsilon in (0, inf], delta in (0, 1); b_max > 0 bounds the l1 norm of beta
@@ -223,12 +109,7 @@ def fliphat(
     x_max = np.sqrt(2.0 * np.log(max(d, 2))) if x_max is None else need_positive("x_max", x_max)
     noise = need_float("noise", noise, 0.0)
     rate = need_float("iteration_rate", iteration_rate, 0.0)
-    need_choice("calibration", calibration, ("corrected", "paper"))
-    need_choice("clip_contexts", clip_contexts, (None, True, False))
-    paper = calibration == "paper"
-    if clip_contexts is False and not paper:
-        raise ValueError('clip_contexts must be True with calibration="corrected"; got False')
-    bound = np.inf if paper and not clip_contexts else x_max
+    paper, bound = context_bound(x_max, calibration, clip_contexts)
     n = rows_in_release(T)
     iterations = np.floor(rate * np.log1p(n * b_max**2)).astype(np.int64)
     warn_idle("FLIPHAT", iterations)

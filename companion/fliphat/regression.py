@@ -1,8 +1,7 @@
 """Private sparse regression: peeling, projection on the l1 ball, noisy iterative hard thresholding.
 
 Source: the FLIPHAT paper, Algorithm 3 (peeling) and Algorithm 1 (N-IHT).
-Cost: peeling s d Laplace draws, s the sparsity; one N-IHT iteration on n rows 2 n d + 2 n s flops
-more.
+Cost: peeling sparsity d Laplace draws; one N-IHT iteration on n rows 2 n (d + sparsity) flops more.
 Differs: besides the paper's gradient, sum x (x'theta - clip(y)), the rows may be clipped inside the
 gradient and the residual as a whole may be clipped; with all three bounds infinite but the reward's
 this is the paper's algorithm.
@@ -33,7 +32,7 @@ class Regression(NamedTuple):
 
 class Work(NamedTuple):
     """Work arrays of one regression in dimension d that keeps `sparsity` coordinates; make one
-    with `work_arrays`.
+    with `work_for`.
     """
 
     moment: np.ndarray  # (d,) sum of clipped context times clipped residual
@@ -42,7 +41,7 @@ class Work(NamedTuple):
     magnitudes: np.ndarray  # (sparsity,) for sorting
 
 
-def work_arrays(d, sparsity):
+def work_for(d, sparsity):
     """Fresh `Work`."""
     return Work(np.zeros(d), np.zeros(d), np.zeros(d, np.bool_), np.zeros(sparsity))
 

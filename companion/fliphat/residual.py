@@ -2,7 +2,7 @@
 
 The mean of x (y - x'theta) in the gradient becomes that of clip(x) clip(y - x'theta), with bounds
 that the user chooses: private for any contexts and rewards.  For symmetric errors it still vanishes
-at the truth.  Our own variant; kernels and episodes are those of `companion.fliphat.policy`.
+at the truth.  Our own variant; kernels are those of `companion.fliphat.policy`.
 
 Source: the FLIPHAT paper, Algorithms 1 to 3.
 Cost: as FLIPHAT.
@@ -16,38 +16,16 @@ from companion.checks import need_choice, need_int, need_positive
 from companion.core import Policy
 from companion.disclosure import Disclosure
 from companion.fliphat.accounting import exact_factor
-from companion.fliphat.policy import (
-    SECRET,
-    Params,
-    init,
-    need_problem,
-    peeled,
-    play,
-    rows_in_release,
-    select,
-    update,
-    warn_idle,
-)
+from companion.fliphat.episodes import Params, init, rows_in_release
+from companion.fliphat.policy import SECRET, need_problem, peeled, play, select, update, warn_idle
 from companion.fliphat.regression import peel
 from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
 
 
 def residual_fliphat(
-    d,
-    T,
-    *,
-    sparsity,
-    epsilon,
-    delta=0.01,
-    x_clip=1.0,
-    residual_clip=1.0,
-    l1_radius=np.inf,
-    eta=1.0,
-    iterations=3,
-    warm=False,
-    forget=True,
-    skip=32,
-) -> Policy:
+    d, T, *, sparsity, epsilon, delta=0.01, x_clip=1.0, residual_clip=1.0, l1_radius=np.inf,
+    eta=1.0, iterations=3, warm=False, forget=True, skip=32,
+) -> Policy:  # fmt: skip
     """FLIPHAT whose gradient is the mean of clip(x) clip(y - x'theta): private for any data.
 
     x_clip, residual_clip > 0 are the two bounds, so a swap of one of n rows moves eta times the

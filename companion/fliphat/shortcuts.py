@@ -20,9 +20,10 @@ import numpy as np
 
 from companion._jit import jit
 from companion.checks import need_choice
-from companion.fliphat import policy as fliphat
+from companion.fliphat import episodes
 from companion.fliphat.environments import Autoregressive, draw_noise
 from companion.fliphat.lazy_contexts import draw_round, episode_moment, fill, plan, world
+from companion.fliphat.policy import update
 from companion.simulate import as_result, need_run, over, simulate, stream
 
 PATHS = ("auto", "full", "lazy", "aggregated")
@@ -40,7 +41,7 @@ def run_lazy(p, s, w, rng, noise_rng, grid, regret):
             w.x[w.revealed[i]] = w.rows[arm, i]
         if t < 1 << p.iterations.shape[0]:  # rows of the last episode are never looked at
             fill(w, m, 1.0, rng, w.x)
-        s = fliphat.update(p, s, arm, w.x, mu + draw_noise(rng, w.uniform, w.noise), noise_rng)
+        s = update(p, s, arm, w.x, mu + draw_noise(rng, w.uniform, w.noise), noise_rng)
         if (t + 1) & t == 0:
             m = plan(w, s.theta_hat)
         total += loss
@@ -80,8 +81,8 @@ def run_aggregated(p, s, w, rng, noise_rng, grid, regret):
     for episode in range(releases + 1):
         total = play_episode(p, s, w, episode, size, rng, total, grid, regret)
         if episode < releases:
-            size = fliphat.release_from_moment(p, s, 1 << episode, episode, noise_rng)
-    return fliphat.State(T, 0, 0, size, s.theta_hat, s.picks, s.X, s.y, s.work)
+            size = episodes.release_from_moment(p, s, 1 << episode, episode, noise_rng)
+    return episodes.State(T, 0, 0, size, s.theta_hat, s.picks, s.X, s.y, s.work)
 
 
 def aggregated_is_exact(policy):
@@ -126,7 +127,7 @@ def need_sparse_run(env, policies, T, seeds, grid=None):
     if not isinstance(env, Autoregressive):
         raise ValueError(f"env must be an Autoregressive environment; got {type(env).__name__}")
     for p in policies:
-        if not isinstance(p.params, fliphat.Params) or p.params.d != env.d:
+        if not isinstance(p.params, episodes.Params) or p.params.d != env.d:
             raise ValueError(
                 f"policies must be FLIPHAT policies of dimension d={env.d}; got {p.name!r}"
             )
@@ -142,6 +143,6 @@ def _repetition(env, policies, grid, path, seed):
         fast = path == "aggregated" or (path == "auto" and aggregated_is_exact(policy))
         run = run_aggregated if fast else run_lazy
         begin = time.thread_time()
-        run(p, fliphat.init(p), world(env), contexts, noise, grid, regret[i])
+        run(p, episodes.init(p), world(env), contexts, noise, grid, regret[i])
         seconds[i] = time.thread_time() - begin
     return regret, seconds

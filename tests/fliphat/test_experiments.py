@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from companion.fliphat import as_published, honest_variants, niht_errors, theory
+from companion.fliphat import simulate_sparse, theory
 from companion.fliphat.accounting import exact_factor
-from companion.fliphat.environments import gaussian_statistics
-from companion.fliphat.regression import Regression, niht_statistics, work_arrays
+from companion.fliphat.environments import autoregressive, gaussian_statistics, pad
+from companion.fliphat.experiments import as_published, honest_variants, niht_errors, scaling
+from companion.fliphat.regression import Regression, niht_statistics, work_for
 
 TRUTH = np.array([1.0, -0.5, 0.0, 0.0])
 
@@ -22,7 +23,7 @@ def test_errors_are_those_of_algorithm_1_with_exactly_composed_noise():
             xi = 4 * 0.3 * 3 * (6 + 3 * 1.5) / n * exact_factor(6, e, 0.02)
             q = Regression(2, 3, 0.3, 1.5, np.inf, np.inf, np.inf, xi, xi)
             theta, picks, errors = np.zeros(4), np.zeros(2, np.int64), np.empty(3)
-            niht_statistics(q, G, c, n, rng, theta, picks, 0, work_arrays(4, 2), errors, TRUTH)
+            niht_statistics(q, G, c, n, rng, theta, picks, 0, work_for(4, 2), errors, TRUTH)
             assert found[0, j, i] == pytest.approx(((theta - TRUTH) ** 2).sum())
 
 
@@ -58,6 +59,19 @@ def test_settings_are_those_of_the_paper():
     for v in made.values():
         assert (v.params.l1_radius, v.params.gradient_clip, v.params.residual_clip) == (1.25, 1, 1)
         assert v.guarantee[:3] == ("joint", 1.0, 0.01)
+
+
+def test_growth_is_measured_in_worlds_of_their_own():
+    """Every (world, budget) has the regret of `simulate_sparse` under its own name."""
+    options = {"signal": [0.75, -0.5], "sparsity": 3, "iteration_rate": 0.3}
+    worlds = {f"d = {n}": (autoregressive(3, pad([0.75, -0.5], n)), options) for n in (10, 20)}
+    found = scaling(worlds, [1.0, 50.0], 100, [1, 2, 3])
+    assert list(found) == [1.0, 50.0]
+    policy = as_published(50.0, 20, 100, **options).renamed("ε = 50, d = 20")
+    alone = simulate_sparse(worlds["d = 20"][0], [policy], 100, [1, 2, 3]).final[:, 0]
+    np.testing.assert_array_equal(found[50.0][:, 1], alone)
+    assert found[1.0].shape == (3, 2)
+    assert len(np.unique(np.concatenate(list(found.values())))) == 12
 
 
 def test_bounds_of_the_theorems_at_hand():

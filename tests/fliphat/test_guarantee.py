@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 from companion.fliphat.policy import fliphat
-from companion.fliphat.regression import Regression, step, work_arrays
+from companion.fliphat.regression import Regression, step, work_for
 from companion.fliphat.residual import residual_fliphat
 
 D, T = 2, 128  # seven releases, on 1, 2, 4, ..., 64 rows (or on 1, 3, 7, ..., 127)
@@ -131,7 +131,7 @@ def test_the_paper_calibration_says_what_it_gives():
 @pytest.mark.parametrize("m", [0, 1])
 def test_each_iteration_takes_its_own_noise(m):
     q = Regression(4, 2, 1.0, np.inf, np.inf, np.inf, np.inf, 0.0, 1.0)
-    w, theta, rng = work_arrays(4, 4), np.zeros(4), np.random.default_rng(3)
+    w, theta, rng = work_for(4, 4), np.zeros(4), np.random.default_rng(3)
     step(q, m, 10, rng, theta, np.zeros(4, np.int64), 0, w)
     assert (theta != 0).all() == (m == 1)
 

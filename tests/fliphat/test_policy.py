@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from companion.fliphat.policy import fliphat, releases, rows_in_release
-from companion.fliphat.regression import Regression, niht, work_arrays
+from companion.fliphat.episodes import releases, rows_in_release
+from companion.fliphat.policy import fliphat
+from companion.fliphat.regression import Regression, niht, work_for
 from companion.fliphat.residual import residual_fliphat
 
 B = 3.4362195  # l1 norm of the published parameter of Figure 1
@@ -75,7 +76,7 @@ def test_the_release_is_algorithm_1_on_the_stored_rows():
     theta, picks = np.zeros(4), np.zeros(2, np.int64)
     q = Regression(2, 3, 1.0, np.inf, 1.0, np.inf, 1.0, p.xi_first[5], p.xi_rest[5])
     rng = np.random.default_rng(99)
-    niht(q, X[31:63, 0].copy(), R[31:63, 0].copy(), 32, rng, theta, picks, 0, work_arrays(4, 2))
+    niht(q, X[31:63, 0].copy(), R[31:63, 0].copy(), 32, rng, theta, picks, 0, work_for(4, 2))
     np.testing.assert_array_equal(state.theta_hat, theta)
 
 

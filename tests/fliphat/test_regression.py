@@ -11,7 +11,7 @@ from companion.fliphat.regression import (
     niht,
     niht_statistics,
     peel,
-    work_arrays,
+    work_for,
 )
 
 
@@ -128,9 +128,7 @@ def solve(q, X, y, start=None, seed=0):
     if start is not None:
         size, theta[:] = q.sparsity, start
         picks[:] = np.flatnonzero(start)
-    niht(
-        q, X, y, len(y), np.random.default_rng(seed), theta, picks, size, work_arrays(d, q.sparsity)
-    )
+    niht(q, X, y, len(y), np.random.default_rng(seed), theta, picks, size, work_for(d, q.sparsity))
     return theta
 
 
@@ -177,7 +175,7 @@ def test_statistics_give_what_the_rows_give():
     q, errors = plain(3, 4, 0.3, xi=0.05), np.empty(4)
     theta, picks = np.zeros(5), np.zeros(3, np.int64)
     rng = np.random.default_rng(9)
-    niht_statistics(q, X.T @ X, X.T @ y, 80, rng, theta, picks, 0, work_arrays(5, 3), errors, truth)
+    niht_statistics(q, X.T @ X, X.T @ y, 80, rng, theta, picks, 0, work_for(5, 3), errors, truth)
     rows = solve(q, X, y, seed=9)
     np.testing.assert_allclose(theta, rows, atol=1e-12)
     assert errors[-1] == pytest.approx(((rows - truth) ** 2).sum())

@@ -53,10 +53,11 @@ def distances(a, b):
     return np.abs(gap / se).max(), sps.ks_2samp(a, b, axis=0).pvalue.min()
 
 
+@pytest.mark.parametrize("n", [600, pytest.param(6000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("path", "make", "rewards", "phi"), CASES)
-def test_paths_have_one_law(path, make, rewards, phi):
-    fast = finals(make(), path, 600, rewards=rewards, phi=phi, seed=1)
-    full = finals(make(), "full", 600, rewards=rewards, phi=phi, seed=2)
+def test_paths_have_one_law(path, make, rewards, phi, n):
+    fast = finals(make(), path, n, rewards=rewards, phi=phi, seed=1)
+    full = finals(make(), "full", n, rewards=rewards, phi=phi, seed=2)
     z, p = distances(fast, full)
     assert z < 5.5
     assert p > 1e-7
@@ -124,16 +125,6 @@ def test_the_program_draws_its_noise_again_one_place_later():
             assert pick == np.where(left, pool[3 + i + k], -np.inf).argmax()
             left[pick] = False
     assert len(np.unique(np.round(values, 9))) == 18
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("path", "make", "rewards", "phi"), CASES)
-def test_paths_have_one_law_with_many_runs(path, make, rewards, phi):
-    fast = finals(make(), path, 6000, rewards=rewards, phi=phi, seed=3)
-    full = finals(make(), "full", 6000, rewards=rewards, phi=phi, seed=4)
-    z, p = distances(fast, full)
-    assert z < 5.5
-    assert p > 1e-7
 
 
 @pytest.mark.parametrize("phi", [0.0, 0.7, -0.4])

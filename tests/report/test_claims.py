@@ -140,3 +140,11 @@ def test_text_is_escaped():
     assert 'id="claim-a"' in page
     link = markup.claims("t", claims.records, "chapter.html")
     assert 'href="chapter.html#claim-a"' in link
+
+
+def test_many_settings_are_judged_in_one_call():
+    _, claim = begin()
+    found = {0.5: INSIDE, "all": ACROSS}
+    assert claim.each(found, high=1.0, rule="below 1") is claim
+    seen = [(r.setting, r.outcome, r.rule) for r in claim.rows]
+    assert seen == [("ε = 0.5", "holds", "below 1"), ("all", "undecided", "below 1")]

@@ -1,9 +1,43 @@
-"""Curves of regret against a setting."""
+"""Pictures of regret against a setting: curves, published points, data and words."""
 
 import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
 
 from companion.report import plots, regret
 from companion.stats import exponent
+
+SAMPLES = {"a": np.array([[1.0, 10.0], [3.0, 30.0]]), "b": np.array([[5.0, 5.0], [7.0, 9.0]])}
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    plots.use_style()
+    yield
+    plt.close("all")
+
+
+def test_published_points_lie_over_their_own_curve():
+    points = {"b": ((1.0, 4.0), (6.0, 7.5), (0.5, 0.25))}
+    _, ax = regret.against([1, 4], SAMPLES, points=points, styles={"b": 3}, log="x")
+    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "linear")
+    (circles,) = [line for line in ax.get_lines() if line.get_label() == "_published"]
+    assert circles.get_ydata().tolist() == [6.0, 7.5]
+    assert circles.get_color() == plots.look(3)["color"]
+    (bars,) = [c.get_segments() for c in ax.collections if hasattr(c, "get_segments")]
+    np.testing.assert_allclose(bars[0], [[1, 6 - 0.98], [1, 6 + 0.98]])
+
+
+def test_a_picture_says_where_its_curves_end_and_carries_their_moments(monkeypatch):
+    shown = {}
+    monkeypatch.setattr(plots, "show", lambda fig, **options: shown.update(options))
+    regret.picture([1, 4], SAMPLES, name="n", alt="Two curves.", caption="c", xlabel="x")
+    assert shown["alt"] == "Two curves. Means at the right end: a: 20, b: 7."
+    expected = {"x": [1, 4], "mean at a": [2.0, 20.0], "std at a": np.sqrt([2.0, 200.0])}
+    pd.testing.assert_frame_equal(shown["data"][list(expected)], pd.DataFrame(expected))
+    regret.picture([1, 4], SAMPLES, name="n", alt="a", caption="c", data={"own": [1]})
+    assert shown["data"] == {"own": [1]}
 
 
 def test_growth_fits_the_power_of_every_curve_and_says_it_at_the_curve():

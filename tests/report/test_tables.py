@@ -23,6 +23,11 @@ def test_cells_are_formatted_and_escaped():
     assert "0.123456" in repr(shown)
 
 
+def test_rows_are_named_by_their_columns():
+    a = tables.numbers([["one", 2.0]], ["name", "value"])._repr_html_()
+    assert a == tables.numbers([{"name": "one", "value": 2.0}])._repr_html_()
+
+
 def test_an_index_becomes_the_first_column():
     frame = pd.DataFrame({"x": [1.0]}, index=pd.Index(["here"], name="place"))
     page = tables.numbers(frame)._repr_html_()
