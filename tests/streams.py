@@ -58,13 +58,9 @@ def stream_for(policy, n=400, K=4):
     return X, R, mu
 
 
-# Its state is a tuple with a learner per arm: a type that thousands of arms do not compile.
-MOST = {"sco_bandit": 7}
-
-
 def rows_played(name, K, n=100):
     """Arms of the policy with this name in n rounds of K rows, or the message that refuses them."""
-    policy = example(name, min(K, MOST.get(name, K)))
+    policy = example(name, K)
     X, R, _ = stream_for(policy, n, K)
     try:
         need_contexts([policy], X)

@@ -4,8 +4,9 @@ method.
 Source: Asi, Feldman, Koren and Talwar (2021), Algorithm 6 with Algorithm 5; squared loss.
 Cost: O(d n) per phase; the mirror step of h(x) = ||x - c||_p^2 / (2 (p - 1)) has a closed form.
 Privacy: phases use different records.  In a phase a record enters at most ceil(T_i / (n_i // b_i))
-batches of b_i records; their mean gradients have noise N(0, sigma_i^2 I) and move by 2 L/b_i in
-l_q.
+batches of b_i records; their mean gradients have noise N(0, sigma_i^2 I) and move by 2 L_i/b_i in
+l_q.  L_i = 2 (R_i + Y) with R_i the sum of the radii of the phases so far: the steps are set for a
+ball of radius r and L = 2 (r + Y), but nothing keeps the iterates inside.
 Differs: batches are passes over a new random order of the phase's records, so that this number is
 certain (the source relies on sampling); batch sizes are rounded down, at least 1.
 """
@@ -98,6 +99,20 @@ def shuffle(rng, order):
 
 
 @jit
+def release(p, i, x, X, Y, rows, rng, gradient):
+    """gradient (d,) <- the mean gradient at x over these rows of phase i, with its noise."""
+    for a in range(p.d):
+        gradient[a] = 0.0
+    for j in rows:
+        c = 2.0 * (dot(X[j], x) - Y[j]) / rows.shape[0]
+        for a in range(p.d):
+            gradient[a] += c * X[j, a]
+    if p.sigma[i] > 0.0:
+        for a in range(p.d):
+            gradient[a] += p.sigma[i] * rng.standard_normal()
+
+
+@jit
 def phase(p, i, X, Y, theta, rng):
     """Phase i on its records X, Y: theta <- the average of its iterates, started from theta."""
     d, n, b = p.d, X.shape[0], p.batch[i]
@@ -110,16 +125,10 @@ def phase(p, i, X, Y, theta, rng):
             at = 0
         for a in range(d):
             x[a] = centre[a] + u[a]
-            gradient[a] = 0.0
-        for j in range(at, at + b):
-            row = X[order[j]]
-            c = 2.0 * (dot(row, x) - Y[order[j]]) / b
-            for a in range(d):
-                gradient[a] += c * row[a]
+        release(p, i, x, X, Y, order[at : at + b], rng, gradient)
         at += b
         for a in range(d):
-            noise = p.sigma[i] * rng.standard_normal() if p.sigma[i] > 0.0 else 0.0
-            gradient[a] = p.eta[i] * (gradient[a] + noise)
+            gradient[a] *= p.eta[i]
         mirror_step(u, gradient, p.p, p.q, p.radius[i], z)
         for a in range(d):
             mean[a] += (centre[a] + u[a] - mean[a]) / (k + 1.0)
@@ -186,9 +195,9 @@ def local_md(
     arrays = phases(d, n, p, epsilon, delta, eta, lipschitz, epsilon < np.inf)
     said = NO_PRIVACY
     if epsilon < np.inf:
-        n_i, b, steps, _, _, sigma = arrays
-        uses = np.ceil(steps / (n_i // b))
-        ratio = 2.0 * lipschitz * euclidean_factor(q, d) * np.sqrt(uses) / (b * sigma)
+        n_i, b, steps, _, reach, sigma = arrays
+        uses, longest = np.ceil(steps / (n_i // b)), 2.0 * (np.cumsum(reach) + Y)
+        ratio = 2.0 * longest * euclidean_factor(q, d) * np.sqrt(uses) / (b * sigma)
         true = gaussian_epsilon(delta, 1.0, float(ratio.max()))
         said = Guarantee("central", true, delta, REPLACE_RECORD, "record", (epsilon, delta))
     return Optimiser("LocalMD", Params(d, n, p, q, Y, *arrays), init, None, run, said)

@@ -92,11 +92,24 @@ def batch_end(p, t):
 
 
 @jit
-def descend(p, s, size):
-    """Add the batch's mean and s.noise to the gradient, then one Frank-Wolfe step."""
+def release(p, s, size, sigma, rng):
+    """s.gradient += the batch's mean + fresh noise of scale sigma, left in s.noise."""
+    if sigma > 0.0:
+        generalized_gaussian(rng, p.exponent, sigma, s.noise)
+    add_mean(p, s, size)
+
+
+@jit
+def add_mean(p, s, size):
+    """s.gradient += mean of the batch + s.noise; the batch's sum <- 0."""
     for i in range(p.d):
         s.gradient[i] += s.total[i] / size + s.noise[i]
         s.total[i] = 0.0
+
+
+@jit
+def descend(p, s):
+    """One Frank-Wolfe step along the released gradient."""
     vertex(s.gradient, p.p, p.radius, s.v)
     for i in range(p.d):
         s.old[i] = s.theta[i]
@@ -109,10 +122,8 @@ def step(p, s, x, y, rng):
     clipped, t = gather(p, s, x, y), s.t + 1
     size = batch_end(p, t)
     if size > 0:
-        sigma = p.sigma_first if t == p.half else p.sigma
-        if sigma > 0.0:
-            generalized_gaussian(rng, p.exponent, sigma, s.noise)
-        descend(p, s, size)
+        release(p, s, size, p.sigma_first if t == p.half else p.sigma, rng)
+        descend(p, s)
     return State(t, s.theta, s.clipped + clipped, s.old, s.gradient, s.total, s.v, s.x, s.noise)
 
 

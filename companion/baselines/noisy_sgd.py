@@ -52,19 +52,27 @@ def init(p, rng):
 
 
 @jit
+def release(p, theta, x, y, rng, out):
+    """out (d,) <- the gradient of (y - x'theta)^2 with noise: all that a step shows of a record."""
+    c = 2.0 * (dot(x, theta) - y)
+    for i in range(p.d):
+        out[i] = c * x[i] + p.sigma * rng.standard_normal()
+
+
+@jit
 def run(p, s, X, Y, rng, out):
     """All steps on the n records X (n, d), Y (n,); the last row of out <- the parameter."""
     A, b, clipped = np.empty(X.shape), np.empty(Y.shape), 0
     for t in range(X.shape[0]):
         b[t], outside = admit(X[t], Y[t], p.q, -p.high, p.high, A[t])
         clipped += outside
-    theta, mean = s.theta, s.mean
-    box, noise = p.p == np.inf, p.eta * p.sigma  # the box needs no norm
+    theta, mean, gradient = s.theta, s.mean, np.empty(p.d)
+    box = p.p == np.inf  # it needs no norm
     for k in range(p.steps):
         j = rng.integers(0, p.n)
-        c = 2.0 * p.eta * (dot(A[j], theta) - b[j])
+        release(p, theta, A[j], b[j], rng, gradient)
         for i in range(p.d):
-            theta[i] -= c * A[j, i] + noise * rng.standard_normal()
+            theta[i] -= p.eta * gradient[i]
             if box:
                 theta[i] = min(max(theta[i], -p.radius), p.radius)
         if not box:

@@ -106,12 +106,12 @@ def largest(table):
     return f"largest |z| = {table['z'].abs().max():.2f}" if len(table) else "nothing to compare"
 
 
-def compared(table, *, fold="All settings"):
-    """The table that `beside` made, or the reason why there is none."""
+def compared(table, *, how=".1f", fold="All settings"):
+    """The table that `beside` made, its numbers formatted as `how` says, or why there is none."""
     if table.empty:
         text = "These are not the parameters of the published numbers: nothing to compare."
         return Shown(f"<p>{text}</p>", text)
-    return numbers(table, formats={c: ".1f" for c in table.columns[1:]}, fold=fold)
+    return numbers(table, formats={c: how for c in table.columns[1:]}, fold=fold)
 
 
 def joined(groups):

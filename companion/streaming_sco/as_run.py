@@ -86,7 +86,8 @@ def run_sfw(p, s, X, Y, rng, out):
         size = sfw.batch_end(p, t)
         if size > 0:
             noise(rng, p.exponent, p.sigma_first if t == p.half else p.sigma, s.noise)
-            sfw.descend(p, s, size)
+            sfw.add_mean(p, s, size)
+            sfw.descend(p, s)
         for i in range(p.d):
             out[t0, i] = theta[i]
     return sfw.State(t, theta, 0, s.old, s.gradient, s.total, s.v, s.x, s.noise)

@@ -15,6 +15,7 @@ from companion.excess import drawn, excess_risk, watch
 from companion.geometry import lq_norm
 from companion.simulate import over
 from companion.streaming_sco.environments import flat, regression
+from companion.streaming_sco.shortcuts import noisy_sgds
 from companion.streaming_sco.streaming_fw import streaming_fw
 
 ROWS = ("as run", "as printed", "corrected", "square root", "no privacy")
@@ -27,8 +28,6 @@ def scales(method, row, p, grids):
     grid = list(grids.get(key, grids.get(method, [1.0])))
     if row != "as run":
         grid += {"NoisySFW": [0.15, 0.2, 1.0]}.get(method, [1.0])
-    if method == "NoisySGD" and row != "as run":
-        grid = [0.4, 1.0, 2.0]  # n^2 steps are dear
     return sorted(set(grid))
 
 
@@ -62,19 +61,21 @@ def _made(method, row, d, n, p, c, programs, epsilon):
 def table(methods, rows, settings, p, seeds, grids, programs):
     """{(method, row, (n, d)): {step scale: SubOpt samples}} of the paper's regression.
 
-    methods: {name: repetitions}; rows that a method does not have are left out.
+    methods: {name: repetitions}; the square root is a row of Algorithm 1 alone.
     """
     found = {}
     for n, d in settings:
         world = regression(p, flat(d, p))
         for method, reps in methods.items():
-            for row in rows:
-                if row == "square root" and method != "Algorithm 1":
-                    continue
-                made = candidates(method, row, d, n, p, grids, programs)
-                risk = excess_risk(world, made.values(), n, seeds[:reps])
-                samples = dict(zip(made, risk.final.T, strict=True))
-                found[method, row, (n, d)] = samples
+            own = [r for r in rows if r != "square root" or method == "Algorithm 1"]
+            made = {r: candidates(method, r, d, n, p, grids, programs) for r in own}
+            flattened = [o for by_scale in made.values() for o in by_scale.values()]
+            if method == "NoisySGD":
+                samples = iter(noisy_sgds(world, flattened, n, seeds[:reps]).T)
+            else:
+                samples = iter(excess_risk(world, flattened, n, seeds[:reps]).final.T)
+            for r, by_scale in made.items():
+                found[method, r, (n, d)] = {c: next(samples) for c in by_scale}
     return found
 
 

@@ -25,7 +25,7 @@ from companion.linalg import dot
 from companion.privacy import NO_PRIVACY
 from companion.streaming_sco import calibration as noise
 from companion.streaming_sco import learner as learning
-from companion.streaming_sco.learner import SCHEDULES, SQUARES, advance, memory
+from companion.streaming_sco.learner import SCHEDULES, SQUARES, Memory, advance, memory
 
 LEARNERS = ("tree", "argmin", "coordinates", "gumbel")
 CALIBRATIONS = ("paper", "corrected")
@@ -49,13 +49,19 @@ class State(NamedTuple):
     clock: np.ndarray  # (K,) steps of every arm
     forced: np.ndarray  # (K, d) estimates at the end of the forced rounds
     zero: np.ndarray  # (d,) the synthetic context
-    arms: tuple  # K memories
+    arms: Memory  # of all arms: its arrays have a leading axis of length K
 
 
 def init(p):
     """State before the first round."""
-    arms = tuple(memory(p.learner) for _ in range(p.K))
+    arms = Memory(*(np.zeros((p.K, *a.shape)) for a in memory(p.learner)))
     return State(0, 0, np.zeros(p.K, np.int64), np.zeros((p.K, p.d)), np.zeros(p.d), arms)
+
+
+@jit
+def of_arm(m, k):
+    """Memory of arm k alone; views, nothing is copied."""
+    return Memory(m.theta[k], m.old[k], m.total[k], m.gradient[k], m.v[k], m.noise[k], m.x[k])
 
 
 @jit
@@ -69,7 +75,7 @@ def select(p, s, X, rng):
     best, arm = -np.inf, 0
     for k in range(p.K):
         if glm.mean(p.link, dot(x, s.forced[k])) > top - 0.5 * p.gap:
-            z = dot(x, s.arms[k].theta)
+            z = dot(x, s.arms.theta[k])
             if z > best:
                 best, arm = z, k
     return arm
@@ -82,14 +88,14 @@ def update(p, s, arm, x, r, rng):
     for k in range(p.K):
         if k == arm:
             s.clock[k] += 1
-            clipped += advance(p.learner, s.clock[k], s.arms[k], x, r, rng)
+            clipped += advance(p.learner, s.clock[k], of_arm(s.arms, k), x, r, rng)
         elif p.synthetic and t > p.K * p.t0:
             s.clock[k] += 1
-            advance(p.learner, s.clock[k], s.arms[k], s.zero, glm.mean(p.link, 0.0), rng)
+            advance(p.learner, s.clock[k], of_arm(s.arms, k), s.zero, glm.mean(p.link, 0.0), rng)
     if t == p.K * p.t0:
         for k in range(p.K):
             for i in range(p.d):
-                s.forced[k, i] = s.arms[k].theta[i]
+                s.forced[k, i] = s.arms.theta[k, i]
     return State(t, clipped, s.clock, s.forced, s.zero, s.arms)
 
 

@@ -40,9 +40,9 @@ def test_a_synthetic_step_leaves_the_sum_and_moves_the_parameter(learner):
     state = policy.init(p)
     for _ in range(20):
         state = p and policy.update(p, state, 0, np.full(4, 0.5), 0.7, rng)
-        assert (state.arms[1].total == 0.0).all()
-    assert (state.arms[0].total != 0.0).any()
-    assert (state.arms[1].theta != 0.0).any()
+        assert (state.arms.total[1] == 0.0).all()
+    assert (state.arms.total[0] != 0.0).any()
+    assert (state.arms.theta[1] != 0.0).any()
 
 
 def test_every_arm_is_the_optimiser_of_its_own_records():
@@ -55,7 +55,7 @@ def test_every_arm_is_the_optimiser_of_its_own_records():
     rows += [(X[t, 0], R[t, 1]) if arms[t] == 1 else (np.zeros(d), 0.0) for t in range(10, T)]
     for t, (x, r) in enumerate(rows, 1):
         le.advance(policy.params.learner, t, memory, x, r, np.random.default_rng())
-    assert (memory.theta == state.arms[1].theta).all()
+    assert (memory.theta == state.arms.theta[1]).all()
     assert 0 < (arms[10:] == 1).sum() < T - 10
 
 
@@ -73,9 +73,7 @@ def test_two_arms_move_by_half_each():
             for t in range(3):
                 state = policy.update(p, state, t, np.full(3, 0.4), 0.5, noise)
             states.append(policy.update(p, state, arm, x, r, noise))
-        moved = [
-            np.abs(a.total - b.total).max() for a, b in zip(*(s.arms for s in states), strict=True)
-        ]
+        moved = np.abs(states[0].arms.total - states[1].arms.total).max(axis=1)
         same = arms[0] == arms[1]
         for k in range(3):
             assert moved[k] <= (2 * C if same else C) * (1 + 1e-12) * (k in arms)
