@@ -17,6 +17,7 @@ import numpy as np
 from streams import flat
 
 import companion
+from companion.core import Optimiser
 from companion.linalg import dot
 
 COMPILED = type(dot)
@@ -28,8 +29,8 @@ class Quiet:
     def __init__(self, u=0.5):
         self.u = u
 
-    def standard_normal(self):
-        return 0.0
+    def standard_normal(self, size=None):
+        return 0.0 if size is None else np.zeros(size)
 
     def standard_exponential(self):
         return 1.0
@@ -79,6 +80,7 @@ class Run(NamedTuple):
     public: list
     first: list  # [(array, what it held when it was first handed to a watched kernel)]
     live: list  # [(kernel, read, arguments)] as they were handed over, not copied
+    state: tuple  # (copy of the first state, the first state itself, whose arrays were overwritten)
 
 
 def is_generator(a):
@@ -160,6 +162,25 @@ def same(a, b):
     return a.tobytes() == b.tobytes()
 
 
+def begin(case, generator):
+    """The state in which the case begins; an optimiser's may hold noise that was drawn for it."""
+    if case.past is None and isinstance(case.policy, Optimiser):
+        return case.policy.init(case.policy.params, generator)
+    return copied(case.past or case.policy.init(case.policy.params))
+
+
+def learn(case, s, records, watcher, seed):
+    """State of an optimiser after the records: step by step, or all at once by a batch method."""
+    o = case.policy
+    if o.step is None:
+        X, Y = (np.array([r[i] for r in records], dtype=float) for i in (1, 2))
+        return o.run.py_func(o.params, s, X, Y, np.random.default_rng([seed, 0]), np.zeros(X.shape))
+    for t, (_, x, y) in enumerate(records):
+        watcher.round, rng = t, np.random.default_rng([seed, t])
+        s = o.step.py_func(o.params, s, np.array(x, dtype=float), float(y), rng)
+    return s
+
+
 def play(case, records, *, script=None, seed=0, loud=True, u=0.5):
     """`Run` of the case from its past on records [(arm, x, r), ...], outcomes as in a script.
 
@@ -169,7 +190,10 @@ def play(case, records, *, script=None, seed=0, loud=True, u=0.5):
     policy, watcher = case.policy, Watcher(script, u)
     with interpreted({k: watcher.instead(k, read) for k, read in case.kernels.items()}):
         p, arms = policy.params, []
-        s = copied(case.past)
+        s = begin(case, np.random.default_rng(seed))
+        first = copied(s), s
+        if isinstance(policy, Optimiser):
+            s, records = learn(case, s, records, watcher, seed), ()
         X = np.random.default_rng(99).uniform(-0.5, 0.5, (getattr(p, "K", 3), p.d))
         for t, (arm, x, r) in enumerate(records):
             watcher.round = t
@@ -179,7 +203,7 @@ def play(case, records, *, script=None, seed=0, loud=True, u=0.5):
             s = policy.update.py_func(p, s, arm, np.array(x, dtype=float), float(r), noise)
         public = [flat(v) for name, v in s._asdict().items() if name not in case.secret]
         public = copied(tuple(a for part in public for a in part))
-    return Run(watcher.calls, arms, public, list(watcher.first.values()), watcher.live)
+    return Run(watcher.calls, arms, public, list(watcher.first.values()), watcher.live, first)
 
 
 def records(d):
@@ -192,7 +216,10 @@ def records(d):
         angle = np.arange(24) * np.pi / 12
         ways = np.column_stack([np.cos(angle), np.sin(angle)])
     else:
-        ways = np.vstack([np.eye(d), -np.eye(d), list(product((-1.0, 1.0), repeat=d))])
+        all_corners = d <= 6  # else two of them and their opposites
+        signs = [np.ones(d), np.cos(np.pi * np.arange(d))]
+        signs = list(product((-1.0, 1.0), repeat=d)) if all_corners else [*signs, *-np.array(signs)]
+        ways = np.vstack([np.eye(d), -np.eye(d), signs])
         ways /= np.linalg.norm(ways, axis=1, keepdims=True)
     near = [(*x, r) for x in ways for r in (-1.0, 0.0, 1.0)] + [(*x, 1.0) for x in ways / 2]
     coarse = ways[:: 3 if d == 2 else 1]

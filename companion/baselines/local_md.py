@@ -19,6 +19,7 @@ import numpy as np
 from companion._jit import jit
 from companion.checks import need_float, need_int, need_positive
 from companion.core import Optimiser
+from companion.disclosure import Disclosure, corners
 from companion.geometry import admit, dual_exponent, euclidean_factor, lq_norm, need_exponent
 from companion.linalg import dot
 from companion.privacy import (
@@ -206,3 +207,11 @@ def local_md(
 def example():
     """A small instance for the common tests."""
     return local_md(3, 400, 2.0, 1e-2)
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): every noisy gradient."""
+    kernels = {release: lambda _, p, i, x, X, Y, rows, rng, gradient: [("gaussian", gradient)]}
+    made = local_md(2, 12, 1.0, 1e-2, radius=0.02, step_scale=0.01)
+    secret, records = ("clipped",), corners(2)
+    return (Disclosure(made, kernels, secret, rounds=12, records=records, reaches=False),)

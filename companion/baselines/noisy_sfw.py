@@ -16,6 +16,7 @@ import numpy as np
 from companion._jit import jit
 from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Optimiser
+from companion.disclosure import Disclosure, corners
 from companion.geometry import (
     admit,
     dual_exponent,
@@ -187,3 +188,21 @@ def noisy_sfw(
 def example():
     """A small instance for the common tests."""
     return noisy_sfw(3, 400, 2.0, 1e-2, step_scale=0.5)
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): every released gradient.
+
+    The first release is the dearest and nearly attains 2 L for a small ball.
+    """
+
+    def read(law):
+        return {release: lambda _, p, s, size, sigma, rng: [(law, s.gradient)]}
+
+    secret, small = ("clipped", "total", "x", "noise"), {"radius": 0.02}
+    return tuple(
+        Disclosure(noisy_sfw(d, 16, 1.0, 1e-2, calibration=kind, **small), read(law), secret,
+                   rounds=16, records=corners(d), reaches=False)
+        for d, kind, law in ((2, "corrected", "gaussian"), (2, "paper", "gaussian"),
+                             (9, "paper", "generalized"))
+    )  # fmt: skip

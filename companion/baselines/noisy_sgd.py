@@ -21,6 +21,7 @@ from scipy.special import log_ndtr
 from companion._jit import jit
 from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Optimiser
+from companion.disclosure import Disclosure, corners
 from companion.geometry import admit, dual_exponent, need_exponent, project
 from companion.linalg import dot
 from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
@@ -182,3 +183,16 @@ def noisy_sgd(
 def example():
     """A small instance for the common tests."""
     return noisy_sgd(3, 60, 2.0, 1e-2)  # of n^2 steps
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): every noisy gradient.
+
+    The constant 2 L is nearly attained for a small ball.
+    """
+    kernels = {release: lambda _, p, theta, x, y, rng, out: [("sampled", out)]}
+    return tuple(
+        Disclosure(noisy_sgd(2, 6, 1.0, 1e-2, radius=0.02, calibration=kind), kernels,
+                   ("clipped",), rounds=6, records=corners(2), reaches=False)
+        for kind in ("corrected", "paper")
+    )  # fmt: skip

@@ -75,3 +75,25 @@ def first_vertex(optimiser):
 def _choices(p, total, gradient, out, rng):
     for i in range(out.shape[0]):
         learner.choose(p, 1, total, gradient, out[i], rng)
+
+
+def stands_still(policy, sign, runs, seed, rounds=20):
+    """In how many of `runs` runs the published parameter of arm 0 does not move when a user comes
+    whose context points along sign times the difference of the two parameters, which she likes.
+
+    policy: Algorithm 3 with two arms; runs in which the parameters agree after the first rounds are
+    played again.
+    """
+    still, done, rng, p = 0, 0, np.random.default_rng(seed), policy.params
+    while done < runs:
+        state = policy.init(p)
+        for t in range(rounds):
+            state = policy.update(p, state, t % 2, rng.uniform(-1.0, 1.0, p.d), 0.2, rng)
+        before, other = state.arms.theta[0].copy(), state.arms.theta[1].copy()
+        if (before == other).all():
+            continue
+        x, done = sign * np.sign(before - other), done + 1
+        arm = policy.select(p, state, np.array([x, x]), rng)
+        state = policy.update(p, state, arm, x, 0.5, rng)
+        still += int((state.arms.theta[0] == before).all())
+    return still

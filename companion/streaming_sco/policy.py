@@ -19,7 +19,7 @@ from companion import glm
 from companion._jit import jit
 from companion.checks import need_choice, need_float, need_int
 from companion.core import Policy
-from companion.disclosure import Disclosure
+from companion.disclosure import Disclosure, corners
 from companion.geometry import euclidean_factor
 from companion.linalg import dot
 from companion.privacy import NO_PRIVACY
@@ -194,12 +194,11 @@ def disclosures():
     def sums(_, p, t, total, noise, gradient, rng):
         return [("gaussian", gradient)]
 
-    corners = np.array([[a, b, r] for a in (-1, 1) for b in (-1, 1) for r in (-1, 1)], dtype=float)
     secret = "clipped", "arms"
     clipped = sco_bandit(2, 2, 5, 1.0, 1e-2, t0=0, clip=0.05)
     printed = sco_bandit(2, 2, 3, 1.0, 1e-2, t0=0, radius=0.01, calibration="paper")
     return (
-        Disclosure(clipped, {learning.release: sums}, secret, rounds=5, records=corners),
-        Disclosure(printed, {learning.release: sums}, secret, rounds=3, records=corners,
+        Disclosure(clipped, {learning.release: sums}, secret, rounds=5, records=corners(2)),
+        Disclosure(printed, {learning.release: sums}, secret, rounds=3, records=corners(2),
                    reaches=False),
     )  # fmt: skip

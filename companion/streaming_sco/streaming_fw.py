@@ -10,9 +10,10 @@ import numpy as np
 
 from companion.checks import need_choice
 from companion.core import Optimiser
+from companion.disclosure import Disclosure, corners
 from companion.geometry import euclidean_factor
 from companion.streaming_sco import calibration as noise
-from companion.streaming_sco.learner import METHODS, SQRT, TREE, init, run, step
+from companion.streaming_sco.learner import METHODS, SQRT, TREE, init, release, run, step
 
 FACTORISATIONS = METHODS[: SQRT + 1]
 CALIBRATIONS = ("paper", "zcdp", "corrected")
@@ -69,3 +70,28 @@ def streaming_fw(
 def example():
     """A small instance for the common tests."""
     return streaming_fw(3, 400, 4.0, 1e-3, p=1.5, radius=1.0)
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): every released sum.
+
+    The printed constants, 2 (beta D + L), are nearly attained for a small ball and large labels.
+    """
+
+    def read(law):
+        return {release: lambda _, p, t, total, noise, gradient, rng: [(law, gradient)]}
+
+    secret, records = ("clipped", "memory"), corners(2)
+    clipped = {"p": 1.5, "clip": 0.05}
+    small = {"p": 1.5, "radius": 0.01}
+    sums = [
+        Disclosure(streaming_fw(2, 5, 1.0, 1e-2, factorisation=f, **clipped), read("gaussian"),
+                   secret, rounds=5, records=records)
+        for f in FACTORISATIONS
+    ]  # fmt: skip
+    sums += [
+        Disclosure(streaming_fw(d, 3, 1.0, 1e-2, calibration=kind, **small), read(law), secret,
+                   rounds=3, records=corners(d), reaches=False)
+        for kind in ("paper", "zcdp") for d, law in ((2, "gaussian"), (9, "prefix"))
+    ]  # fmt: skip
+    return tuple(sums)

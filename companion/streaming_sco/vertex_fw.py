@@ -11,8 +11,9 @@ import numpy as np
 
 from companion.checks import need_choice
 from companion.core import Optimiser
+from companion.disclosure import Disclosure, corners
 from companion.streaming_sco import calibration as noise
-from companion.streaming_sco.learner import METHODS, PAPER, SCHEDULES, SQRT, init, run, step
+from companion.streaming_sco.learner import METHODS, PAPER, SCHEDULES, SQRT, choose, init, run, step
 
 SELECTORS = METHODS[SQRT + 1 :]
 CALIBRATIONS = ("paper", "corrected")
@@ -67,3 +68,23 @@ def vertex_fw(
 def example():
     """A small instance for the common tests."""
     return vertex_fw(3, 400, 4.0, 1e-3)
+
+
+def disclosures():
+    """What the common test of guarantees plays (`companion.disclosure`): every chosen vertex."""
+
+    def read(selector):
+        law = "scores: " + ("laplace" if selector == "argmin" else selector)
+        return {choose: lambda _, p, t, total, gradient, v, rng: [(law, total), ("vertex", v)]}
+
+    made = [
+        (s, vertex_fw(2, 4, 1.0, 1e-2, clip=0.05, selector=s, schedule=kind))
+        for s, kind in zip(SELECTORS, ("falling", "constant", "falling"), strict=True)
+    ]
+    made.append(("gumbel", vertex_fw(2, 4, 1.0, 1e-2, clip=0.05)))
+    shown = [(s, o, True) for s, o in made]
+    printed = vertex_fw(2, 4, 1.0, 1e-2, radius=0.01, calibration="paper", selector="argmin")
+    return tuple(
+        Disclosure(o, read(s), ("clipped", "memory"), rounds=4, records=corners(2), reaches=reaches)
+        for s, o, reaches in [*shown, ("argmin", printed, False)]
+    )
