@@ -58,6 +58,19 @@ def need_choice(name, value, choices):
     return value
 
 
+def need_members(name, values, kind=object):
+    """`values` as a tuple of at least one, each of this kind."""
+    try:
+        values = tuple(values)
+    except TypeError:
+        raise ValueError(f"{name} must be a sequence; got {name}={values!r}") from None
+    wrong = [v for v in values if not isinstance(v, kind)]
+    if wrong or not values:
+        found = repr(wrong[0]) if wrong else "none"
+        raise ValueError(f"{name} must hold at least one {kind.__name__.lower()}; got {found}")
+    return values
+
+
 def need_array(name, value, shape):
     """`value` as a finite, C-contiguous float64 array; letters in shape are free sizes >= 1."""
     try:

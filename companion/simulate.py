@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.checks import need_int
-from companion.core import need_contexts, need_rounds
+from companion.checks import need_int, need_members
+from companion.core import Policy, need_contexts, need_rounds
 
 
 class Result(NamedTuple):
@@ -112,10 +112,8 @@ def over(task, jobs, executor=None):
 
 def need_run(policies, T, seeds, grid):
     """(policies, T, seeds, grid) of `simulate`, checked: tuple, int, SeedSequences, rounds to T."""
-    policies, T = tuple(policies), need_int("T", T, 1)
+    policies, T = need_members("policies", policies, Policy), need_int("T", T, 1)
     names = tuple(p.name for p in policies)
-    if not policies:
-        raise ValueError("policies must hold at least one policy; got none")
     if len(set(names)) < len(names):
         raise ValueError(f"policies must have distinct names; got {names}")
     for p in policies:
@@ -125,15 +123,12 @@ def need_run(policies, T, seeds, grid):
 
 def need_seeds(seeds):
     """Seeds of repetitions as SeedSequences: integers >= 0 or SeedSequences, at least one."""
-    seeds = [
+    return [
         s
         if isinstance(s, np.random.SeedSequence)
         else np.random.SeedSequence(need_int("seeds", s, 0))
-        for s in seeds
+        for s in need_members("seeds", seeds)
     ]
-    if not seeds:
-        raise ValueError("seeds must hold at least one repetition; got none")
-    return seeds
 
 
 def as_result(policies, grid, runs):
@@ -145,9 +140,8 @@ def as_result(policies, grid, runs):
 
 def need_grid(grid, T):
     """The grid as increasing rounds that end with T; ValueError unless they lie in [1, T]."""
-    grid = np.asarray(grid, dtype=np.int64)
-    inside = grid.ndim == 1 and len(grid) and grid[0] >= 1 and grid[-1] <= T
-    if not (inside and (np.diff(grid) > 0).all()):
+    grid = np.array([need_int("grid", t, 1, T) for t in need_members("grid", grid)], np.int64)
+    if not (np.diff(grid) > 0).all():
         raise ValueError(f"grid must hold increasing rounds in [1, {T}]; got {grid}")
     return grid if grid[-1] == T else np.append(grid, T)
 

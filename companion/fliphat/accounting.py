@@ -23,6 +23,12 @@ from companion.checks import need_float, need_int, need_positive
 from companion.privacy import need_budget
 
 
+def need_affordable(epsilon, delta):
+    """(epsilon, delta) as floats, epsilon in [1e-9, 1e9] or inf: a budget whose noise is found."""
+    epsilon, delta = need_budget(epsilon, delta)
+    return epsilon if epsilon == np.inf else need_float("epsilon", epsilon, 1e-9, 1e9), delta
+
+
 def gradient_sensitivity(n, eta, x_bound, residual_bound):
     """Largest move of a coordinate of -eta times the gradient when one of n rows is replaced.
 
@@ -96,11 +102,11 @@ def composition_epsilon(delta, picks, ratio):
 
 @lru_cache(maxsize=4096)
 def exact_factor(picks, epsilon, delta):
-    """Smallest xi / sensitivity at which k = picks picks and values are (epsilon, delta)-DP; 0.0 at
-    epsilon = inf.
+    """Smallest xi / sensitivity at which k = picks picks and values are (epsilon, delta)-DP, for
+    epsilon in [1e-9, 1e9]; 0.0 at epsilon = inf.
     """
     picks = need_int("picks", picks, 1)
-    epsilon, delta = need_budget(epsilon, delta)
+    epsilon, delta = need_affordable(epsilon, delta)
     if epsilon == np.inf:
         return 0.0
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.checks import need_int
+from companion.checks import LARGEST, need_int
 from companion.fliphat.regression import Regression, Work, clip, niht, step, work_for
 
 
@@ -48,7 +48,7 @@ class State(NamedTuple):
 
 def releases(T):
     """Number L of releases in T rounds: release l comes before round 2^(l+1) <= T."""
-    return need_int("T", T, 1).bit_length() - 1
+    return need_int("T", T, 1, LARGEST).bit_length() - 1
 
 
 def rows_in_release(T, forget=True):

@@ -13,13 +13,15 @@ import warnings
 import numpy as np
 
 from companion._jit import jit
-from companion.checks import need_choice, need_float, need_int, need_positive
+from companion.checks import LARGEST, need_choice, need_float, need_int
 from companion.core import Policy
 from companion.disclosure import Disclosure
 from companion.fliphat import accounting
 from companion.fliphat.episodes import Params, State, init, release, rows_in_release, store
 from companion.fliphat.regression import peel, sparse_dot
-from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
+from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
+
+MOST = 1000  # iterations of a release, and their rate
 
 
 @jit
@@ -72,8 +74,13 @@ def warn_idle(name, steps):
 
 def need_problem(d, T, sparsity, epsilon, delta):
     """The arguments that every FLIPHAT takes, checked."""
-    d, T = need_int("d", d, 1), need_int("T", T, 1)
-    return d, T, need_int("sparsity", sparsity, 1, d), *need_budget(epsilon, delta)
+    d, T = need_int("d", d, 1, LARGEST), need_int("T", T, 1, LARGEST)
+    return d, T, need_int("sparsity", sparsity, 1, d), *accounting.need_affordable(epsilon, delta)
+
+
+def need_scale(name, value):
+    """A step or bound in [1e-50, 1e50]: noise in proportion to three of them is never 0 or inf."""
+    return need_float(name, value, 1e-50, 1e50)
 
 
 def context_bound(x_max, calibration, clip_contexts):
@@ -92,23 +99,24 @@ def fliphat(
 ) -> Policy:  # fmt: skip
     """Algorithm 2 for T rounds of contexts in R^d.
 
-    sparsity in [1, d]; epsilon in (0, inf], delta in (0, 1); b_max > 0 bounds the l1 norm of beta
-    and x_max > 0 the coordinates of a context (None: sqrt(2 log max(d, 2))); noise >= 0 is sigma in
-    R_l = x_max b_max + sigma sqrt(2 log(1 + N_l)); eta > 0; iteration_rate >= 0 is M in
-    M_l = floor(M log(1 + N_l b_max^2)).  calibration "corrected": contexts are clipped to x_max,
-    the sensitivity is proved, composition is exact (`noise_scales`).  "paper": as printed; contexts
-    are not clipped unless clip_contexts=True, and the guarantee says what that gives (infinite if
-    not).  Raises ValueError on anything else, and warns if no release takes a step.
+    sparsity in [1, d]; epsilon in [1e-9, 1e9] or inf, delta in (0, 1); b_max bounds the l1 norm of
+    beta, x_max the coordinates of a context (None: sqrt(2 log max(d, 2))), eta is the step, all in
+    [1e-50, 1e50]; noise >= 0 is sigma in R_l = x_max b_max + sigma sqrt(2 log(1 + N_l));
+    iteration_rate in [0, 1000] is M in M_l = floor(M log(1 + N_l b_max^2)).  calibration
+    "corrected": contexts are clipped to x_max, the sensitivity is proved, composition is exact
+    (`noise_scales`).  "paper": as printed; contexts are not clipped unless clip_contexts=True, and
+    the guarantee says what that gives (infinite if not).  Raises ValueError on anything else, and
+    warns if no release takes a step.
 
     >>> live = fliphat(50, 1000, sparsity=4, epsilon=1.0, b_max=2.0).start(0)
     >>> live.select(np.ones((1, 50)))
     0
     """
     d, T, sparsity, epsilon, delta = need_problem(d, T, sparsity, epsilon, delta)
-    b_max, eta = need_positive("b_max", b_max), need_positive("eta", eta)
-    x_max = np.sqrt(2.0 * np.log(max(d, 2))) if x_max is None else need_positive("x_max", x_max)
-    noise = need_float("noise", noise, 0.0)
-    rate = need_float("iteration_rate", iteration_rate, 0.0)
+    b_max, eta = need_scale("b_max", b_max), need_scale("eta", eta)
+    x_max = need_scale("x_max", np.sqrt(2.0 * np.log(max(d, 2))) if x_max is None else x_max)
+    noise = need_float("noise", noise, 0.0, 1e50)
+    rate = need_float("iteration_rate", iteration_rate, 0.0, MOST)
     paper, bound = context_bound(x_max, calibration, clip_contexts)
     n = rows_in_release(T)
     iterations = np.floor(rate * np.log1p(n * b_max**2)).astype(np.int64)

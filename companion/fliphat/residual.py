@@ -12,12 +12,22 @@ starts from the last estimate, or data are kept.
 
 import numpy as np
 
-from companion.checks import need_choice, need_int, need_positive
+from companion.checks import LARGEST, need_choice, need_int, need_positive
 from companion.core import Policy
 from companion.disclosure import Disclosure
 from companion.fliphat.accounting import exact_factor
 from companion.fliphat.episodes import Params, init, rows_in_release
-from companion.fliphat.policy import SECRET, need_problem, peeled, play, select, update, warn_idle
+from companion.fliphat.policy import (
+    MOST,
+    SECRET,
+    need_problem,
+    need_scale,
+    peeled,
+    play,
+    select,
+    update,
+    warn_idle,
+)
 from companion.fliphat.regression import peel
 from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
 
@@ -28,22 +38,22 @@ def residual_fliphat(
 ) -> Policy:  # fmt: skip
     """FLIPHAT whose gradient is the mean of clip(x) clip(y - x'theta): private for any data.
 
-    x_clip, residual_clip > 0 are the two bounds, so a swap of one of n rows moves eta times the
-    gradient by at most 4 eta x_clip residual_clip/n in every iteration; the noise follows by exact
-    composition of all picks that one row enters: sparsity times iterations, times the number of
-    releases if forget=False.  l1_radius > 0 may be inf; iterations >= 1; with warm=True, N-IHT
-    starts from the last estimate (public by then); releases on fewer than skip >= 0 rows are left
-    out.  sparsity, epsilon, delta, eta as in `fliphat`.  iterations=1, warm=False is the honest
-    one-step FLIPHAT.  Raises ValueError on anything else, and warns if no release takes a step.
+    x_clip, residual_clip in [1e-50, 1e50] are the two bounds, so a swap of one of n rows moves eta
+    times the gradient by at most 4 eta x_clip residual_clip/n in every iteration; the noise follows
+    by exact composition of all picks that one row enters: sparsity times iterations, times the
+    number of releases if forget=False.  l1_radius > 0 may be inf; iterations in [1, 1000]; with
+    warm=True, N-IHT starts from the last estimate (public by then); releases on fewer than
+    skip >= 0 rows are left out.  sparsity, epsilon, delta, eta as in `fliphat`.  iterations=1,
+    warm=False is the honest one-step FLIPHAT.  Raises ValueError on anything else, and warns if no
+    release takes a step.
     """
     d, T, sparsity, epsilon, delta = need_problem(d, T, sparsity, epsilon, delta)
-    x_clip = need_positive("x_clip", x_clip)
-    residual_clip = need_positive("residual_clip", residual_clip)
+    x_clip, residual_clip = need_scale("x_clip", x_clip), need_scale("residual_clip", residual_clip)
     l1_radius = need_positive("l1_radius", l1_radius, allow_inf=True)
-    eta, m = need_positive("eta", eta), need_int("iterations", iterations, 1)
+    eta, m = need_scale("eta", eta), need_int("iterations", iterations, 1, MOST)
     need_choice("warm", warm, (True, False))
     need_choice("forget", forget, (True, False))
-    skip = need_int("skip", skip, 0)
+    skip = need_int("skip", skip, 0, LARGEST)
     n = rows_in_release(T, forget)
     steps = np.where(n >= skip, m, 0).astype(np.int64)
     warn_idle("Residual FLIPHAT", steps)

@@ -11,10 +11,16 @@ from scipy import stats as sps
 from companion.baselines.random import random
 from companion.fliphat import as_run
 from companion.fliphat.environments import autoregressive, gaussian_statistics, margin, pad
+from companion.fliphat.episodes import init
 from companion.fliphat.lazy_contexts import episode_moment, fill, plan, world
 from companion.fliphat.policy import fliphat
 from companion.fliphat.residual import residual_fliphat
-from companion.fliphat.shortcuts import aggregated_is_exact, simulate_sparse
+from companion.fliphat.shortcuts import (
+    aggregated_is_exact,
+    run_aggregated,
+    run_lazy,
+    simulate_sparse,
+)
 from companion.simulate import repetitions, stream
 
 SIGNAL = (1.0, 0.0, 0.8, 0.0, 0.6)  # with gaps, so that bridges are drawn
@@ -107,6 +113,26 @@ def test_contexts_and_noise_have_streams_of_their_own(monkeypatch):
     assert len(asked) == len(set(asked)) == 2 * (2 * 2 + 1)
 
 
+def drawn(seed, laplaces):
+    """The state of a generator after so many Laplace variables, two exponentials each."""
+    rng = np.random.default_rng(seed)
+    rng.standard_exponential(2 * laplaces)
+    return rng.bit_generator.state
+
+
+def test_noise_comes_from_the_stream_of_noise_and_contexts_from_theirs():
+    """Peeling 6 of 30 takes 30 + 29 + ... + 25 variables for the picks and 6 for the values; the
+    program draws whole vectors in advance and only the values later."""
+    env, grid, picks = autoregressive(3, pad(SIGNAL, 30)), np.array([300]), sum(range(25, 31)) + 6
+    for run, make in ((run_lazy, residual), (run_aggregated, one_step), (as_run.run, one_step)):
+        p = make().params
+        contexts, noise = np.random.default_rng(1), np.random.default_rng(2)
+        pool = [np.empty((len(p.iterations) + 6, 30))] if run is as_run.run else []
+        run(p, init(p), world(env), contexts, noise, *pool, grid, np.zeros(1))
+        count = p.iterations.sum() * (6 if pool else picks) + sum(a.size for a in pool)
+        assert noise.bit_generator.state == drawn(2, int(count))
+
+
 def test_the_program_draws_its_noise_again_one_place_later():
     """With no data a pick is the argmax of its unit noise: pick i of one release is pick i - 1 of
     the next; the released values have fresh noise."""
@@ -186,6 +212,11 @@ def test_it_takes_what_simulate_takes():
         ("grid", {"grid": [200, 100]}),
         ("grid", {"grid": [0, 300]}),
         ("grid", {"grid": [301]}),
+        ("grid", {"grid": [1.5, 300]}),
+        ("grid", {"grid": [10**30]}),
+        ("policies", {"policies": 3}),
+        ("policies", {"policies": "FLIPHAT"}),
+        ("seeds", {"seeds": 3}),
         ("seeds", {"seeds": [-1]}),
         ("seeds", {"seeds": []}),
         ("path", {"path": "quick"}),
