@@ -22,6 +22,13 @@ def laplace(rng, scale):
 
 
 @jit
+def add_laplace(rng, scale, out):
+    """out <- out + independent Laplace(scale) noise."""
+    for i in range(out.shape[0]):
+        out[i] += laplace(rng, scale)
+
+
+@jit
 def gumbel(rng, scale):
     """One draw with distribution function exp(-exp(-z/scale)); the noisy maximum with this noise is
     the exponential mechanism.
