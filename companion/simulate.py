@@ -170,6 +170,32 @@ def trace(env, policy, T, seed, every):
                 yield t, state, X[cut], mu[cut], arms
 
 
+def value_on_log(policy, X, arms, rewards, seed):
+    """(mean reward, rounds kept) of a policy on a log whose arms were drawn uniformly at random.
+
+    X (n, K, d); arms (n,) in 0..K-1 and their finite rewards (n,).  The policy sees the rounds in
+    order and learns from those in which it chooses the logged arm; the mean over them is unbiased.
+    NaN where there are none.  Raises ValueError on anything else.  Source: Li, Chu, Langford and
+    Wang (2011).
+    """
+    need_contexts((policy,), X)
+    need_rounds(policy, len(X))
+    arms, rewards = np.asarray(arms), np.asarray(rewards, dtype=float)
+    if not (X.ndim == 3 and len(X) and arms.shape == rewards.shape == X.shape[:1]):
+        raise ValueError(f"X, arms and rewards must have one row per round; got {X.shape}, "
+                         f"{arms.shape}, {rewards.shape}")  # fmt: skip
+    if arms.dtype.kind != "i" or arms.min() < 0 or arms.max() >= X.shape[1]:
+        raise ValueError(f"arms must be integers in 0..{X.shape[1] - 1}")
+    if not np.isfinite(rewards).all():
+        raise ValueError("rewards must be finite")
+    rng, state, kept = np.random.default_rng(seed), policy.init(policy.params), []
+    for x, arm, r in zip(X, arms, rewards, strict=True):
+        if policy.select(policy.params, state, x, rng) == arm:
+            state = policy.update(policy.params, state, arm, x[arm], r, rng)
+            kept.append(r)
+    return (float(np.mean(kept)) if kept else np.nan), len(kept)
+
+
 def _repetition(env, policies, T, seed, grid):
     """One repetition: (regret (n_policies, n_grid), seconds (n_policies,))."""
     rngs = [stream(seed, p.name) for p in policies]

@@ -12,20 +12,25 @@ from companion.report import markup
 from companion.report.tables import Shown
 
 FOUNDATIONS = ("playing", "privacy_models", "mechanisms", "scoreboard")  # no paper's chapters
-MODELS = ("local", "shuffle", "joint", "none")  # from the least trust to the most
+MODELS = {  # from the least trust to the most
+    "local": "Nobody has to be trusted: a message is noisy before it leaves its user.",
+    "shuffle": "A shuffler is trusted to forget who sent what; the server sees mixed messages.",
+    "joint": "The server is trusted: it remembers records and shows others nothing but noisy sums.",
+    "none": "No privacy: these are the yardsticks that say what privacy costs.",
+}
+HEAD = ("Factory", "What it is", "Chapters", "Cost")
 
 
 def which_policy(book=None):
-    """Every policy with trust model, source's first sentence, chapters and cost, as a table.
+    """Every policy with source's first sentence, chapters and cost, a table for each trust model.
 
     book: the folder of the notebooks, whose chapters are linked if they import the policy (None:
     `book` or here, where notebooks are found; nowhere else are there links).
     """
     imported = _imports(Path("book" if Path("book").is_dir() else ".") if book is None else book)
-    entries = [(e.example().guarantee.model, e) for e in catalogue.policies().values()]
-    entries.sort(key=lambda row: (MODELS.index(row[0]), row[1].name))
-    rows, lines = [], []
-    for model, entry in entries:
+    rows, lines = {model: [] for model in MODELS}, []
+    for entry in catalogue.policies().values():
+        model = entry.example().guarantee.model
         what, cost = described(importlib.import_module(entry.module).__doc__)
         links = [
             f'<a href="{stem}.html">{html.escape(title)}</a>'
@@ -33,10 +38,15 @@ def which_policy(book=None):
             if entry.name in names
         ]
         name = f"<code>{entry.name}</code>"
-        rows.append([name, model, html.escape(what), ", ".join(links), html.escape(cost)])
+        rows[model].append([name, html.escape(what), ", ".join(links), html.escape(cost)])
         lines.append(f"{model:8} {entry.name:18} {what}")
-    head = ["Factory", "Trust model", "What it is", "Chapters", "Cost"]
-    return Shown(markup.table("Policies of the package", head, rows), "\n".join(lines))
+    parts = [
+        f"<p><b>{model.capitalize()}.</b> {MODELS[model]}</p>"
+        + markup.table(f"Policies of trust model {model}", HEAD, found)
+        for model, found in rows.items()
+        if found
+    ]
+    return Shown("".join(parts), "\n".join(sorted(lines, key=lambda x: x.split()[1])))
 
 
 def described(doc):
