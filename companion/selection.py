@@ -15,29 +15,32 @@ from companion.mechanisms import gumbel, laplace
 
 
 @jit
-def noisy_max(rng, scores, scale):
-    """Index of the largest of scores (n,) with independent Laplace(scale) noise."""
+def noisy_largest(rng, scores, scale, extreme):
+    """Index of the largest of scores (n,) with independent noise: Gumbel if extreme, else Laplace.
+
+    The first one wins ties.
+    """
     best, at = -np.inf, 0
     for i in range(scores.shape[0]):
-        z = scores[i] + laplace(rng, scale)
+        z = scores[i] + (gumbel(rng, scale) if extreme else laplace(rng, scale))
         if z > best:
             best, at = z, i
     return at
 
 
 @jit
+def noisy_max(rng, scores, scale):
+    """Report noisy max: index of the largest of scores (n,) with Laplace(scale) noise."""
+    return noisy_largest(rng, scores, scale, False)
+
+
+@jit
 def exponential_mechanism(rng, scores, scale):
     """Index i of scores (n,) with probability proportional to exp(scores[i]/scale), scale > 0.
 
-    It is the noisy maximum with Gumbel noise: of n Gumbel variables with these locations, the i-th
-    is the largest with just that probability.
+    Of n Gumbel variables with these locations, the i-th is the largest with just that probability.
     """
-    best, at = -np.inf, 0
-    for i in range(scores.shape[0]):
-        z = scores[i] + gumbel(rng, scale)
-        if z > best:
-            best, at = z, i
-    return at
+    return noisy_largest(rng, scores, scale, True)
 
 
 @jit

@@ -99,6 +99,14 @@ def flat(state):
     return (np.array(state),)
 
 
+def pickled(algorithm):
+    """A policy or optimiser after a journey through pickle: equal in all but its arrays' places."""
+    again = pickle.loads(pickle.dumps(algorithm))
+    assert again._replace(params=None) == algorithm._replace(params=None)
+    assert all(map(same_bits, flat(algorithm.params), flat(again.params)))
+    return again
+
+
 def same_bits(a, b):
     """Equal bit for bit; NaN equals NaN, as scratch arrays may hold anything."""
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
