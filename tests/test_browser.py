@@ -179,6 +179,7 @@ def visit(opener, chromium):
 
 
 FORMULAS = "article mjx-math"
+TEXT = "article :is(p, li, dt, dd, h1, h2, h3, code):not(mjx-container *)"
 SEEN_AT = {  # width: name -> script or (script, argument)
     1400: {
         "formulas": (CUT, FORMULAS),
@@ -194,6 +195,7 @@ SEEN_AT = {  # width: name -> script or (script, argument)
     375: {
         "formulas": (CUT, FORMULAS),
         "cut": (CUT, ".verdict, figure.plot, .scoreboard td, .numbers td"),
+        "text": (CUT, TEXT),
         "pictures": PICTURES,
         "tables": TABLES,
     },
@@ -336,6 +338,7 @@ def test_on_a_phone_figures_fit_and_keep_the_size_of_their_text(survey):
 
 def test_on_a_phone_nothing_is_cut_and_tables_are_cards(survey):
     assert told(survey, "cut") == {}
+    assert told(survey, "text") == {}
     tables = told(survey, "tables")
     assert tables
     for path, seen in tables.items():
