@@ -32,11 +32,11 @@ def finals(result, epsilons):
     return tables.numbers(table(cells, epsilons), fold="Final regrets, mean and 95 % interval")
 
 
-def over_best(result, epsilon, ours, baselines):
+def over_best(result, epsilon, ours, baselines, level=0.95):
     """(baseline of least mean regret, interval of our final regret over its) at one budget."""
     finals = {name: result.of(at(name, epsilon))[:, -1] for name in (ours, *baselines)}
     best = min(baselines, key=lambda name: finals[name].mean())
-    return best, ratio(finals[ours], finals[best])
+    return best, ratio(finals[ours], finals[best], level)
 
 
 def panels(result, epsilons, shared, title, *, beyond="Random", like=()):
@@ -46,7 +46,7 @@ def panels(result, epsilons, shared, title, *, beyond="Random", like=()):
     the title says where it would end.  like: {name: a name whose look `plots.looks` knows}.
     """
     like = dict(like)
-    fig, axes = plots.panels(len(epsilons), stacked=True, width=7.2, height=2.6, sharex=True)
+    fig, axes = plots.panels(len(epsilons), stacked=True, width=7.2, height=2.4, sharex=True)
     for ax, epsilon in zip(axes, epsilons, strict=True):
         names = [n for n in result.names if n.endswith(f"| {epsilon:g}")]
         ends = {name: result.of(name)[:, -1].mean() for name in [*shared, *names]}

@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections import Counter
 
 SIGNS = {  # verdict: sign, style of the site
     "reproduced": ("✓", "good"),
@@ -20,6 +21,11 @@ SIGNS = {  # verdict: sign, style of the site
 # Places in a paper, those of main results first; what has none of these names comes last.
 PLACES = ("Theorem", "Corollary", "Figure", "Table", "Proposition", "Lemma", "Algorithm",
           "Definition", "Remark", "Section", "Appendix")  # fmt: skip
+PARTS = {  # of a paper, by the ranks of their places
+    "theorems and corollaries": range(2),
+    "figures and tables": range(2, 4),
+    "lemmas, definitions and text": range(4, len(PLACES) + 1),
+}
 NAMED = re.compile(rf"\b({'|'.join(PLACES)})s? ([A-Z0-9][A-Z0-9.]*)", re.IGNORECASE)
 
 
@@ -119,12 +125,25 @@ def claim(record):
 
 
 def claims(chapter, records, page=None):
-    """The claims of a chapter, then its findings; page: where to link (None: this is the place)."""
-    own = [r for r in records if r.finding]
-    shown = by_group(f"Claims of the paper ({html.escape(chapter)})", records, page)
+    """The claims of a chapter, a table for each of PARTS, then its findings.
+
+    page: where to link (None: this is the place).
+    """
+    own, shown = [r for r in records if r.finding], ""
+    for name, places in PARTS.items():
+        part = [r for r in records if not r.finding and group(r)[0] in places]
+        if part:
+            shown += f"<p>What the paper says in {name}: {tally(part)}.</p>"
+            shown += by_group(f"Claims in {name} ({html.escape(chapter)})", part, page)
     note = "<p>Findings are what the paper does not say; they count in none of its verdicts.</p>"
     listed = findings(f"Findings of our own ({html.escape(chapter)})", own, page)
     return shown + (note + listed if listed else "")
+
+
+def tally(records):
+    """How often every verdict was given, best first."""
+    counts = Counter(r.verdict for r in records)
+    return ", ".join(f"{counts[v]} {v}" for v in SIGNS if counts[v])
 
 
 def by_group(caption, records, page=None):

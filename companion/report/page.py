@@ -2,11 +2,11 @@
 
 import platform
 import time
-from collections import Counter
 from importlib.metadata import version
 
 from companion.report import plots
-from companion.report.claims import VERDICTS, Claims
+from companion.report.claims import Claims
+from companion.report.markup import tally
 from companion.report.published import sentences
 from companion.stats import Interval
 
@@ -68,9 +68,8 @@ class Page(Claims):
 
     def summary(self):
         """Verdicts counted, in one sentence."""
-        counts = Counter(r.verdict for r in self.records if not r.finding)
-        parts = [f"{counts[v]} {v}" for v in VERDICTS if counts[v]]
-        return f"{', '.join(parts)} (of {counts.total()} claims)."
+        claims = [r for r in self.records if not r.finding]
+        return f"{tally(claims)} (of {len(claims)} claims)."
 
 
 def listed(values, form="{:.3g} ({})", joint=", "):

@@ -111,8 +111,9 @@ def ticks(axis, values):
     axis.set_minor_locator(mpl.ticker.NullLocator())
 
 
-def label_ends(ax, *, gap=0.055, pad=0.25):
+def label_ends(ax):
     """Write every line's label at its right end, pushed apart where they would overlap."""
+    gap = 11.5 / (72 * ax.get_position().height * ax.figure.get_figheight())  # a line of text
     lines = [ln for ln in ax.get_lines() if not ln.get_label().startswith("_")]
     low, high = ax.get_ylim()
     to_unit = ax.transLimits.transform
