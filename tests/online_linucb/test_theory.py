@@ -6,12 +6,7 @@ import pytest
 from companion.online_linucb import maler, theory
 
 T, DELTA = 20_000, 0.1
-SIGMA = {e: 2 * np.sqrt(2 * np.log(1.25 / DELTA)) / e for e in (0.2, 1.0, 10.0)}
-
-
-@pytest.mark.parametrize(("epsilon", "clip"), [(10.0, 68.4), (1.0, 4380.0), (0.2, 1.05e5)])
-def test_clip_at_the_papers_noise(epsilon, clip):
-    assert theory.theory_clip(SIGMA[epsilon], 0.0, T, 1 / T) == pytest.approx(clip, rel=5e-3)
+SIGMA = 2 * np.sqrt(2 * np.log(1.25 / DELTA))  # at epsilon = 1
 
 
 def test_clip_with_every_term_of_corollary_c_1():
@@ -25,11 +20,15 @@ def test_clip_with_every_term_of_corollary_c_1():
     assert clip == pytest.approx(by_hand, rel=1e-12)
 
 
-@pytest.mark.parametrize(("epsilon", "width"), [(0.2, 14_167), (1.0, 2_868), (10.0, 329)])
-def test_width_as_the_lemma_prints_it(epsilon, width):
+@pytest.mark.parametrize(
+    ("epsilon", "width", "clip"),
+    [(0.2, 14_167, 1.05e5), (1.0, 2_868, 4380.0), (10.0, 329, 68.4)],
+)
+def test_width_and_clip_as_printed_at_the_papers_noise(epsilon, width, clip):
     """With sigma in the place of sqrt(ln(1/delta))/epsilon it would be 30165, 6049 and 626."""
-    inner = maler.learner("ogd", 5, T, gradient=theory.theory_clip(SIGMA[epsilon], 0.0, T, 1 / T))
-    assert round(theory.theory_width(inner, epsilon, DELTA, 0.0, T, 1 / T)) == width
+    found = theory.literal(5, T, epsilon, DELTA)
+    assert round(found["width"]) == width
+    assert found["clip"] == pytest.approx(clip, rel=5e-3)
 
 
 def test_width_with_every_term_of_lemma_3_3():
@@ -64,7 +63,7 @@ def test_bound_of_lemma_h_6_for_strongly_convex_losses():
 
 def test_display_of_corollary_3_6_by_hand_and_its_power():
     d, lam, epsilon = 3, 0.25, 0.5
-    G = theory.theory_clip(SIGMA[1.0] / epsilon, 0.0, T, 1 / T)
+    G = theory.theory_clip(SIGMA / epsilon, 0.0, T, 1 / T)
     H, noise = G**2 / lam**2 + G / lam, np.sqrt(np.log(10)) / epsilon
     by_hand = (0.5 + noise) * np.sqrt(np.log(T / (1 / T))) + np.log(T) * np.sqrt(H) * noise
     by_hand *= np.sqrt(d * T * np.log(T / d))

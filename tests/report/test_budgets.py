@@ -55,6 +55,8 @@ def test_ratio_is_to_the_baseline_of_least_mean_at_that_budget():
         ratio(FINALS["C | 0.5"], FINALS["B | 0.5"]),
     )
     assert budgets.over_best(run, 2.0, "C", ["A", "B"])[0] == "A"
+    wide = ratio(FINALS["C | 0.5"], FINALS["B | 0.5"], 0.99)
+    assert budgets.over_best(run, 0.5, "C", ["B"], 0.99) == ("B", wide)
 
 
 def test_panels_leave_out_what_would_hide_the_others():

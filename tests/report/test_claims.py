@@ -110,6 +110,34 @@ def test_findings_stand_apart_and_claim_nothing():
     assert [r.finding for r in claims.records] == [False, True]
 
 
+def test_claims_stand_in_parts_behind_a_count_of_their_verdicts():
+    claims = Claims("chapter")
+    for id, place in (
+        ("a", "Theorem 1"),
+        ("b", "Figure 2"),
+        ("c", "Corollary 3"),
+        ("d", "abstract"),
+    ):
+        claims.claim(id, "text", f"sentence {id}", place).judged("", "", id != "c", "r")
+    page = claims._repr_mimebundle_()["text/html"]
+    counts = [
+        "in theorems and corollaries: 1 reproduced, 1 not reproduced.",
+        "in figures and tables: 1 reproduced.",
+        "in lemmas, definitions and text: 1 reproduced.",
+    ]
+    assert all(page.count(text) == 1 for text in counts)
+    order = [
+        counts[0],
+        "sentence a",
+        "sentence c",
+        counts[1],
+        "sentence b",
+        counts[2],
+        "sentence d",
+    ]
+    assert sorted(order, key=page.index) == order
+
+
 def test_records_survive_json_and_infinity_does():
     claims, claim = begin()
     claim.row("", Interval(0.5123456, 0.4, np.inf), low=0.3)
