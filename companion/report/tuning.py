@@ -23,5 +23,6 @@ def tune(groups, env, T, seeds):
         part = mean[start : start + len(policies)]
         start, best = start + len(policies), int(part.argmin())
         edge = best in (0, len(policies) - 1)
-        chosen[label] = Tuned(policies[best], best, float(part.max() / part.min()), edge)
+        spread = float(part.max() / part.min()) if part.min() > 0 else float("inf")
+        chosen[label] = Tuned(policies[best], best, spread, edge)
     return chosen
