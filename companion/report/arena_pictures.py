@@ -75,7 +75,9 @@ def winners(settings):
         for s in settings for model in PRIVATE if model in s.winners
     ]  # fmt: skip
     names = sorted({row["first"] for row in data})
-    look = {n: (plots.COLOURS[i % 8], plots.MARKERS[i % 8]) for i, n in enumerate(names)}
+    titles = {n: s.runs[n].title for s in settings for n in names if n in s.runs}
+    own = plots.looks([titles[n] for n in names])
+    look = {n: (own[titles[n]]["color"], own[titles[n]]["marker"]) for n in names}
     fig, axes = plots.panels(3, sharey=True, width=3.2, height=0.45 * len(rows) + 1.2)
     for ax, model in zip(axes, PRIVATE, strict=True):
         for row in (row for row in data if row["model"] == model):

@@ -86,10 +86,12 @@ class Setting(NamedTuple):
     def prices(self):
         """{(dearer, cheaper): interval}: the price of trust between the leaders of two models.
 
-        Ratios of regrets, tuned and paired; the less trusting model first.
+        Ratios of regrets, tuned and paired; the less trusting model first.  Left out where the
+        cheaper one has no regret at all.
         """
         best = {m: self.runs[first].tuned for m, (first, _) in self.winners.items()}
-        return {(a, b): ratio(best[a], best[b]) for a, b in itertools.combinations(best, 2)}
+        pairs = itertools.combinations(best, 2)
+        return {(a, b): ratio(best[a], best[b]) for a, b in pairs if best[b].any()}
 
 
 def play(title, world, T, epsilons, n_reps, tune_reps, seed):

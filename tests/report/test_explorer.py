@@ -61,7 +61,7 @@ def test_the_page_carries_its_numbers_and_no_open_tag():
 
 @pytest.fixture
 def opened(tmp_path):
-    """Opens the explorer's page: a function that gives (page, all that it asked for or got wrong)."""
+    """Opens the explorer: a function that gives (page, all that it asked for or got wrong)."""
     from playwright.sync_api import sync_playwright
 
     style, script = ((STATIC / n).read_text("utf8") for n in ("custom.css", "explorer.js"))
