@@ -67,7 +67,7 @@ def winners(settings):
     and small ones have no rival.
     """
     epsilons = sorted({s.epsilon for s in settings})
-    rows = [s for s in settings if s.epsilon == epsilons[0]]
+    rows = list({(s.world, s.T): s for s in settings}.values())
     data = [
         {"world": s.world, "T": s.T, "epsilon": s.epsilon, "model": model,
          "first": s.winners[model][0], "rivals": len(s.of(model)) - 1,
