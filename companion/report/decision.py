@@ -31,7 +31,8 @@ class Leaf(NamedTuple):
 
 def allowed(setting, trust):
     """Names of the players whose guarantee is enough: local implies shuffle implies joint."""
-    enough = MODELS[: MODELS.index(trust) + 1]
+    order = list(MODELS)
+    enough = order[: order.index(trust) + 1]
     return [n for m in enough for n in setting.of(m)]
 
 
