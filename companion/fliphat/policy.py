@@ -18,8 +18,9 @@ from companion.core import Policy
 from companion.disclosure import Disclosure
 from companion.fliphat import accounting
 from companion.fliphat.episodes import Params, State, init, release, rows_in_release, store
-from companion.fliphat.regression import peel, sparse_dot
+from companion.fliphat.regression import sparse_dot
 from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
+from companion.selection import peel
 
 MOST = 1000  # iterations of a release, and their rate
 

@@ -28,8 +28,8 @@ from companion.fliphat.policy import (
     update,
     warn_idle,
 )
-from companion.fliphat.regression import peel
 from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
+from companion.selection import peel
 
 
 def residual_fliphat(

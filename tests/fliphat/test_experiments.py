@@ -87,7 +87,28 @@ def test_bounds_of_the_theorems_at_hand():
     assert theory.lower_bound(10**4, 5, 4.0, 0.5, 0.0)[0] == pytest.approx(5 * 8 / 0.5)
 
 
+def peeled(rng, d):
+    """Error of peeling and the bound of Lemma D.1 at many c, by the words of the lemma."""
+    size = rng.integers(2, d + 1)
+    kept = rng.integers(1, size)
+    rivals = rng.integers(1, kept + 1)
+    v, rival = np.zeros(d), np.zeros(d)
+    v[rng.choice(d, size, replace=False)] = rng.standard_normal(size)
+    best = np.argsort(-np.abs(v))[:rivals]
+    rival[best] = v[best] + rng.exponential(0.3) * rng.standard_normal(rivals)
+    noise, left = rng.laplace(0, rng.exponential(0.5), (kept, d)), list(range(d))
+    for w in noise:
+        left.remove(max(left, key=lambda j: abs(v[j]) + w[j]))
+    c = np.geomspace(1e-6, 1e6, 200_001)
+    first = (1 + 1 / c) * (size - kept) / (size - rivals) * np.sum((rival - v) ** 2)
+    return np.sum(v[left] ** 2), (first + 4 * (1 + c) * np.sum(np.max(np.abs(noise), 1) ** 2)).min()
+
+
 def test_peeling_stays_below_its_bound_and_comes_close():
+    for seed in range(30):
+        error, bound = peeled(np.random.default_rng(seed), 8)
+        found = theory.peeling_error(np.random.default_rng(seed), 8)
+        assert found == pytest.approx(error / bound, rel=1e-6, abs=1e-12)
     rng = np.random.default_rng(1)
     found = [theory.peeling_error(rng, int(rng.integers(3, 12))) for _ in range(2000)]
     assert 0.8 < max(found) <= 1 + 1e-12

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats as sps
 
 from companion.fliphat.episodes import releases, rows_in_release
 from companion.fliphat.policy import fliphat
@@ -90,6 +91,22 @@ def test_wide_contexts_are_clipped_and_counted():
     assert state.clipped == 5
     assert np.abs(state.X).max() <= 10.0
     assert run(fliphat(3, 64, calibration="paper", **keys), X, R)[1].clipped == 0
+
+
+def test_contexts_beyond_the_bound_of_the_gradient_are_counted_too():
+    X, R = stream(60, 3)
+    policy = residual_fliphat(3, 64, sparsity=1, epsilon=1.0, x_clip=10.0)
+    X[31:60:7, :, 2] = 50.0
+    state = run(policy, X, R)[1]
+    assert state.clipped == 5
+    assert np.abs(state.X).max() == 50.0  # they are clipped in the gradient alone
+
+
+def test_arms_are_drawn_at_random_until_there_is_an_estimate():
+    """400 arms of four; Pearson's test at 1e-7."""
+    X, R = stream(400, 3, K=4)
+    arms = run(residual_fliphat(3, 1024, sparsity=1, epsilon=1.0, skip=512), X, R)[0]
+    assert sps.chisquare(np.bincount(arms, minlength=4)).pvalue > 1e-7
 
 
 def test_guarantees_are_computed_from_the_noise():

@@ -135,22 +135,22 @@ def test_noise_comes_from_the_stream_of_noise_and_contexts_from_theirs():
 
 def test_the_program_draws_its_noise_again_one_place_later():
     """With no data a pick is the argmax of its unit noise: pick i of one release is pick i - 1 of
-    the next; the released values have fresh noise."""
-    policy = one_step()
-    p, rng = policy.params, np.random.default_rng(1)
-    s, pool = policy.init(p), rng.laplace(size=(12, p.d))
-    picks, values = [], []
+    the next; the released values have fresh noise of the release's scale."""
+    p, rng, probe = one_step().params, np.random.default_rng(1), np.random.default_rng(2)
+    s, pool = init(p._replace(l1_radius=np.inf)), rng.laplace(size=(12, p.d))
+    rng = np.random.default_rng(2)
     for episode in (3, 4, 5):
         s.work.moment[:] = 0.0
-        as_run.release(p, s, 1 << episode, episode, rng, pool)
-        picks.append(s.picks.tolist())
-        values.append(s.theta_hat[s.picks] / p.xi_first[episode])
-    for i, order in enumerate(picks):
+        as_run.release(p._replace(l1_radius=np.inf), s, 1 << episode, episode, rng, pool)
         left = np.ones(p.d, bool)
-        for k, pick in enumerate(order):
-            assert pick == np.where(left, pool[3 + i + k], -np.inf).argmax()
+        for k, pick in enumerate(s.picks):
+            assert pick == np.where(left, pool[episode + k], -np.inf).argmax()
             left[pick] = False
-    assert len(np.unique(np.round(values, 9))) == 18
+            fresh = probe.standard_exponential() - probe.standard_exponential()
+            assert s.theta_hat[pick] == pytest.approx(p.xi_first[episode] * fresh)
+    radius = np.abs(s.theta_hat).sum() / 2
+    as_run.release(p._replace(l1_radius=radius), s, 32, 5, np.random.default_rng(2), pool)
+    assert np.abs(s.theta_hat).sum() <= radius * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("phi", [0.0, 0.7, -0.4])
@@ -258,6 +258,10 @@ def test_the_cheap_path_is_refused_where_it_is_not_exact():
         assert not aggregated_is_exact(policy)
         with pytest.raises(ValueError, match="aggregation"):
             simulate_sparse(env, [policy], 300, seeds, path="aggregated")
+    p, clips = one_step().params, ("row_clip", "gradient_clip", "residual_clip")
+    changes = [{"iterations": 2 * p.iterations}, {"warm": True}, {"forget": False}]
+    for change in [*changes, *({name: 1.0} for name in clips)]:
+        assert not aggregated_is_exact(one_step()._replace(params=p._replace(**change)))
     with pytest.raises(ValueError, match="policies"):
         simulate_sparse(env, [random()], 300, seeds)
     with pytest.raises(ValueError, match="env"):
@@ -273,6 +277,16 @@ def test_no_regret_with_one_arm_or_no_signal():
     for env in (autoregressive(1, pad(SIGNAL, 10)), autoregressive(3, np.zeros(10))):
         for path in ("lazy", "aggregated", "full"):
             assert not simulate_sparse(env, [policy], T, seeds, path=path).regret.any()
+
+
+@pytest.mark.parametrize(("rewards", "law"), [("gaussian", "norm"), ("uniform", "uniform")])
+def test_errors_have_the_prescribed_law(rewards, law):
+    """20000 reward errors of size 0.3; Kolmogorov-Smirnov at 1e-7."""
+    env = autoregressive(2, [1.0, 0.5], rewards=rewards, noise=0.3)
+    blocks = env.blocks(10_000, np.random.default_rng(8))
+    _, R, mu = (np.concatenate(part) for part in zip(*blocks, strict=True))
+    args = (0.0, 0.3) if law == "norm" else (-0.3, 0.6)
+    assert sps.kstest((R - mu).ravel(), law, args=args).pvalue > 1e-7
 
 
 def test_margin_world_has_the_prescribed_gaps():
