@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.baselines.glm_parts import clipped_reward, need_model
+from companion.baselines.glm_parts import clipped_reward, need_model, optimistic_mean
 from companion.checks import need_positive
 from companion.core import Policy
 from companion.glm import LOGISTIC, mean, slope
@@ -31,6 +31,7 @@ from companion.linalg import (
 from companion.privacy import NO_PRIVACY
 
 STEP = 0.75  # of the inverse smoothness
+SETTLED = 1e-13  # further steps would move theta by rounding errors only
 
 
 class Params(NamedTuple):
@@ -48,14 +49,14 @@ class State(NamedTuple):
     surplus: float  # C of the radius
     unsure: int  # rounds in which the slopes at the two estimates differ by more than 2
     clipped: int  # rewards that were outside [0, 1]
-    work: np.ndarray  # (4, d) scratch
+    work: np.ndarray  # (5, d) scratch
     L: np.ndarray  # (d, d) scratch
 
 
 def init(p):
     """State before the first round."""
     V = p.ridge * np.eye(p.d)
-    matrix, rows = np.zeros((p.d, p.d)), np.zeros((4, p.d))
+    matrix, rows = np.zeros((p.d, p.d)), np.zeros((5, p.d))
     return State(0, V, np.eye(p.d) / p.ridge, np.zeros(p.d), 0.0, 0, 0, rows, matrix)
 
 
@@ -73,13 +74,7 @@ def radius(p, s):
 def select(p, s, X, rng):
     """Row of X (K, d) with the largest mean(x'theta_hat) + radius ||x||_{V^-1}; the first on
     ties."""
-    width = radius(p, s)
-    best, arm = -np.inf, 0
-    for k in range(X.shape[0]):
-        index = mean(LOGISTIC, dot(X[k], s.theta_hat)) + width * math.sqrt(quad(s.V_inv, X[k]))
-        if index > best:
-            best, arm = index, k
-    return arm
+    return optimistic_mean(LOGISTIC, s.theta_hat, s.V_inv, radius(p, s), X)
 
 
 @jit
@@ -89,13 +84,18 @@ def descend(p, s, centre, scale, target, direction, x, steps, theta, out):
     overwritten."""
     size = STEP / (0.25 + 1.0 / (1.0 + 0.5 * p.theta_bound))
     for _ in range(steps):
-        g = scale * mean(LOGISTIC, dot(x, theta)) - target
+        g, moved = scale * mean(LOGISTIC, dot(x, theta)) - target, 0.0
         for i in range(p.d):
-            theta[i] -= size * (theta[i] - centre[i] + g * direction[i])
-        if norm(theta) > p.theta_bound:
-            project_ball_in_norm(s.V, theta, p.theta_bound, s.L, s.work[3], out)
+            out[i] = theta[i] - size * (theta[i] - centre[i] + g * direction[i])
+        if norm(out) > p.theta_bound:
             for i in range(p.d):
-                theta[i] = out[i]
+                s.work[3, i] = out[i]
+            project_ball_in_norm(s.V, s.work[3], p.theta_bound, s.L, s.work[4], out)
+        for i in range(p.d):
+            moved = max(moved, abs(out[i] - theta[i]))
+            theta[i] = out[i]
+        if moved <= SETTLED * p.theta_bound:
+            return
 
 
 @jit

@@ -4,14 +4,15 @@ Source: Sawarni, Das, Barman and Sinha (2024), the public program behind its fig
 hyper-parameters the baselines here follow; rewards lie in [0, 1].
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
 from companion.checks import need_float, need_int, need_positive, need_probability
-from companion.glm import LINKS, need_link, slope
-from companion.linalg import quad
+from companion.glm import LINKS, mean, need_link, slope
+from companion.linalg import dot, quad
 
 
 class Model(NamedTuple):
@@ -78,3 +79,29 @@ def widest(V_inv, X):
         if square > best:
             best, arm = square, k
     return best, arm
+
+
+@jit
+def upper(theta, A_inv, width, x):
+    """Upper confidence bound x'theta + width ||x||_{A^-1} of a score (the lower one: -width)."""
+    return dot(x, theta) + width * math.sqrt(quad(A_inv, x))
+
+
+@jit
+def best_lower(theta, A_inv, width, X):
+    """Largest lower confidence bound of the rows of X (K, d): who is below it is ruled out."""
+    low = -np.inf
+    for k in range(X.shape[0]):
+        low = max(low, upper(theta, A_inv, -width, X[k]))
+    return low
+
+
+@jit
+def optimistic_mean(link, theta, A_inv, width, X):
+    """Row of X (K, d) with the largest mean(x'theta) + width ||x||_{A^-1}; the first on ties."""
+    best, arm = -np.inf, 0
+    for k in range(X.shape[0]):
+        index = mean(link, dot(X[k], theta)) + width * math.sqrt(quad(A_inv, X[k]))
+        if index > best:
+            best, arm = index, k
+    return arm

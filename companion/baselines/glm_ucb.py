@@ -14,12 +14,17 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.baselines.glm_parts import clipped_reward, need_model, start_at_random
+from companion.baselines.glm_parts import (
+    clipped_reward,
+    need_model,
+    optimistic_mean,
+    start_at_random,
+)
 from companion.checks import need_int
 from companion.core import Policy
-from companion.glm import PROBIT, mean, slope
+from companion.glm import PROBIT, slope
 from companion.likelihood import fit, work_for
-from companion.linalg import dot, quad, sherman_morrison
+from companion.linalg import sherman_morrison
 from companion.privacy import NO_PRIVACY
 
 
@@ -56,12 +61,7 @@ def select(p, s, X, rng):
     """Row of X (K, d) with the largest mean(x'theta_hat) + c_t ||x||_{V^-1}; the first on ties."""
     start_at_random(s.started, s.theta_hat, rng)
     width = p.width * (math.sqrt(math.log(s.t + 1.0)) if p.link == PROBIT else 1.0)
-    best, arm = -np.inf, 0
-    for k in range(X.shape[0]):
-        index = mean(p.link, dot(X[k], s.theta_hat)) + width * math.sqrt(quad(s.V_inv, X[k]))
-        if index > best:
-            best, arm = index, k
-    return arm
+    return optimistic_mean(p.link, s.theta_hat, s.V_inv, width, X)
 
 
 @jit

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.baselines.glm_parts import clipped_reward, need_model
+from companion.baselines.glm_parts import clipped_reward, need_model, optimistic_mean
 from companion.core import Policy
 from companion.glm import mean, slope
 from companion.linalg import dot, matvec, norm, quad, sherman_morrison
@@ -56,13 +56,7 @@ def radius(p, s):
 def select(p, s, X, rng):
     """Row of X (K, d) with the largest mean(x'theta_hat) + radius ||x||_{V^-1}; the first on
     ties."""
-    width = radius(p, s)
-    best, arm = -np.inf, 0
-    for k in range(X.shape[0]):
-        index = mean(p.link, dot(X[k], s.theta_hat)) + width * math.sqrt(quad(s.V_inv, X[k]))
-        if index > best:
-            best, arm = index, k
-    return arm
+    return optimistic_mean(p.link, s.theta_hat, s.V_inv, radius(p, s), X)
 
 
 @jit

@@ -16,7 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.baselines.glm_parts import clipped_reward, need_model, widest
+from companion.baselines.glm_parts import (
+    best_lower,
+    clipped_reward,
+    need_model,
+    upper,
+    widest,
+)
 from companion.checks import need_int
 from companion.core import Policy
 from companion.glm import slope
@@ -89,22 +95,12 @@ def index(p, s, x):
 
 
 @jit
-def best_lower(p, s, X):
-    """Largest lower confidence bound of the warm-up estimate."""
-    low = -np.inf
-    for k in range(X.shape[0]):
-        half = p.elimination * math.sqrt(quad(s.V_inv, X[k]))
-        low = max(low, dot(X[k], s.theta_warm) - half)
-    return low
-
-
-@jit
 def choose(p, s, X):
     """Arm with the largest index among those that the warm-up estimate does not rule out."""
-    low, best, arm = best_lower(p, s, X), -np.inf, 0
+    low = best_lower(s.theta_warm, s.V_inv, p.elimination, X)
+    best, arm = -np.inf, 0
     for k in range(X.shape[0]):
-        half = p.elimination * math.sqrt(quad(s.V_inv, X[k]))
-        if dot(X[k], s.theta_warm) + half >= low:
+        if upper(s.theta_warm, s.V_inv, p.elimination, X[k]) >= low:
             score = index(p, s, X[k])
             if score > best:
                 best, arm = score, k

@@ -2,7 +2,8 @@
 
 `joint` is Algorithm 2 (noise from `calibrate` and `ledger`, hyper-parameters from `presets`,
 matrices from `continual`, estimates from `descent`), `shuffle` is Algorithm 1 (`batches`, `design`,
-`learning`); `environments` the streams, `theory` closed forms, `as_run` what the program did.
+`learning`); `environments` the streams, `experiments`, `parts` and `attacks` what the chapters
+measure, `theory` closed forms, `as_run` what the program did.
 """
 
 from companion.private_glm.environments import fixed_world, paper_world, world

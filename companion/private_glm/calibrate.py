@@ -24,9 +24,7 @@ from companion.private_glm.ledger import Release, budget, gdp, together, total
 from companion.private_glm.presets import chosen
 
 GROWTH = 2.0  # of a released matrix between two fits, in the order of matrices
-GUARD = (
-    3.0  # multiple of sqrt(d) N_V by which tr V must grow: noise alone does so with small chance
-)
+FALSE_FIT = 0.01  # chance that noise alone lets tr V grow by the guard, once in T rounds
 UNIT = "user (contexts in the unit ball, reward in [0, 1])"
 
 
@@ -100,6 +98,16 @@ def noise(epsilon, delta, calibration, d, T, link, q):
     return sigma_v, sigma_v * top_weight(link), o, tau
 
 
+def guard(d, T, worst):
+    """Least gain of tr V for a fit of theta_o, from the noise `worst` of an entry of a prefix.
+
+    The noise of a trace is normal with standard deviation at most sqrt(d) worst, so by the union
+    bound over T rounds it exceeds sqrt(2 log(T/`FALSE_FIT`)) times that with chance `FALSE_FIT` at
+    most.  A fit to noise alone rules out good arms for the rest of the run.
+    """
+    return math.sqrt(2.0 * math.log(T / FALSE_FIT) * d) * worst
+
+
 def make(d, T, epsilon, delta, link, theta_bound, kappa, preset, rule, overrides):
     """(Params, Guarantee) from the arguments of `joint.joint_glm`; raises ValueError by name."""
     d, T = need_int("d", d, 1), need_int("T", T, 1)
@@ -119,7 +127,7 @@ def make(d, T, epsilon, delta, link, theta_bound, kappa, preset, rule, overrides
         max(1.0, q.a_v * worst * size),
         max(0.5, q.a_h * worst * top_weight(link) * size),
         sigma_v, sigma_h,
-       GUARD * math.sqrt(d) * worst,
+        guard(d, T, worst),
         Descent(q.steps_o, q.cutoff_o, sigma_o, q.penalty, 0.5 * slope(link, 0.0)),
         Descent(q.steps_tau, q.cutoff_tau, sigma_tau, q.penalty, math.e),
         rule == "paper",

@@ -165,6 +165,12 @@ class World(NamedTuple):
             yield X, R, mu
             start += n
 
+    def arms(self, rng, n):
+        """Contexts (n, K, d) of n rounds."""
+        X = np.empty((n, self.K, self.d))
+        self.fill(rng, 0, X)
+        return X
+
     def fill(self, rng, start, X):
         """X (n, K, d) <- contexts of n rounds from round `start` (counted from 0) on."""
         if self.kind == "rotating":

@@ -20,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.baselines.glm_parts import widest
+from companion.baselines.glm_parts import best_lower, upper, widest
 from companion.core import Policy
 from companion.disclosure import Disclosure
 from companion.glm import slope
-from companion.linalg import dot, inverse, quad
+from companion.linalg import dot, inverse
 from companion.mechanisms import clip_to_ball
 from companion.privacy import tree_levels
 from companion.private_glm import calibrate
@@ -104,15 +104,11 @@ def refresh(p, s, rng):
 @jit
 def choose(p, s, X):
     """Optimistic arm (line 15) among those that theta_o does not rule out (line 14)."""
-    low = -np.inf
-    for k in range(X.shape[0]):
-        half = p.elimination * math.sqrt(quad(s.V.inverse, X[k]))
-        low = max(low, dot(X[k], s.theta_o) - half)
+    low = best_lower(s.theta_o, s.V.inverse, p.elimination, X)
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
-        half = p.elimination * math.sqrt(quad(s.V.inverse, X[k]))
-        if dot(X[k], s.theta_o) + half >= low:
-            index = dot(X[k], s.theta_tau) + p.width * math.sqrt(quad(s.H_inv, X[k]))
+        if upper(s.theta_o, s.V.inverse, p.elimination, X[k]) >= low:
+            index = upper(s.theta_tau, s.H_inv, p.width, X[k])
             if index > best:
                 best, arm = index, k
     return arm
@@ -133,9 +129,9 @@ def select(p, s, X, rng):
 
 
 @jit
-def leaf_weight(p, s, x):
+def leaf_weight(link, score):
     """Weight of x x' in H: slope(x'theta_o)/e, at most slope(0)/e whatever theta_o is."""
-    return slope(p.link, dot(x, s.theta_o)) / math.e
+    return slope(link, score) / math.e
 
 
 @jit
@@ -148,7 +144,7 @@ def update(p, s, arm, x, r, rng):
     if s.explored[s.t] == 1:
         add_leaf(1.0, row, s.V.exact)  # line 21
     else:
-        add_leaf(leaf_weight(p, s, row), row, s.H.exact)  # line 24
+        add_leaf(leaf_weight(p.link, dot(row, s.theta_o)), row, s.H.exact)  # line 24
     publish(s.V, t, p.ridge_v, p.sigma_v, rng, s.scratch)  # both trees complete leaf t
     publish(s.H, t, p.ridge_h, p.sigma_h, rng, s.scratch)
     if p.literal and s.explored[s.t] == 1 and s.fits[0] < p.fit_o.cutoff:

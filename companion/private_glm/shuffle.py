@@ -78,13 +78,10 @@ def eliminate(p, s, X):
 
 
 @jit
-def weight(p, s, x, doubt):
-    """Weight of x x' (10), (11): slope at the first estimate, less what that may be wrong by, and
-    at most the cap; 1 in the first batch.  doubt: half-width of x after the first batch."""
-    if s.k == 0:
-        return 1.0
-    raw = slope(p.link, dot(x, s.theta[0])) * math.exp(-min(2.0 * p.theta_bound, doubt))
-    return min(raw, p.caps[s.k])
+def weight(link, score, doubt, theta_bound, cap):
+    """Weight of x x' after the first batch (10), (11): slope at the first estimate's score, less
+    what that may be wrong by (doubt: the half-width of x after that batch), and at most the cap."""
+    return min(slope(link, score) * math.exp(-min(2.0 * theta_bound, doubt)), cap)
 
 
 @jit
@@ -95,7 +92,10 @@ def select(p, s, X, rng):
     for a in range(p.K):
         if s.alive[a]:
             left += 1
-            root = math.sqrt(weight(p, s, X[a], s.doubt[a]))
+            w, score = 1.0, dot(X[a], s.theta[0])
+            if s.k > 0:
+                w = weight(p.link, score, s.doubt[a], p.theta_bound, p.caps[s.k])
+            root = math.sqrt(w)
             for i in range(p.d):
                 s.A[a, i] = root * X[a, i]
     moves, _, _ = optimal(s.A, s.alive, p.tolerance, MOST, s.pi, s.work)
@@ -110,8 +110,11 @@ def update(p, s, arm, x, r, rng):
     y = min(max(r, 0.0), 1.0)
     _, outside = clip_to_ball(x, 0.0, s.batch.x)
     if k < last:  # the last batch's messages are never read
-        doubt = p.widths[0] * math.sqrt(quad(s.V_inv[0], s.batch.x)) if k > 0 else 0.0
-        add_user(p, s.batch, k, weight(p, s, s.batch.x, doubt), y, rng)
+        w = 1.0
+        if k > 0:
+            doubt = p.widths[0] * math.sqrt(quad(s.V_inv[0], s.batch.x))
+            w = weight(p.link, dot(s.batch.x, s.theta[0]), doubt, p.theta_bound, p.caps[k])
+        add_user(p, s.batch, k, w, y, rng)
     if t == p.ends[k] and k < last:
         theta = s.theta[k]
         for i in range(p.d):

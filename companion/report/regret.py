@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from companion.report import plots
+from companion.simulate import simulate
 from companion.stats import exponent
 
 ROUND = tuple(m * 10.0**k for k in range(-2, 8) for m in (1, 2, 5))
@@ -50,14 +51,25 @@ def growth(x, samples, *, styles=(), **axes):
     return fits
 
 
-def picture(x, samples, *, name, alt, caption, data=None, **how):
+def picture(x, samples, *, name, alt, caption, data=None, lines=(), **how):
     """Show `against` as a figure of its own: how, as there; the ends of the curves follow alt.
 
-    data: as for `plots.show` (None: `moments`).
+    data: as for `plots.show` (None: `moments`); lines: (y, dash) of grey reference lines over x.
     """
-    fig, _ = against(x, samples, **how)
+    fig, ax = against(x, samples, **how)
+    for y, dash in lines:
+        ax.plot(x, y, color="0.5", linestyle=dash, linewidth=1, label="_reference")
     data = moments(x, samples) if data is None else data
     plots.show(fig, alt=f"{alt} {ends(samples)}", caption=caption, data=data, name=name)
+
+
+def finals(points, seeds):
+    """{name: (n_reps, m)}: final regrets of policies at m points (env, policies, T).
+
+    The names are the same at every point, and all points see the same seeds.
+    """
+    runs = [simulate(env, policies, T, seeds, grid=[T]) for env, policies, T in points]
+    return {n: np.stack([r.of(n)[:, -1] for r in runs], axis=1) for n in runs[0].names}
 
 
 def over_rounds(rounds, samples, play, *, ax, **how):

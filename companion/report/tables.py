@@ -153,3 +153,24 @@ def confirm(claim, groups, tolerance, setting="mean over all settings of ours / 
     result = "holds" if z <= limit else "fails"
     claim.judged("largest single difference", f"|z| = {z:.1f}", result, rule)
     return claim
+
+
+def without_errors(claim, rows, *, runs=10, slack=0.01):
+    """Judge published means without errors; rows: (setting, published mean, our samples).
+
+    A setting holds if the difference lies inside the 95 % interval of two means of `runs` runs with
+    our spread, widened by slack times the published mean.  Returns the rows of a table, in which
+    "agrees" is judged without the slack.
+    """
+    table = []
+    for setting, mean, samples in rows:
+        half = sps.norm.isf(0.025) * np.std(samples, ddof=1) * np.sqrt(2 / runs)
+        gap = Interval(*(np.mean(samples) - mean + np.array([0.0, -half, half])))
+        rule = f"0 inside the interval of two means of {runs} runs, widened by {100 * slack:g} %"
+        near = abs(gap.value) <= half + slack * abs(mean)
+        claim.judged(f"{setting}, ours less {mean:g}", gap, "holds" if near else "fails", rule)
+        table.append(
+            {"setting": setting, "paper": mean, "ours": float(np.mean(samples)), "difference": gap,
+             "relative": f"{gap.value / mean:+.1%}", "agrees": bool(abs(gap.value) <= half)}
+        )  # fmt: skip
+    return table

@@ -8,7 +8,7 @@ import pytest
 from companion import audit
 from companion.baselines.rs_glinucb import rs_glinucb
 from companion.glm import LOGISTIC, mean, slope
-from companion.private_glm import as_run, experiments
+from companion.private_glm import as_run, attacks, experiments
 from companion.private_glm.calibrate import GROWTH
 from companion.private_glm.continual import Scratch, add_leaf, publish, raise_floor, start
 from companion.private_glm.descent import Descent, descend
@@ -164,10 +164,10 @@ def test_fits_never_exceed_what_is_paid_for():
 
 def test_the_printed_rule_shows_a_user_and_the_corrected_one_does_not():
     """False alarms of a correct rule: 1e-6 (level of the audit)."""
-    a, b = experiments.attack_world()
+    a, b = attacks.attack_world()
     found = {}
     for rule in ("paper", "corrected"):
-        mechanism = experiments.estimate_changes(experiments.leaky(rule), 59)
+        mechanism = attacks.estimate_changes(attacks.leaky(rule), 59)
         found[rule] = audit.epsilon_lower_bound(
             mechanism, a, b, delta=0.01, trials=400, seed=2, level=1 - 1e-6
         ).epsilon

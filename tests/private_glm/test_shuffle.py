@@ -149,7 +149,7 @@ def test_weights_are_capped_whatever_the_estimate_says():
     for theta in ([0.0, 0.0], [2.0, 0.0], [-1.0, 1.0]):
         s.theta[0, :] = theta
         for x in np.eye(2):
-            assert weight(p, s, x, 0.0) <= 1 / 9
+            assert weight(p.link, x @ theta, 0.0, p.theta_bound, p.caps[1]) <= 1 / 9
     assert shuffle_glm(2, 3, 400, 1.0, link="logistic").params.caps[1] == 0.25
 
 
