@@ -1,5 +1,4 @@
-"""Whole bandit runs on finitely many contexts, epoch by epoch: the exact law of round-by-round
-play, for any horizon.
+"""Bandit runs on finitely many contexts, epoch by epoch: the exact law of play, for any horizon.
 
 Within an epoch of RegCB.Elimination the policy is fixed, so who plays what is one multinomial, and
 the oracle needs sums only.  Pseudo-regret is counted from the numbers of plays.  The last epoch's
@@ -131,12 +130,12 @@ def count_regret(game, work):
 
 @jit
 def elimination(o, m, game, T, n0, rng, work, log):
-    """Algorithm 1 with oracle o for T rounds; returns the regret.
+    """Algorithm 1 with oracle o for T rounds.
 
     log (EPOCHS, 5) <- per epoch: optimal arms lost so far; intervals that miss; mean of 2 (width_a
     + width_a*) over what the next epoch plays, which bounds its regret per round; rounds; regret.
     """
-    law, left, total, tau = game.law, T, 0.0, 0
+    law, left, tau = game.law, T, 0
     for c in range(game.prob.shape[0]):
         rounds.revive(work.arms.alive[c])
     while left > 0:
@@ -146,12 +145,10 @@ def elimination(o, m, game, T, n0, rng, work, log):
         asked = rounds.hear_sums(o, m, law, n, rng, work.plays, work.fit) if left > 0 else 0
         draw(game, n - asked, rng, work)
         log[tau, 3], log[tau, 4] = n, count_regret(game, work)
-        total += log[tau, 4]
         if left > 0:
             answers(o, m, law, work)
             judge(game, work, log[tau])
         tau += 1
-    return total
 
 
 def eliminate_with(
@@ -160,10 +157,9 @@ def eliminate_with(
     """RegCB.Elimination (Algorithm 1) on a `Contexts` bandit for T rounds, exact in law: `Runs`.
 
     oracle: "lplr", "ssp" (epsilon = inf: least squares), "exact" or "none" (never learns); options
-    go to `lplr_params` or `ssp_params`, the last two have none.  per_action: one LPLR oracle per
-    action, as printed, with actions told apart by their position; else one pooled oracle.  epsilon
-    in (0, inf]; n0 >= d: epochs have 2^tau n0 rounds; seeds and executor as for `simulate`.  Raises
-    ValueError on anything else.
+    of `lplr_params` or `ssp_params`, the last two have none.  per_action: one LPLR oracle for every
+    place among the actions, as printed, not one in all.  epsilon in (0, inf]; n0 >= d: epochs have
+    2^tau n0 rounds; seeds and executor as for `simulate`.  Raises ValueError on anything else.
     """
     kind = KINDS[need_choice("oracle", oracle, tuple(KINDS))]
     need_choice("per_action", per_action, (True, False))

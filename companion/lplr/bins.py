@@ -110,8 +110,8 @@ def enter(p, tree, a, residual):
 def walk(p, tree, h, phi, residual):
     """Figure 2: the node of layer h < d that phi falls in, or for h = d the last one it passes.
 
-    Returns (node, or -1 where the walk stops above; prediction; half-width), the latter two
-    gathered on the way; residual (d,) <- what is left of phi.
+    Returns (node, or -1 where the walk stops above; prediction and half-width gathered on the way);
+    residual (d,) <- what is left of phi.
     """
     a, prediction, eta = tree.link.shape[0] - 1, 0.0, 0.0
     for i in range(p.d):
@@ -213,3 +213,21 @@ def widen_node(p, tree, h, b, n):
 def matrix_sd(p):
     """Largest standard deviation of u'Nv over unit u, v: one user's matrix noise N in bin k = 0."""
     return p.matrix_scale * math.sqrt((2.0 if p.one_sided else 4.0) * (p.d + 1))
+
+
+@jit
+def bin_tax(p, tree, n):
+    """Sum over bins with a model of the smaller of share x size and noise, for n users per stage.
+
+    In bin k, with share psi, predictions have size gamma^-k.  Noise moves them by about sqrt(2
+    b_v^2 + (sd of the matrix) gamma^-2k) / (psi sqrt n): times psi, a bin costs the same whatever
+    its share, but never more than psi gamma^-k, as coefficients are clipped.
+    """
+    total, matrix = 0.0, matrix_sd(p)
+    for h in range(p.d):
+        for b in range(tree.start[h], tree.start[h + 1]):
+            if tree.link[b, ACTIVE] == 1:
+                g = p.edge[(b - tree.start[h]) % p.M]
+                noise = math.sqrt(2.0 * p.vector_scale[h] ** 2 + (matrix * g) ** 2)
+                total += min(tree.stat[b, COUNT] / n * g, noise / math.sqrt(n))
+    return total

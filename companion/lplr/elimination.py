@@ -11,20 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
+from companion.lplr import sufficient_statistics as statistics
 from companion.lplr.bins import Tree, interval, plant, tree_of
 from companion.lplr.fit import fit_sums, observe
 from companion.lplr.params import Params, lplr_params
-from companion.lplr.sufficient_statistics import (
-    SSP,
-    Model,
-    model_of,
-    ssp_fit,
-    ssp_interval,
-    ssp_model,
-    ssp_observe,
-    ssp_params,
-    ssp_sums,
-)
 
 LPLR, SUFFSTATS, EXACT, NONE = 0, 1, 2, 3  # kinds; the last two exist in experiments only
 
@@ -34,14 +24,14 @@ class Oracle(NamedTuple):
 
     kind: int
     lplr: Params
-    ssp: SSP
+    ssp: statistics.SSP
 
 
 class Memory(NamedTuple):
     """What several oracles of one kind remember."""
 
     forest: Tree
-    models: Model
+    models: statistics.Model
 
 
 class Clock(NamedTuple):
@@ -65,14 +55,14 @@ def oracle(kind, d, T, epsilon, options):
     if options and kind in (EXACT, NONE):
         raise ValueError(f"options must be empty for this oracle; got {sorted(options)}")
     p = lplr_params(d, T, epsilon, **options) if kind == LPLR else lplr_params(d, 2, M=1)
-    q = ssp_params(d, epsilon, **options) if kind == SUFFSTATS else ssp_params(d, math.inf)
-    return Oracle(kind, p, q)
+    own = {"epsilon": epsilon} | options if kind == SUFFSTATS else {"epsilon": math.inf}
+    return Oracle(kind, p, statistics.ssp_params(d, **own))
 
 
 def memory(o, copies):
     """Memory of several oracles, empty."""
     trees, models = (copies, 1) if o.kind == LPLR else (1, copies)
-    return Memory(plant(o.lplr, trees), ssp_model(o.ssp.d, models))
+    return Memory(plant(o.lplr, trees), statistics.ssp_model(o.ssp.d, models))
 
 
 def arms(*shape):
@@ -85,7 +75,7 @@ def answer(o, m, i, phi, residual):
     """(estimate, half-width) of oracle number i at phi."""
     if o.kind == LPLR:
         return interval(o.lplr, tree_of(m.forest, i), phi, residual)
-    return ssp_interval(o.ssp, model_of(m.models, i), phi)
+    return statistics.ssp_interval(o.ssp, statistics.model_of(m.models, i), phi)
 
 
 @jit
@@ -98,7 +88,7 @@ def hear(o, m, i, user, rounds, phi, y, rng, residual):
         n = rounds // (2 * o.lplr.d)
         observe(o.lplr, tree_of(m.forest, i), user, n, phi, y, rng, residual)
     else:
-        ssp_observe(o.ssp, model_of(m.models, i), user, rounds, phi, y, rng)
+        statistics.ssp_observe(o.ssp, statistics.model_of(m.models, i), user, rounds, phi, y, rng)
 
 
 @jit
@@ -109,9 +99,9 @@ def hear_sums(o, m, law, rounds, rng, plays, work):
         fit_sums(o.lplr, m.forest, law, n, rng, plays, work)
         return (2 * o.lplr.d - 1) * n
     if o.kind == SUFFSTATS:
-        model = model_of(m.models, 0)
-        ssp_sums(o.ssp, model, law, rounds, rng, plays, work)
-        ssp_fit(o.ssp, model, rounds)
+        model = statistics.model_of(m.models, 0)
+        statistics.ssp_sums(o.ssp, model, law, rounds, rng, plays, work)
+        statistics.ssp_fit(o.ssp, model, rounds)
         return rounds
     return 0
 
@@ -167,8 +157,7 @@ def pick(alive, rng):
         left += alive[k]
     choice = rng.integers(0, left)
     for k in range(alive.shape[0]):
-        if alive[k] == 1:
-            if choice == 0:
-                return k
-            choice -= 1
+        choice -= alive[k]
+        if choice < 0:
+            return k
     return 0

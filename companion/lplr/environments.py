@@ -22,7 +22,6 @@ MAX_POINTS = 10_000
 class Design(NamedTuple):
     """A law of feature vectors with a linear model."""
 
-    name: str
     points: np.ndarray  # (K, d)
     prob: np.ndarray  # (K,), chances; the rest of the mass is the dummy
     theta: np.ndarray  # (d,)
@@ -40,7 +39,7 @@ def need_ball(name, rows):
         raise ValueError(f"{name} must be finite with norm at most 1; got norm {largest:.6g}")
 
 
-def design(points, theta, prob=None, name="design"):
+def design(points, theta, prob=None):
     """A design: points (K, d) and theta (d,) in unit balls, prob (K,) >= 0 with sum <= 1.
 
     prob None is uniform.  Raises ValueError on anything else.
@@ -54,59 +53,53 @@ def design(points, theta, prob=None, name="design"):
     if not ((prob >= 0).all() and prob.sum() <= 1 + SLACK):
         found = f"min {prob.min():.6g}, sum {prob.sum():.12g}"
         raise ValueError(f"prob must be at least 0 with sum at most 1; got {found}")
-    return Design(name, points, prob, theta, points @ theta)
-
-
-def _diagonal(d):
-    return np.full(d, 0.9 / math.sqrt(d))
+    return Design(points, prob, theta, points @ theta)
 
 
 def constant(r, theta=0.7):
     """d = 1: every user has phi = r."""
-    return design([[r]], [theta], name="constant")
+    return design([[r]], [theta])
 
 
 def split(r, theta=(0.5, 0.5), wide=0.5):
     """d = 2: (wide, r) or (wide, -r), equal chances: Case II of Equation (4), Theorem 2, scaled."""
-    return design([[wide, r], [wide, -r]], theta, name="split")
+    return design([[wide, r], [wide, -r]], theta)
 
 
 def rare(share, theta=(0.0, 1.0)):
     """d = 2: e1, or e2 with chance `share`: Case I of Equation (4), and Theorem 1."""
     share = need_float("share", share, 0.0, 1.0)
-    return design(np.eye(2), theta, [1 - share, share], name="rare")
+    return design(np.eye(2), theta, [1 - share, share])
 
 
 def family(name, d, n, seed=0, K=500):
-    """A design that may change with the number of users n: "case II", "theorem 1", "ball",
-    "log-scale".
+    """A design for n users: "case II", "theorem 1", "ball" or "log-scale".
 
     "ball": K points uniform in the unit ball; "log-scale": every coordinate is +-exp(-U
-    ln(n)/2)/sqrt(d), U uniform.  theta = 0.9 (1, .., 1)/sqrt(d): on the unit sphere, estimates from
-    the unit ball would be exactly right by chance.  Raises ValueError for a name or
-    dimension that has no such design.
+    ln(n)/2)/sqrt(d), U uniform.  theta = 0.9 (1, .., 1)/sqrt(d): with norm 1, estimates from the
+    unit ball would be exactly right by chance.  Raises ValueError if there is no such design.
     """
     d, n = need_int("d", d, 1, MAX_DIMENSION), need_int("n", n, 2, MAX_USERS)
     need_choice("name", name, ("case II", "theorem 1", "ball", "log-scale"))
-    rng = np.random.default_rng(seed)
+    rng, theta = np.random.default_rng(seed), np.full(d, 0.9 / math.sqrt(d))
     if name == "case II":
         if d not in (2, 3):
             raise ValueError(f'd must be 2 or 3 for name="case II"; got d={d}')
         sizes = [n ** (-j / (4.0 * (d - 1))) / 2 for j in range(1, d)]
         signs = np.array(np.meshgrid(*[[1, -1]] * (d - 1))).reshape(d - 1, -1).T
         points = np.column_stack([np.full(len(signs), 0.5), signs * sizes])
-        return design(points, _diagonal(d), name=name)
+        return design(points, theta)
     if name == "theorem 1":
         prob = np.full(d, n**-0.5)
         prob[0] = 1 - (d - 1) * n**-0.5
-        return design(np.eye(d), _diagonal(d), prob, name=name)
+        return design(np.eye(d), theta, prob)
     if name == "ball":
         points = rng.standard_normal((K, d))
         points *= (rng.random(K) ** (1 / d) / np.linalg.norm(points, axis=1))[:, None]
     else:
         points = np.exp(-rng.random((K, d)) * math.log(n) / 2) / math.sqrt(d)
         points *= rng.choice([-1.0, 1.0], (K, d))
-    return design(points, _diagonal(d), name=name)
+    return design(points, theta)
 
 
 class Law(NamedTuple):
@@ -148,7 +141,7 @@ def contexts(X, theta, prob=None):
     X = need_array("X", X, ("C", "A", "d"))
     C, A, d = X.shape
     prob = need_array("prob", np.full(C, 1.0 / C) if prob is None else prob, (C,))
-    checked = design(X.reshape(C * A, d), theta, name="contexts")
+    checked = design(X.reshape(C * A, d), theta)
     if not ((prob >= 0).all() and abs(prob.sum() - 1) <= SLACK):
         raise ValueError(f"prob must be at least 0 with sum 1; got sum {prob.sum():.12g}")
     return Contexts(X, prob / prob.sum(), checked.theta, checked.means.reshape(C, A))
@@ -176,10 +169,7 @@ def hard_bandit(d, r, copies=1):
 
 
 def spread_bandit(d, T, seed, C=250):
-    """A bandit whose vectors spread over all scales: C contexts with actions (x, -x), x drawn from
-    the law of `family`("log-scale") at n = T; theta = (.5, .., .5).  Raises ValueError
-    unless C >= 1, and d at most 4.
-    """
+    """C >= 1 contexts with actions (x, -x), x as in `family`("log-scale") at n = T: all scales."""
     world = family("log-scale", d, T, seed, need_int("C", C, 1, MAX_POINTS))
     return contexts(np.stack([world.points, -world.points], axis=1), np.full(d, 0.5))
 

@@ -80,9 +80,7 @@ def close(p, tree, stage, n):
 
 @jit
 def send(p, tree, stage, phi, y, rng, residual):
-    """One user's message, added to the statistics of the layer's nodes: the user's data where phi
-    falls, and noise everywhere.  On zeroed statistics it *is* the message.
-    """
+    """One user's message, added to the statistics (on zeroed ones it *is* the message)."""
     tell(p, tree, stage, phi, 1, y, False, rng, residual)
     add_noise(p, tree, stage, 1, rng)
 

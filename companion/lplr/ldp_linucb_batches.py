@@ -1,7 +1,7 @@
-"""LDP-LinUCB on finitely many contexts, refitted at growing times, for any horizon.
+"""LDP-LinUCB on finitely many contexts, for any horizon.
 
-Source: Zheng et al. (2020), Algorithm 2; refits happen whenever the number of rounds has grown by a
-fifth.  Between two refits the policy is fixed, so who plays what is one multinomial.
+Source: Zheng et al. (2020), Algorithm 2, refitted when the rounds have grown by a fifth: between
+two refits the policy is fixed, so who plays what is one multinomial.
 """
 
 import math
@@ -62,10 +62,7 @@ def hear(game, plays, n, sigma, rng, V, u):
 
 @jit
 def linucb_batches(game, T, sigma, bonus, failure, rng, work, own):
-    """Regret of T rounds, NaN if a matrix is singular (chance 0); own (6, d, d) begins with zeros.
-
-    bonus multiplies shift and radius (1: the paper's).
-    """
+    """Regret of T rounds, NaN if a matrix is singular (chance 0); own (6, d, d) begins as zeros."""
     V, shifted, inv, u, theta = own[0], own[1], own[2], own[4, 0], own[5, 0]
     d, t, total = u.shape[0], 0, 0.0
     while t < T:
@@ -90,8 +87,8 @@ def ldp_linucb_regret(
 ):
     """Regret (n_reps,) of LDP-LinUCB with refits at growing times; (epsilon, delta)-local privacy.
 
-    sigma = 4 sqrt(2 ln(1.25/delta))/epsilon; bonus in (0, inf) multiplies its shift and its
-    exploration radius; seeds and executor as for `simulate`.
+    sigma = 4 sqrt(2 ln(1.25/delta))/epsilon; bonus in (0, inf) multiplies its shift and exploration
+    radius (1: the paper's); seeds and executor as for `simulate`.
     """
     T, delta = need_int("T", T, 2, MAX_USERS), need_probability("delta", delta)
     sigma = 4 * math.sqrt(2 * math.log(1.25 / delta)) / need_positive("epsilon", epsilon)

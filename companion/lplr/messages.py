@@ -19,9 +19,7 @@ from companion.lplr.params import lplr_params
 
 @jit
 def _messages(p, tree, part, phi, y, rng, out):
-    """out (n, bins, 1 + d + d^2) <- messages on the last layer: count (of part 1 all that there
-    is), vector, matrix.
-    """
+    """out (n, bins, 1 + d + d^2) <- messages on the last layer: one number, vector, matrix."""
     residual, h, d = np.empty(p.d), p.d - 1, p.d
     for i in range(out.shape[0]):
         for b in range(tree.start[h], tree.start[h + 1]):
@@ -86,18 +84,14 @@ def laplace_loss(a, b, scale, outputs):
 
 
 class Case(NamedTuple):
-    """One audit: what is released, by which mechanism, to tell which two users apart, and how.
-
-    how: arguments of `audit.epsilon_lower_bound`; claimed, proven: loss that the paper claims for
-    this part, and what it is at most for these users.
-    """
+    """One audit: what is released, by which mechanism, to tell which two users apart, and how."""
 
     what: str
     mechanism: object
     users: tuple
-    how: dict
-    claimed: float
-    proven: float
+    how: dict  # arguments of `audit.epsilon_lower_bound`
+    claimed: float  # loss that the paper claims for this part
+    proven: float  # the largest loss for these users
 
 
 def audited(case, trials, seed):
@@ -158,15 +152,12 @@ def audits(epsilon, coef=8.0):
 
     first, outside = sent(a1), partial(_outside_support, a2.matrix_scale)
     second = labels, {"statistic": _second_entry}
-    both = {"event": _counts_and_vectors}
+    both, label = {"event": _counts_and_vectors}, "printed: residual label, past coefficient"
     return [
         Case("printed: counts", first, bins, {"event": _counts}, e / 3, 2 * e / 3),
         Case("printed: counts and vectors", first, bins, both, 2 * e / 3, 4 * e / 3),
         Case("printed: matrix", sent(a2), deep[::-1], {"event": outside}, e / 3, math.inf),
-        Case(
-            f"printed: residual label, past coefficient {coef:g}",
-            *(sent(a2, coef=coef), *second, e / 3, e / 3 * (1 + coef * root)),
-        ),
+        Case(f"{label} {coef:g}", sent(a2, coef=coef), *second, e / 3, e / 3 * (1 + coef * root)),
         Case("printed: interval stage", *spread(a2), e, 2 * e),
         Case("corrected: whole message", sent(b1), bins, {"statistic": _whole(b1)}, e, e),
         Case("corrected: residual label", sent(b2, coef=coef), *second, e / 3, e / 6),

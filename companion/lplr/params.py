@@ -49,11 +49,6 @@ class Params(NamedTuple):
     smallest_value: float  # smallest possible eigenvalue times (d-h+1), in units of gamma^(-2k)
 
 
-def bins_per_node(T, gamma):
-    """M = ceil(ln T / (2 ln gamma)): the smallest edge is at most T^(-1/2)."""
-    return max(1, math.ceil(math.log(T) / (2.0 * math.log(gamma)) - 1e-9))
-
-
 def scales(d, epsilon, calibration):
     """(b_c, b_v by layer, c, b_e, one_sided, clip, cap), printed or corrected (see the module)."""
     root, printed = math.sqrt(d), calibration == "paper"
@@ -108,7 +103,9 @@ def lplr_params(
     d, T = need_int("d", d, 1, MAX_DIMENSION), need_int("T", T, 2, MAX_USERS)
     epsilon = need_positive("epsilon", epsilon, allow_inf=True)
     gamma = need_float("gamma", gamma, 1.0, open_low=True)
-    M = bins_per_node(T, gamma) if M is None else need_int("M", M, 1)
+    if M is None:  # ceil(ln T / (2 ln gamma)): the smallest edge is at most T^(-1/2)
+        M = max(1, math.ceil(math.log(T) / (2.0 * math.log(gamma)) - 1e-9))
+    M = need_int("M", M, 1)
     if sum(float(M) ** h for h in range(1, d + 1)) > MAX_NODES:
         raise ValueError(f"M ** d must give at most {MAX_NODES} bins in total; got M={M}, d={d}")
     need_choice("calibration", calibration, ("corrected", "paper"))

@@ -1,13 +1,10 @@
 """RegCB.Elimination with perturbed sufficient statistics: what LPLR improves on, at T^(3/4) in the
 worst case.
 
-Every user sends phi phi' and y phi, each with noise for half of epsilon; see
-`lplr.sufficient_statistics` for scales and intervals.  Kernels and state are those of
-`lplr.policy`, with another oracle.
-Source: the local version of Shariff and Sheffet (2018), as Section 2.2 of the LPLR paper describes
-it, in its Algorithm 1.
-Neighbours: replace the user's (x, a, y).  Model: local, delta = 0.  epsilon = inf is elimination
-with least squares.
+Every user sends phi phi' and y phi, each with noise for half of epsilon (scales and intervals:
+`lplr.sufficient_statistics`).  Kernels and state are those of `lplr.policy`, with another oracle.
+Source: the local version of Shariff and Sheffet (2018), as Section 2.2 of the LPLR paper says.
+Neighbours: replace the user's (x, a, y).  Model: local, delta = 0.
 Records outside the unit ball or [-1, 1] are clipped before anything else.
 Cost: per round O(epochs K d^2).
 """

@@ -136,12 +136,10 @@ def ssp_estimate(m):
 
 @jit
 def ssp_fit(p, m, n):
-    """Elimination oracle after n users: V = mat + ridge I, eigenvalues floored at a tenth of the
-    ridge.
+    """Elimination oracle after n users: V = mat + ridge I, eigenvalues at least a tenth of it.
 
     theta_hat - theta = V^-1 (vector noise + label noise - (matrix noise + ridge) theta).  The ridge
-    is z largest standard deviations of the matrix noise, so V stays positive; w is z of the vector
-    noise and matrix noise together.
+    is z standard deviations of the matrix noise, w is z of vector and matrix noise together.
     """
     root = math.sqrt(n)
     ridge = max(1.0, p.z * 2.0 * math.sqrt(p.d + 1.0) * p.matrix_scale * root)
@@ -177,11 +175,9 @@ def ssp_interval(p, m, phi):
 
 @jit
 def perturbed_inputs(points, theta, epsilon, n, rng, m):
-    """Theorem 2's observations, phi + Lap(1/epsilon) and phi'theta + Lap(1/epsilon), of n users
-    drawn uniformly from points.
+    """Theorem 2's observations, phi and phi'theta + Lap(1/epsilon), of n users uniform on points.
 
-    Leaves in m the debiased moments: mat = sum of (noisy phi)(noisy phi)' - (2/epsilon^2) I, vec =
-    sum of (noisy y)(noisy phi).
+    Leaves in m the debiased moments: mat, less n (2/epsilon^2) I, and vec.
     """
     ssp_clear(m)
     x, d = m.work[0, 0], points.shape[1]

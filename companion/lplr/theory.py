@@ -1,9 +1,7 @@
-"""Closed forms behind the theorems: lower bounds, chi-square divergences, bounds of Lemma 1,
-privacy losses.
+"""Closed forms behind the theorems: lower bounds, chi-square divergences, lemmas, privacy losses.
 
-Source: the LPLR paper, Theorems 1 and 2, Lemma EC.1, Lemma 1; the constants of the two lower bounds
-and the proposition on sufficient statistics are derived in the chapter.  alpha there is `epsilon`
-here.
+Source: the LPLR paper, Theorems 1 and 2, Lemmas EC.1, 1 and 3 (alpha there is `epsilon` here); the
+constants of the lower bounds and the proposition on sufficient statistics: see the chapter.
 """
 
 import math
@@ -53,26 +51,24 @@ def chi_square_laplace(mu, epsilon=1.0, nodes=60):
 
 
 @jit
-def _llr(v, w, m, epsilon):
-    """Log-likelihood ratio of Theorem 2's models for one user's perturbed (phi_2, y - 1/4)."""
-    near, far = -epsilon * abs(v - m), -epsilon * abs(v + m)
-    top = max(near, far)
-    first = math.log(math.exp(near - top) + math.exp(far - top)) + top - epsilon * abs(w)
-    near -= epsilon * abs(w - m / 2)
-    far -= epsilon * abs(w + m / 2)
-    top = max(near, far)
-    return math.log(math.exp(near - top) + math.exp(far - top)) + top - first
-
-
-def likelihood_ratio_errors(m, epsilon, n, trials, seed):
-    """Wrong decisions of the likelihood-ratio test between Theorem 2's two hypotheses, out of 2 x
-    trials samples of n users; m: size of the second feature.
-    """
-    return _wrong(m, epsilon, n, trials, np.random.default_rng(seed))
+def _log_sum(a, b):
+    top = max(a, b)
+    return math.log(math.exp(a - top) + math.exp(b - top)) + top
 
 
 @jit
-def _wrong(m, epsilon, n, trials, rng):
+def _llr(v, w, m, epsilon):
+    """Log-likelihood ratio of Theorem 2's models for one user's perturbed (phi_2, y - 1/4)."""
+    near, far = -epsilon * abs(v - m), -epsilon * abs(v + m)
+    first = _log_sum(near, far) - epsilon * abs(w)
+    return _log_sum(near - epsilon * abs(w - m / 2), far - epsilon * abs(w + m / 2)) - first
+
+
+@jit
+def likelihood_ratio_errors(m, epsilon, n, trials, rng):
+    """Wrong decisions of the likelihood-ratio test between Theorem 2's two hypotheses, out of 2 x
+    trials samples of n users; m: size of the second feature.
+    """
     wrong = 0
     for which in range(2):
         for _ in range(trials):
@@ -91,16 +87,12 @@ def lemma_1(p, n, epsilon, failure, share=1.0, k=0):
     """Bounds of Lemma 1 (logarithm corrected) on (share, vector, matrix) errors of a bin."""
     d, beta = p.d, 1 / (2 * p.M)
     L = math.log(48 * d / (beta * failure)) / (epsilon * math.sqrt(n))
-    return (
-        6.2 * d * L,
-        (19 * d**2 + 29 * d) * p.edge[k] * L / share,
-        (7 * (d + 1) ** 3 + 29 * d) * p.edge[k] ** 2 * L / share,
-    )
+    vector, matrix = (19 * d**2 + 29 * d) * p.edge[k], (7 * (d + 1) ** 3 + 29 * d) * p.edge[k] ** 2
+    return 6.2 * d * L, vector * L / share, matrix * L / share
 
 
 def support_violation(epsilon, norm=1.0):
-    """P(W not >= vv') for the printed noise W ~ Wishart_d(d+1, 4.5/epsilon I): messages that a user
-    with v can never send.
+    """P(W not >= vv') for the printed W ~ Wishart_d(d+1, 4.5/epsilon I): no user with v sends it.
 
     1/(v'W^-1 v) is c/|v|^2 times a chi-square with 2 degrees of freedom, so this is 1 -
     exp(-|v|^2/2c) in every d.
@@ -120,8 +112,7 @@ def lemma_3(p, n, epsilon, failure):
 def two_oracles_loss(epsilon):
     """Exact loss of a change of action, for oracles that send 1{data} + Lap(1/epsilon).
 
-    Each fulfils Definition 2 for epsilon.  The oracles of both actions change by 1, and Laplace
-    losses add up where their noise is independent.
+    Each fulfils Definition 2 for epsilon.  Two of them change by 1, and losses of independent
+    Laplace noises add up.
     """
-    data = np.array([1.0, 0.0])  # for the oracles of both actions: data, dummy
-    return float(np.abs(data - data[::-1]).sum() * epsilon)
+    return float(np.abs(np.array([1.0, 0.0]) - [0.0, 1.0]).sum() * epsilon)

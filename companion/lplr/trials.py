@@ -11,13 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.checks import need_int, need_positive
+from companion.checks import need_array, need_int, need_positive
 from companion.linalg import dot, norm
 from companion.lplr import bins, sufficient_statistics
-from companion.lplr.bins import ACTIVE, COEF, COUNT, PARENT, VALUE, plant, tree_of, walk
+from companion.lplr.bins import ACTIVE, COEF, PARENT, plant, tree_of, walk
 from companion.lplr.environments import SLACK, law, need_ball
 from companion.lplr.fit import fit_messages, fit_sums, workspace
-from companion.lplr.params import MAX_USERS
+from companion.lplr.params import MAX_USERS, lplr_params
 from companion.lplr.sufficient_statistics import ssp_estimate, ssp_model
 from companion.simulate import need_seeds, over, stream
 
@@ -30,41 +30,16 @@ class Trials(NamedTuple):
     width: np.ndarray  # mean half-width, ||phi|| where the interval is trivial
     covered: np.ndarray  # 1 if every point's interval holds its mean
     active: np.ndarray  # bins with a model
-    tax: np.ndarray  # what the bins should cost, see `bin_tax`
+    tax: np.ndarray  # what the bins should cost, see `bins.bin_tax`
     told: np.ndarray  # chance of a point whose interval is not trivial
-
-
-PARTS = 8  # jobs that the repetitions of one call are spread over
-
-
-@jit
-def bin_tax(p, tree, n):
-    """Sum over bins with a model of the smaller of share x size and noise, for n users per stage.
-
-    In bin k of layer h, with share psi, predictions have size gamma^-k.  The coefficient's noise
-    moves them by about sqrt(2 b_v^2 + (sd of the matrix) gamma^-2k) / (psi sqrt n): times psi, a
-    bin costs the same noise whatever its share, but never more than psi gamma^-k, as coefficients
-    are clipped.
-    """
-    total, matrix = 0.0, bins.matrix_sd(p)
-    for h in range(p.d):
-        for b in range(tree.start[h], tree.start[h + 1]):
-            if tree.link[b, ACTIVE] == 1:
-                g = p.edge[(b - tree.start[h]) % p.M]
-                noise = math.sqrt(2.0 * p.vector_scale[h] ** 2 + (matrix * g) ** 2)
-                total += min(tree.stat[b, COUNT] / n * g, noise / math.sqrt(n))
-    return total
 
 
 @jit
 def _score(p, tree, law, n, residual, out):
-    """out <- the numbers of `Trials`, of a tree fitted to n users per stage.
-
-    To the tax of the bins with a model comes the size of what is left where walks stop.
-    """
+    """out <- the numbers of `Trials`; the tax includes the size of what is left by walks."""
     for i in range(7):
         out[i] = 0.0
-    out[3], out[5] = 1.0, bin_tax(p, tree, n)
+    out[3], out[5] = 1.0, bins.bin_tax(p, tree, n)
     for j in range(law.points.shape[0]):
         f, width = bins.predict(p, tree, law.points[j], residual)
         error, length = abs(f - law.means[j]), norm(law.points[j])
@@ -84,23 +59,20 @@ def _score(p, tree, law, n, residual, out):
 
 def powers(first, step, last):
     """first, first * step, ... up to last, as integers."""
-    out = [first]
-    while out[-1] * step <= last:
-        out.append(out[-1] * step)
-    return out
+    return [first, *(powers(first * step, step, last) if first * step <= last else [])]
 
 
 def in_parts(task, args, seeds, executor):
     """Rows of task(*args, part) over parts of the seeds (one per repetition), in their order."""
     seeds = need_seeds(seeds)
-    size = -(-len(seeds) // PARTS)
+    size = -(-len(seeds) // 8)  # eight jobs at most
     parts = [seeds[i : i + size] for i in range(0, len(seeds), size)]
     return np.concatenate(over(task, [(*args, part) for part in parts], executor))
 
 
-def _drawn(design, seed):
-    """The design of one repetition, which a function draws from its environment's stream."""
-    return design(stream(seed, "environment")) if callable(design) else design
+def _drawn(design, seed, signs):
+    """The law of one repetition: a function draws its design from the environment's stream."""
+    return law(design(stream(seed, "environment")) if callable(design) else design, signs)
 
 
 def estimate_lplr(design, p, n, seeds, executor=None, *, signs=True):
@@ -124,7 +96,7 @@ def _fits(design, p, n, signs, seeds):
 
 def _fit(design, p, n, signs, seed, forest):
     """(law, scratch) of one repetition, whose tree is left in the forest."""
-    world = law(_drawn(design, seed), signs)
+    world = _drawn(design, seed, signs)
     if world.points.shape[1] != p.d:
         raise ValueError(f"design must have dimension d={p.d}; got d={world.points.shape[1]}")
     work, plays = workspace(*world.points.shape), np.zeros(len(world.prob), dtype=np.int64)
@@ -144,15 +116,13 @@ def fit_users(p, phi, y, rng):
 
     Raises ValueError on NaN, ||phi|| > 1, |y| > 1, or fewer than 2d users.
     """
-    phi, y = np.array(phi, dtype=float, ndmin=2), np.array(y, dtype=float, ndmin=1)
-    if phi.ndim != 2 or phi.shape[1] != p.d or y.shape != phi.shape[:1] or len(y) < 2 * p.d:
-        sizes = f"(N, {p.d}) and y (N,), N >= {2 * p.d}; got {phi.shape} and {y.shape}"
-        raise ValueError(f"phi must have shape {sizes}")
+    phi = need_array("phi", phi, ("N", p.d))
+    y = need_array("y", y, (need_int("rows of phi", len(phi), 2 * p.d),))
     need_ball("phi", phi)
-    if not (np.abs(y) <= 1 + SLACK).all():
-        raise ValueError("y must be in [-1, 1]; got a value outside or NaN")
+    if not np.abs(y).max() <= 1 + SLACK:
+        raise ValueError(f"y must be in [-1, 1]; got {y[np.abs(y).argmax()]:.6g}")
     tree = plant(p)
-    fit_messages(p, tree, np.ascontiguousarray(phi), y, rng)
+    fit_messages(p, tree, phi, y, rng)
     return tree
 
 
@@ -193,9 +163,9 @@ def tree_rows(p, tree, n):
         for b in range(tree.start[h], tree.start[h + 1]):
             k, up = (b - tree.start[h]) % p.M, names[tree.link[b, PARENT]]
             names[b] = f"B{k}" if h == 0 else f"{up}{k}"
-            row = {"bin": names[b], "layer": h + 1, "parent": up}
-            row |= {"noisy_share": tree.stat[b, COUNT] / n, "active": tree.link[b, ACTIVE] == 1}
-            row |= {"eigenvalue": tree.stat[b, VALUE], "coefficient": tree.stat[b, COEF]}
+            on, (count, _, value, coef) = tree.link[b, ACTIVE] == 1, tree.stat[b, : COEF + 1]
+            row = {"bin": names[b], "layer": h + 1, "parent": up, "noisy_share": count / n}
+            row |= {"active": on, "eigenvalue": value, "coefficient": coef}
             rows.append(row | {f"u{i + 1}": u for i, u in enumerate(tree.frame[b, h])})
     return rows
 
@@ -212,8 +182,9 @@ def _theta_error(model, law, out):
 
 
 def estimate_ssp(design, n, seeds, executor=None, *, epsilon=1.0, signs=True):
-    """(mad, mse), each (n_reps,): perturbed sufficient statistics of n users, least squares in the
-    unit ball.  Arguments as for `estimate_lplr`.
+    """(mad, mse) (2, n_reps) of perturbed sufficient statistics, least squares in the unit ball.
+
+    Arguments as for `estimate_lplr`.
     """
     n, epsilon = need_int("n", n, 1, MAX_USERS), need_positive("epsilon", epsilon, allow_inf=True)
     return in_parts(_ssp_fits, (design, n, epsilon, bool(signs)), seeds, executor).T
@@ -222,13 +193,19 @@ def estimate_ssp(design, n, seeds, executor=None, *, epsilon=1.0, signs=True):
 def _ssp_fits(design, n, epsilon, signs, seeds):
     out = np.zeros((len(seeds), 2))
     for row, seed in zip(out, seeds, strict=True):
-        world = law(_drawn(design, seed), signs)
+        world = _drawn(design, seed, signs)
         K, d = world.points.shape
         q, model, work = sufficient_statistics.ssp_params(d, epsilon), ssp_model(d), workspace(K, d)
         rng, plays = stream(seed, "SSP"), np.zeros(K, dtype=np.int64)
         sufficient_statistics.ssp_sums(q, model, world, n, rng, plays, work)
         _theta_error(model, world, row)
     return out
+
+
+def both(design, d, n, seeds, epsilon, signs=True):
+    """(`Trials` of LPLR, (mad, mse) of its rival), in the same repetitions on a design in R^d."""
+    ours = estimate_lplr(design, lplr_params(d, n, epsilon), n, seeds, signs=signs)
+    return ours, estimate_ssp(design, n, seeds, epsilon=epsilon, signs=signs)
 
 
 def estimate_inputs(design, n, seeds, executor=None, *, epsilon=1.0):

@@ -125,7 +125,7 @@ def claim(record):
 
 
 def claims(chapter, records, page=None):
-    """The claims of a chapter, a table for each of PARTS, then its findings.
+    """The claims of a chapter, a folded table for each of PARTS, then its findings, folded as well.
 
     page: where to link (None: this is the place).
     """
@@ -134,10 +134,13 @@ def claims(chapter, records, page=None):
         part = [r for r in records if not r.finding and group(r)[0] in places]
         if part:
             shown += f"<p>What the paper says in {name}: {tally(part)}.</p>"
-            shown += by_group(f"Claims in {name} ({html.escape(chapter)})", part, page)
+            listed = by_group(f"Claims in {name} ({html.escape(chapter)})", part, page)
+            shown += folded(f"All {len(part)} of {name}", listed)
+    if not own:
+        return shown
     note = "<p>Findings are what the paper does not say; they count in none of its verdicts.</p>"
     listed = findings(f"Findings of our own ({html.escape(chapter)})", own, page)
-    return shown + (note + listed if listed else "")
+    return shown + note + folded(f"All {len(own)} findings of our own", listed)
 
 
 def tally(records):

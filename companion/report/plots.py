@@ -15,7 +15,7 @@ import seaborn as sns
 from cycler import cycler
 from matplotlib import pyplot as plt
 
-from companion.report import phone
+from companion.report import markup, phone
 from companion.report.looks import COLOURS, DASHES, MARKERS, POLICIES, ink, look, looks
 from companion.stats import band
 
@@ -168,17 +168,19 @@ def number(name):
     return _numbers.setdefault(name, len(_numbers) + 1)
 
 
-def show(fig, *, alt, caption, data, name):
+def show(fig, *, alt, caption, data, name, fold=None):
     """Display a figure: alt (what a reader who cannot see it needs), caption, data (columns), name.
 
-    Raises ValueError if alt, caption or name is empty: every figure of the book is described.
+    fold: a line behind which the figure is folded away.  Raises ValueError if alt, caption or name
+    is empty: every figure of the book is described.
     """
     from IPython.display import HTML, display
 
     for key, value in (("alt", alt), ("caption", caption), ("name", name)):
         if not str(value).strip():
             raise ValueError(f"{key} must not be empty; got {key}={value!r}")
-    display(HTML(figure_html(fig, alt=alt, caption=caption, data=data, name=name)))
+    shown = figure_html(fig, alt=alt, caption=caption, data=data, name=name)
+    display(HTML(markup.folded(html.escape(fold), shown) if fold else shown))
     plt.close(fig)
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats as sps
 
-from companion.lplr.bins import COUNT
+from companion.lplr.bins import COUNT, bin_tax
 from companion.lplr.elimination import eliminate, pick
 from companion.lplr.environments import design, family, spread_bandit
 from companion.lplr.params import lplr_params
-from companion.lplr.trials import bin_tax, estimate_lplr, fit_design
+from companion.lplr.trials import estimate_lplr, fit_design
 from companion.simulate import repetitions
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
