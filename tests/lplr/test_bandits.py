@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats as sps
 
+from companion.lplr.bandits import eliminate_with
 from companion.lplr.bins import COUNT, bin_tax
 from companion.lplr.elimination import eliminate, pick
-from companion.lplr.environments import design, family, spread_bandit
+from companion.lplr.environments import design, family, hard_bandit, spread_bandit
 from companion.lplr.params import lplr_params
-from companion.lplr.trials import estimate_lplr, fit_design
+from companion.lplr.trials import estimate_lplr, fit_design, layer_widths
 from companion.simulate import repetitions
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
@@ -61,6 +62,27 @@ def test_errors_are_of_the_order_of_the_bin_tax():
             family(name, d, 10**12), lplr_params(d, 10**12), 10**12, repetitions(4, 40)
         )
         assert 0.3 < run.mad.mean() / run.tax.mean() < 1.5
+
+
+def test_missed_intervals_lost_arms_and_regret_are_counted():
+    """Half-widths of nothing miss, and lose the best arm of two that hardly differ."""
+    seeds, bandit = repetitions(6, 12), hard_bandit(1, 0.1)
+    bold = eliminate_with("lplr", bandit, 10**4, seeds, z=0.0, threshold=0.0)
+    assert (bold.missed > 0).all()
+    assert 0 < bold.lost.sum() < 12
+    for oracle in ("exact", "none"):
+        run = eliminate_with(oracle, bandit, 10**4, seeds)
+        assert not run.missed.any()
+        assert not run.lost.any()
+    assert run.regret.mean() == pytest.approx(0.05 * 10**4, rel=0.05)  # uniform play; 0 or 0.1
+
+
+def test_layer_widths_of_a_walk_that_stops():
+    """No model anywhere: every half-width is the norm of the point, one bin a point."""
+    p = lplr_params(2, 10**4, threshold=1e9)
+    world = design([[0.9, 0.0], [0.1, 0.0]], [0.5, 0.5], [0.75, 0.25])
+    tree = fit_design(world, p, 10**4, 0)
+    assert layer_widths(p, tree, world) == pytest.approx([0.75 * 0.9 + 0.25 * 0.1, 0.0])
 
 
 def test_spread_bandit():

@@ -137,6 +137,18 @@ def test_the_noise_drawn_has_the_scales_of_the_parameters(h, n):
             assert sps.ks_2samp(z, -z).pvalue > ALARM  # both sides alike
 
 
+def test_a_message_hides_every_node_however_empty():
+    """Vectors and matrices below the threshold: nobody reads them in sums; messages show them."""
+    p, rng = lplr_params(2, 10**4, M=2, threshold=1e9), np.random.default_rng(0)
+    for n in (1, 50):
+        tree = plant(p)
+        open_layer(p, tree, 0)
+        add_noise(p, tree, 0, n, rng)
+        assert (tree.stat[:2, COUNT] != 0.0).all()
+        assert ((tree.vec[:2] != 0.0) == (n == 1)).all()
+        assert ((tree.mat[:2] != 0.0) == (n == 1)).all()
+
+
 def test_labels_are_clipped_in_messages_and_in_sums():
     """A coefficient of 50 in the past: labels lie in [-2, 2] on both paths, and agree."""
     p = quiet(lplr_params(2, 10**4, 1.0, M=2))

@@ -44,6 +44,16 @@ def test_with_noise_every_oracle_gets_a_message():
 
 
 @pytest.mark.parametrize("make", [lplr, suffstats])
+def test_records_outside_the_universe_are_clipped_before_they_are_sent(make):
+    live = make(2, 100, 2, math.inf, n0=8).start(0)
+    live.select([[3.0, 4.0], [0.1, 0.0]])
+    live.update(0, -7.0)
+    memory = live.state.memory
+    sent = memory.forest.vec[0, 0] if make is lplr else memory.models.vec[0]
+    assert sent == pytest.approx([-0.6, -0.8])
+
+
+@pytest.mark.parametrize("make", [lplr, suffstats])
 def test_another_number_of_arms_is_refused(make):
     live = make(2, 100, 3, n0=8).start(0)
     for rows in (1, 2, 4, 5000):
