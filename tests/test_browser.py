@@ -103,7 +103,7 @@ READING = {
     "mechanisms": AIMS,
     "online_linucb": {"share": 0.08, "longest": 30, "lines": 120, "gap": 1.5, "screens": 30.0},
     "fliphat": {"share": 0.08, "longest": 30, "lines": 120, "gap": 1.5, "screens": 30.0},
-    "lplr": {"share": 0.10, "longest": 30, "lines": 230, "gap": 4.5, "screens": 45.0},
+    "lplr": {"share": 0.08, "longest": 30, "lines": 120, "gap": 1.5, "screens": 30.0},
 }
 
 
