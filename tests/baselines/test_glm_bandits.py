@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 from companion.baselines.ecolog import ecolog
 from companion.baselines.glm_ucb import glm_ucb
@@ -74,3 +75,107 @@ def test_clipped_rewards_are_counted():
         live.select(np.eye(2))
         live.update(0, r)
     assert live.state.clipped == 2
+
+
+def play_some(policy, env, n, seed=4):
+    """(X, R, arms, state) of n rounds."""
+    X, R, _ = next(env.blocks(n, np.random.default_rng(seed)))
+    arms = np.empty(n, np.int64)
+    rng = np.random.default_rng(0)
+    return X, R, arms, policy.play(policy.params, policy.init(policy.params), X, R, rng, arms)
+
+
+def into_ball(V, z, S):
+    """Projection of z on the ball of radius S in the norm of V, by bisection in its eigenbasis."""
+    if np.linalg.norm(z) <= S:
+        return z
+    size, Q = np.linalg.eigh(V)
+    w, low, high = size * (Q.T @ z), 0.0, 1e6
+    for _ in range(200):
+        middle = (low + high) / 2
+        if np.linalg.norm(w / (size + middle)) > S:
+            low = middle
+        else:
+            high = middle
+    return Q @ (w / (size + high))
+
+
+def test_ecolog_against_a_twin():
+    """Every step of both descents, without stopping early; lambda = 10, failure 0.01."""
+    S, n = 0.8, 250  # the truth lies outside the ball, so that the projection is at work
+    X, R, arms, state = play_some(ecolog(3, theta_bound=S), world("ball", 3, 3.0, K=6), n)
+    V, theta, C = 10 * np.eye(3), np.zeros(3), 0.0
+
+    def m(z):
+        return 1 / (1 + np.exp(-z))
+
+    def descend(centre, scale, target, x, steps):
+        v = centre.copy()
+        for _ in range(steps):
+            g = v - centre + (scale * m(x @ v) - target) * np.linalg.solve(V, x)
+            v = into_ball(V, v - 0.75 / (0.25 + 1 / (1 + S / 2)) * g, S)
+        return v
+
+    def loss(z, y):
+        return -y * np.log(m(z)) - (1 - y) * np.log(m(-z))
+
+    for t in range(n):
+        count = t + 1
+        G = np.sqrt(10) / 2 + 2 / np.sqrt(10) * np.log(2 / 0.01 * np.sqrt(1 + count / 40))
+        width = np.sqrt(max(20 * S**2 + (1 + S) ** 2 * G + C, 0.0))
+        norms = np.sqrt(np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t]))
+        index = m(X[t] @ theta) + width * norms
+        assert index[arms[t]] >= index.max() - 1e-7
+        x, y = X[t, arms[t]], R[t, arms[t]]
+        steps = int(np.ceil((9 / 4 + S / 8) * np.log(S * (count + 1))) / 0.75)
+        theta = descend(theta, 1.0, y, x, steps)
+        other = descend(theta, 2.0, 1.0, x, steps)
+        gap = theta - other
+        C += 2 * (1 + S) * (loss(x @ other, y) - loss(x @ theta, y)) - np.sqrt(gap @ V @ gap) / 2
+        V = V + m(x @ theta) * m(-x @ theta) * np.outer(x, x)
+    np.testing.assert_allclose(state.theta_hat, theta, atol=1e-8)
+    assert state.surplus == pytest.approx(C, abs=1e-6)
+    assert np.linalg.norm(theta) > 0.99 * S
+
+
+def test_rs_glinucb_against_a_twin():
+    """Warm-up, both fits, elimination and index; fits by SciPy."""
+    S, n, kappa = 1.5, 300, 6.0
+    policy = rs_glinucb(3, n, theta_bound=S, kappa=kappa, tolerance=1e-14)
+    X, R, arms, state = play_some(policy, world("ball", 3, S, K=6), n)
+
+    def fit(rows):
+        x, y = np.array([r[0] for r in rows]), np.array([r[1] for r in rows])
+
+        def objective(v):
+            z = x @ v
+            return np.logaddexp(0, z).sum() - y @ z + 0.25 * v @ v
+
+        return optimize.minimize(objective, np.zeros(3), method="BFGS", options={"gtol": 1e-9}).x
+
+    root = np.sqrt(3 * np.log(n / 0.01))
+    V, H, last = 0.5 * np.eye(3), 0.5 * np.eye(3), None
+    warm, every, theta_w, theta_h = [], [], np.zeros(3), np.zeros(3)
+    for t in range(n):
+        norms = np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t])
+        x, y = X[t, arms[t]], R[t, arms[t]]
+        if norms.max() > 100 / (kappa * S**2 * 3):
+            assert norms[arms[t]] >= norms.max() - 1e-12
+            warm.append((x, y))
+            every.append((x, y))
+            V = V + np.outer(x, x)
+            theta_w = fit(warm)
+            continue
+        if last is None or np.linalg.det(H) >= 1.5 * np.linalg.det(last):
+            last, theta_h = H.copy(), fit(every) if every else np.zeros(3)
+        half = S * root * np.sqrt(kappa * norms)
+        keep = X[t] @ theta_w + half >= (X[t] @ theta_w - half).max()
+        width = np.sqrt(np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(last), X[t]))
+        index = np.where(keep, X[t] @ (theta_w + theta_h) / 2 + 4 * root * width, -np.inf)
+        assert index[arms[t]] >= index.max() - 1e-4
+        every.append((x, y))
+        m = mean(1, x @ theta_w)
+        H = H + m * (1 - m) * np.outer(x, x)
+    assert state.n_warm == len(warm)
+    np.testing.assert_allclose(state.H, H, atol=1e-4)
+    np.testing.assert_allclose(state.theta_hat, theta_h, atol=1e-4)

@@ -9,6 +9,7 @@ from companion.mechanisms import shuffle_messages
 from companion.private_glm import batches
 from companion.private_glm.design import design, draw, optimal, work_for
 from companion.private_glm.environments import world
+from companion.private_glm.experiments import covered
 from companion.private_glm.learning import analyse, batch_for, release_gradient, send, triangle
 from companion.private_glm.shuffle import eliminate, init, shuffle_glm, weight
 from companion.simulate import repetitions, simulate
@@ -220,3 +221,81 @@ def test_paper_calibration_says_what_it_gives():
 def test_bad_input_is_refused_by_name(name, value):
     with pytest.raises(ValueError, match=name):
         shuffle_glm(**({"d": 3, "K": 4, "T": 400, "epsilon": 1.0} | {name: value}))
+
+
+def twin_design(A, tolerance=2.0):
+    """Wynn's algorithm with matrix inverses, on the arms that are not ruled out."""
+    pi, ridge = np.full(len(A), 1 / len(A)), 1e-8 * (A**2).sum(axis=1).max()
+    while True:
+        M = A.T @ (pi[:, None] * A)
+        g = np.einsum("ki,ij,kj->k", A, np.linalg.inv(M + ridge * np.eye(A.shape[1])), A)
+        k, rank = int(g.argmax()), pi @ g
+        if len(A) == 1 or g[k] <= tolerance * rank or g[k] <= 1.0:
+            return pi
+        s = (g[k] / rank - 1) / (g[k] - 1)
+        pi = pi * (1 - s)
+        pi[k] += s
+
+
+def twin_arms(X, R, ends, S, kappa, gamma, steps):
+    """Algorithm 1 with exact sums in NumPy (logistic, ridge 1, penalty 1)."""
+    rng, start, arms, theta, V_inv = np.random.default_rng(0), 0, [], [], []
+    for k, end in enumerate(ends):
+        rows, seen = [], []
+        for t in range(start, end):
+            alive, doubt = np.arange(X.shape[1]), np.zeros(X.shape[1])
+            for j in range(k):
+                norm = np.sqrt(np.einsum("ki,ij,kj->k", X[t], V_inv[j], X[t]))
+                half = gamma * norm * (np.sqrt(kappa) if j == 0 else 1)
+                doubt = half if j == 0 else doubt
+                score = X[t] @ theta[j]
+                low = (score - half)[alive].max()
+                alive = alive[(score + half)[alive] >= low]
+            w = np.ones(X.shape[1])
+            if k > 0:
+                m = 1 / (1 + np.exp(-X[t] @ theta[0]))
+                w = np.minimum(m * (1 - m) * np.exp(-np.minimum(2 * S, doubt)), 0.25)
+            pi = twin_design(np.sqrt(w)[alive, None] * X[t][alive])
+            u = rng.random()
+            arm = alive[min(np.searchsorted(np.cumsum(pi), u, side="right"), len(alive) - 1)]
+            arms.append(arm)
+            rows.append(w[arm] * np.outer(X[t, arm], X[t, arm]))
+            seen.append((X[t, arm], R[t, arm]))
+        start = end
+        V = np.eye(X.shape[2]) + sum(rows)
+        V_inv.append(np.linalg.inv(V))
+        v, kept = theta[-1].copy() if theta else np.zeros(X.shape[2]), []
+        P = np.linalg.inv((0.25 if k == 0 else 1.5) * V + np.eye(X.shape[2]))
+        x, y = np.array([s[0] for s in seen]), np.array([s[1] for s in seen])
+        for _ in range(steps):
+            v = v - P @ (x.T @ (1 / (1 + np.exp(-x @ v)) - y) + v)
+            v = v * min(1.0, S / np.linalg.norm(v))
+            kept.append(v)
+        theta.append(np.mean(kept[steps // 2 :], axis=0))
+    return np.array(arms)
+
+
+def test_without_noise_every_arm_is_the_twin_s():
+    X, R, _ = next(world("ball", 3, 2.0, K=6).blocks(900, np.random.default_rng(4)))
+    policy = shuffle_glm(3, 6, 900, np.inf, theta_bound=2.0, kappa=9.0, gamma=0.4, first=100)
+    arms, ends = np.empty(900, np.int64), policy.params.ends
+    state = policy.play(policy.params, init(policy.params), X, R, np.random.default_rng(0), arms)
+    twin = twin_arms(X, R, ends, 2.0, 9.0, 0.4, 20)
+    assert np.array_equal(arms, twin)
+    assert state.k == 2
+    assert state.alive.sum() < 6  # arms were ruled out
+
+
+def test_what_widths_cover():
+    """`covered` plays the run of `simulate`, and counts what a wide width covers."""
+    env, seeds = world("ball", 2, 1.5, K=5), repetitions(3, 4)
+    wide = covered(env, shuffle_glm(2, 5, 600, 4.0, theta_bound=1.5, gamma=50.0), 600, seeds)
+    assert wide.inside.min() == 1.0
+    assert wide.too_heavy.max() == wide.lost.max() == 0.0
+    assert wide.alive.min() == 5.0
+    assert wide.excess.min() > 0.0
+    narrow = covered(env, shuffle_glm(2, 5, 600, 4.0, theta_bound=1.5, gamma=0.05), 600, seeds)
+    assert narrow.inside.mean() < 0.5
+    assert narrow.alive.max() < 3.0
+    assert narrow.too_heavy.mean() > 0.05
+    assert narrow.lost.mean() > 0.0

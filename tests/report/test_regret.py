@@ -5,7 +5,10 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
+from companion.baselines.random import random
+from companion.environments import sphere
 from companion.report import plots, regret
+from companion.simulate import repetitions, simulate
 from companion.stats import exponent
 
 SAMPLES = {"a": np.array([[1.0, 10.0], [3.0, 30.0]]), "b": np.array([[5.0, 5.0], [7.0, 9.0]])}
@@ -50,3 +53,21 @@ def test_growth_fits_the_power_of_every_curve_and_says_it_at_the_curve():
     assert ax.get_lines()[1].get_color() == plots.look(4)["color"]
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     plots.plt.close(fig)
+
+
+def test_reference_lines_of_a_picture_are_drawn_without_a_label(monkeypatch):
+    seen = []
+    monkeypatch.setattr(plots, "show", lambda fig, **_: seen.extend(fig.axes[0].get_lines()))
+    lines = [(np.array([1.0, 2.0]), ":")]
+    regret.picture([1, 4], SAMPLES, name="lines", alt="a", caption="c", lines=lines)
+    (line,) = [one for one in seen if one.get_label().startswith("_")]
+    assert (line.get_linestyle(), line.get_ydata().tolist()) == (":", [1.0, 2.0])
+
+
+def test_finals_are_those_of_simulate_at_every_point():
+    env, seeds = sphere(2, 3), repetitions(1, 3)
+    found = regret.finals([(env, [random()], 50), (env, [random()], 80)], seeds)
+    assert list(found) == ["Random"]
+    for i, T in enumerate((50, 80)):
+        ours = simulate(env, [random()], T, seeds, grid=[T]).final[:, 0]
+        assert found["Random"][:, i].tolist() == ours.tolist()
