@@ -99,6 +99,13 @@ def flat(state):
     return (np.array(state),)
 
 
+def check_interpreted(out, state, interpreted):
+    """What compiled kernels gave equals, to the bit, what they gave interpreted: (out, state)."""
+    assert np.array_equal(out, interpreted[0])
+    for ours, theirs in zip(flat(state), interpreted[1], strict=True):
+        assert np.array_equal(ours, theirs, equal_nan=True)
+
+
 def pickled(algorithm):
     """A policy or optimiser after a journey through pickle: equal in all but its arrays' places."""
     again = pickle.loads(pickle.dumps(algorithm))

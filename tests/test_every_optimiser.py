@@ -105,10 +105,7 @@ def test_a_batch_method_takes_no_stream_and_all_records_at_once():
 @every_optimiser
 def test_compiled_equals_interpreted_to_the_bit(optimiser, name, interpreted):
     out, state = learn(optimiser, *records_for(optimiser))
-    out_interpreted, state_interpreted = interpreted[name]
-    assert np.array_equal(out, out_interpreted)
-    for ours, theirs in zip(flat(state), state_interpreted, strict=True):
-        assert np.array_equal(ours, theirs, equal_nan=True)
+    streams.check_interpreted(out, state, interpreted[name])
 
 
 @every_optimiser

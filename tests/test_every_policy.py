@@ -179,10 +179,7 @@ def test_kernels_stay_in_their_arrays_whatever_the_number_of_rows(module, K, che
 def test_compiled_equals_interpreted_to_the_bit(policy, module, interpreted):
     X, R, _ = stream_for(policy)
     arms, state = run(policy, X, R)
-    arms_interpreted, state_interpreted = interpreted[module]
-    assert np.array_equal(arms, arms_interpreted)
-    for ours, theirs in zip(flat(state), state_interpreted, strict=True):
-        assert np.array_equal(ours, theirs, equal_nan=True)
+    streams.check_interpreted(arms, state, interpreted[module])
 
 
 @every_policy
