@@ -14,7 +14,7 @@ ROUND = tuple(m * 10.0**k for k in range(-2, 8) for m in (1, 2, 5))
 
 
 def against(x, samples, *, points=(), ticked=False, styles=(), marker=True, ax=None,
-            size=(7.0, 3.0), log="", **axes):  # fmt: skip
+            size=(7.0, 2.8), log="", **axes):  # fmt: skip
     """(figure, axes) with a curve and band for every label, labelled at their ends.
 
     points: label -> (x, mean, standard error) of published values, over its curve; styles: label ->
