@@ -63,7 +63,7 @@ class State(NamedTuple):
     total: np.ndarray  # (d,) exact sum over the batch (secret)
     v: np.ndarray  # (d,) vertex
     x: np.ndarray  # (d,) clipped context
-    noise: np.ndarray  # (d,)
+    noise: np.ndarray  # (d,) noise of a release, then what is released
 
 
 def init(p, rng):
@@ -94,7 +94,9 @@ def batch_end(p, t):
 
 @jit
 def release(p, s, size, sigma, rng):
-    """s.gradient += the batch's mean + fresh noise of scale sigma, left in s.noise."""
+    """s.noise <- the batch's mean with noise of scale sigma, all that is shown of the batch."""
+    for i in range(p.d):
+        s.noise[i] = 0.0
     if sigma > 0.0:
         generalized_gaussian(rng, p.exponent, sigma, s.noise)
     add_mean(p, s, size)
@@ -102,15 +104,17 @@ def release(p, s, size, sigma, rng):
 
 @jit
 def add_mean(p, s, size):
-    """s.gradient += mean of the batch + s.noise; the batch's sum <- 0."""
+    """s.noise += mean of the batch, whose sum <- 0."""
     for i in range(p.d):
-        s.gradient[i] += s.total[i] / size + s.noise[i]
+        s.noise[i] += s.total[i] / size
         s.total[i] = 0.0
 
 
 @jit
 def descend(p, s):
-    """One Frank-Wolfe step along the released gradient."""
+    """Add what was released to the gradient, then one Frank-Wolfe step."""
+    for i in range(p.d):
+        s.gradient[i] += s.noise[i]
     vertex(s.gradient, p.p, p.radius, s.v)
     for i in range(p.d):
         s.old[i] = s.theta[i]
@@ -197,9 +201,9 @@ def disclosures():
     """
 
     def read(law):
-        return {release: lambda _, p, s, size, sigma, rng: [(law, s.gradient)]}
+        return {release: lambda _, p, s, size, sigma, rng: [(law, s.noise)]}
 
-    secret, small = ("clipped", "total", "x", "noise"), {"radius": 0.02}
+    secret, small = ("clipped", "total", "x"), {"radius": 0.02}
     return tuple(
         Disclosure(noisy_sfw(d, 16, 1.0, 1e-2, calibration=kind, **small), read(law), secret,
                    rounds=16, records=corners(d), reaches=False)

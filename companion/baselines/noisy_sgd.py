@@ -192,7 +192,7 @@ def disclosures():
     """
     kernels = {release: lambda _, p, theta, x, y, rng, out: [("sampled", out)]}
     return tuple(
-        Disclosure(noisy_sgd(2, 6, 1.0, 1e-2, radius=0.02, calibration=kind), kernels,
+        Disclosure(noisy_sgd(2, 6, 1.0, 1e-6, radius=0.02, calibration=kind), kernels,
                    ("clipped",), rounds=6, records=corners(2), reaches=False)
         for kind in ("corrected", "paper")
     )  # fmt: skip
