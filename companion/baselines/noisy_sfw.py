@@ -197,7 +197,8 @@ def example():
 def disclosures():
     """What the common test of guarantees plays (`companion.disclosure`): every released gradient.
 
-    The first release is the dearest and nearly attains 2 L for a small ball.
+    The first release is the dearest and nearly attains 2 L for a small ball; the bound of the later
+    ones is out of reach for squares, whose Hessian has one sign.
     """
 
     def read(law):
