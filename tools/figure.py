@@ -53,7 +53,7 @@ def draw(data):
         ax.axhline(1.0, color="0.35", lw=1)
         plots.ticks(ax.yaxis, TICKS)
         ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:g} %")
-        plots.label_ends(ax, gap=0.11)
+        plots.label_ends(ax)
     axes[-1].set_xlabel("round")
     axes[-1].xaxis.set_major_locator(plots.plt.MaxNLocator(4))
     for text in fig.findobj(phone.Text):
