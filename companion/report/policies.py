@@ -11,7 +11,8 @@ from companion import catalogue
 from companion.report import markup
 from companion.report.tables import Shown
 
-FOUNDATIONS = ("playing", "privacy_models", "mechanisms", "scoreboard")  # no paper's chapters
+# chapters of no paper
+FOUNDATIONS = ("playing", "privacy_models", "mechanisms", "arena", "scoreboard")
 MODELS = {  # from the least trust to the most
     "local": "Nobody has to be trusted: a message is noisy before it leaves its user.",
     "shuffle": "A shuffler is trusted to forget who sent what; the server sees mixed messages.",
@@ -21,11 +22,12 @@ MODELS = {  # from the least trust to the most
 HEAD = ("Factory", "What it is", "Chapters", "Cost")
 
 
-def which_policy(book=None):
+def which_policy(book=None, fold=None):
     """Every policy with source's first sentence, chapters and cost, a table for each trust model.
 
     book: the folder of the notebooks, whose chapters are linked if they import the policy (None:
-    `book` or here, where notebooks are found; nowhere else are there links).
+    `book` or here, where notebooks are found; nowhere else are there links).  fold: a line behind
+    which the tables are folded away.
     """
     imported = _imports(Path("book" if Path("book").is_dir() else ".") if book is None else book)
     rows, lines = {model: [] for model in MODELS}, []
@@ -46,7 +48,9 @@ def which_policy(book=None):
         for model, found in rows.items()
         if found
     ]
-    return Shown("".join(parts), "\n".join(sorted(lines, key=lambda x: x.split()[1])))
+    page = "".join(parts)
+    page = markup.folded(html.escape(fold), page) if fold else page
+    return Shown(page, "\n".join(sorted(lines, key=lambda x: x.split()[1])))
 
 
 def described(doc):
