@@ -6,6 +6,7 @@ Each gives (figure, rows for the data below it) from `contest.Setting`s.
 import numpy as np
 
 from companion.report import plots
+from companion.report.regret import round_ticks
 
 PRIVATE = ("local", "shuffle", "joint")
 
@@ -35,15 +36,15 @@ def budget(settings):
 
 
 def _places(ax, settings):
-    """Worlds from top to bottom on the vertical axis."""
-    titles = [f"{s.world}\nT = {s.T:,}" for s in settings]
+    """Worlds and their rounds from top to bottom on the vertical axis."""
+    titles = [f"{s.world} · {s.T:,}" for s in settings]
     ax.set_yticks(range(len(titles)), titles, fontsize="small")
     ax.set_ylim(len(titles) - 0.5, -0.5)
 
 
 def trust(settings):
     """Regret of the best policy of each trust model over that of the best without privacy."""
-    fig, (ax,) = plots.panels(1, width=7.4, height=0.5 * len(settings) + 0.8)
+    fig, (ax,) = plots.panels(1, width=7.4, height=0.45 * len(settings) + 0.8)
     data = []
     for i, model in enumerate(PRIVATE):
         for y, s in enumerate(settings):
@@ -56,9 +57,10 @@ def trust(settings):
             first = s.winners[model][0]
             data.append({"world": s.world, "T": s.T, "model": model, "policy": first}
                         | price._asdict())  # fmt: skip
-    ax.set(xscale="log", xlabel="regret / regret of the best policy without privacy")
+    ax.set(xscale="log", xlabel="regret / best without privacy")
     _places(ax, settings)
-    ax.legend(frameon=False, title="users trust")
+    round_ticks(ax)
+    fig.legend(frameon=False, loc="outside upper center", ncols=3, columnspacing=1.0)
     return fig, data
 
 
@@ -78,7 +80,7 @@ def winners(settings):
     titles = {n: s.runs[n].title for s in settings for n in names if n in s.runs}
     own = plots.looks([titles[n] for n in names])
     look = {n: (own[titles[n]]["color"], own[titles[n]]["marker"]) for n in names}
-    fig, axes = plots.panels(3, sharey=True, width=3.2, height=0.45 * len(rows) + 1.2)
+    fig, axes = plots.panels(3, sharey=True, width=3.2, height=0.3 * len(rows) + 1.6)
     for ax, model in zip(axes, PRIVATE, strict=True):
         for row in (row for row in data if row["model"] == model):
             y = [(s.world, s.T) for s in rows].index((row["world"], row["T"]))
@@ -90,5 +92,5 @@ def winners(settings):
         ax.set(title=model, xlabel="ε", xlim=(-0.6, len(epsilons) - 0.4))
     _places(axes[0], rows)
     key = [plots.plt.Line2D([], [], linestyle="", marker=m, color=c) for c, m in look.values()]
-    fig.legend(key, names, loc="outside lower center", ncols=3, frameon=False)
+    fig.legend(key, names, loc="outside lower center", ncols=2, frameon=False)
     return fig, data
