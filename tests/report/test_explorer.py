@@ -11,7 +11,7 @@ import pytest
 from companion.privacy import NO_PRIVACY, Guarantee
 from companion.report.arena import Call
 from companion.report.contest import Run, Setting
-from companion.report.explorer import explorer
+from companion.report.explorer import as_data, explorer
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 STATIC = Path(__file__).resolve().parents[2] / "book" / "_static"
@@ -22,9 +22,9 @@ browser = [
 ]
 
 
-def run(model, mean):
+def run(model, mean, spread=1.0):
     """A `Run` with final regrets around a mean."""
-    finals = mean + np.sin(np.arange(20) * mean)
+    finals = mean + spread * np.sin(np.arange(20) * mean)
     g = NO_PRIVACY if model == "none" else Guarantee(model, 1.0, 0.0, "x", "user")
     call = Call("linucb", {"d": 2, "note": "</script><b>"})
     return Run(call, model, g, 1.0, False, 1.5 * finals, finals)
@@ -54,6 +54,9 @@ def test_the_page_carries_its_numbers_and_no_open_tag():
     assert [row[6:8] for row in data[0]["rows"]] == [
         ["best", "best"], ["", "best"], ["", "best"], ["", ""]
     ]  # fmt: skip
+    close = setting("x", 9, 1.0, a=("local", 30.0), b=("local", 33.0, 30.0), c=("local", 90.0))
+    (one,) = as_data([close])
+    assert [row[6] for row in one["rows"]] == ["undecided", "undecided", "", ""]
     assert data[0]["refused"] == {"lplr": "too slow"}
     assert page.count("<select") == page.count("<label>") == 4
     assert "<form hidden" in page
