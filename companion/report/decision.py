@@ -8,6 +8,7 @@ from companion.report.policies import MODELS
 from companion.report.tables import Shown
 from companion.stats import Interval
 
+ORDER = tuple(MODELS)  # the stronger guarantee first: each implies the next
 TRUSTED = {
     "local": "Users trust nobody",
     "shuffle": "Users trust a shuffler",
