@@ -201,3 +201,12 @@ def test_rejects_bad_input_by_name(name, value):
     arguments = {"kind": "LDP", "d": 5, "T": 100, "epsilon": 1.0, name: value}
     with pytest.raises(ValueError, match=f"{name}={value!r}"):
         as_run.baseline(**arguments)
+
+
+def test_the_vector_protocol_covers_reward_and_dimension():
+    assert as_run.scales("SDP (vector)", 12, 100, 1.0, 0.1, 20)[2] == 12.0  # above 2 sqrt(20)
+    policy = as_run.baseline("SDP (vector)", 3, 100, 1.0)
+    s = policy.init(policy.params)
+    as_run.collect(policy.params, s, np.zeros(3), 0.0, np.random.default_rng(1))
+    assert (s.b != 0.0).all()
+    assert (s.G != 0.0).all()

@@ -6,7 +6,7 @@ from streams import run, stream
 
 from companion.baselines.linucb import linucb
 from companion.online_linucb.anytime import anytime_linucb
-from companion.online_linucb.combiner import combiner, theory_constants
+from companion.online_linucb.combiner import combiner, record, theory_constants
 from companion.online_linucb.policy import online_linucb, randomize
 
 
@@ -175,3 +175,26 @@ def test_rejects_bad_input_by_name(name, value):
 def test_the_theorem_needs_a_finite_epsilon():
     with pytest.raises(ValueError, match="epsilon=inf"):
         combiner(bases(epsilon=np.inf), 400, constants="theory")
+
+
+def test_a_learner_is_dropped_when_its_excess_reaches_its_promise():
+    """Without noise and concentration: promise sqrt(n)/2, rewards 1, 0, 0, ...; met at n = 6."""
+    bases = [online_linucb(2, 100, np.inf, width=w) for w in (1.0, 2.0)]
+    policy = combiner(bases, 100, L=0.5, p=0.0)
+    s = policy.init(policy.params)
+    for n, y in enumerate([1.0, 0.0, 0.0, 0.0, 0.0, 0.0], start=1):
+        assert s.active[0], n
+        record(policy.params, s, 0, y)
+    excess = -1.0 + 1.0 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5
+    assert s.excess[0] == pytest.approx(excess)
+    assert s.active.tolist() == [False, True]
+
+
+def test_a_message_carries_the_perturbation_of_the_learner_that_serves():
+    bases = [online_linucb(2, 100, 1e3, jitter=v) for v in (0.0, 100.0)]
+    policy = combiner(bases, 100, R=[1.0, 0.0])
+    s = policy.init(policy.params)
+    assert s.base == 1
+    rng = np.random.default_rng(3)
+    s = policy.update(policy.params, s, 0, np.array([0.6, 0.8]), 1.0, rng)
+    assert np.linalg.norm(s.bases.run.x[1]) > 3.0

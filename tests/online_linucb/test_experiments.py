@@ -174,6 +174,21 @@ def test_price_of_combining_by_hand():
     finals = [np.tile([10.0, 40.0, 20.0], (8, 1)), np.tile([30.0, 10.0, 15.0], (8, 1))]
     q = experiments.price_of_combining(finals, np.random.default_rng(0))
     assert q == pytest.approx((2 / 3, 2 / 3, 2 / 3))  # worst 2 against worst 3 of the safest
+    finals[0][:, 2] = 2.0  # far below both: the best base learner stays the measure
+    q = experiments.price_of_combining(finals, np.random.default_rng(0))
+    assert q == pytest.approx((0.5, 0.5, 0.5))
+
+
+def test_price_of_combining_has_the_bootstraps_quantiles():
+    finals = [np.random.default_rng(i).gamma(4.0, 1.0, (10, 3)) for i in (1, 2)]
+    q = experiments.price_of_combining(finals, np.random.default_rng(5), draws=200)
+    rng, prices = np.random.default_rng(5), []
+    weights = [rng.multinomial(10, np.full(10, 0.1), 200) / 10 for _ in finals]
+    for pair in zip(*weights, strict=True):
+        means = [w @ f for w, f in zip(pair, finals, strict=True)]
+        worst = np.max([m / m[:2].min() for m in means], axis=0)
+        prices.append(worst[2] / worst[:2].min())
+    assert (q.low, q.high) == pytest.approx(np.quantile(prices, [0.025, 0.975]))
 
 
 def test_price_of_combining_has_an_interval_that_covers():
