@@ -3,13 +3,19 @@
 "use strict";
 
 (() => {
-  const HEAD = ["Policy", "Users trust", "Regret / random play", "95 % interval", "Untuned", "Place", "Call"];
+  const HEAD = ["Policy", "Users trust", "Regret / random play", "95 % interval", "Untuned", "Place", "To copy"];
   const percent = (v) => (v === null ? "∞" : `${Math.round(100 * v)} %`);
   const make = (tag, text, attributes = {}) => {
     const node = document.createElement(tag);
     if (text !== null) node.textContent = text;
     for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
     return node;
+  };
+
+  const folded = (summary, content) => {
+    const fold = make("details", null);
+    fold.append(make("summary", summary), content);
+    return fold;
   };
 
   const row = ([name, model, share, low, high, untuned, overall, within, call], all) => {
@@ -20,7 +26,7 @@
     const place = all ? overall : within;
     const bar = make("span", percent(share), { class: "explorer-bar" });
     bar.style.setProperty("--share", Math.max(0, Math.min(1, share ?? 1)));
-    const cells = [model, bar, `${percent(low)} to ${percent(high)}`, percent(untuned), place, make("code", call)];
+    const cells = [model, bar, `${percent(low)} to ${percent(high)}`, percent(untuned), place, folded("show", make("code", call))];
     cells.forEach((cell, i) => {
       const td = make("td", null, { "data-label": HEAD[i + 1] });
       td.append(cell);
@@ -45,17 +51,14 @@
   };
 
   const refused = (setting) => {
-    const fold = make("details", null);
     const names = Object.entries(setting.refused);
-    fold.append(make("summary", `${names.length} policies cannot play here`));
     const list = make("ul", null);
     names.forEach(([name, reason]) => {
       const item = make("li", null);
       item.append(make("code", name), `: ${reason}`);
       list.append(item);
     });
-    fold.append(list);
-    return fold;
+    return folded(`${names.length} policies cannot play here`, list);
   };
 
   const say = (rows, all) => {

@@ -70,7 +70,7 @@ def shown(found):
             head = ["Rounds, budget", "Policy", "Regret / random play", "To copy"]
             table = markup.table(html.escape(f"{title}; {world}"), head, rows, "numbers decision")
             inner += markup.folded(html.escape(world), table)
-        parts.append(f"<h4>{html.escape(title)}</h4>{inner}")
+        parts.append(f"<h3>{html.escape(title)}</h3>{inner}")
         lines += [f"{leaf.trust}, {leaf.world}, T = {leaf.T}: {leaf.call}" for leaf in mine]
     return Shown("".join(parts), "\n".join(lines))
 

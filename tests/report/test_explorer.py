@@ -128,14 +128,14 @@ class TestInTheBrowser:
         assert [r[0] for r in rows(page)] == ["c", "random"]
         page.select_option("select[name=model]", "local")
         assert "No policy of this kind" in page.locator("[role=status]").inner_text()
-        page.locator(".explorer details summary").click()
+        page.locator(".explorer-table > details summary").click()
         assert page.locator(".explorer li").inner_text() == "lplr: too slow"
         assert trouble == []
 
     def test_what_stands_in_the_data_is_text(self, opened):
         page, _ = opened()
         assert page.locator(".explorer b").count() == 0
-        assert "</script><b>" in page.locator(".explorer tbody td code").first.inner_text()
+        assert "</script><b>" in page.locator(".explorer tbody td code").first.text_content()
 
     def test_on_a_phone_nothing_is_wider_than_the_page(self, opened):
         page, _ = opened(width=375)
