@@ -212,6 +212,6 @@ def example():
 def disclosures():
     """What the common test of guarantees plays (`companion.disclosure`): every noisy gradient."""
     kernels = {release: lambda _, p, i, x, X, Y, rows, rng, gradient: [("gaussian", gradient)]}
-    made = local_md(2, 12, 1.0, 1e-2, radius=0.02, step_scale=0.01)
+    made = local_md(2, 12, 1.0, 1e-9, radius=0.02, step_scale=0.01)
     secret, records = ("clipped",), corners(2)
     return (Disclosure(made, kernels, secret, rounds=12, records=records, reaches=False),)
