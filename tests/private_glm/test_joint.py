@@ -9,7 +9,6 @@ from companion import audit
 from companion.baselines.rs_glinucb import rs_glinucb
 from companion.glm import LOGISTIC, mean, slope
 from companion.private_glm import as_run, attacks, experiments
-from companion.private_glm.calibrate import GROWTH
 from companion.private_glm.continual import Scratch, add_leaf, publish, raise_floor, start
 from companion.private_glm.descent import Descent, descend
 from companion.private_glm.environments import curvature, idle_regret, paper_world, world
@@ -25,7 +24,7 @@ def twin_arms(X, R, S, kappa, gamma, width, steps, penalty):
     rows, arms = {1: [], 0: []}, []
 
     def grown(A, B):
-        return np.linalg.eigvalsh(GROWTH * B - A).min() <= 0
+        return np.linalg.eigvalsh(2 * B - A).min() <= 0
 
     def fit(side, P):
         v, kept = theta[side].copy(), []
@@ -160,6 +159,17 @@ def test_fits_never_exceed_what_is_paid_for():
         assert run.fits[:, 0].max() <= 1
         same = simulate(env, [policy], 600, repetitions(1, 3)).of(policy.name)
         np.testing.assert_allclose(run.regret, same)
+
+
+@pytest.mark.parametrize("gamma", [0.01, 1e3])
+def test_matrices_that_go_on_doubling_stop_at_the_cutoff(gamma):
+    """Every round exploits, or every round explores; both matrices double at least five times."""
+    policy = joint_glm(2, 400, np.inf, gamma=gamma, cutoff_tau=3, cutoff_o=3)
+    live = policy.start(0)
+    for t in range(400):
+        live.update(live.select(np.eye(2)[t % 2 :][:1]), 1.0)
+    fits = [0, 3] if gamma < 1 else [3, 0]
+    assert live.state.fits.tolist() == fits
 
 
 def test_the_printed_rule_shows_a_user_and_the_corrected_one_does_not():
