@@ -17,6 +17,7 @@ A bound above the promised epsilon refutes the promise (and does so wrongly with
 Source: Jagielski, Ullman and Oprea (2020), section 3; Clopper and Pearson (1934).
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,60 @@ class Audit(NamedTuple):
     likely: str  # the input, "a" or "b", under which the event is more likely
     hits: tuple  # outputs in the event under the likely and under the other input ...
     trials: int  # ... out of so many each, none of which took part in choosing the event
+
+
+class Attack(NamedTuple):
+    """Two neighbouring inputs, what is seen of them, and the number that tells them apart.
+
+    mechanism(data, rng, n) -> n outputs; a, b: data; statistic(outputs) -> (n,) numbers; sees: who
+    looks at what ("message", "batch", "releases", "state", "parameters", "actions"); note: what the
+    attack leaves aside; runs: whether an output takes a run of its own, called from Python, or is
+    one of many that a kernel draws.  A module that makes a private algorithm offers
+    `attack(algorithm)`, a tuple of these, beside its `example()`.
+    """
+
+    mechanism: object
+    a: object
+    b: object
+    statistic: object
+    sees: str
+    note: str = ""
+    runs: bool = True
+
+
+def attacked(attack, *, delta, trials, seed, level=0.95):
+    """`epsilon_lower_bound` of one `Attack`."""
+    mechanism, a, b, statistic = attack[:4]
+    keys = {"delta": delta, "trials": trials, "seed": seed, "level": level}
+    return epsilon_lower_bound(mechanism, a, b, statistic=statistic, **keys)
+
+
+def repeated(once):
+    """The mechanism of n independent runs of once(data, rng) -> an array or a number, copied."""
+
+    def mechanism(data, rng, n):
+        first = np.array(once(data, rng), dtype=float)
+        out = np.empty((n, *first.shape))
+        out[0] = first
+        for i in range(1, n):
+            out[i] = once(data, rng)
+        return out
+
+    return mechanism
+
+
+def along(direction):
+    """The statistic <output, direction>: for normal noise of one size, the best one there is."""
+    return partial(_along, np.asarray(direction, dtype=float).ravel())
+
+
+def is_linear(statistic):
+    """Whether a statistic was made by `along`."""
+    return getattr(statistic, "func", None) is _along
+
+
+def _along(direction, outputs):
+    return outputs.reshape(len(outputs), -1) @ direction
 
 
 def epsilon_lower_bound(
@@ -92,6 +147,21 @@ def playing(policy, *, user=None):
         for i in range(n):
             policy.play(policy.params, policy.init(policy.params), X, R, rng, arms[i])
         return arms if user is None else np.delete(arms, user, axis=1)
+
+    return mechanism
+
+
+def learning(optimiser):
+    """The mechanism that feeds an optimiser all records (X, Y) and shows what becomes public: the
+    parameters after each, (n, records, d), of a batch method the last alone."""
+    o = optimiser
+
+    def mechanism(data, rng, n):
+        X, Y = data
+        out = np.zeros((n, *X.shape))
+        for i in range(n):
+            o.run(o.params, o.init(o.params, rng), X, Y, rng, out[i])
+        return out if o.step is not None else out[:, -1:]
 
     return mechanism
 

@@ -8,19 +8,14 @@ the same public past, so whatever differs comes from the record, and the public 
 must be the same to the bit.  No formula of the package is repeated here.
 """
 
-import sys
-from contextlib import contextmanager
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from streams import flat
 
-import companion
 from companion.core import Optimiser
-from companion.linalg import dot
-
-COMPILED = type(dot)
+from companion.report.faults import interpreted
 
 
 class Quiet:
@@ -102,23 +97,6 @@ def arrays(tree):
     if isinstance(tree, np.ndarray):
         return [tree]
     return [a for part in tree for a in arrays(part)] if isinstance(tree, tuple) else []
-
-
-@contextmanager
-def interpreted(instead):
-    """All kernels of the package as plain Python, those that are keys of `instead` replaced."""
-    saved = []
-    for name, module in list(sys.modules.items()):
-        if name.split(".")[0] == companion.__name__:
-            for key, f in list(vars(module).items()):
-                if isinstance(f, COMPILED):
-                    saved.append((module, key, f))
-                    setattr(module, key, instead.get(f, f.py_func))
-    try:
-        yield
-    finally:
-        for module, key, f in saved:
-            setattr(module, key, f)
 
 
 class Watcher:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion import tree
+from companion import audit, tree
 from companion._jit import jit
 from companion.baselines import noisy_ridge
 from companion.baselines.noisy_ridge import Model, choose, init_model, refit
@@ -111,6 +111,40 @@ def jdp_linucb(
 def example():
     """A small instance for the common tests."""
     return jdp_linucb(3, 400, 1.0)
+
+
+def attack(policy):
+    """Two `audit.Attack`s on the first user: the nodes that hold its record, which are the sums
+    after 1, 2, 4, ... rounds if all others send zeros; and the arms of those who come next.
+
+    The others are offered e_1 and -e_1 and are paid nothing, so they play the noisy sign of the
+    first reward.
+    """
+    p, T = policy.params, 1 << (tree_levels(policy.params.T) - 1)
+    x, z = np.zeros((T, 2, p.d)), np.zeros((T, 2, p.d))
+    records = noisy_ridge.far_records(p.offset, p.d)
+    x[0], z[0] = records[0][0], records[1][0]
+    arms, ends = np.empty(T, np.int64), [1 << k for k in range(tree_levels(T))]
+
+    def nodes(data, rng):
+        s, seen, start = init(p), [], 0
+        for end in ends:
+            s = play(p, s, data[0][start:end], data[1][start:end], rng, arms)
+            seen.append(s.release.copy())
+            start = end
+        return np.array(seen)
+
+    y, w = np.zeros((T, 2)), np.zeros((T, 2))
+    y[0], w[0] = records[0][1], records[1][1]
+    far = audit.along(np.tile(noisy_ridge.far_move(p.offset, p.d), len(ends)))
+    first = audit.Attack(audit.repeated(nodes), (x, y), (z, w), far, "releases")
+    asked = np.zeros((T, 2, p.d))
+    asked[:, 0, 0], asked[:, 1, 0] = 1.0, -1.0
+    asked[0, 1, 0] = 1.0  # either arm
+    a, b = (asked, np.zeros((T, 2))), (asked, np.zeros((T, 2)))
+    a[1][0], b[1][0] = 1.0, -1.0
+    seen = audit.along([-1.0 if t & (t - 1) == 0 else 0.0 for t in range(1, T)])
+    return first, audit.Attack(audit.playing(policy, user=0), a, b, seen, "actions")
 
 
 def disclosures():

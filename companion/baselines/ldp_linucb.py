@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from companion import audit
 from companion._jit import jit
 from companion.baselines import noisy_ridge
 from companion.baselines.noisy_ridge import Model, choose, init_model, refit
@@ -57,6 +58,13 @@ def randomize(p, x, r, rng, clean, message):
     pack_statistics(clean, r, message)
     add_gaussian(rng, p.sigma, message)
     return clipped
+
+
+@jit
+def messages(p, x, r, rng, clean, out):
+    """out (n, :) <- n independent messages of one user, for audits."""
+    for i in range(out.shape[0]):
+        randomize(p, x, r, rng, clean, out[i])
 
 
 @jit
@@ -107,6 +115,20 @@ def ldp_linucb(
 def example():
     """A small instance for the common tests."""
     return ldp_linucb(3, 400, 1.0)
+
+
+def attack(policy):
+    """`audit.Attack`: one user's message."""
+    p = policy.params
+
+    def mechanism(record, rng, n):
+        out = np.empty((n, statistics_size(p.d)))
+        messages(p, *record, rng, np.empty(p.d), out)
+        return out
+
+    far = audit.along(noisy_ridge.far_move(p.offset, p.d))
+    ends = noisy_ridge.far_records(p.offset, p.d)
+    return (audit.Attack(mechanism, *ends, far, "message", runs=False),)
 
 
 def disclosures():

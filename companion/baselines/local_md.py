@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from companion import audit
 from companion._jit import jit
 from companion.checks import need_float, need_int, need_positive
 from companion.core import Optimiser
@@ -207,6 +208,23 @@ def local_md(
 def example():
     """A small instance for the common tests."""
     return local_md(3, 400, 2.0, 1e-2)
+
+
+def attack(optimiser):
+    """`audit.Attack`: the parameter at the end, all that is public.
+
+    The first label is as large as it may be, or its opposite; all other records are zero.
+    """
+    p = optimiser.params
+    X, Y = np.zeros((p.n, p.d)), np.zeros(p.n)
+    X[0, 0], Y[0] = 1.0, p.high
+    far, note = audit.along(X[0]), "the order of steps"
+    return (audit.Attack(audit.learning(optimiser), (X, Y), (X, -Y), far, "parameters", note),)
+
+
+def victims():
+    """What the audits attack: the printed noise is all there is."""
+    return (local_md(2, 64, 1.0, 0.1, radius=0.02),)
 
 
 def disclosures():

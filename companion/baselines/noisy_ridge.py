@@ -12,6 +12,7 @@ from companion._jit import jit
 from companion.baselines.linucb import theorem_radius
 from companion.checks import need_float, need_int, need_positive, need_probability
 from companion.linalg import inverse, matvec, optimistic_arm
+from companion.mechanisms import pack_statistics, statistics_size
 
 
 class Params(NamedTuple):
@@ -74,6 +75,26 @@ def refit(p, m, t, energy, G, b):
                 m.V_inv[i, j] = A[i, j]
         matvec(m.V_inv, b, m.theta)
         m.radius[0] = radius(p, t, ridge)
+
+
+def far_records(offset, d):
+    """Two records (x, r) of the universe, d >= 2, whose statistics are as far apart as any."""
+    x, z = np.zeros(d), np.zeros(d)
+    if offset:
+        x[0] = x[-1] = z[-1] = np.sqrt(0.5)
+        z[0] = -x[0]
+        return (x, 1.0), (z, 1.0)
+    x[0], z[0], z[1] = 1.0, 0.5, np.sqrt(0.75)
+    return (x, 1.0), (z, -1.0)
+
+
+def far_move(offset, d):
+    """How far those two move the packed statistics."""
+    ends = []
+    for x, r in far_records(offset, d):
+        ends.append(np.empty(statistics_size(d)))
+        pack_statistics(x, r, ends[-1])
+    return ends[0] - ends[1]
 
 
 def make_params(

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from companion import audit
 from companion._jit import jit
 from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Optimiser
@@ -192,6 +193,30 @@ def noisy_sfw(
 def example():
     """A small instance for the common tests."""
     return noisy_sfw(3, 400, 2.0, 1e-2, step_scale=0.5)
+
+
+def attack(optimiser):
+    """`audit.Attack`: the first released gradient.
+
+    The first label is as large as it may be, or its opposite; all later records are zero.
+    """
+    p = optimiser.params
+    X, Y = np.zeros((p.half, p.d)), np.zeros(p.half)
+    X[0, 0], Y[0] = 1.0, p.high
+    out = np.empty(X.shape)
+
+    def once(data, rng):
+        return run(p, init(p, rng), *data, rng, out).gradient
+
+    far, note = audit.along(-X[0]), "later gradients"
+    return (audit.Attack(audit.repeated(once), (X, Y), (X, -Y), far, "releases", note),)
+
+
+def victims():
+    """What the audits attack, in both calibrations: for a small ball 2 L is nearly attained."""
+    return tuple(
+        noisy_sfw(2, 16, 1.0, 0.1, radius=0.02, calibration=c) for c in ("corrected", "paper")
+    )
 
 
 def disclosures():

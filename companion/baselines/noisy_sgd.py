@@ -18,6 +18,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr
 
+from companion import audit
 from companion._jit import jit
 from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Optimiser
@@ -183,6 +184,25 @@ def noisy_sgd(
 def example():
     """A small instance for the common tests."""
     return noisy_sgd(3, 60, 2.0, 1e-2)  # of n^2 steps
+
+
+def attack(optimiser):
+    """`audit.Attack`: the parameter at the end, all that is public.
+
+    The first label is as large as it may be, or its opposite; all other records are zero.
+    """
+    p = optimiser.params
+    X, Y = np.zeros((p.n, p.d)), np.zeros(p.n)
+    X[0, 0], Y[0] = 1.0, p.high
+    far, note = audit.along(X[0]), "the order of steps"
+    return (audit.Attack(audit.learning(optimiser), (X, Y), (X, -Y), far, "parameters", note),)
+
+
+def victims():
+    """What the audits attack, in both calibrations."""
+    return tuple(
+        noisy_sgd(1, 4, 1.0, 0.1, radius=0.02, calibration=c) for c in ("corrected", "paper")
+    )
 
 
 def disclosures():

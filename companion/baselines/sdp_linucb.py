@@ -30,6 +30,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
+from companion import audit
 from companion._jit import jit
 from companion.baselines import ldp_linucb, noisy_ridge
 from companion.baselines.noisy_ridge import Model, choose, init_model, refit
@@ -201,6 +202,23 @@ def sdp_linucb(
 def example():
     """A small instance for the common tests."""
     return sdp_linucb(3, 400, 1.0)
+
+
+def attack(policy):
+    """`audit.Attack`: the estimate of a batch in which all other users have rounded already."""
+    p = policy.params
+    if not isinstance(p, Params):
+        raise ValueError(f"policy must use protocol 'vector'; got {policy.name!r}")
+    past = init(p)
+
+    def once(record, rng):
+        past.counts[:] = 0.0
+        s = past._replace(t=p.statistics.batch - 1)
+        return update(p, s, 0, *record, rng).message
+
+    far = audit.along(noisy_ridge.far_move(p.offset, p.d))
+    ends = noisy_ridge.far_records(p.offset, p.d)
+    return (audit.Attack(audit.repeated(once), *ends, far, "batch"),)
 
 
 def disclosures():

@@ -13,7 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import binom
 
+from companion import audit
+from companion._jit import jit
 from companion.checks import need_probability
+from companion.fliphat.episodes import State, release, store
 
 
 class Attack(NamedTuple):
@@ -28,10 +31,11 @@ class Attack(NamedTuple):
     statistic: object
 
 
-def sign_attack(policy):
+def sign_attack(policy, far=np.inf):
     """The `Attack` on the last release of a FLIPHAT or residual FLIPHAT policy.
 
-    Raises ValueError if the policy's T leaves no 2 d rounds after that release, or clips nothing.
+    far: size of a context or reward that the policy does not clip.  Raises ValueError if the
+    policy's T leaves no 2 d rounds after that release, or it clips nothing and far is infinite.
     """
     p = policy.params
     first, rounds = 1 << len(p.iterations), (1 << len(p.iterations)) - 1 + 2 * p.d
@@ -40,13 +44,82 @@ def sign_attack(policy):
     inputs = []
     for sign in (1.0, -1.0):
         X, R = np.zeros((rounds, 2, p.d)), np.zeros((rounds, 2))
-        X[first - 2] = _bound("contexts", p.row_clip, p.gradient_clip)
-        R[first - 2] = sign * _bound("rewards", p.reward_clip[-1], p.residual_clip)
+        X[first - 2] = _bound("contexts", p.row_clip, p.gradient_clip, far)
+        R[first - 2] = sign * _bound("rewards", p.reward_clip[-1], p.residual_clip, far)
         for j in range(p.d):
             X[first - 1 + 2 * j, 0, j] = 1.0  # e_j or 0
             X[first + 2 * j, 1, j] = 1.0  # 0 or e_j
         inputs.append((X, R))
     return Attack(policy, *inputs, first - 2, partial(signs, p.d))
+
+
+@jit
+def last_releases(p, s, X, y, rng, out):
+    """out (n, d) <- the last release of n runs in which everybody plays the rows X with rewards y;
+    the arrays of s, a state before the first round, are overwritten."""
+    episodes = p.iterations.shape[0]
+    first = 0 if not p.forget else (1 << (episodes - 1)) - 1
+    for i in range(out.shape[0]):
+        n = 0
+        for j in range(p.d):
+            s.theta_hat[j] = 0.0
+        for t in range(first, X.shape[0]):
+            now = State(t, n, 0, 0, s.theta_hat, s.picks, s.X, s.y, s.work)
+            store(p, now, X[t], y[t])
+            n += 1
+        now = State(X.shape[0], n, 0, 0, s.theta_hat, s.picks, s.X, s.y, s.work)
+        release(p, now, n, episodes - 1, rng)
+        for j in range(p.d):
+            out[i, j] = s.theta_hat[j]
+
+
+def attack(policy):
+    """Two `audit.Attack`s on a policy that keeps one of two coordinates, after one step: what the
+    last release shows, and what the actions of others say of which coordinate was picked.
+
+    Two users have x = x_max (1, 1), the last one x_max (1, -1); all have the largest reward, the
+    last one for the neighbour its opposite.  Both coordinates move by their whole sensitivity, in
+    opposite directions, so that pick and value betray it.  Raises ValueError for other policies.
+    """
+    p = policy.params
+    if (p.d, p.sparsity, p.iterations[-1]) != (2, 1, 1):
+        raise ValueError(f"policy must have d=2, sparsity=1 and one step; got {p.d}, {p.sparsity}")
+    game = sign_attack(policy, 1e3)
+    rows, last = len(p.iterations), game.user
+    x, r = np.abs(game.a[0][last, 0, 0]), game.a[1][last, 0]
+    for X, R in (game.a, game.b):
+        X[last - 2 : last + 1] = x
+        X[last, :, 1] = -x
+        R[last - 2 : last] = r
+    n = 1 << (rows - 1) if p.forget else (1 << rows) - 1
+    unit, s = 2 * p.eta * x * r / n, policy.init(p)
+
+    def released(data, rng, n):
+        out = np.empty((n, p.d))
+        last_releases(p, s, data[0][: last + 1, 0], data[1][: last + 1, 0], rng, out)
+        return out
+
+    ratio = partial(pick_loss, unit, p.xi_first[-1])
+    seen = audit.playing(policy, user=last)
+    return (
+        audit.Attack(released, game.a, game.b, ratio, "releases", runs=False),
+        audit.Attack(seen, game.a, game.b, picked, "actions", "the values"),
+    )
+
+
+def pick_loss(unit, scale, theta):
+    """Log-likelihood ratio of releases (n, 2): the noisy larger of (3, 1) units, or of (1, 3)."""
+    first, gap = np.abs(theta[:, 0]) > 0.0, 2 * unit / scale
+    wrong = np.log1p(gap / 2) - gap  # log of twice the chance that Laplace noise turns the order
+    z = theta.sum(axis=1)
+    value = (np.abs(z - unit) - np.abs(z - 3 * unit)) / scale
+    return np.where(first, 1.0, -1.0) * (np.log(2 - np.exp(wrong)) - wrong + value)
+
+
+def picked(actions):
+    """1 where the first coordinate of the estimate is not zero, -1 where the second is, (n,)."""
+    answers = actions[:, -4:]
+    return answers[:, :2].sum(axis=1) - answers[:, 2:].sum(axis=1)
 
 
 def _bound(what, *bounds):

@@ -17,6 +17,7 @@ from companion.checks import LARGEST, need_choice, need_float, need_int
 from companion.core import Policy
 from companion.disclosure import Disclosure
 from companion.fliphat import accounting
+from companion.fliphat.attack import attack as attack
 from companion.fliphat.episodes import Params, State, init, release, rows_in_release, store
 from companion.fliphat.regression import sparse_dot
 from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
@@ -146,6 +147,14 @@ SECRET = ("X", "y", "work", "clipped")  # fields of the State that the curator k
 def peeled(_, rng, v, size, xi, out, picks, taken):
     """What `peel` lets out, for `companion.disclosure`."""
     return [("peeling", v), ("peeled", out), ("picks", picks)]
+
+
+def victims():
+    """What the audits attack: a last release of one step on four rows, of one pick."""
+    options = {"sparsity": 1, "epsilon": 1.0, "b_max": 1.0, "x_max": 3.0, "noise": 10.0}
+    options |= {"delta": 0.1, "iteration_rate": 0.7}
+    printed = fliphat(2, 12, calibration="paper", clip_contexts=True, **options)
+    return fliphat(2, 12, **options), printed
 
 
 def disclosures():

@@ -16,6 +16,7 @@ from companion.checks import LARGEST, need_choice, need_int, need_positive
 from companion.core import Policy
 from companion.disclosure import Disclosure
 from companion.fliphat.accounting import exact_factor
+from companion.fliphat.attack import attack as attack
 from companion.fliphat.episodes import Params, init, rows_in_release
 from companion.fliphat.policy import (
     MOST,
@@ -72,6 +73,11 @@ def residual_fliphat(
 def example():
     """A small instance for the common tests."""
     return residual_fliphat(3, 4000, sparsity=2, epsilon=5.0, warm=True)
+
+
+def victims():
+    """What the audits attack: one release of one step, of one pick."""
+    return (residual_fliphat(2, 12, sparsity=1, epsilon=1.0, delta=0.1, iterations=1, skip=4),)
 
 
 def disclosures():

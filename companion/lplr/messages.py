@@ -10,11 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.audit import epsilon_lower_bound
+from companion.audit import Attack, epsilon_lower_bound
 from companion.checks import need_array, need_float, need_int
 from companion.lplr.bins import ACTIVE, COEF, COUNT, FLAT, SPREAD, VALUE, open_layer, plant
 from companion.lplr.fit import send
 from companion.lplr.params import lplr_params
+from companion.mechanisms import clip_to_ball
 
 
 @jit
@@ -81,6 +82,31 @@ def laplace_loss(a, b, scale, outputs):
     """Log-likelihood ratios (n,) of outputs (n, ...), for Lap(scale) around a against around b."""
     axes = tuple(range(1, outputs.ndim))
     return ((abs(outputs - b) - abs(outputs - a)) / scale).sum(axis=axes)
+
+
+def attack(p):
+    """`audit.Attack` on the first stage of an oracle with d = 1: a user in bin 0, one in bin 1.
+
+    The statistic is the log-likelihood ratio; for the printed one-sided noise, the matrix part,
+    which can fall below what one of the two users can send.  Raises ValueError for other d.
+    """
+    if p.d != 1:
+        raise ValueError(f"policy must have d=1; got d={p.d}")
+    tree, inside = past(p), np.empty(1)
+
+    def mechanism(user, rng, n):
+        y, _ = clip_to_ball(*user, inside)
+        out = np.zeros((n, p.M, 3))
+        _messages(p, tree, 0, inside, y, rng, out)
+        return out[:, :2]
+
+    statistic = _matrix if p.one_sided else _whole(p)
+    users = (np.array([1.0]), 1.0), (np.array([p.edge[1]]), -1.0)
+    return (Attack(mechanism, *users, statistic, "message", "the second stage", False),)
+
+
+def _matrix(o):
+    return o[:, 0, 2]
 
 
 class Case(NamedTuple):

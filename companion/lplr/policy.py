@@ -22,6 +22,7 @@ from companion.checks import need_choice, need_int
 from companion.core import Policy
 from companion.disclosure import Disclosure
 from companion.lplr import elimination as rounds
+from companion.lplr import messages
 from companion.lplr.bins import COUNT, SPREAD, room
 from companion.lplr.elimination import LPLR, Arms, Clock, Memory, Oracle, answer, hear
 from companion.lplr.fit import send
@@ -133,6 +134,16 @@ def eliminating(kind, d, T, K, epsilon, per_action, n0, options):
 def example():
     """A small instance for the common tests."""
     return lplr(3, 400, 4, 1.0, n0=8, gamma=4.0, threshold=0.0)
+
+
+def attack(policy):
+    """`audit.Attack`: one user's message, for d = 1."""
+    return messages.attack(policy.params.oracle.lplr)
+
+
+def victims():
+    """What the audits attack, in both calibrations."""
+    return tuple(lplr(1, 64, 3, M=2, n0=8, calibration=c) for c in ("corrected", "paper"))
 
 
 SECRET = ("x", "residual", "arms")  # fields of the State that are scratch on the user's device

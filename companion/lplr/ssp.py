@@ -9,11 +9,19 @@ Records outside the unit ball or [-1, 1] are clipped before anything else.
 Cost: per round O(epochs K d^2).
 """
 
+from functools import partial
+
+import numpy as np
+
+from companion._jit import jit
+from companion.audit import Attack
 from companion.core import Policy
 from companion.disclosure import Disclosure
 from companion.lplr.elimination import SUFFSTATS
+from companion.lplr.messages import laplace_loss
 from companion.lplr.policy import SECRET, eliminating
-from companion.lplr.sufficient_statistics import ssp_guarantee, ssp_observe
+from companion.lplr.sufficient_statistics import ssp_guarantee, ssp_model, ssp_observe
+from companion.mechanisms import clip_to_ball
 
 
 def suffstats(d, T, K, epsilon=1.0, *, n0=64, z=None) -> Policy:
@@ -32,6 +40,37 @@ def suffstats(d, T, K, epsilon=1.0, *, n0=64, z=None) -> Policy:
 def example():
     """A small instance for the common tests."""
     return suffstats(3, 400, 4, 1.0, n0=8)
+
+
+@jit
+def messages(p, m, x, r, rng, out):
+    """out (n, 2 d) <- vector and diagonal of the matrix of n messages of one user, for audits."""
+    d = x.shape[0]
+    for i in range(out.shape[0]):
+        ssp_observe(p, m, 0, 2, x, r, rng)
+        for j in range(d):
+            out[i, j], out[i, d + j] = m.vec[j], m.mat[j, j]
+
+
+def attack(policy):
+    """`audit.Attack`: one user's message, d >= 2: e_1 or e_2, with reward 1.
+
+    The statistic is the log-likelihood ratio of the vector plus that of the diagonal if its noise
+    were independent Laplace noise.
+    """
+    p = policy.params.oracle.ssp
+    m, x, user = ssp_model(p.d), np.empty(p.d), np.eye(p.d)
+
+    def mechanism(record, rng, n):
+        r, _ = clip_to_ball(*record, x)
+        out = np.empty((n, 2 * p.d))
+        messages(p, m, x, r, rng, out)
+        return out
+
+    ends = np.tile(user[0], 2), np.tile(user[1], 2)
+    scale = np.repeat([p.vector_scale, 2 * p.matrix_scale], p.d)
+    ratio = partial(laplace_loss, *ends, scale)
+    return (Attack(mechanism, (user[0], 1.0), (user[1], 1.0), ratio, "message", runs=False),)
 
 
 def disclosures():

@@ -20,6 +20,7 @@ from companion.checks import need_float, need_positive
 from companion.core import Policy
 from companion.disclosure import Disclosure
 from companion.online_linucb import maler, policy
+from companion.online_linucb.policy import message_attack
 
 EPOCHS = 40
 NEVER = 1 << 62  # length of an epoch that does not end
@@ -190,6 +191,12 @@ def anytime_linucb(
 def example():
     """A small instance for the common tests."""
     return anytime_linucb(3, 1.0)
+
+
+def attack(policy):
+    """`audit.Attack`: one user's message in the last epoch, which perturbs least."""
+    p = policy.params
+    return message_attack(epoch_params(p, len(p.length) - 1))
 
 
 def disclosures():

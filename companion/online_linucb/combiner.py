@@ -201,6 +201,11 @@ def example():
     return combiner([anytime.anytime_linucb(3, 1.0), *bases], 400)
 
 
+def attack(policy):
+    """`audit.Attack`: one user's message, which is that of the learners."""
+    return anytime.attack(policy._replace(params=base_params(policy.params.bases, 0)))
+
+
 def disclosures():
     """What the common test of guarantees plays (`companion.disclosure`): rounds of two learners."""
     kernels = {policy.randomize: policy.pair_of}

@@ -23,7 +23,7 @@ from companion.baselines.noisy_ridge import Model, choose, init_model, refit
 from companion.core import Policy
 from companion.disclosure import Disclosure
 from companion.linalg import add_outer, axpy
-from companion.online_linucb.policy import pair_noise, pair_of, randomize
+from companion.online_linucb.policy import message_attack, pair_noise, pair_of, randomize
 
 
 class Params(NamedTuple):
@@ -94,6 +94,11 @@ def corrected_ridge(
 def example():
     """A small instance for the common tests."""
     return corrected_ridge(3, 400, 1.0)
+
+
+def attack(policy):
+    """`audit.Attack`: one user's message."""
+    return message_attack(policy.params)
 
 
 def disclosures():

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from companion import audit
 from companion._jit import jit
 from companion.checks import LARGEST, need_choice, need_float, need_int, need_positive
 from companion.core import Policy
@@ -185,6 +186,28 @@ def online_linucb(
 def example():
     """A small instance for the common tests."""
     return online_linucb(3, 400, 1.0)
+
+
+def attack(policy):
+    """`audit.Attack`: one user's message, for two records that are as far apart as any."""
+    return message_attack(policy.params)
+
+
+def message_attack(p):
+    """The same from the `Params` of any policy with this message."""
+    x, y, size = np.zeros(p.d), 0.0 if p.offset else -1.0, np.sqrt(0.5) if p.offset else 1.0
+    x[0] = size
+    z = -x
+    if p.offset:
+        x[-1] = z[-1] = size
+
+    def mechanism(record, rng, n):
+        out = np.empty((n, p.d + 1))
+        messages(p, *record, rng, out)
+        return out
+
+    far = audit.along(np.append(x - z, 1.0 - y))
+    return (audit.Attack(mechanism, (x, 1.0), (z, y), far, "message", runs=False),)
 
 
 def pair_of(result, p, x, y, rng, out):

@@ -27,7 +27,7 @@ from companion.glm import slope
 from companion.linalg import dot, inverse
 from companion.mechanisms import clip_to_ball
 from companion.privacy import tree_levels
-from companion.private_glm import calibrate
+from companion.private_glm import calibrate, leaves
 from companion.private_glm.calibrate import GROWTH
 from companion.private_glm.continual import (
     Continual,
@@ -192,6 +192,24 @@ def joint_glm(
 def example():
     """A small instance for the common tests: with exploration, fits of both kinds, and noise."""
     return joint_glm(3, 400, 4.0, link="probit", theta_bound=2.0, kappa=6.0, preset="explore")
+
+
+def attack(policy):
+    """`audit.Attack`s: what one user adds to a tree, and whether it explored."""
+    return leaves.attacks(policy, init(policy.params))
+
+
+def victims():
+    """What the audits attack: both calibrations of the noise, and the printed rule of refreshing.
+
+    At this gamma every unit vector is explored.
+    """
+    options = {"theta_bound": 2.0, "kappa": 20.0, "preset": "explore", "gamma": 3.0}
+    calm = {"share": 0.9, "steps_o": 1, "steps_tau": 1, "cutoff_o": 1, "cutoff_tau": 1}
+    kinds = "corrected", "paper"
+    quiet = (joint_glm(3, 4, 1.0, 0.1, calibration=c, **options, **calm) for c in kinds)
+    leaky = joint_glm(3, 64, 1.0, 0.1, **options, rule="paper", cutoff_o=100)
+    return *quiet, leaky.renamed("Joint-DP GLM, printed rule")
 
 
 def disclosures():

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from companion import audit
 from companion._jit import jit
 from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
 from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
@@ -198,6 +199,32 @@ def shuffle_glm(
 def example(K=4):
     """A small instance for the common tests: three batches, the last one with elimination."""
     return shuffle_glm(3, K, 400, 8.0, theta_bound=2.0, first=60, gamma=0.3, steps=5)
+
+
+def attack(policy):
+    """`audit.Attack`: the matrix of the first batch, all of whose other users send zeros and have
+    rounded already; its last user has the context e_1 or e_2 (d >= 2)."""
+    p, start = policy.params, init(policy.params)
+    b, n = start.batch, int(p.ends[0])
+
+    def once(record, rng):
+        b.counts[:] = b.sums[:] = 0.0
+        b.size[0] = n - 1
+        s = update(p, start._replace(t=n - 1), 0, *record, rng)
+        return s.batch.triangle
+
+    records = [(row, 0.0) for row in np.eye(p.d)[:2]]
+    move = np.zeros(p.d * (p.d + 1) // 2)
+    move[0], move[2] = 1.0, -1.0  # of rows (11), (21, 22), ...
+    return (audit.Attack(audit.repeated(once), *records, audit.along(move), "batch", "gradients"),)
+
+
+def victims():
+    """What the audits attack: nearly all of the budget is the matrix's."""
+    keys = {"first": 50, "steps": 1, "share": 0.98}
+    return tuple(
+        shuffle_glm(2, 3, 400, 1.0, 0.1, calibration=c, **keys) for c in ("corrected", "paper")
+    )
 
 
 def disclosures():

@@ -5,8 +5,11 @@ two.  With all later records at 0 each of them is the first leaf plus one draw o
 Source: section A.1 of the paper, which composes exactly these outputs.
 """
 
+from functools import partial
+
 import numpy as np
 
+from companion import audit
 from companion._jit import jit
 from companion.geometry import vertex
 from companion.mechanisms import generalized_gaussian
@@ -56,6 +59,38 @@ def shown(optimiser, x, target, outputs=node_outputs):
         return seen
 
     return mechanism
+
+
+def on_nodes(optimiser):
+    """`audit.Attack`: the nodes that hold the first record, whose label has either sign."""
+    p = optimiser.params
+    x = np.zeros(p.d)
+    x[0] = 1.0
+    move = first_leaf(p, x, p.high) - first_leaf(p, x, p.low)
+    far = audit.along(np.tile(move, tree_levels(p.n)))
+    mechanism = shown(optimiser, x, "nodes")
+    return audit.Attack(mechanism, p.high, p.low, far, "releases", runs=False)
+
+
+def on_parameters(optimiser):
+    """`audit.Attack`: the vertices that the public parameters reveal, one for every record.
+
+    The first context is all ones if the noise is on vertices, else e_1; its label has either sign;
+    all later records are zero.
+    """
+    p = optimiser.params
+    X, Y, Z = np.zeros((p.n, p.d)), np.zeros(p.n), np.zeros(p.n)
+    X[0, : p.d if p.scale > 0.0 else 1] = 1.0
+    Y[0], Z[0] = p.high, p.low
+    statistic = partial(vertices_along, p.step, X[0])
+    return audit.Attack(audit.learning(optimiser), (X, Y), (X, Z), statistic, "parameters")
+
+
+def vertices_along(step, x, thetas):
+    """Sum of <v_t, x> over the vertices v_t of runs (n, T, d), theta_t + eta_t (v_t - theta_t)."""
+    eta = (step / np.arange(2.0, thetas.shape[1] + 2.0))[:, None]
+    before = np.concatenate([np.zeros_like(thetas[:, :1]), thetas[:, :-1]], axis=1)
+    return ((before + (thetas - before) / eta) @ x).sum(axis=1)
 
 
 def first_vertex(optimiser):

@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion import glm
+from companion import audit, glm
 from companion._jit import jit
 from companion.checks import need_choice, need_float, need_int
 from companion.core import Policy
 from companion.disclosure import Disclosure, corners
 from companion.geometry import euclidean_factor
 from companion.linalg import dot
-from companion.privacy import NO_PRIVACY
+from companion.privacy import NO_PRIVACY, tree_levels
 from companion.streaming_sco import calibration as noise
 from companion.streaming_sco import learner as learning
 from companion.streaming_sco.learner import SCHEDULES, SQUARES, Memory, advance, memory
@@ -183,6 +183,40 @@ def _learner(c, epsilon, delta, learner, calibration, schedule, clip):
 def example(K=4):
     """A small instance for the common tests."""
     return sco_bandit(3, K, 400, 20.0, 1e-2, t0=min(20, 200 // K), learner="gumbel")
+
+
+def attack(policy):
+    """Two `audit.Attack`s on the first user, whose reward has either sign: the sums of arm 0 after
+    1, 2, 4, ... rounds, all later contexts 0; and the arms of the others, who ask e_1 and pay 0.
+    """
+    p = policy.params
+    T = 1 << (tree_levels(p.T) - 1)
+    X, R = np.zeros((T, p.K, p.d)), np.zeros((T, p.K))
+    X[0, :, 0], R[0] = 1.0, p.learner.high
+    other, arms, ends = R.copy(), np.empty(T, np.int64), [1 << k for k in range(tree_levels(T))]
+    other[0] = p.learner.low
+
+    def sums(data, rng):
+        s, seen, begin = init(p), [], 0
+        for end in ends:
+            s = play(p, s, data[0][begin:end], data[1][begin:end], rng, arms)
+            seen.append((end + 1.0) * s.arms.gradient[0])
+            begin = end
+        return np.array(seen)
+
+    far = audit.along(np.tile(-X[0, 0], len(ends)))
+    released = audit.Attack(audit.repeated(sums), (X, R), (X, other), far, "releases")
+    asked = np.zeros_like(X)
+    asked[:, :, 0] = 1.0
+    told = audit.along([-1.0 if t & (t - 1) == 0 else 0.0 for t in range(1, T)])
+    shown = audit.playing(policy, user=0)
+    return released, audit.Attack(shown, (asked, R), (asked, other), told, "actions")
+
+
+def victims():
+    """What the audits attack, in both calibrations; every arm is free from the first round on."""
+    keys = {"t0": 0, "radius": 0.02}
+    return tuple(sco_bandit(1, 2, 4, 1.0, 0.1, calibration=c, **keys) for c in CALIBRATIONS[::-1])
 
 
 def disclosures():

@@ -12,6 +12,7 @@ from companion.checks import need_choice
 from companion.core import Optimiser
 from companion.disclosure import Disclosure, corners
 from companion.geometry import euclidean_factor
+from companion.streaming_sco import attacks
 from companion.streaming_sco import calibration as noise
 from companion.streaming_sco.learner import METHODS, SQRT, TREE, init, release, run, step
 
@@ -70,6 +71,17 @@ def streaming_fw(
 def example():
     """A small instance for the common tests."""
     return streaming_fw(3, 400, 4.0, 1e-3, p=1.5, radius=1.0)
+
+
+def attack(optimiser):
+    """`audit.Attack`s: the nodes that hold the first record, and the parameters that follow."""
+    return attacks.on_nodes(optimiser), attacks.on_parameters(optimiser)
+
+
+def victims():
+    """What the audits attack, by calibration; for a small ball the constants are attained."""
+    kinds = "corrected", "paper"
+    return tuple(streaming_fw(2, 16, 1.0, 0.1, radius=0.02, calibration=c) for c in kinds)
 
 
 def disclosures():

@@ -12,6 +12,7 @@ import numpy as np
 from companion.checks import need_choice
 from companion.core import Optimiser
 from companion.disclosure import Disclosure, corners
+from companion.streaming_sco import attacks
 from companion.streaming_sco import calibration as noise
 from companion.streaming_sco.learner import METHODS, PAPER, SCHEDULES, SQRT, choose, init, run, step
 
@@ -68,6 +69,17 @@ def vertex_fw(
 def example():
     """A small instance for the common tests."""
     return vertex_fw(3, 400, 4.0, 1e-3)
+
+
+def attack(optimiser):
+    """`audit.Attack`: all vertices, which the public parameters reveal."""
+    return (attacks.on_parameters(optimiser),)
+
+
+def victims():
+    """What the audits attack, in both calibrations (the printed one is for `argmin`)."""
+    own = vertex_fw(1, 16, 1.0, 0.1, radius=0.02)
+    return own, vertex_fw(1, 16, 1.0, 0.1, radius=0.02, calibration="paper", selector="argmin")
 
 
 def disclosures():
