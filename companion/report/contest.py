@@ -158,9 +158,9 @@ def tuned_runs(env, groups, T, n_reps, tune_reps, seed):
 def versions(world, factory, repair, epsilon, honest, printed):
     """{version: `arena.Group`} of an algorithm: "printed", "honest", and the "repair".
 
-    factory: name of a policy; repair: another (or the same) with arguments of its own; honest:
-    arguments of the published algorithm with honest noise, beside the arena's; printed: what those
-    of its paper differ in.
+    factory: name of a policy; repair: another (or the same) with arguments of its own, or None;
+    honest: arguments of the published algorithm with honest noise, beside the arena's; printed:
+    what those of its paper differ in.
     """
 
     def group(name, extra):
@@ -170,8 +170,5 @@ def versions(world, factory, repair, epsilon, honest, printed):
 
         return arena.Group(make, arena.MULTIPLES)
 
-    return {
-        "printed": group(factory, honest | printed),
-        "honest": group(factory, honest),
-        "repair": group(*repair),
-    }
+    found = {"printed": group(factory, honest | printed), "honest": group(factory, honest)}
+    return found | ({"repair": group(*repair)} if repair else {})
