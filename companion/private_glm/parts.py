@@ -129,13 +129,14 @@ def switches(X, weight, ridge, sigma, seed):
 
 def excess_losses(cases, reps, seed, failure=0.02):
     """`excess_loss` (reps, m) for cases (n, rho): logistic rewards, theta of norm 1.87 in R^3,
-    contexts in the unit ball, radius 2; all fresh in every repetition."""
+    contexts on the unit sphere, radius 2; all fresh in every repetition."""
     theta, out = np.array([1.5, -1.0, 0.5]), np.empty((reps, len(cases)))
     rng = np.random.default_rng(seed)
     for row in out:
         for i, (n, rho) in enumerate(cases):
             X, R, mu = np.empty((n, 1, 3)), np.empty((n, 1)), np.empty((n, 1))
             ball_arms(rng, X)
+            X /= np.linalg.norm(X, axis=2, keepdims=True)
             bernoulli(rng, LOGISTIC, theta, X, R, mu)
             row[i] = excess_loss(LOGISTIC, X[:, 0].copy(), R[:, 0].copy(), 2.0, rho, failure, rng)
     return out
