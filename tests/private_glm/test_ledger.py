@@ -106,3 +106,10 @@ def test_noise_alone_hardly_ever_reaches_the_guard_of_the_first_fit():
     guard = calibrate.guard(d, T, np.sqrt(tree_levels(T)))
     assert np.mean(np.array(most) > guard) <= 0.01
     assert guard < 4 * np.median(most)
+
+
+def test_widths_follow_gamma_and_kappa_as_printed():
+    """Criterion I at 1/(gamma^2 kappa), elimination at gamma sqrt(kappa): lines 4 and 14."""
+    p = joint_glm(3, 100, 1.0, gamma=0.5, kappa=9.0).params
+    assert p.threshold == pytest.approx(1 / (0.25 * 9))
+    assert p.elimination == pytest.approx(1.5)
