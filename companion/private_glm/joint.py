@@ -208,7 +208,7 @@ def victims():
     calm = {"share": 0.9, "steps_o": 1, "steps_tau": 1, "cutoff_o": 1, "cutoff_tau": 1}
     kinds = "corrected", "paper"
     quiet = (joint_glm(3, 4, 1.0, 0.1, calibration=c, **options, **calm) for c in kinds)
-    leaky = joint_glm(3, 64, 1.0, 0.1, **options, rule="paper", cutoff_o=100)
+    leaky = joint_glm(3, 16, 1.0, 0.1, **options, rule="paper", cutoff_o=100)
     return *quiet, leaky.renamed("Joint-DP GLM, printed rule")
 
 

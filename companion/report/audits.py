@@ -162,11 +162,12 @@ def figure(table, top=8.0):
     """Claim, proof and count of every row of `strongest`, as a picture; top: where infinity is."""
     fig, (ax,) = plots.panels(1, width=7.2, height=0.27 * len(table) + 1.2)
     at = np.arange(len(table))[::-1]
-    x = {k: np.minimum(table[k], top) for k in ("claimed", "proved", "counted")}
+    x = {k: np.minimum(table[k], top) for k in ("claimed", "proved", "measured", "counted")}
     wrong = (table["counted"] > table["claimed"]).to_numpy()
     ax.hlines(at, x["counted"], x["proved"], color="0.6", lw=1)
     ax.plot(x["claimed"], at, "|", ms=13, mew=2, color=plots.COLOURS[0], label="claimed")
     ax.plot(x["proved"], at, "o", ms=7, mfc="none", color=plots.COLOURS[1], label="proved")
+    ax.plot(x["measured"], at, "x", ms=6, color="0.4", label="measured on the pair")
     right = plots.COLOURS[2]
     ax.plot(x["counted"][~wrong], at[~wrong], "D", ms=5, color=right, label="counted, at least")
     ax.plot(x["counted"][wrong], at[wrong], "D", ms=7, color=plots.COLOURS[3], label="refuted")
@@ -175,7 +176,7 @@ def figure(table, top=8.0):
     plots.ticks(ax.xaxis, [0, 1, 2, 3, 4, 6])
     ax.text(top, len(table) - 0.3, "∞", ha="center")
     ax.set(xlabel="ε", xlim=(-0.2, top + 0.3), ylim=(-0.8, len(table) - 0.2))
-    fig.legend(loc="outside upper center", ncols=4, frameon=False, fontsize="small")
+    fig.legend(loc="outside upper center", ncols=3, frameon=False, fontsize="small")
     return fig
 
 
