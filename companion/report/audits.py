@@ -18,7 +18,7 @@ KINDS = {"policy": catalogue.policies, "optimiser": catalogue.optimisers}
 CALIBRATIONS = "corrected", "paper"
 NORMAL = "message", "batch", "releases"  # what is seen through normal noise, if it is a sum
 SLOW = 20  # attacks that take a run for every output get this many times fewer
-DRAWS = 2000  # outputs of each input by which moves and noise are measured
+DRAWS = 100_000  # outputs of each input by which moves and noise are measured
 CERTAIN = 240  # trials for faults that show in every output
 
 
@@ -99,11 +99,12 @@ def measured(attack, delta, draws, seed):
 def row(target, attack, trials, seed, level):
     """One attack as a row of the table."""
     g, n = target.guarantee, trials_for(attack, trials)
+    sharp = measured(attack, g.delta, trials_for(attack, DRAWS), seed)
     found = attacked(attack, delta=g.delta, trials=n, seed=seed, level=level)
     return {
         "algorithm": target.algorithm.name, "calibration": target.calibration, "model": g.model,
         "claimed": promised(g), "proved": g.epsilon, "delta": g.delta,
-        "measured": measured(attack, g.delta, DRAWS, seed), "counted": found.epsilon,
+        "measured": sharp, "counted": found.epsilon,
         "sees": attack.sees, "event": f"{found.event} ({found.likely})", "hits": found.hits,
         "trials": found.trials, "leaves aside": attack.note,
     }  # fmt: skip

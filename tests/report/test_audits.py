@@ -6,13 +6,15 @@ Every bound is at level 1 - 1e-7: some two hundred are made.
 import numpy as np
 import pytest
 
-from companion import audit, catalogue
+from companion import audit, catalogue, privacy
 from companion.baselines import jdp_linucb
 from companion.report import audits, faults
 from companion.report import canaries as streams
 
 TARGETS = [t for t in audits.targets() if t.guarantee.model != "none"]
 OWN = [t for t in TARGETS if t.calibration == "corrected"]
+# NoisySGD ends in a small ball after steps on random records: what one record did is mostly gone.
+SHARP = [t for t in OWN if t.name != "noisy_sgd"]
 LEVEL = 1 - 1e-7
 named = [f"{t.name}-{t.calibration}-{i}" for i, t in enumerate(TARGETS)]
 
@@ -32,28 +34,27 @@ def test_no_attack_counts_more_than_is_proved(target):
     for attack in target.attacks:
         row = audits.row(target, attack, 8000, 1, LEVEL)
         assert row["counted"] <= row["proved"]
-        assert not row["measured"] > 1.1 * max(row["proved"], 0.02)  # 2000 draws: within a tenth
+        if row["measured"] > row["proved"]:
+            seen, said = (privacy.gaussian_mu(row[k], row["delta"]) for k in ("measured", "proved"))
+            assert seen < said + 5.5 * np.sqrt(2 / 5000)  # 5000 draws of each at least
 
 
-@pytest.mark.parametrize("target", OWN, ids=[t.name for t in OWN])
+@pytest.mark.parametrize("target", SHARP, ids=[t.name for t in SHARP])
 def test_the_strongest_attack_tells_the_two_inputs_apart_without_noise(target):
     """With a thousandth of the noise the two inputs give outputs that never meet."""
     quiet = target.algorithm
     for _ in range(10):
         quiet = faults.half_noise(quiet)
-    if target.name == "noisy_sgd":
-        pytest.xfail("its last parameter is in a small ball, and noise of steps does not vanish")
     found = audit.attacked(target.attack(quiet)[0], delta=0.1, trials=800, seed=1, level=0.99)
     assert found.epsilon > 2.0
 
 
-@pytest.mark.parametrize("target", OWN, ids=[t.name for t in OWN])
+@pytest.mark.parametrize("target", SHARP, ids=[t.name for t in SHARP])
 def test_reused_noise_and_open_doors_are_found(target):
     found = audits.planted(target, trials=4000, seed=2, level=LEVEL)
     assert found["far"] <= target.guarantee.epsilon
     assert found["noise reused"] > target.guarantee.epsilon
-    if target.name != "noisy_sgd":  # whose parameter stays in its ball whatever the records are
-        assert found["not clipped"] > target.guarantee.epsilon
+    assert found["not clipped"] > target.guarantee.epsilon
 
 
 @pytest.mark.parametrize("name", ["online_linucb", "lplr", "fliphat", "streaming_fw", "suffstats"])
@@ -81,8 +82,8 @@ def test_attacks_change_one_user_alone():
                 X, Z = (d[0] for d in (attack.a, attack.b))
                 y, w = (np.asarray(d[1]) for d in (attack.a, attack.b))
                 if X.ndim > 1:
-                    rows = lambda v: v.reshape(len(v), -1)  # noqa: E731
-                    apart = (rows(X) != rows(Z)).any(axis=1) | (rows(y) != rows(w)).any(axis=1)
+                    apart = np.hstack([(X != Z).reshape(len(X), -1), (y != w).reshape(len(X), -1)])
+                    apart = apart.any(axis=1)
                     assert apart.sum() == 1, (target.name, attack.sees)
 
 
