@@ -7,6 +7,7 @@ the same axes, with the same data, the width of a phone, on which text keeps its
 import textwrap
 
 from matplotlib.text import Text
+from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import ScaledTranslation
 
 WIDTH = 3.55  # inches: 341 pixels of CSS, the text of a page 375 wide
@@ -32,6 +33,8 @@ def stack(fig):
         tall = box.height * fig.get_figheight() / (box.width * fig.get_figwidth())
         entries = _unlabel(ax)
         heights[spec] = max(heights[spec], min(max(0.8 * tall, 0.75), 1.0) * 2.9 + 0.18 * entries)
+        if isinstance(ax.yaxis.get_major_locator(), FixedLocator):  # names, a line for each
+            heights[spec] = max(heights[spec], 0.16 * len(ax.get_yticks()) + 0.8)
         _own_labels(ax, first)
     for ax in fig.axes:
         if ax.get_subplotspec() is not None:
