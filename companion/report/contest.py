@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.report import arena
+from companion.report import arena, recipes
 from companion.report.policies import MODELS
 from companion.report.tuning import tune
 from companion.simulate import repetitions, simulate
@@ -102,7 +102,7 @@ def play(title, world, T, epsilons, n_reps, tune_reps, seed):
         for c in playing:
             free = c.policy().guarantee.model == "none"
             label = labels[c.factory, e] = c.factory if free else f"{c.factory} | {e:g}"
-            groups[c.factory in arena.COMMON][label] = arena.tunable(c.factory, world, e)
+            groups[c.factory in recipes.COMMON][label] = arena.tunable(c.factory, world, e)
     runs = {}
     for common, part in groups.items():
         if part:

@@ -1,7 +1,7 @@
 """What the arena's settings say about each policy, and about each paper's own policies."""
 
 from companion import catalogue
-from companion.report import arena
+from companion.report import recipes
 
 REPAIRS = ("corrected_ridge", "residual_fliphat")  # policies of this book, not of a paper
 
@@ -17,7 +17,7 @@ def roster(settings):
                 "policy": name,
                 "model": runs[0].model if runs else "",
                 "worlds": len({s.world for s in settings if name in s.runs}),
-                "tuned": arena.NUMBERS.get(name, "nothing"),
+                "tuned": recipes.NUMBERS.get(name, "nothing"),
                 "chosen at an end": f"{sum(r.edge for r in runs)} of {len(runs)}",
                 "elsewhere": "; ".join(sorted(why)),
             }

@@ -8,7 +8,7 @@ import pytest
 from companion import catalogue
 from companion.environments import sphere
 from companion.privacy import NO_PRIVACY, Guarantee
-from companion.report import arena, contest, decision, roster
+from companion.report import arena, contest, decision, recipes, roster
 from companion.report.arena import Call, Expanded, Refusal, World
 from companion.simulate import repetitions, simulate
 from companion.streaming_sco.environments import one_context
@@ -25,7 +25,7 @@ every_world = pytest.mark.parametrize("world", WORLDS.values(), ids=list(WORLDS)
 
 
 def test_every_policy_of_the_package_has_a_recipe_and_plays_somewhere():
-    assert set(arena.RECIPES) == set(catalogue.policies())
+    assert set(recipes.RECIPES) == set(catalogue.policies())
     played = {c.factory for w in WORLDS.values() for c in arena.lineup(w, 2_000, 1.0)[0]}
     assert played == set(catalogue.policies())
     with pytest.raises(ValueError, match="policy with a recipe"):
@@ -77,7 +77,7 @@ def flat(value):
 
 @every_world
 def test_the_tuned_number_changes_the_policy_and_one_is_the_default(world):
-    for name in arena.NUMBERS:
+    for name in recipes.NUMBERS:
         group = arena.tunable(name, world, 1.0)
         assert 1.0 in group.grid
         calls = [group.make(2_000, m) for m in group.grid]
