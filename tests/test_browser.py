@@ -94,8 +94,8 @@ OFF_PAPER = """() => [...document.querySelectorAll('article pre, article figure 
     .filter(e => e.scrollWidth > e.clientWidth + 1
         || e.getBoundingClientRect().right > innerWidth + 1)
     .map(e => e.outerHTML.slice(0, 60))"""
-# What MEASURE may find in the papers' chapters at smoke scale, to be tightened as they get
-# shorter.  The aims: a share of 0.15, 30 lines a cell, 400 in all, a gap of 1.5 and 30 screens.
+# What MEASURE may find at smoke scale.  The aims: a share of 0.15, 30 lines a cell, 400 in all, a
+# gap of 1.5 and 30 screens.
 AIMS = {"share": 0.15, "longest": 30, "lines": 100, "gap": 1.5, "screens": 30.0}
 READING = {
     "playing": AIMS,
@@ -104,6 +104,12 @@ READING = {
     "online_linucb": {"share": 0.08, "longest": 30, "lines": 120, "gap": 1.5, "screens": 30.0},
     "fliphat": {"share": 0.08, "longest": 30, "lines": 120, "gap": 1.5, "screens": 30.0},
     "lplr": {"share": 0.08, "longest": 30, "lines": 120, "gap": 1.5, "screens": 30.0},
+    "streaming_sco": {"share": 0.15, "longest": 30, "lines": 250, "gap": 1.5, "screens": 30.0},
+    "sco_bandit": {"share": 0.15, "longest": 30, "lines": 120, "gap": 1.5, "screens": 30.0},
+    "joint_glm": AIMS,
+    "shuffle_glm": AIMS,
+    "audits": AIMS | {"gap": 1.6},  # a figure with a line for every algorithm
+    "arena": AIMS,
 }
 
 
