@@ -50,8 +50,10 @@ def test_every_private_policy_offers_its_disclosures(name):
     assert all(c.policy.guarantee.model != "none" for c in cases)
     taken = inspect.signature(ENTRIES[name].factory).parameters
     calibrated = "calibration" in taken or any(p.kind is p.VAR_KEYWORD for p in taken.values())
-    for g in (c.policy.guarantee for c in cases):  # what was asked for is given, or claimed
-        assert 0.95 < g.epsilon <= 1 + 1e-9 if g.claimed is None else g.claimed[0] == 1.0
+    # What was asked for is given, or claimed; optimisers may be calibrated by a bound (zCDP).
+    least = 0.75 if isinstance(cases[0].policy, Optimiser) else 0.95
+    for g in (c.policy.guarantee for c in cases):
+        assert least < g.epsilon <= 1 + 1e-9 if g.claimed is None else g.claimed[0] == 1.0
     own = [c.policy.guarantee.claimed is None for c in cases]
     assert any(own) or not calibrated
     assert not (calibrated and all(own)), "the paper's calibration must be measured, too"

@@ -29,6 +29,7 @@ CLAIM = {
             "decisive": False,
         }
     ],
+    "errata": [],
 }
 PARAMETERS = "T = 500  # rounds; integer in [100, 1_000]\ndelta = 0.1  # privacy; float in (0, 1)"
 

@@ -177,7 +177,7 @@ def figure(table, top=8.0):
     plots.ticks(ax.xaxis, [0, 1, 2, 3, 4, 6])
     ax.text(top, len(table) - 0.3, "∞", ha="center")
     ax.set(xlabel="ε", xlim=(-0.2, top + 0.3), ylim=(-0.8, len(table) - 0.2))
-    fig.legend(loc="outside upper center", ncols=3, frameon=False, fontsize="small")
+    fig.legend(loc="outside upper center", ncols=2, frameon=False, fontsize="small")
     return fig
 
 
