@@ -17,7 +17,6 @@ from streams import flat
 from companion.core import Optimiser
 from companion.report.faults import interpreted
 
-
 BEGUN = {}  # id of a policy -> (the policy, so that its id stays taken; its first state)
 
 
