@@ -71,10 +71,15 @@ def spread_messages(p, tree, user, rng, n):
     return _sent(p, tree, 1, user, rng, n)[:, :, 0]
 
 
+def _own(tree):
+    """A copy to write to: audits of one tree may run side by side."""
+    return type(tree)(*(a.copy() for a in tree))
+
+
 def _sent(p, tree, part, user, rng, n):
     phi, y = need_array("phi", user[0], (p.d,)), need_float("y", user[1], -1.0, 1.0)
     out = np.zeros((n, tree.start[p.d] - tree.start[p.d - 1], 1 + p.d + p.d**2))
-    _messages(p, tree, part, phi, y, rng, out)
+    _messages(p, _own(tree), part, phi, y, rng, out)
     return out
 
 
@@ -92,12 +97,12 @@ def attack(p):
     """
     if p.d != 1:
         raise ValueError(f"policy must have d=1; got d={p.d}")
-    tree, inside = past(p), np.empty(1)
+    tree = past(p)
 
     def mechanism(user, rng, n):
+        inside, out = np.empty(1), np.zeros((n, p.M, 3))
         y, _ = clip_to_ball(*user, inside)
-        out = np.zeros((n, p.M, 3))
-        _messages(p, tree, 0, inside, y, rng, out)
+        _messages(p, _own(tree), 0, inside, y, rng, out)
         return out[:, :2]
 
     statistic = _matrix if p.one_sided else _whole(p)

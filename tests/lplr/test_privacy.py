@@ -185,3 +185,13 @@ def test_message_fit_uses_every_stage_once():
     n = 103 // 4
     assert tree.stat[: tree.start[1], COUNT].sum() == n
     assert tree.stat[: tree.start[1], SPREAD].sum() == 0
+
+
+def test_messages_leave_the_tree_as_it_is_so_that_audits_may_share_it():
+    p = lplr_params(2, 10**6, 1.0)
+    tree = past(p, coef=0.5, width=0.1)
+    before = [a.copy() for a in tree]
+    user = np.array([0.3, 0.4]), 0.5
+    for send in (update_messages, spread_messages):
+        send(p, tree, user, np.random.default_rng(1), 10)
+    assert all(np.array_equal(a, b) for a, b in zip(before, tree, strict=True))
