@@ -39,10 +39,10 @@ class Scoreboard:
 
     def picture(self):
         """Show the verdicts of every chapter as one bar of claims; without records: nothing."""
-        own = {c["title"]: self._of(c) for c in self.times["chapters"]}
+        own = {c["chapter"]: self._of(c) for c in self.times["chapters"]}
         counts = {
-            title: Counter(c.verdict for c in records if not c.finding)
-            for title, records in own.items()
+            name: Counter(c.verdict for c in records if not c.finding)
+            for name, records in own.items()
             if any(not c.finding for c in records)
         }
         if not counts:
@@ -51,7 +51,7 @@ class Scoreboard:
         left = Counter()
         for verdict in (v for v in VERDICTS if any(n[v] for n in counts.values())):
             widths = [n[verdict] for n in counts.values()]
-            starts = [left[title] for title in counts]
+            starts = [left[name] for name in counts]
             label = f"{markup.SIGNS[verdict][0]} {verdict}"
             colour = SHADES[verdict]
             bars = ax.barh(list(counts), widths, left=starts, label=label, color=colour)
@@ -60,10 +60,11 @@ class Scoreboard:
         ax.invert_yaxis()
         ax.set(xlabel="claims")
         ax.grid(False)
-        ax.legend(loc="upper center", bbox_to_anchor=(0.4, -0.3), ncols=2, frameon=False)
+        ax.set_yticks(range(len(counts)), list(counts))  # a line for each on narrow pages
+        fig.legend(loc="outside lower center", frameon=False, fontsize="small")
         said = "; ".join(
-            f"{title}: " + ", ".join(f"{n[v]} {v}" for v in VERDICTS if n[v])
-            for title, n in counts.items()
+            f"{name}: " + ", ".join(f"{n[v]} {v}" for v in VERDICTS if n[v])
+            for name, n in counts.items()
         )
         data = [{"chapter": t, "verdict": v, "claims": n[v]} for t, n in counts.items() for v in n]
         plots.show(fig, alt=f"Bars of claims by verdict, one per chapter. {said}.", data=data,

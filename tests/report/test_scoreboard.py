@@ -95,7 +95,7 @@ def test_the_picture_counts_claims_and_no_findings(records):
         patch.setattr("companion.report.plots.show", lambda fig, **said: shown.append(said))
         Scoreboard(str(records)).picture()
     (said,) = shown
-    assert said["data"] == [{"chapter": "FLIPHAT", "verdict": "reproduced", "claims": len(PLACES)}]
+    assert said["data"] == [{"chapter": "fliphat", "verdict": "reproduced", "claims": len(PLACES)}]
     assert f"{len(PLACES)} reproduced" in said["alt"]
     assert Scoreboard().picture() is None
 
