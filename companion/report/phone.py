@@ -39,7 +39,8 @@ def stack(fig):
     for ax in fig.axes:
         if ax.get_subplotspec() is not None:
             ax.set_subplotspec(row[ax.get_subplotspec()])
-    fig.set_size_inches(WIDTH, sum(heights.values()) + 0.35)
+    rows = sum(-(-len(legend.get_texts()) // legend._ncols) for legend in fig.legends)
+    fig.set_size_inches(WIDTH, sum(heights.values()) + 0.35 + 0.18 * rows)
     fig.draw_without_rendering()
     for ax in fig.axes:
         _legend(ax)
