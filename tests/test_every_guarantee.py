@@ -300,21 +300,27 @@ def composed(parts, epsilon):
     return whole.get_delta_for_epsilon(epsilon)
 
 
+def moved(seen, noise, measure):
+    """(distances between candidates, noise) of every call whose release the record moves; noise:
+    what `measure` found for a call, kept from round to round."""
+    for i, call in enumerate(seen.base.calls):
+        v = seen.clean[i][0]
+        far = np.abs(v[:, None] - v).max(axis=2)
+        if far.max() > 0.0:
+            if i not in noise:
+                noise[i] = measure(call)
+            yield far, noise[i]
+
+
 def check_peeling(case):
     """As `check_normal`, for the composition of all picks and values that one record enters."""
     promise, deltas, noise, bounded = case.policy.guarantee, [], {}, True
     for at in sorted({0, case.rounds // 2, case.rounds - 1}):
         seen, low, high = see(case, at), [], []
-        for i, call in enumerate(seen.base.calls):
-            v = seen.clean[i][0]
-            far = np.abs(v[:, None] - v).max(axis=2)
-            if far.max() > 0.0:
-                bounded = bounded and seen.bounded(far)
-                if i not in noise:
-                    noise[i] = peeling_noise(call)
-                (least, most), s = noise[i]
-                low.append((far.max() / most, s))
-                high.append((far.max() / least * (REACH if case.reaches else SLACK), s))
+        for far, ((least, most), s) in moved(seen, noise, peeling_noise):
+            bounded = bounded and seen.bounded(far)
+            low.append((far.max() / most, s))
+            high.append((far.max() / least * (REACH if case.reaches else SLACK), s))
         if bounded:
             deltas.append([composed(parts, promise.epsilon) for parts in (low, high)])
     assert bounded == (promise.epsilon < np.inf)
@@ -581,15 +587,10 @@ def check_vertices(case):
         rho, pure = np.zeros(2), np.zeros(2)
         (law,) = {w for laws in seen.laws for w in laws if w != "vertex"}
         kind = law.split(": ")[1]
-        for i, call in enumerate(seen.base.calls):
-            x = seen.clean[i][0]
-            far = np.abs(x[:, None] - x).max(axis=2)
-            if far.max() > 0.0:
-                bounded = bounded and seen.bounded(far)
-                if i not in noise:
-                    noise[i] = vertex_noise(call, kind)
-                loss = 2 * far.max() / np.array(noise[i])[::-1]  # of <x, v>, over +- unit vectors
-                rho, pure = rho + loss**2 / (8 if kind == "gumbel" else 2), pure + loss
+        for far, ends in moved(seen, noise, lambda call, kind=kind: vertex_noise(call, kind)):
+            bounded = bounded and seen.bounded(far)
+            loss = 2 * far.max() / np.array(ends)[::-1]  # of <x, v>, over +- unit vectors
+            rho, pure = rho + loss**2 / (8 if kind == "gumbel" else 2), pure + loss
         worst = np.maximum(
             worst, [min(concentrated(a, promise.delta), b) for a, b in zip(rho, pure, strict=True)]
         )
