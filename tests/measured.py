@@ -17,8 +17,6 @@ from streams import flat
 from companion.core import Optimiser
 from companion.report.faults import interpreted
 
-BEGUN = {}  # id of a policy -> (the policy, so that its id stays taken; its first state)
-
 
 class Quiet:
     """A generator whose every draw is its centre; rounding at random goes by one number u."""
@@ -143,15 +141,11 @@ def same(a, b):
 
 
 def begin(case, generator):
-    """The state in which the case begins; an optimiser's may hold noise that was drawn for it.
-
-    A policy's is made once: scratch that nobody has written yet is the same in all runs.
-    """
-    if case.past is None and isinstance(case.policy, Optimiser):
-        return case.policy.init(case.policy.params, generator)
-    if case.past is None and id(case.policy) not in BEGUN:
-        BEGUN[id(case.policy)] = case.policy, case.policy.init(case.policy.params)
-    return copied(case.past or BEGUN[id(case.policy)][1])
+    """The state in which the case begins; an optimiser's may hold noise that was drawn for it."""
+    if case.past is not None:
+        return copied(case.past)
+    drawn = (generator,) if isinstance(case.policy, Optimiser) else ()
+    return case.policy.init(case.policy.params, *drawn)
 
 
 def learn(case, s, records, watcher, seed):

@@ -14,6 +14,7 @@ from companion import catalogue
 from companion.core import need_contexts, one_context
 
 THETA = np.array([0.6, 0.3, -0.1])
+SPOILED = 77  # a number that no fresh state holds
 
 
 def stream(n=400, K=4, d=3, seed=0):
@@ -97,6 +98,15 @@ def flat(state):
     if isinstance(state, tuple):
         return tuple(a for part in state for a in flat(part))
     return (np.array(state),)
+
+
+def spoil(state):
+    """Overwrite every array of a state."""
+    if isinstance(state, tuple):
+        for part in state:
+            spoil(part)
+    elif isinstance(state, np.ndarray):
+        state.fill(SPOILED)
 
 
 def check_interpreted(out, state, interpreted):

@@ -38,6 +38,14 @@ def test_example_is_a_complete_policy(policy):
 
 
 @every_policy
+def test_a_fresh_state_holds_nothing_that_nobody_wrote(policy):
+    for _ in range(3):  # memory is handed out again with what was left in it
+        streams.spoil(policy.init(policy.params))
+    for part in flat(policy.init(policy.params)):
+        assert not np.isin(part, streams.SPOILED).any()
+
+
+@every_policy
 def test_cutting_the_stream_changes_nothing(policy):
     X, R, _ = stream_for(policy)
     whole, state = run(policy, X, R)

@@ -13,7 +13,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from numba.core.caching import UserProvidedCacheLocator
 
+from companion import _jit
 from tools.chapters import load, scales
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
@@ -43,12 +45,27 @@ def wheel(tmp_path_factory):
     return built
 
 
+def carry_kernels(site):
+    """Copy what is compiled for the same sources here, so that the wheel's need not be compiled.
+
+    Numba names the folder of a module's kernels by the module's path; inside, content alone counts.
+    """
+    place = UserProvidedCacheLocator.get_suitable_cache_subpath
+    unfinished = shutil.ignore_patterns("*.tmp.*")
+    for folder in {p.parent.relative_to(ROOT) for p in (ROOT / "companion").rglob("*.py")}:
+        here = Path(_jit.CACHE) / place(ROOT / folder / "module.py")
+        there = site / "cache" / Path(_jit.CACHE).name / place(site / folder / "module.py")
+        if here.exists():
+            shutil.copytree(here, there, ignore=unfinished)
+
+
 @pytest.fixture(scope="module")
 def installed(wheel):
     """Environment variables under which `companion` is the wheel's and there is no MyST-NB."""
     site = wheel.parent / "site"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
+    carry_kernels(site)
     (site / "myst_nb.py").write_text('raise ImportError("a chapter asked for MyST-NB")\n')
     variables = {"PYTHONPATH": str(site), "NUMBA_CACHE_DIR": str(site / "cache")}
     return {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | variables

@@ -45,7 +45,7 @@ def init(p):
     d, n = p.d, statistics_size(p.d)
     exact, nodes, shown = np.zeros(n), np.zeros((tree_levels(p.T), n)), np.zeros(n)
     noisy = np.zeros((d, d)), np.zeros(d), init_model(p)
-    return State(0, exact, nodes, shown, *noisy, np.empty(d), np.zeros(n), 0)
+    return State(0, exact, nodes, shown, *noisy, np.zeros(d), np.zeros(n), 0)
 
 
 @jit

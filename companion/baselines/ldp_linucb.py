@@ -45,8 +45,8 @@ class State(NamedTuple):
 def init(p):
     """State before the first round."""
     d = p.d
-    message = np.empty(statistics_size(d))
-    return State(0, np.zeros((d, d)), np.zeros(d), init_model(p), np.empty(d), message, 0)
+    message = np.zeros(statistics_size(d))
+    return State(0, np.zeros((d, d)), np.zeros(d), init_model(p), np.zeros(d), message, 0)
 
 
 @jit

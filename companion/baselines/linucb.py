@@ -35,7 +35,7 @@ class State(NamedTuple):
 
 def init(p):
     """State before the first round."""
-    return State(0, np.eye(p.d) / p.ridge, np.zeros(p.d), np.zeros(p.d), np.empty(p.d))
+    return State(0, np.eye(p.d) / p.ridge, np.zeros(p.d), np.zeros(p.d), np.zeros(p.d))
 
 
 @jit

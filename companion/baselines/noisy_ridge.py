@@ -40,7 +40,7 @@ def init_model(p):
     """The model before any data."""
     d = p.d
     start = np.array([radius(p, 0, p.ridge)])
-    return Model(np.eye(d) / p.ridge, np.zeros(d), start, np.empty((2, d, d)))
+    return Model(np.eye(d) / p.ridge, np.zeros(d), start, np.zeros((2, d, d)))
 
 
 @jit

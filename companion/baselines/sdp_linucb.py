@@ -85,7 +85,7 @@ def init(p):
     """State before the first round."""
     d, n = p.d, statistics_size(p.d)
     model = init_model(p.statistics)
-    return State(0, np.zeros((d, d)), np.zeros(d), model, np.empty(d), np.empty(n), np.zeros(n), 0)
+    return State(0, np.zeros((d, d)), np.zeros(d), model, np.zeros(d), np.zeros(n), np.zeros(n), 0)
 
 
 @jit

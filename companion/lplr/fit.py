@@ -139,4 +139,4 @@ def fit_sums(p, forest, law, n, rng, plays, work):
 
 def workspace(K, d):
     """Scratch of `fit_sums` for K points in R^d: residual, and how many users were seen at each."""
-    return np.empty(d), np.empty(K, dtype=np.int64)
+    return np.zeros(d), np.zeros(K, dtype=np.int64)

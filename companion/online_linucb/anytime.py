@@ -53,7 +53,7 @@ def init(p):
     """State before the first round; arrays are as large as the epoch with most rates needs."""
     d, e = p.d, int(np.argmax(p.n_rates))
     big = maler.Params(d, p.ball[e], p.clip[e], p.rates[e], p.rate_convex[e])
-    rest = np.empty(d), np.empty(d)
+    rest = np.zeros(d), np.zeros(d)
     run = policy.State(0, np.eye(d), np.zeros(d), np.zeros(d), maler.init(big), *rest, 0)
     return State(0, 0, restart(p, run, 0))
 

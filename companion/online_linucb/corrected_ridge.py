@@ -47,7 +47,7 @@ class State(NamedTuple):
 def init(p):
     """State before the first round."""
     d, model = p.d, init_model(p.statistics)
-    return State(0, np.zeros((d, d)), np.zeros(d), model, np.empty(d), 0)
+    return State(0, np.zeros((d, d)), np.zeros(d), model, np.zeros(d), 0)
 
 
 @jit

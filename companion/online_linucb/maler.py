@@ -73,7 +73,7 @@ def init(p):
     S = np.repeat(np.eye(d)[None] / (4.0 * NEWTON**2 * p.ball**2), n, axis=0)
     S_inv = np.repeat(np.eye(d)[None] * (4.0 * NEWTON**2 * p.ball**2), n, axis=0)
     experts = [np.zeros((n, d)) for _ in range(2)]
-    work = np.empty((4 + d, d))
+    work = np.zeros((4 + d, d))
     return State(0, np.zeros(d), np.zeros(d), *experts, S, S_inv, log_w, work)
 
 

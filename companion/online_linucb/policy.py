@@ -58,7 +58,7 @@ class State(NamedTuple):
 def init(p):
     """State before the first round (line 2)."""
     d = p.d
-    vectors = (np.zeros(d), np.zeros(d), maler.init(p.learner), np.empty(d), np.empty(d))
+    vectors = (np.zeros(d), np.zeros(d), maler.init(p.learner), np.zeros(d), np.zeros(d))
     return State(0, np.eye(d), *vectors, 0)
 
 
