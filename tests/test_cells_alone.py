@@ -1,4 +1,4 @@
-"""Every visible code cell runs in a fresh namespace after parameters, imports and what it names."""
+"""Every visible code cell runs with the parameters, the imports and what it names alone."""
 
 import contextlib
 import io
@@ -15,37 +15,43 @@ ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = sorted(scales(ROOT)["smoke"].keys() - {"playing"})
 
 
-def with_needs(need, i):
-    """Cell i and, transitively, the cells it takes names from, in order."""
-    found, stack = set(), [i]
-    while stack:
-        j = stack.pop()
-        if j not in found:
-            found.add(j)
-            stack += need[j].values()
-    return sorted(found)
+class Cells:
+    """The code cells of a chapter, each run once, seeing what it names and nothing else."""
+
+    def __init__(self, name):
+        self.cells = read(ROOT / "book" / f"{name}.ipynb").notebook["cells"]
+        self.smoke, self.need, self.spaces = scales(ROOT)["smoke"][name], needs(self.cells), {}
+        code = [i for i, c in enumerate(self.cells) if c["cell_type"] == "code"]
+        self.first, self.second, *_ = code  # parameters, imports
+
+    def visible(self):
+        return [i for i in self.need if not HIDDEN & set(tags(self.cells[i]))]
+
+    def space(self, i):
+        """The names there are after cell i."""
+        if i not in self.spaces:
+            space = {"display": lambda *_, **__: None, "__name__": "__main__"}
+            if i > self.first:
+                space.update(self.space(self.first), **self.smoke)
+            if i > self.second:
+                space.update(self.space(self.second))
+            taken = self.need.get(i, {}).items()
+            space.update({k: self.space(j)[k] for k, j in taken if j is not None})
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(source(self.cells[i]), space)
+            self.spaces[i] = space
+        return self.spaces[i]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_cells_run_alone(name):
     mpl.use("Agg")
-    chapter = read(ROOT / "book" / f"{name}.ipynb")
-    cells, smoke = chapter.notebook["cells"], scales(ROOT)["smoke"][name]
-    need = needs(cells)
-    parameters, imports, *_ = (source(c) for c in cells if c["cell_type"] == "code")
-    visible = [i for i in need if not HIDDEN & set(tags(cells[i]))]
-    assert visible
-    broken = {}
-    for i in visible:
-        space = {"display": lambda *_, **__: None, "__name__": "__main__"}
+    chapter, broken = Cells(name), {}
+    assert chapter.visible()
+    for i in chapter.visible():
         try:
-            with contextlib.redirect_stdout(io.StringIO()):
-                exec(parameters, space)
-                space.update(smoke)
-                exec(imports, space)
-                for j in with_needs(need, i):
-                    exec(source(cells[j]), space)
+            chapter.space(i)
         except Exception as error:  # whatever it is, all cells that fail are named
             broken[i] = repr(error)
     assert broken == {}
