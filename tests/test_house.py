@@ -76,3 +76,10 @@ def test_the_readme_picture_is_drawn_from_the_data_of_an_execution():
     assert figure.svg(data) == figure.svg(data)
     with pytest.raises(Failure, match="no figure named b"):
         figure.extract(notebook, "b")
+
+
+@pytest.mark.xdist_group("together")
+def test_groups_of_tests_stay_together(request):
+    # pytest-xdist marks a group in the ids of its tests, which pytest 9.2 does not let it do.
+    grouped = getattr(request.config.option, "loadgroup", False)
+    assert request.node.nodeid.endswith("@together") == grouped

@@ -18,7 +18,7 @@ from numba.core.caching import UserProvidedCacheLocator
 from companion import _jit
 from tools.chapters import load, scales
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parent.parent
 CHAPTERS = load(ROOT)
 
