@@ -21,9 +21,9 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaincinv
 
 from companion.checks import need_float, need_int, need_probability
+from companion.stats import lower_end, upper_end
 
 THRESHOLDS = 200  # candidates per direction; the bound is flat around the best one
 
@@ -166,6 +166,16 @@ def learning(optimiser):
     return mechanism
 
 
+def on_first_label(optimiser, note):
+    """`Attack` on what an optimiser for squares publishes in the end: the first label is as large
+    as it may be, or its opposite, at the context e_1; all other records are zero.
+    """
+    p = optimiser.params
+    X, Y = np.zeros((p.n, p.d)), np.zeros(p.n)
+    X[0, 0], Y[0] = 1.0, p.high
+    return Attack(learning(optimiser), (X, Y), (X, -Y), along(X[0]), "parameters", note)
+
+
 def _audit(mechanism, a, b, bound, trials, seed, statistic, event, level):
     """((level, event, likely, hits, trials), bound): chosen on one half, counted on the other."""
     trials, seed = need_int("trials", trials, 4), need_int("seed", seed, 0)
@@ -184,7 +194,7 @@ def _audit(mechanism, a, b, bound, trials, seed, statistic, event, level):
     side, cut, swap = _best_event(choose_a, choose_b, bound, tail)
     likely, other = (count_b, count_a) if swap else (count_a, count_b)
     hits = tuple(int((side * s >= side * cut).sum()) for s in (likely, other))
-    low, high = _ends(np.array(hits[0]), len(likely), np.array(hits[1]), len(other), tail)
+    low, high = lower_end(hits[0], len(likely), tail), upper_end(hits[1], len(other), tail)
     if event is not None:
         text = "event" if side > 0 else "not event"
     else:
@@ -224,7 +234,7 @@ def _best_event(a, b, bound, tail):
         over_a = len(sa) - np.searchsorted(sa, cuts)
         over_b = len(sb) - np.searchsorted(sb, cuts)
         for swap, up, down in ((False, over_a, over_b), (True, over_b, over_a)):
-            value = bound(*_ends(up, len(a), down, len(b), tail))
+            value = bound(lower_end(up, len(a), tail), upper_end(down, len(b), tail))
             i = int(value.argmax())
             if value[i] > best:
                 best, choice = value[i], (side, side * cuts[i], swap)
@@ -238,13 +248,3 @@ def _candidates(values):
         return values
     near = np.geomspace(1, len(values) / 2, THRESHOLDS // 2).astype(int) - 1
     return values[np.unique(np.concatenate([near, len(values) - 1 - near]))]
-
-
-def _ends(hits_up, n_up, hits_down, n_down, tail):
-    """Ends below the first and above the second probability; each fails with chance `tail`."""
-    low = np.where(
-        hits_up == 0, 0.0, betaincinv(np.maximum(hits_up, 1), n_up - hits_up + 1.0, tail)
-    )
-    missed = n_down - hits_down
-    high = np.where(missed == 0, 1.0, betaincinv(hits_down + 1.0, np.maximum(missed, 1), 1 - tail))
-    return low, high

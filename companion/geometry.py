@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from companion._jit import jit
+from companion._jit import inlined, jit
 from companion.checks import need_float, need_int
 
 
@@ -55,9 +55,12 @@ def regularity(r, q, d):
 
 @jit
 def power_sum(x, q, factor):
-    """sum |factor x_i|^q for q in (1, inf)."""
+    """sum |factor x_i|^q for q in [1, inf)."""
     total = 0.0
-    if q == 2.0:
+    if q == 1.0:
+        for i in range(x.shape[0]):
+            total += abs(factor * x[i])
+    elif q == 2.0:
         for i in range(x.shape[0]):
             a = factor * x[i]
             total += a * a
@@ -75,10 +78,7 @@ def power_sum(x, q, factor):
 def lq_norm(x, q):
     """The l_q norm of a vector, q in [1, inf]; scaled by the largest entry if powers overflow."""
     if q == 1.0:
-        total = 0.0
-        for i in range(x.shape[0]):
-            total += abs(x[i])
-        return total
+        return power_sum(x, q, 1.0)
     top, total = 1.0, 0.0
     if q < np.inf:
         total = power_sum(x, q, 1.0)
@@ -93,10 +93,12 @@ def lq_norm(x, q):
     return top * (math.sqrt(total) if q == 2.0 else math.pow(total, 1.0 / q))
 
 
-@jit
+@inlined
 def admit(x, y, q, low, high, out):
     """out <- x scaled to ||x||_q <= 1; (y in [low, high], 1 if anything was clipped else 0)."""
-    size = lq_norm(x, q)
+    size = lq_norm(x, q) if q == np.inf else power_sum(x, q, 1.0)
+    if not size <= 1.0 + 1e-9:  # a norm above 1 is at most its power: no root within
+        size = lq_norm(x, q)
     c = 1.0 if size <= 1.0 + 1e-9 else 1.0 / size
     for i in range(x.shape[0]):
         out[i] = c * x[i]
@@ -104,7 +106,7 @@ def admit(x, y, q, low, high, out):
     return z, (1 if c != 1.0 or z != y else 0)
 
 
-@jit
+@inlined
 def vertex(gradient, p, radius, out):
     """out <- argmin <gradient, v> over ||v||_p <= radius, the linear minimisation oracle.
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import stats as sps
+from scipy.special import betaincinv
 
 from companion.checks import need_int, need_probability
 
@@ -100,9 +101,21 @@ def proportion(hits, trials, level=0.95):
     if not 0 <= hits <= trials or trials < 1:
         raise ValueError(f"hits must be in [0, trials] and trials >= 1; got {hits=}, {trials=}")
     tail = (1 - level) / 2
-    low = 0.0 if hits == 0 else float(sps.beta.ppf(tail, hits, trials - hits + 1))
-    high = 1.0 if hits == trials else float(sps.beta.ppf(1 - tail, hits + 1, trials - hits))
-    return Interval(hits / trials, low, high)
+    low, high = lower_end(hits, trials, tail), upper_end(hits, trials, tail)
+    return Interval(hits / trials, float(low), float(high))
+
+
+def lower_end(hits, trials, tail):
+    """Clopper and Pearson's end that exceeds the probability with chance at most `tail`; of
+    numbers or, entry by entry, of arrays.
+    """
+    return np.where(hits == 0, 0.0, betaincinv(np.maximum(hits, 1), trials - hits + 1.0, tail))
+
+
+def upper_end(hits, trials, tail):
+    """The end below the probability with chance at most `tail`, as in `lower_end`."""
+    missed = trials - np.asarray(hits)
+    return np.where(missed == 0, 1.0, betaincinv(hits + 1.0, np.maximum(missed, 1), 1 - tail))
 
 
 def jackknife(statistic, samples, level=0.95):

@@ -43,7 +43,7 @@ def functions(name):
 
 
 def is_kernel(function):
-    return any(getattr(d, "id", "") == "jit" for d in function.decorator_list)
+    return any(getattr(d, "id", "") in ("jit", "inlined") for d in function.decorator_list)
 
 
 def dotted(node):

@@ -187,15 +187,8 @@ def example():
 
 
 def attack(optimiser):
-    """`audit.Attack`: the parameter at the end, all that is public.
-
-    The first label is as large as it may be, or its opposite; all other records are zero.
-    """
-    p = optimiser.params
-    X, Y = np.zeros((p.n, p.d)), np.zeros(p.n)
-    X[0, 0], Y[0] = 1.0, p.high
-    far, note = audit.along(X[0]), "the order of steps"
-    return (audit.Attack(audit.learning(optimiser), (X, Y), (X, -Y), far, "parameters", note),)
+    """`audit.Attack`: the parameter at the end, all that is public, as the first label moves it."""
+    return (audit.on_first_label(optimiser, "the order of steps"),)
 
 
 def victims():

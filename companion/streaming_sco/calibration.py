@@ -27,17 +27,21 @@ from companion.privacy import (
     zcdp_rho,
 )
 from companion.streaming_sco.learner import (
+    ARGMIN,
     FALLING,
     INNER,
     LOSSES,
     METHODS,
     PAPER,
+    SCHEDULES,
     SQRT,
     SQUARES,
+    TREE,
     Params,
 )
 from companion.tree import root_coefficients
 
+PRINTED = METHODS[TREE], METHODS[ARGMIN]  # the methods whose noise the paper prints
 LEMMA_LIMIT = 2.0  # epsilon per release up to which Lemma 2.7 is proved (by concentrated privacy)
 
 
@@ -92,18 +96,16 @@ def leaf_clip(c, clip, calibration):
     return c.lipschitz if c.loss == SQUARES else 0.5 * c.sensitivity
 
 
-def make_params(c, *, clip, clip_norm, step, method, exponent=2.0, sigma=0.0, scale=0.0,
+def make_params(c, clip, clip_norm, step_scale, method, *, exponent=2.0, sigma=0.0, scale=0.0,
                 schedule=PAPER):  # fmt: skip
-    """`Params` of a learner from the problem and the noise."""
-    step = need_float(
-        "step_scale", step, 0.0, 1.0, open_low=True
-    )  # c > 1 would break the sensitivity
+    """`Params` of a learner from the problem and the noise; method: its number."""
+    step = need_float("step_scale", step_scale, 0.0, 1.0, open_low=True)  # > 1: longer than D
     return Params(c.d, c.n, c.p, c.q, c.radius, c.loss, c.low, c.high, clip, clip_norm, step,
-                  METHODS.index(method), exponent, sigma, scale, schedule)  # fmt: skip
+                  method, exponent, sigma, scale, schedule)  # fmt: skip
 
 
 def sum_noise(c, epsilon, delta, calibration, method, clip):
-    """(exponent, sigma, true epsilon, claimed) of the noise of released prefix sums.
+    """({exponent, sigma}, true epsilon) of the noise of released prefix sums.
 
     "paper": Theorem 3.1, sigma_+^2 = 8 m'^2 kappa log(m'/delta) (beta D + L)^2 / epsilon^2 with
     m' = ceil(log2 n) + 1 nodes, generalized Gaussian in a norm for which kappa is valid; refused
@@ -115,13 +117,14 @@ def sum_noise(c, epsilon, delta, calibration, method, clip):
     released, s2 = releases(c.n, method), euclidean_sensitivity(c, clip)
     if calibration == "corrected":
         sigma = s2 * math.sqrt(released) / gaussian_mu(epsilon, delta)
-        return 2.0, sigma, gaussian_epsilon(delta, sigma, s2 * math.sqrt(released)), None
+        true = gaussian_epsilon(delta, sigma, s2 * math.sqrt(released))
+        return {"exponent": 2.0, "sigma": sigma}, true
     if method == SQRT:
         raise ValueError(f"factorisation 'sqrt' needs calibration='corrected'; got {calibration!r}")
     s = c.sensitivity if clip == np.inf else 2.0 * clip
     exponent, kappa, shrink = smooth(c.q, c.d)
     if calibration == "zcdp":
-        sigma, claimed = math.sqrt(released * kappa / (2.0 * zcdp_rho(epsilon, delta))) * s, None
+        sigma = math.sqrt(released * kappa / (2.0 * zcdp_rho(epsilon, delta))) * s
     else:
         m = math.ceil(math.log2(c.n)) + 1
         if epsilon / m > LEMMA_LIMIT:
@@ -130,14 +133,13 @@ def sum_noise(c, epsilon, delta, calibration, method, clip):
                 f" got epsilon={epsilon}"
             )
         sigma = math.sqrt(2.0 * m * m * kappa * math.log(m / delta)) * s / epsilon
-        claimed = (epsilon, delta)
     if exponent == 2.0:  # an ordinary Gaussian: its privacy is known exactly
         s2 = s * euclidean_factor(c.q, c.d)
         sigma *= shrink
         true = gaussian_epsilon(delta, sigma, s2 * math.sqrt(released))
     else:
         true = zcdp_epsilon(released * kappa * s * s / (2.0 * sigma * sigma), delta)
-    return exponent, sigma, true, claimed
+    return {"exponent": exponent, "sigma": sigma}, true
 
 
 def smooth(q, d):
@@ -163,7 +165,7 @@ def euclidean_sensitivity(c, clip):
 
 
 def vertex_noise(c, epsilon, delta, calibration, selector, schedule, clip):
-    """(scale, schedule, true epsilon, claimed) of the noisy vertex selection.
+    """({scale, schedule}, true epsilon) of the noisy vertex selection.
 
     The score of a vertex v is <d_t, v>; a record moves d_t by at most s/(t + 1) in l_inf, so the
     *range* of the change over the ball is at most D s/(t + 1), and a selection with noise b_t loses
@@ -180,23 +182,41 @@ def vertex_noise(c, epsilon, delta, calibration, selector, schedule, clip):
             raise ValueError(f"n must be at least 2 for calibration='paper'; got n={c.n}")
         scale = 2.0 * spread * math.sqrt(math.log(c.n) * math.log(1.0 / delta)) / epsilon
         losses = spread / (t + 1) / (scale / np.sqrt(t))
-        kind, claimed = PAPER, (epsilon, delta)
+        schedule = PAPER
     else:
         shape = 1.0 / np.sqrt(t) if schedule == FALLING else np.ones(c.n)
         a = math.sqrt(unit * zcdp_rho(epsilon, delta) / (shape**2).sum())
-        scale, losses, kind, claimed = spread / a, a * shape, schedule, None
+        scale, losses = spread / a, a * shape
     rho = float((losses**2).sum()) / unit
-    return scale, kind, min(zcdp_epsilon(rho, delta), float(losses.sum())), claimed
+    true = min(zcdp_epsilon(rho, delta), float(losses.sum()))
+    return {"scale": scale, "schedule": schedule}, true
 
 
-def guarantee(model, epsilon, delta, unit, claimed):
-    """The `Guarantee`; no privacy at epsilon = inf."""
-    if epsilon == np.inf:
-        return NO_PRIVACY
-    return Guarantee(model, epsilon, delta, REPLACE_RECORD, unit, claimed)
+def calibrated(c, epsilon, delta, calibration, method, *, schedule="constant", clip=None,
+               step_scale=1.0, model="central", unit="record"):  # fmt: skip
+    """(Params, Guarantee): a learner with the noise that a budget buys, and what it then promises.
 
-
-def budget(epsilon, delta, calibration, kinds):
-    """(epsilon, delta), checked with the name of the calibration."""
-    need_choice("calibration", calibration, kinds)
-    return need_budget(epsilon, delta)
+    c: a `Problem`; epsilon in (0, inf] (inf: no noise), delta in (0, 1) (None: 1/n); calibration,
+    method, schedule, clip, step_scale: as `streaming_fw` and `vertex_fw` say; model, unit: of the
+    guarantee.  The default clip of a released sum is that of `leaf_clip`, in l_2.
+    """
+    epsilon, delta = need_budget(epsilon, 1.0 / c.n if delta is None and c.n > 1 else delta)
+    kind = SCHEDULES.index(need_choice("schedule", schedule, SCHEDULES[1:]))
+    if calibration == "paper" and (clip is not None or method not in PRINTED):
+        raise ValueError(
+            f"calibration='paper' must go with one of {PRINTED} and clip=None; got {method!r}, "
+            f"clip={clip!r}"
+        )
+    number, bound = METHODS.index(method), leaf_clip(c, clip, calibration)
+    noise, said, norm = {}, NO_PRIVACY, np.inf
+    if number <= SQRT:
+        norm = c.q if calibration == "zcdp" else 2.0
+        bound *= euclidean_factor(c.q, c.d) if clip is None else 1.0
+    if epsilon < np.inf:
+        if number <= SQRT:
+            noise, true = sum_noise(c, epsilon, delta, calibration, number, bound)
+        else:
+            noise, true = vertex_noise(c, epsilon, delta, calibration, method, kind, bound)
+        claimed = (epsilon, delta) if calibration == "paper" else None
+        said = Guarantee(model, true, delta, REPLACE_RECORD, unit, claimed)
+    return make_params(c, bound, norm, step_scale, number, **noise), said

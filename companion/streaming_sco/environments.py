@@ -65,10 +65,6 @@ class Regression(NamedTuple):
         """
         return ((theta - self.theta) ** 2).sum(axis=-1) / (self.theta**2).sum()
 
-    def risk(self, theta, c):
-        """E (y - x'theta)^2 for E x x' = c I: what the paper prints for p = inf."""
-        return self.noise**2 + c * ((theta - self.theta) ** 2).sum(axis=-1)
-
     def second_moment(self, n=200_000):
         """(c, standard error): the c of E x x' = c I, from n draws with a fixed seed."""
         X, _ = self.records(n, np.random.default_rng(0))

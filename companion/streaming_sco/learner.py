@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion import glm
-from companion._jit import jit
+from companion._jit import inlined, jit
 from companion.geometry import admit, lq_norm, vertex
 from companion.mechanisms import generalized_gaussian, gumbel, laplace
 from companion.privacy import tree_levels
@@ -94,7 +94,7 @@ def pull(loss, z, y):
     return glm.mean(loss, z) - y
 
 
-@jit
+@inlined
 def leaf(p, t, x, y, theta, old):
     """c such that g_t = c x, clipped: a gradient of a linear model is a multiple of x."""
     z, z_old = 0.0, 0.0
@@ -109,7 +109,7 @@ def leaf(p, t, x, y, theta, old):
     return c
 
 
-@jit
+@inlined
 def release(p, t, total, noise, gradient, rng):
     """gradient <- d_t from the released prefix sum of t leaves; noise as in `Memory`."""
     row = 0
@@ -164,12 +164,9 @@ def choose(p, t, total, gradient, v, rng):
         v[at] = sign * p.radius
 
 
-@jit
+@inlined
 def advance(p, t, m, x, y, rng):
-    """One step with local time t >= 1: m after the record; returns 1 if it was clipped else 0.
-
-    Arrays are named once: taking them out of the tuple again and again costs half the time.
-    """
+    """One step with local time t >= 1: m after the record; returns 1 if it was clipped else 0."""
     theta, old, total, gradient, v, noise, inside = m
     y, clipped = admit(x, y, p.q, p.low, p.high, inside)
     c = leaf(p, t, inside, y, theta, old)

@@ -16,19 +16,19 @@ from typing import NamedTuple
 import numpy as np
 
 from companion import audit, glm
-from companion._jit import jit
+from companion._jit import inlined, jit
 from companion.checks import need_choice, need_float, need_int
 from companion.core import Policy
 from companion.disclosure import Disclosure, corners
-from companion.geometry import euclidean_factor
 from companion.linalg import dot
 from companion.privacy import NO_PRIVACY, tree_levels
 from companion.streaming_sco import calibration as noise
 from companion.streaming_sco import learner as learning
-from companion.streaming_sco.learner import SCHEDULES, SQUARES, Memory, advance, memory
+from companion.streaming_sco.learner import Memory, advance, memory
 
 LEARNERS = ("tree", "argmin", "coordinates", "gumbel")
 CALIBRATIONS = ("paper", "corrected")
+UNIT = "user (context and rewards)"
 
 
 class Params(NamedTuple):
@@ -58,7 +58,7 @@ def init(p):
     return State(0, 0, np.zeros(p.K, np.int64), np.zeros((p.K, p.d)), np.zeros(p.d), arms)
 
 
-@jit
+@inlined
 def of_arm(m, k):
     """Memory of arm k alone; views, nothing is copied."""
     return Memory(m.theta[k], m.old[k], m.total[k], m.gradient[k], m.v[k], m.noise[k], m.x[k])
@@ -87,11 +87,14 @@ def update(p, s, arm, x, r, rng):
     t, clipped = s.t + 1, s.clipped
     for k in range(p.K):
         if k == arm:
-            s.clock[k] += 1
-            clipped += advance(p.learner, s.clock[k], of_arm(s.arms, k), x, r, rng)
+            seen, y = x, r
         elif p.synthetic and t > p.K * p.t0:
-            s.clock[k] += 1
-            advance(p.learner, s.clock[k], of_arm(s.arms, k), s.zero, glm.mean(p.link, 0.0), rng)
+            seen, y = s.zero, glm.mean(p.link, 0.0)
+        else:
+            continue
+        s.clock[k] += 1
+        outside = advance(p.learner, s.clock[k], of_arm(s.arms, k), seen, y, rng)
+        clipped += outside if k == arm else 0
     if t == p.K * p.t0:
         for k in range(p.K):
             for i in range(p.d):
@@ -109,23 +112,9 @@ def play(p, s, X, R, rng, arms):
 
 
 def sco_bandit(
-    d,
-    K,
-    T,
-    epsilon,
-    delta=None,
-    *,
-    t0=100,
-    gap=1.0,
-    link="linear",
-    radius=1.0,
-    label_bound=1.0,
-    learner="tree",
-    calibration="corrected",
-    schedule="constant",
-    clip=None,
-    synthetic=True,
-) -> Policy:
+    d, K, T, epsilon, delta=None, *, t0=100, gap=1.0, link="linear", radius=1.0, label_bound=1.0,
+    learner="tree", calibration="corrected", schedule="constant", clip=None, synthetic=True,
+) -> Policy:  # fmt: skip
     """Algorithm 3 for K >= 1 arms, T rounds and one context, ||x||_inf <= 1, per round.
 
     epsilon in (0, inf] (inf: no noise), delta in (0, 1) (None: 1/T); t0 >= 0 forced rounds per arm,
@@ -138,46 +127,16 @@ def sco_bandit(
     T, K, t0 = need_int("T", T, 2), need_int("K", K, 1), need_int("t0", t0, 0)
     if t0 * K >= T:
         raise ValueError(f"t0 must leave rounds after the K t0 forced ones; got {t0=}, {K=}, {T=}")
-    number = glm.need_link("link", link)
+    number, gap = glm.need_link("link", link), need_float("gap", gap, 0.0, open_low=True)
     c = noise.problem(d, T, 1.0, radius, "squares" if link == "linear" else link, label_bound)
-    epsilon, delta = noise.budget(
-        epsilon, 1.0 / T if delta is None else delta, calibration, CALIBRATIONS
-    )
+    need_choice("calibration", calibration, CALIBRATIONS)
     need_choice("learner", learner, LEARNERS)
-    need_choice("synthetic", synthetic, (True, False))
-    q, true, claimed = _learner(c, epsilon, delta, learner, calibration, schedule, clip)
-    said = noise.guarantee("joint", true, delta, "user (context and rewards)", claimed)
-    if not synthetic and epsilon < np.inf:
+    q, said = noise.calibrated(c, epsilon, delta, calibration, learner, schedule=schedule,
+                               clip=clip, model="joint", unit=UNIT)  # fmt: skip
+    if not need_choice("synthetic", synthetic, (True, False)):
         said = NO_PRIVACY
-    gap = need_float("gap", gap, 0.0, open_low=True)
     p = Params(c.d, K, T, t0, gap, number, synthetic, q, True)
     return Policy("Algorithm 3", p, init, play, said, select, update)
-
-
-def _learner(c, epsilon, delta, learner, calibration, schedule, clip):
-    """(learner's Params, true epsilon, claimed epsilon and delta)."""
-    kind = SCHEDULES.index(need_choice("schedule", schedule, SCHEDULES[1:]))
-    tree, paper = learner == "tree", calibration == "paper"
-    if paper and (clip is not None or learner not in ("tree", "argmin")):
-        raise ValueError(
-            "calibration='paper' is for learner='tree' or 'argmin', without clip; "
-            f"got {learner=}, {clip=}"
-        )
-    bound = noise.leaf_clip(c, clip, calibration)
-    if tree and clip is None and c.loss == SQUARES:
-        bound *= euclidean_factor(c.q, c.d)
-    make = {"clip": bound, "clip_norm": 2.0 if tree else np.inf, "step": 1.0, "method": learner}
-    if epsilon == np.inf:
-        return noise.make_params(c, **make), np.inf, None
-    if tree:
-        exponent, sigma, true, claimed = noise.sum_noise(
-            c, epsilon, delta, calibration, learning.TREE, bound
-        )
-        return noise.make_params(c, **make, exponent=exponent, sigma=sigma), true, claimed
-    scale, kind, true, claimed = noise.vertex_noise(
-        c, epsilon, delta, calibration, learner, kind, bound
-    )
-    return noise.make_params(c, **make, scale=scale, schedule=kind), true, claimed
 
 
 def example(K=4):

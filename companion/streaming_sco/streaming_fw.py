@@ -6,15 +6,12 @@ Differs: the default calibration clips the leaves and adds Gaussian noise of exa
 the budget needs; the tree is kept in streaming form, so that powers of two are no special case.
 """
 
-import numpy as np
-
 from companion.checks import need_choice
 from companion.core import Optimiser
 from companion.disclosure import Disclosure, corners
-from companion.geometry import euclidean_factor
 from companion.streaming_sco import attacks
 from companion.streaming_sco import calibration as noise
-from companion.streaming_sco.learner import METHODS, SQRT, TREE, init, release, run, step
+from companion.streaming_sco.learner import METHODS, SQRT, init, release, run, step
 
 FACTORISATIONS = METHODS[: SQRT + 1]
 CALIBRATIONS = ("paper", "zcdp", "corrected")
@@ -46,25 +43,12 @@ def streaming_fw(
     step_scale in (0, 1].  Raises ValueError on anything else.
     """
     c = noise.problem(d, n, p, radius, loss, label_bound)
-    delta = 1.0 / c.n if delta is None and c.n > 1 else delta
-    epsilon, delta = noise.budget(epsilon, delta, calibration, CALIBRATIONS)
-    method = METHODS.index(need_choice("factorisation", factorisation, FACTORISATIONS))
-    if calibration == "paper" and clip is not None:
-        raise ValueError(f"clip must be None for calibration='paper'; got clip={clip!r}")
-    bound = noise.leaf_clip(c, clip, calibration)
-    if clip is None and calibration == "corrected":
-        bound *= euclidean_factor(c.q, c.d)
-    exponent, sigma, true, claimed = 2.0, 0.0, np.inf, None
-    if epsilon < np.inf:
-        exponent, sigma, true, claimed = noise.sum_noise(
-            c, epsilon, delta, calibration, method, bound
-        )
-    params = noise.make_params(
-        c, clip=bound, clip_norm=c.q if calibration == "zcdp" else 2.0, step=step_scale,
-        method=METHODS[method], exponent=exponent, sigma=sigma,
-    )  # fmt: skip
-    name = "Algorithm 1" if method == TREE else "Algorithm 1, square root"
-    said = noise.guarantee("central", true, delta, "record", claimed)
+    need_choice("calibration", calibration, CALIBRATIONS)
+    need_choice("factorisation", factorisation, FACTORISATIONS)
+    params, said = noise.calibrated(
+        c, epsilon, delta, calibration, factorisation, clip=clip, step_scale=step_scale
+    )
+    name = "Algorithm 1" if factorisation == "tree" else "Algorithm 1, square root"
     return Optimiser(name, params, init, step, run, said)
 
 

@@ -7,14 +7,12 @@ per coordinate ("coordinates") and the exponential mechanism ("gumbel"); the def
 clips the leaves and composes by concentrated privacy.
 """
 
-import numpy as np
-
 from companion.checks import need_choice
 from companion.core import Optimiser
 from companion.disclosure import Disclosure, corners
 from companion.streaming_sco import attacks
 from companion.streaming_sco import calibration as noise
-from companion.streaming_sco.learner import METHODS, PAPER, SCHEDULES, SQRT, choose, init, run, step
+from companion.streaming_sco.learner import METHODS, SQRT, choose, init, run, step
 
 SELECTORS = METHODS[SQRT + 1 :]
 CALIBRATIONS = ("paper", "corrected")
@@ -44,25 +42,12 @@ def vertex_fw(
     anything else.
     """
     c = noise.problem(d, n, 1.0, radius, loss, label_bound)
-    delta = 1.0 / c.n if delta is None and c.n > 1 else delta
-    epsilon, delta = noise.budget(epsilon, delta, calibration, CALIBRATIONS)
+    need_choice("calibration", calibration, CALIBRATIONS)
     need_choice("selector", selector, SELECTORS)
-    kind = SCHEDULES.index(need_choice("schedule", schedule, SCHEDULES[1:]))
-    if calibration == "paper" and (clip is not None or selector != "argmin"):
-        raise ValueError(
-            f"calibration='paper' is for selector='argmin' without clip; got {selector=}, {clip=}"
-        )
-    bound = noise.leaf_clip(c, clip, calibration)
-    scale, true, claimed = 0.0, np.inf, None
-    if epsilon < np.inf:
-        scale, kind, true, claimed = noise.vertex_noise(
-            c, epsilon, delta, calibration, selector, kind, bound
-        )
-    params = noise.make_params(
-        c, clip=bound, clip_norm=np.inf, step=step_scale, method=selector, scale=scale,
-        schedule=kind if scale > 0.0 else PAPER,
+    params, said = noise.calibrated(
+        c, epsilon, delta, calibration, selector, schedule=schedule, clip=clip,
+        step_scale=step_scale,
     )  # fmt: skip
-    said = noise.guarantee("central", true, delta, "record", claimed)
     return Optimiser("Algorithm 2", params, init, step, run, said)
 
 

@@ -20,7 +20,7 @@ def leaves(p, loss, rng, clip, t, steps=3000, clip_norm=None, radius=2.0):
     """Distances of g_t of neighbours in l_q (or the norm of the clip), after vertex steps."""
     c = ca.problem(3, 100, p, radius, loss, 1.2)
     norm = dual_exponent(p) if clip_norm is None else clip_norm
-    q = ca.make_params(c, clip=clip, clip_norm=norm, step=1.0, method="tree")
+    q = ca.make_params(c, clip, norm, 1.0, le.TREE)
     found = []
     for _ in range(steps):
         old, v = np.zeros(3), np.empty(3)
@@ -123,6 +123,30 @@ def test_a_record_enters_as_many_nodes_as_the_guarantee_counts():
         assert held.max() == held[0] == m == ca.releases(n, le.TREE)
 
 
+def test_exact_noise_grows_with_the_horizon():
+    scales = [sigma(n=n, delta=1e-3).params.sigma for n in (1, 2, 3, 4, 100, 2000, 2048, 10**6)]
+    assert scales == sorted(scales)
+    assert scales[0] < scales[1] == scales[2] < scales[3]
+
+
+@pytest.mark.parametrize("r", [2.0, 2.5, 3.0, 6.0])
+def test_generalized_gaussian_noise_is_concentrated(r):
+    """D_a <= a (r - 1) ||v||_r^2 / 2 at sigma = 1 in the plane; an equality at r = 2."""
+    z = np.linspace(-12.0, 12.0, 801)
+    A, B = np.meshgrid(z, z, indexing="ij")
+    for v in ((1.0, 0.0), (0.7, 0.7), (0.9, -0.3)):
+        size = np.linalg.norm(v, r)
+        here, there = (
+            -((np.abs(A - x) ** r + np.abs(B - y) ** r) ** (2 / r)) / 2 for x, y in (v, (0.0, 0.0))
+        )
+        mass = np.exp(there).sum()
+        for a in (1.5, 2.0, 4.0):
+            found = np.log(np.exp(a * here + (1 - a) * there).sum() / mass) / (a - 1)
+            bound = a * (r - 1) * size**2 / 2
+            assert found <= bound * (1 + 1e-6)
+            assert found > (0.999 if r == 2.0 else 0.1) * bound
+
+
 def test_square_root_sensitivity_is_the_largest_column():
     n = 64
     f = tree.root_coefficients(n)
@@ -182,11 +206,14 @@ def test_bad_arguments_are_named(name):
 
 
 def test_combinations_that_mean_nothing_are_refused():
-    with pytest.raises(ValueError, match="clip must be None for calibration='paper'"):
+    printed = "must go with one of .'tree', 'argmin'. and clip=None"
+    with pytest.raises(ValueError, match=f"{printed}; got 'tree', clip=3.0"):
         streaming_fw(3, 50, 1.0, calibration="paper", clip=3.0)
+    with pytest.raises(ValueError, match=f"{printed}; got 'sqrt'"):
+        streaming_fw(3, 50, 1.0, calibration="paper", factorisation="sqrt")
     with pytest.raises(ValueError, match="needs calibration='corrected'"):
         streaming_fw(3, 50, 1.0, calibration="zcdp", factorisation="sqrt")
-    with pytest.raises(ValueError, match="is for selector='argmin' without clip"):
+    with pytest.raises(ValueError, match=f"{printed}; got 'gumbel'"):
         vertex_fw(3, 50, 1.0, calibration="paper")
     with pytest.raises(ValueError, match="n must be at least 2"):
         vertex_fw(3, 1, 1.0, 1e-2, calibration="paper", selector="argmin")

@@ -4,9 +4,20 @@ import numpy as np
 import pytest
 
 from companion.baselines.noisy_sgd import noisy_sgd
-from companion.excess import drawn
+from companion.excess import drawn, excess_risk
 from companion.simulate import repetitions, stream
-from companion.streaming_sco import attacks, experiments, flat, regression, sco_bandit
+from companion.stats import exponent
+from companion.streaming_sco import (
+    Functional,
+    attacks,
+    experiments,
+    first,
+    flat,
+    regression,
+    sco_bandit,
+    streaming_fw,
+    vertex_fw,
+)
 from companion.streaming_sco.shortcuts import noisy_sgds
 
 N, D = 12, 3
@@ -82,3 +93,59 @@ def test_an_arm_that_is_not_played_stands_still_without_synthetic_updates():
     for synthetic, expected in ((False, [0, 30]), (True, [0, 0])):
         policy = sco_bandit(2, 2, 40, 1.0, 1e-2, t0=2, gap=10.0, clip=1.0, synthetic=synthetic)
         assert [attacks.stands_still(policy, s, 30, 1) for s in (1.0, -1.0)] == expected
+
+
+MOMENTS = {(1.5, 5): 0.27685, (1.5, 10): 0.16705, (np.inf, 5): 0.05860, (np.inf, 10): 0.01523}
+
+
+@pytest.mark.parametrize("p", [1.5, np.inf])
+def test_the_exact_excess_is_that_of_a_million_test_rows(p):
+    """And E x x' = c I with the c of the specification; 5 standard errors each."""
+    for d in (5, 10):
+        c, error = regression(p, flat(d, p)).second_moment()
+        assert c == pytest.approx(MOMENTS[p, d], abs=5 * error + 5e-6)
+    world, n = regression(p, flat(5, p)), 1_000_000
+    X, Y = world.records(n, np.random.default_rng(3))
+    guess = np.array([0.9, 0.2, 0.5, -0.1, 0.4]) * world.theta[0]
+    loss, least, zero = ((Y - X @ th) ** 2 for th in (guess, world.theta, np.zeros(5)))
+    excess, span = loss - least, (zero - least).mean()
+    ratio = excess.mean() / span
+    error = (excess - ratio * (zero - least)).std() / span / np.sqrt(n)
+    assert abs(ratio - world.excess(guess)) < 5 * error < 0.02
+
+
+def test_the_waterfall_of_the_specification():
+    """d = 5, n = 2000, epsilon = 1: seven variants within three combined standard errors."""
+    common = {"p": 1.5, "radius": 2.0, "label_bound": 1.2}
+    steps = [
+        ({"calibration": "paper"}, 1.02), ({"calibration": "zcdp"}, 0.65), ({"clip": np.inf}, 0.62),
+        ({}, 0.31), ({"factorisation": "sqrt"}, 0.106),
+        ({"factorisation": "sqrt", "clip": 3.0}, 0.045), ({"epsilon": np.inf}, 0.0060),
+    ]  # fmt: skip
+    made = [
+        streaming_fw(5, 2000, **({"epsilon": 1.0} | common | options)).renamed(str(i))
+        for i, (options, _) in enumerate(steps)
+    ]
+    runs = excess_risk(regression(1.5, first(5, 1.5, 5)), made, 2000, repetitions(2, 20)).final
+    for samples, (options, expected) in zip(runs.T, steps, strict=True):
+        error = samples.std(ddof=1) * np.sqrt(1 / 20 + 1 / 10)  # theirs are means of ten
+        assert abs(samples.mean() - expected) < 3 * error, options
+
+
+def test_slopes_of_the_specification():
+    """Gradient error: -1/2 by sampling, -1 by noise; the envelope of linear losses: -1/2."""
+    n, c = 16_384, 0.16705
+    world, grid = regression(1.5, first(10, 1.5, 5)), experiments.checkpoints(n, 12, 256)
+    ours = {"p": 1.5, "radius": 2.0, "label_bound": 1.2, "factorisation": "sqrt"}
+    for epsilon, slope in ((np.inf, -0.5), (1.0, -0.97)):
+        o = streaming_fw(10, n, epsilon, **ours)
+        errors = experiments.gradient_errors(world, o, n, repetitions(1, 20), grid, c)
+        assert exponent(grid, errors).value == pytest.approx(slope, abs=0.1)
+    n, means = 8_192, []
+    grid = experiments.checkpoints(n, 12, 128)
+    free = vertex_fw(20, n, np.inf, loss="inner product", clip=np.inf)
+    for g in (0.4, 0.3, 0.2, 0.15, 0.1, 0.075, 0.05, 0.04, 0.03, 0.02):
+        run = excess_risk(Functional(20, g), [free], n, repetitions(1, 30), grid=grid)
+        means.append(run.excess[:, 0, :-1].mean(axis=0))
+    envelope = np.polyfit(np.log(grid), np.log(np.max(means, axis=0)), 1)[0]
+    assert envelope == pytest.approx(-0.5, abs=0.1)

@@ -248,9 +248,14 @@ def test_a_choice_loses_at_most_range_over_scale(selector):
     for k in range(40):
         total = rng.uniform(-20, 20, 2) if k else np.zeros(2)
         shift = rng.choice([-s, s], 2)
-        loss = np.abs(np.log(law(o, total) / law(o, total + shift))).max()
+        a, b = law(o, total), law(o, total + shift)
+        loss = np.abs(np.log(a / b)).max()
         worst = max(worst, loss)
         assert loss <= bound * (1 + 1e-4)
+        cost = 8 if selector == "gumbel" else 2  # concentrated privacy: rho = bound^2 / cost
+        for order in (1.5, 2.0, 8.0):
+            renyi = np.log((a**order * b ** (1 - order)).sum()) / (order - 1)
+            assert renyi <= order * bound**2 / cost * (1 + 1e-4)
     assert worst > 0.5 * bound
 
 
