@@ -1,7 +1,8 @@
-"""`python -m benchmarks`: run every file here that has `rows` and print one Markdown table."""
+"""`python -m benchmarks [NAME ...]`: run the files here that have `rows`; one Markdown table."""
 
 import importlib
 import pkgutil
+import sys
 
 import benchmarks
 
@@ -19,8 +20,8 @@ def main():
     print("| what | ours (s) | reference (s) | times faster | limit |")
     print("|---|--:|--:|--:|---|", flush=True)
     for module in sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__)):
-        if module not in ("__main__", "twins"):
-            for row in importlib.import_module(f"benchmarks.{module}").rows():
+        if module != "__main__" and module in (sys.argv[1:] or [module]):
+            for row in getattr(importlib.import_module(f"benchmarks.{module}"), "rows", tuple)():
                 print(line(*row), flush=True)
 
 

@@ -4,8 +4,8 @@ Source: Filippi, Cappe, Garivier and Szepesvari (2010), Algorithm 1, with the wi
 program of Sawarni et al. (2024): c sqrt(log t) for the probit link, c for the logistic link.
 Cost: O(K d^2 + t d^2) time in round t (the estimate is refitted every round); T d numbers of
 memory.
-Differs: Newton's method with a warm start in place of BFGS; no projection of the estimate (neither
-has the program).
+Differs: Newton's method with a warm start (`foresee`) in place of BFGS; no projection of the
+estimate (neither has the program).
 """
 
 import math
@@ -23,7 +23,7 @@ from companion.baselines.glm_parts import (
 from companion.checks import need_int
 from companion.core import Policy
 from companion.glm import PROBIT, slope
-from companion.likelihood import fit, work_for
+from companion.likelihood import fit, foresee, work_for
 from companion.linalg import sherman_morrison
 from companion.privacy import NO_PRIVACY
 
@@ -72,6 +72,8 @@ def update(p, s, arm, x, r, rng):
     for i in range(p.d):
         s.X[s.t, i] = x[i]
     sherman_morrison(s.V_inv, x, s.column)
+    if s.t > 0:
+        foresee(p.link, x, y, s.theta_hat, s.work)
     fit(p.link, s.X, s.y, s.t + 1, p.ridge, p.tolerance, s.theta_hat, s.work)
     clipped = s.clipped + (1 if y != r else 0)
     return State(s.t + 1, s.V_inv, s.theta_hat, s.X, s.y, s.started, clipped, s.work, s.column)

@@ -1,7 +1,10 @@
-"""Attacks on Joint-DP GLM: what a user's neighbours can see of her, rule by rule.
+"""Attacks on Joint-DP GLM: what the others see of one user's leaf, and of whether she explored.
 
-Mechanisms for `audit`: data -> outputs (n, ...).  `leaky` and `late` are policies that the printed
-rule of refreshing gives away; the corrected rule must survive the same data.
+Mechanisms for `audit`: data -> outputs (n, ...).  The first user's leaf lies in the nodes that end
+at 1, 2, 4, ...: with all later contexts at 0 the released sums at powers of two are that leaf plus
+one draw of the node noise each.  Whether a user explored is her secret: the printed rule refreshes
+an estimate at once if so, and later arms change.
+Source: Sections 5, 6 and J.3 of the paper, whose proof composes these nodes.
 """
 
 import numpy as np
@@ -10,19 +13,68 @@ from companion import audit, tree
 from companion.linalg import dot
 from companion.privacy import tree_levels
 from companion.private_glm import ledger
-from companion.private_glm.joint import joint_glm
+from companion.private_glm.continual import add_leaf
 
 
-def attack_world(T=61, user=59, K=4, d=3, seed=0):
+def on_joint(policy):
+    """The `audit.Attack`s on a Joint-DP GLM."""
+    return on_nodes(policy), *on_exploration(policy)
+
+
+def on_nodes(policy):
+    """The first user's context is e_1 or e_2 (d >= 2), and enters one of the two trees."""
+    p, start = policy.params, policy.init(policy.params)
+    T = 1 << (tree_levels(p.T) - 1)
+    explored = start.V.inverse[0, 0] >= p.threshold
+    X, R = [np.zeros((T, 1, p.d)) for _ in range(2)], np.zeros((T, 1))
+    X[0][0, 0, 0], X[1][0, 0, 1] = 1.0, 1.0
+    chosen, ends = np.empty(T, np.int64), [1 << k for k in range(tree_levels(T))]
+
+    def once(data, rng):
+        s, seen, begin = policy.init(p), [], 0
+        for end in ends:
+            s = policy.play(p, s, data[0][begin:end], data[1][begin:end], rng, chosen)
+            seen.append((s.V if explored else s.H).release.copy())
+            begin = end
+        return np.array(seen)
+
+    move = np.zeros_like(start.V.exact)
+    add_leaf(1.0, X[0][0, 0], move)
+    add_leaf(-1.0, X[1][0, 0], move)
+    inputs, far = ((x, R) for x in X), audit.along(np.tile(move, len(ends)))
+    return audit.Attack(audit.repeated(once), *inputs, far, "releases", "gradients")
+
+
+def on_exploration(policy):
+    """A late user has unit vectors, or zeros: has theta_o changed before the next user's arm?
+
+    The next user has short contexts, and plays another arm than at the start if that shows.
+    """
+    T = min(policy.params.T, 21)
+    user, note = T - 2, "what the estimates say"
+    a, b = attack_world(T, user, d=policy.params.d, after=0.1)
+    state, arms = estimate_changes(policy, user), audit.playing(policy, user=user)
+    return (
+        audit.Attack(state, a, b, np.asarray, "state", note),
+        audit.Attack(arms, a, b, last_arm, "actions", note),
+    )
+
+
+def last_arm(actions):
+    """The arm of the last user, (n,)."""
+    return actions[:, -1].astype(float)
+
+
+def attack_world(T=61, user=59, K=4, d=3, seed=0, after=0.0):
     """(a, b): two data sets (X, R) that differ in one user.
 
     Everybody has K unit vectors as contexts, user `user` (from 0) only in a and zeros in b, and the
-    next user zeros in both; rewards are coin flips.
+    next user vectors of norm `after` in both; rewards are coin flips.
     """
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((T, K, d))
     X /= np.linalg.norm(X, axis=2, keepdims=True)
-    X[user + 1] = 0.0
+    X[user + 1] *= after
     R = (rng.random((T, K)) < 0.5).astype(float)
     other = X.copy()
     other[user] = 0.0
@@ -45,14 +97,6 @@ def estimate_changes(policy, user):
         return out
 
     return mechanism
-
-
-def leaky(rule, epsilon=1.0, delta=0.01):
-    """Joint-DP GLM as attacked: it explores in every round that offers a unit vector."""
-    return joint_glm(
-        3, 64, epsilon, delta, theta_bound=2.0, kappa=20.0, preset="explore", gamma=3.0, rule=rule,
-        cutoff_o=100,
-    )  # fmt: skip
 
 
 def tree_nodes(sigma, T):
@@ -82,12 +126,6 @@ def node_loss(T, user, sigma, shift, trials, seed):
     return out
 
 
-def late(rule, epsilon=1.0, delta=0.01):
-    """Joint-DP GLM that explores unit vectors but not those of norm 0.3, with so small a ridge of H
-    that noise alone outgrows it after one round."""
-    return joint_glm(3, 64, epsilon, delta, kappa=20.0, gamma=4.0, a_h=0.0, rule=rule)
-
-
 def late_world(K=4, d=3, seed=0):
     """(a, b): data (X, R) of two rounds; the second user has unit vectors in a and zeros in b."""
     (X, R), _ = attack_world(T=2, user=0, K=K, d=d, seed=seed)
@@ -113,11 +151,34 @@ def estimates_released(policy):
 
 def mean_gradients(rho, steps, d):
     """The mechanism that releases `steps` mean gradients of n rows (all 0) with the printed noise,
-    variance 2 steps/(n^2 rho) per coordinate; of the outputs their mean square.  Data: n."""
+    variance 2 steps/(n^2 rho) per coordinate; of these their mean square.  Data: which rounds
+    explored, of which there are n."""
 
-    def mechanism(rows, rng, n):
+    def mechanism(explored, rng, n):
+        rows = explored.sum()
         sigma = np.sqrt(2.0 * steps / (rows * rows * rho))
         return sigma**2 * (rng.standard_normal((n, steps * d)) ** 2).mean(axis=1)
+
+    return mechanism
+
+
+def refitted(policy, times=8):
+    """The mechanism that fits theta_o `times` times, from 0, on rows whose contexts are all 0; of
+    the estimates their mean square.  Data: which rounds explored."""
+    p, nothing = policy.params, np.zeros((1, policy.params.d))
+
+    def mechanism(explored, rng, n):
+        out = np.zeros(n)
+        s = policy.init(p)._replace(t=len(explored))
+        s.explored[: len(explored)] = explored
+        s.V.last[:] = -1e9 * np.eye(p.d)  # any matrix has outgrown this one
+        last = s.V.last.copy()
+        for i in range(n):
+            for _ in range(times):
+                s.theta_o[:], s.fits[0], s.V.last[:] = 0.0, 0, last
+                policy.select(p, s, nothing, rng)
+                out[i] += (s.theta_o**2).mean() / times
+        return out
 
     return mechanism
 
@@ -136,29 +197,6 @@ def explorations(policy, user):
     return mechanism
 
 
-def leaks(rule, trials, seed, user=59, level=0.999):
-    """{attack: lower bound on epsilon} of the three leaks under a rule that claims (1, 0.01).
-
-    The noise of a sum does not know how many rows there are; that of the printed mean does.
-    """
-
-    def found(mechanism, a, b, **options):
-        options |= {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
-        return audit.epsilon_lower_bound(mechanism, a, b, **options).epsilon
-
-    policy, pair = leaky(rule), attack_world(user=user)
-    rows = (2.0, 1.0) if rule == "paper" else (1.0, 1.0)
-    return {
-        "leak 1, the state": found(estimate_changes(policy, user), *pair),
-        "leak 1, arms of others": found(
-            audit.playing(policy, user=user), *pair,
-            statistic=lambda arms: arms[:, user:].sum(axis=1),
-        ),
-        "leak 2, estimates released": found(estimates_released(late(rule)), *late_world()),
-        "leak 3, noise of gradients": found(mean_gradients(0.1, 20, 3), *rows),
-    }  # fmt: skip
-
-
 def tight_tree(sensitivity, epsilon, delta, T, trials, seed, level=0.999):
     """(audit's lower bound, exact epsilon) of tree V calibrated tightly to (epsilon, delta) for
     leaves that move by `sensitivity`; the user moves from e_1 to e_2."""
@@ -168,11 +206,3 @@ def tight_tree(sensitivity, epsilon, delta, T, trials, seed, level=0.999):
         tree_nodes(sigma, T), 1.0, -1.0, delta=delta, trials=trials, seed=seed, level=level
     )
     return found.epsilon, ledger.gdp(m / sigma**2, delta)
-
-
-def exploration_audit(epsilon, trials, seed, level=0.999):
-    """The audit's lower bound at delta = 0.01 for `explorations`, on data that move them."""
-    policy = joint_glm(3, 64, epsilon, 0.01, theta_bound=2.0, kappa=4.1, gamma=2.0, a_v=1.0)
-    mechanism, pair = explorations(policy, 20), attack_world(user=20)
-    options = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
-    return audit.epsilon_lower_bound(mechanism, *pair, **options).epsilon

@@ -14,15 +14,18 @@ releases.
 
 import functools
 import math
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
 from companion.binomial import Noise, releases_delta, releases_epsilon
-from companion.checks import need_choice, need_int, need_positive
-from companion.privacy import gaussian_scale
+from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
+from companion.glm import slope
+from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, gaussian_scale
 
 P = 0.25  # chance of a further one
+UNIT = "user (contexts in the unit ball, reward in [0, 1])"
 FACTORS = (1.0, 1.005, 1.01, 1.02, 1.03, 1.05, 1.08, 1.12, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0)
 
 
@@ -116,3 +119,39 @@ def calibrated(n, d, steps, epsilon, delta, calibration="corrected", share=0.5):
         if releases_delta(epsilon, found) <= delta:
             return *bits, releases_epsilon(delta, found)
     raise ValueError(f"no noise is proved enough for batches of {n} at {epsilon=}, {delta=}")
+
+
+def top_weight(link, kappa, kappa_star):
+    """Delta = min(slope(0), 1/kappa*), the largest weight of x x' after the first batch; kappa_star
+    in (0, kappa], None: 1/slope(0).  Raises ValueError otherwise."""
+    flat = slope(link, 0.0)
+    if kappa_star is None:
+        return flat
+    return min(flat, 1.0 / need_float("kappa_star", kappa_star, 0.0, kappa, open_low=True))
+
+
+class Plan(NamedTuple):
+    """What batches of given lengths release."""
+
+    g: np.ndarray  # (M - 1,) levels per L
+    matrix: np.ndarray  # (M - 1,) bits per user and entry of the matrix; 0: exact sums
+    gradient: np.ndarray  # (M - 1,) the same for a gradient
+    spread: np.ndarray  # (M - 1,) standard deviation of an entry of the matrix, for weights up to 1
+    guarantee: Guarantee  # users of one batch do not enter another, so the worst batch counts
+
+
+def plan(n, d, steps, epsilon, delta, calibration, share):
+    """`Plan` of batches of n (M - 1,) users; epsilon = inf: exact sums; else as `calibrated`.
+
+    The analyser's sum has the noise of n b coins of chance P, in units of 1/g.
+    """
+    need_choice("calibration", calibration, ("corrected", "paper"))
+    share, g = need_probability("share", share), np.array([resolution(int(m), d) / 2.0 for m in n])
+    if epsilon == math.inf:
+        nothing = np.zeros(len(n), np.int64)
+        return Plan(g, nothing, nothing.copy(), np.zeros(len(n)), NO_PRIVACY)
+    found = [calibrated(int(m), d, steps, epsilon, delta, calibration, share) for m in n]
+    matrix, gradient, proved = (np.array(column) for column in zip(*found, strict=True))
+    claimed = (epsilon, delta) if calibration == "paper" else None
+    guarantee = Guarantee("shuffle", float(proved.max()), delta, REPLACE_RECORD, UNIT, claimed)
+    return Plan(g, matrix, gradient, np.sqrt(P * (1.0 - P) * n * matrix) / g, guarantee)

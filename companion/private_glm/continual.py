@@ -23,7 +23,7 @@ class Continual(NamedTuple):
     exact: np.ndarray  # (n,) packed exact sum
     release: np.ndarray  # (n,) packed noisy sum: all that others learn
     value: np.ndarray  # (d, d) ridge I + sum + noise, eigenvalues at least ridge/2
-    inverse: np.ndarray  # (d, d) of value
+    inverse: np.ndarray  # (d, d) of value, as of the last `invert`
     last: np.ndarray  # (d, d) value at the last fit that it triggered
     floored: np.ndarray  # (1,) rounds in which the floor was needed
 
@@ -113,11 +113,16 @@ def raise_floor(value, least, w):
 
 @jit
 def publish(c, t, ridge, sigma, rng, w):
-    """Release the sum after round t >= 1: tree noise, ridge, floor at ridge/2; then its inverse."""
+    """Release the sum after round t >= 1: tree noise, ridge, floor at ridge/2."""
     release(c, t, sigma, rng)
     unpack(c.release, ridge, c.value)
     if raise_floor(c.value, 0.5 * ridge, w):
         c.floored[0] += 1
+
+
+@jit
+def invert(c, w):
+    """c.inverse <- inverse of the value."""
     inverse(c.value, c.inverse, w.A)
 
 

@@ -1,4 +1,4 @@
-"""What the chapters measure of whole runs: counts beside regrets, what widths cover.
+"""What the chapters measure of whole runs: counts beside regrets, what widths cover, what leaks.
 
 Everything random comes from the seeds that are passed; repetitions are spread by `simulate.over`.
 """
@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from companion import audit
 from companion.glm import slope
+from companion.private_glm import attacks
 from companion.private_glm.environments import idle_regret, paper_world
 from companion.private_glm.joint import joint_glm
 from companion.simulate import even_grid, need_seeds, over, simulate, stream
@@ -62,11 +64,14 @@ def labelled(preset, epsilon):
 
 
 def lineup(d, T, delta, choices, **model):
-    """Joint-DP GLMs, one for every (preset, epsilon) in choices, renamed by `labelled`."""
-    return [
-        joint_glm(d, T, e, delta, preset=name, **model).renamed(labelled(name, e))
-        for name, e in choices
-    ]
+    """Joint-DP GLMs, one for every (preset, epsilon) in choices, renamed by `labelled`.
+
+    Raises AssertionError if one spends more than its epsilon.
+    """
+    policies = [joint_glm(d, T, e, delta, preset=name, **model) for name, e in choices]
+    spent = [p.guarantee.epsilon for p in policies]
+    assert all(s <= e * (1 + 1e-9) for s, (_, e) in zip(spent, choices, strict=True)), spent
+    return [p.renamed(labelled(*c)) for p, c in zip(policies, choices, strict=True)]
 
 
 def figure1(panel, T, delta, choices, baselines, seeds):
@@ -146,3 +151,55 @@ def _inside(p, s, theta, X):
         excess = np.linalg.eigvalsh((rows.T * c) @ rows)[0] / p.ridge[-1]
     inside = (np.abs(scores - true) <= widths).mean(axis=(1, 2))
     return inside, heavy.mean(), excess, np.array(left), lost.mean()
+
+
+# --- what attacks find of the printed and of the corrected rule ---------------------------------
+
+
+def leaky(rule, epsilon=1.0, delta=0.01):
+    """Joint-DP GLM as attacked: it explores in every round that offers a unit vector."""
+    return joint_glm(
+        3, 64, epsilon, delta, theta_bound=2.0, kappa=20.0, preset="explore", gamma=3.0, rule=rule,
+        cutoff_o=100,
+    )  # fmt: skip
+
+
+def late(rule, epsilon=1.0, delta=0.01):
+    """Joint-DP GLM that explores unit vectors but not those of norm 0.3, with so small a ridge of H
+    that noise alone outgrows it after one round."""
+    options = {"theta_bound": 1e4, "kappa": 20.0, "gamma": 4.0, "a_h": 0.0}
+    return joint_glm(3, 64, epsilon, delta, rule=rule, **options)
+
+
+def leaks(rule, trials, seed, user=59, level=0.999):
+    """{attack: lower bound on epsilon} of the three leaks under a rule that claims (1, 0.01).
+
+    The third is about the noise of a fit: 2 explored rounds against 1, all contexts 0.  As printed
+    the gradients are means; the corrected rule is played.
+    """
+
+    def found(mechanism, a, b, **options):
+        options |= {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
+        return audit.epsilon_lower_bound(mechanism, a, b, **options).epsilon
+
+    policy, pair, rows = leaky(rule), attacks.attack_world(user=user), np.array([[1, 1], [1, 0]])
+    third = attacks.mean_gradients(0.1, 20, 3) if rule == "paper" else attacks.refitted(late(rule))
+    return {
+        "leak 1, the state": found(attacks.estimate_changes(policy, user), *pair),
+        "leak 1, arms of others": found(
+            audit.playing(policy, user=user), *pair,
+            statistic=lambda arms: arms[:, user:].sum(axis=1),
+        ),
+        "leak 2, estimates released": found(
+            attacks.estimates_released(late(rule)), *attacks.late_world()
+        ),
+        "leak 3, noise of gradients": found(third, *rows),
+    }  # fmt: skip
+
+
+def exploration_audit(epsilon, trials, seed, level=0.999):
+    """The audit's lower bound at delta = 0.01 for `explorations`, on data that move them."""
+    policy = joint_glm(3, 64, epsilon, 0.01, theta_bound=2.0, kappa=4.1, gamma=2.0, a_v=1.0)
+    mechanism, pair = attacks.explorations(policy, 20), attacks.attack_world(user=20)
+    options = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
+    return audit.epsilon_lower_bound(mechanism, *pair, **options).epsilon

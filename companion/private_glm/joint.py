@@ -27,12 +27,13 @@ from companion.glm import slope
 from companion.linalg import dot, inverse
 from companion.mechanisms import clip_to_ball
 from companion.privacy import tree_levels
-from companion.private_glm import calibrate, leaves
+from companion.private_glm import attacks, calibrate
 from companion.private_glm.calibrate import GROWTH
 from companion.private_glm.continual import (
     Continual,
     Scratch,
     add_leaf,
+    invert,
     outgrown,
     publish,
     release,
@@ -147,6 +148,7 @@ def update(p, s, arm, x, r, rng):
         add_leaf(leaf_weight(p.link, dot(row, s.theta_o)), row, s.H.exact)  # line 24
     publish(s.V, t, p.ridge_v, p.sigma_v, rng, s.scratch)  # both trees complete leaf t
     publish(s.H, t, p.ridge_h, p.sigma_h, rng, s.scratch)
+    invert(s.V, s.scratch)
     if p.literal and s.explored[s.t] == 1 and s.fits[0] < p.fit_o.cutoff:
         fit_explored(p, s, t, rng)
     clipped = s.clipped + (1 if outside + (y != r) > 0 else 0)
@@ -196,7 +198,7 @@ def example():
 
 def attack(policy):
     """`audit.Attack`s: what one user adds to a tree, and whether it explored."""
-    return leaves.attacks(policy, init(policy.params))
+    return attacks.on_joint(policy)
 
 
 def victims():

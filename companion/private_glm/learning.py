@@ -38,32 +38,25 @@ class Params(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Users of the batch that is under way, and scratch."""
+    """Users of the batch that is under way, and what is made of their messages."""
 
     X: np.ndarray  # (n, d) clipped contexts (each stays with its user)
     y: np.ndarray  # (n,)
     size: np.ndarray  # (1,) users so far
     counts: np.ndarray  # (d(d+1)/2,) sum of the rounded values (or of the exact ones) of the matrix
     sums: np.ndarray  # (d,) the same for a gradient
-    message: np.ndarray  # (d(d+1)/2,) one user's triangle
+    triangle: np.ndarray  # (d(d+1)/2,) one user's, then the analyser's
     u: np.ndarray  # (d,) one user's gradient, then the analyser's
     x: np.ndarray  # (d,) clipped context of this round
-    triangle: np.ndarray  # (d(d+1)/2,) the analyser's
-    move: np.ndarray  # (d,)
-    average: np.ndarray  # (d,)
-    P: np.ndarray  # (d, d)
-    scratch: Scratch
 
 
 def batch_for(p):
     """An empty `Batch` for the longest batch whose data are read."""
     n, d, m = int(np.diff(p.ends[:-1], prepend=0).max()), p.d, p.d * (p.d + 1) // 2
-    scratch = Scratch(np.zeros((d, d)), np.zeros((d, d)))
+    triangles = np.zeros(m), np.zeros(d), np.zeros(m)
     return Batch(
-        np.zeros((n, d)), np.zeros(n), np.zeros(1, np.int64), np.zeros(m), np.zeros(d),
-        np.zeros(m), np.zeros(d), np.zeros(d), np.zeros(m), np.zeros(d), np.zeros(d),
-        np.zeros((d, d)), scratch,
-    )  # fmt: skip
+        np.zeros((n, d)), np.zeros(n), np.zeros(1, np.int64), *triangles, np.zeros(d), np.zeros(d)
+    )
 
 
 @jit
@@ -103,14 +96,15 @@ def add_user(p, b, k, weight, y, rng):
     b.y[n] = y
     for i in range(p.d):
         b.X[n, i] = b.x[i]
-    triangle(weight, b.x, b.message)
-    send(rng, b.message, p.caps[k], p.g[k], p.bits_matrix[k], b.counts)
+    triangle(weight, b.x, b.triangle)
+    send(rng, b.triangle, p.caps[k], p.g[k], p.bits_matrix[k], b.counts)
     b.size[0] = n + 1
 
 
 @jit
-def release_matrix(p, b, k, rng, V, V_inv):
-    """V, V_inv <- ridge I + the batch's weighted sum of x x', eigenvalues at least ridge/2."""
+def release_matrix(p, b, k, rng, V, V_inv, w):
+    """V, V_inv <- ridge I + the batch's weighted sum of x x', eigenvalues at least ridge/2; w is
+    scratch."""
     analyse(rng, b.counts, b.size[0], p.caps[k], p.g[k], p.bits_matrix[k], b.triangle)
     n = 0
     for i in range(p.d):
@@ -118,8 +112,8 @@ def release_matrix(p, b, k, rng, V, V_inv):
             V[i, j] = b.triangle[n] + (p.ridge[k] if i == j else 0.0)
             V[j, i] = V[i, j]
             n += 1
-    raise_floor(V, 0.5 * p.ridge[k], b.scratch)
-    inverse(V, V_inv, b.scratch.A)
+    raise_floor(V, 0.5 * p.ridge[k], w)
+    inverse(V, V_inv, w.A)
 
 
 @jit
@@ -142,23 +136,28 @@ def release_gradient(p, b, k, theta, rng):
 @jit
 def learn(p, b, k, V, V_inv, theta, rng):
     """Release batch k: V, V_inv, then theta (d,) by p.steps gradients from where it stands."""
-    release_matrix(p, b, k, rng, V, V_inv)
-    curvature, half = (slope(p.link, 0.0) if k == 0 else 1.5), p.steps // 2
-    for i in range(p.d):
-        b.average[i] = 0.0
-        for j in range(p.d):
-            b.scratch.A[i, j] = curvature * V[i, j] + (p.penalty if i == j else 0.0)
-    inverse(b.scratch.A, b.P, b.scratch.B)
+    shape, d, half = (p.d, p.d), p.d, p.steps // 2
+    w, P, move, average = (
+        Scratch(np.zeros(shape), np.zeros(shape)),
+        np.zeros(shape),
+        np.zeros(d),
+        np.zeros(d),
+    )
+    release_matrix(p, b, k, rng, V, V_inv, w)
+    curvature = slope(p.link, 0.0) if k == 0 else 1.5
+    for i in range(d):
+        for j in range(d):
+            w.A[i, j] = curvature * V[i, j] + (p.penalty if i == j else 0.0)
+    inverse(w.A, P, w.B)
     for it in range(p.steps):
         release_gradient(p, b, k, theta, rng)
         axpy(p.penalty, theta, b.u)
-        for i in range(p.d):
-            b.move[i] = dot(b.P[i], b.u)
-        for i in range(p.d):
-            theta[i] -= b.move[i]
+        for i in range(d):
+            move[i] = dot(P[i], b.u)
+        axpy(-1.0, move, theta)
         project_ball(theta, p.theta_bound)
         if it >= half:
-            axpy(1.0 / (p.steps - half), theta, b.average)
-    for i in range(p.d):
-        theta[i] = b.average[i]
+            axpy(1.0 / (p.steps - half), theta, average)
+    for i in range(d):
+        theta[i] = average[i]
     b.size[0] = 0

@@ -9,8 +9,7 @@ Differs: batch lengths sum to T; the confidence width has sqrt(kappa) after the 
 takes `steps` gradients where the paper takes (epsilon n)^2/(d log^3); values are quantised on [0,
 2 L] (the paper: on [0, L], which overflows); eigenvalues have a floor.  Messages are summed in the
 aggregated law (`mechanisms.shuffle_analyse`).
-Cost: O(M K d^2) time per round, O(steps d) more per user at the end of a batch; (d + 1) numbers per
-user of the longest but last batch.
+Cost: O(M K d^2) time per round, O(steps d) per user at the end of a batch; (d + 1) numbers of each.
 """
 
 import math
@@ -21,14 +20,14 @@ import numpy as np
 from companion import audit
 from companion._jit import jit
 from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
-from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
+from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Policy
 from companion.disclosure import Disclosure
 from companion.glm import slope
 from companion.linalg import dot, quad
 from companion.mechanisms import clip_to_ball, shuffle_analyse
-from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
-from companion.private_glm.batches import calibrated, lengths, resolution
+from companion.privacy import need_budget
+from companion.private_glm.batches import lengths, plan, top_weight
 from companion.private_glm.design import Work, draw, optimal, work_for
 from companion.private_glm.learning import Batch, Params, add_user, batch_for, learn
 
@@ -45,9 +44,9 @@ class State(NamedTuple):
     alive: np.ndarray  # (K,) arms that no finished batch rules out
     doubt: np.ndarray  # (K,) half-widths of the first batch, of arms that were alive then
     half: np.ndarray  # (K,) the same of a later batch
+    score: np.ndarray  # (K,) estimated scores of that batch
     A: np.ndarray  # (K, d) scaled arms
-    pi: np.ndarray  # (K,) design of the last round
-    last: np.ndarray  # (2,) arms alive and moves of the last design
+    pi: np.ndarray  # (K,) design of the last round that needed one
     clipped: int  # records outside the unit ball or [0, 1]
     work: Work
 
@@ -56,9 +55,9 @@ def init(p):
     """State before the first round."""
     d, M = p.d, len(p.ends)
     matrices = np.zeros((M, d, d)), np.zeros((M, d, d)), np.zeros((M, d))
-    rows = np.zeros(p.K), np.zeros(p.K), np.zeros((p.K, d)), np.zeros(p.K)
-    round_ = np.ones(p.K, np.int64), *rows, np.zeros(2, np.int64)
-    return State(0, 0, *matrices, batch_for(p), *round_, 0, work_for(p.K, d))
+    rows = np.zeros(p.K), np.zeros(p.K), np.zeros(p.K), np.zeros((p.K, d)), np.zeros(p.K)
+    alive = np.ones(p.K, np.int64)
+    return State(0, 0, *matrices, batch_for(p), alive, *rows, 0, work_for(p.K, d))
 
 
 @jit
@@ -68,13 +67,15 @@ def eliminate(p, s, X):
     for a in range(p.K):
         s.alive[a] = 1
     for j in range(s.k):
-        half, low = s.doubt if j == 0 else s.half, -np.inf
+        theta, V_inv, low = s.theta[j], s.V_inv[j], -np.inf
+        half = s.doubt if j == 0 else s.half
         for a in range(p.K):
             if s.alive[a]:
-                half[a] = p.widths[j] * math.sqrt(quad(s.V_inv[j], X[a]))
-                low = max(low, dot(X[a], s.theta[j]) - half[a])
+                half[a] = p.widths[j] * math.sqrt(quad(V_inv, X[a]))
+                s.score[a] = dot(X[a], theta)
+                low = max(low, s.score[a] - half[a])
         for a in range(p.K):
-            if s.alive[a] and dot(X[a], s.theta[j]) + half[a] < low:
+            if s.alive[a] and s.score[a] + half[a] < low:
                 s.alive[a] = 0
 
 
@@ -89,42 +90,56 @@ def weight(link, score, doubt, theta_bound, cap):
 def select(p, s, X, rng):
     """A row of X (K, d) drawn from the design of the scaled arms alive (lines 16 to 20)."""
     eliminate(p, s, X)
-    left = 0
+    left, arm = 0, 0
     for a in range(p.K):
         if s.alive[a]:
-            left += 1
+            left, arm = left + 1, a
             w, score = 1.0, dot(X[a], s.theta[0])
             if s.k > 0:
                 w = weight(p.link, score, s.doubt[a], p.theta_bound, p.caps[s.k])
             root = math.sqrt(w)
             for i in range(p.d):
                 s.A[a, i] = root * X[a, i]
-    moves, _, _ = optimal(s.A, s.alive, p.tolerance, MOST, s.pi, s.work)
-    s.last[0], s.last[1] = left, moves
-    return draw(s.pi, rng)
+    if left > 1:
+        optimal(s.A, s.alive, p.tolerance, MOST, s.pi, s.work)
+        arm = draw(s.pi, rng)
+    return arm
+
+
+@jit
+def clip(x, r, out):
+    """(reward in [0, 1], 1 if the record was clipped else 0); out <- x clipped to the unit ball."""
+    y = min(max(r, 0.0), 1.0)
+    _, outside = clip_to_ball(x, 0.0, out)
+    return y, (1 if outside + (y != r) > 0 else 0)
+
+
+@jit
+def after(s, k, outside):
+    """State after a round, in batch k; outside: whether its record was clipped."""
+    rows, clipped = (s.alive, s.doubt, s.half, s.score, s.A, s.pi), s.clipped + outside
+    return State(s.t + 1, k, s.V, s.V_inv, s.theta, s.batch, *rows, clipped, s.work)
 
 
 @jit
 def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); at the end of a batch its sums are released."""
-    t, k, last = s.t + 1, s.k, len(p.ends) - 1
-    y = min(max(r, 0.0), 1.0)
-    _, outside = clip_to_ball(x, 0.0, s.batch.x)
-    if k < last:  # the last batch's messages are never read
-        w = 1.0
-        if k > 0:
-            doubt = p.widths[0] * math.sqrt(quad(s.V_inv[0], s.batch.x))
-            w = weight(p.link, dot(s.batch.x, s.theta[0]), doubt, p.theta_bound, p.caps[k])
-        add_user(p, s.batch, k, w, y, rng)
-    if t == p.ends[k] and k < last:
+    k, b = s.k, s.batch
+    y, outside = clip(x, r, b.x)
+    if k == len(p.ends) - 1:  # the last batch's messages are never read
+        return after(s, k, outside)
+    w = 1.0
+    if k > 0:
+        doubt = p.widths[0] * math.sqrt(quad(s.V_inv[0], b.x))
+        w = weight(p.link, dot(b.x, s.theta[0]), doubt, p.theta_bound, p.caps[k])
+    add_user(p, b, k, w, y, rng)
+    if s.t + 1 == p.ends[k]:
         theta = s.theta[k]
         for i in range(p.d):
             theta[i] = s.theta[k - 1, i] if k > 0 else 0.0
-        learn(p, s.batch, k, s.V[k], s.V_inv[k], theta, rng)
+        learn(p, b, k, s.V[k], s.V_inv[k], theta, rng)
         k += 1
-    clipped = s.clipped + (1 if outside + (y != r) > 0 else 0)
-    round_ = s.alive, s.doubt, s.half, s.A, s.pi, s.last
-    return State(t, k, s.V, s.V_inv, s.theta, s.batch, *round_, clipped, s.work)
+    return after(s, k, outside)
 
 
 @jit
@@ -132,18 +147,12 @@ def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
-        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+        x, r = X[t, arms[t]], R[t, arms[t]]
+        if s.k < len(p.ends) - 1:
+            s = update(p, s, arms[t], x, r, rng)
+        else:  # what `update` does in the last batch, without the cost of its call
+            s = after(s, s.k, clip(x, r, s.batch.x)[1])
     return s
-
-
-def noise(n, d, steps, epsilon, delta, calibration, share):
-    """(bits of the matrix, of a gradient, proved epsilon) per batch but the last, as arrays."""
-    if epsilon == math.inf:
-        nothing = np.zeros(len(n), np.int64)
-        return nothing, nothing.copy(), math.inf
-    found = [calibrated(int(m), d, steps, epsilon, delta, calibration, share) for m in n]
-    matrix, gradient, proved = zip(*found, strict=True)
-    return np.array(matrix), np.array(gradient), max(proved)
 
 
 def shuffle_glm(
@@ -165,35 +174,20 @@ def shuffle_glm(
     epsilon, delta = need_budget(epsilon, delta)
     link, bound = need_bernoulli_link(link), need_positive("theta_bound", theta_bound)
     kappa = need_kappa(link, bound, kappa)
-    star = need_float(
-        "kappa_star", 1.0 / slope(link, 0.0) if kappa_star is None else kappa_star, 0.0, kappa,
-        open_low=True,
-    )  # fmt: skip
-    n = lengths(T, M, first, schedule)
+    top = top_weight(link, kappa, kappa_star)
     gamma = max(1.0, epsilon**-0.5) if gamma is None else need_positive("gamma", gamma)
-    need_choice("widths", widths, ("corrected", "paper"))
-    need_choice("calibration", calibration, ("corrected", "paper"))
+    everywhere = need_choice("widths", widths, ("corrected", "paper")) == "paper"
     steps, penalty = need_int("steps", steps, 1, 10_000), need_positive("penalty", penalty)
     tolerance = need_float("tolerance", tolerance, 1.0, open_low=True)
-    share = need_probability("share", share)
-    matrix, gradient, proved = noise(n[:-1], d, steps, epsilon, delta, calibration, share)
-    cap = min(slope(link, 0.0), 1.0 / star)
-    caps = np.array([1.0] + [cap] * (len(n) - 1))
-    g = np.array([resolution(int(m), d) / 2.0 for m in n[:-1]])
-    sd = caps[:-1] / g * np.sqrt(3.0 / 16.0 * n[:-1] * matrix)  # of an entry of the released matrix
-    later = gamma * math.sqrt(kappa) if widths == "paper" else gamma
-    p = Params(
-        d, K, int(n.sum()), link, bound, np.cumsum(n), g, matrix, gradient,
-        1.0 + 2.0 * math.sqrt(d) * sd, caps,
-        np.array([gamma * math.sqrt(kappa)] + [later] * (len(n) - 2)),
-        steps, penalty, tolerance,
-    )  # fmt: skip
-    if epsilon == math.inf:
-        return Policy("ShuffleGLM", p, init, play, NO_PRIVACY, select, update)
-    claimed = (epsilon, delta) if calibration == "paper" else None
-    unit = "user (contexts in the unit ball, reward in [0, 1])"
-    guarantee = Guarantee("shuffle", proved, delta, REPLACE_RECORD, unit, claimed)
-    return Policy("ShuffleGLM", p, init, play, guarantee, select, update)
+    n = lengths(T, M, first, schedule)
+    q, batch = plan(n[:-1], d, steps, epsilon, delta, calibration, share), np.arange(len(n))
+    caps = np.where(batch == 0, 1.0, top)
+    factors = np.where((batch == 0) | everywhere, math.sqrt(kappa), 1.0)
+    ridge = 1.0 + 2.0 * math.sqrt(d) * caps[:-1] * q.spread
+    bits, fit = (q.g, q.matrix, q.gradient), (steps, penalty, tolerance)
+    widths_of = gamma * factors[:-1]
+    p = Params(d, K, int(n.sum()), link, bound, np.cumsum(n), *bits, ridge, caps, widths_of, *fit)
+    return Policy("ShuffleGLM", p, init, play, q.guarantee, select, update)
 
 
 def example(K=4):
@@ -238,7 +232,8 @@ def disclosures():
     def estimate(_, rng, counts, B, L, g, b, p, out):
         return [("counts", out)]
 
-    secret, found = ("batch", "alive", "doubt", "half", "A", "pi", "last", "clipped", "work"), []
+    rows = "alive", "doubt", "half", "score", "A", "pi"  # of a round, on the user's device
+    secret, found = ("batch", *rows, "clipped", "work"), []
     flat = np.array([[np.cos(a), np.sin(a), 0.0] for a in (0.05, np.pi - 0.05)])
     for share, calibration in ((0.98, "corrected"), (0.02, "corrected"), (0.5, "paper")):
         policy = shuffle_glm(

@@ -6,14 +6,14 @@ False alarms of a correct rule: 1e-6 (level of the audits).
 import numpy as np
 import pytest
 
-from companion.private_glm import attacks
+from companion.private_glm import attacks, experiments
 
 LEVEL = 1 - 1e-6
 
 
 @pytest.mark.parametrize("rule", ["paper", "corrected"])
 def test_leaks(rule):
-    found = attacks.leaks(rule, 500, 2, level=LEVEL)
+    found = experiments.leaks(rule, 500, 2, level=LEVEL)
     assert set(found) == {
         "leak 1, the state",
         "leak 1, arms of others",
@@ -35,7 +35,7 @@ def test_the_second_leak_is_the_branch():
     assert not b[0][1].any()
     rng, fits = np.random.default_rng(0), {}
     for rule in ("paper", "corrected"):
-        mechanism = attacks.estimates_released(attacks.late(rule))
+        mechanism = attacks.estimates_released(experiments.late(rule))
         fits[rule] = [mechanism(data, rng, 200).mean() for data in (a, b)]
     assert fits["paper"][0] == 0.0
     assert min(fits["paper"][1], *fits["corrected"]) > 0.7
@@ -50,8 +50,8 @@ def test_a_tree_for_too_small_a_movement_is_seen():
 
 def test_explorations_of_others():
     """Without noise they give the user away; with noise they vary and show nothing."""
-    assert attacks.exploration_audit(np.inf, 500, 1, level=LEVEL) > 1.5
-    assert attacks.exploration_audit(1.0, 500, 1, level=LEVEL) <= 1.0
+    assert experiments.exploration_audit(np.inf, 500, 1, level=LEVEL) > 1.5
+    assert experiments.exploration_audit(1.0, 500, 1, level=LEVEL) <= 1.0
 
 
 def test_node_losses_have_the_moments_of_a_gaussian():

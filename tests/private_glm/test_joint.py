@@ -177,7 +177,7 @@ def test_the_printed_rule_shows_a_user_and_the_corrected_one_does_not():
     a, b = attacks.attack_world()
     found = {}
     for rule in ("paper", "corrected"):
-        mechanism = attacks.estimate_changes(attacks.leaky(rule), 59)
+        mechanism = attacks.estimate_changes(experiments.leaky(rule), 59)
         found[rule] = audit.epsilon_lower_bound(
             mechanism, a, b, delta=0.01, trials=400, seed=2, level=1 - 1e-6
         ).epsilon

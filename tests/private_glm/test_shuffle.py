@@ -256,7 +256,7 @@ def twin_arms(X, R, ends, S, kappa, gamma, steps):
                 m = 1 / (1 + np.exp(-X[t] @ theta[0]))
                 w = np.minimum(m * (1 - m) * np.exp(-np.minimum(2 * S, doubt)), 0.25)
             pi = twin_design(np.sqrt(w)[alive, None] * X[t][alive])
-            u = rng.random()
+            u = rng.random() if len(alive) > 1 else 0.0
             arm = alive[min(np.searchsorted(np.cumsum(pi), u, side="right"), len(alive) - 1)]
             arms.append(arm)
             rows.append(w[arm] * np.outer(X[t, arm], X[t, arm]))
