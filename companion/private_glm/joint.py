@@ -105,11 +105,12 @@ def refresh(p, s, rng):
 @jit
 def choose(p, s, X):
     """Optimistic arm (line 15) among those that theta_o does not rule out (line 14)."""
-    low = best_lower(s.theta_o, s.V.inverse, p.elimination, X)
+    first, V_inv, tau, H_inv = s.theta_o, s.V.inverse, s.theta_tau, s.H_inv
+    low = best_lower(first, V_inv, p.elimination, X)
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
-        if upper(s.theta_o, s.V.inverse, p.elimination, X[k]) >= low:
-            index = upper(s.theta_tau, s.H_inv, p.width, X[k])
+        if upper(first, V_inv, p.elimination, X[k]) >= low:
+            index = upper(tau, H_inv, p.width, X[k])
             if index > best:
                 best, arm = index, k
     return arm
