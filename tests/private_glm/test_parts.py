@@ -12,7 +12,7 @@ from companion.simulate import repetitions
 
 
 def test_excess_loss_falls_with_rows_and_budget():
-    lost = parts.excess_losses([(100, 0.01), (400, 0.01), (400, 10.0)], 6, 1).mean(axis=0)
+    lost = parts.excess_losses([(100, 0.01), (400, 0.01), (400, 1.0)], 6, 1).mean(axis=0)
     assert (lost > 0).all()
     assert lost[0] > 2 * lost[1] > 10 * lost[2]
 
