@@ -112,6 +112,47 @@ def _choices(p, total, gradient, out, rng):
         learner.choose(p, 1, total, gradient, out[i], rng)
 
 
+def on_later_users(policy):
+    """`audit.Attack` on Algorithm 3: the arms of all users but the first, whose reward has either
+    sign.
+
+    All ask e_1.  Ties go to the lowest arm, and of many arms some have only met the vertex r e_1,
+    so a later user is sent to arm 0 just if arm 0 has met no other: a bit of every released sum.
+    """
+    p = policy.params
+    X, R = np.zeros((p.T, p.K, p.d)), np.zeros((p.T, p.K))
+    X[:, :, 0], R[0] = 1.0, p.learner.high
+    other = R.copy()
+    other[0] = p.learner.low
+    shown = audit.playing(policy, user=0)
+    return audit.Attack(shown, (X, R), (X, other), sent_to_first, "actions")
+
+
+def sent_to_first(arms):
+    """How many users were sent to arm 0, in runs (n, users)."""
+    return (arms == 0).sum(axis=1)
+
+
+def on_standing_arms(policy):
+    """`audit.Attack` on Algorithm 3 with three arms and no forced rounds: is the third user sent to
+    arm 2?
+
+    The second user, whose data differ, shows zeros (a tie, so she is sent to arm 0) or ones (arm 1,
+    if arm 0 met a vertex below 0).  All others show ones.  An arm that nobody played and that makes
+    no synthetic updates stays at 0, and then arm 2 never beats arm 1.
+    """
+    p = policy.params
+    X, R = np.ones((p.T, p.K, p.d)), np.zeros((p.T, p.K))
+    silent = X.copy()
+    silent[1] = 0.0
+    return audit.Attack(audit.playing(policy, user=1), (X, R), (silent, R), third_asked, "actions")
+
+
+def third_asked(arms):
+    """Whether the third user was sent to arm 2, in runs (n, others than the second)."""
+    return arms[:, 1] == 2
+
+
 def stands_still(policy, sign, runs, seed, rounds=20):
     """In how many of `runs` runs the published parameter of arm 0 does not move when a user comes
     whose context points along sign times the difference of the two parameters, which she likes.

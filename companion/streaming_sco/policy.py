@@ -22,6 +22,7 @@ from companion.core import Policy
 from companion.disclosure import Disclosure, corners
 from companion.linalg import dot
 from companion.privacy import NO_PRIVACY, tree_levels
+from companion.streaming_sco import attacks
 from companion.streaming_sco import calibration as noise
 from companion.streaming_sco import learner as learning
 from companion.streaming_sco.learner import Memory, advance, memory
@@ -146,7 +147,7 @@ def example(K=4):
 
 def attack(policy):
     """Two `audit.Attack`s on the first user, whose reward has either sign: the sums of arm 0 after
-    1, 2, 4, ... rounds, all later contexts 0; and the arms of the others, who ask e_1 and pay 0.
+    1, 2, 4, ... rounds, all later contexts 0; and the arms of the others.
     """
     p = policy.params
     T = 1 << (tree_levels(p.T) - 1)
@@ -165,11 +166,7 @@ def attack(policy):
 
     far = audit.along(np.tile(-X[0, 0], len(ends)))
     released = audit.Attack(audit.repeated(sums), (X, R), (X, other), far, "releases")
-    asked = np.zeros_like(X)
-    asked[:, :, 0] = 1.0
-    told = audit.along([-1.0 if t & (t - 1) == 0 else 0.0 for t in range(1, T)])
-    shown = audit.playing(policy, user=0)
-    return released, audit.Attack(shown, (asked, R), (asked, other), told, "actions")
+    return released, attacks.on_later_users(policy)
 
 
 def victims():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from companion import audit
 from companion.baselines.noisy_sgd import noisy_sgd
 from companion.excess import drawn, excess_risk
 from companion.simulate import repetitions, stream
@@ -149,3 +150,18 @@ def test_slopes_of_the_specification():
         means.append(run.excess[:, 0, :-1].mean(axis=0))
     envelope = np.polyfit(np.log(grid), np.log(np.max(means, axis=0)), 1)[0]
     assert envelope == pytest.approx(-0.5, abs=0.1)
+
+
+def test_later_users_tell_how_one_was_paid_and_without_synthetic_updates_what_she_asked():
+    """Level 1 - 1e-7; where there is a guarantee, less than it is found."""
+    keys = {"t0": 0, "gap": 4.0, "label_bound": 1.2, "clip": 1.0}
+    found = {}
+    for synthetic in (True, False):
+        for arms, attack in ((40, attacks.on_later_users), (3, attacks.on_standing_arms)):
+            policy = sco_bandit(1, arms, 3, 1.0, 0.1, synthetic=synthetic, **keys)
+            found[synthetic, arms] = audit.attacked(
+                attack(policy), delta=0.1, trials=8000, seed=1, level=1 - 1e-7
+            ).epsilon
+    assert 0.2 < found[True, 40] < 1.0
+    assert found[True, 3] < 1.0
+    assert found[False, 3] > 3.0
