@@ -1,0 +1,58 @@
+"""The families of contexts: what they promise of arms, thetas and rewards."""
+
+import numpy as np
+import pytest
+
+from companion.private_glm import fixed_world, world
+from companion.private_glm.environments import rotating_arms, spiked_arms
+
+
+def test_contexts_rotate_over_the_coordinates():
+    X = np.empty((5, 2, 3))
+    rotating_arms.py_func(4, X)
+    for t, arms in enumerate(X):
+        assert np.array_equal(arms, np.outer([1.0, -1.0], np.eye(3)[(4 + t) % 3]))
+
+
+def test_one_arm_in_twenty_rounds_points_elsewhere():
+    """4000 rounds, 6 standard deviations; all contexts stay in the unit ball."""
+    X = np.empty((4000, 4, 3))
+    spiked_arms.py_func(np.random.default_rng(1), X)
+    odd = X[:, :, 0] == 0.0
+    assert odd.sum(axis=1).max() == 1
+    assert odd.sum() == pytest.approx(200, abs=6 * np.sqrt(190))
+    assert np.abs(X[~odd] - [0.9, 0.0, 0.0]).max() <= 0.05
+    assert sorted(map(tuple, np.unique(X[odd], axis=0))) == [(0, 0, 0.9), (0, 0.9, 0)]
+    assert np.linalg.norm(X, axis=2).max() < 1.0
+
+
+def test_a_fixed_world_repeats_its_contexts_and_renews_its_rewards():
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, (50, 4, 3))
+    env = fixed_world(X, [1.0, -1.0, 0.5], "logistic")
+    (one,), (two,) = (list(env.blocks(50, np.random.default_rng(s))) for s in (1, 2))
+    assert np.array_equal(one[0], two[0])
+    assert np.array_equal(one[2], two[2])
+    assert (one[1] != two[1]).mean() > 0.2
+    assert one[2] == pytest.approx(1 / (1 + np.exp(-X @ env.theta)))
+    with pytest.raises(ValueError, match="T must be at most"):
+        next(env.blocks(51, np.random.default_rng(1)))
+
+
+@pytest.mark.parametrize("kind", ["ball", "spiked", "rotating"])
+def test_thetas_are_new_and_have_their_size(kind):
+    env, rng = world(kind, 4, 1.5), np.random.default_rng(3)
+    thetas = np.array([env.theta(rng) for _ in range(12)])
+    size = np.abs(thetas) if kind == "rotating" else np.linalg.norm(thetas, axis=1)
+    assert size == pytest.approx(1.5)
+    assert len(np.unique(thetas, axis=0)) > 5
+    arms = 2 if kind == "rotating" else 10
+    assert arms == env.K
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("kind", "cube"), ("d", 41), ("theta_bound", 0.0), ("link", "linear"), ("K", 0)],
+)
+def test_bad_input_is_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=name):
+        world(**({"kind": "spiked", "d": 3, "theta_bound": 1.0} | {name: value}))
