@@ -4,22 +4,20 @@ Source: Bassily, Feldman, Guzman and Talwar (2020), Algorithm 2, used for p >= 2
 Cost: O(d) per step, n^2 steps.
 Privacy: a step shows one gradient with noise N(0, sigma^2 I); replacing a record moves it by
 2 L <= 2 * 2 (r + Y) in l_2 (q <= 2), if that record is drawn, which has probability g = 1/n.
-`log_profile` is the loss of one step, `composed` that of all (the accountant of sampling without
-replacement, one record at a time).
+`sampled_steps` composes all steps.
 Differs: "corrected" is the smallest sigma that this accountant allows; the average or the last
 iterate may be released (the tables of the streaming paper use the last).
 """
 
-import functools
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
-from scipy.special import log_ndtr
 
 from companion import audit
 from companion._jit import jit
+from companion.baselines.sampled_steps import composed, smallest_noise
 from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Optimiser
 from companion.disclosure import Disclosure, corners
@@ -62,23 +60,37 @@ def release(p, theta, x, y, rng, out):
 
 
 @jit
-def run(p, s, X, Y, rng, out):
-    """All steps on the n records X (n, d), Y (n,); the last row of out <- the parameter."""
-    A, b, clipped = np.empty(X.shape), np.empty(Y.shape), 0
+def admit_all(p, X, Y, A, b):
+    """A, b <- the records, clipped; returns how many were outside the universe."""
+    clipped = 0
     for t in range(X.shape[0]):
         b[t], outside = admit(X[t], Y[t], p.q, -p.high, p.high, A[t])
         clipped += outside
-    theta, mean, gradient = s.theta, s.mean, np.empty(p.d)
+    return clipped
+
+
+@jit
+def descend(p, theta, A, b, rng, gradient):
+    """theta <- after a step on one random record; gradient <- all that the step shows."""
+    j = rng.integers(0, p.n)
+    release(p, theta, A[j], b[j], rng, gradient)
     box = p.p == np.inf  # it needs no norm
+    for i in range(p.d):
+        theta[i] -= p.eta * gradient[i]
+        if box:
+            theta[i] = min(max(theta[i], -p.radius), p.radius)
+    if not box:
+        project(theta, p.p, p.radius)
+
+
+@jit
+def run(p, s, X, Y, rng, out):
+    """All steps on the n records X (n, d), Y (n,); the last row of out <- the parameter."""
+    A, b = np.empty(X.shape), np.empty(Y.shape)
+    clipped = admit_all(p, X, Y, A, b)
+    theta, mean, gradient = s.theta, s.mean, np.empty(p.d)
     for k in range(p.steps):
-        j = rng.integers(0, p.n)
-        release(p, theta, A[j], b[j], rng, gradient)
-        for i in range(p.d):
-            theta[i] -= p.eta * gradient[i]
-            if box:
-                theta[i] = min(max(theta[i], -p.radius), p.radius)
-        if not box:
-            project(theta, p.p, p.radius)
+        descend(p, theta, A, b, rng, gradient)
         if p.average:
             for i in range(p.d):
                 mean[i] += (theta[i] - mean[i]) / (k + 1.0)
@@ -87,65 +99,6 @@ def run(p, s, X, Y, rng, out):
             theta[i] = mean[i]
         out[out.shape[0] - 1, i] = theta[i]
     return State(X.shape[0], theta, clipped, mean)
-
-
-def log_profile(epsilon, g, noise):
-    """log delta(epsilon) of one step, epsilon >= 0: g times that of N(0, noise^2) at sensitivity 1
-    and log(1 + (e^epsilon - 1)/g).
-
-    Sampling one record of n = 1/g without replacement, replace-one neighbours: Balle, Barthe and
-    Gaboardi (2018), Theorem 9; neighbours are symmetric, so the bound holds in both directions.
-    """
-    inner = np.log1p(np.expm1(epsilon) / g)
-    a = 1.0 / noise
-    above, below = log_ndtr(a / 2 - inner / a), inner + log_ndtr(-a / 2 - inner / a)
-    with np.errstate(divide="ignore"):
-        return math.log(g) + above + np.log(-np.expm1(np.minimum(below - above, 0.0)))
-
-
-def renyi(order, g, noise, points=4000):
-    """Renyi divergence of one step at `order` > 1, bounded through its profile h:
-
-    exp((a - 1) D_a) <= 1 + a (a - 1) int_0^inf (e^((a - 1) e) + e^(-a e)) h(e) de.
-    On each cell the weight is at most its larger end (it is convex), h at most its left end.
-    """
-    top = math.log1p(g * math.expm1(min(0.5 / noise**2 + 40.0 / noise, 700.0)))  # where h ends
-    e = top * np.linspace(0.0, 1.0, points) ** 3  # dense near 0
-    weight = np.logaddexp((order - 1.0) * e, -order * e)
-    cells = np.maximum(weight[1:], weight[:-1]) + log_profile(e[:-1], g, noise)
-    total = float(np.exp(np.minimum(cells, 700.0)) @ np.diff(e))
-    return math.log1p(order * (order - 1.0) * total) / (order - 1.0)
-
-
-def composed(delta, n, noise, steps):
-    """epsilon at delta of `steps` steps on n records; noise is sigma over the sensitivity 2 L.
-
-    Renyi divergences add up; conversion by Canonne, Kamath and Steinke (2020), Proposition 12.
-    """
-
-    def at(u):
-        a = 1.0 + math.exp(u)
-        return (
-            steps * renyi(a, 1.0 / n, noise)
-            + math.log1p(-1.0 / a)
-            - (math.log(delta) + math.log(a)) / (a - 1.0)
-        )
-
-    orders = np.exp(np.linspace(-1.0, 6.0, 30))  # minus 1
-    start = min(range(30), key=lambda i: at(math.log(orders[i])))
-    near = np.log(orders[[max(start - 1, 0), min(start + 1, 29)]])
-    return max(0.0, float(minimize_scalar(at, bounds=near, method="bounded").fun))
-
-
-@functools.cache
-def smallest_noise(epsilon, delta, n, steps):
-    """The noise at which `composed` gives epsilon."""
-    low, high = 0.5, 8.0
-    while composed(delta, n, high, steps) > epsilon:
-        high *= 2.0
-    if composed(delta, n, low, steps) < epsilon:
-        return low  # a smaller noise would need orders below those tried
-    return float(brentq(lambda z: composed(delta, n, z, steps) - epsilon, low, high, xtol=1e-6))
 
 
 def noisy_sgd(
@@ -186,15 +139,52 @@ def example():
     return noisy_sgd(3, 60, 2.0, 1e-2)  # of n^2 steps
 
 
+@jit
+def gradients(p, theta, X, Y, rng, out):
+    """out (runs, steps, d) <- all that the steps show of the records X, Y; theta is overwritten."""
+    A, b = np.empty(X.shape), np.empty(Y.shape)
+    admit_all(p, X, Y, A, b)
+    for i in range(out.shape[0]):
+        for j in range(p.d):
+            theta[j] = 0.0
+        for k in range(p.steps):
+            descend(p, theta, A, b, rng, out[i, k])
+
+
 def attack(optimiser):
-    """`audit.Attack`: the parameter at the end, all that is public, as the first label moves it."""
-    return (audit.on_first_label(optimiser, "the order of steps"),)
+    """`audit.Attack`s: all noisy gradients, which the proof composes, and the parameter at the end,
+    all that is public.
+
+    The first label is as large as it may be, or its opposite, as in the former are all others.
+    """
+    p = optimiser.params
+    X, Y, Z = np.zeros((p.n, p.d)), np.full(p.n, -p.high), np.full(p.n, -p.high)
+    X[:, 0], Y[0] = 1.0, p.high
+    a, b = (X, Y), (X, Z)
+
+    def mechanism(data, rng, n):
+        out = np.empty((n, p.steps, p.d))
+        gradients(p, np.empty(p.d), *data, rng, out)
+        return out
+
+    told = partial(sampled_loss, p)
+    return (
+        audit.Attack(mechanism, a, b, told, "releases", runs=False),
+        audit.on_first_label(optimiser, "the order of steps"),
+    )
+
+
+def sampled_loss(p, seen):
+    """Log-likelihood ratios (n,) of gradients (n, steps, d): all have mean 2 Y e_1, but under the
+    first input -2 Y e_1 with chance 1/n of the records; the parameter is taken for 0."""
+    apart = -4.0 * p.high / p.sigma**2 * seen[:, :, 0]
+    return (np.logaddexp(np.log(p.n - 1.0), apart) - np.log(p.n)).sum(axis=1)
 
 
 def victims():
     """What the audits attack, in both calibrations."""
     return tuple(
-        noisy_sgd(1, 4, 1.0, 0.1, radius=0.02, calibration=c) for c in ("corrected", "paper")
+        noisy_sgd(1, 2, 1.0, 0.1, radius=0.02, calibration=c) for c in ("corrected", "paper")
     )
 
 

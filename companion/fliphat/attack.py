@@ -8,7 +8,6 @@ theta_j is positive, negative or zero.
 """
 
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import binom
@@ -18,25 +17,23 @@ from companion._jit import jit
 from companion.checks import need_probability
 from companion.fliphat.episodes import State, release, store
 
-
-class Attack(NamedTuple):
-    """Inputs a and b, as (X (T, 2, d), R (T, 2)), differ in round `user` (from 0) alone; statistic
-    maps the actions (n, T - 1) of the others to positive minus negative signs, (n,).
-    """
-
-    policy: object
-    a: tuple
-    b: tuple
-    user: int
-    statistic: object
+FAR = 1e3  # size of a context or reward that a policy does not clip
 
 
 def sign_attack(policy, far=np.inf):
-    """The `Attack` on the last release of a FLIPHAT or residual FLIPHAT policy.
+    """`audit.Attack` on the last release of a FLIPHAT or residual FLIPHAT policy: positive minus
+    negative signs that the actions of others show.
 
     far: size of a context or reward that the policy does not clip.  Raises ValueError if the
     policy's T leaves no 2 d rounds after that release, or it clips nothing and far is infinite.
     """
+    a, b, user = _inputs(policy, far)
+    statistic, seen = partial(signs, policy.params.d), audit.playing(policy, user=user)
+    return audit.Attack(seen, a, b, statistic, "actions", "the values")
+
+
+def _inputs(policy, far):
+    """(a, b, user): streams (X (T, 2, d), R (T, 2)) that differ in round `user` (from 0) alone."""
     p = policy.params
     first, rounds = 1 << len(p.iterations), (1 << len(p.iterations)) - 1 + 2 * p.d
     if rounds > p.T or p.iterations[-1:].sum() == 0:
@@ -50,7 +47,7 @@ def sign_attack(policy, far=np.inf):
             X[first - 1 + 2 * j, 0, j] = 1.0  # e_j or 0
             X[first + 2 * j, 1, j] = 1.0  # 0 or e_j
         inputs.append((X, R))
-    return Attack(policy, *inputs, first - 2, partial(signs, p.d))
+    return *inputs, first - 2
 
 
 @jit
@@ -74,20 +71,26 @@ def last_releases(p, s, X, y, rng, out):
 
 
 def attack(policy):
-    """Two `audit.Attack`s on a policy that keeps one of two coordinates, after one step: what the
-    last release shows, and what the actions of others say of which coordinate was picked.
+    """`audit.Attack`s on the last release: `on_picks` for a policy that keeps one of two
+    coordinates, by one step; for any other `sign_attack`."""
+    p = policy.params
+    if (p.d, p.sparsity, p.iterations[-1]) == (2, 1, 1):
+        return on_picks(policy)
+    return (sign_attack(policy, FAR),)
+
+
+def on_picks(policy):
+    """What the last release shows, and what the actions of others say of which coordinate it kept.
 
     Two users have x = x_max (1, 1), the last one x_max (1, -1); all have the largest reward, the
     last one for the neighbour its opposite.  Both coordinates move by their whole sensitivity, in
-    opposite directions, so that pick and value betray it.  Raises ValueError for other policies.
+    opposite directions, so that pick and value betray it.
     """
     p = policy.params
-    if (p.d, p.sparsity, p.iterations[-1]) != (2, 1, 1):
-        raise ValueError(f"policy must have d=2, sparsity=1 and one step; got {p.d}, {p.sparsity}")
-    game = sign_attack(policy, 1e3)
-    rows, last = len(p.iterations), game.user
-    x, r = np.abs(game.a[0][last, 0, 0]), game.a[1][last, 0]
-    for X, R in (game.a, game.b):
+    a, b, last = _inputs(policy, FAR)
+    rows = len(p.iterations)
+    x, r = np.abs(a[0][last, 0, 0]), a[1][last, 0]
+    for X, R in (a, b):
         X[last - 2 : last + 1] = x
         X[last, :, 1] = -x
         R[last - 2 : last] = r
@@ -102,8 +105,8 @@ def attack(policy):
     ratio = partial(pick_loss, unit, p.xi_first[-1])
     seen = audit.playing(policy, user=last)
     return (
-        audit.Attack(released, game.a, game.b, ratio, "releases", runs=False),
-        audit.Attack(seen, game.a, game.b, picked, "actions", "the values"),
+        audit.Attack(released, a, b, ratio, "releases", runs=False),
+        audit.Attack(seen, a, b, picked, "actions", "the values"),
     )
 
 

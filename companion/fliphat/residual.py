@@ -76,8 +76,8 @@ def example():
 
 
 def victims():
-    """What the audits attack: one release of one step, of one pick."""
-    return (residual_fliphat(2, 12, sparsity=1, epsilon=1.0, delta=0.1, iterations=1, skip=4),)
+    """What the audits attack: one release of one step, of one pick; see `policy.victims`."""
+    return (residual_fliphat(2, 12, sparsity=1, epsilon=4.0, delta=0.1, iterations=1, skip=4),)
 
 
 def disclosures():

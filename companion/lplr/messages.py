@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion.audit import Attack, epsilon_lower_bound
+from companion.audit import Attack, attacked
 from companion.checks import need_array, need_float, need_int
 from companion.lplr.bins import ACTIVE, COEF, COUNT, FLAT, SPREAD, VALUE, open_layer, plant
 from companion.lplr.fit import send
@@ -115,19 +115,17 @@ def _matrix(o):
 
 
 class Case(NamedTuple):
-    """One audit: what is released, by which mechanism, to tell which two users apart, and how."""
+    """One audit: what is released, the `audit.Attack` on it, and what it may lose."""
 
     what: str
-    mechanism: object
-    users: tuple
-    how: dict  # arguments of `audit.epsilon_lower_bound`
+    attack: Attack
     claimed: float  # loss that the paper claims for this part
     proven: float  # the largest loss for these users
 
 
 def audited(case, trials, seed):
-    """`audit.epsilon_lower_bound` of one case."""
-    return epsilon_lower_bound(case.mechanism, *case.users, trials=trials, seed=seed, **case.how)
+    """The lower bound of one case, an `audit.Audit`."""
+    return attacked(case.attack, delta=0.0, trials=trials, seed=seed)
 
 
 def _counts(o):  # {count of one bin >= 1, count of the other <= 0}
@@ -161,7 +159,8 @@ def _interval(p):
 
 
 def audits(epsilon, coef=8.0):
-    """`Case`s for the printed and the corrected message at this budget.
+    """`Case`s for the printed and the corrected message at this budget; the corrected message as a
+    whole has the policy's own `attack`, the others attack a part alone.
 
     coef: coefficient of the past that convicts the residual labels.
     """
@@ -174,23 +173,25 @@ def audits(epsilon, coef=8.0):
     deep = (np.array([0.0, 1.0]), 0.0), (np.array([math.sqrt(1 - g * g), g]), 0.0)  # of layer 2
     labels = (np.array([-root, root]), 1.0), (np.array([root, root]), -1.0)
 
-    def sent(p, **state):
-        return partial(update_messages, p, past(p, **state))
+    def sent(p, users, statistic, **state):
+        mechanism = partial(update_messages, p, past(p, **state))
+        return Attack(mechanism, *users, statistic, "message", runs=False)
 
     def spread(p):
-        found = {"statistic": _interval(p)}
-        return partial(spread_messages, p, past(p, width=p.cap)), deep, found
+        mechanism = partial(spread_messages, p, past(p, width=p.cap))
+        return Attack(mechanism, *deep, _interval(p), "message", runs=False)
 
-    first, outside = sent(a1), partial(_outside_support, a2.matrix_scale)
-    second = labels, {"statistic": _second_entry}
-    both, label = {"event": _counts_and_vectors}, "printed: residual label, past coefficient"
+    outside, residual = partial(_outside_support, a2.matrix_scale), (labels, _second_entry)
+    label = "printed: residual label, past coefficient"
     return [
-        Case("printed: counts", first, bins, {"event": _counts}, e / 3, 2 * e / 3),
-        Case("printed: counts and vectors", first, bins, both, 2 * e / 3, 4 * e / 3),
-        Case("printed: matrix", sent(a2), deep[::-1], {"event": outside}, e / 3, math.inf),
-        Case(f"{label} {coef:g}", sent(a2, coef=coef), *second, e / 3, e / 3 * (1 + coef * root)),
-        Case("printed: interval stage", *spread(a2), e, 2 * e),
-        Case("corrected: whole message", sent(b1), bins, {"statistic": _whole(b1)}, e, e),
-        Case("corrected: residual label", sent(b2, coef=coef), *second, e / 3, e / 6),
-        Case("corrected: interval stage", *spread(b2), e, e),
+        Case("printed: counts", sent(a1, bins, _counts), e / 3, 2 * e / 3),
+        Case(
+            "printed: counts and vectors", sent(a1, bins, _counts_and_vectors), 2 * e / 3, 4 * e / 3
+        ),
+        Case("printed: matrix", sent(a2, deep[::-1], outside), e / 3, math.inf),
+        Case(f"{label} {coef:g}", sent(a2, *residual, coef=coef), e / 3, e / 3 * (1 + coef * root)),
+        Case("printed: interval stage", spread(a2), e, 2 * e),
+        Case("corrected: whole message", *attack(b1), e, e),
+        Case("corrected: residual label", sent(b2, *residual, coef=coef), e / 3, e / 6),
+        Case("corrected: interval stage", spread(b2), e, e),
     ]

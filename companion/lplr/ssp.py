@@ -44,33 +44,44 @@ def example():
 
 @jit
 def messages(p, m, x, r, rng, out):
-    """out (n, 2 d) <- vector and diagonal of the matrix of n messages of one user, for audits."""
-    d = x.shape[0]
+    """out (n, 1 + d, d) <- vector, and matrix below it, of n messages of one user, for audits."""
     for i in range(out.shape[0]):
         ssp_observe(p, m, 0, 2, x, r, rng)
-        for j in range(d):
-            out[i, j], out[i, d + j] = m.vec[j], m.mat[j, j]
+        for j in range(p.d):
+            out[i, 0, j] = m.vec[j]
+            for k in range(p.d):
+                out[i, 1 + j, k] = m.mat[j, k]
 
 
 def attack(policy):
     """`audit.Attack`: one user's message, d >= 2: e_1 or e_2, with reward 1.
 
-    The statistic is the log-likelihood ratio of the vector plus that of the diagonal if its noise
-    were independent Laplace noise.
+    The statistic is the log-likelihood ratio of the vector, and of the matrix what its density
+    tends to far from both: exp(-(nuclear norm)/(2 c)).
     """
     p = policy.params.oracle.ssp
     m, x, user = ssp_model(p.d), np.empty(p.d), np.eye(p.d)
 
     def mechanism(record, rng, n):
         r, _ = clip_to_ball(*record, x)
-        out = np.empty((n, 2 * p.d))
+        out = np.empty((n, 1 + p.d, p.d))
         messages(p, m, x, r, rng, out)
         return out
 
-    ends = np.tile(user[0], 2), np.tile(user[1], 2)
-    scale = np.repeat([p.vector_scale, 2 * p.matrix_scale], p.d)
-    ratio = partial(laplace_loss, *ends, scale)
+    ratio = partial(message_loss, p, user[0], user[1])
     return (Attack(mechanism, (user[0], 1.0), (user[1], 1.0), ratio, "message", runs=False),)
+
+
+def message_loss(p, a, b, outputs):
+    """Losses (n,) of outputs (n, 1 + d, d), for the context a against b, both with reward 1."""
+    vector = laplace_loss(a, b, p.vector_scale, outputs[:, 0])
+    far = [abs(np.linalg.eigvalsh(outputs[:, 1:] - np.outer(x, x))).sum(axis=1) for x in (b, a)]
+    return vector + (far[0] - far[1]) / (2 * p.matrix_scale)
+
+
+def victims():
+    """What the audits attack: a budget at which few messages are needed to see all of the loss."""
+    return (suffstats(2, 64, 3, 3.0, n0=8),)
 
 
 def disclosures():

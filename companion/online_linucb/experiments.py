@@ -8,7 +8,7 @@ Plain NumPy around the kernels of `policy` and `maler`.
 import numpy as np
 
 from companion.online_linucb import maler
-from companion.online_linucb.policy import Params, gradient, messages
+from companion.online_linucb.policy import Params, gradient
 from companion.simulate import trace
 from companion.stats import Interval
 
@@ -67,26 +67,6 @@ def learner_regret(learner, sigma, T, rng):
         total[t] = loss[0] - loss[1], g @ (now - theta), (now - theta) @ (now - theta)
         s = maler.update(learner, s, g)
     return total.cumsum(axis=0)
-
-
-def one_user(policy):
-    """mechanism(record, rng, n) for audits: n messages (n, d + 1) of one user with this record."""
-
-    def mechanism(record, rng, n):
-        out = np.empty((n, policy.params.d + 1))
-        messages(policy.params, np.array(record[:-1]), record[-1], rng, out)
-        return out
-
-    return mechanism
-
-
-def farthest_records(d):
-    """{universe: the two records (x_1, ..., x_d, y) that are farthest apart}, d >= 2."""
-    rest, half = [0.0] * (d - 2), 0.5**0.5
-    return {
-        "ball": ([1.0, *rest, 0.0, 1.0], [-1.0, *rest, 0.0, -1.0]),
-        "offset_sphere": ([half, *rest, half, 1.0], [-half, *rest, half, 0.0]),
-    }
 
 
 def oracle_loss(env, T, sigmas, rng):

@@ -1,4 +1,5 @@
 """Attacks on Joint-DP GLM: what the others see of one user's leaf, and of whether she explored.
+On ShuffleGLM: what the analyser sees of a batch (`on_batch`).
 
 Mechanisms for `audit`: data -> outputs (n, ...).  The first user's leaf lies in the nodes that end
 at 1, 2, 4, ...: with all later contexts at 0 the released sums at powers of two are that leaf plus
@@ -10,15 +11,19 @@ Source: Sections 5, 6 and J.3 of the paper, whose proof composes these nodes.
 import numpy as np
 
 from companion import audit, tree
+from companion._jit import jit
 from companion.linalg import dot
+from companion.mechanisms import clip_to_ball
 from companion.privacy import tree_levels
 from companion.private_glm import ledger
 from companion.private_glm.continual import add_leaf
+from companion.private_glm.learning import add_user, analyse
 
 
 def on_joint(policy):
-    """The `audit.Attack`s on a Joint-DP GLM."""
-    return on_nodes(policy), *on_exploration(policy)
+    """The `audit.Attack`s on a Joint-DP GLM; the printed rule betrays itself without its nodes."""
+    told = on_exploration(policy)
+    return told if policy.params.literal else (on_nodes(policy), *told)
 
 
 def on_nodes(policy):
@@ -206,3 +211,33 @@ def tight_tree(sensitivity, epsilon, delta, T, trials, seed, level=0.999):
         tree_nodes(sigma, T), 1.0, -1.0, delta=delta, trials=trials, seed=seed, level=level
     )
     return found.epsilon, ledger.gdp(m / sigma**2, delta)
+
+
+@jit
+def first_matrices(p, b, x, rng, out):
+    """out (n, d(d+1)/2) <- the analyser's matrix of n first batches, whose last user has context x
+    (d,); all other users send zeros and have rounded already; b is overwritten."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            b.counts[j] = 0.0
+        b.size[0] = p.ends[0] - 1
+        clip_to_ball(x, 0.0, b.x)
+        add_user(p, b, 0, 1.0, 0.0, rng)
+        analyse(rng, b.counts, b.size[0], p.caps[0], p.g[0], p.bits_matrix[0], b.triangle)
+        for j in range(out.shape[1]):
+            out[i, j] = b.triangle[j]
+
+
+def on_batch(p, b):
+    """ShuffleGLM's first matrix, of which the last user has the context e_1 or e_2; p, b: its
+    Params and an empty `Batch`."""
+
+    def mechanism(x, rng, n):
+        out = np.empty((n, len(b.triangle)))
+        first_matrices(p, b, x, rng, out)
+        return out
+
+    move = np.zeros(len(b.triangle))
+    move[0], move[2] = 1.0, -1.0  # of rows (11), (21, 22), ...
+    far, contexts = audit.along(move), np.eye(p.d)[:2]
+    return audit.Attack(mechanism, *contexts, far, "batch", "gradients", runs=False)

@@ -13,7 +13,7 @@ from companion import audit
 from companion.glm import slope
 from companion.private_glm import attacks
 from companion.private_glm.environments import idle_regret, paper_world
-from companion.private_glm.joint import joint_glm
+from companion.private_glm.joint import attack, joint_glm
 from companion.simulate import even_grid, need_seeds, over, simulate, stream
 
 
@@ -171,30 +171,27 @@ def late(rule, epsilon=1.0, delta=0.01):
     return joint_glm(3, 64, epsilon, delta, rule=rule, **options)
 
 
-def leaks(rule, trials, seed, user=59, level=0.999):
+def leaks(rule, trials, seed, level=0.999):
     """{attack: lower bound on epsilon} of the three leaks under a rule that claims (1, 0.01).
 
-    The third is about the noise of a fit: 2 explored rounds against 1, all contexts 0.  As printed
-    the gradients are means; the corrected rule is played.
+    The first is told by the policy's own `attack`.  The third is about the noise of a fit: 2
+    explored rounds against 1, all contexts 0.  As printed the gradients are means; the corrected
+    rule is played.
     """
+    options = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
 
-    def found(mechanism, a, b, **options):
-        options |= {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
+    def found(mechanism, a, b):
         return audit.epsilon_lower_bound(mechanism, a, b, **options).epsilon
 
-    policy, pair, rows = leaky(rule), attacks.attack_world(user=user), np.array([[1, 1], [1, 0]])
+    first = {a.sees: audit.attacked(a, **options).epsilon for a in attack(leaky(rule))[-2:]}
     third = attacks.mean_gradients(0.1, 20, 3) if rule == "paper" else attacks.refitted(late(rule))
+    second, rows = attacks.estimates_released(late(rule)), np.array([[1, 1], [1, 0]])
     return {
-        "leak 1, the state": found(attacks.estimate_changes(policy, user), *pair),
-        "leak 1, arms of others": found(
-            audit.playing(policy, user=user), *pair,
-            statistic=lambda arms: arms[:, user:].sum(axis=1),
-        ),
-        "leak 2, estimates released": found(
-            attacks.estimates_released(late(rule)), *attacks.late_world()
-        ),
+        "leak 1, the state": first["state"],
+        "leak 1, arms of others": first["actions"],
+        "leak 2, estimates released": found(second, *attacks.late_world()),
         "leak 3, noise of gradients": found(third, *rows),
-    }  # fmt: skip
+    }
 
 
 def exploration_audit(epsilon, trials, seed, level=0.999):

@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion import audit
 from companion._jit import jit
 from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
 from companion.checks import need_choice, need_float, need_int, need_positive
@@ -27,6 +26,7 @@ from companion.glm import slope
 from companion.linalg import dot, quad
 from companion.mechanisms import clip_to_ball, shuffle_analyse
 from companion.privacy import need_budget
+from companion.private_glm import attacks
 from companion.private_glm.batches import lengths, plan, top_weight
 from companion.private_glm.design import Work, draw, optimal, work_for
 from companion.private_glm.learning import Batch, Params, add_user, batch_for, learn
@@ -196,21 +196,8 @@ def example(K=4):
 
 
 def attack(policy):
-    """`audit.Attack`: the matrix of the first batch, all of whose other users send zeros and have
-    rounded already; its last user has the context e_1 or e_2 (d >= 2)."""
-    p, start = policy.params, init(policy.params)
-    b, n = start.batch, int(p.ends[0])
-
-    def once(record, rng):
-        b.counts[:] = b.sums[:] = 0.0
-        b.size[0] = n - 1
-        s = update(p, start._replace(t=n - 1), 0, *record, rng)
-        return s.batch.triangle
-
-    records = [(row, 0.0) for row in np.eye(p.d)[:2]]
-    move = np.zeros(p.d * (p.d + 1) // 2)
-    move[0], move[2] = 1.0, -1.0  # of rows (11), (21, 22), ...
-    return (audit.Attack(audit.repeated(once), *records, audit.along(move), "batch", "gradients"),)
+    """`audit.Attack`: the matrix of the first batch (d >= 2)."""
+    return (attacks.on_batch(policy.params, batch_for(policy.params)),)
 
 
 def victims():

@@ -19,7 +19,7 @@ CALIBRATIONS = "corrected", "paper"
 NORMAL = "message", "batch", "releases"  # what is seen through normal noise, if it is a sum
 SLOW = 20  # attacks that take a run for every output get this many times fewer
 DRAWS = 100_000  # outputs of each input by which moves and noise are measured
-CERTAIN = 240  # trials for faults that show in every output
+CERTAIN = 240  # trials for faults that show in every output, at epsilon up to 1
 
 
 class Target(NamedTuple):
@@ -141,19 +141,21 @@ def planted(target, *, trials, seed, level):
     half, doors = faults.half_noise(target.algorithm), faults.unclipped(target.algorithm)
     (honest, *_), (weak, *_), (wide, *_) = map(target.attack, (target.algorithm, half, doors))
 
+    epsilon, delta = target.guarantee.epsilon, target.guarantee.delta
+    certain = int(CERTAIN * max(1.0, np.exp(epsilon - 1.0)))  # so many can show epsilon
+
     def bound(attack, n=None):
         n = trials_for(attack, trials) if n is None else n
-        delta = target.guarantee.delta
         return attacked(attack, delta=delta, trials=n, seed=seed, level=level).epsilon
 
     out = {
         "half the noise": bound(weak),
         "budget spent twice": bound(faults.twice(honest)),
-        "noise reused": bound(faults.reused(honest), CERTAIN),
+        "noise reused": bound(faults.reused(honest), certain),
     }
     with faults.open_doors():
-        out["not clipped"] = bound(faults.far_out(wide), CERTAIN)
-    return out | {"far": bound(faults.far_out(honest), CERTAIN)}
+        out["not clipped"] = bound(faults.far_out(wide), certain)
+    return out | {"far": bound(faults.far_out(honest), certain)}
 
 
 # --- picture ------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 
 from companion import audit
 from companion._jit import jit
-from companion.geometry import vertex
+from companion.geometry import admit, vertex
 from companion.mechanisms import generalized_gaussian
 from companion.privacy import tree_levels
 from companion.streaming_sco import learner
@@ -37,21 +37,27 @@ def vertices(p, sums, out):
 
 def first_leaf(p, x, y):
     """g_1 of the record x (d,), y: the gradient at 0, clipped."""
-    zero = np.zeros(p.d)
-    return learner.leaf(p, 1, x, float(y), zero, zero) * x
+    inside, zero = np.empty(p.d), np.zeros(p.d)
+    y, _ = admit(x, float(y), p.q, p.low, p.high, inside)
+    return learner.leaf(p, 1, inside, y, zero, zero) * inside
 
 
-def shown(optimiser, x, target, outputs=node_outputs):
-    """The mechanism that maps the first label y to what is seen of it: an array (n, m, d).
+def loudest(p):
+    """A context (d,) of l_q norm 1 whose gradients are as long as any in l_2: q >= 2."""
+    return np.full(p.d, p.d ** (-1.0 / p.q))
 
-    x (d,): the first context; target "nodes" (the released sums, which the proof composes) or
-    "thetas" (the vertices that they lead to, all that is public); outputs: the kernel that draws.
+
+def shown(optimiser, target, outputs):
+    """The mechanism that maps the first record (x, y) to what is seen of it: an array (n, m, d).
+
+    target "nodes" (the released sums, which the proof composes) or "vertices" (where they lead: all
+    that is public); outputs: the kernel that draws.
     """
     p = optimiser.params
 
-    def mechanism(y, rng, n):
+    def mechanism(record, rng, n):
         sums = np.empty((n, tree_levels(p.n), p.d))
-        outputs(rng, p, first_leaf(p, x, y), sums)
+        outputs(rng, p, first_leaf(p, *record), sums)
         if target == "nodes":
             return sums
         seen = np.empty_like(sums)
@@ -61,55 +67,76 @@ def shown(optimiser, x, target, outputs=node_outputs):
     return mechanism
 
 
-def on_nodes(optimiser):
-    """`audit.Attack`: the nodes that hold the first record, whose label has either sign."""
+def on_nodes(optimiser, outputs=node_outputs, labels=None):
+    """Two `audit.Attack`s: the nodes that hold the first record, and the vertices that they lead
+    to, which the public parameters reveal.  labels: the record's (None: the ends of their range).
+    """
     p = optimiser.params
-    x = np.zeros(p.d)
-    x[0] = 1.0
-    move = first_leaf(p, x, p.high) - first_leaf(p, x, p.low)
-    far = audit.along(np.tile(move, tree_levels(p.n)))
-    mechanism = shown(optimiser, x, "nodes")
-    return audit.Attack(mechanism, p.high, p.low, far, "releases", runs=False)
+    x, ends = loudest(p), labels or (p.high, p.low)
+    pair, along_x = [(x, y) for y in ends], audit.along(np.tile(-x, tree_levels(p.n)))
+    nodes, seen = (shown(optimiser, target, outputs) for target in ("nodes", "vertices"))
+    return (
+        audit.Attack(nodes, *pair, along_x, "releases", runs=False),
+        audit.Attack(seen, *pair, along_x, "parameters", "other times", runs=False),
+    )
 
 
 def on_parameters(optimiser):
-    """`audit.Attack`: the vertices that the public parameters reveal, one for every record.
+    """`audit.Attack` on whole runs: the vertices that all public parameters reveal.
 
-    The first context is all ones if the noise is on vertices, else e_1; its label has either sign;
-    all later records are zero.
+    The label of the first record has either sign; all later records are zero.
     """
     p = optimiser.params
     X, Y, Z = np.zeros((p.n, p.d)), np.zeros(p.n), np.zeros(p.n)
-    X[0, : p.d if p.scale > 0.0 else 1] = 1.0
-    Y[0], Z[0] = p.high, p.low
-    statistic = partial(vertices_along, p.step, X[0])
+    X[0], Y[0], Z[0] = loudest(p), p.high, p.low
+    statistic = partial(vertices_along, p.step, X[0], weights(p))
     return audit.Attack(audit.learning(optimiser), (X, Y), (X, Z), statistic, "parameters")
 
 
-def vertices_along(step, x, thetas):
-    """Sum of <v_t, x> over the vertices v_t of runs (n, T, d), theta_t + eta_t (v_t - theta_t)."""
+def weights(p):
+    """How much each vertex (n,) of a run says: what its own noise lets it say; of a tree's, that it
+    stands on a node which holds the first record."""
+    t = np.arange(1, p.n + 1)
+    if p.scale == 0.0:
+        return (t & (t - 1) == 0).astype(float)
+    return 1.0 / ((t + 1.0) * [learner.noise_scale(p, k) for k in t])
+
+
+def vertices_along(step, x, weight, thetas):
+    """Sum of weight_t <v_t, x> over the vertices v_t of runs (n, T, d), which are theta_t + eta_t
+    (v_t - theta_t)."""
     eta = (step / np.arange(2.0, thetas.shape[1] + 2.0))[:, None]
     before = np.concatenate([np.zeros_like(thetas[:, :1]), thetas[:, :-1]], axis=1)
-    return ((before + (thetas - before) / eta) @ x).sum(axis=1)
+    return ((before + (thetas - before) / eta) @ x) @ weight
 
 
-def first_vertex(optimiser):
-    """The mechanism that maps the first record (x (d,), y) to the first vertex, (n, d)."""
+def on_choices(optimiser):
+    """`audit.Attack` on the same vertices, where they are drawn: later records are zero, so the sum
+    of leaves stays the first one."""
+    p = optimiser.params
+    x, mechanism = loudest(p), chosen(optimiser, p.n)
+    said = audit.along(weights(p)[:, None] * x)
+    return audit.Attack(mechanism, (x, p.high), (x, p.low), said, "parameters", runs=False)
+
+
+def chosen(optimiser, steps):
+    """The mechanism that maps the first record (x (d,), y) to the first vertices, (n, steps, d)."""
     p = optimiser.params
 
     def mechanism(record, rng, n):
-        x, y = record
-        total, seen = first_leaf(p, x, y), np.empty((n, p.d))
-        _choices(p, total, np.zeros(p.d), seen, rng)
+        seen = np.empty((n, steps, p.d))
+        choices(p, first_leaf(p, *record), np.zeros(p.d), seen, rng)
         return seen
 
     return mechanism
 
 
 @jit
-def _choices(p, total, gradient, out, rng):
+def choices(p, total, gradient, out, rng):
+    """out (runs, steps, d) <- vertices chosen from a sum that stays."""
     for i in range(out.shape[0]):
-        learner.choose(p, 1, total, gradient, out[i], rng)
+        for k in range(out.shape[1]):
+            learner.choose(p, k + 1, total, gradient, out[i, k], rng)
 
 
 def on_later_users(policy):

@@ -58,8 +58,9 @@ def example():
 
 
 def attack(optimiser):
-    """`audit.Attack`s: the nodes that hold the first record, and the parameters that follow."""
-    return attacks.on_nodes(optimiser), attacks.on_parameters(optimiser)
+    """`audit.Attack`s: the nodes that hold the first record, the vertices that they lead to, and
+    those of whole runs."""
+    return *attacks.on_nodes(optimiser), attacks.on_parameters(optimiser)
 
 
 def victims():

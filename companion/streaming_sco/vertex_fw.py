@@ -57,8 +57,8 @@ def example():
 
 
 def attack(optimiser):
-    """`audit.Attack`: all vertices, which the public parameters reveal."""
-    return (attacks.on_parameters(optimiser),)
+    """`audit.Attack`s: all vertices as they are drawn, and as public parameters show them."""
+    return attacks.on_choices(optimiser), attacks.on_parameters(optimiser)
 
 
 def victims():

@@ -10,6 +10,7 @@ from companion import privacy as pr
 from companion.baselines import local_md as md
 from companion.baselines import noisy_sfw as sfw
 from companion.baselines import noisy_sgd as sgd
+from companion.baselines import sampled_steps
 from companion.geometry import vertex
 
 OPTIONS = {"radius": 2.0, "label_bound": 1.2}
@@ -106,7 +107,7 @@ def test_the_accountant_lies_between_two_others(n):
     accounting = pytest.importorskip("dp_accounting")
     rdp = pytest.importorskip("dp_accounting.rdp")
     noise, delta = math.sqrt(8 * math.log(n)) / 2, 1 / n
-    ours = sgd.composed(delta, n, noise, n * n)
+    ours = sampled_steps.composed(delta, n, noise, n * n)
     s = 1 / noise
     mu = math.sqrt(math.expm1(s * s))  # of n^2 draws with probability 1/n: one-sided
     assert ours > pr.gaussian_epsilon(delta, 1.0, mu)
@@ -124,7 +125,7 @@ def test_a_step_profile_is_that_of_the_exact_mixture():
         return np.exp(-((z - m) ** 2) / (2 * noise**2)) / (noise * math.sqrt(2 * math.pi))
 
     for epsilon in (0.01, 0.05, 0.1):
-        bound, worst = math.exp(float(sgd.log_profile(epsilon, g, noise))), 0.0
+        bound, worst = math.exp(float(sampled_steps.log_profile(epsilon, g, noise))), 0.0
         for u in (-0.5, 0.0, 0.5):
             p, q = ((1 - g) * normal(u) + g * normal(m) for m in (0.5, -0.5))
             exact = np.trapezoid(np.maximum(p - math.exp(epsilon) * q, 0.0), z)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from companion import audit
-from companion.fliphat.attack import sign_attack, sign_epsilon
+from companion.fliphat.attack import attack, sign_attack, sign_epsilon
 from companion.fliphat.policy import fliphat
 from companion.fliphat.residual import residual_fliphat
 
@@ -16,21 +16,18 @@ ROUNDS = 2 * ROWS - 1 + 2 * D
 
 
 def lost(policy, trials=6000):
-    game = sign_attack(policy)
-    assert (game.user, game.a[0].shape) == (2 * ROWS - 2, (ROUNDS, 2, D))
-    keys = {"delta": 0.01, "trials": trials, "seed": 3, "level": 1 - 1e-7}
-    mechanism = audit.playing(policy, user=game.user)
-    keys["statistic"] = game.statistic
-    return audit.epsilon_lower_bound(mechanism, game.a, game.b, **keys).epsilon
+    (game,) = attack(policy)
+    assert game.a[0].shape == (ROUNDS, 2, D)
+    assert np.flatnonzero((game.a[1] != game.b[1]).any(axis=1)) == [2 * ROWS - 2]
+    return audit.attacked(game, delta=0.01, trials=trials, seed=3, level=1 - 1e-7).epsilon
 
 
 def test_the_attack_changes_one_user_within_the_bounds_and_counts_signs():
     policy = residual_fliphat(4, 80, sparsity=2, epsilon=2.0, iterations=1, x_clip=0.5, skip=0)
     game = sign_attack(policy)
-    assert game.user == 62  # the last of the 32 rows of the last release
     for x, y in zip(game.a, game.b, strict=True):
         different = np.flatnonzero((x != y).reshape(len(x), -1).any(axis=1))
-        assert set(different) <= {game.user}
+        assert set(different) <= {62}  # the last of the 32 rows of the last release
     assert game.a[0][62].max() == 0.5
     assert (game.a[1][62] == 1.0).all()
     arms = np.empty((1, len(game.a[0])), np.int64)

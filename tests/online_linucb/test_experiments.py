@@ -5,10 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from maler_twin import Twin
-from streams import THETA, stream
+from streams import stream
 
 from companion.environments import replay, sphere
 from companion.online_linucb import experiments, maler, online_linucb
+from companion.online_linucb.policy import attack
 from companion.simulate import repetitions
 
 
@@ -203,15 +204,15 @@ def test_price_of_combining_has_an_interval_that_covers():
     assert hits >= 45
 
 
-def test_messages_of_one_user_are_those_of_the_policy():
-    policy = online_linucb(3, 100, 2.0)
-    for a, b in experiments.farthest_records(3).values():
-        assert len(a) == len(b) == 4
-    a, b = experiments.farthest_records(3)["ball"]
-    assert np.linalg.norm(np.subtract(a, b)) == pytest.approx(np.sqrt(8))
-    a, b = experiments.farthest_records(4)["offset_sphere"]
-    assert np.linalg.norm(np.subtract(a, b)) == pytest.approx(np.sqrt(3))
-    out = experiments.one_user(policy)([*THETA, 0.5], np.random.default_rng(0), 20_000)
-    error = 5.5 * policy.params.sigma / np.sqrt(20_000)
-    assert np.abs(out.mean(axis=0) - [*THETA, 0.5]).max() < error
-    assert out.std(axis=0) == pytest.approx(policy.params.sigma, rel=0.03)
+@pytest.mark.parametrize(("universe", "apart"), [("ball", 8), ("offset_sphere", 3)])
+def test_the_attack_sends_the_messages_of_two_records_far_apart(universe, apart):
+    """Means and deviations of 20000 messages: 5.5 standard errors."""
+    policy = online_linucb(4, 100, 2.0, universe=universe)
+    (told,) = attack(policy)
+    ends = [np.append(x, y) for x, y in (told.a, told.b)]
+    assert np.linalg.norm(ends[0] - ends[1]) == pytest.approx(np.sqrt(apart))
+    for record, end in zip((told.a, told.b), ends, strict=True):
+        out = told.mechanism(record, np.random.default_rng(0), 20_000)
+        error = 5.5 * policy.params.sigma / np.sqrt(20_000)
+        assert np.abs(out.mean(axis=0) - end).max() < error
+        assert out.std(axis=0) == pytest.approx(policy.params.sigma, rel=0.03)
