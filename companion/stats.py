@@ -22,6 +22,8 @@ class Interval(NamedTuple):
 
     def __format__(self, spec):
         spec = spec or ".3g"
+        if self.low == -np.inf and self.high == np.inf:
+            return f"{self.value:{spec}} (not bounded)"
         return f"{self.value:{spec}} [{self.low:{spec}}, {self.high:{spec}}]"
 
     def __str__(self):

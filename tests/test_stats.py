@@ -86,6 +86,7 @@ def test_proportion_is_scipys_exact_interval(hits, trials, level):
 
 
 def test_intervals_print():
+    assert f"{stats.Interval(0.5, -np.inf, np.inf):.1f}" == "0.5 (not bounded)"
     i = stats.Interval(0.51234, 0.4, 0.6)
     assert str(i) == "0.512 [0.4, 0.6]"
     assert f"{i:.2f}" == "0.51 [0.40, 0.60]"

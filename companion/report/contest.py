@@ -156,7 +156,8 @@ def tuned_runs(env, groups, T, n_reps, tune_reps, seed):
 
 
 def versions(world, factory, repair, epsilon, honest, printed):
-    """{version: `arena.Group`} of an algorithm: "printed", "honest", and the "repair".
+    """{version: `arena.Group`} of an algorithm: "printed", "honest", and the "repair"; see `played`
+    for those that need not be played again.
 
     factory: name of a policy; repair: another (or the same) with arguments of its own, or None;
     honest: arguments of the published algorithm with honest noise, beside the arena's; printed:
@@ -172,3 +173,10 @@ def versions(world, factory, repair, epsilon, honest, printed):
 
     found = {"printed": group(factory, honest | printed), "honest": group(factory, honest)}
     return found | ({"repair": group(*repair)} if repair else {})
+
+
+def played(setting, factory, repair, honest):
+    """{version: Run} of the `versions` that have played this setting under their own name: those
+    without arguments beside the arena's."""
+    asked = {"honest": (factory, honest)} | ({"repair": repair} if repair else {})
+    return {v: setting.runs[name] for v, (name, extra) in asked.items() if not extra}

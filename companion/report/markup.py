@@ -86,6 +86,8 @@ def ends(interval):
     if interval is None:
         return ""
     low, high = interval
+    if low is None and high is None:
+        return "not bounded"
     return f"[{'−∞' if low is None else f'{low:.4g}'}, {'∞' if high is None else f'{high:.4g}'}]"
 
 

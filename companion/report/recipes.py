@@ -80,8 +80,8 @@ def _ridge(w, T, e, m):
 
 
 def _shuffled(w, T, e, m):
-    if w.d > DENSE:
-        return f"sends {w.d}^2 numbers a user and inverts such a matrix: too slow here"
+    if w.d > DENSE and T > LONGEST_DENSE:
+        return f"sends {w.d}^2/2 numbers a user: too slow here beyond T = {LONGEST_DENSE:,}"
     ridge = {"noise": w.noise, "theta_bound": w.theta_bound, "width": m}
     return private(w, T, e) | {"batch": round(math.sqrt(T))} | ridge
 
@@ -92,15 +92,16 @@ def _default_width(w, T, e):
 
 
 def _online(w, T, e, m):
-    if w.d > DENSE:
-        return "its 19 experts multiply matrices of order 100 in every round"
+    if w.d > DENSE and T > LONGEST_DENSE:
+        return f"multiplies {w.d} by {w.d} matrices: too slow here beyond T = {LONGEST_DENSE:,}"
     width = {} if m == 1.0 else {"width": m * _default_width(w, T, e)}
-    return private(w, T, e) | {"ball": w.theta_bound} | width
+    fast = {"learner": "ogd"} if w.d > DENSE else {}  # 19 experts would multiply such matrices each
+    return private(w, T, e) | {"ball": w.theta_bound} | fast | width
 
 
 def _anytime(w, T, e, m):
     if w.d > DENSE:
-        return _online(w, T, e, m)
+        return f"its experts multiply {w.d} by {w.d} matrices in every round"
     given = {k: v for k, v in private(w, T, e).items() if k != "T"} | {"ball": w.theta_bound}
     if m == 1.0:
         return given
@@ -111,7 +112,7 @@ def _anytime(w, T, e, m):
 
 def _combiner(w, T, e, m):
     if w.d > DENSE:
-        return _online(w, T, e, m)
+        return f"its learners multiply {w.d} by {w.d} matrices each; one of them plays alone"
     fast = {"learner": "ogd"}  # it runs every base learner, and 19 experts each would be slow
     bases = [Call("online_linucb", _online(w, T, e, a) | fast) for a in (m, 0.1 * m)]
     made = [c.policy() for c in bases]
