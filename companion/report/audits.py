@@ -5,6 +5,7 @@ listed with the reason.
 """
 
 import inspect
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -130,6 +131,17 @@ def strongest(table):
 def unattacked(found):
     """Rows of those that no attack is made on, with the reason."""
     return [{"algorithm": t.algorithm.name, "why": t.why} for t in found if t.attack is None]
+
+
+def pairs(found):
+    """Rows that say, of every attack, its inputs and its statistic: the words beside its code."""
+    said = {}
+    for t in found:
+        if t.attack is not None:
+            words = inspect.getdoc(t.attack) or t.guarantee.neighbours
+            words = re.sub(r"(Two )?`audit\.Attack`s?:? ?", "", words.split("Raises")[0])
+            said.setdefault(t.algorithm.name, " ".join(words.split()))
+    return [{"algorithm": name, "inputs and statistic": words} for name, words in said.items()]
 
 
 # --- faults -------------------------------------------------------------------------------------

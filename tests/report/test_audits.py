@@ -8,7 +8,7 @@ import pytest
 
 from companion import audit, catalogue, privacy
 from companion.baselines import jdp_linucb
-from companion.report import audits, faults
+from companion.report import attacked_samplers, audits, faults, samplers
 from companion.report import canaries as streams
 
 TARGETS = [t for t in audits.targets() if t.guarantee.model != "none"]
@@ -35,6 +35,16 @@ def test_no_attack_counts_more_than_is_proved(target):
         if row["measured"] > row["proved"]:
             seen, said = (privacy.gaussian_mu(row[k], row["delta"]) for k in ("measured", "proved"))
             assert seen < said + 5.5 * np.sqrt(2 / 5000)  # 5000 draws of each at least
+
+
+def test_every_sampler_is_attacked_and_keeps_its_promise():
+    found = attacked_samplers.targets()
+    work, rng = samplers.calibrated(1.0, 0.1), np.random.default_rng(0)
+    names = {name.split(",")[0] for name, *_ in samplers.rows(work, rng)}
+    assert {t.name for t in found} == names
+    for target in found:
+        row = audits.row(target, *target.attacks, 8000, 1, LEVEL)
+        assert 0.05 < row["counted"] <= row["proved"], target.name
 
 
 @pytest.mark.parametrize("target", OWN, ids=[t.name for t in OWN])
