@@ -206,6 +206,8 @@ def test_exponents_outside_their_range_are_refused():
     for make, p in ((sfw.noisy_sfw, 2.5), (sgd.noisy_sgd, 1.5), (md.local_md, 1.0)):
         with pytest.raises(ValueError, match="p must be in"):
             make(3, 50, 1.0, p=p)
+    with pytest.raises(ValueError, match=r"lipschitz must be .*got"):
+        sgd.noisy_sgd(3, 50, 1.0, lipschitz=0.0)
     with pytest.raises(ValueError, match="step_scale must keep the step at most 1"):
         sfw.noisy_sfw(3, 50, 1.0, step_scale=10.0)
     with pytest.raises(ValueError, match="epsilon must be at most 2"):

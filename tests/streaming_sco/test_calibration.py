@@ -5,12 +5,13 @@ import math
 import numpy as np
 import pytest
 
+from companion import glm, tree
 from companion import privacy as pr
-from companion import tree
 from companion.geometry import dual_exponent, vertex
 from companion.streaming_sco import calibration as ca
 from companion.streaming_sco import learner as le
 from companion.streaming_sco import streaming_fw, vertex_fw
+from companion.streaming_sco.theory import gradient_error_bound
 
 OPTIONS = {"radius": 2.0, "label_bound": 1.2}
 P = (1.0, 1.2, 1.5, 2.0, 4.0, np.inf)
@@ -46,6 +47,34 @@ def test_an_unclipped_leaf_moves_by_at_most_the_sensitivity(p, loss):
         c, moved = leaves(p, loss, rng, np.inf, t, 500)
         assert moved.max() <= c.sensitivity * (1 + 1e-9)
         assert moved.max() >= 0.1 * c.sensitivity
+
+
+def test_constants_are_the_largest_slopes_and_gradients():
+    z = np.linspace(-4.0, 4.0, 801)
+    for link, loss in ((glm.LOGISTIC, "logistic"), (glm.PROBIT, "probit")):
+        c = ca.problem(3, 9, 2.0, 1.0, loss, 1.0)
+        assert c.beta == pytest.approx(max(glm.slope(link, v) for v in z), rel=1e-12)
+        assert c.lipschitz >= max(abs(glm.mean(link, v) - y) for v in z for y in (0.0, 1.0))
+    c = ca.problem(3, 9, 2.0, 2.0, "squares", 1.2)
+    assert (c.beta, c.lipschitz, c.sensitivity) == (2.0, 6.4, 2 * (2 * 4 + 6.4))
+
+
+def test_the_bound_of_the_gradient_error_covers_the_noise():
+    """Zero records: the error is the noise alone, below the bound in 1 - failure of all runs."""
+    n, t = 64, np.arange(1, 65)
+    o = streaming_fw(9, n, 1.0, 1e-2, p=1.5, calibration="paper", radius=1e-3, label_bound=1e-3)
+    c = ca.problem(9, n, 1.5, 1e-3, "squares", 1e-3)
+    bound = gradient_error_bound(t, c, o.params.sigma, 2.0, failure=0.5)
+    rng, inside, largest = np.random.default_rng(0), 0, 0.0
+    for _ in range(200):
+        state, errors = o.init(o.params, rng), []
+        for _ in t:
+            state = o.step(o.params, state, np.zeros(9), 0.0, rng)
+            errors.append(np.linalg.norm(state.memory.gradient, 3))
+        inside += (errors <= bound).all()
+        largest = max(largest, (errors / bound).max())
+    assert inside >= 100
+    assert largest > 0.05
 
 
 @pytest.mark.parametrize("clip_norm", [2.0, np.inf])

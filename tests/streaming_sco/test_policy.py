@@ -82,6 +82,15 @@ def test_two_arms_move_by_half_each():
     assert worst["two"] > 0.95 * C
 
 
+def test_the_filter_keeps_arms_within_half_the_gap_of_the_best_forced_estimate():
+    policy = sco_bandit(1, 3, 50, np.inf, t0=1, gap=0.4)
+    state = policy.init(policy.params)._replace(t=3)
+    state.forced[:, 0] = 0.5, 0.29, 0.31  # at x = 1 the second lies too far below the first
+    state.arms.theta[:, 0] = 0.1, 0.9, 0.2
+    for x, arm in ((1.0, 2), (0.5, 1), (-1.0, 2)):
+        assert policy.select(policy.params, state, np.full((3, 1), x), None) == arm
+
+
 def test_the_guarantee_is_that_of_one_learner():
     from companion.streaming_sco import streaming_fw, vertex_fw
 
