@@ -195,6 +195,16 @@ def test_without_exploration_both_rules_refresh_alike():
     assert np.array_equal(arms["paper"], arms["corrected"])
 
 
+@pytest.mark.parametrize(("last", "fits"), [(0.4, 0), (-10.0, 1)])
+def test_growth_that_noise_explains_makes_no_first_fit(last, fits):
+    """V has outgrown its last value both times, but its trace by more than the guard only once."""
+    policy = joint_glm(2, 50, 1.0)
+    state = init(policy.params)
+    state.V.last[:] = last * policy.params.ridge_v * np.eye(2)
+    select(policy.params, state, np.zeros((1, 2)), np.random.default_rng(0))
+    assert state.fits.tolist() == [fits, 0]
+
+
 def test_the_best_arm_survives_a_wide_elimination():
     """With gamma sqrt(kappa) large nothing is ruled out: the arm has the largest index of all."""
     policy = joint_glm(2, 50, np.inf, gamma=0.05, kappa=1e9, width=0.0)

@@ -7,10 +7,18 @@ from scipy import stats as sps
 from companion.binomial import releases_delta
 from companion.mechanisms import shuffle_messages
 from companion.private_glm import batches
+from companion.private_glm.continual import Scratch
 from companion.private_glm.design import design, draw, optimal, work_for
 from companion.private_glm.environments import world
 from companion.private_glm.experiments import covered
-from companion.private_glm.learning import analyse, batch_for, release_gradient, send, triangle
+from companion.private_glm.learning import (
+    analyse,
+    batch_for,
+    release_gradient,
+    release_matrix,
+    send,
+    triangle,
+)
 from companion.private_glm.shuffle import eliminate, init, shuffle_glm, weight
 from companion.simulate import repetitions, simulate
 
@@ -123,6 +131,14 @@ def test_designs():
     assert design(np.ones((1, 2)))[0].tolist() == [1.0]
 
 
+def test_a_move_is_the_exact_line_search():
+    """Five copies of one direction and one of the other: a single move reaches the optimum."""
+    pi, g, rank, moves = design(np.eye(2)[[0, 0, 0, 0, 0, 1]], tolerance=1.0001)
+    assert moves == 1
+    assert pi[-1] == pytest.approx(0.5, abs=1e-6)
+    assert g == pytest.approx(rank, rel=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_design_is_certified(seed):
     A = np.random.default_rng(seed).standard_normal((12, 4)) * [3, 1, 1, 0.1]
@@ -154,6 +170,32 @@ def test_weights_are_capped_whatever_the_estimate_says():
     assert shuffle_glm(2, 3, 400, 1.0, link="logistic").params.caps[1] == 0.25
 
 
+def test_the_ridge_is_two_deviations_of_the_noise_that_is_drawn():
+    """1 + 2 sqrt(d) times that of an entry of the released matrix; 6 standard errors."""
+    p, rng = (
+        shuffle_glm(3, 4, 1000, 1.0, theta_bound=2.0, kappa_star=9.0).params,
+        np.random.default_rng(1),
+    )
+    users = np.diff(p.ends, prepend=0)[:-1]
+    for n, b, cap, g, ridge in zip(users, p.bits_matrix, p.caps, p.g, p.ridge, strict=False):
+        spread = cap / g * rng.binomial(n * b, 0.25, 5000).std()
+        assert ridge - 1.0 == pytest.approx(2.0 * np.sqrt(3.0) * spread, rel=0.06)
+    assert shuffle_glm(3, 4, 1000, np.inf).params.ridge.tolist() == [1.0, 1.0]
+
+
+def test_the_guarantee_is_that_of_the_worst_batch():
+    policy = shuffle_glm(3, 4, 1000, 1.0, first=60)
+    users = np.diff(policy.params.ends, prepend=0)[:-1]
+    proved = [batches.calibrated(int(n), 3, 20, 1.0, 0.01)[2] for n in users]
+    assert min(proved) < policy.guarantee.epsilon == max(proved) <= 1.0
+
+
+def test_the_width_follows_the_budget():
+    for epsilon, gamma in ((0.25, 2.0), (4.0, 1.0), (np.inf, 1.0)):
+        p = shuffle_glm(3, 4, 400, epsilon, kappa=9.0).params
+        assert p.widths == pytest.approx([3.0 * gamma, gamma])
+
+
 def test_elimination_keeps_an_arm_and_uses_the_first_width_once():
     policy = shuffle_glm(2, 4, 400, 1.0, theta_bound=2.0, kappa=9.0, gamma=0.5)
     p, s = policy.params, init(policy.params)._replace(k=2)
@@ -164,6 +206,18 @@ def test_elimination_keeps_an_arm_and_uses_the_first_width_once():
     X = np.array([[0.9, 0.0], [0.1, 0.0], [-0.9, 0.0], [0.9, 0.0]])
     eliminate(p, s, X)
     assert s.alive.tolist() == [1, 0, 0, 1]
+
+
+def test_a_released_matrix_has_eigenvalues_of_half_the_ridge():
+    p, w = (
+        shuffle_glm(2, 2, 400, np.inf, first=50).params,
+        Scratch(np.zeros((2, 2)), np.zeros((2, 2))),
+    )
+    b, V, V_inv = batch_for(p), np.zeros((2, 2)), np.zeros((2, 2))
+    b.counts[:] = -3.0, 0.0, 3.0  # exact sums that noise might have made: rows (11), (21, 22)
+    release_matrix.py_func(p, b, 0, np.random.default_rng(0), V, V_inv, w)
+    np.testing.assert_allclose(V, np.diag([0.5, 4.0]), atol=1e-12)
+    np.testing.assert_allclose(V_inv, np.diag([2.0, 0.25]), atol=1e-12)
 
 
 def test_gradients_are_released_for_the_batch_alone():
