@@ -11,7 +11,13 @@ from companion.glm import LOGISTIC, mean, slope
 from companion.private_glm import as_run, attacks, experiments
 from companion.private_glm.continual import Scratch, add_leaf, publish, raise_floor, start
 from companion.private_glm.descent import Descent, descend
-from companion.private_glm.environments import curvature, idle_regret, paper_world, world
+from companion.private_glm.environments import (
+    curvature,
+    fixed_world,
+    idle_regret,
+    paper_world,
+    world,
+)
 from companion.private_glm.joint import init, joint_glm, select, update
 from companion.simulate import repetitions, simulate
 
@@ -161,6 +167,16 @@ def test_fits_never_exceed_what_is_paid_for():
         np.testing.assert_allclose(run.regret, same)
 
 
+def test_the_first_fit_is_dated_by_its_block():
+    """e_1 has doubled its entry of H after six rounds: 0.5 + 6 slope(0)/e > 1."""
+    for T, expected in ((120, 1), (6, 7)):
+        env = fixed_world(np.tile(np.eye(2), (T, 1, 1)), [1.0, 0.0], "logistic")
+        policy = joint_glm(2, T, np.inf, gamma=0.05, width=0.5)
+        run = experiments.counted(env, policy, T, repetitions(1, 2))
+        assert run.first_fit.tolist() == [expected] * 2
+        assert (run.fits[:, 1] > 0).all() == (T > 6)
+
+
 @pytest.mark.parametrize("gamma", [0.01, 1e3])
 def test_matrices_that_go_on_doubling_stop_at_the_cutoff(gamma):
     """Every round exploits, or every round explores; both matrices double at least five times."""
@@ -277,3 +293,13 @@ def test_table_2_within_four_standard_errors():
     assert 120 < regret[1] < 450
     late = found.regret[:, 2, 1] - found.regret[:, 2, 0]
     assert late.mean() > 0.3 * found.final[:, 2].mean()  # still linear in the second half
+    thetas = {}
+    for policy in policies[1:]:  # as run the second estimate is fitted once
+        X, R, _ = next(env.blocks(5000, np.random.default_rng(1)))
+        state, arms = policy.init(policy.params), np.empty(300, np.int64)
+        for part in (slice(0, 300), slice(300, 600)):
+            rng = np.random.default_rng(0)
+            state = policy.play(policy.params, state, X[part], R[part], rng, arms)
+            thetas.setdefault(policy.name, []).append(state.theta_hat.copy())
+    same = {name: np.array_equal(*both) for name, both in thetas.items()}
+    assert same == {"RS-GLinUCB": False, "RS-GLinUCB, as run": True}

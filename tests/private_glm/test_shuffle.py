@@ -50,6 +50,11 @@ def test_bits(n, entries, rho, ratio, expected):
     assert (levels, batches.bits_for(n, levels, entries, ratio, rho, 1.02)) == expected
 
 
+def test_printed_bits_are_those_of_the_formula():
+    """(122) at g = 64, one coordinate: 24e4 64^2 log^2(800)/1000, of which 78 suffice."""
+    assert batches.printed_bits(1000, 64, 1, 1.0, 0.01) == pytest.approx(4.393e7, rel=1e-3)
+
+
 @pytest.mark.parametrize("n", [60, 668])
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_calibration_is_proved_and_not_wasteful(n, epsilon):
@@ -353,3 +358,29 @@ def test_what_widths_cover():
     assert narrow.alive.max() < 3.0
     assert narrow.too_heavy.mean() > 0.05
     assert narrow.lost.mean() > 0.0
+    mixed = shuffle_glm(2, 5, 600, 4.0, theta_bound=1.5, kappa=1e6, gamma=0.05)
+    found = covered(env, mixed, 600, seeds)  # a wide first batch and a narrow second one
+    assert found.inside[:, 0].min() == 1.0
+    assert found.inside[:, 1].mean() < 0.5
+
+
+class Watched:
+    """A world that notes in which state it finds the streams that it is handed."""
+
+    def __init__(self, world):
+        self.world, self.seen = world, []
+
+    def __getattr__(self, name):
+        def call(*args):
+            (rng,) = (a for a in args if isinstance(a, np.random.Generator))
+            self.seen.append((name, rng.bit_generator.state["state"]["state"]))
+            return getattr(self.world, name)(*args)
+
+        return call
+
+
+def test_coverage_is_measured_on_fresh_contexts_of_the_world_that_was_played():
+    env = Watched(world("ball", 2, 1.5, K=5))
+    covered(env, shuffle_glm(2, 5, 600, 4.0, theta_bound=1.5), 600, repetitions(3, 1))
+    seen = dict(env.seen)
+    assert seen["theta"] == seen["blocks"] != seen["arms"]
