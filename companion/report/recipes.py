@@ -12,7 +12,8 @@ from companion import catalogue
 LONGEST = {  # rounds up to which the budget of the page lets the slower policies play
     "anytime_linucb": 5_000, "combiner": 5_000, "lplr": 5_000, "suffstats": 5_000,
     "lasso_bandit": 5_000, "glm_ucb": 5_000, "online_linucb": 50_000, "joint_glm": 50_000,
-    "shuffle_glm": 50_000, "rs_glinucb": 50_000, "ecolog": 50_000,
+    "shuffle_glm": 50_000, "rs_glinucb": 50_000, "ecolog": 50_000, "fliphat": 50_000,
+    "residual_fliphat": 50_000,
 }  # fmt: skip
 DENSE = 20  # largest dimension for what inverts a matrix in every round
 LONGEST_DENSE = 5_000  # rounds for the others beyond it
