@@ -48,7 +48,7 @@ def targets():
         delta = 0.0 if name in PURE else DELTA
         promise = Guarantee("mechanism", EPSILON, delta, PAIRS[name], "input")
         made = Sampler(name, promise)
-        found.append(Target(name, "corrected", made, lambda _, a=attack: (a,), ""))
+        found.append(Target(name, "", made, lambda _, a=attack: (a,), ""))
     return found
 
 

@@ -186,7 +186,8 @@ def figure(table, top=8.0):
     right = plots.COLOURS[2]
     ax.plot(x["counted"][~wrong], at[~wrong], "D", ms=5, color=right, label="counted, at least")
     ax.plot(x["counted"][wrong], at[wrong], "D", ms=7, color=plots.COLOURS[3], label="refuted")
-    names = [f"{a} ({c})" for a, c in zip(table["algorithm"], table["calibration"], strict=True)]
+    rows = zip(table["algorithm"], table["calibration"], strict=True)
+    names = [f"{a} ({c})" if c else a for a, c in rows]  # samplers have no calibration
     ax.set_yticks(at, names, fontsize="small")
     plots.ticks(ax.xaxis, [0, 1, 2, 3, 4, 6])
     ax.text(top, len(table) - 0.3, "∞", ha="center")
