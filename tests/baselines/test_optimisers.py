@@ -171,24 +171,32 @@ def test_mirror_maps_invert_each_other_and_the_step_is_the_minimiser():
     assert worst <= 1e-12
 
 
-def test_local_md_without_noise_learns_and_counts_its_uses():
+def test_local_md_without_noise_learns():
     n = 1000
     X, Y = records(n)
     o = md.local_md(3, n, np.inf, step_scale=100.0, **OPTIONS)
     assert ((learned(o, X, Y)[-1] - 0.8) ** 2).sum() < 0.02
-    private = md.local_md(3, n, 1.0, **OPTIONS)
-    p, order, uses = private.params, np.arange(500), np.zeros(500, int)
-    rng, at, b = np.random.default_rng(0), 500, private.params.batch[0]
-    for _ in range(p.steps[0]):
-        if at + b > 500:
-            md.shuffle(rng, order)
-            at = 0
-        uses[order[at : at + b]] += 1
-        at += b
-    allowed = math.ceil(p.steps[0] / (500 // b))
-    assert uses.max() == allowed
-    ratio = 2 * 6.4 * 3 ** (1 / 6) * math.sqrt(allowed) / (b * p.sigma[0])
-    assert private.guarantee.epsilon >= pr.gaussian_epsilon(1e-3, 1.0, ratio) - 1e-12
+
+
+def test_local_md_guarantee_is_rebuilt_from_counted_uses():
+    o = md.local_md(3, 1000, 1.0, **OPTIONS)
+    p, rng, reach, ratios = o.params, np.random.default_rng(0), 0.0, []
+    for n, b, steps, radius, sigma in zip(
+        p.records, p.batch, p.steps, p.radius, p.sigma, strict=True
+    ):
+        order, uses, at = np.arange(n), np.zeros(n, int), n
+        for _ in range(steps):
+            if at + b > n:
+                md.shuffle(rng, order)
+                at = 0
+            uses[order[at : at + b]] += 1
+            at += b
+        reach += radius  # of theta, at most
+        longest = 2 * (reach + 1.2) * 3 ** (1 / 6)
+        ratios.append(2 * longest * math.sqrt(uses.max()) / (b * sigma))
+    assert len(ratios) > 3
+    rebuilt = pr.gaussian_epsilon(o.guarantee.delta, 1.0, max(ratios))
+    assert o.guarantee.epsilon == pytest.approx(rebuilt, rel=1e-9)
 
 
 BAD = {"n": 1, "epsilon": 0.0, "delta": 0.0, "radius": -1.0, "label_bound": 0.0, "step_scale": 0.0}

@@ -10,6 +10,7 @@ from companion.simulate import repetitions, stream
 from companion.stats import exponent
 from companion.streaming_sco import (
     Functional,
+    as_run,
     attacks,
     experiments,
     first,
@@ -165,3 +166,53 @@ def test_later_users_tell_how_one_was_paid_and_without_synthetic_updates_what_sh
     assert 0.2 < found[True, 40] < 1.0
     assert found[True, 3] < 1.0
     assert found[False, 3] > 3.0
+
+
+def test_checkpoints_are_no_powers_of_two():
+    for n in (300, 8192, 32_768):
+        grid = experiments.checkpoints(n)
+        assert (np.diff(grid) > 0).all()
+        assert (grid[0] >= 64, grid[-1]) == (True, n - 1)
+        assert (n - 1).bit_count() > 1
+        for t in grid[:-1].tolist():
+            assert t.bit_count() > 1
+            assert t >> (t.bit_length() // 2) & 1
+
+
+def test_what_the_program_drew():
+    """Mean of R^2 is d sigma, not d sigma^2; the printed exponents; signs without noise."""
+    runs, d, sigma = 20_000, 5, 50.0
+    made = as_run.algorithm1(d, 1, 1.0, 0.1, p=1.5, radius=2.0, step_scale=1.0).params
+    assert made.exponent == pytest.approx(0.61, abs=0.005)
+    wide = as_run.algorithm1(10, 1, 1.0, 0.1, p=1.5, radius=2.0, step_scale=1.0).params
+    assert wide.exponent == pytest.approx(1.30, abs=0.005)
+    rng, drawn_at = np.random.default_rng(1), np.empty((runs, 1, d))
+    for exponent_of in (made.exponent, 3.0):
+        p = made._replace(exponent=exponent_of, sigma=sigma)
+        as_run.node_outputs(rng, p, np.zeros(d), drawn_at)
+        squares = (np.abs(drawn_at[:, 0]) ** exponent_of).sum(axis=1) ** (2 / exponent_of)
+        assert abs(squares.mean() - d * sigma) < 5 * squares.std() / np.sqrt(runs)
+    score, chosen = np.array([1.0, -2.0, 0.5]), np.empty((2000, 3))
+    as_run.clean_sign(rng, score, 5.0, chosen)
+    assert (np.abs(chosen).sum(axis=1) == 1.0).all()
+    at = np.abs(chosen).argmax(axis=1)
+    assert (chosen.sum(axis=1) == -np.sign(score[at])).all()
+    assert np.bincount(at, minlength=3).min() > 400
+
+
+def test_attacks_see_the_leaf_in_the_nodes_and_every_vertex_in_the_parameters():
+    p = streaming_fw(3, 100, 1.0, 1e-2, p=1.5, radius=2.0, label_bound=1.2).params
+    leaf, seen = np.array([30.0, -20.0, 10.0]), np.empty((5000, 2, 3))
+    attacks.node_outputs(np.random.default_rng(0), p, leaf, seen)
+    error = 5 * seen.std(axis=0) / np.sqrt(5000)
+    assert (np.abs(seen.mean(axis=0) - leaf) < error).all()
+    assert seen.std() == pytest.approx(p.sigma, rel=0.05)
+    rng, theta, thetas = np.random.default_rng(1), np.zeros(3), []
+    vertices = rng.standard_normal((6, 3))
+    for t, v in enumerate(vertices, 1):
+        theta = theta + 0.5 / (t + 1) * (v - theta)
+        thetas.append(theta)
+    x = np.array([1.0, 2.0, -1.0])
+    weight = np.arange(1.0, 7.0)
+    found = attacks.vertices_along(0.5, x, weight, np.array([thetas]))
+    assert found == pytest.approx([(vertices @ x) @ weight], rel=1e-12)
