@@ -19,7 +19,7 @@ from companion.private_glm.learning import (
     send,
     triangle,
 )
-from companion.private_glm.shuffle import eliminate, init, shuffle_glm, weight
+from companion.private_glm.shuffle import eliminate, init, shuffle_glm, update, weight
 from companion.simulate import repetitions, simulate
 
 
@@ -173,6 +173,18 @@ def test_weights_are_capped_whatever_the_estimate_says():
         for x in np.eye(2):
             assert weight(p.link, x @ theta, 0.0, p.theta_bound, p.caps[1]) <= 1 / 9
     assert shuffle_glm(2, 3, 400, 1.0, link="logistic").params.caps[1] == 0.25
+
+
+def test_a_message_has_the_weight_of_the_clipped_context():
+    p, sums = shuffle_glm(2, 3, 400, np.inf, theta_bound=2.0, first=50).params, []
+    for size in (1.0, 30.0):
+        s = init(p)._replace(t=60, k=1)
+        s.theta[0, 0], s.V_inv[0] = 1.0, 0.1 * np.eye(2)
+        context = size * np.array([0.6, 0.8])
+        update.py_func(p, s, 0, context, 1.0, np.random.default_rng(0))
+        sums.append(s.batch.counts.copy())
+    assert sums[0] == pytest.approx(sums[1])
+    assert sums[0][0] > 0
 
 
 def test_the_ridge_is_two_deviations_of_the_noise_that_is_drawn():
