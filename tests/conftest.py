@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import streams
+import wheel as wheels
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = ("_config.yml", "_toc.yml", "requirements.txt", "ERRATA.md", "CHANGELOG.md", "CITATION.cff")
@@ -41,3 +42,15 @@ def smoke_site(tmp_path_factory, worker_id):
 def interpreted(tmp_path_factory):
     """Every policy and optimiser once more, in a process without compilation."""
     return streams.in_a_process(tmp_path_factory, "interpreted", NUMBA_DISABLE_JIT="1")
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory):
+    """The package as a wheel."""
+    return wheels.build(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="session")
+def installed(wheel):
+    """Environment variables under which `companion` is the wheel's and there is no MyST-NB."""
+    return wheels.unpack(wheel)

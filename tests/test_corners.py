@@ -1,18 +1,18 @@
 """Any allowed parameters run to the end, with verdicts untested and a number wherever one stands.
 
 For every chapter, corners of the ranges in its parameters cell, in sets drawn with a fixed seed.
-Costly parameters (repetitions, rounds, sizes) go to their low ends, the others to both.
+Costly parameters (repetitions, rounds, sizes) go to their low ends, the others to both.  Chapters
+run as readers run them: by papermill alone, in an empty folder, with the installed package.
 """
 
 import json
 import math
 import random
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from wheel import run
 
 from companion.report import rules
 from companion.report.claims import MIME, UNTESTED
@@ -26,6 +26,8 @@ SETS = 2  # drawn for each chapter: both ends of every range
 LARGE = {"K": 60, "batch": 200, "d": 60, "horizons": 400, "max_sparsity": 400, "sparsity": 30}
 BETWEEN = {"T": [511, 512], "T_scaling": [300, 512], "T_long": [511]}
 NAN = re.compile(r"\bnan\b|\bNaN\b(?! or)")  # a refusal may speak of "NaN or infinite"
+# Its command line would take 1e-12 for a word.
+PAPERMILL = "import json, sys, papermill; papermill.execute_notebook(**json.loads(sys.argv[1]))"
 HTML = re.compile(r"<(?:img|source|a)\b[^>]*>|<[^>]+>")
 
 
@@ -78,24 +80,14 @@ def shown(output):
     return HTML.sub(" ", "".join(said)) + " ".join(map(str, spoken))
 
 
-def run(path, parameters, target):
-    """The notebook executed with these parameters, or how it failed."""
-    job = {
-        "source": str(path),
-        "target": str(target),
-        "cwd": str(path.parent),
-        "parameters": parameters,
-        "cell_timeout": 300,
-    }
-    command = [sys.executable, "-m", "tools.child", json.dumps(job)]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
-        said = [json.loads(line) for line in process.stdout]  # its standard input stays open
-        process.wait(600)
-    errors = [message["error"] for message in said if "error" in message]
-    assert errors == [], (parameters, errors[0]["id"], errors[0]["traceback"][-1500:])
-    assert process.returncode == 0, parameters
+def execute(path, parameters, folder, variables):
+    """The notebook executed with these parameters in an empty folder."""
+    empty, target = folder / "empty", folder / "out.ipynb"
+    empty.mkdir()
+    job = {"input_path": str(path), "output_path": str(target), "parameters": parameters}
+    job |= {"cwd": str(empty), "execution_timeout": 300, "progress_bar": False}
+    run("-c", PAPERMILL, json.dumps(job), cwd=empty, env=variables)
+    assert list(empty.iterdir()) == []
     return json.loads(target.read_text("utf8"))
 
 
@@ -116,9 +108,9 @@ def test_corners_are_allowed_and_reach_both_ends(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("i", range(SETS))
 @pytest.mark.parametrize("name", BOOK)
-def test_corners_run_to_the_end(tmp_path, name, i):
+def test_corners_run_to_the_end(tmp_path, installed, name, i):
     parameters = sets(BOOK[name])[i]
-    book = run(BOOK[name].path, parameters, tmp_path / "out.ipynb")
+    book = execute(BOOK[name].path, parameters, tmp_path, installed)
     outputs = [(c["id"], o) for c in book["cells"] for o in c.get("outputs", [])]
     records = [r for _, o in outputs for r in o.get("data", {}).get(MIME, [])]
     wrong = {r["id"]: r["verdict"] for r in records if r["verdict"] != UNTESTED}
