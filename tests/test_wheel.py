@@ -32,9 +32,7 @@ def test_the_package_comes_from_the_wheel(installed, tmp_path, wheel):
     assert Path(said.strip()).is_relative_to(wheel.parent / "site")
 
 
-@pytest.mark.parametrize(
-    "name", ["playing", *(n for n in CHAPTERS if n not in scales(ROOT)["smoke"])]
-)
+@pytest.mark.parametrize("name", ["playing", *WITHOUT])
 def test_chapters_run_under_papermill_in_an_empty_folder(name, installed, tmp_path):
     """One of those with parameters, and all without."""
     empty, out = tmp_path / "empty", tmp_path / "out.ipynb"
