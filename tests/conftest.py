@@ -14,6 +14,11 @@ ROOT = Path(__file__).resolve().parent.parent
 NAMES = ("_config.yml", "_toc.yml", "requirements.txt", "ERRATA.md", "CHANGELOG.md", "CITATION.cff")
 
 
+def pytest_collection_modifyitems(items):
+    """Tests of the wheel come last: it takes the kernels that the others have compiled."""
+    items.sort(key=lambda item: "installed" in getattr(item, "fixturenames", ()))
+
+
 @pytest.fixture(scope="session")
 def smoke_site(tmp_path_factory, worker_id):
     """The site built once per test session at smoke scale, from a copy: (process, folder)."""
