@@ -7,17 +7,23 @@ BIN    := .venv/bin
 STAMP  := .venv/.installed
 
 .DEFAULT_GOAL := book
-.PHONY: book test check bench serve clean
+.PHONY: book pdf test lint check bench serve clean
 
 book: $(STAMP)          ## execute every chapter, then build the site in _build/html
 	$(BIN)/python -m tools.build --scale $(SCALE) --jobs $(JOBS)
 
+pdf: $(STAMP)           ## print every chapter of the built site, with Chromium, into _build/pdf
+	$(BIN)/python -m tools.pdf
+
 test: $(STAMP)          ## every test; the last lines say what was skipped and why
 	$(BIN)/python -m pytest -ra -n 2 --dist loadgroup
 
-check: $(STAMP)         ## lint, format, fast tests
+lint: $(STAMP)          ## lint, format, types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+check: lint             ## lint, format, types, fast tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow and not browser"
 
 bench: $(STAMP)         ## speed of kernels and experiments against their NumPy twins

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from companion.baselines.ecolog import STEP
-from companion.glm import LOGISTIC, slope
+from companion.kernels.glm import LOGISTIC, slope
 from companion.private_glm.calibrate import GROWTH
 
 

@@ -11,8 +11,8 @@ from benchmarks import glm_twins as numpy_twins
 from benchmarks.core import play_blocks, seconds
 from companion.baselines.ecolog import ecolog
 from companion.baselines.glm_ucb import glm_ucb
-from companion.glm import LOGISTIC
-from companion.likelihood import fit, work_for
+from companion.kernels.glm import LOGISTIC
+from companion.kernels.likelihood import fit, work_for
 from companion.private_glm import joint_glm, paper_world, shuffle_glm, world
 from companion.private_glm.design import optimal
 from companion.private_glm.design import work_for as design_work

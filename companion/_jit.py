@@ -1,56 +1,113 @@
-"""The house decorator for kernels: `numba.njit` with a disk cache that cannot go stale.
+"""The house decorator for kernels: `numba.njit` with a disk cache that knows what it depends on.
 
-Numba keys a cached function by the file it stands in, so an edited callee in *another* file is not
-seen and the old code runs.  Here the cache folder is named by a digest of the whole package: any
-edit starts a fresh one.
+Numba keys a cached function by the time, size and line of the file it stands in: a moved line
+compiles again, and an edited callee in *another* file is not seen, so that old code runs.  Here
+the name of a cached kernel holds the digest of `_closure` for its module.  Numba adds Python, its
+own version, the processor and the types of the arguments.
 """
 
-import hashlib
 import os
+import time
 from pathlib import Path
+from typing import Any
 
 import numba
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
-_PACKAGE = Path(__file__).parent
+from companion._closure import Package
+from companion._types import Function
 
-
-def _digest(root):
-    """Hexadecimal digest (16 characters) of every Python file below root, names included.
-
-    `report` is left out: no kernel calls it, and a change to a figure should compile nothing.
-    """
-    h = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        if path.relative_to(root).parts[0] == "report":
-            continue
-        h.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return h.hexdigest()[:16]
+PACKAGE = Package(Path(__file__).parent)
+KEPT = 86_400.0  # seconds for which a kernel of another digest is kept: branches come and go
 
 
 def _cache_folder():
     """NUMBA_CACHE_DIR if set, else beside the sources, else (read-only) in the user's cache."""
     home = os.environ.get("NUMBA_CACHE_DIR")
     if home is None:
-        beside = _PACKAGE / "__pycache__"
-        writable = os.access(beside if beside.exists() else _PACKAGE, os.W_OK)
-        home = beside if writable else Path.home() / ".cache" / "companion"
-    return str(Path(home) / _digest(_PACKAGE))
+        beside = PACKAGE.root / "__pycache__"
+        writable = os.access(beside if beside.exists() else PACKAGE.root, os.W_OK)
+        home = beside / "kernels" if writable else Path.home() / ".cache" / "companion"
+    return Path(home)
 
 
 CACHE = _cache_folder()
 
 
-def jit(func, inline="never"):
-    """Compile func on first call: cached on disk, without the global lock, IEEE arithmetic."""
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, CACHE
-    try:
-        keys = {"cache": True, "nogil": True, "error_model": "numpy", "inline": inline}
-        return numba.njit(**keys)(func)
-    finally:
-        numba.config.CACHE_DIR = before
+class _Locator(_CacheLocator):
+    """Where a kernel of the package is kept: a folder per module, the digest in the name."""
+
+    # The names of the methods are those that Numba asks for.
+
+    def __init__(self, module, py_file):
+        self._py_file, self._digest = py_file, PACKAGE.digest([module])
+        self._folder = CACHE / module
+
+    def get_cache_path(self):
+        return str(self._folder)
+
+    def get_source_stamp(self):
+        return self._digest
+
+    def get_disambiguator(self):
+        return self._digest
+
+    @classmethod
+    def from_function(cls, func, py_file):
+        """None for a function outside the package, whose dependences nobody knows."""
+        return cls(PACKAGE.module(py_file), py_file)
 
 
-def inlined(func):
+class _Impl(CompileResultCacheImpl):
+    _locator_classes = (_Locator,)  # type: ignore[assignment]
+
+    def __init__(self, func):
+        before = getattr(numba.config, "CACHE_LOCATOR_CLASSES", "")  # not in old versions
+        numba.config.CACHE_LOCATOR_CLASSES = ""
+        try:
+            super().__init__(func)
+        finally:
+            numba.config.CACHE_LOCATOR_CLASSES = before
+
+
+class _Cache(FunctionCache):
+    _impl_class = _Impl
+
+    def save_overload(self, sig, data):
+        """Keep a kernel on disk, and forget those of the same name that are old."""
+        super().save_overload(sig, data)
+        name, digest = self._impl.filename_base.rsplit(".py", 1)[0].rsplit("-", 1)
+        for path in Path(self.cache_path).glob(f"{name}-*"):
+            old = f"{name}-{digest}" not in path.name
+            if old and time.time() - path.stat().st_mtime > KEPT:
+                path.unlink(missing_ok=True)
+
+
+class _Late:
+    """The cache of a kernel, made when it is first asked: until then no source is read."""
+
+    def __init__(self, func):
+        self._func, self._made = func, None
+
+    def __getattr__(self, name):
+        if self._made is None:
+            self._made = _Cache(self._func)
+        return getattr(self._made, name)
+
+
+def jit(func: Function, inline: Any = "never") -> Function:
+    """Compile func on first call: without the global lock, IEEE arithmetic, cached on disk.
+
+    A function outside this package, or inside another function, is compiled in every process.
+    """
+    kernel = numba.njit(nogil=True, error_model="numpy", inline=inline)(func)
+    known = PACKAGE.module(func.__code__.co_filename) and "<" not in func.__qualname__
+    if known and not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        kernel._cache = _Late(func)  # type: ignore[attr-defined]
+    return kernel  # type: ignore[return-value]
+
+
+def inlined(func: Function) -> Function:
     """`jit` for the parts of a short step: its code is written out in every caller.
 
     A call counts the references to each array up and down, atomically; for a step of a few vectors

@@ -1,20 +1,27 @@
 """Every algorithm of the package, found by looking: the one discovery that tests and pages use.
 
 A module holds an algorithm if it offers `example()`, a small instance for the common tests.  Its
-factory is the function whose return annotation is `Policy` or `Optimiser`, and gives the algorithm
-its name.
+factory is the one other function whose return annotation is `Policy` or `Optimiser`, and gives the
+algorithm its name.
 """
 
 import functools
 import importlib
 import inspect
-import pkgutil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import companion
+from companion._jit import PACKAGE
 from companion.core import Optimiser, Policy
 
-APART = ("companion.report", "companion.catalogue")  # the first wants the plotting libraries
+ABOVE = (
+    "report",
+    "audits",
+    "arena",
+    "judge",
+    "catalogue",
+    "__main__",
+)  # they want more than the package
+APART = tuple(f"companion.{part}" for part in ABOVE)
 
 
 class Entry(NamedTuple):
@@ -22,12 +29,12 @@ class Entry(NamedTuple):
 
     name: str
     module: str
-    factory: object
-    example: object
+    factory: Any
+    example: Any
 
 
 @functools.cache
-def policies():
+def policies() -> dict[str, Entry]:
     """{factory name: Entry} of every policy of the package, in alphabetical order.
 
     >>> policies()["linucb"].module
@@ -37,7 +44,7 @@ def policies():
 
 
 @functools.cache
-def optimisers():
+def optimisers() -> dict[str, Entry]:
     """{factory name: Entry} of every optimiser of the package, in alphabetical order."""
     return _found(Optimiser)
 
@@ -53,9 +60,9 @@ def _returns(function, kind):
 @functools.cache
 def _everything():
     found = {}
-    for info in pkgutil.walk_packages(companion.__path__, "companion.", onerror=_fail):
-        if not info.name.startswith(APART):
-            module = importlib.import_module(info.name)
+    for name in sorted(PACKAGE.modules()):
+        if not name.startswith(APART):
+            module = importlib.import_module(name)
             if hasattr(module, "example"):
                 entry = _entry(module)
                 found[entry.name] = entry
@@ -68,6 +75,7 @@ def _entry(module):
         for f in vars(module).values()
         if inspect.isfunction(f)
         and f.__module__ == module.__name__
+        and f is not module.example
         and (_returns(f, Policy) or _returns(f, Optimiser))
     ]
     if len(makers) != 1:
@@ -77,7 +85,3 @@ def _entry(module):
             f"got {names}"
         )
     return Entry(makers[0].__name__, module.__name__, makers[0], module.example)
-
-
-def _fail(name):
-    raise ImportError(name)

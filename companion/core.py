@@ -1,4 +1,4 @@
-"""What every algorithm is made of: a policy or an optimiser, and the live interface to it.
+"""What every algorithm is made of: a policy or an optimiser, and what their kernels rely on.
 
 Both are data plus pure functions.  `Params` never change during a run, `State` is all that is
 remembered.  A policy has the kernels `select` and `update`, and `play`, the loop over them that
@@ -6,12 +6,46 @@ remembered.  A policy has the kernels `select` and `update`, and `play`, the loo
 """
 
 import importlib
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from companion.checks import need_array, need_float, need_int
-from companion.privacy import Guarantee
+from companion._types import AnyArray, Array, ArrayLike, Rng
+from companion.accounting.privacy import Guarantee
+from companion.checks import need_array, need_float, need_generator
+
+if TYPE_CHECKING:
+    from companion.live import Live
+
+LARGEST_RECORD = 1e30  # contexts and rewards are not larger: what kernels make of them stays finite
+
+
+class Universe(NamedTuple):
+    """The records that a policy takes as they are; it clips all others, and counts them.
+
+    Contexts with ||x||_norm <= radius, or, if offset, x = (u, 1/sqrt2) with ||u|| <= 1/sqrt2;
+    rewards in [low, high].  The module of a policy's `init` offers `universe(params)` if there is
+    one.
+    """
+
+    radius: float = 1.0
+    low: float = -1.0
+    high: float = 1.0
+    norm: float = 2.0
+    offset: bool = False
+
+    def outside(self, x: Array, r: float) -> tuple[bool, bool]:
+        """(whether the context x (d,) is outside, whether the reward r is)."""
+        u, radius = (x[:-1], np.sqrt(0.5)) if self.offset else (x, self.radius)
+        far = np.linalg.norm(u, self.norm) > radius * (1.0 + 1e-9)
+        off = self.offset and abs(x[-1] - np.sqrt(0.5)) > 1e-9
+        return bool(far or off), not self.low <= r <= self.high
+
+
+def linear_universe(offset: bool) -> Universe:
+    """The universe "offset_sphere" or "ball" of `privacy.UNIVERSES`."""
+    return Universe(low=0.0, offset=True) if offset else Universe()
 
 
 class Policy(NamedTuple):
@@ -33,11 +67,12 @@ class Policy(NamedTuple):
     select: Any
     update: Any
 
-    def start(self, seed=None):
+    def start(self, seed: Any = None) -> "Live":
         """Begin a live run on anyone's data; noise from `seed` (None: the operating system)."""
-        return Live(self, np.random.default_rng(seed))
+        live = importlib.import_module("companion.live")  # which is made of what stands here
+        return live.Live(self, need_generator("seed", seed))
 
-    def renamed(self, name):
+    def renamed(self, name: str) -> "Policy":
         """The same policy under another name, which its random stream in `simulate` follows."""
         return self._replace(name=name)
 
@@ -63,11 +98,11 @@ class Optimiser(NamedTuple):
     run: Any
     guarantee: Guarantee
 
-    def start(self, seed=None):
+    def start(self, seed: Any = None) -> "Stream":
         """Begin a live run on anyone's records; noise from `seed` (None: the operating system)."""
-        return Stream(self, np.random.default_rng(seed))
+        return Stream(self, need_generator("seed", seed))
 
-    def renamed(self, name):
+    def renamed(self, name: str) -> "Optimiser":
         """The same method under another name, which its random stream follows."""
         return self._replace(name=name)
 
@@ -104,12 +139,12 @@ def _rebuild(kind, *fields):
     )
 
 
-def horizon(policy):
+def horizon(policy: Policy) -> int | None:
     """Number of rounds that the policy was built for, or None if it runs for ever."""
     return getattr(policy.params, "T", None)
 
 
-def need_rounds(policy, T):
+def need_rounds(policy: Policy, T: int) -> None:
     """Raise ValueError if the policy was built for fewer than T rounds."""
     limit = horizon(policy)
     if limit is not None and limit < T:
@@ -118,7 +153,7 @@ def need_rounds(policy, T):
         )
 
 
-def need_contexts(policies, X):
+def need_contexts(policies: Iterable[Policy], X: AnyArray) -> None:
     """Raise ValueError unless the kernels of all these policies may read contexts X (..., K, d).
 
     X must be a finite C-contiguous float64 array with at least one row, of the dimension, and with
@@ -128,6 +163,7 @@ def need_contexts(policies, X):
     if not good or X.ndim < 2:
         raise ValueError("contexts X must be a C-contiguous float64 array (..., K, d)")
     need_array("contexts X", X, ("n",) * (X.ndim - 2) + ("K", "d"))
+    need_moderate("contexts X", X)
     K, d = X.shape[-2:]
     for p in policies:
         for name, size, what in (("d", d, "of dimension"), ("K", K, "with a number of arms")):
@@ -142,12 +178,21 @@ def need_contexts(policies, X):
             )
 
 
-def one_context(policy):
+def need_moderate(name: str, a: AnyArray) -> None:
+    """Raise ValueError if an entry of `a` is not finite, or larger than `LARGEST_RECORD`."""
+    if not (a.max() <= LARGEST_RECORD and a.min() >= -LARGEST_RECORD):
+        worst = a.flat[np.argmax(np.abs(a))]
+        raise ValueError(
+            f"{name} must be finite, at most {LARGEST_RECORD} in size; got an entry {worst}"
+        )
+
+
+def one_context(policy: Policy) -> bool:
     """Whether the policy sees one context per round, repeated in every row of X."""
     return bool(getattr(policy.params, "one_context", False))
 
 
-def need_records(optimisers, X, Y, seen=0):
+def need_records(optimisers: Iterable[Optimiser], X: Array, Y: Array, seen: int = 0) -> None:
     """Raise ValueError unless the kernels of all these optimisers may read records X (n, d), Y (n,)
     after `seen` earlier ones.
 
@@ -160,8 +205,7 @@ def need_records(optimisers, X, Y, seen=0):
         if not good or a.ndim != ndim or a.size == 0:
             axes = "(n, d)" if ndim == 2 else "(n,)"
             raise ValueError(f"{name} must be a non-empty C-contiguous float64 array {axes}")
-        if not np.isfinite(a).all():
-            raise ValueError(f"{name} must be finite")
+        need_moderate(name, a)
     if len(X) != len(Y):
         raise ValueError(f"X and Y must have one row per record; got {len(X)} and {len(Y)}")
     for o in optimisers:
@@ -177,43 +221,6 @@ def need_records(optimisers, X, Y, seen=0):
             )
 
 
-class Live:
-    """One run of a policy, fed round by round: `arm = live.select(X)`, then `live.update(arm, r)`.
-
-    Driven by the same kernels as `simulate`, with equal arms on an equal stream.  Raises ValueError
-    (and changes nothing) on contexts that `need_contexts` refuses, on an arm outside 0..K-1, on a
-    reward that is not finite, and past the horizon for which the guarantee was computed.
-    """
-
-    def __init__(self, policy, rng):
-        self.policy, self.rng = policy, rng
-        self.state = policy.init(policy.params)
-        self.rounds = 0
-        self._X = None
-
-    def select(self, X):
-        """Arm (int) for contexts X (K, d), one row per arm; may be asked once per round."""
-        if self._X is not None:
-            raise ValueError("select was called twice in one round: call update(arm, r) first")
-        need_rounds(self.policy, self.rounds + 1)
-        X = need_array("contexts X", X, ("K", "d")).copy()  # the caller may overwrite the original
-        need_contexts((self.policy,), X)
-        arm = int(self.policy.select(self.policy.params, self.state, X, self.rng))
-        self._X = X
-        return arm
-
-    def update(self, arm, r):
-        """Tell the policy that `arm` was played, advised or not, and paid the reward `r`."""
-        if self._X is None:
-            raise ValueError("update was called before select in this round")
-        arm, r = need_int("arm", arm, 0, len(self._X) - 1), need_float("r", r)
-        x = self._X[arm].copy()
-        p = self.policy
-        self.state = p.update(p.params, self.state, arm, x, r, self.rng)
-        self._X = None
-        self.rounds += 1
-
-
 class Stream:
     """One run of an optimiser, fed record by record: `theta = stream.update(x, y)`.
 
@@ -222,14 +229,14 @@ class Stream:
     number that is not finite, or one record more than the guarantee covers.
     """
 
-    def __init__(self, optimiser, rng):
+    def __init__(self, optimiser: Optimiser, rng: Rng) -> None:
         if optimiser.step is None:
             raise ValueError(f"optimiser {optimiser.name!r} is a batch method: it takes no stream")
         self.optimiser, self.rng = optimiser, rng
         self.state = optimiser.init(optimiser.params, rng)
         self.records = 0
 
-    def update(self, x, y):
+    def update(self, x: ArrayLike, y: float) -> Array:
         """The public parameter (d,) after the record x (d,), y; a copy."""
         x = need_array("x", x, ("d",)).copy()
         y = need_float("y", y)

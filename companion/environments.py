@@ -6,25 +6,27 @@ their size in memory, never by the random stream: the same rng gives the same ro
 made round by round, contexts first, then rewards.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Rng
 from companion.checks import need_array, need_choice, need_float, need_int
-from companion.linalg import dot
+from companion.kernels.linalg import dot
 
 BLOCK = 1 << 16  # numbers per block of contexts
 
 
-def block_lengths(T, K, d):
+def block_lengths(T: int, K: int, d: int) -> list[int]:
     """Lengths of the blocks that T rounds of K arms in R^d are cut into."""
     n = max(1, min(T, BLOCK // (K * d)))
     return [n] * (T // n) + ([T % n] if T % n else [])
 
 
 @jit
-def sphere_point(rng, radius, out):
+def sphere_point(rng: Rng, radius: float, out: Array) -> None:
     """out <- uniform on the sphere of the given radius."""
     s = 0.0
     while s == 0.0:
@@ -36,7 +38,7 @@ def sphere_point(rng, radius, out):
 
 
 @jit
-def draw_arm(rng, offset, shrink, out):
+def draw_arm(rng: Rng, offset: bool, shrink: float, out: Array) -> None:
     """out <- one arm: uniform on the unit sphere, or (u, 1/sqrt2) with u uniform of norm 1/sqrt2.
 
     Its first entry is multiplied by shrink.
@@ -51,8 +53,22 @@ def draw_arm(rng, offset, shrink, out):
 
 
 @jit
-def fill(rng, theta, offset, shrink, fresh, kind, noise, X, R, mu):
-    """One block: X (if fresh), mu = X theta, and R around it; kind as in `KINDS`."""
+def fill(
+    rng: Rng,
+    theta: Array,
+    offset: bool,
+    shrink: float,
+    fresh: Any,
+    kind: Any,
+    noise: float,
+    X: Array,
+    R: Array,
+    mu: Array,
+) -> None:
+    """One block: X (if fresh), mu = X theta, and R around it; kind as in `KINDS`.
+
+    Size: ten arguments, the numbers of the world and the three arrays of a block.
+    """
     for t in range(R.shape[0]):
         for k in range(R.shape[1]):
             if fresh:
@@ -85,7 +101,7 @@ class Sphere(NamedTuple):
     noise: float = 0.5
     shrink: float = 1.0
 
-    def blocks(self, T, rng):
+    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
         """Yield (X, R, mu) for T rounds; a fixed action set is the same array in every block."""
         theta, arms = np.empty(self.d), np.empty((self.K, self.d))
         draw_arm(rng, self.offset, 1.0, theta)
@@ -94,14 +110,23 @@ class Sphere(NamedTuple):
         lengths = block_lengths(T, self.K, self.d)
         fixed = None if self.fresh else np.repeat(arms[None], lengths[0], axis=0)
         for n in lengths:
-            X = np.empty((n, self.K, self.d)) if self.fresh else fixed[:n]
+            X = np.empty((n, self.K, self.d)) if self.fresh else fixed[:n]  # type: ignore[index]
             R, mu = np.empty((n, self.K)), np.empty((n, self.K))
             kind = KINDS[self.rewards]
             fill(rng, theta, self.offset, self.shrink, self.fresh, kind, self.noise, X, R, mu)
             yield X, R, mu
 
 
-def sphere(K, d, *, fresh=True, offset=True, rewards="bernoulli", noise=0.5, shrink=1.0):
+def sphere(
+    K: int,
+    d: int,
+    *,
+    fresh: bool = True,
+    offset: bool = True,
+    rewards: str = "bernoulli",
+    noise: float = 0.5,
+    shrink: float = 1.0,
+) -> Sphere:
     """Arms on the unit sphere, mean reward <x, theta> with theta drawn like an arm.
 
     K >= 2 arms; d >= 2.  fresh: new arms every round (else one fixed set per repetition).  offset:
@@ -131,7 +156,7 @@ class Replay(NamedTuple):
     R: np.ndarray
     mu: np.ndarray
 
-    def blocks(self, T, rng):
+    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
         """Yield the first T rounds; ValueError if fewer were recorded."""
         if len(self.X) < T:
             raise ValueError(f"T must be at most the {len(self.X)} recorded rounds; got T={T}")
@@ -142,7 +167,7 @@ class Replay(NamedTuple):
             start += n
 
 
-def replay(X, R, mu=None):
+def replay(X: Array, R: Array, mu: Array | None = None) -> Replay:
     """Recorded contexts X (n, K, d), rewards of all arms R (n, K), means mu (n, K) (None: R)."""
     X = need_array("X", X, ("n", "K", "d"))
     R = need_array("R", R, X.shape[:2])

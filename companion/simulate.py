@@ -8,14 +8,25 @@ in the list.
 
 import hashlib
 import os
+import queue
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from companion.checks import need_int, need_members
-from companion.core import Policy, need_contexts, need_rounds
+from companion._types import Array, ArrayLike, Environment, Ints, Rng, SeedSequence
+from companion.checks import (
+    need_int,
+    need_members,
+    need_method,
+    need_seed,
+)
+from companion.core import Policy, need_contexts, need_moderate, need_rounds
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class Result(NamedTuple):
@@ -28,15 +39,15 @@ class Result(NamedTuple):
     seconds: np.ndarray  # (n_reps, n_policies) CPU time inside `play`
 
     @property
-    def final(self):
+    def final(self) -> Array:
         """Regret after the last round, (n_reps, n_policies)."""
         return self.regret[:, :, -1]
 
-    def of(self, name):
+    def of(self, name: str) -> Array:
         """Regret curves of one policy, (n_reps, n_grid)."""
         return self.regret[:, self.names.index(name)]
 
-    def to_frame(self):
+    def to_frame(self) -> "DataFrame":
         """Tidy pandas data frame with columns policy, repetition, round, regret."""
         import pandas as pd
 
@@ -51,17 +62,17 @@ class Result(NamedTuple):
         )
 
 
-def repetitions(seed, n_reps, *key):
+def repetitions(seed: int, n_reps: int, *key: Any) -> list[SeedSequence]:
     """Independent seeds of n_reps >= 1 repetitions, from one integer seed >= 0.
 
     key: integers >= 0 that name an experiment; another key gives other seeds.
     """
-    entropy = [need_int("seed", seed, 0), *(need_int("key", k, 0) for k in key)]
+    entropy = [need_seed("seed", seed), *(need_seed("key", k) for k in key)]
     root = np.random.SeedSequence(entropy if key else entropy[0])
     return root.spawn(need_int("n_reps", n_reps, 1))
 
 
-def stream(seed, label):
+def stream(seed: Any, label: str) -> Rng:
     """The generator of one part of a repetition: `label` "environment", or the name of a policy."""
     key = (0,) if label == "environment" else (1, *hashlib.sha256(label.encode()).digest()[:8])
     return np.random.default_rng(
@@ -69,40 +80,59 @@ def stream(seed, label):
     )
 
 
-def even_grid(T, n=200):
+def even_grid(T: int, n: int = 200) -> Ints:
     """About n evenly spaced rounds from 1 to T, with T."""
     return np.unique(-(-np.arange(1, n + 1) * T // n))  # in whole numbers: the last one is T
 
 
-def simulate(env, policies, T, seeds, executor=None, *, grid=None):
+def simulate(
+    env: Environment,
+    policies: Iterable[Policy],
+    T: int,
+    seeds: Iterable[Any],
+    executor: Any = None,
+    *,
+    grid: ArrayLike | None = None,
+) -> Result:
     """Play T rounds of env with every policy, once per seed.
 
     env: object with `blocks(T, rng)`; policies: `Policy` values with distinct names; seeds:
     integers or SeedSequences, one per repetition (see `repetitions`); executor: any
     `concurrent.futures.Executor` or a Dask `Client`, None for a thread pool over the cores; grid:
     increasing rounds at which regret is kept (default: 200 even ones).  Raises ValueError before
-    anything runs on bad arguments, and during the run on a block with wrong shapes, types or
-    non-finite numbers.
+    anything runs on bad arguments, and during the run on a bad block.
     """
     policies, T, seeds, grid = need_run(policies, T, seeds, grid)
-    runs = over(_repetition, [(env, policies, T, s, grid) for s in seeds], executor)
+    need_method("env", env, "blocks")
+    runs = over(repetition, [(env, policies, T, s, grid) for s in seeds], executor)
     return as_result(policies, grid, runs)
 
 
-def over(task, jobs, executor=None):
+def _threads():
+    """Threads of the default pool: COMPANION_THREADS if set (a runner of several), else cores."""
+    return int(os.environ.get("COMPANION_THREADS", 0)) or os.cpu_count()
+
+
+def over(
+    task: Callable[..., Any], jobs: Sequence[Any], executor: Any = None, done: Any = None
+) -> list[Any]:
     """[task(*job) for job in jobs], in this order: the one place that spreads work out.
 
     executor: a `concurrent.futures.Executor`, a Dask `Client`, or None for a thread pool over the
     cores (kernels run without the global lock).  Every job brings its own random stream, so the
-    results do not depend on the executor.  If one fails, those not begun are cancelled.
+    results do not depend on the executor.  done: called here, with (place, result) of each job as
+    soon as it has ended.  If one fails, those not begun are cancelled.
     """
-    if executor is None and len(jobs) == 1:
+    if executor is None and len(jobs) == 1 and done is None:
         return [task(*jobs[0])]
     if executor is None:
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return over(task, jobs, pool)
-    futures = [executor.submit(task, *job) for job in jobs]
+        with ThreadPoolExecutor(_threads()) as pool:
+            return over(task, jobs, pool, done)
+    submit = need_method("executor", executor, "submit").submit
+    futures = [submit(task, *job) for job in jobs]
     try:
+        for i in _as_they_end(futures) if done else ():
+            done(i, futures[i].result())
         return [f.result() for f in futures]
     except BaseException:
         for f in futures:
@@ -110,7 +140,18 @@ def over(task, jobs, executor=None):
         raise
 
 
-def need_run(policies, T, seeds, grid):
+def _as_they_end(futures):
+    """Places of the futures, in the order in which they end; Dask's have the same callback."""
+    ended = queue.SimpleQueue()
+    for i, f in enumerate(futures):
+        f.add_done_callback(lambda _, i=i: ended.put(i))
+    for _ in futures:
+        yield ended.get()
+
+
+def need_run(
+    policies: Iterable[Policy], T: int, seeds: Iterable[Any], grid: Any
+) -> tuple[Any, ...]:
     """(policies, T, seeds, grid) of `simulate`, checked: tuple, int, SeedSequences, rounds to T."""
     policies, T = need_members("policies", policies, Policy), need_int("T", T, 1)
     names = tuple(p.name for p in policies)
@@ -121,24 +162,21 @@ def need_run(policies, T, seeds, grid):
     return policies, T, need_seeds(seeds), even_grid(T) if grid is None else need_grid(grid, T)
 
 
-def need_seeds(seeds):
+def need_seeds(seeds: Iterable[Any]) -> Any:
     """Seeds of repetitions as SeedSequences: integers >= 0 or SeedSequences, at least one."""
-    return [
-        s
-        if isinstance(s, np.random.SeedSequence)
-        else np.random.SeedSequence(need_int("seeds", s, 0))
-        for s in need_members("seeds", seeds)
-    ]
+    whole = np.random.SeedSequence
+    given = need_members("seeds", seeds)
+    return [s if isinstance(s, whole) else whole(need_seed("seeds", s)) for s in given]
 
 
-def as_result(policies, grid, runs):
+def as_result(policies: Sequence[Any], grid: Any, runs: Sequence[Sequence[Array]]) -> Result:
     """`Result` from one (regret (n_policies, n_grid), seconds (n_policies,)) per repetition."""
     regret, seconds = (np.stack(parts) for parts in zip(*runs, strict=True))
     names, guarantees = (tuple(getattr(p, f) for p in policies) for f in ("name", "guarantee"))
     return Result(names, grid, regret, guarantees, seconds)
 
 
-def need_grid(grid, T):
+def need_grid(grid: Any, T: int) -> Ints:
     """The grid as increasing rounds that end with T; ValueError unless they lie in [1, T]."""
     grid = np.array([need_int("grid", t, 1, T) for t in need_members("grid", grid)], np.int64)
     if not (np.diff(grid) > 0).all():
@@ -146,7 +184,9 @@ def need_grid(grid, T):
     return grid if grid[-1] == T else np.append(grid, T)
 
 
-def trace(env, policy, T, seed, every):
+def trace(
+    env: Environment, policy: Policy, T: int, seed: int | SeedSequence, every: int
+) -> Iterator[Any]:
     """Watch one repetition: yield (t, state, X, mu, arms) after every `every` rounds.
 
     t counts from 1; X (n, K, d), mu (n, K), arms (n,) are the rounds since the last yield, as far
@@ -155,6 +195,7 @@ def trace(env, policy, T, seed, every):
     afterwards.
     """
     (policy,), T, (seed,), _ = need_run([policy], T, [seed], None)
+    need_method("env", env, "blocks")
     every = need_int("every", every, 1)
     rng, state, t = stream(seed, policy.name), policy.init(policy.params), 0
     for X, R, mu in env.blocks(T, stream(seed, "environment")):
@@ -170,39 +211,14 @@ def trace(env, policy, T, seed, every):
                 yield t, state, X[cut], mu[cut], arms
 
 
-def value_on_log(policy, X, arms, rewards, seed):
-    """(mean reward, rounds kept) of a policy on a log whose arms were drawn uniformly at random.
-
-    X (n, K, d); arms (n,) in 0..K-1 and their finite rewards (n,).  The policy sees the rounds in
-    order and learns from those in which it chooses the logged arm; the mean over them is unbiased.
-    NaN where there are none.  Raises ValueError on anything else.  Source: Li, Chu, Langford and
-    Wang (2011).
-    """
-    need_contexts((policy,), X)
-    need_rounds(policy, len(X))
-    arms, rewards = np.asarray(arms), np.asarray(rewards, dtype=float)
-    if not (X.ndim == 3 and len(X) and arms.shape == rewards.shape == X.shape[:1]):
-        raise ValueError(f"X, arms and rewards must have one row per round; got {X.shape}, "
-                         f"{arms.shape}, {rewards.shape}")  # fmt: skip
-    if arms.dtype.kind != "i" or arms.min() < 0 or arms.max() >= X.shape[1]:
-        raise ValueError(f"arms must be integers in 0..{X.shape[1] - 1}")
-    if not np.isfinite(rewards).all():
-        raise ValueError("rewards must be finite")
-    rng, state, kept = np.random.default_rng(seed), policy.init(policy.params), []
-    for x, arm, r in zip(X, arms, rewards, strict=True):
-        if policy.select(policy.params, state, x, rng) == arm:
-            state = policy.update(policy.params, state, arm, x[arm], r, rng)
-            kept.append(r)
-    return (float(np.mean(kept)) if kept else np.nan), len(kept)
-
-
-def _repetition(env, policies, T, seed, grid):
-    """One repetition: (regret (n_policies, n_grid), seconds (n_policies,))."""
+def repetition(
+    env: Any, policies: Sequence[Policy], T: int, seed: int, grid: Any
+) -> tuple[Array, Any]:
+    """One repetition of checked arguments: (regret (n_policies, n_grid), seconds (n_policies,))."""
     rngs = [stream(seed, p.name) for p in policies]
     states = [p.init(p.params) for p in policies]
-    regret, total = np.zeros((len(policies), len(grid))), np.zeros(len(policies))
-    seconds = np.zeros(len(policies))
-    played = 0
+    regret, played = np.zeros((len(policies), len(grid))), 0
+    total, seconds = np.zeros((2, len(policies)))
     for X, R, mu in env.blocks(T, stream(seed, "environment")):
         n = _check_block(X, R, mu, policies, T - played)
         best = mu.max(axis=1)
@@ -231,8 +247,7 @@ def _check_block(X, R, mu, policies, left):
         good = isinstance(a, np.ndarray) and a.dtype == np.float64 and a.ndim == 2
         if not (good and a.flags.c_contiguous):
             raise ValueError(f"block {name} must be a C-contiguous float64 array with 2 axes")
-        if not np.isfinite(a).all():
-            raise ValueError(f"block {name} must be finite")
+        need_moderate(f"block {name}", a)
     if not X.shape[:-1] == R.shape == mu.shape:
         raise ValueError(
             "block shapes must agree: X (n, K, d), R (n, K), mu (n, K); "

@@ -4,13 +4,21 @@ Source: Student's t interval; the exponent is the least-squares slope of log y o
 by repetition; what is read off worst cases over instances has a bootstrap interval.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats as sps
 from scipy.special import betaincinv
 
-from companion.checks import need_int, need_probability
+from companion._types import AnyArray, Array
+from companion.checks import need_array, need_int, need_probability, need_seed, shown
+
+
+def _floats(name, value, *shape):
+    """`need_array`, left as it lies in memory, so that sums over any axis keep their last bits."""
+    need_array(name, value, shape)
+    return np.asarray(value, dtype=float)
 
 
 class Interval(NamedTuple):
@@ -30,22 +38,22 @@ class Interval(NamedTuple):
         return format(self, "")
 
 
-def mean_interval(samples, level=0.95):
+def mean_interval(samples: Any, level: float = 0.95) -> Interval:
     """Student's t interval for the mean of samples (n,).  ValueError if n < 2 or not finite."""
-    value, half = _mean_and_half(np.asarray(samples, dtype=float)[:, None], level)
+    value, half = _mean_and_half(_floats("samples", samples, "n")[:, None], level)
     return Interval(float(value[0]), float(value[0] - half[0]), float(value[0] + half[0]))
 
 
-def band(samples, level=0.95):
+def band(samples: Array, level: float = 0.95) -> tuple[Array, Array, Array]:
     """(mean, low, high), each (m,), of pointwise t intervals for samples (n, m)."""
-    value, half = _mean_and_half(np.asarray(samples, dtype=float), level)
+    value, half = _mean_and_half(_floats("samples", samples, "n", "m"), level)
     return value, value - half, value + half
 
 
 def _mean_and_half(samples, level):
     need_probability("level", level)
     n = len(samples)
-    if n < 2 or not np.isfinite(samples).all():
+    if n < 2:
         raise ValueError(
             f"samples must hold at least 2 finite repetitions; got shape {samples.shape}"
         )
@@ -53,17 +61,23 @@ def _mean_and_half(samples, level):
     return samples.mean(axis=0), half
 
 
-def difference(a, b, level=0.95):
+def difference(a: Array, b: Array, level: float = 0.95) -> Interval:
     """Interval for the mean of a - b over paired repetitions (n,)."""
-    return mean_interval(np.asarray(a, dtype=float) - np.asarray(b, dtype=float), level)
+    a, b = _pair(a, b)
+    return mean_interval(a - b, level)
 
 
-def ratio(a, b, level=0.95):
+def _pair(a, b):
+    a = _floats("a", a, "n")
+    return a, _floats("b", b, len(a))
+
+
+def ratio(a: Any, b: Array, level: float = 0.95) -> Interval:
     """Fieller's interval for mean(a) / mean(b) over paired repetitions (n,).
 
     Its ends are infinite if mean(b) may be 0.
     """
-    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    a, b = _pair(a, b)
     n, value = len(a), a.mean() / b.mean()
     q = sps.t.ppf(0.5 + need_probability("level", level) / 2, n - 1) ** 2 / n
     (saa, sab), (_, sbb) = np.cov(a, b)
@@ -75,14 +89,14 @@ def ratio(a, b, level=0.95):
     return Interval(value, (B - root) / A, (B + root) / A)
 
 
-def exponent(x, samples, level=0.95):
+def exponent(x: AnyArray, samples: Array, level: float = 0.95) -> Interval:
     """Slope of log mean against log x, with its interval: samples (n, m) > 0 at x (m,) > 0.
 
     The slope is fitted to the mean over repetitions; the interval is the jackknife's over
     repetitions, which needs no model of the noise and allows the m points of one repetition to
     depend on each other.
     """
-    x, samples = np.log(np.asarray(x, dtype=float)), np.asarray(samples, dtype=float)
+    x, samples = _logs("x", x), _floats("samples", samples, "n", "m")
     n = len(samples)
     if n < 2 or samples.shape[1:] != x.shape or not (samples.mean(axis=0) > 0).all():
         raise ValueError(
@@ -97,30 +111,30 @@ def exponent(x, samples, level=0.95):
     return Interval(slope, slope - half, slope + half)
 
 
-def proportion(hits, trials, level=0.95):
+def proportion(hits: int, trials: int, level: float = 0.95) -> Interval:
     """Clopper-Pearson interval for a probability, from hits out of trials."""
     need_probability("level", level)
-    if not 0 <= hits <= trials or trials < 1:
-        raise ValueError(f"hits must be in [0, trials] and trials >= 1; got {hits=}, {trials=}")
+    trials = need_int("trials", trials, 1)
+    hits = need_int("hits", hits, 0, trials)
     tail = (1 - level) / 2
     low, high = lower_end(hits, trials, tail), upper_end(hits, trials, tail)
     return Interval(hits / trials, float(low), float(high))
 
 
-def lower_end(hits, trials, tail):
+def lower_end(hits: Any, trials: Any, tail: float) -> Array:
     """Clopper and Pearson's end that exceeds the probability with chance at most `tail`; of
     numbers or, entry by entry, of arrays.
     """
     return np.where(hits == 0, 0.0, betaincinv(np.maximum(hits, 1), trials - hits + 1.0, tail))
 
 
-def upper_end(hits, trials, tail):
+def upper_end(hits: Any, trials: Any, tail: float) -> Array:
     """The end below the probability with chance at most `tail`, as in `lower_end`."""
     missed = trials - np.asarray(hits)
     return np.where(missed == 0, 1.0, betaincinv(hits + 1.0, np.maximum(missed, 1), 1 - tail))
 
 
-def jackknife(statistic, samples, level=0.95):
+def jackknife(statistic: Callable[..., Any], samples: AnyArray, level: float = 0.95) -> Interval:
     """Interval for a statistic of samples by leaving out one repetition (first axis) at a time."""
     n, value = len(samples), statistic(samples)
     left = np.array([statistic(np.delete(samples, i, axis=0)) for i in range(n)])
@@ -129,47 +143,79 @@ def jackknife(statistic, samples, level=0.95):
     return Interval(value, value - half, value + half)
 
 
-def worst_case(regret):
+def worst_case(regret: Array) -> Array:
     """Largest mean over instances: regret (m, instances, n_reps) at m horizons -> (m,)."""
-    return np.asarray(regret).mean(axis=2).max(axis=1)
+    return _worst(_runs("regret", regret))
 
 
-def worst_case_draws(regret, seed, draws=2000):
+def _worst(regret):
+    return regret.mean(axis=2).max(axis=1)
+
+
+def _runs(name, regret):
+    return _floats(name, regret, "m", "instances", "n_reps")
+
+
+def _both(ours, theirs):
+    """Two results of one shape, one above the other."""
+    ours = _runs("ours", ours)
+    theirs = _floats("theirs", theirs, *ours.shape)
+    return np.concatenate([ours, theirs])
+
+
+def _horizons(T, regret):
+    """log T, one per horizon of the results."""
+    if np.shape(T) != (len(regret),):
+        raise ValueError(f"T must have shape ({len(regret)},), one per horizon; got {np.shape(T)}")
+    return _logs("T", T)
+
+
+def _logs(name, values):
+    """Logarithms of positive numbers (m,)."""
+    values = _floats(name, values, "m")
+    if not (values > 0.0).all():
+        raise ValueError(f"{name} must hold numbers > 0; got {shown(values)}")
+    return np.log(values)
+
+
+def worst_case_draws(regret: Array, seed: int, draws: int = 2000) -> Array:
     """`worst_case` of bootstrap samples, (draws, m): every draw resamples the repetitions of every
     run, and takes the worst instance anew.
     """
-    regret = np.asarray(regret, dtype=float)
-    rng, (m, x, reps) = np.random.default_rng([need_int("seed", seed, 0), 77]), regret.shape
+    regret = _runs("regret", regret)
+    rng, (m, x, reps) = np.random.default_rng([need_seed("seed", seed), 77]), regret.shape
     out = np.empty((need_int("draws", draws, 1), m))
     for row in out:
         pick = rng.integers(0, reps, (m, x, reps))
-        row[:] = worst_case(np.take_along_axis(regret, pick, axis=2))
+        row[:] = _worst(np.take_along_axis(regret, pick, axis=2))
     return out
 
 
-def worst_case_band(regret, seed, level=0.95):
+def worst_case_band(regret: Array, seed: int, level: float = 0.95) -> tuple[Array, Array]:
     """(low, high), each (m,): pointwise bootstrap interval of `worst_case`."""
     return _ends(worst_case_draws(regret, seed), level)
 
 
-def worst_case_exponent(T, regret, seed, level=0.95):
+def worst_case_exponent(T: int, regret: Array, seed: int, level: float = 0.95) -> Interval:
     """Slope of log worst-case regret against log T (m,), with its bootstrap interval."""
-    return _interval(lambda worst: np.polyfit(np.log(T), np.log(worst), 1)[0], regret, seed, level)
+    at = _horizons(T, _runs("regret", regret))
+    return _interval(lambda worst: np.polyfit(at, np.log(worst), 1)[0], regret, seed, level)
 
 
-def worst_case_ratio(ours, theirs, seed, level=0.95):
+def worst_case_ratio(ours: Any, theirs: Any, seed: int, level: float = 0.95) -> Interval:
     """Mean over horizons of worst-case regret of `ours` over that of `theirs`, with interval."""
-    both, m = np.concatenate([ours, theirs]), len(ours)
+    both, m = _both(ours, theirs), len(ours)
     return _interval(lambda worst: (worst[:m] / worst[m:]).mean(), both, seed, level)
 
 
-def crossing(T, ours, theirs, seed, level=0.95):
+def crossing(T: int, ours: Any, theirs: Any, seed: int, level: float = 0.95) -> Interval:
     """Horizon from which the worst case of `ours` stays below that of `theirs`, linear in
     logarithms; inf if it never does, T[0] if it always is.
 
     T (m,); ours, theirs (m, instances, n_reps).
     """
-    both = np.concatenate([ours, theirs])
+    both = _both(ours, theirs)
+    _horizons(T, ours)
     return _interval(lambda worst: _last_crossing(T, worst), both, seed, level)
 
 

@@ -1,6 +1,7 @@
 """Fixtures that several files share."""
 
 import fcntl
+import os
 import shutil
 import subprocess
 import sys
@@ -14,14 +15,33 @@ ROOT = Path(__file__).resolve().parent.parent
 NAMES = ("_config.yml", "_toc.yml", "requirements.txt", "ERRATA.md", "CHANGELOG.md", "CITATION.cff")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Tests of the wheel come last: it takes the kernels that the others have compiled."""
+    """Tests of one file about one algorithm or setting run in one process: two that compile the
+    same kernel at once both compile it.  Tests of the wheel come last: it takes the kernels that
+    the others have compiled.
+    """
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(_place(item)))
     items.sort(key=lambda item: "installed" in getattr(item, "fixturenames", ()))
+
+
+def _place(item):
+    """The file of a test; of one about all algorithms, the algorithm as well."""
+    values = getattr(getattr(item, "callspec", None), "params", {})
+    about = [values[name] for name in ("module", "name") if isinstance(values.get(name), str)]
+    return " ".join([item.nodeid.split("::")[0], *about[:1]])
 
 
 @pytest.fixture(scope="session")
 def smoke_site(tmp_path_factory, worker_id):
-    """The site built once per test session at smoke scale, from a copy: (process, folder)."""
+    """The site built once per test session at smoke scale, from a copy: its folder.
+
+    BUILD=_build takes the build that is there instead, such as one at the papers' scale.
+    """
+    if "BUILD" in os.environ:
+        return Path(os.environ["BUILD"]).resolve() / "html"
     base = tmp_path_factory.getbasetemp()
     base = base if worker_id == "master" else base.parent  # one folder for all workers
     root, log = base / "book-copy", base / "book-copy.log"

@@ -10,6 +10,8 @@ import axe_playwright_python
 import pytest
 from playwright.sync_api import sync_playwright
 
+from tools import pdf
+
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = [
     pytest.mark.slow,
@@ -102,15 +104,16 @@ OFF_PAPER = """() => [...document.querySelectorAll('article pre, article figure 
 # What MEASURE may find at smoke scale.  The aims: a share of 0.15, 30 lines a cell, 400 in all, a
 # gap of 1.5 and 30 screens.
 AIMS = {"share": 0.15, "longest": 30, "lines": 100, "gap": 1.5, "screens": 30.0}
+PAPERS = AIMS | {"share": 0.08, "lines": 120}
 READING = {
     "playing": AIMS,
     "privacy_models": AIMS,
     "mechanisms": AIMS,
-    "online_linucb": {"share": 0.08, "longest": 30, "lines": 120, "gap": 1.5, "screens": 30.0},
-    "fliphat": {"share": 0.08, "longest": 30, "lines": 120, "gap": 1.5, "screens": 30.0},
-    "lplr": {"share": 0.08, "longest": 30, "lines": 120, "gap": 1.5, "screens": 30.0},
-    "streaming_sco": {"share": 0.15, "longest": 30, "lines": 250, "gap": 1.5, "screens": 30.0},
-    "sco_bandit": {"share": 0.15, "longest": 30, "lines": 120, "gap": 1.5, "screens": 30.0},
+    "online_linucb": PAPERS,
+    "fliphat": PAPERS,
+    "lplr": PAPERS,
+    "streaming_sco": AIMS | {"lines": 250},
+    "sco_bandit": AIMS | {"lines": 120},
     "joint_glm": AIMS,
     "shuffle_glm": AIMS,
     "audits": AIMS | {"gap": 1.6},  # a figure with a line for every algorithm
@@ -189,6 +192,11 @@ def visit(opener, chromium):
         context.close()
 
 
+# Bytes of a page and its pictures that are fetched at first; scripts, styles and fonts are the same
+# on every page and come once.
+WEIGHT = """[...performance.getEntriesByType('navigation'),
+    ...performance.getEntriesByType('resource').filter(e => /\\.(svg|png|csv)$/.test(e.name))]
+    .reduce((sum, e) => sum + e.encodedBodySize, 0)"""
 FORMULAS = "article mjx-math"
 TEXT = "article :is(p, li, dt, dd, h1, h2, h3, code):not(mjx-container *)"
 SEEN_AT = {  # width: name -> script or (script, argument)
@@ -201,6 +209,7 @@ SEEN_AT = {  # width: name -> script or (script, argument)
             .filter(e => !e.querySelector('button.copybtn')).length""",
         "reading": MEASURE,
         "links": "document.querySelectorAll('article .needs a').length",
+        "weight": WEIGHT,
     },
     700: {"formulas": (CUT, FORMULAS)},
     375: {
@@ -212,7 +221,11 @@ SEEN_AT = {  # width: name -> script or (script, argument)
     },
     718: {  # A4 within margins of 1 cm
         "off": OFF_PAPER,
-        "folded": "document.querySelectorAll('article details:not([open])').length",
+        "folded": """document.querySelectorAll(
+            'article details:not([open], .hide.above-input, td details)').length""",
+        "half": """[...document.querySelectorAll('article details.above-input:not([open])')]
+            .filter(e => e.checkVisibility()).length""",
+        "pale": """document.getAnimations().length""",
     },
     1399: {"dead": DEAD},  # the last: it leaves the page changed
 }
@@ -232,6 +245,8 @@ def survey(opener, pages):
                 page.emulate_media(media="print")
                 page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
             page.evaluate("new Promise(done => setTimeout(done, 100))")  # formulas are fitted anew
+            if "pictures" in scripts:
+                page.evaluate(pdf.LOADED)  # they wait for a reader to come near
             seen = found[path, width] = {
                 "wide": page.evaluate("document.documentElement.scrollWidth") > width,
                 "raw": page.locator("mjx-merror").count(),
@@ -319,7 +334,7 @@ def test_search_finds_a_term_and_opens_by_keyboard(visit):
 
 def test_copy_button_fills_the_clipboard(visit):
     page = visit("book/scoreboard.html")
-    page.locator("details summary").first.click()
+    page.locator("details.above-input > summary").first.click()
     cell = page.locator("div.cell_input div.highlight:visible").first
     cell.hover()
     cell.locator("button.copybtn").click()
@@ -433,6 +448,30 @@ def test_a_search_hit_opens_at_its_section(visit):
 def test_on_paper_nothing_runs_off_the_edge_and_folds_are_open(survey):
     assert told(survey, "off") == {}
     assert told(survey, "folded") == {}
+    assert told(survey, "half") == {}  # folded code is left out, its summary, too
+    assert told(survey, "pale") == {}  # nothing fades in while the printer waits for nobody
+
+
+def test_a_page_and_its_first_pictures_weigh_at_most_a_megabyte_and_a_half(survey):
+    weights = told(survey, "weight")
+    assert len(weights) > 15
+    assert {path: size for (path, _), size in weights.items() if size > 1_500_000} == {}
+
+
+def test_a_number_of_a_theorem_and_the_file_of_a_chapter_are_found_first(visit):
+    found = """[...document.querySelectorAll('#places li')].map(
+        e => [e.querySelector('a').pathname.split('/').pop(), e.innerText])"""
+    page = visit("search.html?q=Theorem+3.2")
+    places = page.evaluate(found)
+    assert {page for page, _ in places} >= {"fliphat.html", "online_linucb.html"}
+    assert all("Theorem 3.2" in said for _, said in places)
+    assert any("Locally Differentially Private Linear Bandits" in said for _, said in places)
+    page.locator("#places a").first.click()
+    page.wait_for_function(RENDERED)
+    assert page.evaluate("document.getElementById(location.hash.slice(1)) !== null")
+    assert visit("search.html?q=joint_glm").evaluate(found)[0][0] == "joint_glm.html"
+    assert visit("search.html?q=factor").evaluate(found) == []
+    assert visit.trouble == []
 
 
 @pytest.mark.parametrize("chapter", READING)

@@ -65,3 +65,27 @@ def test_need_array():
     for value in [*bad, [[1.0, np.nan]], [[np.inf, 1.0]]]:
         with pytest.raises(ValueError, match="X must"):
             checks.need_array("X", value, ("n", 2))
+
+
+def test_what_is_no_number_is_no_array_of_numbers():
+    masked = np.ma.masked_array(np.ones((2, 2)), np.eye(2, dtype=bool))
+    durations = np.ones((2, 2), "timedelta64[s]")
+    for value in (
+        masked,
+        durations,
+        np.ones((2, 2), complex),
+        [["1", "2"]] * 2,
+        [[10**400, 1]] * 2,
+    ):
+        with pytest.raises(ValueError, match="X must be an array of numbers"):
+            checks.need_array("X", value, ("n", 2))
+    assert checks.need_array("X", np.ma.masked_array(np.ones((2, 2))), ("n", 2)).sum() == 4.0
+    with pytest.raises(ValueError, match="shape"):
+        checks.need_array("x", 1.0, ("d",))
+
+
+@pytest.mark.parametrize("bad", [np.timedelta64(3), 10**400, 1e101, 1 + 0j])
+def test_durations_and_what_no_float_holds_are_no_numbers(bad):
+    for check in (checks.need_positive, lambda name, v: checks.need_int(name, v, 1)):
+        with pytest.raises(ValueError, match=r"^n must"):
+            check("n", bad)

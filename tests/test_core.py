@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from streams import flat, same_bits, stream
 
-from companion import core, privacy
+from companion import core
+from companion.accounting import privacy
 from companion.baselines.linucb import linucb
 
 X = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])

@@ -58,7 +58,7 @@ def sets(chapter):
     rng = random.Random(1)
     cards = {n: corners(p) for n, p in chapter.parameters.items() if n != "seed"}
     cards = {n: rng.sample(values, len(values)) for n, values in cards.items()}
-    bound = set().union(*(rules.names(rule, rules.parse(rule)) for rule in chapter.rules))
+    bound = set().union(*(rules.names(rule) for rule in chapter.rules))
     found = []
     for i in range(SETS):
         drawn = {n: values[i % len(values)] for n, values in cards.items()}

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from companion.accounting.privacy import NO_PRIVACY
 from companion.core import Policy
-from companion.privacy import NO_PRIVACY
 from companion.simulate import simulate, trace
 
 

@@ -8,9 +8,9 @@ import streams
 from streams import flat, learn, records_for, same_bits
 
 from companion import catalogue, core
-from companion.excess import excess_risk
 from companion.streaming_sco import flat as ones
 from companion.streaming_sco import regression
+from companion.streaming_sco.excess import excess_risk
 
 NAMES = list(catalogue.optimisers())
 STREAMING = [n for n in NAMES if streams.optimiser(n).step is not None]
@@ -101,7 +101,6 @@ def test_a_batch_method_takes_no_stream_and_all_records_at_once():
         core.need_records((optimiser,), np.zeros((59, 3)), np.zeros(59))
 
 
-@pytest.mark.xdist_group("interpreted")
 @every_optimiser
 def test_compiled_equals_interpreted_to_the_bit(optimiser, name, interpreted):
     out, state = learn(optimiser, *records_for(optimiser))

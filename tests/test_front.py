@@ -4,6 +4,7 @@ import pytest
 
 from companion.report.claims import MIME, Claims
 from tools import front
+from tools.cache import RUN
 from tools.errors import Failure
 
 FIGURE = (
@@ -14,13 +15,15 @@ FIGURE = (
 
 def notebook():
     claims = Claims("one")
-    claims.claim("a", "text", "s", "p").judged("", "", "holds", "r")
-    claims.claim("b", "text", "s", "p").judged("", "", "fails", "r")
-    claims.finding("c", "s").judged("", "", "holds", "r")
+    for id, number in (("a", 1.0), ("b", 3.0)):
+        claim = claims.claim(id, "text", "s", "p")
+        claim.row("", number, of="count", high=2.0, control=("three times as many", 3.0))
+    claims.finding("c", "s").row("", 1.0, of="count", high=2.0)
     data = claims._repr_mimebundle_()
     rows = [dict(r) for r in data[MIME]]
     outputs = [{"data": {"text/html": FIGURE}}, {"data": {MIME: rows}}]
-    return {"cells": [{"outputs": outputs}, {}]}
+    ran = {RUN: {"cells": {"draw": 2.0, "read": 0.5}}}
+    return {"cells": [{"outputs": outputs}, {}], "metadata": ran}
 
 
 def test_verdicts_are_counted_without_findings():
@@ -30,6 +33,7 @@ def test_verdicts_are_counted_without_findings():
     assert "1 × " in text
     assert "reproduced" in text
     assert text.count("×") == 2
+    assert text.count('<a href="one.html#claim-') == 2  # of claim a and of claim b
 
 
 def test_a_figure_comes_without_its_caption():
@@ -38,10 +42,36 @@ def test_a_figure_comes_without_its_caption():
     assert "figcaption" not in text
 
 
-@pytest.mark.parametrize("line", ["% figure one speed", "% figure two cost", "% verdicts two"])
+def test_the_words_of_a_caption_stand_without_its_number_and_its_data():
+    numbered = FIGURE.replace(
+        "<figcaption>b", '<figcaption><b>Figure 2.</b> At ε = 1. <a href="d">CSV</a>'
+    )
+    cell = {"outputs": [{"data": {"text/html": numbered}}]}
+    text = front.fill("% caption one cost", {"one": {"cells": [cell]}})
+    assert "<em>At ε = 1.</em>" in text
+
+
+@pytest.mark.parametrize(
+    "line", ["% figure one speed", "% caption one speed", "% figure two cost", "% verdicts two"]
+)
 def test_what_is_not_there_fails_the_build(line):
     with pytest.raises(Failure, match="the front page asks for"):
         front.fill(line, {"one": notebook()})
+
+
+def test_the_tally_counts_claims_of_all_chapters_and_no_findings():
+    text = front.fill("% tally", {"one": notebook()})
+    assert "We tested <b>2</b> sentences" in text
+    assert "<b>1</b> reproduced, <b>1</b> not reproduced." in text
+    assert text.count("<span") == 2
+    nothing = front.fill("% tally", {"one": {"cells": []}})
+    assert "We tested <b>0</b> sentences of five papers: none yet." in nothing
+
+
+def test_seconds_are_shown_dearest_first():
+    text = front.fill("% seconds", {"one": notebook()})
+    assert ">2.5<" in text
+    assert text.index("draw") < text.index("read")
 
 
 def test_other_text_stays():

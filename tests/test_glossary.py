@@ -14,15 +14,18 @@ import glossary  # noqa: E402
 PAPER = {"context", "reward", "regret", "budget", "claim", "policy", "horizon", "trust model"}
 CENTRAL = {  # of each chapter: what its page cannot be read without
     "playing": {"policy", "context", "arm", "reward", "regret"},
+    "your_data": {"policy", "regret", "budget"},
     "privacy_models": {"differential privacy", "record", "neighbours", "budget", "unit"},
     "mechanisms": {"mechanism", "neighbours", "sensitivity", "trust model", "audit"},
     "audits": {"audit", "mechanism", "record", "budget", "trust model"},
     "online_linucb": PAPER | {"sensitivity", "calibration", "audit", "arm"},
     "fliphat": PAPER | {"sensitivity", "composition", "clipping"},
     "streaming_sco": {"record", "sensitivity", "budget", "claim", "trust model", "audit"},
+    "streaming_rows": {"claim", "record", "clipping", "context"},
     "sco_bandit": PAPER - {"budget"} | {"neighbours", "sensitivity"},
     "joint_glm": PAPER | {"exploration", "audit", "sensitivity"},
     "shuffle_glm": PAPER - {"policy"} | {"batch", "sensitivity"},
+    "glm_rows": {"claim", "budget", "regret", "sensitivity", "batch"},
     "lplr": PAPER | {"mechanism", "audit", "clipping"},
     "arena": {"policy", "trust model", "regret", "budget", "calibration"},
     "scoreboard": {"claim", "verdict"},

@@ -9,7 +9,7 @@ import time
 import pytest
 from tiny_book import CLAIM, PROJECT, build, command, executed, show, tiny
 
-from tools import cache, results
+from tools import cache, chapters, results
 from tools.errors import Failure
 
 
@@ -40,11 +40,63 @@ def test_second_run_executes_nothing_and_each_cause_does(tmp_path):
     assert "papermill" not in shown
     assert build(root).returncode == 0  # back at the first parameters: still in the cache
     assert runs(root) == 2
-    (root / "companion" / "__init__.py").write_text("x = 1")
-    assert build(root).returncode == 0
-    assert runs(root) == 3
     assert build(root, "--force").returncode == 0
-    assert runs(root) == 4
+    assert runs(root) == 3
+
+
+@pytest.mark.slow
+def test_an_edit_executes_what_it_touches(tmp_path):
+    root = tiny(tmp_path, one=["if 0:\n    from companion.a import room", counting(tmp_path)])
+    package = root / "companion"
+    for folder in ("a", "b"):
+        (package / folder).mkdir()
+        (package / folder / "__init__.py").touch()
+        (package / folder / "room.py").write_text('"""A room."""\nx = 1\n')
+    (package / "a" / "published.json").write_text("1")
+
+    def after(path, text):
+        path.write_text(text)
+        done = build(root)
+        assert done.returncode == 0, done.stderr
+        return runs(root)
+
+    room = package / "a" / "room.py"
+    assert after(room, '"""A room."""\nfrom companion import ground\n') == 1
+    assert after(room, '"""A room, described."""\n# at length\nfrom companion import ground\n') == 1
+    assert after(package / "b" / "room.py", "x = 2\n") == 1
+    assert after(package / "a" / "published.json", "2") == 2
+    assert after(package / "ground.py", "y = 1\n") == 3
+    path = root / "book" / "one.ipynb"
+    book = json.loads(path.read_text())
+    book["cells"][0]["source"] = "# Another title"
+    assert after(path, json.dumps(book)) == 3
+    assert json.loads((root / "_build/results/times.json").read_text())["chapters"][0]["title"] == (
+        "Another title"
+    )
+    book["cells"][-1]["source"] += "\nprint(1)"
+    assert after(path, json.dumps(book)) == 4
+
+
+def test_prose_comes_from_the_source_and_outputs_from_the_execution(tmp_path):
+    root = tiny(tmp_path, one=["print(T)"])
+    (root / "book" / "scales.yml").write_text("smoke: {one: {T: 200}}")
+    assert build(root, "--scale", "smoke").returncode == 0
+    ran = json.loads(executed(root, "one")[0].read_bytes())
+    book = json.loads((root / "book" / "one.ipynb").read_text())
+    book["cells"][0]["source"] = "# Another title"
+    book["cells"].insert(2, {"cell_type": "markdown", "id": "new", "metadata": {}, "source": "New"})
+    book["cells"][-1]["metadata"]["tags"] = ["hide-input"]
+    merged = cache.refreshed(ran, chapters.Chapter("one", root, book, {}))["cells"]
+    assert [c["id"] for c in merged] == [
+        "title",
+        "parameters",
+        "injected-parameters",
+        "new",
+        "code-0",
+    ]
+    assert merged[0]["source"] == "# Another title"
+    assert merged[-1]["metadata"]["tags"] == ["hide-input"]
+    assert merged[-1]["outputs"][0]["text"] == ["200\n"]
 
 
 @pytest.mark.slow

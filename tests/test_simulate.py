@@ -12,7 +12,7 @@ from companion.baselines.lasso_bandit import lasso_bandit
 from companion.baselines.linucb import linucb
 from companion.baselines.random import random
 from companion.environments import replay, sphere
-from companion.simulate import even_grid, repetitions, simulate, stream, value_on_log
+from companion.simulate import even_grid, over, repetitions, simulate, stream
 
 X, R, MU = make_stream(300)
 ENV = replay(X, R, MU)
@@ -206,32 +206,12 @@ def test_the_even_grid_ends_with_the_last_round(T):
     assert (np.diff(grid) > 0).all()
 
 
-def test_the_value_on_a_log_is_that_of_the_rounds_in_which_the_policy_agrees():
-    """Random play is valued at the mean of the logged rewards, and learning pays more."""
-    logged = np.random.default_rng(3).integers(0, X.shape[1], 300)
-    r = R[np.arange(300), logged]
-    mean, kept = value_on_log(linucb(3), X, logged, r, 1)
-    live, found = linucb(3).start(1), []
-    for x, arm, reward in zip(X, logged, r, strict=True):
-        before = live.state
-        if live.select(x) == arm:
-            live.update(arm, reward)
-            found.append(reward)
-        else:
-            live.state, live._X = before, None
-    assert (mean, kept) == (np.mean(found), len(found))
-    assert mean > value_on_log(random(), X, logged, r, 1)[0]
-
-
-@pytest.mark.parametrize(
-    ("arms", "rewards", "words"),
-    [
-        ([9] * 300, [0.0] * 300, "arms must be integers in"),
-        ([0.0] * 300, [0.0] * 300, "arms must be integers in"),
-        ([0] * 299, [0.0] * 300, "one row per round"),
-        ([0] * 300, [np.nan] * 300, "rewards must be finite"),
-    ],
-)
-def test_a_log_out_of_order_is_refused(arms, rewards, words):
-    with pytest.raises(ValueError, match=words):
-        value_on_log(linucb(3), X, arms, rewards, 1)
+def test_each_job_is_told_when_it_ends_and_the_results_come_in_order():
+    told = []
+    found = over(
+        lambda a, b: a - b, [(5, 1), (5, 2), (5, 3)], done=lambda i, r: told.append((i, r))
+    )
+    assert found == [4, 3, 2]
+    assert sorted(told) == [(0, 4), (1, 3), (2, 2)]
+    assert over(lambda a: a, [(7,)], done=lambda *end: told.append(end)) == [7]
+    assert told[-1] == (0, 7)

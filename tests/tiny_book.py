@@ -27,6 +27,13 @@ CLAIM = {
             "rule": "below",
             "outcome": "holds",
             "decisive": False,
+            "limits": [None, 2.0],
+            "control": {
+                "what": "twice as much",
+                "measured": "3",
+                "interval": [2.5, 3.5],
+                "outcome": "fails",
+            },
         }
     ],
     "errata": [],
@@ -66,18 +73,25 @@ def tiny(root, **chapters):
     return root
 
 
+def with_site(root):
+    """Give the project in `root` what a site needs; return root."""
+    config = {"title": "Tiny", "author": "Nobody", "only_build_toc_files": True, "parse": {},
+              "execute": {"execute_notebooks": "off"}, "sphinx": {"config": {}}}  # fmt: skip
+    (root / "_config.yml").write_text(json.dumps(config))  # JSON is YAML
+    return root
+
+
 def command(root, *options, site=False):
     """The command line of the runner for the project in `root`."""
     rest = () if site else ("--no-site",)
     return [sys.executable, "-m", "tools.build", "--root", str(root), *rest, *options]
 
 
-def build(root, *options):
+def build(root, *options, site=False):
     """Run the runner; the finished process, with its output as text."""
     env = os.environ | {"PYTHONPATH": str(PROJECT)}
-    return subprocess.run(
-        command(root, *options), capture_output=True, text=True, env=env, cwd=root, timeout=240
-    )
+    line = command(root, *options, site=site)
+    return subprocess.run(line, capture_output=True, text=True, env=env, cwd=root, timeout=240)
 
 
 def executed(root, name):

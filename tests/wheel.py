@@ -1,4 +1,7 @@
-"""`companion` as a wheel: built without network from a copy, unpacked, with compiled kernels."""
+"""`companion` as a wheel: built without network from a copy, unpacked.
+
+Kernels are known by content, so the wheel takes those that are compiled for the same sources here.
+"""
 
 import os
 import shutil
@@ -7,9 +10,8 @@ import sys
 import zipfile
 from pathlib import Path
 
-from numba.core.caching import UserProvidedCacheLocator
-
 from companion import _jit
+from tools import release
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -25,7 +27,7 @@ def run(*command, **options):
 
 def build(base):
     """The wheel, built in the folder base from a copy of the sources."""
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in (*release.ABOUT, "MANIFEST.in"):
         (base / "src").mkdir(exist_ok=True)
         shutil.copy2(ROOT / name, base / "src" / name)
     skip = shutil.ignore_patterns("__pycache__")
@@ -35,18 +37,14 @@ def build(base):
     return built
 
 
-def carry_kernels(site):
-    """Copy what is compiled for the same sources here, so that the wheel's need not be compiled.
-
-    Numba names the folder of a module's kernels by the module's path; inside, content alone counts.
-    """
-    place = UserProvidedCacheLocator.get_suitable_cache_subpath
-    unfinished = shutil.ignore_patterns("*.tmp.*")
-    for folder in {p.parent.relative_to(ROOT) for p in (ROOT / "companion").rglob("*.py")}:
-        here = Path(_jit.CACHE) / place(ROOT / folder / "module.py")
-        there = site / "cache" / Path(_jit.CACHE).name / place(site / folder / "module.py")
-        if here.exists():
-            shutil.copytree(here, there, ignore=unfinished)
+def sdist(base):
+    """The source archive, from the copy that `build` made, with a test in it that stays out."""
+    (base / "src" / "tests").mkdir()
+    (base / "src" / "tests" / "test_core.py").touch()
+    make = "from setuptools import build_meta as b; import sys; b.build_sdist(sys.argv[1])"
+    run("-c", make, base, cwd=base / "src")
+    (built,) = base.glob("*.tar.gz")
+    return built
 
 
 def unpack(wheel):
@@ -54,7 +52,6 @@ def unpack(wheel):
     site = wheel.parent / "site"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
-    carry_kernels(site)
     (site / "myst_nb.py").write_text('raise ImportError("a chapter asked for MyST-NB")\n')
-    variables = {"PYTHONPATH": str(site), "NUMBA_CACHE_DIR": str(site / "cache")}
+    variables = {"PYTHONPATH": str(site), "NUMBA_CACHE_DIR": str(_jit.CACHE)}
     return {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | variables

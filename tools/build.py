@@ -6,13 +6,14 @@ at the first chapter that is not whole.
 """
 
 import argparse
+import errno
 import fcntl
 import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from tools import cache, chapters, results, site
+from tools import cache, chapters, costs, errata, lock, results, site
 from tools.chapters import PAPER, SCOREBOARD
 from tools.errors import Failure, Refusal
 from tools.execute import Job, Setting, run
@@ -51,6 +52,7 @@ def arguments(argv):
     add("--cell-timeout", type=positive, default=1800, metavar="SECONDS",
         help="longest time one cell may take (default 1800)")  # fmt: skip
     add("--no-site", action="store_true", help="execute only")
+    add("--keep-costs", action="store_true", help="keep what the cells took in book/costs.json")
     add("--base-url", type=url, help="where the site will be published")
     add("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the project")
     return parser.parse_args(argv)
@@ -68,10 +70,11 @@ def alone(build):
         yield
 
 
-def execute(setting, book, wanted, force, inputs=""):
+def execute(setting, book, wanted, force, scale=PAPER, inputs=""):
     """The executed notebook of every chapter in `wanted`; runs only what is not in the cache."""
-    package = cache.package(setting.root)
-    keys = {n: cache.key(book[n], wanted[n], package, inputs) for n in wanted}
+    around = cache.environment(setting.root)
+    depends = {n: [around, cache.closure(setting.root, book[n], book)] for n in wanted}
+    keys = {n: cache.key(book[n], wanted[n], depends[n], inputs) for n in wanted}
     jobs = [
         Job(book[name], wanted[name], key)
         for name, key in keys.items()
@@ -80,8 +83,9 @@ def execute(setting, book, wanted, force, inputs=""):
     cached = [name for name in wanted if all(name != job.chapter.name for job in jobs)]
     if cached:
         print(f"Nothing to execute, already whole: {', '.join(cached)}")
-    run(setting, jobs)
-    return {name: cache.get(setting.build, name, key) for name, key in keys.items()}
+    run(setting, jobs, scale)
+    done = {name: cache.get(setting.build, name, key) for name, key in keys.items()}
+    return {name: cache.refreshed(notebook, book[name]) for name, notebook in done.items()}
 
 
 def note(scale, pairs):
@@ -100,7 +104,7 @@ def make(args):
     wanted = chapters.requests(root, book, args.scale, args.only, args.pairs)
     setting = Setting(root, build, args.jobs, args.cell_timeout)
     with alone(build):
-        executed = execute(setting, book, wanted, args.force)
+        executed = execute(setting, book, wanted, args.force, args.scale)
         if args.only:
             places = [
                 cache.place(build, n, executed[n]["metadata"][cache.RUN]["key"]) for n in wanted
@@ -110,12 +114,34 @@ def make(args):
         if SCOREBOARD in book:
             records = os.path.relpath(path, book[SCOREBOARD].path.parent)
             board = {SCOREBOARD: {"records": records}}
-            executed |= execute(setting, book, board, args.force, inputs)
-        if args.no_site:
-            return f"Executed: {os.path.relpath(build / 'executed')}"
-        notebooks = {book[name].path: notebook for name, notebook in executed.items()}
-        first = site.build(root, build, notebooks, note(args.scale, args.pairs), args.base_url)
-    return f"Open {os.path.relpath(first)} in a browser, or say `make serve`."
+            executed |= execute(setting, book, board, args.force, args.scale, inputs)
+        if args.keep_costs:
+            costs.write(root, args.scale, executed)
+        said = f"Executed: {os.path.relpath(build / 'executed')}"
+        if not args.no_site:
+            notebooks = {book[name].path: notebook for name, notebook in executed.items()}
+            first = site.build(root, build, notebooks, note(args.scale, args.pairs), args.base_url)
+            said = f"Open {os.path.relpath(first)} in a browser, or say `make serve`."
+        if not args.pairs:  # last, so that what changed can be looked at
+            compare(root, args.scale, results.read(path), executed)
+    return said
+
+
+def compare(root, scale, records, executed):
+    """Raise Failure where the results are not those of the lock, or not what the errata say."""
+    lock.check(root, records, numbers=scale == PAPER)
+    if scale == PAPER:
+        errata.check(root, records, executed)
+
+
+def plainly(error):
+    """What went wrong; one line where the machine is the reason, whatever failed first on it."""
+    for reason in map(os.strerror, (errno.ENOSPC, errno.EDQUOT)):
+        if reason in str(error):
+            return f"{reason}: make room and say the same again; what is whole is kept."
+    if isinstance(error, OSError) and error.errno in (errno.EROFS, errno.EACCES):
+        return f"{error.filename} cannot be written: {error.strerror}."
+    return str(error)
 
 
 def main(argv=None):
@@ -126,7 +152,7 @@ def main(argv=None):
         print(f"Refused: {error}", file=sys.stderr)
         return 2
     except (Failure, OSError) as error:
-        print(f"Failed: {error}", file=sys.stderr)
+        print(f"Failed: {plainly(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("Interrupted: what is whole is kept; say the same again to go on.", file=sys.stderr)

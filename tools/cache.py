@@ -1,13 +1,19 @@
 """Executed notebooks by content: what is whole is kept, what is not is never taken for a result."""
 
+import ast
+import copy
+import functools
 import hashlib
 import json
 import os
 import sys
 
-from tools.chapters import source
+from companion._closure import Package
+from tools import cells
+from tools.chapters import code, source, tags, title
 
 RUN = "book_run"  # notebook metadata of an executed chapter: key, seconds, cpu_seconds, digest
+SHOWING = {"companion.arena.policies"}  # modules that show docstrings to readers
 KEPT = 4  # executions kept per chapter, so that going back to earlier parameters runs nothing
 
 
@@ -32,26 +38,90 @@ def dump(thing):
     return (json.dumps(thing, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
 
 
-def package(root):
-    """Digest of all that every chapter depends on: package, data, pinned requirements, Python."""
-    files = [
-        p
-        for folder in (root / "companion", root / "book" / "data")
-        for p in sorted(folder.rglob("*"))
-        if p.is_file() and "__pycache__" not in p.parts
-    ]
-    content = [
-        [p.relative_to(root).as_posix(), hashlib.sha256(p.read_bytes()).hexdigest()] for p in files
-    ]
+def environment(root):
+    """Digest of what every chapter depends on: pinned requirements, data of the book, Python."""
     lines = (root / "requirements.txt").read_text("utf8").splitlines()
     pins = [line for line in lines if not line.startswith("#")]
-    return digest([content, pins, sys.version_info[:3]])
+    return digest([_files((root / "book" / "data").rglob("*"), root), pins, sys.version_info[:3]])
 
 
-def key(chapter, parameters, package_digest, inputs=""):
-    """The name of one execution: same key, same result.  `inputs` digests files that it reads."""
-    cells = [[c["cell_type"], source(c), c["metadata"]] for c in chapter.notebook["cells"]]
-    return digest([cells, parameters, package_digest, inputs])
+def closure(root, chapter, book):
+    """Digest of the modules of `companion` that a chapter imports, transitively, and their data.
+
+    Docstrings count only where a chapter shows them, as the table of policies does; what that table
+    says of other chapters, their titles and imports, counts there, too.
+    """
+    package = _package(root)
+    modules = set().union(*(package.imported(tree) for tree in _trees(chapter)))
+    shown = []
+    if _imported(package, modules) & SHOWING:
+        sources = {package.file(m) for m in package.modules()}
+        shown = [_files(sources, root), [_head(c) for c in book.values()]]
+    return digest([package.digest(modules), _files(package.data(modules), root), shown])
+
+
+@functools.cache
+def _package(root):
+    """The package of a project, read once in a process."""
+    return Package(root / "companion")
+
+
+def _imported(package, modules):
+    """The modules that `modules` import by name, transitively: none that is found by looking."""
+    found, todo = set(), {m for m in modules if package.file(m)}
+    while todo:
+        module = todo.pop()
+        found.add(module)
+        todo |= package._facts(module)[1] - found
+    return found
+
+
+def _files(paths, root):
+    """[(name, digest)] of files below root."""
+    found = sorted(p for p in paths if p.is_file())
+    return [
+        [p.relative_to(root).as_posix(), hashlib.sha256(p.read_bytes()).hexdigest()] for p in found
+    ]
+
+
+def _trees(chapter):
+    """The syntax trees of a chapter's code cells, lines for IPython alone left out."""
+    for cell in code(chapter.notebook):
+        yield ast.parse(cells.plain(source(cell)))
+
+
+def _head(chapter):
+    """[title, modules and names that it imports] of a chapter."""
+    froms = (n for t in _trees(chapter) for n in ast.walk(t) if isinstance(n, ast.ImportFrom))
+    return [title(chapter.notebook), sorted({ast.unparse(n) for n in froms})]
+
+
+def key(chapter, parameters, depends, inputs=""):
+    """The name of one execution: same key, same result.  Prose and the looks of cells do not count.
+
+    depends: digests of what the code relies on; `inputs` digests files that it reads.
+    """
+    ran = [[source(c), "parameters" in tags(c)] for c in code(chapter.notebook)]
+    return digest([ran, parameters, depends, inputs])
+
+
+def refreshed(executed, chapter):
+    """The notebook of a chapter as it stands now, with the outputs of an execution of its code."""
+    ran = code(executed)
+    injected = [c for c in ran if "injected-parameters" in tags(c)]
+    outputs = iter([c for c in ran if "injected-parameters" not in tags(c)])
+    now = []
+    for cell in copy.deepcopy(chapter.notebook["cells"]):
+        if cell["cell_type"] == "code" and source(cell).strip():
+            done = next(outputs)
+            cell |= {"outputs": done["outputs"], "execution_count": done["execution_count"]}
+        now.append(cell)
+        if "parameters" in tags(cell):
+            hidden = [t for t in tags(cell) if t != "parameters"]
+            for c in injected:
+                c["metadata"]["tags"] = ["injected-parameters", *hidden]
+            now += injected
+    return executed | {"cells": now}
 
 
 def place(build, name, run_key):
@@ -59,23 +129,17 @@ def place(build, name, run_key):
     return build / "executed" / name / f"{run_key[:20]}.ipynb"
 
 
-def seal(notebook, run_key, seconds, cpu_seconds):
-    """The executed notebook without time stamps, with its key and a digest of everything in it."""
+def seal(notebook, run_key, seconds, cpu_seconds, each):
+    """The executed notebook without time stamps, with its key, what it took (all of it, and the
+    seconds of CPU of its cells by id), and a digest of everything in it.
+    """
     notebook["metadata"].pop("papermill", None)
-    hidden = [
-        t
-        for c in notebook["cells"]
-        if "parameters" in c["metadata"].get("tags", [])
-        for t in c["metadata"]["tags"]
-        if t != "parameters"
-    ]
     for cell in notebook["cells"]:
         cell["metadata"].pop("papermill", None)
         cell["metadata"].pop("execution", None)
         if "injected-parameters" in cell["metadata"].get("tags", []):
             cell["id"] = "injected-parameters"  # random otherwise
-            cell["metadata"]["tags"] = ["injected-parameters", *hidden]
-    run = {"key": run_key, "seconds": seconds, "cpu_seconds": cpu_seconds}
+    run = {"key": run_key, "seconds": seconds, "cpu_seconds": cpu_seconds, "cells": each}
     notebook["metadata"][RUN] = run
     run["digest"] = digest(notebook)
     return notebook
@@ -87,12 +151,12 @@ def whole(notebook, run_key):
         run = dict(notebook["metadata"][RUN])
         said = run.pop("digest")
         bare = notebook | {"metadata": notebook["metadata"] | {RUN: run}}
-        code = [c for c in notebook["cells"] if c["cell_type"] == "code" and source(c).strip()]
+        ran = code(notebook)
         return (
             run["key"] == run_key
             and said == digest(bare)
-            and all(c["execution_count"] is not None for c in code)
-            and not any(o["output_type"] == "error" for c in code for o in c["outputs"])
+            and all(c["execution_count"] is not None for c in ran)
+            and not any(o["output_type"] == "error" for c in ran for o in c["outputs"])
         )
     except (KeyError, TypeError, AttributeError):
         return False

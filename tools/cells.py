@@ -10,6 +10,11 @@ GIVEN = {*dir(builtins), "display", "get_ipython", "__name__"}
 HIDDEN = {"remove-cell", "remove-input"}
 
 
+def plain(code):
+    """The code of a cell without lines for IPython alone."""
+    return "\n".join(line for line in code.splitlines() if not line.startswith(("%", "!")))
+
+
 def names(code):
     """(names that a cell binds, names that it takes from elsewhere)."""
     top = symtable.symtable(code, "cell", "exec")

@@ -44,6 +44,17 @@ def tags(cell):
     return cell["metadata"].get("tags", [])
 
 
+def code(notebook):
+    """The code cells of a notebook that hold something."""
+    return [c for c in notebook["cells"] if c["cell_type"] == "code" and source(c).strip()]
+
+
+def title(notebook):
+    """The first heading of a notebook."""
+    lines = (line for c in notebook["cells"] for line in source(c).splitlines())
+    return next((line[2:].strip() for line in lines if line.startswith("# ")), "untitled")
+
+
 def pages(root):
     """The pages that `_toc.yml` lists, without suffix.  Raises Refusal if one is not there."""
     found = []

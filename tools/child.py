@@ -1,10 +1,12 @@
 """Executes one notebook in a process of its own: `python -m tools.child JOB`, JOB being JSON.
 
-Standard output carries one JSON object per line: {"done": n} after each code cell, at the end
-{"cpu_seconds": s}, or {"error": ...} with the place of the failure.  Everything else goes to
-standard error.  The process ends when its standard input closes, so it never outlives the runner.
+Standard output carries one JSON object per line: {"done": id, "seconds": s} after each code cell,
+with the seconds of CPU that it took; at the end {"cpu_seconds": s}, or {"error": ...} with the
+place of the failure.  Everything else goes to standard error.  The process ends when its standard
+input closes, so it never outlives the runner.
 """
 
+import contextlib
 import json
 import logging
 import os
@@ -13,11 +15,23 @@ import sys
 import threading
 
 import papermill
+import psutil
 from papermill.engines import NBClientEngine, papermill_engines
 from papermill.exceptions import PapermillExecutionError
 
+from tools.leash import die_with_parent
+
 OUT = os.fdopen(os.dup(1), "w", buffering=1)
-PLACE = {"cell": None}  # the cell being executed
+PLACE = {"cell": None, "begin": 0.0}  # the cell being executed, seconds of CPU when it began
+
+
+def used():
+    """Seconds of CPU that this process's children, the kernel and its workers, have taken."""
+    total = 0.0
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):  # it may have ended
+            total += sum(process.cpu_times()[:2])
+    return total
 
 
 def tell(**message):
@@ -34,23 +48,16 @@ class Engine(NBClientEngine):
 
         def cell_start(cell, cell_index=None, **more):
             if cell.cell_type == "code":
-                PLACE["cell"] = cell
+                PLACE["cell"], PLACE["begin"] = cell, used()
             start(cell, cell_index, **more)
 
         def cell_complete(cell, cell_index=None, **more):
             complete(cell, cell_index, **more)
             if cell.cell_type == "code":
-                tell(done=cell.get("id"))
+                tell(done=cell.get("id"), seconds=round(used() - PLACE["begin"], 3))
 
         nb_man.cell_start, nb_man.cell_complete = cell_start, cell_complete
         return super().execute_managed_notebook(nb_man, kernel_name, **options)
-
-
-def die_with_parent():
-    """End this process when standard input closes."""
-    while os.read(0, 1):  # not sys.stdin, whose lock would disturb the end of Python
-        pass
-    os._exit(3)
 
 
 def explain(error):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from tools import cache
+from tools import cache, costs
 from tools.chapters import source
 from tools.errors import Failure, plain
 
@@ -54,8 +54,8 @@ def _failed(job, code, error, log):
 class Runner:
     """Executes jobs and keeps the results; `close` ends everything that still runs."""
 
-    def __init__(self, setting, bar):
-        self.setting, self.bar = setting, bar
+    def __init__(self, setting, bar, seconds):
+        self.setting, self.bar, self.seconds = setting, bar, seconds
         self.running, self.lock, self.closed = set(), threading.Lock(), False
 
     def _start(self, job, part, log):
@@ -74,11 +74,15 @@ class Runner:
             process = subprocess.Popen(
                 [sys.executable, "-m", "tools.child", json.dumps(message)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-                env=os.environ | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1"},
+                env=os.environ | self._environment() | {"PYTHONPATH": path},
                 text=True, start_new_session=True,
             )  # fmt: skip
             self.running.add(process)
         return process
+
+    def _environment(self):
+        threads = max(1, (os.cpu_count() or 1) // self.setting.jobs)
+        return {"OPENBLAS_NUM_THREADS": "1", "COMPANION_THREADS": str(threads)}
 
     def execute(self, job):
         """Execute one job and keep its result.  Raises Failure naming chapter and cell."""
@@ -88,9 +92,12 @@ class Runner:
         begin, error, cpu = time.perf_counter(), None, None
         with log.open("w") as stream:
             process = self._start(job, part, stream)
+        cells, wanted = {}, self.seconds[job.chapter.name]
         for line in process.stdout:
             message = json.loads(line)
-            self.bar.update("done" in message)
+            if "done" in message:
+                cells[message["done"]] = message["seconds"]
+                self.bar.update(wanted.get(message["done"], 0.0))
             error, cpu = message.get("error", error), message.get("cpu_seconds", cpu)
         code = process.wait()
         process.stdin.close()
@@ -98,7 +105,7 @@ class Runner:
         if code or cpu is None:
             raise _failed(job, code, error, log)
         seconds = round(time.perf_counter() - begin, 2)
-        notebook = cache.seal(json.loads(part.read_bytes()), job.key, seconds, cpu)
+        notebook = cache.seal(json.loads(part.read_bytes()), job.key, seconds, cpu, cells)
         if not cache.whole(notebook, job.key):
             raise Failure(f"{job.chapter.name}: not every cell was executed, see {log}")
         cache.put(final, cache.dump(notebook))
@@ -113,19 +120,20 @@ class Runner:
                 process.terminate()
 
 
-def run(setting, jobs):
-    """Execute all jobs.  Raises Failure with every chapter that failed; the others are kept."""
+def run(setting, jobs, scale):
+    """Execute all jobs, the longest first.  Raises Failure with every chapter that failed; the
+    others are kept.
+    """
     if not jobs:
         return
-    cells = sum(
-        c["cell_type"] == "code" and bool(source(c).strip())
-        for job in jobs
-        for c in job.chapter.notebook["cells"]
-    ) + sum(bool(job.parameters) for job in jobs)
+    seconds = costs.expected(setting.root, scale, [job.chapter for job in jobs])
+    jobs = sorted(jobs, key=lambda job: -sum(seconds[job.chapter.name].values()))
     names = ", ".join(job.chapter.name for job in jobs)
-    bar = tqdm(total=cells, unit="cell", desc=names[:60], disable=None)  # in a terminal only
+    print(f"{costs.said(seconds, setting.jobs)} for {names}", flush=True)
+    total = round(sum(map(sum, (s.values() for s in seconds.values()))), 1)
+    bar = tqdm(total=total, unit="s", desc=names[:60], disable=None)  # in a terminal only
     with bar, ThreadPoolExecutor(setting.jobs) as pool:
-        runner = Runner(setting, bar)
+        runner = Runner(setting, bar, seconds)
         todo = [pool.submit(runner.execute, job) for job in jobs]
         try:
             wait(todo, return_when=FIRST_EXCEPTION)

@@ -1,17 +1,25 @@
 """The front page: what the executed chapters show stands where its text has a comment.
 
-A line `% figure CHAPTER NAME` becomes the figure of that name without its caption, and a line
-`% verdicts CHAPTER` the chapter's verdicts, counted.  `jupyter-book build .`, which executes
-nothing, leaves them out.
+A line `% figure CHAPTER NAME` becomes the figure of that name without its caption, a line
+`% caption CHAPTER NAME` the words of its caption, and `% verdicts CHAPTER` the chapter's verdicts,
+counted, each of which leads to the first claim that has it.  `% tally` says the verdicts of all
+chapters in a sentence and shows them as a bar; `% seconds` says what every chapter and its dearest
+cells took.  `jupyter-book build .`, which executes nothing, leaves them out.
 """
 
+import html
 import re
+from collections import Counter
 
-from companion.report.scoreboard import counted
-from tools import results
+from companion.report import markup
+from companion.report.looks import SHADES
+from tools import costs, results
 from tools.errors import Failure
 
-LINE = re.compile(r"^% (figure|verdicts) (\w+)(?: (\S+))?$", re.MULTILINE)
+LINE = re.compile(
+    r"^% (figure|caption|verdicts|seconds|tally)(?: (\w+)(?: (\S+))?)?$", re.MULTILINE
+)
+DEAREST = 5  # cells of a chapter that are shown
 
 
 def fill(text, notebooks):
@@ -22,15 +30,79 @@ def fill(text, notebooks):
 
     def filled(match):
         what, chapter, name = match.groups()
+        if what == "seconds":
+            return raw(seconds(notebooks))
+        if what == "tally":
+            return raw(tally(notebooks))
         if chapter not in notebooks:
             raise Failure(f"the front page asks for {chapter}, which is no chapter")
         if what == "figure":
             return raw(f'<div class="cell_output">{figure(notebooks[chapter], name)}</div>')
-        records = results.claims(chapter, notebooks[chapter])
-        verdicts = [r["verdict"] for r in records if not r["finding"]]
-        return raw(f'<p class="verdicts">{counted(verdicts) or "No claims yet."}</p>')
+        if what == "caption":
+            return raw(f"<p><em>{caption(notebooks[chapter], name)}</em></p>")
+        return raw(f'<p class="verdicts">{verdicts(chapter, notebooks[chapter])}</p>')
 
     return LINE.sub(filled, text)
+
+
+def verdicts(chapter, notebook):
+    """The verdicts of a chapter, counted, as links to the first claim of each."""
+    first, counts = {}, Counter()
+    for r in results.claims(chapter, notebook):
+        if not r["finding"]:
+            first.setdefault(r["verdict"], f"{chapter}.html#claim-{r['id']}")
+            counts[r["verdict"]] += 1
+    return (
+        " ".join(
+            f'<a href="{html.escape(first[v])}">{counts[v]} × {markup.badge(v)}</a>'
+            for v in markup.SIGNS
+            if v in counts
+        )
+        or "No claims yet."
+    )
+
+
+def tally(notebooks):
+    """How many sentences of the papers were tested, and how they came out: a sentence and a bar."""
+    records = [r for name, notebook in notebooks.items() for r in results.claims(name, notebook)]
+    counts = Counter(r["verdict"] for r in records if not r["finding"])
+    given = {v: counts[v] for v in markup.SIGNS if counts[v]}
+    total = sum(given.values())
+    listed = ", ".join(f"<b>{n}</b> {html.escape(v)}" for v, n in given.items())
+    said = f"<p>We tested <b>{total}</b> sentences of five papers: {listed or 'none yet'}.</p>"
+    parts = "".join(
+        f'<span style="flex:{n} 0 0;background:{SHADES[v]};color:{_ink(SHADES[v])}" '
+        f'title="{html.escape(v)}">{n}</span>'
+        for v, n in given.items()
+    )
+    keys = "".join(
+        f'<li><i style="background:{SHADES[v]}"></i>{markup.SIGNS[v][0]} {html.escape(v)}</li>'
+        for v in given
+    )
+    bar = f'<div class="tally" aria-hidden="true"><div>{parts}</div><ul>{keys}</ul></div>'
+    return said + (bar if given else "")
+
+
+def _ink(shade):
+    """Black or white, whichever reads better on a shade "#rrggbb" (WCAG's relative luminance)."""
+    parts = (int(shade[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    bright = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return "black" if bright > 0.179 else "white"
+
+
+def seconds(notebooks):
+    """Seconds of CPU of every chapter and of its dearest cells, the dearest first, as a table."""
+    rows = [
+        [
+            f'<a href="{name}.html">{name}</a>',
+            f"{sum(s for _, s in cells):.1f}",
+            ", ".join(f"<code>{html.escape(cell)}</code> {s:.1f}" for cell, s in cells[:DEAREST]),
+        ]
+        for name, cells in costs.table(notebooks).items()
+    ]
+    head = ["Chapter", "Seconds of CPU", "Its dearest cells"]
+    return markup.table("Seconds of CPU of this build", head, rows)
 
 
 def raw(page):
@@ -40,10 +112,22 @@ def raw(page):
 
 def figure(notebook, name):
     """The HTML of the figure `name`, without its caption.  Raises Failure if there is none."""
+    whole = found(notebook, name)
+    return re.sub(r"<figcaption>.*?</figcaption>", "", whole, flags=re.DOTALL)
+
+
+def caption(notebook, name):
+    """The words of the caption of the figure `name`, without its number and its link to data."""
+    words = re.search(r"<figcaption>(.*?)</figcaption>", found(notebook, name), re.DOTALL)[1]
+    return re.sub(r"<(b|a)\b.*?</\1>", "", words, flags=re.DOTALL).strip()
+
+
+def found(notebook, name):
+    """The HTML of the figure `name`.  Raises Failure if there is none."""
     pattern = rf'<figure[^>]*id="fig-{re.escape(name)}".*?</figure>'
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []):
             text = "".join(output.get("data", {}).get("text/html", ""))
-            if found := re.search(pattern, text, re.DOTALL):
-                return re.sub(r"<figcaption>.*?</figcaption>", "", found[0], flags=re.DOTALL)
+            if match := re.search(pattern, text, re.DOTALL):
+                return match[0]
     raise Failure(f"the front page asks for the figure {name}, which its chapter does not show")

@@ -1,12 +1,14 @@
 """What the executed chapters claim and how long they took, gathered for the scoreboard."""
 
+import json
 import os
 import platform
 
-from companion.report.claims import MIME, Claim, Evidence
+from companion.report.claims import MIME, Claim
+from companion.report.evidence import Evidence
 from companion.report.markup import SIGNS
 from tools import cache
-from tools.chapters import source
+from tools.chapters import title
 from tools.errors import Failure
 
 
@@ -32,12 +34,6 @@ def claims(name, notebook):
     return records
 
 
-def title(notebook):
-    """The first heading of a notebook."""
-    lines = (line for c in notebook["cells"] for line in source(c).splitlines())
-    return next((line[2:].strip() for line in lines if line.startswith("# ")), "untitled")
-
-
 def write(build, scale, wanted, executed):
     """Write claims.json and times.json; return (path of the claims, digest of both)."""
     records = [r for name, notebook in executed.items() for r in claims(name, notebook)]
@@ -60,3 +56,8 @@ def write(build, scale, wanted, executed):
     cache.put(folder / "claims.json", cache.dump(records))
     cache.put(folder / "times.json", cache.dump(times))
     return folder / "claims.json", cache.digest([records, times])
+
+
+def read(path):
+    """The claim records that `write` has written."""
+    return json.loads(path.read_text("utf8"))

@@ -1,6 +1,8 @@
 """Builds the site from executed notebooks: a staged mirror of the book, warnings fatal."""
 
+import contextlib
 import copy
+import errno
 import hashlib
 import os
 import shutil
@@ -11,10 +13,11 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from tools import cache, cells, front, results
+from tools import api, cache, cells, chapters, front, lock, results
 from tools.errors import Failure, plain
 
 MARK = ".whole"  # in the site: digest of what it was built from
+FILLED = {"book/index.md", "book/reproducibility.md"}  # with what the chapters show
 FRONT = ("ERRATA.md", "CHANGELOG.md", "CITATION.cff")  # pages include them
 
 
@@ -40,15 +43,18 @@ def configuration(root, note, base_url):
     return yaml.safe_dump(config, allow_unicode=True).encode()
 
 
-def published(notebook):
-    """A copy for readers: without the runner's seal and the claims as data, and with a line above
-    every code cell that continues others.
+def published(notebook, kept):
+    """A copy for readers: without the runner's seal and the claims as data, with a line above every
+    code cell that continues others, and with the history of claims that the lock has kept.
     """
     notebook = copy.deepcopy(notebook)
     notebook["metadata"].pop(cache.RUN)
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []):
-            output.get("data", {}).pop(results.MIME, None)
+            data = output.get("data", {})
+            data.pop(results.MIME, None)
+            if "text/html" in data:
+                data["text/html"] = lock.told(kept, "".join(data["text/html"]))
     notebook["cells"] = cells.annotated(notebook["cells"])
     return notebook
 
@@ -63,10 +69,14 @@ def mirror(root, executed, config):
         if path.is_file() and not {"__pycache__", ".ipynb_checkpoints"} & set(path.parts):
             stage[path.relative_to(root).as_posix()] = path.read_bytes()
     notebooks = {path.stem: notebook for path, notebook in executed.items()}
-    if (page := "book/index.md") in stage:
+    for page in FILLED & stage.keys():
         stage[page] = front.fill(stage[page].decode(), notebooks).encode()
+    book = chapters.load(root)
+    for page in [page for page in stage if page.startswith("book/api/")]:
+        stage[page] = api.fill(stage[page].decode(), root, book).encode()
+    kept = lock.read(root)
     for path, notebook in executed.items():
-        stage[path.relative_to(root).as_posix()] = cache.dump(published(notebook))
+        stage[path.relative_to(root).as_posix()] = cache.dump(published(notebook, kept))
     return stage
 
 
@@ -80,15 +90,24 @@ def _write(folder, stage):
 
 
 def _sphinx(source, output, log):
-    """Run jupyter-book.  Raises Failure with its warnings and errors."""
-    command = [Path(sys.executable).with_name("jupyter-book"), "build", source]
+    """Run jupyter-book, which ends with this process.  Raises Failure with what it complains of."""
+    command = [sys.executable, "-m", "tools.sphinx", "build", source]
     command += ["--path-output", output, "-W", "-n", "--keep-going", "-q"]
-    with log.open("w") as stream:
-        code = subprocess.call(command, stdout=stream, stderr=subprocess.STDOUT)
+    here = str(Path(__file__).resolve().parent.parent)
+    path = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        env=os.environ | {"PYTHONPATH": path},
+    ) as process:  # fmt: skip
+        printed = process.stdout.read()  # not into the log at once: on a full disk it would be lost
+        code = process.wait()
     if code:
-        lines = log.read_text("utf8", "replace").splitlines()
-        telling = [line for line in lines if "WARNING" in line or "ERROR" in line] or lines[-20:]
+        lines = printed.decode("utf8", "replace").splitlines()
+        words = ("WARNING", "ERROR", "Error: ", "exception: ", os.strerror(errno.ENOSPC))
+        telling = [line for line in lines if any(w in line for w in words)] or lines[-20:]
         said = plain("\n".join(telling)).replace(str(source) + os.sep, "")
+        with contextlib.suppress(OSError):  # what it says is told in any case
+            cache.put(log, printed)
         raise Failure(f"the site does not build\n{said}\nLog: {log}")
 
 
@@ -101,7 +120,9 @@ def build(root, build_dir, executed, note="", base_url=None):
     pins = (root / "requirements.txt").read_text("utf8")
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in stage.items()}
     digest = cache.digest([sums, pins])
-    html, new = build_dir / "html", build_dir / "site"
+    html, new, old = (build_dir / name for name in ("html", "site", "html.old"))
+    if old.exists() and not html.exists():  # a run was killed between the two renames below
+        os.replace(old, html)
     mark = html / MARK
     if not (mark.is_file() and mark.read_text() == digest):
         shutil.rmtree(new, ignore_errors=True)
@@ -110,8 +131,10 @@ def build(root, build_dir, executed, note="", base_url=None):
         _sphinx(build_dir / "src", new, build_dir / "site.log")
         built = new / "_build" / "html"
         (built / MARK).write_text(digest)
+        shutil.rmtree(old, ignore_errors=True)
         if html.exists():
-            shutil.rmtree(html)
+            os.replace(html, old)
         os.replace(built, html)
-        shutil.rmtree(new)
+    for left in (old, new):
+        shutil.rmtree(left, ignore_errors=True)
     return html / "index.html"

@@ -1,9 +1,9 @@
-/* The arena's explorer: fills a table from the numbers that stand in the page (companion/report/explorer.py).
+/* The arena's explorer: fills a table from the numbers that stand in the page (companion/arena/explorer.py).
  * Native controls, no dependency, no request; a page without an explorer is left alone. */
 "use strict";
 
 (() => {
-  const HEAD = ["Policy", "Users trust", "Regret / random play", "95 % interval", "Untuned", "Place", "To copy"];
+  const HEAD = ["Policy", "Users trust", "Regret / random play", "95 % interval", "Tuned here", "Place", "To copy"];
   const percent = (v) => (v === null ? "∞" : `${Math.round(100 * v)} %`);
   const make = (tag, text, attributes = {}) => {
     const node = document.createElement(tag);
@@ -18,15 +18,21 @@
     return fold;
   };
 
-  const row = ([name, model, share, low, high, untuned, overall, within, call], all) => {
+  const copied = (code) => {
+    const block = make("pre", null);
+    block.append(make("code", code));
+    return folded("show", block);
+  };
+
+  const row = ([name, model, share, low, high, tuned, places, code], trust) => {
     const tr = make("tr", null);
     const head = make("th", null, { scope: "row" });
     head.append(make("code", name));
     tr.append(head);
-    const place = all ? overall : within;
+    const place = trust in places ? places[trust] : "yardstick";
     const bar = make("span", percent(share), { class: "explorer-bar" });
     bar.style.setProperty("--share", Math.max(0, Math.min(1, share ?? 1)));
-    const cells = [model, bar, `${percent(low)} to ${percent(high)}`, percent(untuned), place, folded("show", make("code", call))];
+    const cells = [model, bar, `${percent(low)} to ${percent(high)}`, percent(tuned), place, code ? copied(code) : ""];
     cells.forEach((cell, i) => {
       const td = make("td", null, { "data-label": HEAD[i + 1] });
       td.append(cell);
@@ -35,7 +41,7 @@
     return tr;
   };
 
-  const table = (setting, rows, all) => {
+  const table = (setting, rows, trust) => {
     const caption = `Regret in ${setting.world}, ε = ${setting.epsilon}, T = ${setting.T.toLocaleString("en")}`;
     const region = make("div", null, { class: "numbers", tabindex: "0", role: "region", "aria-label": caption });
     const shown = make("table", null);
@@ -44,7 +50,7 @@
     HEAD.forEach((name) => line.append(make("th", name, { scope: "col" })));
     thead.append(line);
     const body = make("tbody", null);
-    rows.forEach((cells) => body.append(row(cells, all)));
+    rows.forEach((cells) => body.append(row(cells, trust)));
     shown.append(make("caption", caption), thead, body);
     region.append(shown);
     return region;
@@ -61,23 +67,10 @@
     return folded(`${names.length} policies cannot play here`, list);
   };
 
-  const say = (rows, all) => {
-    const place = all ? 6 : 7;
-    const leaders = rows.filter((r) => r[place] !== "");
-    if (leaders.length === 0) return "No policy of this kind can play here.";
-    const more = leaders.length > 4 ? ` and ${leaders.length - 3} more` : "";
-    const names = leaders.slice(0, more ? 3 : 4).map((r) => r[0]).join(", ") + more;
-    if (rows.filter((r) => r[0] !== "random").length === 1)
-      return `Only ${names} can play here: ${percent(leaders[0][2])} of random play.`;
-    return leaders[0][place] === "best"
-      ? `${names} has surely the least regret: ${percent(leaders[0][2])} of random play.`
-      : `Undecided between ${names}: their paired intervals overlap. The first has ${percent(leaders[0][2])} of random play.`;
-  };
-
   const start = (root) => {
     const data = JSON.parse(root.querySelector('script[type="application/json"]').textContent);
     const form = root.querySelector("form");
-    const { world, model, epsilon, T } = form.elements;
+    const { world, trust, epsilon, T } = form.elements;
     const offer = (menu, kept) => {
       // only what was run in this world can be chosen
       [...menu.options].forEach((option) => {
@@ -90,10 +83,9 @@
       offer(T, [...new Set(here.map((s) => String(s.T)))]);
       offer(epsilon, [...new Set(here.filter((s) => String(s.T) === T.value).map((s) => String(s.epsilon)))]);
       const setting = here.find((s) => String(s.T) === T.value && String(s.epsilon) === epsilon.value);
-      const all = model.value === "";
-      const rows = setting.rows.filter((r) => all || r[1] === model.value || r[0] === "random");
-      root.querySelector(".explorer-said").textContent = say(rows, all);
-      root.querySelector(".explorer-table").replaceChildren(table(setting, rows, all), refused(setting));
+      const rows = setting.rows.filter((r) => trust.value in r[6] || r[1] === "none");
+      root.querySelector(".explorer-said").textContent = setting.said[trust.value];
+      root.querySelector(".explorer-table").replaceChildren(table(setting, rows, trust.value), refused(setting));
     };
     form.hidden = false;
     form.addEventListener("change", show);

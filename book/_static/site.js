@@ -3,7 +3,7 @@
  * - a fold that a link leads to opens, on a click and when a page is loaded with a fragment;
  * - a search result that names no section opens at the section that fits it best;
  * - one control per page opens or closes all code, and is remembered from page to page;
- * - paper shows every fold open.
+ * - paper shows every fold open, but for code that the reader left folded: that is left out (custom.css).
  */
 "use strict";
 
@@ -171,6 +171,9 @@
   window.addEventListener("hashchange", () => follow(location.hash));
   const words = new URLSearchParams(location.search).get("highlight"); // read before Sphinx removes it
   window.addEventListener("load", () => {
+    for (const arrow of document.querySelectorAll("nav li > details > summary")) {
+      arrow.ariaLabel = "Pages of this chapter"; // an icon alone has no name
+    }
     const settled = window.MathJax?.startup?.promise ?? Promise.resolve();
     settled.then(() => {
       fit();
@@ -188,7 +191,8 @@
   /* Paper. */
   let opened = [];
   window.addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("article details:not([open])")];
+    const folded = ".hide.above-input, td details, #every-sentence-of-the-papers details";
+    opened = [...document.querySelectorAll(`article details:not([open], ${folded})`)];
     opened.forEach((fold) => (fold.open = true));
   });
   window.addEventListener("afterprint", () => opened.forEach((fold) => (fold.open = false)));

@@ -2,7 +2,8 @@
 
 Source: Faury, Abeille, Jun and Calauzenes (2022), Algorithm 1, as in the public program of Sawarni
 et al. (2024): lambda = 10, step 0.75/(1/4 + 1/(1 + S/2)), gradient descent in the norm of V.
-Cost: O(K d^2 + d^2 + I d) time per round with I = O(log t) gradient steps; O(d^2) memory.
+Cost: O(K d^2 + d^2 + I d) time per round with I = O(log t) gradient steps; O(d^2) memory; 11 times
+the floor of `kernels.optimism`: the two descents and an exponential per arm.
 Differs: written in the original coordinates, where the gradient step is theta - (theta - theta_t) -
 V^-1 x (.) and the projection is `project_ball_in_norm` (the program takes matrix square roots and
 skips projections that move by less than 1e-3).
@@ -14,13 +15,16 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
+from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.glm_parts import clipped_reward, need_model, optimistic_mean
 from companion.checks import need_positive
-from companion.core import Policy
-from companion.glm import LOGISTIC, mean, slope
-from companion.likelihood import true_loss
-from companion.linalg import (
+from companion.core import Policy, Universe
+from companion.kernels.glm import LOGISTIC, mean, slope
+from companion.kernels.likelihood import true_loss
+from companion.kernels.linalg import (
     add_outer,
+    copy,
     dot,
     matvec,
     norm,
@@ -28,7 +32,6 @@ from companion.linalg import (
     quad,
     sherman_morrison,
 )
-from companion.privacy import NO_PRIVACY
 
 STEP = 0.75  # of the inverse smoothness
 SETTLED = 1e-13  # further steps would move theta by rounding errors only
@@ -53,15 +56,20 @@ class State(NamedTuple):
     L: np.ndarray  # (d, d) scratch
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first round."""
     V = p.ridge * np.eye(p.d)
     matrix, rows = np.zeros((p.d, p.d)), np.zeros((5, p.d))
     return State(0, V, np.eye(p.d) / p.ridge, np.zeros(p.d), 0.0, 0, 0, rows, matrix)
 
 
+def universe(p: Params) -> Universe:
+    """What is not clipped: any context, rewards in [0, 1]."""
+    return Universe(radius=np.inf, low=0.0)
+
+
 @jit
-def radius(p, s):
+def radius(p: Params, s: State) -> float:
     """Radius of the confidence set after s.t rounds."""
     root = math.sqrt(p.ridge)
     inside = 2.0 / p.failure * math.sqrt(1.0 + (s.t + 1.0) / (4.0 * p.ridge))
@@ -71,26 +79,37 @@ def radius(p, s):
 
 
 @jit
-def select(p, s, X, rng):
+def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     """Row of X (K, d) with the largest mean(x'theta_hat) + radius ||x||_{V^-1}; the first on
     ties."""
     return optimistic_mean(LOGISTIC, s.theta_hat, s.V_inv, radius(p, s), X)
 
 
 @jit
-def descend(p, s, centre, scale, target, direction, x, steps, theta, out):
+def descend(
+    p: Params,
+    s: State,
+    x: Array,
+    centre: Array,
+    scale: float,
+    target: float,
+    steps: int,
+    theta: Array,
+) -> None:
     """theta <- about argmin ||theta - centre||_V^2/2 + loss with derivative scale mean(x'theta) -
-    target, over the ball of radius S, started from theta; direction = V^-1 x; out (d,) is
-    overwritten."""
+    target, over the ball of radius S, started from theta.
+
+    s.work: row 0 holds V^-1 x; rows 2 to 4 are overwritten.
+    """
+    direction, out, outside = s.work[0], s.work[2], s.work[3]
     size = STEP / (0.25 + 1.0 / (1.0 + 0.5 * p.theta_bound))
     for _ in range(steps):
         g, moved = scale * mean(LOGISTIC, dot(x, theta)) - target, 0.0
         for i in range(p.d):
             out[i] = theta[i] - size * (theta[i] - centre[i] + g * direction[i])
         if norm(out) > p.theta_bound:
-            for i in range(p.d):
-                s.work[3, i] = out[i]
-            project_ball_in_norm(s.V, s.work[3], p.theta_bound, s.L, s.work[4], out)
+            copy(out, outside)
+            project_ball_in_norm(s.V, outside, p.theta_bound, s.L, s.work[4], out)
         for i in range(p.d):
             moved = max(moved, abs(out[i] - theta[i]))
             theta[i] = out[i]
@@ -99,7 +118,7 @@ def descend(p, s, centre, scale, target, direction, x, steps, theta, out):
 
 
 @jit
-def update(p, s, arm, x, r, rng):
+def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     y = clipped_reward(r)
     t = s.t + 1
@@ -107,20 +126,18 @@ def update(p, s, arm, x, r, rng):
     steps = int(max(depth, 1.0) / STEP)
     direction, shifted, out = s.work[0], s.work[1], s.work[2]
     matvec(s.V_inv, x, direction)
-    for i in range(p.d):
-        shifted[i] = s.theta_hat[i]  # the old estimate is the centre of the first problem
     theta = s.theta_hat
-    descend(p, s, shifted, 1.0, y, direction, x, steps, theta, out)
-    for i in range(p.d):
-        shifted[i] = theta[i]
-    descend(p, s, theta, 2.0, 1.0, direction, x, steps, shifted, out)
+    copy(theta, shifted)  # the old estimate is the centre of the first problem
+    descend(p, s, x, shifted, 1.0, y, steps, theta)
+    copy(theta, shifted)
+    descend(p, s, x, theta, 2.0, 1.0, steps, shifted)
     z, z_shifted = dot(x, theta), dot(x, shifted)
     weight = slope(LOGISTIC, z)
     unsure = 1 if slope(LOGISTIC, z_shifted) > 2.0 * weight else 0
     gain = true_loss(LOGISTIC, z_shifted, y) - true_loss(LOGISTIC, z, y)
     for i in range(p.d):
         out[i] = theta[i] - shifted[i]
-    surplus = 2.0 * (1.0 + p.theta_bound) * gain - 0.5 * math.sqrt(quad(s.V, out))
+    surplus = 2.0 * (1.0 + p.theta_bound) * gain - 0.5 * math.sqrt(max(quad(s.V, out), 0.0))
     add_outer(weight, x, s.V)
     for i in range(p.d):
         out[i] = math.sqrt(weight) * x[i]
@@ -131,7 +148,7 @@ def update(p, s, arm, x, r, rng):
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -139,7 +156,9 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
-def ecolog(d, *, theta_bound=1.0, ridge=10.0, failure=0.01) -> Policy:
+def ecolog(
+    d: int, *, theta_bound: float = 1.0, ridge: float = 10.0, failure: float = 0.01
+) -> Policy:
     """ECOLog in the unit ball of R^d for logistic rewards in [0, 1]; others are clipped.
 
     theta_bound > 0 bounds the norm of theta; ridge > 0; failure in (0, 1).  Raises ValueError on
@@ -150,6 +169,6 @@ def ecolog(d, *, theta_bound=1.0, ridge=10.0, failure=0.01) -> Policy:
     return Policy("ECOLog", p, init, play, NO_PRIVACY, select, update)
 
 
-def example():
+def example() -> Policy:
     """A small instance for the common tests."""
     return ecolog(3, theta_bound=2.0)

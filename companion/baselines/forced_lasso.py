@@ -4,7 +4,8 @@ No privacy.
 Source: Bastani and Bayati (2020), Algorithm "LASSO Bandit"; one context per round, a parameter per
 arm.
 Cost: O(K d) per round and O(d^2) for the Gram matrix of the arm that was played, with a warm lasso.
-Differs: coordinate descent to a tolerance; ties go to the lowest arm.
+Differs: coordinate descent to a tolerance, at most `lasso_descent.SWEEPS` times (`State.capped`);
+ties go to the lowest arm.
 """
 
 import math
@@ -13,11 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
+from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.lasso_descent import descend
 from companion.checks import need_float, need_int, need_positive
 from companion.core import Policy
-from companion.linalg import add_outer, axpy, dot
-from companion.privacy import NO_PRIVACY
+from companion.kernels.linalg import add_outer, axpy, dot
 
 
 class Params(NamedTuple):
@@ -33,23 +35,24 @@ class Params(NamedTuple):
 
 class State(NamedTuple):
     t: int  # rounds played
-    count: np.ndarray  # (2, K) rows of the forced and of the all-sample lasso
+    count: np.ndarray  # type: ignore[assignment]  # (2, K) rows of the forced and of the all-sample lasso
     G: np.ndarray  # (2, K, d, d) their sums of x x'
     c: np.ndarray  # (2, K, d) of x r
     theta: np.ndarray  # (2, K, d) estimates
-    index: np.ndarray  # (d,) 0, 1, ..., d - 1: all coordinates are active
+    index: np.ndarray  # type: ignore[assignment]  # (d,) 0, 1, ..., d - 1: all coordinates are active
     q: np.ndarray  # (d,) scratch
+    capped: int  # fits that ended before the solver had converged
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first round."""
     K, d = p.K, p.d
     arrays = np.zeros((2, K, d, d)), np.zeros((2, K, d)), np.zeros((2, K, d))
-    return State(0, np.zeros((2, K), np.int64), *arrays, np.arange(d), np.zeros(d))
+    return State(0, np.zeros((2, K), np.int64), *arrays, np.arange(d), np.zeros(d), 0)
 
 
 @jit
-def forced_arm(p, t):
+def forced_arm(p: Params, t: int) -> int:
     """Arm that round t >= 1 has to play, or -1: t = (2^k - 1) K q + j, j = 1..K q."""
     size = p.K * p.forced
     start = 0
@@ -61,7 +64,7 @@ def forced_arm(p, t):
 
 
 @jit
-def select(p, s, X, rng):
+def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     """The forced arm, or the best all-sample estimate among those near the best forced one."""
     arm = forced_arm(p, s.t + 1)
     if arm >= 0:
@@ -79,34 +82,35 @@ def select(p, s, X, rng):
 
 
 @jit
-def learn(p, s, which, arm, x, r, penalty):
-    """Add the row to one lasso and refit it: ||y - X theta||^2/n + penalty ||theta||_1."""
+def learn(p: Params, s: State, which: int, arm: int, x: Array, r: float, penalty: float) -> bool:
+    """Add the row to one lasso and refit it: ||y - X theta||^2/n + penalty ||theta||_1; returns
+    whether the solver converged.
+    """
     s.count[which, arm] += 1
     add_outer(1.0, x, s.G[which, arm])
     axpy(r, x, s.c[which, arm])
     theta, G = s.theta[which, arm], s.G[which, arm]
-    for j in range(p.d):
-        s.q[j] = s.c[which, arm, j]
+    s.q[:] = s.c[which, arm]
     for j in range(p.d):
         if theta[j] != 0.0:
             axpy(-theta[j], G[j], s.q)
     half = 0.5 * penalty * s.count[which, arm]
-    descend(G, s.index, p.d, half, p.tolerance, theta, s.q)
+    return descend(G, s.index, p.d, half, p.tolerance, theta, s.q)
 
 
 @jit
-def update(p, s, arm, x, r, rng):
+def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); the arrays of s are overwritten."""
-    t = s.t + 1
+    t, capped = s.t + 1, s.capped
     if forced_arm(p, t) == arm:
-        learn(p, s, 0, arm, x, r, p.penalty_forced)
+        capped += 0 if learn(p, s, 0, arm, x, r, p.penalty_forced) else 1
     penalty = p.penalty_all * math.sqrt((math.log(t) + math.log(p.d)) / t)
-    learn(p, s, 1, arm, x, r, penalty)
-    return State(t, s.count, s.G, s.c, s.theta, s.index, s.q)
+    capped += 0 if learn(p, s, 1, arm, x, r, penalty) else 1
+    return State(t, s.count, s.G, s.c, s.theta, s.index, s.q, capped)
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -115,7 +119,14 @@ def play(p, s, X, R, rng, arms):
 
 
 def forced_lasso(
-    d, K, *, forced=1, gap=5.0, penalty_forced=0.05, penalty_all=0.05, tolerance=1e-5
+    d: int,
+    K: int,
+    *,
+    forced: int = 1,
+    gap: float = 5.0,
+    penalty_forced: float = 0.05,
+    penalty_all: float = 0.05,
+    tolerance: float = 1e-5,
 ) -> Policy:
     """Lasso bandit for K >= 1 arms and one context in R^d per round (all rows of X equal).
 
@@ -136,6 +147,6 @@ def forced_lasso(
     return Policy("Forced lasso", p, init, play, NO_PRIVACY, select, update)
 
 
-def example(K=4):
+def example(K: int = 4) -> Policy:
     """A small instance for the common tests."""
     return forced_lasso(3, K)

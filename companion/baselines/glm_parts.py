@@ -5,14 +5,15 @@ hyper-parameters the baselines here follow; rewards lie in [0, 1].
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
-from companion.checks import need_float, need_int, need_positive, need_probability
-from companion.glm import LINKS, mean, need_link, slope
-from companion.linalg import dot, quad
+from companion._types import Array, Ints, Rng
+from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
+from companion.kernels.glm import LINKS, mean, need_link, slope
+from companion.kernels.optimism import scores
 
 
 class Model(NamedTuple):
@@ -26,23 +27,31 @@ class Model(NamedTuple):
     tolerance: float
 
 
-def need_bernoulli_link(value):
+def need_bernoulli_link(value: Any) -> int:
     """The number of the link "logistic" or "probit"; raises ValueError on any other."""
-    if value not in LINKS[1:]:
-        raise ValueError(f"link must be one of {LINKS[1:]}; got link={value!r}")
-    return need_link("link", value)
+    return need_link("link", need_choice("link", value, LINKS[1:]))
 
 
-def need_kappa(link, theta_bound, kappa):
+def need_kappa(link: int, theta_bound: float, kappa: float | None) -> float:
     """kappa >= 1/slope(0) as a float, the least value that 1/slope can take; None: 1/slope(S),
     which is always valid for arms in the unit ball."""
     if kappa is None:
-        return 1.0 / slope(link, theta_bound)
+        least = slope(link, theta_bound)
+        if not least > 0.0:
+            raise ValueError(f"theta_bound must leave the link a slope above 0; got {theta_bound=}")
+        return 1.0 / least
     # one part in 1e9 below is allowed: a measured kappa is rounded
     return need_float("kappa", kappa, (1.0 - 1e-9) / slope(link, 0.0))
 
 
-def need_model(d, link, theta_bound, kappa, failure=0.01, tolerance=1e-8):
+def need_model(
+    d: int,
+    link: str,
+    theta_bound: float,
+    kappa: float | None,
+    failure: float = 0.01,
+    tolerance: float = 1e-8,
+) -> Model:
     """`Model` from the arguments of a factory; raises ValueError by name."""
     number, bound = need_bernoulli_link(link), need_positive("theta_bound", theta_bound)
     return Model(
@@ -56,13 +65,13 @@ def need_model(d, link, theta_bound, kappa, failure=0.01, tolerance=1e-8):
 
 
 @jit
-def clipped_reward(r):
+def clipped_reward(r: float) -> float:
     """The reward in [0, 1]."""
     return min(max(r, 0.0), 1.0)
 
 
 @jit
-def start_at_random(started, theta, rng):
+def start_at_random(started: Ints, theta: Array, rng: Rng) -> None:
     """theta <- N(0, I), once: started (1,) remembers."""
     if started[0] == 0:
         started[0] = 1
@@ -71,37 +80,35 @@ def start_at_random(started, theta, rng):
 
 
 @jit
-def widest(V_inv, X):
-    """(largest squared width x'V_inv x of a row of X (K, d), the first row that has it)."""
+def widest(known: Any) -> tuple[float, int]:
+    """(largest squared width, the first arm that has it) of the `scores` (2, K) of the arms."""
     best, arm = -np.inf, 0
-    for k in range(X.shape[0]):
-        square = quad(V_inv, X[k])
-        if square > best:
-            best, arm = square, k
+    for k in range(known.shape[1]):
+        if known[1, k] > best:
+            best, arm = known[1, k], k
     return best, arm
 
 
 @jit
-def upper(theta, A_inv, width, x):
-    """Upper confidence bound x'theta + width ||x||_{A^-1} of a score (the lower one: -width)."""
-    return dot(x, theta) + width * math.sqrt(quad(A_inv, x))
+def best_lower(known: Any, width: float) -> float:
+    """Largest lower confidence bound of the arms: whose upper one is below it is ruled out.
 
-
-@jit
-def best_lower(theta, A_inv, width, X):
-    """Largest lower confidence bound of the rows of X (K, d): who is below it is ruled out."""
+    known: `scores` (2, K), of which the squared widths are overwritten by width times their roots.
+    Rounding makes forms of long contexts (1e8) negative, here and below: they count as 0.
+    """
     low = -np.inf
-    for k in range(X.shape[0]):
-        low = max(low, upper(theta, A_inv, -width, X[k]))
+    for k in range(known.shape[1]):
+        known[1, k] = width * math.sqrt(max(known[1, k], 0.0))
+        low = max(low, known[0, k] - known[1, k])
     return low
 
 
 @jit
-def optimistic_mean(link, theta, A_inv, width, X):
+def optimistic_mean(link: int, theta: Array, A_inv: Array, width: float, X: Array) -> int:
     """Row of X (K, d) with the largest mean(x'theta) + width ||x||_{A^-1}; the first on ties."""
-    best, arm = -np.inf, 0
+    known, best, arm = scores(X, theta, A_inv), -np.inf, 0
     for k in range(X.shape[0]):
-        index = mean(link, dot(X[k], theta)) + width * math.sqrt(quad(A_inv, X[k]))
+        index = mean(link, known[0, k]) + width * math.sqrt(max(known[1, k], 0.0))
         if index > best:
             best, arm = index, k
     return arm

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
+from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.glm_parts import (
     clipped_reward,
     need_model,
@@ -21,11 +23,10 @@ from companion.baselines.glm_parts import (
     start_at_random,
 )
 from companion.checks import need_int
-from companion.core import Policy
-from companion.glm import PROBIT, slope
-from companion.likelihood import fit, foresee, work_for
-from companion.linalg import sherman_morrison
-from companion.privacy import NO_PRIVACY
+from companion.core import Policy, Universe
+from companion.kernels.glm import PROBIT, slope
+from companion.kernels.likelihood import fit, foresee, work_for
+from companion.kernels.linalg import copy, sherman_morrison
 
 
 class Params(NamedTuple):
@@ -49,15 +50,20 @@ class State(NamedTuple):
     column: np.ndarray  # (d,) scratch
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first round."""
     X, y = np.zeros((p.T, p.d)), np.zeros(p.T)
     V_inv, started = np.eye(p.d) / p.ridge, np.zeros(1, np.int64)
     return State(0, V_inv, np.zeros(p.d), X, y, started, 0, work_for(p.d), np.zeros(p.d))
 
 
+def universe(p: Params) -> Universe:
+    """What is not clipped: any context, rewards in [0, 1]."""
+    return Universe(radius=np.inf, low=0.0)
+
+
 @jit
-def select(p, s, X, rng):
+def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     """Row of X (K, d) with the largest mean(x'theta_hat) + c_t ||x||_{V^-1}; the first on ties."""
     start_at_random(s.started, s.theta_hat, rng)
     width = p.width * (math.sqrt(math.log(s.t + 1.0)) if p.link == PROBIT else 1.0)
@@ -65,12 +71,11 @@ def select(p, s, X, rng):
 
 
 @jit
-def update(p, s, arm, x, r, rng):
+def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     y = clipped_reward(r)
     s.y[s.t] = y
-    for i in range(p.d):
-        s.X[s.t, i] = x[i]
+    copy(x, s.X[s.t])
     sherman_morrison(s.V_inv, x, s.column)
     if s.t > 0:
         foresee(p.link, x, y, s.theta_hat, s.work)
@@ -80,7 +85,7 @@ def update(p, s, arm, x, r, rng):
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -88,7 +93,7 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
-def width_of(d, T, link, kappa, failure):
+def width_of(d: int, T: int, link: int, kappa: float, failure: float) -> float:
     """c = 2 L kappa sqrt(3 + 2 log(1 + 2/lambda)) sqrt(2 d log(2 d T/failure)), with lambda = d and
     L the largest slope of the link."""
     log_term = 2.0 * d * math.log(2.0 * d * T / failure)
@@ -97,7 +102,14 @@ def width_of(d, T, link, kappa, failure):
 
 
 def glm_ucb(
-    d, T, *, link="logistic", theta_bound=1.0, kappa=None, failure=0.01, tolerance=1e-8
+    d: int,
+    T: int,
+    *,
+    link: str = "logistic",
+    theta_bound: float = 1.0,
+    kappa: float | None = None,
+    failure: float = 0.01,
+    tolerance: float = 1e-8,
 ) -> Policy:
     """GLM-UCB for T rounds in the unit ball of R^d with rewards in [0, 1]; others are clipped.
 
@@ -112,6 +124,6 @@ def glm_ucb(
     return Policy("GLM-UCB", p, init, play, NO_PRIVACY, select, update)
 
 
-def example():
+def example() -> Policy:
     """A small instance for the common tests."""
     return glm_ucb(3, 400, link="probit", theta_bound=2.0, kappa=18.4)

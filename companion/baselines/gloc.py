@@ -3,7 +3,8 @@
 Source: Jun, Bhargava, Nowak and Willett (2017), Algorithm 1, as in the public program of Sawarni et
 al. (2024): lambda = d, the index is taken at the online iterate (not at the ridge centre, which the
 program computes and never uses), and the iterate is always scaled to norm S.
-Cost: O(K d^2) time per round, O(d^2) memory.
+Cost: O(K d^2) time per round, O(d^2) memory; 8 times the floor of `kernels.optimism`, for every
+arm takes an exponential.
 """
 
 import math
@@ -12,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
+from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.glm_parts import clipped_reward, need_model, optimistic_mean
-from companion.core import Policy
-from companion.glm import mean, slope
-from companion.linalg import dot, matvec, norm, quad, sherman_morrison
-from companion.privacy import NO_PRIVACY
+from companion.core import Policy, Universe
+from companion.kernels.glm import mean, slope
+from companion.kernels.linalg import dot, matvec, norm, quad, sherman_morrison
 
 
 class Params(NamedTuple):
@@ -38,14 +40,19 @@ class State(NamedTuple):
     work: np.ndarray  # (d,) scratch
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first round."""
     regret = 2.0 * p.k * p.theta_bound * p.theta_bound * p.ridge
     return State(0, np.eye(p.d) / p.ridge, np.zeros(p.d), regret, 0, np.zeros(p.d))
 
 
+def universe(p: Params) -> Universe:
+    """What is not clipped: any context, rewards in [0, 1]."""
+    return Universe(radius=np.inf, low=0.0)
+
+
 @jit
-def radius(p, s):
+def radius(p: Params, s: State) -> float:
     """Radius of the confidence set after s.t rounds."""
     inside = 1.0 + 2.0 * s.regret / p.k + 4.0 * (p.q * p.q / p.failure) ** 2
     log_term = math.log(2.0 / p.failure * math.sqrt(inside))
@@ -53,19 +60,19 @@ def radius(p, s):
 
 
 @jit
-def select(p, s, X, rng):
+def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     """Row of X (K, d) with the largest mean(x'theta_hat) + radius ||x||_{V^-1}; the first on
     ties."""
     return optimistic_mean(p.link, s.theta_hat, s.V_inv, radius(p, s), X)
 
 
 @jit
-def update(p, s, arm, x, r, rng):
+def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     y = clipped_reward(r)
     g = mean(p.link, dot(x, s.theta_hat)) - y
     sherman_morrison(s.V_inv, x, s.work)
-    regret = s.regret + g * g * quad(s.V_inv, x) / (2.0 * p.k)
+    regret = s.regret + g * g * max(quad(s.V_inv, x), 0.0) / (2.0 * p.k)
     matvec(s.V_inv, x, s.work)
     for i in range(p.d):
         s.theta_hat[i] -= g * s.work[i] / p.k
@@ -77,7 +84,7 @@ def update(p, s, arm, x, r, rng):
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -85,7 +92,14 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
-def gloc(d, *, link="logistic", theta_bound=1.0, kappa=None, failure=0.01) -> Policy:
+def gloc(
+    d: int,
+    *,
+    link: str = "logistic",
+    theta_bound: float = 1.0,
+    kappa: float | None = None,
+    failure: float = 0.01,
+) -> Policy:
     """GLOC in the unit ball of R^d with rewards in [0, 1]; others are clipped.
 
     link "logistic" or "probit"; theta_bound > 0 bounds the norm of theta; kappa bounds 1/slope over
@@ -97,6 +111,6 @@ def gloc(d, *, link="logistic", theta_bound=1.0, kappa=None, failure=0.01) -> Po
     return Policy("GLOC", p, init, play, NO_PRIVACY, select, update)
 
 
-def example():
+def example() -> Policy:
     """A small instance for the common tests."""
     return gloc(3, link="probit", theta_bound=2.0, kappa=18.4)

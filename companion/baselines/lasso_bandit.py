@@ -5,20 +5,22 @@ Source: Oh, Iyengar and Zeevi (2021), Algorithm 1; the FLIPHAT paper uses it as 
 privacy.
 Cost: O(K |support|) per round; O(d a) per update for a coordinates that were ever active; T d
 numbers of memory.
-Differs: the estimate may be refitted every `every` rounds instead of every round.
+Differs: the estimate may be refitted every `every` rounds instead of every round; a fit ends after
+`lasso_descent.SWEEPS` sweeps at the latest (`State.capped`).
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
+from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.lasso_descent import descend
 from companion.checks import need_float, need_int, need_positive
 from companion.core import Policy
-from companion.linalg import axpy, dot
-from companion.privacy import NO_PRIVACY
+from companion.kernels.linalg import axpy
 
 
 class Params(NamedTuple):
@@ -37,63 +39,63 @@ class State(NamedTuple):
     y: np.ndarray  # (T,)
     c: np.ndarray  # (d,) X'y
     G: np.ndarray  # (d, d) row i: X'X of the i-th coordinate that became active
-    index: np.ndarray  # (d,) which coordinate that is
+    index: np.ndarray  # type: ignore[assignment]  # (d,) which coordinate that is
     place: np.ndarray  # (d,) -1, or where the coordinate stands in index
     q: np.ndarray  # (d,) X'(y - X theta)
+    capped: int  # fits that ended before the solver had converged
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first round."""
     zeros = [np.zeros(p.d) for _ in range(3)]
     X, y, G = np.zeros((p.T, p.d)), np.zeros(p.T), np.zeros((p.d, p.d))
     index, place = np.zeros(p.d, np.int64), np.full(p.d, -1)
-    return State(0, 0, zeros[0], X, y, zeros[1], G, index, place, zeros[2])
+    return State(0, 0, zeros[0], X, y, zeros[1], G, index, place, zeros[2], 0)
 
 
 @jit
-def level(p, t):
+def level(p: Params, t: int) -> float:
     """Penalty alpha_t of (1/(2t)) ||y - X theta||^2 + alpha_t ||theta||_1 after t rounds."""
     return 2.0 * p.penalty * math.sqrt((4.0 * math.log(t) + 2.0 * math.log(p.d)) / t)
 
 
 @jit
-def activate(p, s, active, j, t):
+def activate(p: Params, s: State, active: Any, j: int, t: int) -> None:
     """Build the Gram row of coordinate j from the t stored rows."""
     s.index[active] = j
     s.place[j] = active
     row = s.G[active]
-    for k in range(p.d):
-        row[k] = 0.0
+    row[:] = 0.0
     for i in range(t):
         axpy(s.X[i, j], s.X[i], row)
 
 
 @jit
-def lasso(p, s, active, t):
-    """theta_hat <- the lasso on t rows, by coordinate descent from the last one; returns the number
-    of active ones.
+def lasso(p: Params, s: State, active: int, t: int) -> tuple[int, bool]:
+    """theta_hat <- the lasso on t rows, by coordinate descent from the last one; returns (number of
+    active ones, whether it converged).
 
     Sweeps the coordinates that were ever active; then takes in those that violate the optimality
-    conditions.
+    conditions: at most d + 1 times.
     """
-    penalty = level(p, t) * t
-    for k in range(p.d):
-        s.q[k] = s.c[k]
+    penalty, converged = level(p, t) * t, True
+    s.q[:] = s.c
     for a in range(active):
         axpy(-s.theta_hat[s.index[a]], s.G[a], s.q)
     while True:
-        descend(s.G, s.index, active, penalty, p.tolerance, s.theta_hat, s.q)
+        done = descend(s.G, s.index, active, penalty, p.tolerance, s.theta_hat, s.q)
+        converged = converged and done
         before = active
         for j in range(p.d):
             if s.place[j] < 0 and abs(s.q[j]) > penalty:
                 activate(p, s, active, j, t)
                 active += 1
         if active == before:
-            return active
+            return active, converged
 
 
 @jit
-def select(p, s, X, rng):
+def select(p: Params, s: State, X: Array, rng: Rng) -> Any:
     """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row before the
     first fit.
     """
@@ -110,22 +112,22 @@ def select(p, s, X, rng):
 
 
 @jit
-def update(p, s, arm, x, r, rng):
+def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); the arrays of s are overwritten."""
-    t, active = s.t + 1, s.active
-    for j in range(p.d):
-        s.X[s.t, j] = x[j]
+    t, active, capped = s.t + 1, s.active, s.capped
+    s.X[s.t] = x
     s.y[s.t] = r
     axpy(r, x, s.c)
     for a in range(active):
         axpy(x[s.index[a]], x, s.G[a])
     if t % p.every == 0:
-        active = lasso(p, s, active, t)
-    return State(t, active, s.theta_hat, s.X, s.y, s.c, s.G, s.index, s.place, s.q)
+        active, converged = lasso(p, s, active, t)
+        capped += 0 if converged else 1
+    return State(t, active, s.theta_hat, s.X, s.y, s.c, s.G, s.index, s.place, s.q, capped)
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -133,27 +135,9 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
-@jit
-def excess(p, s):
-    """Largest violation of the optimality conditions of the last fit, in units of the penalty; 0 at
-    the optimum.
-    """
-    penalty = level(p, s.t) * s.t
-    worst = 0.0
-    for j in range(p.d):
-        z = s.c[j]
-        for i in range(s.t):
-            z -= s.X[i, j] * dot(s.X[i], s.theta_hat)
-        gap = (
-            abs(z) - penalty
-            if s.theta_hat[j] == 0.0
-            else abs(z - np.sign(s.theta_hat[j]) * penalty)
-        )
-        worst = max(worst, gap)
-    return worst / penalty
-
-
-def lasso_bandit(d, T, *, penalty=1.0, every=1, tolerance=1e-8) -> Policy:
+def lasso_bandit(
+    d: int, T: int, *, penalty: float = 1.0, every: int = 1, tolerance: float = 1e-8
+) -> Policy:
     """Sparsity-agnostic lasso bandit for T rounds in R^d.
 
     penalty > 0 is lambda_0 in alpha_t = 2 lambda_0 sqrt((4 log t + 2 log d)/t); every >= 1 rounds
@@ -170,6 +154,6 @@ def lasso_bandit(d, T, *, penalty=1.0, every=1, tolerance=1e-8) -> Policy:
     return Policy("Lasso bandit", p, init, play, NO_PRIVACY, select, update)
 
 
-def example():
+def example() -> Policy:
     """A small instance for the common tests."""
     return lasso_bandit(3, 4000, penalty=0.1, every=5)

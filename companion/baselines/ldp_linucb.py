@@ -9,27 +9,34 @@ authors' program has it (its code lacks the sqrt2).  Off-diagonal noise is sigma
 an entry counts twice in the Frobenius norm.
 Width: radius of LinUCB at ridge lambda_t = 1 + shift sigma sqrt(d t), which dominates the noise in
 the Gram matrix.
-Cost: O(K d^2 + d^3) time per round, O(d^2) memory.
+Cost: O(K d^2 + d^3) time per round, O(d^2) memory; 6 times the floor of `kernels.optimism`.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from companion import audit
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
+from companion.accounting import audit, learned
+from companion.accounting.disclosure import Disclosure, lives, shows
+from companion.accounting.privacy import STATISTICS_SENSITIVITY, UNIVERSES, gaussian_release
 from companion.baselines import noisy_ridge
 from companion.baselines.noisy_ridge import Model, choose, init_model, refit
-from companion.core import Policy
-from companion.disclosure import Disclosure
-from companion.mechanisms import (
+from companion.checks import need_options
+from companion.core import Policy, linear_universe
+from companion.kernels.mechanisms import (
     add_gaussian,
     add_unpacked,
     clip_record,
     pack_statistics,
     statistics_size,
 )
-from companion.privacy import STATISTICS_SENSITIVITY, UNIVERSES, gaussian_release
+
+if TYPE_CHECKING:
+    from companion.accounting.audit import Attack
+    from companion.baselines.noisy_ridge import Params
+    from companion.core import Universe
 
 
 class State(NamedTuple):
@@ -42,15 +49,20 @@ class State(NamedTuple):
     clipped: int  # records that were outside the universe
 
 
-def init(p):
+def init(p: "Params") -> State:
     """State before the first round."""
     d = p.d
     message = np.zeros(statistics_size(d))
     return State(0, np.zeros((d, d)), np.zeros(d), init_model(p), np.zeros(d), message, 0)
 
 
+def universe(p: "Params | Any") -> "Universe":
+    """What is not clipped."""
+    return linear_universe(p.offset)
+
+
 @jit
-def randomize(p, x, r, rng, clean, message):
+def randomize(p: "Params", x: Array, r: float, rng: Rng, clean: Array, message: Array) -> int:
     """Everything that leaves the device: message <- packed (x x', r x) + N(0, sigma^2 I);
     returns 1 if clipped.
     """
@@ -61,20 +73,20 @@ def randomize(p, x, r, rng, clean, message):
 
 
 @jit
-def messages(p, x, r, rng, clean, out):
+def messages(p: Any, x: Array, r: float, rng: Rng, clean: Any, out: Array) -> None:
     """out (n, :) <- n independent messages of one user, for audits."""
     for i in range(out.shape[0]):
         randomize(p, x, r, rng, clean, out[i])
 
 
 @jit
-def select(p, s, X, rng):
+def select(p: "Params", s: State, X: Array, rng: Rng) -> int:
     """The optimistic row of X (K, d)."""
     return choose(s.model, X)
 
 
 @jit
-def update(p, s, arm, x, r, rng):
+def update(p: "Params", s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); the model is fitted anew at the end of every
     batch.
     """
@@ -87,7 +99,7 @@ def update(p, s, arm, x, r, rng):
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: "Params", s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -96,7 +108,14 @@ def play(p, s, X, R, rng, arms):
 
 
 def ldp_linucb(
-    d, T, epsilon, delta=0.1, *, calibration="corrected", universe="ball", **options
+    d: int,
+    T: int,
+    epsilon: float,
+    delta: float = 0.1,
+    *,
+    calibration: str = "corrected",
+    universe: str = "ball",
+    **options: Any,
 ) -> Policy:
     """LinUCB on locally randomised statistics; epsilon = inf is LinUCB itself.
 
@@ -105,6 +124,7 @@ def ldp_linucb(
     records outside are clipped into it and counted; options: ridge, shift, noise, theta_bound,
     failure and width of `noisy_ridge.make_params`.  Raises ValueError on anything else.
     """
+    need_options("ldp_linucb", options, noisy_ridge.make_params)
     sigma, guarantee = gaussian_release(
         "local", epsilon, delta, calibration, universe, STATISTICS_SENSITIVITY, paper=4.0
     )
@@ -112,33 +132,24 @@ def ldp_linucb(
     return Policy("LDP-LinUCB", p, init, play, guarantee, select, update)
 
 
-def example():
+def example() -> Policy:
     """A small instance for the common tests."""
     return ldp_linucb(3, 400, 1.0)
 
 
-def attack(policy):
+def attack(policy: Policy) -> "tuple[Attack, ...]":
     """`audit.Attack`: one user's message."""
     p = policy.params
 
-    def mechanism(record, rng, n):
-        out = np.empty((n, statistics_size(p.d)))
+    def sent(record, rng, out):
         messages(p, *record, rng, np.empty(p.d), out)
-        return out
 
-    far = audit.along(noisy_ridge.far_move(p.offset, p.d))
-    ends = noisy_ridge.far_records(p.offset, p.d)
-    return (audit.Attack(mechanism, *ends, far, "message", runs=False),)
+    mechanism = learned.filled((statistics_size(p.d),), sent)
+    return (audit.Attack(mechanism, *noisy_ridge.far_apart(p), "message", runs=False),)  # type: ignore[arg-type, call-arg, misc]
 
 
-def disclosures():
-    """What the common test of guarantees plays (`companion.disclosure`): one message per user."""
-
-    def message(_, p, x, r, rng, clean, message):
-        return [("gaussian", message)]
-
-    return tuple(
-        Disclosure(ldp_linucb(2, 8, 1.0, calibration=c, universe=u), {randomize: message}, ("x",))
-        for c in ("corrected", "paper")
-        for u in UNIVERSES
-    )
+def disclosures() -> tuple[Disclosure, ...]:
+    """What the laboratory of `companion.audits` plays: one message per user."""
+    kinds = [(c, u) for c in ("corrected", "paper") for u in UNIVERSES]
+    instances = (ldp_linucb(2, 8, 1.0, calibration=c, universe=u) for c, u in kinds)
+    return lives(shows(randomize, "gaussian", "message"), ("x",), *instances, rounds=3)

@@ -1,7 +1,7 @@
 """LinUCB: optimism for linear rewards, without privacy.
 
 Source: Abbasi-Yadkori, Pal and Szepesvari (2011), Figure 1 and Theorem 2.
-Cost: O(K d^2) time per round, O(d^2) memory.
+Cost: O(K d^2) time per round, O(d^2) memory; 5 times the floor of `kernels.optimism`.
 """
 
 import math
@@ -10,10 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
+from companion.accounting.privacy import NO_PRIVACY
 from companion.checks import need_float, need_int, need_positive, need_probability
 from companion.core import Policy
-from companion.linalg import axpy, matvec, optimistic_arm, sherman_morrison
-from companion.privacy import NO_PRIVACY
+from companion.kernels.linalg import axpy, matvec, sherman_morrison
+from companion.kernels.optimism import optimistic_arm
 
 
 class Params(NamedTuple):
@@ -33,32 +35,34 @@ class State(NamedTuple):
     work: np.ndarray  # (d,) scratch
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first round."""
     return State(0, np.eye(p.d) / p.ridge, np.zeros(p.d), np.zeros(p.d), np.zeros(p.d))
 
 
 @jit
-def theorem_radius(d, t, ridge, noise, theta_bound, failure):
+def theorem_radius(
+    d: int, t: int, ridge: float, noise: float, theta_bound: float, failure: float
+) -> float:
     """Theorem 2 for contexts in the unit ball: confidence radius after t rounds."""
     log_det = d * math.log1p(t / (ridge * d))
     return noise * np.sqrt(log_det - 2.0 * math.log(failure)) + np.sqrt(ridge) * theta_bound
 
 
 @jit
-def radius(p, t):
+def radius(p: Params, t: int) -> float:
     """The radius that is used after t rounds: the theorem's, times the width."""
     return p.width * theorem_radius(p.d, t, p.ridge, p.noise, p.theta_bound, p.failure)
 
 
 @jit
-def select(p, s, X, rng):
+def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     """Row of X (K, d) with the largest upper confidence bound; the first one on ties."""
     return optimistic_arm(X, s.V_inv, s.theta_hat, radius(p, s.t))
 
 
 @jit
-def update(p, s, arm, x, r, rng):
+def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     sherman_morrison(s.V_inv, x, s.work)  # V <- V + x x'
     axpy(r, x, s.b)  # b <- b + r x
@@ -67,7 +71,7 @@ def update(p, s, arm, x, r, rng):
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -75,7 +79,15 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
-def linucb(d, *, ridge=1.0, noise=1.0, theta_bound=1.0, failure=0.01, width=1.0) -> Policy:
+def linucb(
+    d: int,
+    *,
+    ridge: float = 1.0,
+    noise: float = 1.0,
+    theta_bound: float = 1.0,
+    failure: float = 0.01,
+    width: float = 1.0,
+) -> Policy:
     """LinUCB for contexts in the unit ball of R^d.
 
     ridge > 0; noise >= 0, sub-Gaussian scale of the rewards; theta_bound >= 0; failure in (0, 1);
@@ -97,6 +109,6 @@ def linucb(d, *, ridge=1.0, noise=1.0, theta_bound=1.0, failure=0.01, width=1.0)
     return Policy("LinUCB", p, init, play, NO_PRIVACY, select, update)
 
 
-def example():
+def example() -> Policy:
     """A small instance for the common tests."""
     return linucb(3, noise=0.5)

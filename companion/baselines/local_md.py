@@ -12,24 +12,34 @@ certain (the source relies on sampling); batch sizes are rounded down, at least 
 """
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from companion import audit
 from companion._jit import jit
-from companion.checks import need_float, need_int, need_positive
-from companion.core import Optimiser
-from companion.disclosure import Disclosure, corners
-from companion.geometry import admit, dual_exponent, euclidean_factor, lq_norm, need_exponent
-from companion.linalg import dot
-from companion.privacy import (
+from companion._types import Array, Ints, Rng
+from companion.accounting import learned
+from companion.accounting.disclosure import Disclosure, corners, lives, shows
+from companion.accounting.privacy import (
     NO_PRIVACY,
     REPLACE_RECORD,
     Guarantee,
     gaussian_epsilon,
     need_budget,
 )
+from companion.checks import need_float, need_int, need_positive
+from companion.core import Optimiser
+from companion.kernels.geometry import (
+    admit_all,
+    dual_exponent,
+    euclidean_factor,
+    lq_norm,
+    need_exponent,
+)
+from companion.kernels.linalg import dot
+
+if TYPE_CHECKING:
+    from companion.accounting.audit import Attack
 
 
 class Params(NamedTuple):
@@ -52,13 +62,13 @@ class State(NamedTuple):
     clipped: int  # records outside the universe
 
 
-def init(p, rng):
+def init(p: Params, rng: Rng) -> State:
     """State before the data."""
     return State(0, np.zeros(p.d), 0)
 
 
 @jit
-def mirror(z, p, q, out):
+def mirror(z: Array, p: Any, q: float, out: Array) -> None:
     """out <- grad h*(z) = (p - 1) ||z||_q sign(z) (|z|/||z||_q)^(q - 1)."""
     size = lq_norm(z, q)
     for i in range(z.shape[0]):
@@ -67,7 +77,7 @@ def mirror(z, p, q, out):
 
 
 @jit
-def dual(u, p, out):
+def dual(u: Array, p: Any, out: Array) -> None:
     """out <- grad h(u) = ||u||_p sign(u) (|u|/||u||_p)^(p - 1) / (p - 1), inverse of `mirror`."""
     size = lq_norm(u, p)
     for i in range(u.shape[0]):
@@ -76,7 +86,7 @@ def dual(u, p, out):
 
 
 @jit
-def mirror_step(u, gradient, p, q, radius, z):
+def mirror_step(u: Array, gradient: Array, p: Any, q: float, radius: float, z: Array) -> None:
     """u <- argmin <gradient, v> + D_h(v, u) over ||v||_p <= radius, u the offset from the centre.
 
     Without the ball it is grad h*(grad h(u) - gradient); the level sets of h are balls, so the
@@ -93,7 +103,7 @@ def mirror_step(u, gradient, p, q, radius, z):
 
 
 @jit
-def shuffle(rng, order):
+def shuffle(rng: Rng, order: Ints) -> None:
     """order <- a uniform permutation of itself."""
     for i in range(order.shape[0] - 1, 0, -1):
         j = rng.integers(0, i + 1)
@@ -101,10 +111,11 @@ def shuffle(rng, order):
 
 
 @jit
-def release(p, i, x, X, Y, rows, rng, gradient):
+def release(
+    p: Params, i: int, x: Array, X: Array, Y: Array, rows: Ints, rng: Rng, gradient: Array
+) -> None:
     """gradient (d,) <- the mean gradient at x over these rows of phase i, with its noise."""
-    for a in range(p.d):
-        gradient[a] = 0.0
+    gradient[:] = 0.0
     for j in rows:
         c = 2.0 * (dot(X[j], x) - Y[j]) / rows.shape[0]
         for a in range(p.d):
@@ -115,7 +126,7 @@ def release(p, i, x, X, Y, rows, rng, gradient):
 
 
 @jit
-def phase(p, i, X, Y, theta, rng):
+def phase(p: Params, i: int, X: Array, Y: Array, theta: Array, rng: Rng) -> None:
     """Phase i on its records X, Y: theta <- the average of its iterates, started from theta."""
     d, n, b = p.d, X.shape[0], p.batch[i]
     centre, mean, u = theta.copy(), np.zeros(d), np.zeros(d)
@@ -134,27 +145,25 @@ def phase(p, i, X, Y, theta, rng):
         mirror_step(u, gradient, p.p, p.q, p.radius[i], z)
         for a in range(d):
             mean[a] += (centre[a] + u[a] - mean[a]) / (k + 1.0)
-    for a in range(d):
-        theta[a] = mean[a]
+    theta[:] = mean
 
 
 @jit
-def run(p, s, X, Y, rng, out):
+def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
     """All phases on the n records X (n, d), Y (n,); the last row of out <- the parameter."""
-    A, b, clipped, start = np.empty(X.shape), np.empty(Y.shape), 0, 0
-    for t in range(X.shape[0]):
-        b[t], outside = admit(X[t], Y[t], p.q, -p.high, p.high, A[t])
-        clipped += outside
+    A, b, start = np.empty(X.shape), np.empty(Y.shape), 0
+    clipped = admit_all(X, Y, p.q, p.high, A, b)
     for i in range(p.records.shape[0]):
         end = start + p.records[i]
         phase(p, i, A[start:end], b[start:end], s.theta, rng)
         start = end
-    for i in range(p.d):
-        out[out.shape[0] - 1, i] = s.theta[i]
+    out[-1] = s.theta
     return State(X.shape[0], s.theta, clipped)
 
 
-def phases(d, n, p, epsilon, delta, eta, lipschitz, noisy):
+def phases(
+    d: int, n: int, p: Any, epsilon: float, delta: float, eta: float, lipschitz: float, noisy: bool
+) -> tuple[Any, ...]:
     """Arrays records, batch, steps, eta, radius, sigma of the phases of two steps or more."""
     rows, q = [], dual_exponent(p)
     budget = epsilon if epsilon < np.inf else 1.0
@@ -176,7 +185,15 @@ def phases(d, n, p, epsilon, delta, eta, lipschitz, noisy):
 
 
 def local_md(
-    d, n, epsilon, delta=None, *, p=1.5, radius=1.0, label_bound=1.0, step_scale=1.0
+    d: int,
+    n: int,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    p: float = 1.5,
+    radius: float = 1.0,
+    label_bound: float = 1.0,
+    step_scale: float = 1.0,
 ) -> Optimiser:
     """LocalMD for n records with ||x||_q <= 1, |y| <= label_bound, 1 < p <= 2.
 
@@ -205,24 +222,23 @@ def local_md(
     return Optimiser("LocalMD", Params(d, n, p, q, Y, *arrays), init, None, run, said)
 
 
-def example():
+def example() -> Optimiser:
     """A small instance for the common tests."""
     return local_md(3, 400, 2.0, 1e-2)
 
 
-def attack(optimiser):
+def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":
     """`audit.Attack`: the parameter at the end, all that is public, as the first label moves it."""
-    return (audit.on_first_label(optimiser, "the order of steps"),)
+    return (learned.on_first_label(optimiser, "the order of steps"),)
 
 
-def victims():
+def victims() -> tuple[Any, ...]:
     """What the audits attack: the printed noise is all there is."""
     return (local_md(2, 64, 1.0, 0.1, radius=0.02),)
 
 
-def disclosures():
-    """What the common test of guarantees plays (`companion.disclosure`): every noisy gradient."""
-    kernels = {release: lambda _, p, i, x, X, Y, rows, rng, gradient: [("gaussian", gradient)]}
+def disclosures() -> tuple[Disclosure, ...]:
+    """What the laboratory of `companion.audits` plays: every noisy gradient."""
     made = local_md(2, 12, 1.0, 1e-9, radius=0.02, step_scale=0.01)
-    secret, records = ("clipped",), corners(2)
-    return (Disclosure(made, kernels, secret, rounds=12, records=records, reaches=False),)
+    kernels, how = shows(release, "gaussian", "gradient"), {"records": corners(2), "reaches": False}
+    return lives(kernels, ("clipped",), made, **how)  # type: ignore[arg-type]

@@ -9,10 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array
+from companion.accounting import audit
 from companion.baselines.linucb import theorem_radius
 from companion.checks import need_float, need_int, need_positive, need_probability
-from companion.linalg import inverse, matvec, optimistic_arm
-from companion.mechanisms import pack_statistics, statistics_size
+from companion.kernels.linalg import copy, inverse, matvec
+from companion.kernels.mechanisms import pack_statistics, statistics_size
+from companion.kernels.optimism import optimistic_arm
 
 
 class Params(NamedTuple):
@@ -36,7 +39,7 @@ class Model(NamedTuple):
     work: np.ndarray  # (2, d, d) scratch
 
 
-def init_model(p):
+def init_model(p: Params) -> Model:
     """The model before any data."""
     d = p.d
     start = np.array([radius(p, 0, p.ridge)])
@@ -44,19 +47,19 @@ def init_model(p):
 
 
 @jit
-def radius(p, t, ridge):
+def radius(p: Params, t: int, ridge: float) -> float:
     """LinUCB's confidence radius after t rounds at this ridge, times the width."""
     return p.width * theorem_radius(p.d, t, ridge, p.noise, p.theta_bound, p.failure)
 
 
 @jit
-def choose(m, X):
+def choose(m: Model, X: Array) -> int:
     """The optimistic row of X (K, d)."""
     return optimistic_arm(X, m.V_inv, m.theta, m.radius[0])
 
 
 @jit
-def refit(p, m, t, energy, G, b):
+def refit(p: Params, m: Model, t: int, energy: float, G: Array, b: Array) -> None:
     """m <- ridge regression on noisy statistics G (d, d), b (d,) of t rounds, with lambda = ridge +
     shift * energy.
 
@@ -65,19 +68,16 @@ def refit(p, m, t, energy, G, b):
     (noise of a shuffler is discrete, so this may happen) leaves the last model in force.
     """
     ridge, A = p.ridge + p.shift * energy, m.work[0]
+    copy(G, A)
     for i in range(p.d):
-        for j in range(p.d):
-            A[i, j] = G[i, j]
         A[i, i] += ridge
     if inverse(A, A, m.work[1]):
-        for i in range(p.d):
-            for j in range(p.d):
-                m.V_inv[i, j] = A[i, j]
+        copy(A, m.V_inv)
         matvec(m.V_inv, b, m.theta)
         m.radius[0] = radius(p, t, ridge)
 
 
-def far_records(offset, d):
+def far_records(offset: bool, d: int) -> tuple[tuple[Array, float], tuple[Array, float]]:
     """Two records (x, r) of the universe, d >= 2, whose statistics are as far apart as any."""
     x, z = np.zeros(d), np.zeros(d)
     if offset:
@@ -88,7 +88,7 @@ def far_records(offset, d):
     return (x, 1.0), (z, -1.0)
 
 
-def far_move(offset, d):
+def far_move(offset: bool, d: int) -> Array:
     """How far those two move the packed statistics."""
     ends = []
     for x, r in far_records(offset, d):
@@ -97,10 +97,25 @@ def far_move(offset, d):
     return ends[0] - ends[1]
 
 
+def far_apart(p: "Params") -> tuple[object, ...]:
+    """What an `audit.Attack` takes beside a mechanism: those two, and the best statistic."""
+    return *far_records(p.offset, p.d), audit.along(far_move(p.offset, p.d))
+
+
 def make_params(
-    d, T, batch, sigma, universe, *,
-    ridge=1.0, shift=0.7, noise=0.5, theta_bound=1.0, failure=None, width=1.0,
-):  # fmt: skip
+    d: int,
+    T: int,
+    batch: int,
+    sigma: float,
+    universe: str,
+    *,
+    ridge: float = 1.0,
+    shift: float = 0.7,
+    noise: float = 0.5,
+    theta_bound: float = 1.0,
+    failure: float | None = None,
+    width: float = 1.0,
+) -> Params:
     """Validated `Params`, for noise of standard deviation sigma and a checked universe.
 
     ridge > 0; shift >= 0, see the policy; noise >= 0, scale of the rewards; theta_bound >= 0;

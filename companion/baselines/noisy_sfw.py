@@ -9,26 +9,15 @@ Differs: "corrected" is the exact Gaussian; b is the whole number floor(sqrt n /
 """
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from companion import audit
 from companion._jit import jit
-from companion.checks import need_choice, need_float, need_int, need_positive
-from companion.core import Optimiser
-from companion.disclosure import Disclosure, corners
-from companion.geometry import (
-    admit,
-    dual_exponent,
-    euclidean_factor,
-    need_exponent,
-    smooth_exponent,
-    vertex,
-)
-from companion.linalg import dot
-from companion.mechanisms import generalized_gaussian
-from companion.privacy import (
+from companion._types import Array, Rng
+from companion.accounting import audit, learned
+from companion.accounting.disclosure import Disclosure, corners, in_both, lives, shows
+from companion.accounting.privacy import (
     NO_PRIVACY,
     REPLACE_RECORD,
     Guarantee,
@@ -37,6 +26,21 @@ from companion.privacy import (
     need_budget,
     zcdp_epsilon,
 )
+from companion.checks import need_choice, need_float, need_int, need_positive
+from companion.core import Optimiser
+from companion.kernels.geometry import (
+    admit,
+    dual_exponent,
+    euclidean_factor,
+    need_exponent,
+    smooth_exponent,
+    vertex,
+)
+from companion.kernels.linalg import dot
+from companion.kernels.mechanisms import generalized_gaussian
+
+if TYPE_CHECKING:
+    from companion.accounting.audit import Attack
 
 
 class Params(NamedTuple):
@@ -67,13 +71,13 @@ class State(NamedTuple):
     noise: np.ndarray  # (d,) noise of a release, then what is released
 
 
-def init(p, rng):
+def init(p: Params, rng: Rng | None) -> State:
     """State before the first record."""
     return State(0, np.zeros(p.d), 0, *(np.zeros(p.d) for _ in range(6)))
 
 
 @jit
-def gather(p, s, x, y):
+def gather(p: Params, s: State, x: Array, y: float) -> int:
     """Add the record to the sum of its batch; 1 if it was clipped else 0."""
     y, clipped = admit(x, y, p.q, -p.high, p.high, s.x)
     c = -2.0 * y  # of the gradient at 0
@@ -85,7 +89,7 @@ def gather(p, s, x, y):
 
 
 @jit
-def batch_end(p, t):
+def batch_end(p: Params, t: int) -> int:
     """Records of the batch that record t >= 1 completes, or 0."""
     if t == p.half:
         return p.half
@@ -94,17 +98,16 @@ def batch_end(p, t):
 
 
 @jit
-def release(p, s, size, sigma, rng):
+def release(p: Params, s: State, size: int, sigma: float, rng: Rng) -> None:
     """s.noise <- the batch's mean with noise of scale sigma, all that is shown of the batch."""
-    for i in range(p.d):
-        s.noise[i] = 0.0
+    s.noise[:] = 0.0
     if sigma > 0.0:
         generalized_gaussian(rng, p.exponent, sigma, s.noise)
     add_mean(p, s, size)
 
 
 @jit
-def add_mean(p, s, size):
+def add_mean(p: Params, s: State, size: int) -> None:
     """s.noise += mean of the batch, whose sum <- 0."""
     for i in range(p.d):
         s.noise[i] += s.total[i] / size
@@ -112,7 +115,7 @@ def add_mean(p, s, size):
 
 
 @jit
-def descend(p, s):
+def descend(p: Params, s: State) -> None:
     """Add what was released to the gradient, then one Frank-Wolfe step."""
     for i in range(p.d):
         s.gradient[i] += s.noise[i]
@@ -123,7 +126,7 @@ def descend(p, s):
 
 
 @jit
-def step(p, s, x, y, rng):
+def step(p: Params, s: State, x: Array, y: float, rng: Rng) -> State:
     """State after the record x (d,), y; the arrays of s are overwritten."""
     clipped, t = gather(p, s, x, y), s.t + 1
     size = batch_end(p, t)
@@ -134,16 +137,17 @@ def step(p, s, x, y, rng):
 
 
 @jit
-def run(p, s, X, Y, rng, out):
+def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
     """Read n records X (n, d), Y (n,); out (n, d) <- the public parameter after each."""
     for t in range(X.shape[0]):
         s = step(p, s, X[t], Y[t], rng)
-        for i in range(p.d):
-            out[t, i] = s.theta[i]
+        out[t] = s.theta
     return s
 
 
-def noise(p, epsilon, delta, calibration, lipschitz, beta):
+def noise(
+    p: Params, epsilon: float, delta: float, calibration: str, lipschitz: float, beta: float
+) -> tuple[float, float, float, float]:
     """(exponent, sigma_first, sigma, true epsilon): of `Params` p without noise."""
     first, later = 2.0 * lipschitz / p.half, 4.0 * beta * p.eta * p.radius / p.batch
     s2 = euclidean_factor(p.q, p.d)
@@ -162,9 +166,17 @@ def noise(p, epsilon, delta, calibration, lipschitz, beta):
 
 
 def noisy_sfw(
-    d, n, epsilon, delta=None, *, p=1.5, radius=1.0, label_bound=1.0, calibration="corrected",
-    step_scale=1.0,
-) -> Optimiser:  # fmt: skip
+    d: int,
+    n: int,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    p: float = 1.5,
+    radius: float = 1.0,
+    label_bound: float = 1.0,
+    calibration: str = "corrected",
+    step_scale: float = 1.0,
+) -> Optimiser:
     """NoisySFW on the l_p ball, 1 < p <= 2, for n >= 4 records, ||x||_q <= 1, |y| <= label_bound.
 
     epsilon in (0, inf] (at most 2 for "paper"), delta in (0, 1) (None: 1/n); calibration: "paper"
@@ -190,56 +202,40 @@ def noisy_sfw(
     return Optimiser("NoisySFW", params, init, step, run, said)
 
 
-def example():
+def example() -> Optimiser:
     """A small instance for the common tests."""
     return noisy_sfw(3, 400, 2.0, 1e-2, step_scale=0.5)
 
 
 @jit
-def first_releases(p, s, x, y, rng, out):
+def first_releases(p: Params, s: State, x: Array, y: float, rng: Rng, out: Array) -> None:
     """out (n, d) <- n first releases about the record x (d,), y and zeros; s is overwritten."""
     for i in range(out.shape[0]):
         gather(p, s, x, y)
         release(p, s, p.half, p.sigma_first, rng)
-        for j in range(p.d):
-            out[i, j] = s.noise[j]
+        out[i] = s.noise
 
 
-def attack(optimiser):
+def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":
     """`audit.Attack`: the first release; a label is as large as it may be, or its opposite."""
     p = optimiser.params
     x, s = np.full(p.d, p.d ** (-1.0 / p.q)), init(p, None)  # no context is longer in l_2
-
-    def mechanism(record, rng, n):
-        out = np.empty((n, p.d))
-        first_releases(p, s, *record, rng, out)
-        return out
-
+    mechanism = learned.filled((p.d,), lambda z, rng, out: first_releases(p, s, *z, rng, out))  # type: ignore[call-arg]
     ends, far = ((x, p.high), (x, -p.high)), audit.along(-x)
     return (audit.Attack(mechanism, *ends, far, "releases", "later gradients", runs=False),)
 
 
-def victims():
+def victims() -> tuple[Any, ...]:
     """What the audits attack, in both calibrations: for a small ball 2 L is nearly attained."""
-    return tuple(
-        noisy_sfw(2, 16, 1.0, 0.1, radius=0.02, calibration=c) for c in ("corrected", "paper")
-    )
+    return in_both(noisy_sfw, 2, 16, 1.0, 0.1, radius=0.02)
 
 
-def disclosures():
-    """What the common test of guarantees plays (`companion.disclosure`): every released gradient.
-
-    The first release is the dearest and nearly attains 2 L for a small ball; the bound of the later
-    ones is out of reach for squares, whose Hessian has one sign.
-    """
-
-    def read(law):
-        return {release: lambda _, p, s, size, sigma, rng: [(law, s.noise)]}
-
-    secret, small = ("clipped", "total", "x"), {"radius": 0.02}
-    return tuple(
-        Disclosure(noisy_sfw(d, 16, 1.0, 1e-2, calibration=kind, **small), read(law), secret,
-                   rounds=16, records=corners(d), reaches=False)
-        for d, kind, law in ((2, "corrected", "gaussian"), (2, "paper", "gaussian"),
-                             (9, "paper", "generalized"))
-    )  # fmt: skip
+def disclosures() -> tuple[Disclosure, ...]:
+    """What the laboratory of `companion.audits` plays: gradients.  The first is the dearest and
+    nearly attains 2 L for a small ball; the bound of the later ones is out of reach for squares."""
+    secret, found = ("clipped", "total", "x"), ()
+    for d, law in ((2, "gaussian"), (9, "generalized")):
+        pair = in_both(noisy_sfw, d, 16, 1.0, 1e-2, radius=0.02)[d > 2 :]
+        kernels, records = shows(release, law, "s.noise"), corners(d)
+        found += lives(kernels, secret, *pair, records=records, reaches=False)
+    return found

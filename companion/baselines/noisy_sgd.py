@@ -11,19 +11,23 @@ iterate may be released (the tables of the streaming paper use the last).
 
 import math
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from companion import audit
 from companion._jit import jit
+from companion._types import Array, Rng
+from companion.accounting import audit, learned
+from companion.accounting.disclosure import Disclosure, corners, in_both, lives, shows
+from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
 from companion.baselines.sampled_steps import composed, smallest_noise
 from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Optimiser
-from companion.disclosure import Disclosure, corners
-from companion.geometry import admit, dual_exponent, need_exponent, project
-from companion.linalg import dot
-from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
+from companion.kernels.geometry import admit_all, dual_exponent, need_exponent, project
+from companion.kernels.linalg import dot
+
+if TYPE_CHECKING:
+    from companion.accounting.audit import Attack
 
 
 class Params(NamedTuple):
@@ -46,13 +50,13 @@ class State(NamedTuple):
     mean: np.ndarray  # (d,) average of the iterates
 
 
-def init(p, rng):
+def init(p: Params, rng: Rng) -> State:
     """State before the data."""
     return State(0, np.zeros(p.d), 0, np.zeros(p.d))
 
 
 @jit
-def release(p, theta, x, y, rng, out):
+def release(p: Params, theta: Array, x: Array, y: float, rng: Rng, out: Array) -> None:
     """out (d,) <- the gradient of (y - x'theta)^2 with noise: all that a step shows of a record."""
     c = 2.0 * (dot(x, theta) - y)
     for i in range(p.d):
@@ -60,17 +64,7 @@ def release(p, theta, x, y, rng, out):
 
 
 @jit
-def admit_all(p, X, Y, A, b):
-    """A, b <- the records, clipped; returns how many were outside the universe."""
-    clipped = 0
-    for t in range(X.shape[0]):
-        b[t], outside = admit(X[t], Y[t], p.q, -p.high, p.high, A[t])
-        clipped += outside
-    return clipped
-
-
-@jit
-def descend(p, theta, A, b, rng, gradient):
+def descend(p: Params, theta: Array, A: Array, b: Array, rng: Rng, gradient: Array) -> None:
     """theta <- after a step on one random record; gradient <- all that the step shows."""
     j = rng.integers(0, p.n)
     release(p, theta, A[j], b[j], rng, gradient)
@@ -84,27 +78,36 @@ def descend(p, theta, A, b, rng, gradient):
 
 
 @jit
-def run(p, s, X, Y, rng, out):
+def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
     """All steps on the n records X (n, d), Y (n,); the last row of out <- the parameter."""
     A, b = np.empty(X.shape), np.empty(Y.shape)
-    clipped = admit_all(p, X, Y, A, b)
+    clipped = admit_all(X, Y, p.q, p.high, A, b)
     theta, mean, gradient = s.theta, s.mean, np.empty(p.d)
     for k in range(p.steps):
         descend(p, theta, A, b, rng, gradient)
         if p.average:
             for i in range(p.d):
                 mean[i] += (theta[i] - mean[i]) / (k + 1.0)
-    for i in range(p.d):
-        if p.average:
-            theta[i] = mean[i]
-        out[out.shape[0] - 1, i] = theta[i]
+    if p.average:
+        theta[:] = mean
+    out[-1] = theta
     return State(X.shape[0], theta, clipped, mean)
 
 
 def noisy_sgd(
-    d, n, epsilon, delta=None, *, p=np.inf, radius=1.0, label_bound=1.0, lipschitz=None,
-    calibration="corrected", step_scale=1.0, average=False,
-) -> Optimiser:  # fmt: skip
+    d: int,
+    n: int,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    p: float = np.inf,
+    radius: float = 1.0,
+    label_bound: float = 1.0,
+    lipschitz: float | None = None,
+    calibration: str = "corrected",
+    step_scale: float = 1.0,
+    average: bool = False,
+) -> Optimiser:
     """NoisySGD on n records with ||x||_q <= 1, |y| <= label_bound over the l_p ball, p in [2, inf].
 
     epsilon in (0, inf], delta in (0, 1) (None: 1/n); lipschitz: L of the noise and of the step
@@ -134,24 +137,23 @@ def noisy_sgd(
     return Optimiser("NoisySGD", params, init, None, run, said)
 
 
-def example():
+def example() -> Optimiser:
     """A small instance for the common tests."""
     return noisy_sgd(3, 60, 2.0, 1e-2)  # of n^2 steps
 
 
 @jit
-def gradients(p, theta, X, Y, rng, out):
+def gradients(p: Params, theta: Array, X: Array, Y: Array, rng: Rng, out: Array) -> None:
     """out (runs, steps, d) <- all that the steps show of the records X, Y; theta is overwritten."""
     A, b = np.empty(X.shape), np.empty(Y.shape)
-    admit_all(p, X, Y, A, b)
+    admit_all(X, Y, p.q, p.high, A, b)
     for i in range(out.shape[0]):
-        for j in range(p.d):
-            theta[j] = 0.0
+        theta[:] = 0.0
         for k in range(p.steps):
             descend(p, theta, A, b, rng, out[i, k])
 
 
-def attack(optimiser):
+def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":
     """`audit.Attack`s: all noisy gradients, which the proof composes, and the parameter at the end,
     all that is public.
 
@@ -160,42 +162,30 @@ def attack(optimiser):
     p = optimiser.params
     X, Y, Z = np.zeros((p.n, p.d)), np.full(p.n, -p.high), np.full(p.n, -p.high)
     X[:, 0], Y[0] = 1.0, p.high
-    a, b = (X, Y), (X, Z)
 
-    def mechanism(data, rng, n):
-        out = np.empty((n, p.steps, p.d))
+    def steps(data, rng, out):
         gradients(p, np.empty(p.d), *data, rng, out)
-        return out
 
-    told = partial(sampled_loss, p)
-    return (
-        audit.Attack(mechanism, a, b, told, "releases", runs=False),
-        audit.on_first_label(optimiser, "the order of steps"),
-    )
+    mechanism, told = learned.filled((p.steps, p.d), steps), partial(sampled_loss, p)
+    released = audit.Attack(mechanism, (X, Y), (X, Z), told, "releases", runs=False)
+    return released, learned.on_first_label(optimiser, "the order of steps")
 
 
-def sampled_loss(p, seen):
+def sampled_loss(p: Params, seen: Any) -> Array:
     """Log-likelihood ratios (n,) of gradients (n, steps, d): all have mean 2 Y e_1, but under the
     first input -2 Y e_1 with chance 1/n of the records; the parameter is taken for 0."""
     apart = -4.0 * p.high / p.sigma**2 * seen[:, :, 0]
     return (np.logaddexp(np.log(p.n - 1.0), apart) - np.log(p.n)).sum(axis=1)
 
 
-def victims():
+def victims() -> tuple[Any, ...]:
     """What the audits attack, in both calibrations."""
-    return tuple(
-        noisy_sgd(1, 2, 1.0, 0.1, radius=0.02, calibration=c) for c in ("corrected", "paper")
-    )
+    return in_both(noisy_sgd, 1, 2, 1.0, 0.1, radius=0.02)
 
 
-def disclosures():
-    """What the common test of guarantees plays (`companion.disclosure`): every noisy gradient.
-
-    The constant 2 L is nearly attained for a small ball.
-    """
-    kernels = {release: lambda _, p, theta, x, y, rng, out: [("sampled", out)]}
-    return tuple(
-        Disclosure(noisy_sgd(2, 6, 1.0, 1e-6, radius=0.02, calibration=kind), kernels,
-                   ("clipped",), rounds=6, records=corners(2), reaches=False)
-        for kind in ("corrected", "paper")
-    )  # fmt: skip
+def disclosures() -> tuple[Disclosure, ...]:
+    """What the laboratory of `companion.audits` plays: noisy gradients; a small ball nearly attains
+    2 L."""
+    instances = in_both(noisy_sgd, 2, 6, 1.0, 1e-6, radius=0.02)
+    kernels, how = shows(release, "sampled", "out"), {"records": corners(2), "reaches": False}
+    return lives(kernels, ("clipped",), *instances, **how)  # type: ignore[arg-type]

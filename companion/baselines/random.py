@@ -3,11 +3,12 @@
 Cost: O(1) per round.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
+from companion.accounting.privacy import NO_PRIVACY
 from companion.core import Policy
-from companion.privacy import NO_PRIVACY
 
 
 class Params(NamedTuple):
@@ -18,25 +19,25 @@ class State(NamedTuple):
     t: int  # rounds played
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first round."""
     return State(0)
 
 
 @jit
-def select(p, s, X, rng):
+def select(p: Params, s: State, X: Array, rng: Rng) -> Any:
     """A uniformly random row of X (K, d)."""
     return rng.integers(0, X.shape[0])
 
 
 @jit
-def update(p, s, arm, x, r, rng):
+def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """Nothing is learned."""
     return State(s.t + 1)
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds; no reward is read."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -49,6 +50,6 @@ def random() -> Policy:
     return Policy("Random", Params(), init, play, NO_PRIVACY, select, update)
 
 
-def example():
+def example() -> Policy:
     """A small instance for the common tests."""
     return random()

@@ -12,8 +12,10 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr
 
+from companion._types import Array
 
-def log_profile(epsilon, g, noise):
+
+def log_profile(epsilon: Array, g: float, noise: float) -> Array:
     """log delta(epsilon) of one step, epsilon >= 0: g times that of N(0, noise^2) at sensitivity 1
     and log(1 + (e^epsilon - 1)/g).
 
@@ -27,7 +29,7 @@ def log_profile(epsilon, g, noise):
         return math.log(g) + above + np.log(-np.expm1(np.minimum(below - above, 0.0)))
 
 
-def renyi(order, g, noise, points=4000):
+def renyi(order: float, g: float, noise: float, points: int = 4000) -> float:
     """Renyi divergence of one step at `order` > 1, bounded through its profile h:
 
     exp((a - 1) D_a) <= 1 + a (a - 1) int_0^inf (e^((a - 1) e) + e^(-a e)) h(e) de.
@@ -41,7 +43,7 @@ def renyi(order, g, noise, points=4000):
     return math.log1p(order * (order - 1.0) * total) / (order - 1.0)
 
 
-def composed(delta, n, noise, steps):
+def composed(delta: float, n: int, noise: float, steps: int) -> float:
     """epsilon at delta of `steps` steps on n records; noise is sigma over the sensitivity 2 L.
 
     Renyi divergences add up; conversion by Canonne, Kamath and Steinke (2020), Proposition 12.
@@ -62,7 +64,7 @@ def composed(delta, n, noise, steps):
 
 
 @functools.cache
-def smallest_noise(epsilon, delta, n, steps):
+def smallest_noise(epsilon: float, delta: float, n: int, steps: int) -> float:
     """The noise at which `composed` gives epsilon."""
     low, high = 0.5, 8.0
     while composed(delta, n, high, steps) > epsilon:

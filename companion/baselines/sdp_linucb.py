@@ -20,33 +20,23 @@ and Talwar (2021) amplify to (epsilon, delta).  Where their condition on B fails
 takes more noise, the local budget is (epsilon, delta): this is LDP-LinUCB with batches.
 Width: radius of LinUCB at ridge lambda_t = 1 + shift s sqrt(d t), s the noise per user and
 coordinate.
-Cost: O(K d^2) time per round and O(d^3) per batch, O(d^2) memory.  Noise bits are drawn once per
+Cost: O(K d^2) time per round and O(d^3) per batch, O(d^2) memory; 6 times the floor of
+`kernels.optimism`.  Noise bits are drawn once per
 batch and entry, as one Bin(b B, p): exactly the law of the messages
 (`mechanisms.shuffle_messages`).
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
-from companion import audit
 from companion._jit import jit
-from companion.baselines import ldp_linucb, noisy_ridge
-from companion.baselines.noisy_ridge import Model, choose, init_model, refit
-from companion.binomial import binomial_bits, binomial_epsilon
-from companion.checks import need_choice, need_int
-from companion.core import Policy
-from companion.disclosure import Disclosure
-from companion.mechanisms import (
-    add_unpacked,
-    clip_record,
-    pack_statistics,
-    shuffle_add,
-    shuffle_analyse,
-    statistics_size,
-)
-from companion.privacy import (
+from companion._types import Array, Ints, Rng
+from companion.accounting import audit
+from companion.accounting.binomial import binomial_bits, binomial_epsilon
+from companion.accounting.disclosure import Disclosure, lives, shows
+from companion.accounting.privacy import (
     NO_PRIVACY,
     REPLACE_RECORD,
     STATISTICS_SENSITIVITY,
@@ -56,6 +46,21 @@ from companion.privacy import (
     need_release,
     shuffle_epsilon,
 )
+from companion.baselines import ldp_linucb, noisy_ridge
+from companion.baselines.noisy_ridge import Model, choose, init_model, refit
+from companion.checks import need_choice, need_int, need_options
+from companion.core import Policy
+from companion.kernels.mechanisms import (
+    add_unpacked,
+    clip_record,
+    pack_statistics,
+    shuffle_add,
+    shuffle_analyse,
+    statistics_size,
+)
+
+if TYPE_CHECKING:
+    from companion.accounting.audit import Attack
 
 RANGE = 1.0  # L: every packed entry of one user lies in [-1, 1]
 P = 0.25  # chance that a noise bit is one
@@ -81,21 +86,24 @@ class State(NamedTuple):
     clipped: int  # records that were outside the universe
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first round."""
     d, n = p.d, statistics_size(p.d)
     model = init_model(p.statistics)
     return State(0, np.zeros((d, d)), np.zeros(d), model, np.zeros(d), np.zeros(n), np.zeros(n), 0)
 
 
+universe = ldp_linucb.universe
+
+
 @jit
-def select(p, s, X, rng):
+def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     """The optimistic row of X (K, d)."""
     return choose(s.model, X)
 
 
 @jit
-def update(p, s, arm, x, r, rng):
+def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); at the end of a batch the analyser's estimate
     enters the model.
     """
@@ -106,14 +114,13 @@ def update(p, s, arm, x, r, rng):
     if t % q.batch == 0:
         shuffle_analyse(rng, s.counts, q.batch, RANGE, p.g, p.b, P, s.message)
         add_unpacked(1.0, s.message, s.G, s.b)
-        for i in range(s.counts.shape[0]):
-            s.counts[i] = 0.0
+        s.counts[:] = 0.0
         refit(q, s.model, t, q.sigma * np.sqrt(float(p.d * t)), s.G, s.b)
     return State(t, s.G, s.b, s.model, s.x, s.message, s.counts, s.clipped + clipped)
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -121,7 +128,9 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
-def vector_sum(d, epsilon, delta, batch, sensitivity, calibration):
+def vector_sum(
+    d: int, epsilon: float, delta: float, batch: int, sensitivity: float, calibration: str
+) -> tuple[float, int, float]:
     """(g, b, epsilon proved at delta) of the shuffled vector sum for statistics of this
     sensitivity.
     """
@@ -136,7 +145,7 @@ def vector_sum(d, epsilon, delta, batch, sensitivity, calibration):
     return g, b, binomial_epsilon(delta, b * batch, P, *query)
 
 
-def amplified_local_budget(epsilon, delta, batch):
+def amplified_local_budget(epsilon: float, delta: float, batch: int) -> tuple[float, float]:
     """(epsilon_0, delta_0) whose shuffled batch is (epsilon, delta)-DP, with the least local noise.
 
     Half of delta goes to the amplification and half to the local deltas, which enter as
@@ -156,16 +165,16 @@ def amplified_local_budget(epsilon, delta, batch):
 
 
 def sdp_linucb(
-    d,
-    T,
-    epsilon,
-    delta=0.1,
+    d: int,
+    T: int,
+    epsilon: float,
+    delta: float = 0.1,
     *,
-    batch=20,
-    protocol="vector",
-    calibration="corrected",
-    universe="ball",
-    **options,
+    batch: int = 20,
+    protocol: str = "vector",
+    calibration: str = "corrected",
+    universe: str = "ball",
+    **options: Any,
 ) -> Policy:
     """LinUCB on shuffled statistics, refitted once per batch.
 
@@ -173,25 +182,23 @@ def sdp_linucb(
     "corrected"); epsilon in (0, inf) for "vector", (0, inf] for "amplification"; the rest as in
     `ldp_linucb`.  Raises ValueError on anything else.
     """
+    need_options("sdp_linucb", options, noisy_ridge.make_params)
     epsilon, delta = need_release(epsilon, delta, calibration, universe)
     batch, d = need_int("batch", batch, 1), need_int("d", d, 1)
-    need_choice("protocol", protocol, ("vector", "amplification"))
     sensitivity, unit = STATISTICS_SENSITIVITY[universe], f"user ({universe})"
-    if protocol == "amplification":
+    if need_choice("protocol", protocol, ("vector", "amplification")) == "amplification":
         need_choice("calibration", calibration, ("corrected",))
         sigma, guarantee = 0.0, NO_PRIVACY
         if epsilon < np.inf:
             sigma = gaussian_scale(*amplified_local_budget(epsilon, delta, batch), sensitivity)
             guarantee = Guarantee("shuffle", epsilon, delta, REPLACE_RECORD, unit)
         p = noisy_ridge.make_params(d, T, batch, sigma, universe, **options)
-        k = ldp_linucb
-        name = "SDP-LinUCB (amplification)"
-        return Policy(name, p, k.init, k.play, guarantee, k.select, k.update)
+        local = ldp_linucb.ldp_linucb(d, T, np.inf)  # the same rounds, but for noise and batch
+        return local._replace(name="SDP-LinUCB (amplification)", params=p, guarantee=guarantee)
     if epsilon == np.inf:
         raise ValueError(f'epsilon must be finite for protocol="vector"; got {epsilon=}')
     g, b, true = vector_sum(d, epsilon, delta, batch, sensitivity, calibration)
-    # Per user and coordinate: noise bits, in units of the statistics.
-    sigma = RANGE / g * np.sqrt(b * P * (1 - P))
+    sigma = RANGE / g * np.sqrt(b * P * (1 - P))  # of a user's noise bits, in statistics' units
     q = noisy_ridge.make_params(d, T, batch, sigma, universe, **options)
     claimed = None if calibration == "corrected" else (epsilon, delta)
     guarantee = Guarantee("shuffle", true, delta, REPLACE_RECORD, unit, claimed)
@@ -199,12 +206,12 @@ def sdp_linucb(
     return Policy("SDP-LinUCB", p, init, play, guarantee, select, update)
 
 
-def example():
+def example() -> Policy:
     """A small instance for the common tests."""
     return sdp_linucb(3, 400, 1.0)
 
 
-def attack(policy):
+def attack(policy: Policy) -> "tuple[Attack, ...]":
     """`audit.Attack`: the estimate of a batch in which all other users have rounded already."""
     p = policy.params
     if not isinstance(p, Params):
@@ -216,26 +223,18 @@ def attack(policy):
         s = past._replace(t=p.statistics.batch - 1)
         return update(p, s, 0, *record, rng).message
 
-    far = audit.along(noisy_ridge.far_move(p.offset, p.d))
-    ends = noisy_ridge.far_records(p.offset, p.d)
-    return (audit.Attack(audit.repeated(once), *ends, far, "batch"),)
+    return (audit.Attack(audit.repeated(once), *noisy_ridge.far_apart(p), "batch"),)  # type: ignore[arg-type, call-arg]
 
 
-def disclosures():
-    """What the common test of guarantees plays (`companion.disclosure`): a batch's last user."""
-
-    def estimate(_, rng, counts, B, L, g, b, p, out):
-        return [("counts", out)]
-
-    def message(_, p, x, r, rng, clean, message):
-        return [("gaussian", message)]
-
-    secret, found = ("x", "message", "counts", "clipped"), []
+def disclosures() -> tuple[Disclosure, ...]:
+    """What the laboratory of `companion.audits` plays: a batch's last user; two small batches."""
+    sums, secret = shows(shuffle_analyse, "counts", "out"), ("x", "message", "counts", "clipped")
+    found = []
     for c, u in (("corrected", "ball"), ("corrected", UNIVERSES[1]), ("paper", "ball")):
         policy = sdp_linucb(2, 800, 1.0, batch=400, calibration=c, universe=u)
         past = init(policy.params)._replace(t=399)
-        found.append(Disclosure(policy, {shuffle_analyse: estimate}, secret, past, reaches=False))
-    policy = sdp_linucb(2, 800, 1.0, protocol="amplification")
+        found.append(Disclosure(policy, sums, secret, past, reaches=False))
+    found += lives(sums, secret, sdp_linucb(2, 4, 1.0, batch=2), reaches=None)
+    policy, sent = sdp_linucb(2, 800, 1.0, protocol="amplification"), ldp_linucb.randomize
     past = ldp_linucb.init(policy.params)._replace(t=19)
-    found.append(Disclosure(policy, {ldp_linucb.randomize: message}, ("x",), past))
-    return tuple(found)
+    return (*found, Disclosure(policy, shows(sent, "gaussian", "message"), ("x",), past, rounds=2))

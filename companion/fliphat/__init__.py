@@ -1,10 +1,10 @@
 """Room of "FLIPHAT: joint differential privacy for high dimensional sparse linear bandits".
 
-`policy` is Algorithm 2, `residual` the honest variant; `episodes` holds what both store and
-release, `regression` peeling and noisy iterative hard thresholding, `accounting` the noise that a
-budget needs, `attack` an attack on it, `environments` the streams, `shortcuts` exact fast paths
-(kernels in `lazy_contexts`), `experiments` the settings of the paper, `theory` closed forms,
-`as_run` what the program did.
+`policy` is Algorithm 2, `residual` our variant that clips gradients; `episodes` holds what both
+store and release, `regression` peeling and noisy iterative hard thresholding, `accounting` the
+noise that a budget needs, `attack` an attack on it, `environments` the streams, `shortcuts` exact
+fast paths (kernels in `lazy_contexts`), `experiments` the settings of the paper, `theory` closed
+forms, `as_run` what the program did.
 """
 
 from companion.fliphat.environments import autoregressive, margin, pad

@@ -19,17 +19,18 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom
 
+from companion._types import Array, Ints
+from companion.accounting.privacy import need_budget
 from companion.checks import need_float, need_int, need_positive
-from companion.privacy import need_budget
 
 
-def need_affordable(epsilon, delta):
+def need_affordable(epsilon: float, delta: float) -> tuple[float, float]:
     """(epsilon, delta) as floats, epsilon in [1e-9, 1e9] or inf: a budget whose noise is found."""
     epsilon, delta = need_budget(epsilon, delta)
     return epsilon if epsilon == np.inf else need_float("epsilon", epsilon, 1e-9, 1e9), delta
 
 
-def gradient_sensitivity(n, eta, x_bound, residual_bound):
+def gradient_sensitivity(n: int, eta: float, x_bound: float, residual_bound: float) -> float:
     """Largest move of a coordinate of -eta times the gradient when one of n rows is replaced.
 
     A row adds (2 eta/n) x r with |x_j| <= x_bound and |r| <= residual_bound, so a swap moves it by
@@ -46,7 +47,7 @@ def gradient_sensitivity(n, eta, x_bound, residual_bound):
     )
 
 
-def paper_factor(sparsity, epsilon, delta, iterations=1):
+def paper_factor(sparsity: int, epsilon: float, delta: float, iterations: int = 1) -> float:
     """The paper's xi / sensitivity: 2 sqrt(3 s log(M/delta)) M / epsilon for s = sparsity
     (Algorithms 1 and 3; 0.0 at epsilon = inf).
     """
@@ -69,7 +70,7 @@ def _losses(picks, ratio):
     return ratio * np.arange(-3 * picks, 3 * picks + 1), np.convolve(pick, value)
 
 
-def composition_delta(epsilon, picks, ratio):
+def composition_delta(epsilon: float, picks: int, ratio: float) -> float:
     """Smallest delta that k = picks picks and values guarantee at epsilon >= 0, if all that is
     known is that they are pure 2 ratio and pure ratio private: the sum over the losses L of P(L)
     max(0, 1 - exp(epsilon - L))."""
@@ -81,7 +82,7 @@ def composition_delta(epsilon, picks, ratio):
     return float(np.sum(chance[above] * -np.expm1(epsilon - loss[above])))
 
 
-def composition_epsilon(delta, picks, ratio):
+def composition_epsilon(delta: float, picks: int, ratio: float) -> float:
     """Smallest epsilon >= 0 with composition_delta(epsilon, picks, ratio) <= delta, for delta in
     (0, 1).
     """
@@ -101,7 +102,7 @@ def composition_epsilon(delta, picks, ratio):
 
 
 @lru_cache(maxsize=4096)
-def exact_factor(picks, epsilon, delta):
+def exact_factor(picks: int, epsilon: float, delta: float) -> float:
     """Smallest xi / sensitivity at which k = picks picks and values are (epsilon, delta)-DP, for
     epsilon in [1e-9, 1e9]; 0.0 at epsilon = inf.
     """
@@ -115,20 +116,31 @@ def exact_factor(picks, epsilon, delta):
 
     # at ratio epsilon/(3k) the pure bound holds (delta 0); at the upper end delta is almost one
     low, high = np.log(epsilon / (3.0 * picks)), np.log(epsilon + 50.0)
-    log_ratio = brentq(gap, low, high, xtol=1e-13)
-    while composition_delta(epsilon, picks, np.exp(log_ratio)) > delta:
-        log_ratio -= 1e-13  # land on the private side of the root
+    low -= 1e-6 if gap(low) > 0.0 else 0.0  # rounding, where the largest loss is epsilon
+    log_ratio, back = brentq(gap, low, high, xtol=1e-13), 1e-13
+    while gap(log_ratio) > 0.0:  # land on the private side of the root
+        log_ratio, back = log_ratio - back, 2.0 * back
     return float(np.exp(-log_ratio))
 
 
-def noise_scales(paper, n, sparsity, epsilon, delta, eta, x_max, b_max, R, iterations):
+def noise_scales(
+    paper: bool,
+    n: Ints,
+    sparsity: int,
+    epsilon: float,
+    delta: float,
+    eta: float,
+    x_max: float,
+    b_max: float,
+    R: Array,
+    iterations: Ints,
+) -> tuple[tuple[Array, Array], float]:
     """((xi_first, xi_rest), epsilon that they guarantee on contexts in [-x_max, x_max]).
 
     A swap of one of n rows moves eta times the gradient by at most 4 eta x_max R/n in iteration 0,
     where theta = 0, and by 4 eta x_max (R + x_max b_max)/n in later ones.  Corrected: these times
     the factor of exact composition of sparsity M picks.  Paper: eta (R + x_max b_max)/n times the
-    factor of Algorithm 3, the budget split over M iterations.  More than 8 arguments: all of
-    `fliphat`.
+    factor of Algorithm 3, the budget split over M iterations.  Its arguments are all of `fliphat`.
     """
     moves = 4.0 * eta * x_max * R / n, 4.0 * eta * x_max * (R + x_max * b_max) / n
     steps = [max(int(m), 1) for m in iterations]

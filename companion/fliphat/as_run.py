@@ -8,25 +8,31 @@ the published numbers for many arms.  (Its other departures need no code: the it
 where the paper prints 1.6, contexts are not clipped; both are arguments of `fliphat`.)
 """
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
 from companion.fliphat.episodes import init
 from companion.fliphat.lazy_contexts import world
 from companion.fliphat.regression import l1_project
 from companion.fliphat.shortcuts import aggregated_is_exact, need_sparse_run, play_episode
-from companion.mechanisms import laplace
+from companion.kernels.mechanisms import laplace
 from companion.simulate import over, stream
+
+if TYPE_CHECKING:
+    from companion.core import Policy
 
 
 @jit
-def release(p, s, n, episode, rng, pool):
+def release(p: Any, s: Any, n: int, episode: int, rng: Rng, pool: Any) -> int:
     """One step from zero; pick i uses the unit Laplace vector pool[episode + i]."""
     w, xi = s.work, p.xi_first[episode]
+    w.taken[:], s.theta_hat[:] = False, 0.0
     for j in range(p.d):
         w.v[j] = p.eta * 2.0 / n * w.moment[j]
-        w.taken[j] = False
-        s.theta_hat[j] = 0.0
     for i in range(p.sparsity):
         best, at = -np.inf, 0
         for j in range(p.d):
@@ -42,7 +48,9 @@ def release(p, s, n, episode, rng, pool):
 
 
 @jit
-def run(p, s, w, rng, noise_rng, pool, grid, regret):
+def run(
+    p: Any, s: Any, w: Any, rng: Rng, noise_rng: Rng, pool: Any, grid: Ints, regret: Array
+) -> None:
     """`shortcuts.run_aggregated` with the reused noise."""
     size, total, releases = 0, 0.0, 0
     while 2 << releases <= grid[-1]:
@@ -56,7 +64,9 @@ def run(p, s, w, rng, noise_rng, pool, grid, regret):
             size = release(p, s, 1 << episode, episode, noise_rng, pool)
 
 
-def final_regret(env, policy, T, seeds, executor=None):
+def final_regret(
+    env: Any, policy: "Policy", T: int, seeds: Sequence[Any], executor: Any = None
+) -> Array:
     """Regret after T rounds, (n_reps,), of a one-step policy with the program's noise.
 
     Arguments as in `simulate_sparse`, one policy; raises ValueError as it does, and for a policy

@@ -2,25 +2,31 @@
 
 All users but one have zero contexts while the last release's rows are gathered.  The last of them
 has x = x_max 1 and the reward R or, for the neighbour, -R, so every coordinate of the gradient
-moves by its whole sensitivity.  Picks are random, but each released value betrays the sign of the
-reward, and two later users read it off: offered e_j or 0, then 0 or e_j, the advice tells whether
-theta_j is positive, negative or zero.
+moves by its whole sensitivity.  Picks are random, but each released value shows the sign of the
+reward.  Two later users read it off: they bring e_j and 0, then 0 and e_j, and the advice shows
+whether theta_j is positive, negative or zero.
 """
 
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import binom
 
-from companion import audit
 from companion._jit import jit
+from companion._types import Array, Rng
+from companion.accounting import audit
 from companion.checks import need_probability
 from companion.fliphat.episodes import State, release, store
+
+if TYPE_CHECKING:
+    from companion.accounting.audit import Attack
+    from companion.core import Policy
 
 FAR = 1e3  # size of a context or reward that a policy does not clip
 
 
-def sign_attack(policy, far=np.inf):
+def sign_attack(policy: "Policy", far: float = np.inf) -> "Attack":
     """`audit.Attack` on the last release of a FLIPHAT or residual FLIPHAT policy: positive minus
     negative signs that the actions of others show.
 
@@ -51,15 +57,14 @@ def _inputs(policy, far):
 
 
 @jit
-def last_releases(p, s, X, y, rng, out):
+def last_releases(p: Any, s: Any, X: Array, y: Array, rng: Rng, out: Array) -> None:
     """out (n, d) <- the last release of n runs in which everybody plays the rows X with rewards y;
     the arrays of s, a state before the first round, are overwritten."""
     episodes = p.iterations.shape[0]
     first = 0 if not p.forget else (1 << (episodes - 1)) - 1
     for i in range(out.shape[0]):
         n = 0
-        for j in range(p.d):
-            s.theta_hat[j] = 0.0
+        s.theta_hat[:] = 0.0
         for t in range(first, X.shape[0]):
             now = State(t, n, 0, 0, s.theta_hat, s.picks, s.X, s.y, s.work)
             store(p, now, X[t], y[t])
@@ -70,7 +75,7 @@ def last_releases(p, s, X, y, rng, out):
             out[i, j] = s.theta_hat[j]
 
 
-def attack(policy):
+def attack(policy: "Policy") -> "tuple[Attack, ...]":
     """`audit.Attack`s on the last release: `on_picks` for a policy that keeps one of two
     coordinates, by one step; for any other `sign_attack`."""
     p = policy.params
@@ -79,12 +84,12 @@ def attack(policy):
     return (sign_attack(policy, FAR),)
 
 
-def on_picks(policy):
+def on_picks(policy: "Policy") -> "tuple[Attack, Attack]":
     """What the last release shows, and what the actions of others say of which coordinate it kept.
 
     Two users have x = x_max (1, 1), the last one x_max (1, -1); all have the largest reward, the
     last one for the neighbour its opposite.  Both coordinates move by their whole sensitivity, in
-    opposite directions, so that pick and value betray it.
+    opposite directions, so that pick and value show it.
     """
     p = policy.params
     a, b, last = _inputs(policy, FAR)
@@ -110,7 +115,7 @@ def on_picks(policy):
     )
 
 
-def pick_loss(unit, scale, theta):
+def pick_loss(unit: float, scale: float, theta: Array) -> float:
     """Log-likelihood ratio of releases (n, 2): the noisy larger of (3, 1) units, or of (1, 3)."""
     first, gap = np.abs(theta[:, 0]) > 0.0, 2 * unit / scale
     wrong = np.log1p(gap / 2) - gap  # log of twice the chance that Laplace noise turns the order
@@ -119,7 +124,7 @@ def pick_loss(unit, scale, theta):
     return np.where(first, 1.0, -1.0) * (np.log(2 - np.exp(wrong)) - wrong + value)
 
 
-def picked(actions):
+def picked(actions: Any) -> Array:
     """1 where the first coordinate of the estimate is not zero, -1 where the second is, (n,)."""
     answers = actions[:, -4:]
     return answers[:, :2].sum(axis=1) - answers[:, 2:].sum(axis=1)
@@ -132,13 +137,13 @@ def _bound(what, *bounds):
     return min(bounds)
 
 
-def signs(d, actions):
+def signs(d: int, actions: Any) -> Array:
     """Positive minus negative signs among d coordinates, read off the last actions (n, >= 2 d)."""
     questions = actions[:, -2 * d :]
     return (questions[:, 1::2] == 1).sum(axis=1) - (questions[:, 0::2] == 1).sum(axis=1)
 
 
-def sign_epsilon(policy, delta):
+def sign_epsilon(policy: "Policy", delta: float) -> float:
     """Exact epsilon at delta of the signs that `sign_attack` counts: those of `sparsity`
     independent values +-Delta/2 with Laplace(xi) noise, Delta the sensitivity; one iteration only.
     """
@@ -147,10 +152,14 @@ def sign_epsilon(policy, delta):
         raise ValueError(f"policy must take one step; got {p.iterations[-1]}")
     n = 1 << (len(p.iterations) - 1) if p.forget else (1 << len(p.iterations)) - 1
     bounds = min(p.row_clip, p.gradient_clip) * min(p.reward_clip[-1], p.residual_clip)
-    u = 2 * p.eta * bounds / (n * p.xi_first[-1])
-    k = np.arange(p.sparsity + 1)
-    loss = (2 * k - p.sparsity) * (u + np.log(2 - np.exp(-u)))  # log(right / wrong) for each sign
-    chance = binom.pmf(k, p.sparsity, 1 - 0.5 * np.exp(-u))
+    return sign_loss(2 * p.eta * bounds / (n * p.xi_first[-1]), p.sparsity, delta)
+
+
+def sign_loss(u: float, count: int, delta: float) -> float:
+    """Exact epsilon at delta of `count` independent signs of u or -u plus unit Laplace noise."""
+    k = np.arange(count + 1)
+    loss = (2 * k - count) * (u + np.log(2 - np.exp(-u)))  # log(right / wrong) for each sign
+    chance = binom.pmf(k, count, 1 - 0.5 * np.exp(-u))
     low, high = 0.0, float(loss[-1])
     while high - low > 1e-9 * max(high, 1.0):
         e = (low + high) / 2

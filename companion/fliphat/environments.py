@@ -4,26 +4,30 @@ Source: the FLIPHAT paper, section 6 (autoregressive contexts) and Assumption 5.
 condition).
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Rng
 from companion.checks import need_array, need_choice, need_float, need_int, need_positive
 from companion.environments import block_lengths
-from companion.linalg import dot
+from companion.kernels.linalg import dot
 
 NOISES = ("gaussian", "uniform")
 
 
 @jit
-def draw_noise(rng, uniform, noise):
+def draw_noise(rng: Rng, uniform: bool, noise: float) -> float:
     """One reward error: N(0, noise^2), or uniform on [-noise, noise]."""
     return noise * (2.0 * rng.random() - 1.0) if uniform else noise * rng.standard_normal()
 
 
 @jit
-def fill_autoregressive(rng, beta, phi, uniform, noise, X, R, mu):
+def fill_autoregressive(
+    rng: Rng, beta: Array, phi: Any, uniform: bool, noise: float, X: Array, R: Array, mu: Array
+) -> None:
     """One block: rows of X are stationary AR(1) sequences along the coordinates, mu = X beta, R =
     mu + noise.
     """
@@ -50,11 +54,11 @@ class Autoregressive(NamedTuple):
     noise: float = 0.1
 
     @property
-    def d(self):
+    def d(self) -> int:
         """Dimension of a context."""
         return len(self.beta)
 
-    def blocks(self, T, rng):
+    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
         """Yield (X, R, mu) for T rounds."""
         for n in block_lengths(T, self.K, self.d):
             X, R, mu = np.empty((n, self.K, self.d)), np.empty((n, self.K)), np.empty((n, self.K))
@@ -63,14 +67,16 @@ class Autoregressive(NamedTuple):
             yield X, R, mu
 
     @property
-    def reward_scale(self):
+    def reward_scale(self) -> float:
         """Standard deviation of the mean reward of one arm, sqrt(beta' Sigma beta)."""
         i = np.flatnonzero(self.beta)
         cov = np.power(self.phi, np.abs(i[:, None] - i[None, :]))
         return float(np.sqrt(self.beta[i] @ cov @ self.beta[i]))
 
 
-def autoregressive(K, beta, *, phi=0.1, rewards="gaussian", noise=0.1):
+def autoregressive(
+    K: int, beta: Any, *, phi: float = 0.1, rewards: str = "gaussian", noise: float = 0.1
+) -> Autoregressive:
     """Sparse linear bandit with K >= 1 fresh Gaussian arms per round.
 
     beta (d,) finite; phi in (-1, 1) is the correlation of neighbouring coordinates; noise >= 0 is
@@ -84,7 +90,7 @@ def autoregressive(K, beta, *, phi=0.1, rewards="gaussian", noise=0.1):
     return Autoregressive(need_int("K", K, 1), beta, phi, rewards, need_float("noise", noise, 0.0))
 
 
-def pad(signal, d):
+def pad(signal: Array, d: int) -> Array:
     """beta (d,): the given leading entries, then zeros; ValueError if signal is longer than d."""
     signal = need_array("signal", signal, ("s",))
     d = need_int("d", d, len(signal))
@@ -92,7 +98,9 @@ def pad(signal, d):
 
 
 @jit
-def fill_margin(rng, beta, gap, power, noise, X, R, mu):
+def fill_margin(
+    rng: Rng, beta: Array, gap: float, power: float, noise: float, X: Array, R: Array, mu: Array
+) -> None:
     """One block of two arms whose mean rewards differ by gap U^power, U uniform; power 0: by gap
     exactly.
 
@@ -125,14 +133,14 @@ class Margin(NamedTuple):
     alpha: float
     noise: float
 
-    K = 2
+    K = 2  # type: ignore[misc]
 
     @property
-    def d(self):
+    def d(self) -> int:
         """Dimension of a context."""
         return len(self.beta)
 
-    def blocks(self, T, rng):
+    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
         """Yield (X, R, mu) for T rounds."""
         power = 0.0 if self.alpha == np.inf else 1.0 / self.alpha
         for n in block_lengths(T, 2, self.d):
@@ -141,7 +149,7 @@ class Margin(NamedTuple):
             yield X, R, mu
 
 
-def margin(beta, *, gap, alpha, noise=0.5):
+def margin(beta: float, *, gap: float, alpha: float, noise: float = 0.5) -> Margin:
     """Two arms with P(gap <= h) = (h/gap)^alpha exactly: the margin condition of Assumption 5.3(b)
     as an equality.
 
@@ -152,10 +160,10 @@ def margin(beta, *, gap, alpha, noise=0.5):
     if not beta.any():
         raise ValueError("beta must have a non-zero entry; got zeros")
     alpha = need_positive("alpha", alpha, allow_inf=True)
-    return Margin(beta, need_positive("gap", gap), alpha, need_float("noise", noise, 0.0))
+    return Margin(beta, need_positive("gap", gap), alpha, need_float("noise", noise, 0.0))  # type: ignore[call-arg]
 
 
-def gaussian_statistics(rng, n, beta, noise):
+def gaussian_statistics(rng: Rng, n: int, beta: float, noise: float) -> tuple[Array, Array]:
     """(X'X, X'y) of n > d rows x ~ N(0, I), y = x'beta + N(0, noise^2): exact, and free of n.
 
     They are a (d + 1)-dimensional Wishart matrix, drawn by its Cholesky factor (Bartlett 1933).

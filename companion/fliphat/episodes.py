@@ -13,7 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
 from companion.checks import LARGEST, need_int
+from companion.core import Universe
 from companion.fliphat.regression import Regression, Work, clip, niht, step, work_for
 
 
@@ -46,18 +48,18 @@ class State(NamedTuple):
     work: Work
 
 
-def releases(T):
+def releases(T: int) -> int:
     """Number L of releases in T rounds: release l comes before round 2^(l+1) <= T."""
     return need_int("T", T, 1, LARGEST).bit_length() - 1
 
 
-def rows_in_release(T, forget=True):
+def rows_in_release(T: int, forget: bool = True) -> Ints:
     """Number of rows behind each of the releases(T) estimates: 2^l, or all 2^(l+1) - 1 so far."""
     n = 2 ** np.arange(releases(T), dtype=np.int64)
     return n if forget else 2 * n - 1
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first round."""
     used = rows_in_release(p.T, p.forget)
     capacity = int(used[-1]) if len(used) else 1
@@ -66,8 +68,13 @@ def init(p):
     return State(0, 0, 0, 0, np.zeros(p.d), picks, X, y, work_for(p.d, p.sparsity))
 
 
+def universe(p: Params) -> Universe:
+    """What is not clipped: contexts in a cube; rewards are clipped in a release, not as records."""
+    return Universe(min(p.row_clip, p.gradient_clip), -np.inf, np.inf, np.inf)
+
+
 @jit
-def store(p, s, x, r):
+def store(p: Params, s: State, x: Array, r: float) -> bool:
     """Row s.n of the episode's data <- (clipped x, r); True if x was wider than the bounds."""
     wide = False
     bound = min(p.row_clip, p.gradient_clip)
@@ -79,7 +86,7 @@ def store(p, s, x, r):
 
 
 @jit
-def regression(p, episode):
+def regression(p: Params, episode: int) -> Regression:
     """Settings of the release after this episode."""
     return Regression(
         p.sparsity,
@@ -95,27 +102,25 @@ def regression(p, episode):
 
 
 @jit
-def release(p, s, n, episode, rng):
+def release(p: Params, s: State, n: int, episode: int, rng: Rng) -> int:
     """theta_hat <- N-IHT on the n stored rows; returns its number of picks.  This is all that
     others ever see.
     """
     size = s.size
     if not p.warm:
         size = 0
-        for j in range(p.d):
-            s.theta_hat[j] = 0.0
+        s.theta_hat[:] = 0.0
     return niht(
         regression(p, episode), s.X, s.y, n, rng, s.theta_hat, s.picks, size, s.work
     )  # line 8
 
 
 @jit
-def release_from_moment(p, s, n, episode, rng):
+def release_from_moment(p: Params, s: State, n: int, episode: int, rng: Rng) -> int:
     """The same from s.work.moment = sum of clip(y) x: exact if there is at most one iteration, from
     zero, unclipped.
     """
-    for j in range(p.d):
-        s.theta_hat[j] = 0.0
+    s.theta_hat[:] = 0.0
     if p.iterations[episode] == 0:
         return 0
     return step(regression(p, episode), 0, n, rng, s.theta_hat, s.picks, 0, s.work)

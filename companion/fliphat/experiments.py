@@ -1,10 +1,15 @@
-"""The settings of the paper's experiments, and the errors of N-IHT for any number of rows.
+"""The settings of the paper's experiments, errors of N-IHT for any number of rows, and the terms of
+the regret proof on a run.
 
 Source: the FLIPHAT paper, section 6 and Theorem 4.1.
 """
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from companion._types import Array
 from companion.checks import need_array, need_int, need_positive
 from companion.fliphat.accounting import exact_factor, gradient_sensitivity
 from companion.fliphat.environments import gaussian_statistics
@@ -12,10 +17,13 @@ from companion.fliphat.policy import fliphat
 from companion.fliphat.regression import Regression, niht_statistics, work_for
 from companion.fliphat.residual import residual_fliphat
 from companion.fliphat.shortcuts import simulate_sparse
-from companion.simulate import need_seeds, over
+from companion.simulate import need_run, need_seeds, over, stream
+
+if TYPE_CHECKING:
+    from companion.core import Policy
 
 
-def as_published(epsilon, d, T, *, signal, **options):
+def as_published(epsilon: float, d: int, T: int, *, signal: str, **options: Any) -> "Policy":
     """FLIPHAT with the paper's noise, b_max = |signal|_1, contexts not clipped; named by epsilon.
 
     options: as for `fliphat`.
@@ -24,12 +32,14 @@ def as_published(epsilon, d, T, *, signal, **options):
     return fliphat(d, T, epsilon=epsilon, **options).renamed(f"ε = {epsilon:g}")
 
 
-def honest_variants(epsilon, d, T, *, signal, sparsity, delta=0.01):
+def honest_variants(
+    epsilon: float, d: int, T: int, *, signal: str, sparsity: int, delta: float = 0.01
+) -> dict[str, Any]:
     """{name: residual FLIPHAT} with all bounds 1: "one step", "warm start", "three steps".
 
     Like the published runs, they take the radius |signal|_1 of the l1 ball from the truth.
     """
-    options = {"sparsity": sparsity, "epsilon": epsilon, "delta": delta}
+    options: dict[str, Any] = {"sparsity": sparsity, "epsilon": epsilon, "delta": delta}
     options["l1_radius"] = np.abs(signal).sum()
     return {
         "one step": residual_fliphat(d, T, iterations=1, **options),
@@ -38,7 +48,9 @@ def honest_variants(epsilon, d, T, *, signal, sparsity, delta=0.01):
     }
 
 
-def scaling(worlds, budgets, T, seeds, executor=None):
+def scaling(
+    worlds: Any, budgets: Sequence[float], T: int, seeds: Sequence[Any], executor: Any = None
+) -> dict[Any, Any]:
     """{epsilon: regret after T rounds of the published algorithm, (n_reps, len(worlds))}.
 
     worlds: {name: (environment, options of `as_published`)}; each has streams of its own, named
@@ -53,8 +65,17 @@ def scaling(worlds, budgets, T, seeds, executor=None):
 
 
 def niht_errors(
-    truth, ns, epsilons, seeds, executor=None, *, sparsity, delta, iterations=6, eta=0.4
-):
+    truth: Array,
+    ns: Sequence[int],
+    epsilons: Sequence[float],
+    seeds: Sequence[Any],
+    executor: Any = None,
+    *,
+    sparsity: int,
+    delta: float,
+    iterations: int = 6,
+    eta: float = 0.4,
+) -> Array:
     """Squared errors of N-IHT on n > d Gaussian rows with N(0, 1) errors, (n_reps, len(epsilons),
     len(ns)); one data set for all epsilons.
 
@@ -85,3 +106,34 @@ def _errors(seed, truth, ns, factors, sparsity, iterations, eta):
             niht_statistics(q, G, c, n, rng, theta, picks, 0, w, errors, truth)
             found[j, i] = errors[-1]
     return found
+
+
+def regret_terms(
+    env: Any, policy: "Policy", T: int, seeds: Sequence[Any], executor: Any = None
+) -> Array:
+    """Terms in the proof of Theorem 5.6, means over the rounds of an episode (n_reps, episodes, 4):
+    regret, 2 phi, 2 phi in rounds whose gap is at most 2 phi, share of such rounds.
+
+    phi = max_k |x_k'(estimate - beta)| in a round; in each, regret is at most 2 phi, and 0 if the
+    gap is larger.  T, seeds, executor as in `simulate`; the last episode may be cut short.
+    """
+    (policy,), T, seeds, _ = need_run((policy,), T, seeds, None)
+    return np.stack(over(_terms, [(env, policy, T, seed) for seed in seeds], executor))
+
+
+def _terms(env, policy, T, seed):
+    """`regret_terms` of one repetition."""
+    p, state, found = policy.params, policy.init(policy.params), []
+    blocks = env.blocks(T, stream(seed, "environment"))
+    X, R, mu = (np.concatenate(part) for part in zip(*blocks, strict=True))
+    noise = stream(seed, policy.name)
+    for episode in range(int(T).bit_length()):
+        rows = slice(2**episode - 1, min(2 ** (episode + 1) - 1, T))
+        off = 2 * np.abs(X[rows] @ (state.theta_hat - env.beta)).max(axis=1)
+        arms = np.empty(len(off), np.int64)
+        state = policy.play(p, state, X[rows], R[rows], noise, arms)
+        ranked = np.sort(mu[rows], axis=1)
+        lost = ranked[:, -1] - mu[rows][np.arange(len(arms)), arms]
+        close = ranked[:, -1] - ranked[:, -2] <= off
+        found.append([lost.mean(), off.mean(), (off * close).mean(), close.mean()])
+    return np.array(found)

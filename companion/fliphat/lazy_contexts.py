@@ -4,11 +4,12 @@ Kernels of `companion.fliphat.shortcuts`.  A stationary AR(1) row is Markov alon
 so it can be drawn on any set I first and bridged afterwards.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
 from companion.fliphat.environments import draw_noise
 from companion.fliphat.regression import clip
 
@@ -25,19 +26,17 @@ class World(NamedTuple):
     gain: np.ndarray  # (d,) correlation of a revealed coordinate with the previous one
     spread: np.ndarray  # (d,) and its conditional standard deviation
     left: np.ndarray  # (d,) weight of coordinate j - 1 in the law of a filled coordinate j
-    right: (
-        np.ndarray
-    )  # (d,) weight of the next revealed coordinate (left of all: of coordinate j + 1)
+    right: np.ndarray  # (d,) weight of the next revealed one (left of all: of coordinate j + 1)
     scale: np.ndarray  # (d,) its conditional standard deviation; 0 on I
     rows: np.ndarray  # (K, d) revealed coordinates of the arms
     x: np.ndarray  # (d,)
 
 
-def world(env):
+def world(env: Any) -> World:
     """`World` of an `Autoregressive` environment."""
     d = env.d
     floats = [np.zeros(d) for _ in range(5)]
-    return World(
+    return World(  # type: ignore[call-arg]
         env.K,
         env.beta,
         env.phi,
@@ -51,7 +50,7 @@ def world(env):
 
 
 @jit
-def plan(w, theta):
+def plan(w: World, theta: Array) -> int:
     """Precompute the laws for I = supp(beta) + supp(theta); returns |I|."""
     d, m, phi = theta.shape[0], 0, w.phi
     for j in range(d):
@@ -84,7 +83,7 @@ def plan(w, theta):
 
 
 @jit
-def fill(w, m, innovations, rng, x):
+def fill(w: World, m: int, innovations: float, rng: Rng, x: Array) -> None:
     """x (d,), given on I, <- its law on the other coordinates; innovations multiplies the standard
     deviations.
     """
@@ -103,7 +102,7 @@ def fill(w, m, innovations, rng, x):
 
 
 @jit
-def draw_round(w, m, theta, zero, rng):
+def draw_round(w: World, m: int, theta: Array, zero: bool, rng: Rng) -> tuple[Any, float, Any]:
     """Draw the arms on I and play greedily for theta (zero: at random); (arm, its mean reward,
     regret).
     """
@@ -126,19 +125,29 @@ def draw_round(w, m, theta, zero, rng):
 
 @jit
 def episode_moment(
-    w, theta, zero, first, last, reward_clip, needed, rng, total, grid, regret, moment
-):
+    w: World,
+    theta: Array,
+    zero: bool,
+    first: int,
+    last: int,
+    reward_clip: float,
+    needed: bool,
+    rng: Rng,
+    total: float,
+    grid: Ints,
+    regret: Array,
+    moment: Array,
+) -> float:
     """Rounds first..last with one estimate; moment (d,) <- moment + sum clip(y) x if needed;
     returns the total regret.
 
-    More than 8 arguments: an episode's inputs, and the curve that it continues.
+    Size: 12 arguments; the inputs of an episode, and the curve that it continues.
     """
     m = plan(w, theta)
     at, weight = 0, 0.0
     while at < grid.shape[0] and grid[at] < first:
         at += 1
-    for i in range(m):
-        w.x[w.revealed[i]] = 0.0
+    w.x[:] = 0.0
     for t in range(first, last + 1):
         arm, mu, loss = draw_round(w, m, theta, zero, rng)
         y = clip(mu + draw_noise(rng, w.uniform, w.noise), reward_clip)

@@ -9,25 +9,27 @@ which the paper does not do.
 """
 
 import warnings
+from typing import Any
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import AnyArray, Array, Ints, Rng
+from companion.accounting.disclosure import Disclosure
+from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
 from companion.checks import LARGEST, need_choice, need_float, need_int
 from companion.core import Policy
-from companion.disclosure import Disclosure
 from companion.fliphat import accounting
 from companion.fliphat.attack import attack as attack
 from companion.fliphat.episodes import Params, State, init, release, rows_in_release, store
 from companion.fliphat.regression import sparse_dot
-from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
-from companion.selection import peel
+from companion.kernels.selection import peel
 
 MOST = 1000  # iterations of a release, and their rate
 
 
 @jit
-def select(p, s, X, rng):
+def select(p: Params, s: State, X: Array, rng: Rng) -> Any:
     """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row while there
     is no estimate.
     """
@@ -42,7 +44,7 @@ def select(p, s, X, rng):
 
 
 @jit
-def update(p, s, arm, x, r, rng):
+def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     t, n, clipped, size = s.t + 1, s.n, s.clipped, s.size
     episodes = p.iterations.shape[0]
@@ -59,7 +61,7 @@ def update(p, s, arm, x, r, rng):
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -67,25 +69,27 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
-def warn_idle(name, steps):
-    """Warn if no release takes a step: such a policy plays at random for ever."""
+def warn_idle(name: str, steps: Ints) -> None:
+    """Warn if no release takes a step: such a policy always plays at random."""
     if not (steps > 0).any():
         text = f"{name} cannot learn as configured: none of its {len(steps)} releases takes a step"
         warnings.warn(text, UserWarning, stacklevel=3)
 
 
-def need_problem(d, T, sparsity, epsilon, delta):
+def need_problem(
+    d: int, T: int, sparsity: int, epsilon: float, delta: float
+) -> tuple[int, int, int, float, float]:
     """The arguments that every FLIPHAT takes, checked."""
     d, T = need_int("d", d, 1, LARGEST), need_int("T", T, 1, LARGEST)
     return d, T, need_int("sparsity", sparsity, 1, d), *accounting.need_affordable(epsilon, delta)
 
 
-def need_scale(name, value):
+def need_scale(name: str, value: Any) -> float:
     """A step or bound in [1e-50, 1e50]: noise in proportion to three of them is never 0 or inf."""
     return need_float(name, value, 1e-50, 1e50)
 
 
-def context_bound(x_max, calibration, clip_contexts):
+def context_bound(x_max: float, calibration: str, clip_contexts: bool | None) -> tuple[bool, float]:
     """(whether the noise is the printed one, bound to which contexts are clipped when stored)."""
     need_choice("calibration", calibration, ("corrected", "paper"))
     need_choice("clip_contexts", clip_contexts, (None, True, False))
@@ -96,9 +100,20 @@ def context_bound(x_max, calibration, clip_contexts):
 
 
 def fliphat(
-    d, T, *, sparsity, epsilon, b_max, delta=0.01, x_max=None, noise=1.0, eta=1e-4,
-    iteration_rate=0.16, calibration="corrected", clip_contexts=None,
-) -> Policy:  # fmt: skip
+    d: int,
+    T: int,
+    *,
+    sparsity: int,
+    epsilon: float,
+    b_max: float,
+    delta: float = 0.01,
+    x_max: float | None = None,
+    noise: float = 1.0,
+    eta: float = 1e-4,
+    iteration_rate: float = 0.16,
+    calibration: str = "corrected",
+    clip_contexts: bool | None = None,
+) -> Policy:
     """Algorithm 2 for T rounds of contexts in R^d.
 
     sparsity in [1, d]; epsilon in [1e-9, 1e9] or inf, delta in (0, 1); b_max bounds the l1 norm of
@@ -136,7 +151,7 @@ def fliphat(
     return Policy("FLIPHAT", p, init, play, guarantee, select, update)
 
 
-def example():
+def example() -> Policy:
     """A small instance for the common tests."""
     return fliphat(3, 4000, sparsity=2, epsilon=5.0, b_max=1.0, iteration_rate=0.4)
 
@@ -144,26 +159,28 @@ def example():
 SECRET = ("X", "y", "work", "clipped")  # fields of the State that the curator keeps
 
 
-def peeled(_, rng, v, size, xi, out, picks, taken):
-    """What `peel` lets out, for `companion.disclosure`."""
+def peeled(
+    _: Any, rng: Rng, v: Array, size: int, xi: float, out: Array, picks: Ints, taken: Any
+) -> list[tuple[str, AnyArray]]:
+    """What `peel` lets out, for `companion.accounting.disclosure`."""
     return [("peeling", v), ("peeled", out), ("picks", picks)]
 
 
-def victims():
+def victims() -> tuple[Any, ...]:
     """What the audits attack: a last release of one step on four rows, of one pick.
 
     At epsilon = 1 no pair of rows loses half of what is proved for one pick; at 4 one does.
     """
-    options = {"sparsity": 1, "b_max": 1.0, "x_max": 3.0, "noise": 10.0}
+    options: dict[str, Any] = {"sparsity": 1, "b_max": 1.0, "x_max": 3.0, "noise": 10.0}
     options |= {"delta": 0.1, "iteration_rate": 0.7}
     printed = fliphat(2, 12, epsilon=1.0, calibration="paper", clip_contexts=True, **options)
     return fliphat(2, 12, epsilon=4.0, **options), printed
 
 
-def disclosures():
-    """What the common test of guarantees plays (`companion.disclosure`): three releases."""
-    options = {"sparsity": 2, "epsilon": 1.0, "b_max": 1.0, "iteration_rate": 1.5}
-    paper = {"calibration": "paper", "noise": 10.0, **options}
+def disclosures() -> tuple[Disclosure, ...]:
+    """What the laboratory of `companion.audits` plays: three releases."""
+    options: dict[str, Any] = {"sparsity": 2, "epsilon": 1.0, "b_max": 1.0, "iteration_rate": 1.5}
+    paper: dict[str, Any] = {"calibration": "paper", "noise": 10.0, **options}
     policies = fliphat(3, 8, **options), fliphat(3, 8, clip_contexts=True, **paper)
     bounds = True, False  # with the printed noise, every iteration is charged like the worst
     clipped = [

@@ -7,13 +7,14 @@ gradient and the residual as a whole may be clipped; with all three bounds infin
 this is the paper's algorithm.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
-from companion.linalg import axpy
-from companion.selection import peel
+from companion._types import Array, Ints, Rng
+from companion.kernels.linalg import axpy
+from companion.kernels.selection import peel
 
 
 class Regression(NamedTuple):
@@ -41,19 +42,19 @@ class Work(NamedTuple):
     magnitudes: np.ndarray  # (sparsity,) for sorting
 
 
-def work_for(d, sparsity):
+def work_for(d: int, sparsity: int) -> Work:
     """Fresh `Work`."""
     return Work(np.zeros(d), np.zeros(d), np.zeros(d, np.bool_), np.zeros(sparsity))
 
 
 @jit
-def clip(z, bound):
+def clip(z: float, bound: float) -> float:
     """z moved into [-bound, bound]; bound may be inf."""
     return min(max(z, -bound), bound)
 
 
 @jit
-def l1_project(v, picks, size, radius, magnitudes):
+def l1_project(v: Array, picks: Ints, size: int, radius: float, magnitudes: Array) -> None:
     """v <- its projection on the l1 ball; v is zero off picks[:size]; magnitudes (>= size,) is
     overwritten.
     """
@@ -79,7 +80,7 @@ def l1_project(v, picks, size, radius, magnitudes):
 
 
 @jit
-def sparse_dot(x, theta, picks, size):
+def sparse_dot(x: Array, theta: Array, picks: Ints, size: int) -> float:
     """x'theta for a theta that is zero off picks[:size]."""
     z = 0.0
     for i in range(size):
@@ -88,7 +89,9 @@ def sparse_dot(x, theta, picks, size):
 
 
 @jit
-def add_moment(q, x, y, theta, picks, size, out):
+def add_moment(
+    q: Regression, x: Array, y: float, theta: Array, picks: Ints, size: int, out: Array
+) -> None:
     """out <- out + clipped context times clipped residual: this row's share of -n/2 times the
     gradient.
     """
@@ -101,7 +104,9 @@ def add_moment(q, x, y, theta, picks, size, out):
 
 
 @jit
-def step(q, m, n, rng, theta, picks, size, w):
+def step(
+    q: Regression, m: int, n: int, rng: Rng, theta: Array, picks: Ints, size: int, w: Work
+) -> int:
     """Iteration m from theta, whose rows' moment is in w.moment: overwrites theta and picks,
     returns the new size.
     """
@@ -113,16 +118,27 @@ def step(q, m, n, rng, theta, picks, size, w):
 
 
 @jit
-def niht(q, X, y, n, rng, theta, picks, size, w):
+def niht(
+    q: Regression,
+    X: Array,
+    y: Array,
+    n: int,
+    rng: Rng,
+    theta: Array,
+    picks: Ints,
+    size: int,
+    w: Work,
+) -> int:
     """Algorithm 1 on the first n >= 1 rows of X and y; theta (zero off picks[:size]) is the start
     and the result.
 
     theta, picks (sparsity,) and w are overwritten; returns the number of picks.  The start must not
     depend on these rows.
+
+    Size: 9 arguments; the rows, the start, and the work arrays.
     """
     for m in range(q.iterations):
-        for j in range(theta.shape[0]):
-            w.moment[j] = 0.0
+        w.moment[:] = 0.0
         for i in range(n):
             add_moment(q, X[i], y[i], theta, picks, size, w.moment)
         size = step(q, m, n, rng, theta, picks, size, w)
@@ -130,11 +146,24 @@ def niht(q, X, y, n, rng, theta, picks, size, w):
 
 
 @jit
-def niht_statistics(q, G, c, n, rng, theta, picks, size, w, errors, truth):
+def niht_statistics(
+    q: Any,
+    G: Array,
+    c: Array,
+    n: int,
+    rng: Rng,
+    theta: Array,
+    picks: Ints,
+    size: int,
+    w: Any,
+    errors: Array,
+    truth: Array,
+) -> int:
     """Algorithm 1 from the statistics G = X'X, c = X'y of n rows (no clipping): cost free of n.
 
-    errors[m] <- squared distance of theta to truth after iteration m.  More than 8 arguments: same
-    as `niht`, and a record.
+    errors[m] <- squared distance of theta to truth after iteration m.
+
+    Size: 11 arguments; those of `niht`, and a record.
     """
     for m in range(q.iterations):
         for j in range(theta.shape[0]):

@@ -10,11 +10,14 @@ Differs: the gradient is clipped; the noise follows from exact composition; opti
 starts from the last estimate, or data are kept.
 """
 
+from typing import Any
+
 import numpy as np
 
+from companion.accounting.disclosure import Disclosure
+from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
 from companion.checks import LARGEST, need_choice, need_int, need_positive
 from companion.core import Policy
-from companion.disclosure import Disclosure
 from companion.fliphat.accounting import exact_factor
 from companion.fliphat.attack import attack as attack
 from companion.fliphat.episodes import Params, init, rows_in_release
@@ -29,14 +32,25 @@ from companion.fliphat.policy import (
     update,
     warn_idle,
 )
-from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
-from companion.selection import peel
+from companion.kernels.selection import peel
 
 
 def residual_fliphat(
-    d, T, *, sparsity, epsilon, delta=0.01, x_clip=1.0, residual_clip=1.0, l1_radius=np.inf,
-    eta=1.0, iterations=3, warm=False, forget=True, skip=32,
-) -> Policy:  # fmt: skip
+    d: int,
+    T: int,
+    *,
+    sparsity: int,
+    epsilon: float,
+    delta: float = 0.01,
+    x_clip: float = 1.0,
+    residual_clip: float = 1.0,
+    l1_radius: float = np.inf,
+    eta: float = 1.0,
+    iterations: int = 3,
+    warm: bool = False,
+    forget: bool = True,
+    skip: int = 32,
+) -> Policy:
     """FLIPHAT whose gradient is the mean of clip(x) clip(y - x'theta): private for any data.
 
     x_clip, residual_clip in [1e-50, 1e50] are the two bounds, so a swap of one of n rows moves eta
@@ -45,8 +59,8 @@ def residual_fliphat(
     number of releases if forget=False.  l1_radius > 0 may be inf; iterations in [1, 1000]; with
     warm=True, N-IHT starts from the last estimate (public by then); releases on fewer than
     skip >= 0 rows are left out.  sparsity, epsilon, delta, eta as in `fliphat`.  iterations=1,
-    warm=False is the honest one-step FLIPHAT.  Raises ValueError on anything else, and warns if no
-    release takes a step.
+    warm=False is FLIPHAT with one clipped step.  Raises ValueError on anything else, and warns if
+    no release takes a step.
     """
     d, T, sparsity, epsilon, delta = need_problem(d, T, sparsity, epsilon, delta)
     x_clip, residual_clip = need_scale("x_clip", x_clip), need_scale("residual_clip", residual_clip)
@@ -70,19 +84,19 @@ def residual_fliphat(
     return Policy("Residual FLIPHAT", p, init, play, guarantee, select, update)
 
 
-def example():
+def example() -> Policy:
     """A small instance for the common tests."""
     return residual_fliphat(3, 4000, sparsity=2, epsilon=5.0, warm=True)
 
 
-def victims():
+def victims() -> tuple[Any, ...]:
     """What the audits attack: one release of one step, of one pick; see `policy.victims`."""
     return (residual_fliphat(2, 12, sparsity=1, epsilon=4.0, delta=0.1, iterations=1, skip=4),)
 
 
-def disclosures():
-    """What the common test of guarantees plays (`companion.disclosure`): three releases."""
-    options = {"sparsity": 2, "epsilon": 1.0, "skip": 0}
+def disclosures() -> tuple[Disclosure, ...]:
+    """What the laboratory of `companion.audits` plays: three releases."""
+    options: dict[str, Any] = {"sparsity": 2, "epsilon": 1.0, "skip": 0}
     policies = (
         residual_fliphat(3, 8, iterations=2, warm=True, **options),
         residual_fliphat(3, 8, iterations=1, forget=False, **options),

@@ -15,10 +15,13 @@ Tests compare the laws with `simulate`, which draws all K x d coordinates.
 """
 
 import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Environment, Ints, Rng
 from companion.checks import need_choice
 from companion.fliphat import episodes
 from companion.fliphat.environments import Autoregressive, draw_noise
@@ -26,11 +29,18 @@ from companion.fliphat.lazy_contexts import draw_round, episode_moment, fill, pl
 from companion.fliphat.policy import update
 from companion.simulate import as_result, need_run, over, simulate, stream
 
+if TYPE_CHECKING:
+    from companion.core import Policy
+    from companion.fliphat.lazy_contexts import World
+    from companion.simulate import Result
+
 PATHS = ("auto", "full", "lazy", "aggregated")
 
 
 @jit
-def run_lazy(p, s, w, rng, noise_rng, grid, regret):
+def run_lazy(
+    p: Any, s: Any, w: "World", rng: Rng, noise_rng: Rng, grid: Ints, regret: Array
+) -> Any:
     """Play p.T rounds with the policy's own `update`; regret[i] <- cumulative regret after round
     grid[i].
     """
@@ -52,14 +62,23 @@ def run_lazy(p, s, w, rng, noise_rng, grid, regret):
 
 
 @jit
-def play_episode(p, s, w, episode, size, rng, total, grid, regret):
+def play_episode(
+    p: Any,
+    s: Any,
+    w: "World",
+    episode: int,
+    size: int,
+    rng: Rng,
+    total: float,
+    grid: Ints,
+    regret: Array,
+) -> float:
     """Play one episode with s.theta_hat (zero if size == 0); s.work.moment <- sum clip(y) x, if a
     release needs it.  Returns the total regret.
 
-    More than 8 arguments: as `episode_moment`.
+    Size: 9 arguments; as `episode_moment`.
     """
-    for j in range(p.d):
-        s.work.moment[j] = 0.0
+    s.work.moment[:] = 0.0
     needed = episode < p.iterations.shape[0]
     bound = p.reward_clip[episode] if needed else np.inf
     first, last = 1 << episode, min((2 << episode) - 1, grid[-1])
@@ -70,7 +89,9 @@ def play_episode(p, s, w, episode, size, rng, total, grid, regret):
 
 
 @jit
-def run_aggregated(p, s, w, rng, noise_rng, grid, regret):
+def run_aggregated(
+    p: Any, s: Any, w: "World", rng: Rng, noise_rng: Rng, grid: Ints, regret: Array
+) -> Any:
     """Play to round grid[-1], one fill per episode; regret as in `run_lazy`; returns the state (no
     rows are stored).
     """
@@ -85,7 +106,7 @@ def run_aggregated(p, s, w, rng, noise_rng, grid, regret):
     return episodes.State(T, 0, 0, size, s.theta_hat, s.picks, s.X, s.y, s.work)
 
 
-def aggregated_is_exact(policy):
+def aggregated_is_exact(policy: "Policy") -> bool:
     """Whether the aggregated path has the law of the policy: at most one iteration, from zero, on
     one episode, nothing but y clipped.
     """
@@ -95,7 +116,16 @@ def aggregated_is_exact(policy):
     return bool(unclipped and p.forget and not p.warm and deepest <= 1)
 
 
-def simulate_sparse(env, policies, T, seeds, executor=None, *, grid=None, path="auto"):
+def simulate_sparse(
+    env: Environment,
+    policies: "Sequence[Policy]",
+    T: int,
+    seeds: Sequence[Any],
+    executor: Any = None,
+    *,
+    grid: Any = None,
+    path: str = "auto",
+) -> "Result":
     """`simulate` for FLIPHAT policies on an `Autoregressive` environment, by the cheapest path that
     is exact.
 
@@ -117,7 +147,9 @@ def simulate_sparse(env, policies, T, seeds, executor=None, *, grid=None, path="
     return as_result(policies, grid, over(_repetition, jobs, executor))
 
 
-def need_sparse_run(env, policies, T, seeds, grid=None):
+def need_sparse_run(
+    env: Any, policies: "Sequence[Policy]", T: int, seeds: Sequence[Any], grid: Ints | None = None
+) -> "tuple[Sequence[Policy], int, Sequence[Any], Ints | None]":
     """What `simulate` checks, and that kernels may index the contexts of env as these policies do.
 
     Raises ValueError unless env is an `Autoregressive` environment and the policies are FLIPHAT's,

@@ -4,24 +4,27 @@ Source: the FLIPHAT paper, section 6 (setting) and appendix C (proof of Theorem 
 one step are our own (the chapter's proposition "One step under greedy play").
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.stats import norm
 
+from companion._types import Array, Rng
 from companion.checks import need_int, need_positive, need_probability
 
 
-def best_moment(K, power=1):
+def best_moment(K: int, power: float = 1) -> float:
     """E max(z_1, ..., z_K)^power for K >= 1 independent standard normal z."""
     K = need_int("K", K, 1)
     return norm.expect(lambda z: K * z**power * norm.cdf(z) ** (K - 1))
 
 
-def random_regret(env, T):
+def random_regret(env: Any, T: int) -> float:
     """Expected regret of random play in T rounds of an `Autoregressive` environment."""
     return need_int("T", T, 1) * best_moment(env.K) * env.reward_scale
 
 
-def one_step_fixed_point(env, sparsity, steps=100):
+def one_step_fixed_point(env: Any, sparsity: int, steps: int = 100) -> tuple[Array, Any, Any]:
     """(theta, last change, regret per round there) of one step from zero per episode, without noise
     and with ever more rows.
 
@@ -43,14 +46,16 @@ def one_step_fixed_point(env, sparsity, steps=100):
     return theta, change, first * (best - theta @ cov @ env.beta / np.sqrt(theta @ cov @ theta))
 
 
-def zcdp_root(epsilon, delta):
+def zcdp_root(epsilon: float, delta: float) -> float:
     """The positive root z of epsilon - sqrt(z log(1/delta)) - z/4 + 5 z^(1/4) = 0 (appendix C)."""
     epsilon, delta = need_positive("epsilon", epsilon), need_probability("delta", delta)
     t = np.roots([0.25, 0.0, np.sqrt(np.log(1 / delta)), -5.0, -epsilon])
     return float(t[(np.abs(t.imag) < 1e-9) & (t.real > 0)].real.max() ** 4)
 
 
-def regret_bound(alpha, T, sparsity, log_d, epsilon, delta):
+def regret_bound(
+    alpha: float, T: int, sparsity: int, log_d: float, epsilon: float, delta: float
+) -> tuple[Any, Any]:
     """(I, J) of Theorem 5.6 at Delta_* = 1 for alpha in [0, inf), its hidden constants left out;
     sparsity is s + s*.
     """
@@ -62,7 +67,9 @@ def regret_bound(alpha, T, sparsity, log_d, epsilon, delta):
     return free, psi * private ** ((1 + alpha) / 2)
 
 
-def lower_bound(T, sparsity, log_ratio, epsilon, delta):
+def lower_bound(
+    T: int, sparsity: int, log_ratio: float, epsilon: float, delta: float
+) -> tuple[float, float]:
     """(private, other) term of Theorem 3.2 without its hidden constant, log_ratio = log(d/s*);
     delta = 0 is pure privacy.
     """
@@ -72,7 +79,7 @@ def lower_bound(T, sparsity, log_ratio, epsilon, delta):
     return np.sqrt(sparsity * log_ratio**2 * np.log(1 / delta)) / epsilon, other
 
 
-def peeling_error(rng, d):
+def peeling_error(rng: Rng, d: int) -> float:
     """Error of peeling in Lemma D.1, as a share of its bound at the c that makes it smallest, for
     one random vector v, rival and noise in dimension d >= 3.
     """

@@ -6,22 +6,27 @@ oracle would never be used, so its users are not asked.
 Source: the LPLR paper, Algorithm 1.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Bools, Ints, Rng
 from companion.checks import need_choice, need_int
 from companion.lplr import elimination as rounds
+from companion.lplr.crowd import Crowd, Law, crowd, draw
 from companion.lplr.elimination import EXACT, LPLR, NONE, SUFFSTATS
-from companion.lplr.environments import Law
-from companion.lplr.fit import workspace
-from companion.lplr.noise import multinomial
 from companion.lplr.params import MAX_USERS
-from companion.lplr.trials import in_parts
+from companion.lplr.repeat import in_parts
 from companion.simulate import stream
 
+if TYPE_CHECKING:
+    from companion.lplr.elimination import Oracle
+    from companion.lplr.environments import Contexts
+
 EPOCHS = 64  # 2^64 rounds: more than any run has
+LOST, MISSED, BOUND, ROUNDS, REGRET = 0, 1, 2, 3, 4  # columns of a log, see `elimination`
 KINDS = {"lplr": LPLR, "ssp": SUFFSTATS, "exact": EXACT, "none": NONE}
 
 
@@ -31,7 +36,7 @@ class Runs(NamedTuple):
     regret: np.ndarray
     lost: np.ndarray  # optimal arms eliminated
     missed: np.ndarray  # intervals that missed their mean
-    log: np.ndarray  # (n_reps, EPOCHS, 5) see `elimination`
+    log: np.ndarray  # (n_reps, EPOCHS, 5), epoch by epoch
 
 
 class Game(NamedTuple):
@@ -46,24 +51,23 @@ class Game(NamedTuple):
 class Work(NamedTuple):
     """Scratch of `elimination`."""
 
-    fit: tuple  # of `fit.workspace`
-    plays: np.ndarray  # (C*A,) plays of the epoch
+    crowd: Crowd  # of pairs of context and action
     arms: rounds.Arms  # (C, A)
 
 
-def game_of(bandit, per_action=False):
+def game_of(bandit: "Contexts", per_action: bool = False) -> tuple[Game, Work]:
     """(`Game`, `Work`) of a bandit; per_action: oracle a is fed with the actions in place a."""
     C, A, d = bandit.X.shape
     owner = np.tile(np.arange(A) if per_action else np.zeros(A), C).astype(np.int64)
     points = np.ascontiguousarray(bandit.X.reshape(C * A, d))
     law = Law(points, bandit.mu.reshape(C * A), np.zeros(C * A), owner, True)
     gap = (bandit.mu.max(axis=1, keepdims=True) - bandit.mu).ravel()
-    work = Work(workspace(C * A, d), np.zeros(C * A, dtype=np.int64), rounds.arms(C, A))
+    work = Work(crowd(C * A, d), rounds.arms(C, A))
     return Game(law, bandit.prob, bandit.mu.argmax(axis=1), gap), work
 
 
 @jit
-def spread_out(prob, alive, share):
+def spread_out(prob: Array, alive: Bools, share: Any) -> None:
     """share (C*A,) <- chance of context c and arm a under uniform play of the arms alive."""
     C, A = alive.shape
     for c in range(C):
@@ -75,7 +79,7 @@ def spread_out(prob, alive, share):
 
 
 @jit
-def answers(o, m, law, work):
+def answers(o: "Oracle", m: Any, law: Law, work: Work) -> None:
     """The oracle's estimates and half-widths everywhere -> work.arms."""
     A = work.arms.f.shape[1]
     for j in range(law.points.shape[0]):
@@ -83,68 +87,61 @@ def answers(o, m, law, work):
         if o.kind == EXACT:
             f, width = law.means[j], 0.0
         elif o.kind != NONE:
-            f, width = rounds.answer(o, m, law.owner[j], law.points[j], work.fit[0])
+            f, width = rounds.answer(o, m, law.owner[j], law.points[j], work.crowd.residual)
         work.arms.f[j // A, j % A], work.arms.width[j // A, j % A] = f, width
 
 
 @jit
-def judge(game, work, log):
+def judge(game: Game, work: Work, log: Any) -> None:
     """Eliminate in every context and log what Lemma EC.2 speaks of (see `elimination`)."""
     alive, f, width = work.arms
     C, A = alive.shape
-    log[0] = log[1] = log[2] = 0.0
+    log[LOST] = log[MISSED] = log[BOUND] = 0.0
     for c in range(C):
         best = game.best[c]
         for a in range(A):
             error = abs(f[c, a] - game.law.means[c * A + a])
             if alive[c, a] == 1 and error > width[c, a] + 1e-12:
-                log[1] += 1.0
+                log[MISSED] += 1.0
         rounds.eliminate(f[c], width[c], alive[c])
-        log[0] += 1.0 - alive[c, best]
+        log[LOST] += 1.0 - alive[c, best]
         left, total = 0, 0.0
         for a in range(A):
             if alive[c, a] == 1:
                 left += 1
                 total += 2.0 * (width[c, a] + width[c, best]) if a != best else 0.0
-        log[2] += game.prob[c] * total / left
+        log[BOUND] += game.prob[c] * total / left
 
 
 @jit
-def draw(game, n, rng, work):
-    """n rounds with what law.prob plays, added to work.plays."""
-    seen = work.fit[1]
-    multinomial(rng, n, game.law.prob, seen)
-    for j in range(seen.shape[0]):
-        work.plays[j] += seen[j]
-
-
-@jit
-def count_regret(game, work):
-    """Pseudo-regret of work.plays, which are set to 0."""
+def count_regret(game: Game, plays: Ints) -> float:
+    """Pseudo-regret of plays (C*A,), which are set to 0."""
     total = 0.0
-    for j in range(work.plays.shape[0]):
-        total += work.plays[j] * game.gap[j]
-        work.plays[j] = 0
+    for j in range(plays.shape[0]):
+        total += plays[j] * game.gap[j]
+    plays[:] = 0
     return total
 
 
 @jit
-def elimination(o, m, game, T, n0, rng, work, log):
+def elimination(
+    o: "Oracle", m: int, game: Game, T: int, n0: int, rng: Rng, work: Work, log: Any
+) -> None:
     """Algorithm 1 with oracle o for T rounds.
 
-    log (EPOCHS, 5) <- per epoch: optimal arms lost so far; intervals that miss; mean of 2 (width_a
-    + width_a*) over what the next epoch plays, which bounds its regret per round; rounds; regret.
+    log (EPOCHS, 5) <- per epoch: optimal arms LOST so far; intervals that MISSED; BOUND, the mean
+    of 2 (width_a + width_a*) over what the next epoch plays, which bounds its regret per round;
+    ROUNDS; REGRET.
     """
     law, left, tau = game.law, T, 0
-    for c in range(game.prob.shape[0]):
-        rounds.revive(work.arms.alive[c])
+    rounds.revive(work.arms.alive)
     while left > 0:
         n = min(rounds.rounds_of(n0, tau), left)
         left -= n
         spread_out(game.prob, work.arms.alive, law.prob)
-        asked = rounds.hear_sums(o, m, law, n, rng, work.plays, work.fit) if left > 0 else 0
-        draw(game, n - asked, rng, work)
-        log[tau, 3], log[tau, 4] = n, count_regret(game, work)
+        asked = rounds.hear_sums(o, m, law, n, rng, work.crowd) if left > 0 else 0
+        draw(law, n - asked, rng, work.crowd)
+        log[tau, ROUNDS], log[tau, REGRET] = n, count_regret(game, work.crowd.plays)
         if left > 0:
             answers(o, m, law, work)
             judge(game, work, log[tau])
@@ -152,8 +149,17 @@ def elimination(o, m, game, T, n0, rng, work, log):
 
 
 def eliminate_with(
-    oracle, bandit, T, seeds, executor=None, *, epsilon=1.0, per_action=False, n0=64, **options
-):
+    oracle: Callable[..., Any],
+    bandit: "Contexts",
+    T: int,
+    seeds: Sequence[Any],
+    executor: Any = None,
+    *,
+    epsilon: float = 1.0,
+    per_action: bool = False,
+    n0: int = 64,
+    **options: Any,
+) -> Runs:
     """RegCB.Elimination (Algorithm 1) on a `Contexts` bandit for T rounds, exact in law: `Runs`.
 
     oracle: "lplr", "ssp" (epsilon = inf: least squares), "exact" or "none" (never learns); options
@@ -167,7 +173,8 @@ def eliminate_with(
     T, n0 = need_int("T", T, 4 * d, MAX_USERS), need_int("n0", n0, d, MAX_USERS)
     o = rounds.oracle(kind, d, T, epsilon, options)
     log = in_parts(_eliminations, (o, bandit, per_action, T, n0), seeds, executor)
-    return Runs(log[:, :, 4].sum(axis=1), log[:, :, 0].max(axis=1), log[:, :, 1].sum(axis=1), log)
+    lost, missed = log[:, :, LOST].max(axis=1), log[:, :, MISSED].sum(axis=1)
+    return Runs(log[:, :, REGRET].sum(axis=1), lost, missed, log)
 
 
 def _eliminations(o, bandit, per_action, T, n0, seeds):

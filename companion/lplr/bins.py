@@ -12,13 +12,17 @@ implied by the first and left out.
 """
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
-from companion.eigen import jacobi
-from companion.linalg import axpy, dot, norm
+from companion._types import Array
+from companion.kernels.eigen import jacobi
+from companion.kernels.linalg import axpy, dot, norm
+
+if TYPE_CHECKING:
+    from companion.lplr.params import Params
 
 PARENT, CHILD, ACTIVE = 0, 1, 2  # columns of Tree.link
 COUNT, SPREAD, VALUE, COEF, FLAT, SLOPE = 0, 1, 2, 3, 4, 5  # columns of Tree.stat
@@ -41,12 +45,12 @@ class Tree(NamedTuple):
     work: np.ndarray  # (3, d, d) scratch
 
 
-def room(p):
+def room(p: "Params") -> int:
     """Largest number of nodes that a tree can have."""
     return sum(p.M**h for h in range(1, p.d + 1))
 
 
-def plant(p, copies=None):
+def plant(p: "Params", copies: int | None = None) -> Tree:
     """A tree, or a forest whose arrays have a leading axis of `copies`; `open_layer` grows it."""
     lead, n, d = () if copies is None else (copies,), room(p) + 1, p.d
     counts = [np.zeros((*lead, *s), dtype=np.int64) for s in ((d + 1,), (n, 3))]
@@ -55,13 +59,13 @@ def plant(p, copies=None):
 
 
 @jit
-def tree_of(f, i):
+def tree_of(f: Tree, i: int) -> Tree:
     """Tree number i of a forest, sharing its memory."""
     return Tree(f.start[i], f.link[i], f.stat[i], f.vec[i], f.mat[i], f.frame[i], f.work[i])
 
 
 @jit
-def open_layer(p, tree, h):
+def open_layer(p: "Params", tree: Tree, h: int) -> None:
     """Give every active node of the layer above M children of layer h, with all statistics zero.
 
     With h = 0 the tree is cut down to its root, whose frame is the identity, and its children.
@@ -70,9 +74,9 @@ def open_layer(p, tree, h):
     first, last = (root, root + 1) if h == 0 else (tree.start[h - 1], tree.start[h])
     if h == 0:
         tree.start[0], tree.link[root, ACTIVE] = 0, 1
+        tree.frame[root] = 0.0
         for i in range(p.d):
-            for j in range(p.d):
-                tree.frame[root, i, j] = 1.0 if i == j else 0.0
+            tree.frame[root, i, i] = 1.0
     b = tree.start[h]
     for a in range(first, last):
         if tree.link[a, ACTIVE] == 0:
@@ -80,18 +84,13 @@ def open_layer(p, tree, h):
         tree.link[a, CHILD] = b
         for _ in range(p.M):
             tree.link[b, PARENT], tree.link[b, CHILD], tree.link[b, ACTIVE] = a, -1, 0
-            for i in range(6):
-                tree.stat[b, i] = 0.0
-            for i in range(p.d):
-                tree.vec[b, i] = 0.0
-                for j in range(p.d):
-                    tree.mat[b, i, j] = 0.0
+            tree.stat[b], tree.vec[b], tree.mat[b] = 0.0, 0.0, 0.0
             b += 1
     tree.start[h + 1] = b
 
 
 @jit
-def bin_index(p, length):
+def bin_index(p: "Params", length: float) -> int:
     """max {k <= M : length <= gamma^-k}; the tolerance 1e-9 keeps exact powers in their own bin."""
     if not length > 0.0:
         return p.M
@@ -100,22 +99,21 @@ def bin_index(p, length):
 
 
 @jit
-def enter(p, tree, a, residual):
+def enter(p: "Params", tree: Tree, a: int, residual: Array) -> int:
     """Child of node a that the residual falls in, or -1 if it is too short for any."""
     k = bin_index(p, norm(residual))
     return tree.link[a, CHILD] + k if k < p.M else -1
 
 
 @jit
-def walk(p, tree, h, phi, residual):
+def walk(p: "Params", tree: Tree, h: int, phi: Array, residual: Array) -> tuple[int, float, float]:
     """Figure 2: the node of layer h < d that phi falls in, or for h = d the last one it passes.
 
     Returns (node, or -1 where the walk stops above; prediction and half-width gathered on the way);
     residual (d,) <- what is left of phi.
     """
     a, prediction, eta = tree.link.shape[0] - 1, 0.0, 0.0
-    for i in range(p.d):
-        residual[i] = phi[i]
+    residual[:] = phi
     for layer in range(h):
         b = enter(p, tree, a, residual)
         if b < 0 or tree.link[b, ACTIVE] == 0:
@@ -129,7 +127,7 @@ def walk(p, tree, h, phi, residual):
 
 
 @jit
-def predict(p, tree, phi, residual):
+def predict(p: "Params", tree: Tree, phi: Array, residual: Array) -> tuple[float, float]:
     """Algorithm 6: (estimate in [-1, 1], half-width) at phi; (0, 0) at the dummy phi = 0."""
     b, prediction, eta = walk(p, tree, p.d, phi, residual)
     if b < 0:
@@ -138,7 +136,7 @@ def predict(p, tree, phi, residual):
 
 
 @jit
-def interval(p, tree, phi, residual):
+def interval(p: "Params", tree: Tree, phi: Array, residual: Array) -> tuple[float, float]:
     """`predict`, or (0, ||phi||) if its half-width is no less: |f*| <= ||phi|| is always true."""
     f, width = predict(p, tree, phi, residual)
     length = norm(phi)
@@ -146,7 +144,7 @@ def interval(p, tree, phi, residual):
 
 
 @jit
-def fit_node(p, tree, h, b, n):
+def fit_node(p: "Params", tree: Tree, h: int, b: int, n: int) -> None:
     """Algorithm 4: direction, eigenvalue and coefficient of node b after n users; or inactive."""
     d, k = p.d, (b - tree.start[h]) % p.M
     if not tree.stat[b, COUNT] > max(p.threshold * math.sqrt(n), 0.0):  # line 2
@@ -177,12 +175,10 @@ def fit_node(p, tree, h, b, n):
 
 
 @jit
-def turn_frame(tree, h, b, top, m):
+def turn_frame(tree: Tree, h: int, b: int, top: int, m: int) -> None:
     """Frame of b: the rows above it, its principal direction, then the other eigenvectors."""
     above, frame, rows = tree.frame[tree.link[b, PARENT]], tree.frame[b], tree.work[1]
-    for i in range(h + m):
-        for q in range(h + m):
-            frame[i, q] = above[i, q] if i < h else 0.0
+    frame[:h], frame[h:] = above[:h], 0.0
     for i in range(m):
         source = top if i == 0 else (i - 1 if i <= top else i)
         for j in range(m):
@@ -190,7 +186,7 @@ def turn_frame(tree, h, b, top, m):
 
 
 @jit
-def widen_node(p, tree, h, b, n):
+def widen_node(p: "Params", tree: Tree, h: int, b: int, n: int) -> None:
     """Algorithm 5, lines 9 to 16: the half-width's coefficients of an active node b of layer h."""
     g, count, value = p.edge[(b - tree.start[h]) % p.M], tree.stat[b, COUNT], tree.stat[b, VALUE]
     share = count / math.sqrt(n)  # psi sqrt(n)
@@ -210,13 +206,13 @@ def widen_node(p, tree, h, b, n):
 
 
 @jit
-def matrix_sd(p):
+def matrix_sd(p: "Params") -> float:
     """Largest standard deviation of u'Nv over unit u, v: one user's matrix noise N in bin k = 0."""
     return p.matrix_scale * math.sqrt((2.0 if p.one_sided else 4.0) * (p.d + 1))
 
 
 @jit
-def bin_tax(p, tree, n):
+def bin_tax(p: Any, tree: Tree, n: int) -> float:
     """Sum over bins with a model of the smaller of share x size and noise, for n users per stage.
 
     In bin k, with share psi, predictions have size gamma^-k.  Noise moves them by about sqrt(2

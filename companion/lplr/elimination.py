@@ -6,15 +6,19 @@ Source: the LPLR paper, Algorithm 1 (RegCB.Elimination, simplified).  Epoch tau 
 """
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
 from companion.lplr import sufficient_statistics as statistics
-from companion.lplr.bins import Tree, interval, plant, tree_of
+from companion.lplr.bins import ACTIVE, Tree, interval, plant, tree_of
 from companion.lplr.fit import fit_sums, observe
 from companion.lplr.params import Params, lplr_params
+
+if TYPE_CHECKING:
+    from companion.lplr.crowd import Crowd, Law
 
 LPLR, SUFFSTATS, EXACT, NONE = 0, 1, 2, 3  # kinds; the last two exist in experiments only
 
@@ -50,7 +54,7 @@ class Arms(NamedTuple):
     width: np.ndarray  # (..., K) half-widths
 
 
-def oracle(kind, d, T, epsilon, options):
+def oracle(kind: int, d: int, T: int, epsilon: float, options: Any) -> Oracle:
     """An oracle of this kind for horizon T; options as in `lplr_params` or `ssp_params`."""
     if options and kind in (EXACT, NONE):
         raise ValueError(f"options must be empty for this oracle; got {sorted(options)}")
@@ -59,19 +63,19 @@ def oracle(kind, d, T, epsilon, options):
     return Oracle(kind, p, statistics.ssp_params(d, **own))
 
 
-def memory(o, copies):
+def memory(o: Oracle, copies: int) -> Memory:
     """Memory of several oracles, empty."""
     trees, models = (copies, 1) if o.kind == LPLR else (1, copies)
     return Memory(plant(o.lplr, trees), statistics.ssp_model(o.ssp.d, models))
 
 
-def arms(*shape):
+def arms(*shape: Any) -> Arms:
     """Fresh scratch for arms (..., K)."""
     return Arms(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape))
 
 
 @jit
-def answer(o, m, i, phi, residual):
+def answer(o: Oracle, m: Memory, i: int, phi: Array, residual: Array) -> tuple[float, float]:
     """(estimate, half-width) of oracle number i at phi."""
     if o.kind == LPLR:
         return interval(o.lplr, tree_of(m.forest, i), phi, residual)
@@ -79,10 +83,38 @@ def answer(o, m, i, phi, residual):
 
 
 @jit
-def hear(o, m, i, user, rounds, phi, y, rng, residual):
+def knows(o: Oracle, m: Memory, i: int) -> bool:
+    """Whether oracle number i can say anything.
+
+    A tree without a model on its first layer answers (0, ||phi||) everywhere: nobody is eliminated,
+    as no upper end is below 0 and no lower end above it.
+    """
+    if o.kind != LPLR:
+        return True
+    tree, models = tree_of(m.forest, i), 0
+    for b in range(tree.start[0], tree.start[1]):
+        models += tree.link[b, ACTIVE]
+    return models > 0
+
+
+@jit
+def hear(
+    o: Oracle,
+    m: Memory,
+    i: int,
+    user: int,
+    rounds: int,
+    phi: Array,
+    y: float,
+    rng: Rng,
+    residual: Array,
+) -> None:
     """The message of user number `user` (from 0) of an epoch's rounds to oracle number i.
 
-    Fits the oracle when a stage ends.  Nine arguments: the user's (phi, y), place and oracle.
+    Fits the oracle when a stage ends.
+
+    Size: nine arguments: the oracle (o, m, i), the user's place (user, rounds) and data (phi, y), a
+    stream and scratch.
     """
     if o.kind == LPLR:
         n = rounds // (2 * o.lplr.d)
@@ -92,28 +124,28 @@ def hear(o, m, i, user, rounds, phi, y, rng, residual):
 
 
 @jit
-def hear_sums(o, m, law, rounds, rng, plays, work):
+def hear_sums(o: Oracle, m: Any, law: "Law", rounds: int, rng: Rng, crowd: "Crowd") -> int:
     """An epoch's users at once, as in `fit.fit_sums`; returns how many were asked."""
     if o.kind == LPLR:
         n = rounds // (2 * o.lplr.d)
-        fit_sums(o.lplr, m.forest, law, n, rng, plays, work)
+        fit_sums(o.lplr, m.forest, law, n, rng, crowd)
         return (2 * o.lplr.d - 1) * n
     if o.kind == SUFFSTATS:
         model = statistics.model_of(m.models, 0)
-        statistics.ssp_sums(o.ssp, model, law, rounds, rng, plays, work)
+        statistics.ssp_sums(o.ssp, model, law, rounds, rng, crowd)
         statistics.ssp_fit(o.ssp, model, rounds)
         return rounds
     return 0
 
 
 @jit
-def rounds_of(n0, epoch):
+def rounds_of(n0: int, epoch: int) -> int:
     """Rounds of an epoch, counted from 0."""
     return n0 * 2 ** (epoch + 1)
 
 
 @jit
-def tick(clock, n0):
+def tick(clock: Clock, n0: int) -> Clock:
     """The clock one round later."""
     t = clock.t + 1
     if t == clock.begin + rounds_of(n0, clock.epoch):
@@ -121,7 +153,7 @@ def tick(clock, n0):
     return Clock(t, clock.epoch, clock.begin)
 
 
-def epochs(T, n0):
+def epochs(T: int, n0: int) -> int:
     """Number of epochs that T rounds begin."""
     count, left = 0, T
     while left > 0:
@@ -131,14 +163,13 @@ def epochs(T, n0):
 
 
 @jit
-def revive(alive):
-    """Line 6: every arm of alive (K,) is in play again."""
-    for k in range(alive.shape[0]):
-        alive[k] = 1
+def revive(alive: Ints) -> None:
+    """Line 6: every arm of alive (..., K) is in play again."""
+    alive[:] = 1
 
 
 @jit
-def eliminate(f, width, alive):
+def eliminate(f: Array, width: Array, alive: Ints) -> None:
     """Line 8: arms whose upper end f + width is below the largest lower end leave alive (K,)."""
     best = -math.inf
     for k in range(alive.shape[0]):
@@ -150,7 +181,7 @@ def eliminate(f, width, alive):
 
 
 @jit
-def pick(alive, rng):
+def pick(alive: Ints, rng: Rng) -> int:
     """Line 10: one of the arms in alive (K,), all with the same chance."""
     left = 0
     for k in range(alive.shape[0]):

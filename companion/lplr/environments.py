@@ -7,11 +7,13 @@ Equation (4) of the LPLR paper for the cases named after them; the others are ou
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion.checks import need_array, need_choice, need_float, need_int
+from companion._types import Array, ArrayLike, Rng
+from companion.checks import need_array, need_choice, need_float, need_generator, need_int
 from companion.environments import block_lengths
 from companion.lplr.params import MAX_DIMENSION, MAX_USERS
 
@@ -28,18 +30,18 @@ class Design(NamedTuple):
     means: np.ndarray  # (K,), points theta
 
     @property
-    def d(self):
+    def d(self) -> int:
         """Dimension of the vectors."""
         return self.points.shape[1]
 
 
-def need_ball(name, rows):
+def need_ball(name: str, rows: Any) -> None:
     """Raise ValueError unless rows (..., d) are finite, with norms of at most 1."""
     if not (largest := np.linalg.norm(rows, axis=-1).max()) <= 1 + SLACK:
         raise ValueError(f"{name} must be finite with norm at most 1; got norm {largest:.6g}")
 
 
-def design(points, theta, prob=None):
+def design(points: ArrayLike, theta: ArrayLike, prob: Any = None) -> Design:
     """A design: points (K, d) and theta (d,) in unit balls, prob (K,) >= 0 with sum <= 1.
 
     prob None is uniform.  Raises ValueError on anything else.
@@ -56,23 +58,27 @@ def design(points, theta, prob=None):
     return Design(points, prob, theta, points @ theta)
 
 
-def constant(r, theta=0.7):
+def constant(r: float, theta: float = 0.7) -> Design:
     """d = 1: every user has phi = r."""
+    r, theta = (need_float(n, v, -1.0, 1.0) for n, v in (("r", r), ("theta", theta)))
     return design([[r]], [theta])
 
 
-def split(r, theta=(0.5, 0.5), wide=0.5):
+def split(r: float, theta: ArrayLike = (0.5, 0.5), wide: float = 0.5) -> Design:
     """d = 2: (wide, r) or (wide, -r), equal chances: Case II of Equation (4), Theorem 2, scaled."""
+    r, wide = (need_float(n, v, -1.0, 1.0) for n, v in (("r", r), ("wide", wide)))
+    if math.hypot(wide, r) > 1 + SLACK:
+        raise ValueError(f"(wide, r) must have norm at most 1; got {wide=}, {r=}")
     return design([[wide, r], [wide, -r]], theta)
 
 
-def rare(share, theta=(0.0, 1.0)):
+def rare(share: Any, theta: ArrayLike = (0.0, 1.0)) -> Design:
     """d = 2: e1, or e2 with chance `share`: Case I of Equation (4), and Theorem 1."""
     share = need_float("share", share, 0.0, 1.0)
     return design(np.eye(2), theta, [1 - share, share])
 
 
-def family(name, d, n, seed=0, K=500):
+def family(name: str, d: int, n: int, seed: int = 0, K: int = 500) -> Design:
     """A design for n users: "case II", "theorem 1", "ball" or "log-scale".
 
     "ball": K points uniform in the unit ball; "log-scale": every coordinate is +-exp(-U
@@ -81,7 +87,8 @@ def family(name, d, n, seed=0, K=500):
     """
     d, n = need_int("d", d, 1, MAX_DIMENSION), need_int("n", n, 2, MAX_USERS)
     need_choice("name", name, ("case II", "theorem 1", "ball", "log-scale"))
-    rng, theta = np.random.default_rng(seed), np.full(d, 0.9 / math.sqrt(d))
+    K = need_int("K", K, 1, MAX_POINTS)
+    rng, theta = need_generator("seed", seed), np.full(d, 0.9 / math.sqrt(d))
     if name == "case II":
         if d not in (2, 3):
             raise ValueError(f'd must be 2 or 3 for name="case II"; got d={d}')
@@ -102,22 +109,6 @@ def family(name, d, n, seed=0, K=500):
     return design(points, theta)
 
 
-class Law(NamedTuple):
-    """Where users come from, as kernels see it: any number of them is drawn at once."""
-
-    points: np.ndarray  # (K, d)
-    means: np.ndarray  # (K,) of the labels
-    prob: np.ndarray  # (K,) chances with sum at most 1; the rest are dummies
-    owner: np.ndarray  # (K,) number of the oracle that a point is fed to; others get the dummy
-    signs: bool  # labels are +1 or -1 with these means (True), or the means themselves
-
-
-def law(design, signs=True):
-    """The law of one design, all of whose points go to oracle 0."""
-    owner = np.zeros(len(design.points), dtype=np.int64)
-    return Law(design.points, design.means, design.prob, owner, bool(signs))
-
-
 class Contexts(NamedTuple):
     """A bandit: context c comes with chance prob[c] and offers X[c] (A, d), with means X theta."""
 
@@ -126,7 +117,7 @@ class Contexts(NamedTuple):
     theta: np.ndarray  # (d,)
     mu: np.ndarray  # (C, A)
 
-    def blocks(self, T, rng):
+    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
         """Yield (X, R, mu) for `simulate`; rewards are +1 or -1."""
         _, A, d = self.X.shape
         for n in block_lengths(T, A, d):
@@ -136,7 +127,7 @@ class Contexts(NamedTuple):
             yield np.ascontiguousarray(self.X[c]), R, mu
 
 
-def contexts(X, theta, prob=None):
+def contexts(X: Array, theta: Array, prob: Array | None = None) -> Contexts:
     """A bandit: X (C, A, d) and theta (d,) in unit balls, prob (C,) with sum 1 (None: uniform)."""
     X = need_array("X", X, ("C", "A", "d"))
     C, A, d = X.shape
@@ -147,7 +138,7 @@ def contexts(X, theta, prob=None):
     return Contexts(X, prob / prob.sum(), checked.theta, checked.means.reshape(C, A))
 
 
-def hard_bandit(d, r, copies=1):
+def hard_bandit(d: int, r: float, copies: int = 1) -> Contexts:
     """The worst-case family: actions differ only along directions of size r.
 
     d = 1: one context, actions (r) and (-r), r in (0, 1], theta = 0.5.  d = 2: actions (1/2, r) and
@@ -168,15 +159,16 @@ def hard_bandit(d, r, copies=1):
     return contexts(np.repeat(X, copies, axis=1), np.full(d, 0.5))
 
 
-def spread_bandit(d, T, seed, C=250):
+def spread_bandit(d: int, T: int, seed: int, C: float = 250) -> Contexts:
     """C >= 1 contexts with actions (x, -x), x as in `family`("log-scale") at n = T: all scales."""
-    world = family("log-scale", d, T, seed, need_int("C", C, 1, MAX_POINTS))
+    T, C = need_int("T", T, 2, MAX_USERS), need_int("C", C, 1, MAX_POINTS)
+    world = family("log-scale", d, T, seed, C)
     return contexts(np.stack([world.points, -world.points], axis=1), np.full(d, 0.5))
 
 
-def easy_bandit(seed, C=16, A=4, d=2):
+def easy_bandit(seed: int, C: float = 16, A: int = 4, d: int = 2) -> Contexts:
     """A well-conditioned bandit: C contexts with A random unit actions each, random theta (0.8)."""
-    rng = np.random.default_rng(seed)
+    rng = need_generator("seed", seed)
     C, A = need_int("C", C, 1, MAX_POINTS), need_int("A", A, 2, MAX_POINTS)
     X = rng.standard_normal((C, A, need_int("d", d, 1, MAX_DIMENSION)))
     X /= np.linalg.norm(X, axis=2, keepdims=True)

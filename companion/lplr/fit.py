@@ -12,24 +12,47 @@ are not asked.
 """
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from companion._jit import jit
-from companion.linalg import add_outer, axpy, dot
+from companion._types import Array, Rng
+from companion.checks import need_array, need_int
+from companion.kernels.linalg import add_outer, axpy, dot
 from companion.lplr import bins
-from companion.lplr.bins import ACTIVE, COUNT, SPREAD, VALUE, open_layer, tree_of, walk
-from companion.lplr.noise import add_matrix_noise, laplace_sum, multinomial, sign_sum
+from companion.lplr.bins import ACTIVE, COUNT, SPREAD, VALUE, open_layer, plant, tree_of, walk
+from companion.lplr.crowd import draw, sign_sum
+from companion.lplr.environments import SLACK, need_ball
+from companion.lplr.noise import add_matrix_noise, laplace_sum
+
+if TYPE_CHECKING:
+    from companion.lplr.bins import Tree
+    from companion.lplr.crowd import Crowd, Law
+    from companion.lplr.params import Params
 
 
 @jit
-def tell(p, tree, stage, phi, users, label, signs, rng, residual):
+def tell(
+    p: "Params",
+    tree: "Tree",
+    stage: int,
+    phi: Array,
+    users: int,
+    label: float,
+    signs: bool,
+    rng: Rng,
+    residual: Array,
+) -> None:
     """What users with this phi hold, added to the node that they fall in; 0 falls nowhere.
 
     Algorithm 3, lines 3 to 5: each of them 1, y_h phi and phi phi'; y_h = y - clip(prediction) lies
     in [-2, 2]: the clip bounds what one user can change.  Algorithm 5, line 6: eta |u'phi| /
     sqrt(s) if the node is active.  signs: labels are +1 or -1 with mean `label`, else they equal
-    it.  Nine arguments: what users hold, how many, and where they are asked.
+    it.
+
+    Size: nine arguments, as one kernel serves both paths: what users hold and how many they are
+    (phi, users, label, signs), where they are asked (p, tree, stage), a stream and scratch.
     """
     h = stage // 2
     b, prediction, eta = walk(p, tree, h, phi, residual)
@@ -46,7 +69,7 @@ def tell(p, tree, stage, phi, users, label, signs, rng, residual):
 
 
 @jit
-def add_noise(p, tree, stage, n, rng):
+def add_noise(p: "Params", tree: "Tree", stage: int, n: int, rng: Rng) -> None:
     """The noise of n users' messages about every node of the stage's layer.
 
     Of several users at once, vectors and matrices of nodes below the threshold get none: it is
@@ -68,7 +91,7 @@ def add_noise(p, tree, stage, n, rng):
 
 
 @jit
-def close(p, tree, stage, n):
+def close(p: "Params", tree: "Tree", stage: int, n: int) -> None:
     """End of a stage of n users: fit the layer's models, or their half-widths."""
     h = stage // 2
     for b in range(tree.start[h], tree.start[h + 1]):
@@ -79,14 +102,18 @@ def close(p, tree, stage, n):
 
 
 @jit
-def send(p, tree, stage, phi, y, rng, residual):
+def send(
+    p: "Params", tree: "Tree", stage: int, phi: Array, y: float, rng: Rng, residual: Array
+) -> None:
     """One user's message, added to the statistics (on zeroed ones it *is* the message)."""
     tell(p, tree, stage, phi, 1, y, False, rng, residual)
     add_noise(p, tree, stage, 1, rng)
 
 
 @jit
-def observe(p, tree, user, n, phi, y, rng, residual):
+def observe(
+    p: "Params", tree: "Tree", user: int, n: int, phi: Array, y: float, rng: Rng, residual: Array
+) -> None:
     """Feed user number `user` (from 0, of 2dn) to the oracle: phi (d,), y; the dummy is phi = 0.
 
     The last user of a stage closes it.  Users after 2dn are not asked.
@@ -103,7 +130,7 @@ def observe(p, tree, user, n, phi, y, rng, residual):
 
 
 @jit
-def fit_messages(p, tree, phi, y, rng):
+def fit_messages(p: Any, tree: "Tree", phi: Array, y: Array, rng: Rng) -> None:
     """Algorithm 2 on users phi (N, d), y (N,), N // (2d) in each stage; the tree is overwritten."""
     residual = np.empty(p.d)
     n = phi.shape[0] // (2 * p.d)
@@ -112,18 +139,16 @@ def fit_messages(p, tree, phi, y, rng):
 
 
 @jit
-def fit_sums(p, forest, law, n, rng, plays, work):
+def fit_sums(p: Any, forest: Any, law: "Law", n: int, rng: Rng, crowd: "Crowd") -> None:
     """The law of `fit_messages` for users drawn from a `Law`, for one oracle or several at once.
 
-    forest: one tree per oracle, overwritten; n users per stage; plays (K,) int64 grows by the users
-    seen in the 2d - 1 stages that ask something; work from `workspace`.
+    forest: one tree per oracle, overwritten; n users per stage; crowd.plays grows by the users seen
+    in the 2d - 1 stages that ask something.
     """
-    residual, seen = work
+    seen = crowd.seen
     for stage in range(2 * p.d):
         if stage != 1:
-            multinomial(rng, n, law.prob, seen)
-            for j in range(seen.shape[0]):
-                plays[j] += seen[j]
+            draw(law, n, rng, crowd)
         for o in range(forest.start.shape[0]):
             tree = tree_of(forest, o)
             if stage % 2 == 0:
@@ -132,11 +157,21 @@ def fit_sums(p, forest, law, n, rng, plays, work):
                 for j in range(seen.shape[0]):
                     if law.owner[j] == o and seen[j] > 0:
                         x, y = law.points[j], law.means[j]
-                        tell(p, tree, stage, x, seen[j], y, law.signs, rng, residual)
+                        tell(p, tree, stage, x, seen[j], y, law.signs, rng, crowd.residual)
                 add_noise(p, tree, stage, n, rng)
             close(p, tree, stage, n)
 
 
-def workspace(K, d):
-    """Scratch of `fit_sums` for K points in R^d: residual, and how many users were seen at each."""
-    return np.zeros(d), np.zeros(K, dtype=np.int64)
+def fit_users(p: Any, phi: Array, y: float, rng: Rng) -> Any:
+    """A tree fitted by Algorithm 2 to users phi (N, d), y (N,), message by message, in their order.
+
+    Raises ValueError on NaN, ||phi|| > 1, |y| > 1, or fewer than 2d users.
+    """
+    phi = need_array("phi", phi, ("N", p.d))
+    y = need_array("y", y, (need_int("rows of phi", len(phi), 2 * p.d),))
+    need_ball("phi", phi)
+    if not np.abs(y).max() <= 1 + SLACK:
+        raise ValueError(f"y must be in [-1, 1]; got {y[np.abs(y).argmax()]:.6g}")
+    tree = plant(p)
+    fit_messages(p, tree, phi, y, rng)
+    return tree

@@ -5,21 +5,46 @@ two refits the policy is fixed, so who plays what is one multinomial.
 """
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
 from companion.checks import need_int, need_positive, need_probability
-from companion.linalg import add_outer, axpy, dot, inverse, matvec, quad
-from companion.lplr.bandits import count_regret, draw, game_of
-from companion.lplr.noise import sign_sum
+from companion.kernels.linalg import add_outer, axpy, dot, inverse, matvec, quad
+from companion.lplr.bandits import count_regret, game_of
+from companion.lplr.crowd import draw, sign_sum
 from companion.lplr.params import MAX_USERS
-from companion.lplr.trials import in_parts
+from companion.lplr.repeat import in_parts
 from companion.simulate import stream
+
+if TYPE_CHECKING:
+    from companion.lplr.bandits import Game
+    from companion.lplr.crowd import Crowd
+    from companion.lplr.environments import Contexts
+
+
+class Sums(NamedTuple):
+    """What the server keeps, and what it makes of it."""
+
+    V: np.ndarray  # (d, d) noisy sum of x x'
+    u: np.ndarray  # (d,) noisy sum of y x
+    inverse: np.ndarray  # (d, d) of V with its shift
+    theta: np.ndarray  # (d,) estimate
+    work: np.ndarray  # (d, d) scratch
+
+
+def no_sums(d: int) -> Sums:
+    """Nothing heard yet."""
+    return Sums(*[np.zeros(shape) for shape in ((d, d), d, (d, d), d, (d, d))])
 
 
 @jit
-def radius_and_shift(d, t, T, sigma, bonus, failure):
+def radius_and_shift(
+    d: int, t: int, T: int, sigma: float, bonus: float, failure: float
+) -> tuple[float, Any]:
     """Exploration radius after t rounds, and the shift that keeps V positive."""
     log_T = math.log(T)
     shift = sigma * math.sqrt(t) * (4 * math.sqrt(d) + 2 * math.log(2 * T / failure)) * bonus
@@ -29,7 +54,7 @@ def radius_and_shift(d, t, T, sigma, bonus, failure):
 
 
 @jit
-def choose(game, inv, theta, radius):
+def choose(game: "Game", sums: Sums, radius: float) -> None:
     """law.prob <- all of a context's chance on the arm of the largest upper confidence bound."""
     C = game.prob.shape[0]
     A = game.gap.shape[0] // C
@@ -37,7 +62,7 @@ def choose(game, inv, theta, radius):
         best, arm = -math.inf, 0
         for a in range(A):
             x = game.law.points[c * A + a]
-            ucb = dot(x, theta) + radius * math.sqrt(max(quad(inv, x), 0.0))
+            ucb = dot(x, sums.theta) + radius * math.sqrt(max(quad(sums.inverse, x), 0.0))
             if ucb > best:
                 best, arm = ucb, a
             game.law.prob[c * A + a] = 0.0
@@ -45,8 +70,9 @@ def choose(game, inv, theta, radius):
 
 
 @jit
-def hear(game, plays, n, sigma, rng, V, u):
+def hear(game: "Game", plays: Ints, n: int, sigma: float, rng: Rng, sums: Sums) -> None:
     """Add what n users send: V += sum x x', u += sum y x, both with symmetric Gaussian noise."""
+    V, u = sums.V, sums.u
     for j in range(plays.shape[0]):
         if plays[j] > 0:
             add_outer(float(plays[j]), game.law.points[j], V)
@@ -61,30 +87,46 @@ def hear(game, plays, n, sigma, rng, V, u):
 
 
 @jit
-def linucb_batches(game, T, sigma, bonus, failure, rng, work, own):
-    """Regret of T rounds, NaN if a matrix is singular (chance 0); own (6, d, d) begins as zeros."""
-    V, shifted, inv, u, theta = own[0], own[1], own[2], own[4, 0], own[5, 0]
-    d, t, total = u.shape[0], 0, 0.0
+def linucb_batches(
+    game: "Game",
+    T: int,
+    sigma: float,
+    bonus: float,
+    failure: float,
+    rng: Rng,
+    crowd: "Crowd",
+    sums: Sums,
+) -> float:
+    """Regret of T rounds, NaN if a matrix is singular (chance 0); sums from `no_sums`."""
+    d, t, total = sums.u.shape[0], 0, 0.0
     while t < T:
         n = min(max(1, t // 5), T - t)
         radius, shift = radius_and_shift(d, max(t, 1), T, sigma, bonus, failure)
+        sums.inverse[:] = sums.V
         for i in range(d):
-            for j in range(d):
-                shifted[i, j] = V[i, j] + (2 * shift if i == j else 0.0)
-        if not inverse(shifted, inv, own[3]):
+            sums.inverse[i, i] += 2 * shift
+        if not inverse(sums.inverse, sums.inverse, sums.work):
             return math.nan
-        matvec(inv, u, theta)
-        choose(game, inv, theta, bonus * radius)
-        draw(game, n, rng, work)
-        hear(game, work.plays, n, sigma, rng, V, u)
-        total += count_regret(game, work)
+        matvec(sums.inverse, sums.u, sums.theta)
+        choose(game, sums, bonus * radius)
+        draw(game.law, n, rng, crowd)
+        hear(game, crowd.plays, n, sigma, rng, sums)
+        total += count_regret(game, crowd.plays)
         t += n
     return total
 
 
 def ldp_linucb_regret(
-    bandit, T, seeds, executor=None, *, epsilon=1.0, delta=1e-6, bonus=1.0, failure=0.1
-):
+    bandit: "Contexts",
+    T: int,
+    seeds: Sequence[Any],
+    executor: Any = None,
+    *,
+    epsilon: float = 1.0,
+    delta: float = 1e-6,
+    bonus: float = 1.0,
+    failure: float = 0.1,
+) -> Array:
     """Regret (n_reps,) of LDP-LinUCB with refits at growing times; (epsilon, delta)-local privacy.
 
     sigma = 4 sqrt(2 ln(1.25/delta))/epsilon; bonus in (0, inf) multiplies its shift and exploration
@@ -99,6 +141,6 @@ def ldp_linucb_regret(
 def _regrets(bandit, T, sigma, bonus, failure, seeds):
     (game, work), regrets, d = game_of(bandit), [], bandit.X.shape[2]
     for seed in seeds:
-        rng, own = stream(seed, "LDP-LinUCB"), np.zeros((6, d, d))
-        regrets.append(linucb_batches(game, T, sigma, bonus, failure, rng, work, own))
+        rng, sums = stream(seed, "LDP-LinUCB"), no_sums(d)
+        regrets.append(linucb_batches(game, T, sigma, bonus, failure, rng, work.crowd, sums))
     return np.array(regrets)

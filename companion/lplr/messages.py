@@ -5,17 +5,23 @@ Source: Algorithm 3 and lines 4 to 7 of Algorithm 5 of the LPLR paper.
 
 import math
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
-from companion.audit import Attack, attacked
+from companion._types import Array, Rng
+from companion.accounting.audit import Attack, attacked
 from companion.checks import need_array, need_float, need_int
+from companion.kernels.mechanisms import clip_to_ball
 from companion.lplr.bins import ACTIVE, COEF, COUNT, FLAT, SPREAD, VALUE, open_layer, plant
 from companion.lplr.fit import send
 from companion.lplr.params import lplr_params
-from companion.mechanisms import clip_to_ball
+
+if TYPE_CHECKING:
+    from companion.accounting.audit import Audit
+    from companion.lplr.bins import Tree
+    from companion.lplr.params import Params
 
 
 @jit
@@ -37,7 +43,7 @@ def _messages(p, tree, part, phi, y, rng, out):
                     row[1 + d + j * d + q] = tree.mat[b, j, q]
 
 
-def past(p, coef=0.0, width=0.0):
+def past(p: "Params", coef: float = 0.0, width: float = 0.0) -> "Tree":
     """A public state that a server may have reached: d = 1, an empty layer; d = 2, two layers.
 
     With d = 2 the first layer's bin 0 is active, with direction e1, coefficient `coef` and flat
@@ -59,14 +65,14 @@ def past(p, coef=0.0, width=0.0):
     return tree
 
 
-def update_messages(p, tree, user, rng, n):
+def update_messages(p: Any, tree: "Tree", user: int, rng: Rng, n: int) -> Array:
     """n messages of the LPLR-UPDATE stage of the tree's last layer from a user (phi (d,), y):
     (n, bins, 1 + d + d^2), per bin count, vector, matrix by rows.
     """
     return _sent(p, tree, 0, user, rng, n)
 
 
-def spread_messages(p, tree, user, rng, n):
+def spread_messages(p: Any, tree: "Tree", user: int, rng: Rng, n: int) -> Array:
     """n messages of the LPLR-CI stage of that layer from a user (phi (d,), y): (n, bins)."""
     return _sent(p, tree, 1, user, rng, n)[:, :, 0]
 
@@ -83,13 +89,13 @@ def _sent(p, tree, part, user, rng, n):
     return out
 
 
-def laplace_loss(a, b, scale, outputs):
+def laplace_loss(a: Any, b: Array, scale: float, outputs: Array) -> Array:
     """Log-likelihood ratios (n,) of outputs (n, ...), for Lap(scale) around a against around b."""
     axes = tuple(range(1, outputs.ndim))
     return ((abs(outputs - b) - abs(outputs - a)) / scale).sum(axis=axes)
 
 
-def attack(p):
+def attack(p: Any) -> Any:
     """`audit.Attack` on the first stage of an oracle with d = 1: a user in bin 0, one in bin 1.
 
     The statistic is the log-likelihood ratio; for the printed one-sided noise, the matrix part,
@@ -121,11 +127,14 @@ class Case(NamedTuple):
     attack: Attack
     claimed: float  # loss that the paper claims for this part
     proven: float  # the largest loss for these users
+    fault: str  # what is planted in `faulty`, in words
+    faulty: Attack  # the same attack on a message with a fault, which has to be found
 
 
-def audited(case, trials, seed):
-    """The lower bound of one case, an `audit.Audit`."""
-    return attacked(case.attack, delta=0.0, trials=trials, seed=seed)
+def audited(case: Case, trials: int, seed: int, planted: bool = False) -> "Audit":
+    """The lower bound of one case, or of its planted fault: an `audit.Audit`."""
+    one = case.faulty if planted else case.attack
+    return attacked(one, delta=0.0, trials=trials, seed=seed)
 
 
 def _counts(o):  # {count of one bin >= 1, count of the other <= 0}
@@ -158,7 +167,37 @@ def _interval(p):
     return partial(laplace_loss, *p.cap * np.eye(2), p.spread_scale)
 
 
-def audits(epsilon, coef=8.0):
+def halved(p: Any) -> Any:
+    """Half of the noise: a fault that an audit has to find."""
+    small = {k: getattr(p, k) / 2 for k in ("count_scale", "matrix_scale", "spread_scale")}
+    return p._replace(vector_scale=p.vector_scale / 2, **small)
+
+
+def _unclipped(p):
+    return p._replace(clip=False)
+
+
+def _updates(users, statistic, **state):
+    """An attack, as a function of p, on what users send in the LPLR-UPDATE stage."""
+
+    def on(p):
+        mechanism = partial(update_messages, p, past(p, **state))
+        return Attack(mechanism, *users, statistic(p), "message", runs=False)
+
+    return on
+
+
+def _spreads(users):
+    """The same in the LPLR-CI stage."""
+
+    def on(p):
+        mechanism = partial(spread_messages, p, past(p, width=p.cap))
+        return Attack(mechanism, *users, _interval(p), "message", runs=False)
+
+    return on
+
+
+def audits(epsilon: float, coef: float = 8.0) -> list[Any]:
     """`Case`s for the printed and the corrected message at this budget; the corrected message as a
     whole has the policy's own `attack`, the others attack a part alone.
 
@@ -173,25 +212,22 @@ def audits(epsilon, coef=8.0):
     deep = (np.array([0.0, 1.0]), 0.0), (np.array([math.sqrt(1 - g * g), g]), 0.0)  # of layer 2
     labels = (np.array([-root, root]), 1.0), (np.array([root, root]), -1.0)
 
-    def sent(p, users, statistic, **state):
-        mechanism = partial(update_messages, p, past(p, **state))
-        return Attack(mechanism, *users, statistic, "message", runs=False)
+    def case(what, p, on, claimed, proven, fault=("half of the noise", halved)):
+        words, plant = fault
+        return Case(what, on(p), claimed, proven, words, on(plant(p)))
 
-    def spread(p):
-        mechanism = partial(spread_messages, p, past(p, width=p.cap))
-        return Attack(mechanism, *deep, _interval(p), "message", runs=False)
-
-    outside, residual = partial(_outside_support, a2.matrix_scale), (labels, _second_entry)
-    label = "printed: residual label, past coefficient"
+    whole, residual = (lambda p: attack(p)[0]), _updates(labels, lambda p: _second_entry, coef=coef)
+    outside = _updates(deep[::-1], lambda p: partial(_outside_support, p.matrix_scale))
+    both, label = 2 * e / 3, f"printed: residual label, past coefficient {coef:g}"
     return [
-        Case("printed: counts", sent(a1, bins, _counts), e / 3, 2 * e / 3),
-        Case(
-            "printed: counts and vectors", sent(a1, bins, _counts_and_vectors), 2 * e / 3, 4 * e / 3
-        ),
-        Case("printed: matrix", sent(a2, deep[::-1], outside), e / 3, math.inf),
-        Case(f"{label} {coef:g}", sent(a2, *residual, coef=coef), e / 3, e / 3 * (1 + coef * root)),
-        Case("printed: interval stage", spread(a2), e, 2 * e),
-        Case("corrected: whole message", *attack(b1), e, e),
-        Case("corrected: residual label", sent(b2, *residual, coef=coef), e / 3, e / 6),
-        Case("corrected: interval stage", spread(b2), e, e),
-    ]
+        case("printed: counts", a1, _updates(bins, lambda p: _counts), e / 3, both),
+        case("printed: counts and vectors", a1, _updates(bins, lambda p: _counts_and_vectors),
+             both, 2 * both),
+        case("printed: matrix", a2, outside, e / 3, math.inf),
+        case(label, a2, residual, e / 3, e / 3 * (1 + coef * root)),
+        case("printed: interval stage", a2, _spreads(deep), e, 2 * e),
+        case("corrected: whole message", b1, whole, e, e),
+        case("corrected: residual label", b2, residual, e / 3, e / 6,
+             ("labels that are not clipped", _unclipped)),
+        case("corrected: interval stage", b2, _spreads(deep), e, e),
+    ]  # fmt: skip

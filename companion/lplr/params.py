@@ -16,12 +16,19 @@ b_e.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
-from companion.privacy import Guarantee
+from companion.accounting.privacy import Guarantee
+from companion.checks import (
+    need_choice,
+    need_float,
+    need_int,
+    need_options,
+    need_positive,
+    need_probability,
+)
 
 MAX_USERS = 10**18  # beyond, integer binomials lose precision
 MAX_NODES = 10**6
@@ -49,7 +56,7 @@ class Params(NamedTuple):
     smallest_value: float  # smallest possible eigenvalue times (d-h+1), in units of gamma^(-2k)
 
 
-def scales(d, epsilon, calibration):
+def scales(d: int, epsilon: float, calibration: str) -> tuple[Any, ...]:
     """(b_c, b_v by layer, c, b_e, one_sided, clip, cap), printed or corrected (see the module)."""
     root, printed = math.sqrt(d), calibration == "paper"
     layers = np.array([1.0] + [2.0] * (d - 1))  # Y_h
@@ -58,8 +65,17 @@ def scales(d, epsilon, calibration):
 
 
 def widths(
-    d, T, epsilon, gamma, *, constants="calibrated", rho=1.0, failure=0.05, z=3.0, threshold=None
-):
+    d: int,
+    T: int,
+    epsilon: float,
+    gamma: float,
+    *,
+    constants: str = "calibrated",
+    rho: float = 1.0,
+    failure: float = 0.05,
+    z: float = 3.0,
+    threshold: float | None = None,
+) -> tuple[float, float, float, bool, float]:
     """(threshold, flat, tilt, calibrated, z): constants of Lemmas 2 and 3, or the calibrated ones.
 
     Arguments as for `lplr_params`.
@@ -83,8 +99,16 @@ def widths(
 
 
 def lplr_params(
-    d, T, epsilon=1.0, *, gamma=math.e, M=None, calibration="corrected", project=True, **constants
-):
+    d: int,
+    T: int,
+    epsilon: float = 1.0,
+    *,
+    gamma: float = math.e,
+    M: int | None = None,
+    calibration: str = "corrected",
+    project: bool = True,
+    **constants: Any,
+) -> Params:
     """Parameters of one LPLR oracle.
 
     d >= 1; T >= 2: horizon (in estimation alone the number of users), which sets M; epsilon in (0,
@@ -100,6 +124,7 @@ def lplr_params(
     >>> lplr_params(2, 10**8).M
     10
     """
+    need_options("lplr_params", constants, widths)
     d, T = need_int("d", d, 1, MAX_DIMENSION), need_int("T", T, 2, MAX_USERS)
     epsilon = need_positive("epsilon", epsilon, allow_inf=True)
     gamma = need_float("gamma", gamma, 1.0, open_low=True)
@@ -113,10 +138,10 @@ def lplr_params(
     noise = scales(d, epsilon, calibration)
     limits = widths(d, T, epsilon, gamma, **constants)
     edge = gamma ** -np.arange(M + 1.0)
-    return Params(d, M, math.log(gamma), edge, *noise, *limits, bool(project), gamma**-2.0)
+    return Params(d, M, math.log(gamma), edge, *noise, *limits, bool(project), gamma**-2.0)  # type: ignore[call-arg]
 
 
-def guarantee(p, epsilon):
+def guarantee(p: Params, epsilon: float) -> Guarantee:
     """Guarantee of one user's message, from the scales in p; epsilon is what was asked for."""
     relation = "replace the user's (x, a, y)"
     if epsilon == math.inf:

@@ -10,26 +10,32 @@ one oracle per action as printed, where every oracle but that of the arm played 
 Users left over by the 2d stages, and those of the last epoch, whose oracle would never be used, are
 not asked.
 Records outside the unit ball or [-1, 1] are clipped before anything else.
-Cost: per round O(epochs K d^2) to select and O(bins d^2) to send a message.
+Cost: per round O(epochs K d^2) to select, from epochs that learned something, and O(bins d^3) to
+send a message about the bins of a layer.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
-from companion.checks import need_choice, need_int
-from companion.core import Policy
-from companion.disclosure import Disclosure
+from companion._types import Array, Ints, Rng
+from companion.accounting.disclosure import Disclosure
+from companion.accounting.privacy import NO_PRIVACY
+from companion.checks import need_choice, need_int, need_options
+from companion.core import Policy, Universe
+from companion.kernels.mechanisms import clip_to_ball
 from companion.lplr import elimination as rounds
 from companion.lplr import messages
 from companion.lplr.bins import COUNT, SPREAD, room
 from companion.lplr.elimination import LPLR, Arms, Clock, Memory, Oracle, answer, hear
 from companion.lplr.fit import send
 from companion.lplr.messages import past
-from companion.lplr.params import MAX_DIMENSION, MAX_USERS, guarantee
-from companion.mechanisms import clip_to_ball
-from companion.privacy import NO_PRIVACY
+from companion.lplr.params import MAX_DIMENSION, MAX_USERS, guarantee, lplr_params, widths
+
+if TYPE_CHECKING:
+    from companion.accounting.audit import Attack
 
 MAX_NUMBERS = 5 * 10**7  # memory of a policy, in floats
 
@@ -52,24 +58,31 @@ class State(NamedTuple):
     residual: np.ndarray  # (d,) scratch
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first round."""
     own = rounds.memory(p.oracle, rounds.epochs(p.T, p.n0) * (p.K if p.per_action else 1))
     return State(Clock(0, 0, 0), own, rounds.arms(p.K), *[np.zeros(p.d) for _ in range(3)])
 
 
+def universe(p: Params) -> Universe:
+    """What is not clipped: the unit ball, rewards in [-1, 1]."""
+    return Universe()
+
+
 @jit
-def oracle_of(p, epoch, k):
+def oracle_of(p: Params, epoch: int, k: int) -> int:
     """Number of the oracle that an epoch keeps for arm k."""
     return epoch * p.K + k if p.per_action else epoch
 
 
 @jit
-def select(p, s, X, rng):
+def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     """Algorithm 1, lines 6 to 10: a random arm of X (K, d) that no finished epoch eliminates."""
     alive, f, width = s.arms
     rounds.revive(alive)
     for epoch in range(s.clock.epoch):
+        if not (p.per_action or rounds.knows(p.oracle, s.memory, epoch)):
+            continue  # a shortcut: this epoch would eliminate nobody
         for k in range(p.K):
             if alive[k] == 1:
                 clip_to_ball(X[k], 0.0, s.x)
@@ -79,7 +92,7 @@ def select(p, s, X, rng):
 
 
 @jit
-def update(p, s, arm, x, r, rng):
+def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """Algorithm 1, line 11: the user's message to every oracle of the epoch."""
     epoch, user = s.clock.epoch, s.clock.t - s.clock.begin
     length = rounds.rounds_of(p.n0, epoch)
@@ -93,7 +106,7 @@ def update(p, s, arm, x, r, rng):
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -101,7 +114,16 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
-def lplr(d, T, K, epsilon=1.0, *, per_action=False, n0=64, **options) -> Policy:
+def lplr(
+    d: int,
+    T: int,
+    K: int,
+    epsilon: float = 1.0,
+    *,
+    per_action: bool = False,
+    n0: int = 64,
+    **options: Any,
+) -> Policy:
     """RegCB.Elimination with LPLR oracles for T rounds with K arms each.
 
     d >= 1 (practical: up to 4); T >= 4d; K >= 1; epsilon in (0, inf], pure local privacy (inf: no
@@ -109,14 +131,24 @@ def lplr(d, T, K, epsilon=1.0, *, per_action=False, n0=64, **options) -> Policy:
     `companion.lplr.params.lplr_params` (gamma, calibration, constants, z, ...).  Raises ValueError
     on anything else.
 
-    >>> lplr(2, 1000, 5).guarantee.epsilon
+    >>> float(lplr(2, 1000, 5).guarantee.epsilon)
     1.0
     """
+    need_options("lplr", options, lplr_params, widths)
     policy = eliminating(LPLR, d, T, K, epsilon, per_action, n0, options)
     return policy._replace(guarantee=guarantee(policy.params.oracle.lplr, float(epsilon)))
 
 
-def eliminating(kind, d, T, K, epsilon, per_action, n0, options):
+def eliminating(
+    kind: int,
+    d: int,
+    T: int,
+    K: int,
+    epsilon: float,
+    per_action: bool,
+    n0: int,
+    options: Mapping[str, Any],
+) -> Any:
     """Elimination with an oracle of this kind, checked; its guarantee is still to be filled in."""
     d = need_int("d", d, 1, MAX_DIMENSION)
     T, K = need_int("T", T, 4 * d, MAX_USERS), need_int("K", K, 1)
@@ -131,17 +163,17 @@ def eliminating(kind, d, T, K, epsilon, per_action, n0, options):
     return Policy("LPLR", p, init, play, NO_PRIVACY, select, update)
 
 
-def example():
+def example() -> Policy:
     """A small instance for the common tests."""
     return lplr(3, 400, 4, 1.0, n0=8, gamma=4.0, threshold=0.0)
 
 
-def attack(policy):
+def attack(policy: Policy) -> "tuple[Attack, ...]":
     """`audit.Attack`: one user's message, for d = 1."""
     return messages.attack(policy.params.oracle.lplr)
 
 
-def victims():
+def victims() -> tuple[Any, ...]:
     """What the audits attack, in both calibrations; ours at a budget at which few messages show all
     of the loss."""
     own = lplr(1, 64, 3, 3.0, M=2, n0=8)
@@ -151,8 +183,8 @@ def victims():
 SECRET = ("x", "residual", "arms")  # fields of the State that are scratch on the user's device
 
 
-def message(_, p, tree, stage, *user):
-    """What `send` lets out, for `companion.disclosure`."""
+def message(_: Any, p: Params, tree: Any, stage: int, *user: Any) -> list[tuple[str, Array]]:
+    """What `send` lets out, for `companion.accounting.disclosure`."""
     here = slice(*tree.start[stage // 2 : stage // 2 + 2])
     if stage % 2 == 1:
         return [("laplace", tree.stat[here, SPREAD])]
@@ -160,7 +192,7 @@ def message(_, p, tree, stage, *user):
     return [*(("laplace", a) for a in laplace), ("wishart", tree.mat[here])]
 
 
-def second_layer(policy, t):
+def second_layer(policy: Policy, t: int) -> State:
     """A State in which the server has made up layer 1: direction (1, -1), a coefficient of 5."""
     s, tree = init(policy.params), past(policy.params.oracle.lplr, 5.0, 7.0)
     tree.frame[:] = np.sqrt(0.5) * np.array([[1.0, -1.0], [1.0, 1.0]])
@@ -169,11 +201,11 @@ def second_layer(policy, t):
     return s._replace(clock=Clock(t, 0, 0))
 
 
-def disclosures():
-    """What the common test of guarantees plays (`companion.disclosure`): the messages of three
+def disclosures() -> tuple[Disclosure, ...]:
+    """What the laboratory of `companion.audits` plays: the messages of three
     stages, and of one oracle per arm; records on the edges of both bins, in both layers.
     """
-    options = {"n0": 8, "gamma": 20.0, "M": 2}
+    options: dict[str, Any] = {"n0": 8, "gamma": 20.0, "M": 2}
     c, r = np.meshgrid([-0.99, -0.25, 0.0, 0.25, 0.99], [-0.96, -0.05, 0.0, 0.05, 0.96])
     x = np.sqrt(0.5) * np.column_stack([(c + r).ravel(), (r - c).ravel()])
     records = np.vstack([np.column_stack([x, np.full(len(x), y)]) for y in (-1.0, 1.0)])
@@ -181,4 +213,4 @@ def disclosures():
     printed = lplr(2, 64, 3, calibration="paper", **options)
     pasts = (one, None), (one, second_layer(one, 9)), (one, second_layer(one, 12))
     pasts = *pasts, (apart, None), (printed, None)
-    return tuple(Disclosure(q, {send: message}, SECRET, s, 1, records) for q, s in pasts)
+    return tuple(Disclosure(q, {send: message}, SECRET, s, 2, records) for q, s in pasts)

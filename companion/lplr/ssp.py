@@ -10,21 +10,26 @@ Cost: per round O(epochs K d^2).
 """
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from companion._jit import jit
-from companion.audit import Attack
+from companion._types import Array, Rng
+from companion.accounting import learned
+from companion.accounting.audit import Attack
+from companion.accounting.disclosure import Disclosure, shows
 from companion.core import Policy
-from companion.disclosure import Disclosure
+from companion.kernels.mechanisms import clip_to_ball
 from companion.lplr.elimination import SUFFSTATS
 from companion.lplr.messages import laplace_loss
 from companion.lplr.policy import SECRET, eliminating
 from companion.lplr.sufficient_statistics import ssp_guarantee, ssp_model, ssp_observe
-from companion.mechanisms import clip_to_ball
 
 
-def suffstats(d, T, K, epsilon=1.0, *, n0=64, z=None) -> Policy:
+def suffstats(
+    d: int, T: int, K: int, epsilon: float = 1.0, *, n0: int = 64, z: float | None = None
+) -> Policy:
     """Elimination with perturbed sufficient statistics for T rounds with K arms each; epsilon = inf
     is least squares without privacy.
 
@@ -37,13 +42,13 @@ def suffstats(d, T, K, epsilon=1.0, *, n0=64, z=None) -> Policy:
     return policy._replace(name=name, guarantee=promise)
 
 
-def example():
+def example() -> Policy:
     """A small instance for the common tests."""
     return suffstats(3, 400, 4, 1.0, n0=8)
 
 
 @jit
-def messages(p, m, x, r, rng, out):
+def messages(p: Any, m: Any, x: Array, r: float, rng: Rng, out: Array) -> None:
     """out (n, 1 + d, d) <- vector, and matrix below it, of n messages of one user, for audits."""
     for i in range(out.shape[0]):
         ssp_observe(p, m, 0, 2, x, r, rng)
@@ -53,7 +58,7 @@ def messages(p, m, x, r, rng, out):
                 out[i, 1 + j, k] = m.mat[j, k]
 
 
-def attack(policy):
+def attack(policy: Policy) -> tuple[Attack, ...]:
     """`audit.Attack`: one user's message, d >= 2: e_1 or e_2, with reward 1.
 
     The statistic is the log-likelihood ratio of the vector, and of the matrix what its density
@@ -62,32 +67,26 @@ def attack(policy):
     p = policy.params.oracle.ssp
     m, x, user = ssp_model(p.d), np.empty(p.d), np.eye(p.d)
 
-    def mechanism(record, rng, n):
-        r, _ = clip_to_ball(*record, x)
-        out = np.empty((n, 1 + p.d, p.d))
-        messages(p, m, x, r, rng, out)
-        return out
+    def sent(record, rng, out):
+        messages(p, m, x, clip_to_ball(*record, x)[0], rng, out)
 
-    ratio = partial(message_loss, p, user[0], user[1])
-    return (Attack(mechanism, (user[0], 1.0), (user[1], 1.0), ratio, "message", runs=False),)
+    mechanism, told = learned.filled((1 + p.d, p.d), sent), partial(message_loss, p, *user[:2])
+    return (Attack(mechanism, (user[0], 1.0), (user[1], 1.0), told, "message", runs=False),)
 
 
-def message_loss(p, a, b, outputs):
+def message_loss(p: Any, a: Any, b: Array, outputs: Array) -> Array:
     """Losses (n,) of outputs (n, 1 + d, d), for the context a against b, both with reward 1."""
     vector = laplace_loss(a, b, p.vector_scale, outputs[:, 0])
     far = [abs(np.linalg.eigvalsh(outputs[:, 1:] - np.outer(x, x))).sum(axis=1) for x in (b, a)]
     return vector + (far[0] - far[1]) / (2 * p.matrix_scale)
 
 
-def victims():
+def victims() -> tuple[Any, ...]:
     """What the audits attack: a budget at which few messages are needed to see all of the loss."""
     return (suffstats(2, 64, 3, 3.0, n0=8),)
 
 
-def disclosures():
-    """What the common test of guarantees plays (`companion.disclosure`): messages of two users."""
-
-    def message(_, p, m, user, n, phi, y, rng):
-        return [("laplace", m.vec), ("wishart", m.mat)]
-
-    return (Disclosure(suffstats(2, 64, 3, n0=8), {ssp_observe: message}, SECRET, rounds=2),)
+def disclosures() -> tuple[Disclosure, ...]:
+    """What the laboratory of `companion.audits` plays: messages of two users."""
+    message = shows(ssp_observe, "laplace", "m.vec", "wishart", "m.mat")
+    return (Disclosure(suffstats(2, 64, 3, n0=8), message, SECRET, rounds=2),)

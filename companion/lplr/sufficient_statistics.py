@@ -1,26 +1,29 @@
-"""What LPLR is compared with: perturbed sufficient statistics, least squares, and perturbed inputs.
+"""What LPLR is compared with: perturbed sufficient statistics (SSP), and least squares.
 
-Perturbed sufficient statistics (SSP): every user sends phi phi' and y phi once, with the mechanisms
+Every user sends phi phi' and y phi once, with the mechanisms
 of LPLR and half of epsilon for each: nuclear sensitivity 2 and c = 2/epsilon give 2/(2c) =
 epsilon/2; L1 sensitivity 2 sqrt(d) and scale 4 sqrt(d)/epsilon give the other half.  epsilon = inf
 is ordinary least squares.
-Source: Shariff and Sheffet (2018), the local version of Section 2.2 of the LPLR paper; Theorem 2 of
-it for perturbed inputs.
+Source: Shariff and Sheffet (2018), the local version of Section 2.2 of the LPLR paper.
 """
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Rng
+from companion.accounting.privacy import NO_PRIVACY, Guarantee
 from companion.checks import need_float, need_int, need_positive
-from companion.eigen import ball_least_squares, jacobi
-from companion.linalg import add_outer, axpy, dot, norm
-from companion.lplr.noise import add_matrix_noise, laplace_sum, multinomial, sign_sum
+from companion.kernels.eigen import ball_least_squares, jacobi
+from companion.kernels.linalg import add_outer, axpy, dot, norm
+from companion.lplr.crowd import draw, sign_sum
+from companion.lplr.noise import add_matrix_noise, laplace_sum
 from companion.lplr.params import MAX_DIMENSION
-from companion.mechanisms import laplace
-from companion.privacy import NO_PRIVACY, Guarantee
+
+if TYPE_CHECKING:
+    from companion.lplr.crowd import Crowd, Law
 
 
 class SSP(NamedTuple):
@@ -41,7 +44,7 @@ class Model(NamedTuple):
     work: np.ndarray  # (3, d, d) scratch
 
 
-def ssp_params(d, epsilon=1.0, z=None):
+def ssp_params(d: int, epsilon: float = 1.0, z: float | None = None) -> SSP:
     """SSP for epsilon in (0, inf] (inf: least squares); z >= 0 is 3, or 4 for least squares."""
     d = need_int("d", d, 1, MAX_DIMENSION)
     epsilon = need_positive("epsilon", epsilon, allow_inf=True)
@@ -49,7 +52,7 @@ def ssp_params(d, epsilon=1.0, z=None):
     return SSP(d, 4 * math.sqrt(d) / epsilon, 2 / epsilon, z)
 
 
-def ssp_guarantee(p):
+def ssp_guarantee(p: SSP) -> Guarantee:
     """Guarantee of one user's message, from its scales."""
     if p.matrix_scale == 0.0:
         return NO_PRIVACY
@@ -57,7 +60,7 @@ def ssp_guarantee(p):
     return Guarantee("local", epsilon, 0.0, "replace the user's (x, a, y)", "user")
 
 
-def ssp_model(d, copies=None):
+def ssp_model(d: int, copies: int | None = None) -> Model:
     """An empty model, or several with a leading axis."""
     lead = () if copies is None else (copies,)
     shapes = ((d, d), (d,), (1,), (d, d), (d,), (3, d, d))
@@ -65,22 +68,20 @@ def ssp_model(d, copies=None):
 
 
 @jit
-def ssp_clear(m):
+def ssp_clear(m: Any) -> None:
     """Forget all users."""
-    for i in range(m.vec.shape[0]):
-        m.vec[i] = 0.0
-        for j in range(m.vec.shape[0]):
-            m.mat[i, j] = 0.0
+    m.vec[:] = 0.0
+    m.mat[:] = 0.0
 
 
 @jit
-def model_of(m, i):
+def model_of(m: Model, i: int) -> Model:
     """Model number i of several, sharing their memory."""
     return Model(m.V_inv[i], m.theta[i], m.error[i], m.mat[i], m.vec[i], m.work[i])
 
 
 @jit
-def ssp_observe(p, m, user, n, phi, y, rng):
+def ssp_observe(p: SSP, m: Any, user: int, n: int, phi: Array, y: float, rng: Rng) -> None:
     """Message of user number `user` (from 0, of n), added to the statistics; the last one fits."""
     if user == 0:
         ssp_clear(m)
@@ -92,7 +93,7 @@ def ssp_observe(p, m, user, n, phi, y, rng):
 
 
 @jit
-def ssp_noise(p, m, n, rng):
+def ssp_noise(p: SSP, m: Any, n: int, rng: Rng) -> None:
     """The noise of n users, drawn at once (nothing is drawn without privacy)."""
     if p.matrix_scale > 0.0:
         for i in range(p.d):
@@ -101,13 +102,12 @@ def ssp_noise(p, m, n, rng):
 
 
 @jit
-def ssp_sums(p, m, law, n, rng, plays, work):
-    """Statistics of n users from a `Law`, with noise, into m; plays, work as for `fit.fit_sums`."""
-    seen = work[1]
+def ssp_sums(p: Any, m: Any, law: "Law", n: int, rng: Rng, crowd: "Crowd") -> None:
+    """Statistics of n users from a `Law`, with noise, into m; crowd.plays grows by them."""
+    seen = crowd.seen
     ssp_clear(m)
-    multinomial(rng, n, law.prob, seen)
+    draw(law, n, rng, crowd)
     for j in range(seen.shape[0]):
-        plays[j] += seen[j]
         if seen[j] > 0:
             labels = float(seen[j]) * law.means[j]
             if law.signs:
@@ -118,7 +118,7 @@ def ssp_sums(p, m, law, n, rng, plays, work):
 
 
 @jit
-def ssp_estimate(m):
+def ssp_estimate(m: Any) -> None:
     """m.theta <- least squares in the unit ball, negative eigenvalues set to 0; V_inv is lost."""
     A, rows, work = m.work[0], m.work[1], m.work[2, 0]
     scale = 1e-300  # keeps squares in range; the matrix may be negative, so entries of both count
@@ -135,7 +135,7 @@ def ssp_estimate(m):
 
 
 @jit
-def ssp_fit(p, m, n):
+def ssp_fit(p: SSP, m: Model, n: int) -> None:
     """Elimination oracle after n users: V = mat + ridge I, eigenvalues at least a tenth of it.
 
     theta_hat - theta = V^-1 (vector noise + label noise - (matrix noise + ridge) theta).  The ridge
@@ -146,11 +146,10 @@ def ssp_fit(p, m, n):
     spread = 2.0 * p.vector_scale**2 + 4.0 * (p.d + 1) * p.matrix_scale**2
     m.error[0] = ridge + p.z * root * math.sqrt(spread)
     A, rows = m.work[0], m.work[1]
+    A[:] = m.mat
     for i in range(p.d):
-        m.theta[i] = 0.0
-        for j in range(p.d):
-            A[i, j] = m.mat[i, j] + (ridge if i == j else 0.0)
-            m.V_inv[i, j] = 0.0
+        A[i, i] += ridge
+    m.V_inv[:] = 0.0
     jacobi(A, rows)
     for i in range(p.d):
         add_outer(1.0 / max(A[i, i], 0.1 * ridge), rows[i], m.V_inv)
@@ -159,7 +158,7 @@ def ssp_fit(p, m, n):
 
 
 @jit
-def ssp_interval(p, m, phi):
+def ssp_interval(p: SSP, m: Model, phi: Array) -> tuple[float, float]:
     """(estimate in [-1, 1], half-width) at phi; (0, ||phi||) where the half-width is no less."""
     far, near = 0.0, 0.0
     for i in range(p.d):
@@ -171,22 +170,3 @@ def ssp_interval(p, m, phi):
     if width >= length:
         return 0.0, length
     return min(max(dot(phi, m.theta), -1.0), 1.0), width
-
-
-@jit
-def perturbed_inputs(points, theta, epsilon, n, rng, m):
-    """Theorem 2's observations, phi and phi'theta + Lap(1/epsilon), of n users uniform on points.
-
-    Leaves in m the debiased moments: mat, less n (2/epsilon^2) I, and vec.
-    """
-    ssp_clear(m)
-    x, d = m.work[0, 0], points.shape[1]
-    for _ in range(n):
-        j = rng.integers(0, points.shape[0])
-        for i in range(d):
-            x[i] = points[j, i] + laplace(rng, 1.0 / epsilon)
-        y = dot(points[j], theta) + laplace(rng, 1.0 / epsilon)
-        add_outer(1.0, x, m.mat)
-        axpy(y, x, m.vec)
-    for i in range(d):
-        m.mat[i, i] -= n * 2.0 / epsilon**2

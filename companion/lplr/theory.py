@@ -5,14 +5,16 @@ constants of the lower bounds and the proposition on sufficient statistics: see 
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
 from companion._jit import jit
-from companion.mechanisms import laplace
+from companion._types import Array, Rng
+from companion.kernels.mechanisms import laplace
 
 
-def theorem_1(n, epsilon=1.0):
+def theorem_1(n: int, epsilon: float = 1.0) -> tuple[float, float]:
     """(share, bound): chance of e2 in Theorem 1's design; what no private estimator's MSE can beat.
 
     Le Cam's method with MSE(theta_0) + MSE(theta_1) >= c/(2 sqrt n) and total variation at most 1/4
@@ -24,13 +26,13 @@ def theorem_1(n, epsilon=1.0):
     return c / math.sqrt(n), 3 * c / (16 * math.sqrt(n))
 
 
-def sufficient_statistics_bound(n, scale):
+def sufficient_statistics_bound(n: int, scale: float) -> tuple[float, Any]:
     """(r, bound): design phi = r, and the least MAD from r^2 + Lap(scale) and r y + Lap(scale)."""
     r = math.sqrt(scale) * n**-0.25
     return r, 3 * r / 16
 
 
-def chi_square_laplace(mu, epsilon=1.0, nodes=60):
+def chi_square_laplace(mu: Array, epsilon: float = 1.0, nodes: int = 60) -> float:
     """chi^2 of the mixture of Lap(+-mu, 1/epsilon) against its centre; mu (1,) or (2,) above 0.
 
     The density ratio is constant beyond mu in every coordinate, so only [-mu, mu] needs quadrature
@@ -65,7 +67,7 @@ def _llr(v, w, m, epsilon):
 
 
 @jit
-def likelihood_ratio_errors(m, epsilon, n, trials, rng):
+def likelihood_ratio_errors(m: int, epsilon: float, n: int, trials: int, rng: Rng) -> int:
     """Wrong decisions of the likelihood-ratio test between Theorem 2's two hypotheses, out of 2 x
     trials samples of n users; m: size of the second feature.
     """
@@ -83,7 +85,9 @@ def likelihood_ratio_errors(m, epsilon, n, trials, rng):
     return wrong
 
 
-def lemma_1(p, n, epsilon, failure, share=1.0, k=0):
+def lemma_1(
+    p: Any, n: int, epsilon: float, failure: float, share: Any = 1.0, k: int = 0
+) -> tuple[float, Any, Any]:
     """Bounds of Lemma 1 (logarithm corrected) on (share, vector, matrix) errors of a bin."""
     d, beta = p.d, 1 / (2 * p.M)
     L = math.log(48 * d / (beta * failure)) / (epsilon * math.sqrt(n))
@@ -91,7 +95,7 @@ def lemma_1(p, n, epsilon, failure, share=1.0, k=0):
     return 6.2 * d * L, vector * L / share, matrix * L / share
 
 
-def support_violation(epsilon, norm=1.0):
+def support_violation(epsilon: float, norm: float = 1.0) -> float:
     """P(W not >= vv') for the printed W ~ Wishart_d(d+1, 4.5/epsilon I): no user with v sends it.
 
     1/(v'W^-1 v) is c/|v|^2 times a chi-square with 2 degrees of freedom, so this is 1 -
@@ -100,7 +104,7 @@ def support_violation(epsilon, norm=1.0):
     return -math.expm1(-epsilon * norm**2 / 9)
 
 
-def lemma_3(p, n, epsilon, failure):
+def lemma_3(p: Any, n: int, epsilon: float, failure: float) -> float:
     """12 M^h K / sqrt n of Lemma 3 for every layer h, (d,), n users per stage, smallest kappas."""
     L = math.log(48 * p.d * 2 * p.M / failure) / epsilon  # 1/beta is about 2M
     gamma, d = math.exp(p.log_gamma), p.d
@@ -109,7 +113,17 @@ def lemma_3(p, n, epsilon, failure):
     return 12 * K / math.sqrt(n) * float(p.M) ** np.arange(1, d + 1)
 
 
-def two_oracles_loss(epsilon):
+def action_loss(p: Any) -> float:
+    """Exact loss of a change of action with one oracle per action: data against dummy in two.
+
+    Per oracle one bin is touched or not: 1/b_c + sqrt(d) Y/b_v + 1/(2c), with Y = 1 on the first
+    layer and 2 below.  Of the symmetric matrix noise; the one-sided one has none.
+    """
+    vector = max(math.sqrt(p.d) * min(h + 1, 2) / b for h, b in enumerate(p.vector_scale))
+    return 2 * (1 / p.count_scale + vector + 1 / (2 * p.matrix_scale))
+
+
+def two_oracles_loss(epsilon: float) -> float:
     """Exact loss of a change of action, for oracles that send 1{data} + Lap(1/epsilon).
 
     Each fulfils Definition 2 for epsilon.  Two of them change by 1, and losses of independent

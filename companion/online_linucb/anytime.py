@@ -11,16 +11,22 @@ Differs: the last of the EPOCHS = 40 epochs (10^12 rounds) does not end.  What a
 forgotten at its end, as in the paper, though messages could be used again at no privacy cost.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
+from companion.accounting.disclosure import Disclosure
 from companion.checks import need_float, need_positive
-from companion.core import Policy
-from companion.disclosure import Disclosure
+from companion.core import Policy, linear_universe
 from companion.online_linucb import maler, policy
 from companion.online_linucb.policy import message_attack
+
+if TYPE_CHECKING:
+    from companion.accounting.audit import Attack
+    from companion.core import Universe
 
 EPOCHS = 40
 NEVER = 1 << 62  # length of an epoch that does not end
@@ -49,7 +55,7 @@ class State(NamedTuple):
     run: policy.State  # of the running epoch; `clipped` counts over all epochs
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first round; arrays are as large as the epoch with most rates needs."""
     d, e = p.d, int(np.argmax(p.n_rates))
     big = maler.Params(d, p.ball[e], p.clip[e], p.rates[e], p.rate_convex[e])
@@ -58,8 +64,13 @@ def init(p):
     return State(0, 0, restart(p, run, 0))
 
 
+def universe(p: Params) -> "Universe":
+    """What is not clipped."""
+    return linear_universe(p.offset)
+
+
 @jit
-def epoch_params(p, m):
+def epoch_params(p: Params, m: int) -> policy.Params:
     """Parameters of Algorithm 1 in epoch m; views, nothing is copied."""
     rates = p.rates[m, : p.n_rates[m]]
     learner = maler.Params(p.d, p.ball[m], p.clip[m], rates, p.rate_convex[m])
@@ -67,20 +78,16 @@ def epoch_params(p, m):
 
 
 @jit
-def restart(p, s, m):
+def restart(p: Params, s: Any, m: int) -> policy.State:
     """Algorithm 1's state at the start of epoch m, in the arrays of its state s."""
     a, n = s.learner, p.n_rates[m]
-    for i in range(p.d):
-        s.u[i] = s.centre[i] = a.theta[i] = a.convex[i] = 0.0
-        for j in range(p.d):
-            s.V_inv[i, j] = 1.0 if i == j else 0.0
+    s.u[:] = s.centre[:] = a.theta[:] = a.convex[:] = 0.0
+    s.V_inv[:] = a.strong[:] = a.newton[:] = a.S[:] = a.S_inv[:] = 0.0
     scale = 4.0 * maler.NEWTON**2 * p.ball[m] ** 2
-    for k in range(n):
-        for i in range(p.d):
-            a.strong[k, i] = a.newton[k, i] = 0.0
-            for j in range(p.d):
-                a.S[k, i, j] = 1.0 / scale if i == j else 0.0
-                a.S_inv[k, i, j] = scale if i == j else 0.0
+    for i in range(p.d):
+        s.V_inv[i, i] = 1.0
+        for k in range(n):
+            a.S[k, i, i], a.S_inv[k, i, i] = 1.0 / scale, scale
     for k in range(2 * n + 1):
         a.log_w[k] = p.log_prior[m, k]
     rest = (a.theta, a.convex, a.strong, a.newton, a.S, a.S_inv, a.log_w, a.work)
@@ -89,19 +96,19 @@ def restart(p, s, m):
 
 
 @jit
-def select(p, s, X, rng):
+def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     """The optimistic row of X (K, d)."""
     return policy.select(epoch_params(p, s.epoch), s.run, X, rng)
 
 
 @jit
-def randomize(p, s, x, r, rng):
+def randomize(p: Params, s: State, x: Array, r: float, rng: Rng) -> tuple[float, int]:
     """The user's message: s.run.x <- noisy x; returns (noisy reward, 1 if clipped)."""
     return policy.randomize(epoch_params(p, s.epoch), x, r, rng, s.run.x)
 
 
 @jit
-def receive(p, s, y, clipped):
+def receive(p: Params, s: State, y: float, clipped: int) -> State:
     """State after the message (s.run.x, y); a new epoch begins when the old one is over."""
     run = policy.receive(epoch_params(p, s.epoch), s.run, y, clipped)
     if run.t < p.length[s.epoch]:
@@ -110,14 +117,14 @@ def receive(p, s, y, clipped):
 
 
 @jit
-def update(p, s, arm, x, r, rng):
+def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     y, clipped = randomize(p, s, x, r, rng)
     return receive(p, s, y, clipped)
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -125,7 +132,7 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
-def stack_epochs(runs):
+def stack_epochs(runs: Sequence[Any]) -> Params:
     """`Params` from Algorithm 1's parameters, one per epoch: epoch m lasts for its own horizon."""
     n = max(len(q.learner.rates) for q in runs)
     rates, log_prior = np.zeros((len(runs), n)), np.zeros((len(runs), 2 * n + 1))
@@ -147,18 +154,18 @@ def stack_epochs(runs):
 
 
 def anytime_linucb(
-    d,
-    epsilon,
-    delta=0.1,
+    d: int,
+    epsilon: float,
+    delta: float = 0.1,
     *,
-    k=0.125,
-    lambda_min=0.0,
-    calibration="corrected",
-    universe="ball",
-    learner="maler",
-    width=None,
-    clip=None,
-    ball=1.0,
+    k: float = 0.125,
+    lambda_min: float = 0.0,
+    calibration: str = "corrected",
+    universe: str = "ball",
+    learner: str = "maler",
+    width: float | None = None,
+    clip: float | None = None,
+    ball: float = 1.0,
 ) -> Policy:
     """Algorithm 9; epsilon = inf gives restarts of the non-private Algorithm 4, with no jitter.
 
@@ -171,7 +178,7 @@ def anytime_linucb(
     for name, function in (("width", width), ("clip", clip)):
         if not (callable(function) or function is None):
             raise ValueError(f"{name} must be a function or None; got {name}={function!r}")
-    options = {"calibration": calibration, "universe": universe, "learner": learner}
+    options: dict[str, Any] = {"calibration": calibration, "universe": universe, "learner": learner}
     options |= {"delta": delta, "ball": ball}
     first = policy.online_linucb(d, 1, epsilon, **options)
     sigma = first.params.sigma
@@ -188,19 +195,19 @@ def anytime_linucb(
     return Policy(f"{first.name}, anytime", p, init, play, first.guarantee, select, update)
 
 
-def example():
+def example() -> Policy:
     """A small instance for the common tests."""
     return anytime_linucb(3, 1.0)
 
 
-def attack(policy):
+def attack(policy: Policy) -> "tuple[Attack, ...]":
     """`audit.Attack`: one user's message in the last epoch, which perturbs least."""
     p = policy.params
     return message_attack(epoch_params(p, len(p.length) - 1))
 
 
-def disclosures():
-    """What the common test of guarantees plays (`companion.disclosure`): rounds of three epochs."""
+def disclosures() -> tuple[Disclosure, ...]:
+    """What the laboratory of `companion.audits` plays: rounds of three epochs."""
     kernels = {policy.randomize: policy.pair_of}
     return tuple(
         Disclosure(anytime_linucb(2, 1.0, lambda_min=1.0, calibration=c), kernels, rounds=3)

@@ -17,23 +17,33 @@ No guarantee is attached to 3 and 4; that of the others is computed for the stat
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
+from companion.accounting.privacy import (
+    NO_PRIVACY,
+    REPLACE_RECORD,
+    Guarantee,
+    gaussian_epsilon,
+    need_budget,
+)
 from companion.checks import LARGEST, need_choice, need_int
 from companion.core import Policy
 from companion.environments import block_lengths, draw_arm, fill
-from companion.linalg import cholesky, dot, inverse, matvec, optimistic_arm, quad
-from companion.mechanisms import add_symmetric_gaussian, round_at_random
-from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, gaussian_epsilon, need_budget
+from companion.kernels.linalg import cholesky, dot, inverse, matvec, quad
+from companion.kernels.mechanisms import add_symmetric_gaussian, round_at_random
+from companion.kernels.optimism import optimistic_arm
 
 KINDS = ("LinUCB", "LDP", "JDP", "SDP (amplification)", "SDP (vector)")
+LINUCB, LDP, JDP, AMPLIFIED, VECTOR = range(len(KINDS))  # as kernels know them
 NORM = np.sqrt(2.0)  # L, norm of the program's contexts; ours have norm 1 and are stretched by it
 # Of (x x', r x) at that norm: ||x x' - z z'||_F^2 <= 8, ||r x - q z||^2 <= 4.
 SENSITIVITY = 2.0 * np.sqrt(3.0)
-P = 0.25
+P = 0.25  # chance that a noise bit is one (vector protocol)
 
 
 class Params(NamedTuple):
@@ -66,7 +76,7 @@ class Arms(NamedTuple):
     K: int = 100
     d: int = 5
 
-    def blocks(self, T, rng):
+    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
         """Yield (X, R, mu), Bernoulli rewards; theta and arms are new in every repetition."""
         K, d = self.K, self.d
         theta, arms = np.empty(d), np.empty((K, d))
@@ -83,7 +93,7 @@ class Arms(NamedTuple):
             yield X[:n], R, mu
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first round; round 0 has a model without data."""
     d = p.d
     levels = int(np.log(p.T)) + 1
@@ -93,7 +103,7 @@ def init(p):
 
 
 @jit
-def select(p, s, X, rng):
+def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     """First row of X with the largest score, where NaN counts as largest (departure 5)."""
     if s.definite[0] > 0.0:
         return optimistic_arm(X, s.V_inv, s.theta, p.width)
@@ -108,23 +118,27 @@ def select(p, s, X, rng):
 
 
 @jit
-def collect(p, s, x, r, rng):
+def collect(p: Params, s: State, x: Array, r: float, rng: Rng) -> None:
     """One user's statistics, with the noise of the local kinds, into s.G and s.b."""
     for i in range(p.d):
         for j in range(i + 1):
-            v = x[i] * x[j]
-            if p.kind == 4:
-                v = count(p, v, rng)
+            v = reported(p, x[i] * x[j], rng)
             s.G[i, j] += v
             if i != j:
                 s.G[j, i] += v
-        s.b[i] += count(p, r * x[i], rng) if p.kind == 4 else r * x[i]
-    if p.kind == 1 or p.kind == 3:
+        s.b[i] += reported(p, r * x[i], rng)
+    if p.kind == LDP or p.kind == AMPLIFIED:
         add_noise(p, s.G, s.b, rng)
 
 
 @jit
-def add_noise(p, G, b, rng):
+def reported(p: Params, v: Array, rng: Rng) -> Any:
+    """What an entry v of one user's statistics adds to the sum, before any Gaussian noise."""
+    return count(p, v, rng) if p.kind == VECTOR else v
+
+
+@jit
+def add_noise(p: Params, G: Array, b: Array, rng: Rng) -> None:
     """(N + N')/2 onto G: standard deviation sigma on the diagonal, sigma/sqrt2 off it; N onto b."""
     add_symmetric_gaussian(rng, p.sigma, G)
     for i in range(p.d):
@@ -132,16 +146,16 @@ def add_noise(p, G, b, rng):
 
 
 @jit
-def count(p, v, rng):
+def count(p: Params, v: Array, rng: Rng) -> float:
     """Vector protocol (departure 4): one user's part of the analyser's estimate of the sum of v."""
     bits = round_at_random(rng, (v + NORM) * p.g / NORM) + rng.binomial(int(p.b), P)
     return NORM / p.g * (bits - P * p.b) - NORM
 
 
 @jit
-def refit(p, s, t):
+def refit(p: Params, s: State, t: int) -> None:
     """New model after t rounds; JDP adds its first floor(ln(1 + t)) + 1 noises (departure 3)."""
-    live = int(math.log(1.0 + t)) + 1 if p.kind == 2 else 0
+    live = int(math.log(1.0 + t)) + 1 if p.kind == JDP else 0
     A, square, u = s.work[: p.d], s.work[p.d : 2 * p.d], s.work[2 * p.d]
     for i in range(p.d):
         u[i] = s.b[i]
@@ -158,9 +172,9 @@ def refit(p, s, t):
 
 
 @jit
-def update(p, s, arm, x, r, rng):
+def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,) of norm 1, stretched to the program's norm."""
-    if s.t == 0 and p.kind == 2:
+    if s.t == 0 and p.kind == JDP:
         for m in range(s.noise_b.shape[0]):
             add_noise(p, s.noise_G[m], s.noise_b[m], rng)
     stretched = s.work[2 * p.d + 1]
@@ -175,7 +189,7 @@ def update(p, s, arm, x, r, rng):
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -183,8 +197,13 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
-def scales(kind, d, T, epsilon, delta, batch):
-    """(noise per entry sigma, Gamma, g, b) of the program for one of KINDS."""
+def scales(
+    kind: str, d: int, T: int, epsilon: float, delta: float, batch: int
+) -> tuple[float, Any, float, Any]:
+    """(noise per entry sigma, Gamma, g, b) of the program for one of KINDS.
+
+    Gamma bounds the noise in the Gram matrix of T rounds; ridge and width are made from it.
+    """
     sigma, gamma, g, b = 0.0, 1.0, 0.0, 0.0
     if kind == "LDP":
         sigma = np.sqrt(np.log(2.5 / delta)) / epsilon
@@ -203,7 +222,9 @@ def scales(kind, d, T, epsilon, delta, batch):
     return sigma, gamma, g, b
 
 
-def baseline(kind, d, T, epsilon, delta=0.1, batch=20):
+def baseline(
+    kind: str, d: int, T: int, epsilon: float, delta: float = 0.1, batch: int = 20
+) -> Policy:
     """One of KINDS as the program ran it, on contexts of norm 1 in R^d, d >= 2, for T >= 2 rounds.
 
     Raises ValueError on an unknown kind or budget, or a d, T or batch out of range.

@@ -16,24 +16,32 @@ is far above any reward, so that R_i alone decides.
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
+from companion.accounting.disclosure import Disclosure
 from companion.checks import (
     LARGEST,
     need_array,
     need_choice,
     need_float,
     need_int,
+    need_members,
     need_probability,
+    shown,
 )
-from companion.core import Policy
-from companion.disclosure import Disclosure
+from companion.core import Policy, linear_universe
 from companion.online_linucb import anytime, policy
 from companion.online_linucb.copies import base_params, base_state, stack, store
 from companion.online_linucb.theory import theory_constants
+
+if TYPE_CHECKING:
+    from companion.accounting.audit import Attack
+    from companion.core import Universe
 
 
 class Params(NamedTuple):
@@ -58,16 +66,21 @@ class State(NamedTuple):
     bases: anytime.State  # every field with a leading axis of length M
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first round (lines 2 to 5): learners at their start, all of them active."""
     M = len(p.L)
     bases = stack([anytime.init(base_params(p.bases, i)) for i in range(M)])
     zeros = [np.zeros(M) for _ in range(2)]
-    return State(0, int(np.argmin(p.R)), np.zeros(M, np.int64), *zeros, np.ones(M, bool), bases)
+    return State(0, int(np.argmin(p.R)), np.zeros(M, np.int64), *zeros, np.ones(M, bool), bases)  # type: ignore[arg-type, call-arg]
+
+
+def universe(p: Params) -> "Universe":
+    """What is not clipped: the same for all learners."""
+    return linear_universe(bool(p.bases.offset[0]))  # type: ignore[index]
 
 
 @jit
-def promise(p, i, n):
+def promise(p: Params, i: int, n: float) -> float:
     """Regret that learner i promises after n >= 1 rounds, plus the concentration of rewards."""
     spread = n * (1.0 + p.sigma * p.sigma)
     log = 3.0 * math.log(p.T) + math.log(len(p.L) * max(math.log(spread), 1.0) / p.failure)
@@ -75,7 +88,7 @@ def promise(p, i, n):
 
 
 @jit
-def choose(p, s):
+def choose(p: Params, s: State) -> int:
     """Lines 9 and 10: the active learner with the largest bound; those never asked come first."""
     best, arm = -np.inf, -1
     for i in range(len(p.L)):
@@ -93,7 +106,7 @@ def choose(p, s):
 
 
 @jit
-def record(p, s, i, y):
+def record(p: Params, s: State, i: int, y: float) -> None:
     """Lines 16 to 21: noisy reward y of learner i, dropped if it earned less than promised."""
     mean = s.total[i] / s.counts[i] if s.counts[i] > 0 else 0.0
     s.excess[i] += mean - y
@@ -105,14 +118,14 @@ def record(p, s, i, y):
 
 
 @jit
-def select(p, s, X, rng):
+def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     """Line 13: the row of X (K, d) that the serving learner plays."""
     i = s.base
     return anytime.select(base_params(p.bases, i), base_state(s.bases, i), X, rng)
 
 
 @jit
-def update(p, s, arm, x, r, rng):
+def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     q, run = base_params(p.bases, s.base), base_state(s.bases, s.base)
     y, clipped = anytime.randomize(q, run, x, r, rng)
@@ -123,7 +136,7 @@ def update(p, s, arm, x, r, rng):
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -131,11 +144,9 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
-def as_copies(bases, T):
+def as_copies(bases: Sequence[Policy], T: int) -> Any:
     """Base learners' parameters in the anytime form.  Raises ValueError if they do not match."""
-    bases = tuple(bases)
-    if not bases:
-        raise ValueError("bases must hold at least one policy; got none")
+    bases = need_members("bases", bases)
     copies = []
     for i, b in enumerate(bases):
         q = getattr(b, "params", None)
@@ -144,7 +155,9 @@ def as_copies(bases, T):
                 raise ValueError(f"bases[{i}] must have a horizon of at least {T=}; got {q.T}")
             q = anytime.stack_epochs([q])
         if not isinstance(q, anytime.Params):
-            raise ValueError(f"bases[{i}] must be an online_linucb or anytime_linucb; got {b!r}")
+            raise ValueError(
+                f"bases[{i}] must be an online_linucb or anytime_linucb; got {shown(b)}"
+            )
         copies.append(q)
     messages = {(b.guarantee, q.d, q.sigma, q.offset) for b, q in zip(bases, copies, strict=True)}
     if len(messages) > 1:
@@ -152,10 +165,10 @@ def as_copies(bases, T):
     return copies
 
 
-def need_promises(L, alpha, R, M):
+def need_promises(L: Any, alpha: Any, R: Any, M: int) -> tuple[Array, Array, Array]:
     """(L, alpha, R) as arrays (M,): L > 0, alpha in (0, 1), R >= 0; a number stands for all M."""
     L, alpha, R = (
-        need_array(name, np.full(M, v) if np.ndim(v) == 0 else v, (M,))
+        np.full(M, need_float(name, v)) if np.isscalar(v) else need_array(name, v, (M,))
         for name, v in (("L", L), ("alpha", alpha), ("R", R))
     )
     for name, good in (
@@ -169,7 +182,15 @@ def need_promises(L, alpha, R, M):
 
 
 def combiner(
-    bases, T, *, constants="practical", L=0.3, alpha=None, R=0.0, p=1.0, failure=None
+    bases: Sequence[Policy],
+    T: int,
+    *,
+    constants: str = "practical",
+    L: float = 0.3,
+    alpha: float | None = None,
+    R: float = 0.0,
+    p: float = 1.0,
+    failure: float | None = None,
 ) -> Policy:
     """Algorithm 2 over base learners made by `online_linucb` or `anytime_linucb`.
 
@@ -195,19 +216,19 @@ def combiner(
     return Policy(f"Combiner of {M}", q, init, play, guarantee, select, update)
 
 
-def example():
+def example() -> Policy:
     """A small instance for the common tests."""
     bases = [policy.online_linucb(3, 400, 1.0, width=w) for w in (1.0, 30.0)]
     return combiner([anytime.anytime_linucb(3, 1.0), *bases], 400)
 
 
-def attack(policy):
+def attack(policy: Policy) -> "tuple[Attack, ...]":
     """`audit.Attack`: one user's message, which is that of the learners."""
     return anytime.attack(policy._replace(params=base_params(policy.params.bases, 0)))
 
 
-def disclosures():
-    """What the common test of guarantees plays (`companion.disclosure`): rounds of two learners."""
+def disclosures() -> tuple[Disclosure, ...]:
+    """What the laboratory of `companion.audits` plays: rounds of two learners."""
     kernels = {policy.randomize: policy.pair_of}
 
     def of_two(calibration):

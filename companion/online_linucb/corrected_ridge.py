@@ -10,20 +10,26 @@ Neighbours, model, calibration: those of `online_linucb`: nothing but its messag
 Width: radius of LinUCB at ridge lambda_t = ridge + shift (sigma^2 + sigma) sqrt(d t), which grows
 like the noise in A: the noise of one x x' is about sigma on entries times x, and sigma^2 by itself.
 A may stay indefinite after that; negative squared widths count as 0.
-Cost: O(K d^2 + d^3) time per round, O(d^2) memory.
+Cost: O(K d^2 + d^3) time per round, O(d^2) memory; 7 times the floor of `kernels.optimism`.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
+from companion.accounting.disclosure import Disclosure
 from companion.baselines import noisy_ridge
 from companion.baselines.noisy_ridge import Model, choose, init_model, refit
-from companion.core import Policy
-from companion.disclosure import Disclosure
-from companion.linalg import add_outer, axpy
+from companion.checks import need_options
+from companion.core import Policy, linear_universe
+from companion.kernels.linalg import add_outer, axpy
 from companion.online_linucb.policy import message_attack, pair_noise, pair_of, randomize
+
+if TYPE_CHECKING:
+    from companion.accounting.audit import Attack
+    from companion.core import Universe
 
 
 class Params(NamedTuple):
@@ -44,20 +50,25 @@ class State(NamedTuple):
     clipped: int  # records that were outside the universe
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first round."""
     d, model = p.d, init_model(p.statistics)
     return State(0, np.zeros((d, d)), np.zeros(d), model, np.zeros(d), 0)
 
 
+def universe(p: Params) -> "Universe":
+    """What is not clipped."""
+    return linear_universe(p.offset)
+
+
 @jit
-def select(p, s, X, rng):
+def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     """The optimistic row of X (K, d)."""
     return choose(s.model, X)
 
 
 @jit
-def update(p, s, arm, x, r, rng):
+def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     y, clipped = randomize(p, x, r, rng, s.x)
     t, sigma = s.t + 1, p.sigma
@@ -70,7 +81,7 @@ def update(p, s, arm, x, r, rng):
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -79,31 +90,40 @@ def play(p, s, X, R, rng, arms):
 
 
 def corrected_ridge(
-    d, T, epsilon, delta=0.1, *, calibration="corrected", universe="ball", shift=3.0, **options
+    d: int,
+    T: int,
+    epsilon: float,
+    delta: float = 0.1,
+    *,
+    calibration: str = "corrected",
+    universe: str = "ball",
+    shift: float = 3.0,
+    **options: Any,
 ) -> Policy:
     """LinUCB on noisy pairs, corrected for the noise; epsilon = inf is LinUCB itself.
 
     shift >= 0, see the module; the rest as in `ldp_linucb`.  Raises ValueError on anything else.
     """
+    need_options("corrected_ridge", options, noisy_ridge.make_params)
     sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)
     q = noisy_ridge.make_params(d, T, 1, sigma, universe, shift=shift, **options)
     p = Params(q.d, q.T, sigma, 0.0, q.offset, q)
     return Policy("Corrected ridge", p, init, play, guarantee, select, update)
 
 
-def example():
+def example() -> Policy:
     """A small instance for the common tests."""
     return corrected_ridge(3, 400, 1.0)
 
 
-def attack(policy):
+def attack(policy: Policy) -> "tuple[Attack, ...]":
     """`audit.Attack`: one user's message."""
     return message_attack(policy.params)
 
 
-def disclosures():
-    """What the common test of guarantees plays (`companion.disclosure`): one message per user."""
+def disclosures() -> tuple[Disclosure, ...]:
+    """What the laboratory of `companion.audits` plays: one message per user."""
     return tuple(
-        Disclosure(corrected_ridge(2, 8, 1.0, calibration=c), {randomize: pair_of})
+        Disclosure(corrected_ridge(2, 8, 1.0, calibration=c), {randomize: pair_of}, rounds=3)
         for c in ("corrected", "paper")
     )

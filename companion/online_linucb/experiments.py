@@ -1,19 +1,26 @@
 """What the chapter measures besides regret: weights, needed widths, learners, an oracle, Table 1.
 
 Source: "Improved rate for locally differentially private linear bandits", Section 3.1, Lemmas 3.3
-and H.6, Table 1; `oracle_loss` is a comparison of ours.
+and H.6, Theorem 3.4, Table 1; `oracle_loss` is a comparison of ours.
 Plain NumPy around the kernels of `policy` and `maler`.
 """
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from companion._types import Array, Rng
 from companion.online_linucb import maler
 from companion.online_linucb.policy import Params, gradient
 from companion.simulate import trace
 from companion.stats import Interval
 
+if TYPE_CHECKING:
+    from companion.core import Policy
 
-def minimisers(theta, sigma, n, rng):
+
+def minimisers(theta: Array, sigma: float, n: int, rng: Rng) -> tuple[Array, Array]:
     """Minimisers of the squared and of the corrected loss over n noisy pairs, times theta.
 
     Contexts are uniform on the unit sphere; every coordinate and the reward have noise sigma.
@@ -27,7 +34,7 @@ def minimisers(theta, sigma, n, rng):
     return np.linalg.solve(A, b) @ theta, np.linalg.solve(corrected, b) @ theta
 
 
-def family_weights(env, policy, T, seed):
+def family_weights(env: Any, policy: "Policy", T: int, seed: int) -> Array:
     """Rows (round, convex, strongly convex, exp-concave): weight of Maler's families in one run."""
     rows = []
     for t, s, *_ in trace(env, policy, T, seed, max(1, T // 100)):
@@ -36,21 +43,43 @@ def family_weights(env, policy, T, seed):
     return np.array(rows)
 
 
-def needed_width(env, policy, T, seed):
-    """Largest distance of theta* from the centre, in the norm of V, over 200 rounds of one run."""
-    need = 0.0
+def needed_width(env: Any, policy: "Policy", T: int, seed: int) -> Array:
+    """Largest distances of theta*, and of -theta*, from the centre in the norm of V: a pair.
+
+    Over 200 rounds of one run; the second is a control, for no set should hold the opposite.
+    """
+    need = np.zeros(2)
     for _, s, X, mu, _ in trace(env, policy, T, seed, max(1, T // 200)):
         theta = np.linalg.lstsq(X[-1], mu[-1], rcond=None)[0]
-        gap = theta - s.centre
-        need = max(need, float(np.sqrt(gap @ np.linalg.solve(s.V_inv, gap))))
+        for i, gap in enumerate((theta - s.centre, -theta - s.centre)):
+            need[i] = max(need[i], np.sqrt(gap @ np.linalg.solve(s.V_inv, gap)))
     return need
 
 
-def learner_regret(learner, sigma, T, rng):
+def proof_terms(env: Any, policy: "Policy", T: int, seed: int) -> Array:
+    """What the proof of Theorem 3.4 adds up, over one run: regret, signal, noise, Q_T, potential.
+
+    With gap = theta_t - theta*, u the clean action and x the noisy one: signal, sum of <u, gap>^2;
+    noise, sum of <x - u, gap>^2; Q_T, sum of ||gap||^2; potential, sum of min(1, u'V^-1 u) with V
+    as it was before the round.
+    """
+    s, total = policy.init(policy.params), np.zeros(5)
+    before = s.learner.theta.copy(), s.V_inv.copy()
+    for _, s, X, mu, arms in trace(env, policy, T, seed, 1):
+        theta, u = np.linalg.lstsq(X[0], mu[0], rcond=None)[0], X[0, arms[0]]
+        gap, V_inv = before[0] - theta, before[1]
+        parts = (u @ gap) ** 2, ((s.x - u) @ gap) ** 2, gap @ gap, min(1.0, u @ V_inv @ u)
+        total += (mu[0].max() - mu[0, arms[0]], *parts)
+        before = s.learner.theta.copy(), s.V_inv.copy()
+    return total
+
+
+def learner_regret(learner: Any, sigma: float, T: int, rng: Rng, uphill: bool = False) -> Array:
     """Cumulative (realised regret, linearised regret, squared distance to theta*), (T, 3).
 
     The learner sees noisy pairs: contexts uniform on the unit sphere, rewards signs with mean <x,
-    theta*>, theta* = 1/sqrt(d) in every coordinate; so S = I/d and mu = 2/d.
+    theta*>, theta* = 1/sqrt(d) in every coordinate; so S = I/d and mu = 2/d.  uphill: it is told
+    the gradients with the wrong sign, a planted fault.
     """
     d, s = learner.d, maler.init(learner)
     theta, g, total = np.ones(d) / np.sqrt(d), np.empty(d), np.zeros((T, 3))
@@ -65,12 +94,12 @@ def learner_regret(learner, sigma, T, rng):
         gradient(p, X[t], Y[t], now, g)
         loss = [(X[t] @ v - Y[t]) ** 2 - sigma**2 * v @ v for v in (now, theta)]
         total[t] = loss[0] - loss[1], g @ (now - theta), (now - theta) @ (now - theta)
-        s = maler.update(learner, s, g)
+        s = maler.update(learner, s, -g if uphill else g)
     return total.cumsum(axis=0)
 
 
-def oracle_loss(env, T, sigmas, rng):
-    """T times what the favourite arm of an oracle loses, for every noise in sigmas.
+def oracle_loss(env: Any, T: int, sigmas: Sequence[float], rng: Rng) -> Array:
+    """T times what the arm that an oracle prefers loses, for every noise in sigmas.
 
     It explores T rounds uniformly for free and knows the second moment S of the contexts; from the
     noisy pairs it estimates theta by S^-1 mean(x y).  One action set of env (fixed, Bernoulli).
@@ -88,14 +117,16 @@ def oracle_loss(env, T, sigmas, rng):
     return loss
 
 
-def figure_one_arms(K, d, rng):
+def figure_one_arms(K: int, d: int, rng: Rng) -> Array:
     """K arms (K, d) of Figure 1: (u, 1/sqrt2) with u uniform of norm 1/sqrt2."""
     u = rng.standard_normal((K, d - 1))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     return np.hstack([u, np.ones((K, 1))]) / np.sqrt(2.0)
 
 
-def least_eigenvalues(policy, K, sizes, T, seed):
+def least_eigenvalues(
+    policy: "Policy", K: int, sizes: Sequence[int], T: int, seed: int
+) -> dict[Any, Any]:
     """Table 1: {M: least eigenvalues, per round, of the mean of x x' over M runs, (groups, T)}.
 
     max(sizes) runs share theta but not the action set, rewards are Bernoulli; they are cut into as
@@ -125,7 +156,7 @@ def _least(group):
     return np.concatenate(parts)
 
 
-def price_of_combining(finals, rng, draws=4000):
+def price_of_combining(finals: Any, rng: Rng, draws: int = 4000) -> Interval:
     """A combiner's worst ratio to the best base learner, over that of the safest base learner.
 
     finals: per world, final regrets (n_reps, learners): the base learners, then the combiner.  The

@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
+from companion._jit import inlined
+from companion._types import Array
 from companion.checks import LARGEST, need_choice, need_int, need_positive
-from companion.linalg import (
+from companion.kernels.linalg import (
     add_outer,
     dot,
-    matvec,
     project_ball,
     project_ball_in_norm,
     sherman_morrison,
@@ -51,7 +51,7 @@ class State(NamedTuple):
     work: np.ndarray  # (4 + d, d) scratch: four vectors, a square
 
 
-def learner(kind, d, T, *, ball=1.0, gradient):
+def learner(kind: str, d: int, T: int, *, ball: float = 1.0, gradient: float) -> Params:
     """Parameters of a learner: kind, dimension d, horizon T >= 1, D = ball > 0, G = gradient > 0.
 
     kind: one of `KINDS`.  Raises ValueError on anything else.
@@ -64,7 +64,7 @@ def learner(kind, d, T, *, ball=1.0, gradient):
     return Params(d, D, G, rates, 1.0 / (4.0 * G * D * np.sqrt(T)))
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first gradient: every expert at 0, with Maler's priors."""
     n, d = len(p.rates), p.d
     i = np.arange(n)
@@ -74,11 +74,11 @@ def init(p):
     S_inv = np.repeat(np.eye(d)[None] * (4.0 * NEWTON**2 * p.ball**2), n, axis=0)
     experts = [np.zeros((n, d)) for _ in range(2)]
     work = np.zeros((4 + d, d))
-    return State(0, np.zeros(d), np.zeros(d), *experts, S, S_inv, log_w, work)
+    return State(0, np.zeros(d), np.zeros(d), *experts, S, S_inv, log_w, work)  # type: ignore[call-arg]
 
 
-@jit
-def update(p, s, g):
+@inlined
+def update(p: Params, s: State, g: Array) -> State:
     """State after gradient g (d,), ||g|| <= G, at s.theta: experts move, then the prediction."""
     t = s.t + 1
     reweigh(p, s, g)
@@ -90,8 +90,8 @@ def update(p, s, g):
     return State(t, s.theta, s.convex, s.strong, s.newton, s.S, s.S_inv, s.log_w, s.work)
 
 
-@jit
-def reweigh(p, s, g):
+@inlined
+def reweigh(p: Params, s: State, g: Array) -> None:
     """Algorithm 5: log_w <- log_w - surrogate loss of every expert, normalised to sum 1."""
     n, d = p.rates.shape[0], p.d
     gap, G = s.work[0], p.gradient
@@ -117,8 +117,8 @@ def reweigh(p, s, g):
         s.log_w[k] -= top + math.log(total)
 
 
-@jit
-def step_convex(p, s, g, t):
+@inlined
+def step_convex(p: Params, s: State, g: Array, t: int) -> None:
     """Algorithm 6: gradient step 2D/(G sqrt t), projected on the ball."""
     c = 2.0 * p.ball / (p.gradient * np.sqrt(float(t)))
     for j in range(p.d):
@@ -126,8 +126,8 @@ def step_convex(p, s, g, t):
     project_ball(s.convex, p.ball)
 
 
-@jit
-def step_strong(p, s, g, t, i):
+@inlined
+def step_strong(p: Params, s: State, g: Array, t: int, i: int) -> None:
     """Algorithm 8, rate i: projected step 1/(2 eta^2 G^2 t) on eta g + 2 eta^2 G^2 (x - theta)."""
     eta, x = p.rates[i], s.strong[i]
     c = 2.0 * eta * eta * p.gradient * p.gradient
@@ -136,8 +136,8 @@ def step_strong(p, s, g, t, i):
     project_ball(x, p.ball)
 
 
-@jit
-def step_newton(p, s, g, i):
+@inlined
+def step_newton(p: Params, s: State, g: Array, i: int) -> None:
     """Algorithm 7 for rate i: online Newton step in the norm of S, projected in that norm."""
     eta, x, d = p.rates[i], s.newton[i], p.d
     grad, z, along = s.work[1], s.work[2], 0.0
@@ -146,15 +146,15 @@ def step_newton(p, s, g, i):
     for j in range(d):
         grad[j] = (eta + 2.0 * eta * eta * along) * g[j]
     add_outer(1.0, grad, s.S[i])
-    sherman_morrison(s.S_inv[i], grad, s.work[3])
-    matvec(s.S_inv[i], grad, z)
+    sherman_morrison(s.S_inv[i], grad, s.work[3])  # leaves the old S^-1 grad in work[3]
+    shrunk = 1.0 / (1.0 + dot(grad, s.work[3]))  # of which the new S^-1 grad is this multiple
     for j in range(d):
-        z[j] = x[j] - z[j] / NEWTON
+        z[j] = x[j] - shrunk * s.work[3, j] / NEWTON
     project_ball_in_norm(s.S[i], z, p.ball, s.work[4:], s.work[3], x)
 
 
-@jit
-def predict(p, s):
+@inlined
+def predict(p: Params, s: State) -> None:
     """Algorithm 5: theta <- mean of the experts, weighted by weight times rate."""
     n = p.rates.shape[0]
     total = math.exp(s.log_w[0]) * p.rate_convex
@@ -170,7 +170,7 @@ def predict(p, s):
         s.theta[j] /= total
 
 
-def regret_bound(p, T, strong_convexity=0.0):
+def regret_bound(p: Params, T: int, strong_convexity: float = 0.0) -> float:
     """Lemma H.6: regret of Maler after T rounds: logarithmic for mu > 0, else of order sqrt(T)."""
     diameter = 2.0 * p.ball
     if strong_convexity > 0.0:

@@ -11,27 +11,36 @@ Calibration: "corrected" releases the pair (x, y) as ONE Gaussian query, sigma f
 of Balle and Wang with the pair's sensitivity (`privacy.PAIR_SENSITIVITY`); "paper" is 2 sqrt(2
 ln(1.25/delta))/epsilon on each of x and y, which spends the budget twice and uses a formula proved
 for epsilon <= 1.
-Cost: O(K d^2 + n d^2) time per round with n = 19 experts at T = 20000 (OGD: none), O(n d^2) memory.
+Cost: O(K d^2 + n d^2) time per round with n = 19 experts at T = 20000 (OGD: none), O(n d^2) memory;
+14 times the floor of `kernels.optimism` (OGD: 6).
 Differs: gradients are clipped to G (appendix B calls G "the clipping constant", Algorithm 1 does
 not clip).  The theory's width and G leave most of random play's regret at the paper's horizon
 (measured in the chapter), so both take practical forms by default (`practical_width`,
 `practical_clip`).
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from companion import audit
-from companion._jit import jit
+from companion._jit import inlined, jit
+from companion._types import Array, Ints, Rng
+from companion.accounting import audit
+from companion.accounting.disclosure import Disclosure
+from companion.accounting.privacy import PAIR_SENSITIVITY, UNIVERSES, gaussian_release
 from companion.checks import LARGEST, need_choice, need_float, need_int, need_positive
-from companion.core import Policy
-from companion.disclosure import Disclosure
-from companion.linalg import axpy, dot, matvec, norm, optimistic_arm, sherman_morrison
-from companion.mechanisms import add_gaussian, clip_record
+from companion.core import Policy, linear_universe
+from companion.kernels.linalg import axpy, dot, matvec, norm, sherman_morrison
+from companion.kernels.mechanisms import add_gaussian, clip_record
+from companion.kernels.optimism import optimistic_arm
 from companion.online_linucb import maler
 from companion.online_linucb.theory import conversion_width
-from companion.privacy import PAIR_SENSITIVITY, UNIVERSES, gaussian_release
+
+if TYPE_CHECKING:
+    from companion.accounting.audit import Attack
+    from companion.accounting.privacy import Guarantee
+    from companion.core import Universe
+    from companion.simulate import Result
 
 
 class Params(NamedTuple):
@@ -55,21 +64,26 @@ class State(NamedTuple):
     clipped: int  # records that were outside the universe
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first round (line 2)."""
     d = p.d
     vectors = (np.zeros(d), np.zeros(d), maler.init(p.learner), np.zeros(d), np.zeros(d))
     return State(0, np.eye(d), *vectors, 0)
 
 
+def universe(p: Params) -> "Universe":
+    """What is not clipped."""
+    return linear_universe(p.offset)
+
+
 @jit
-def select(p, s, X, rng):
+def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     """Lines 8, 9: the optimistic row of X (K, d)."""
     return optimistic_arm(X, s.V_inv, s.centre, p.width)
 
 
 @jit
-def randomize(p, x, y, rng, out):
+def randomize(p: Any, x: Array, y: float, rng: Rng, out: Array) -> tuple[float, int]:
     """Lines 11, 12: all that leaves the device; out (d,) <- noisy x; returns (noisy y, clipped)."""
     y, clipped = clip_record(p.offset, x, y, out)
     if p.jitter > 0.0:
@@ -79,14 +93,14 @@ def randomize(p, x, y, rng, out):
 
 
 @jit
-def messages(p, x, y, rng, out):
+def messages(p: Params, x: Array, y: float, rng: Rng, out: Array) -> None:
     """out (n, d + 1) <- n independent messages (noisy x, noisy y) of one user, for audits."""
     for i in range(out.shape[0]):
         out[i, p.d] = randomize(p, x, y, rng, out[i, : p.d])[0]
 
 
 @jit
-def gradient(p, x, y, theta, out):
+def gradient(p: Params, x: Array, y: float, theta: Array, out: Array) -> float:
     """Line 14: out <- gradient of the corrected loss, clipped to norm G; returns <x, theta>.
 
     The loss is (<x, theta> - y)^2 - sigma^2 ||theta||^2.
@@ -101,8 +115,8 @@ def gradient(p, x, y, theta, out):
     return prediction
 
 
-@jit
-def receive(p, s, y, clipped):
+@inlined
+def receive(p: Params, s: State, y: float, clipped: int) -> State:
     """Lines 17 to 19, the server: State after the message (s.x, y); arrays are overwritten."""
     prediction = gradient(p, s.x, y, s.learner.theta, s.g)
     sherman_morrison(s.V_inv, s.x, s.centre)  # line 19: V <- V + x x' (centre is scratch here)
@@ -112,15 +126,15 @@ def receive(p, s, y, clipped):
     return State(s.t + 1, s.V_inv, s.u, s.centre, learner, s.x, s.g, s.clipped + clipped)
 
 
-@jit
-def update(p, s, arm, x, r, rng):
+@inlined
+def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     y, clipped = randomize(p, x, r, rng, s.x)
     return receive(p, s, y, clipped)
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -128,17 +142,19 @@ def play(p, s, X, R, rng, arms):
     return s
 
 
-def practical_width(sigma, T, factor=10.0):
+def practical_width(sigma: float, T: int, factor: float = 10.0) -> float:
     """factor * sigma * sqrt(ln T); what is needed grows like sigma sqrt(T) ||theta - theta*||."""
     return factor * sigma * np.sqrt(np.log(T))
 
 
-def practical_clip(sigma, jitter, d, factor=10.0):
+def practical_clip(sigma: float, jitter: float, d: int, factor: float = 10.0) -> float:
     """factor times the typical norm of a gradient, 2 (sigma^2 + Delta^2) sqrt(2 d) + 2."""
     return factor * (2.0 * (sigma**2 + jitter) * np.sqrt(2.0 * d) + 2.0)
 
 
-def pair_noise(epsilon, delta, calibration, universe):
+def pair_noise(
+    epsilon: float, delta: float, calibration: str, universe: str
+) -> "tuple[float, Guarantee]":
     """(sigma, Guarantee) of the pair (x, y) with Gaussian noise: nothing else is released."""
     # Line 2 prints one block's sensitivity, 2, for each of the two blocks.
     return gaussian_release(
@@ -147,18 +163,18 @@ def pair_noise(epsilon, delta, calibration, universe):
 
 
 def online_linucb(
-    d,
-    T,
-    epsilon,
-    delta=0.1,
+    d: int,
+    T: int,
+    epsilon: float,
+    delta: float = 0.1,
     *,
-    calibration="corrected",
-    universe="ball",
-    learner="maler",
-    width=None,
-    clip=None,
-    jitter=0.0,
-    ball=1.0,
+    calibration: str = "corrected",
+    universe: str = "ball",
+    learner: str = "maler",
+    width: float | None = None,
+    clip: float | None = None,
+    jitter: float = 0.0,
+    ball: float = 1.0,
 ) -> Policy:
     """Online LinUCB (Algorithm 1); epsilon = inf gives the non-private Algorithm 4.
 
@@ -183,17 +199,17 @@ def online_linucb(
     return Policy(name, p, init, play, guarantee, select, update)
 
 
-def example():
+def example() -> Policy:
     """A small instance for the common tests."""
     return online_linucb(3, 400, 1.0)
 
 
-def attack(policy):
+def attack(policy: Policy) -> "tuple[Attack, ...]":
     """`audit.Attack`: one user's message, for two records that are as far apart as any."""
     return message_attack(policy.params)
 
 
-def message_attack(p):
+def message_attack(p: Params) -> "tuple[Attack]":
     """The same from the `Params` of any policy with this message."""
     x, y, size = np.zeros(p.d), 0.0 if p.offset else -1.0, np.sqrt(0.5) if p.offset else 1.0
     x[0] = size
@@ -210,15 +226,19 @@ def message_attack(p):
     return (audit.Attack(mechanism, (x, 1.0), (z, y), far, "message", runs=False),)
 
 
-def pair_of(result, p, x, y, rng, out):
-    """The message that `randomize` lets out, for `companion.disclosure`."""
+def pair_of(
+    result: "Result", p: Params, x: Array, y: float, rng: Rng, out: Array
+) -> list[tuple[str, Array]]:
+    """The message that `randomize` lets out, for `companion.accounting.disclosure`."""
     return [("gaussian", out), ("gaussian", np.array([result[0]]))]
 
 
-def disclosures():
-    """What the common test of guarantees plays (`companion.disclosure`): one message per user."""
+def disclosures() -> tuple[Disclosure, ...]:
+    """What the laboratory of `companion.audits` plays: one message per user."""
     return tuple(
-        Disclosure(online_linucb(2, 8, 1.0, calibration=c, universe=u), {randomize: pair_of})
+        Disclosure(
+            online_linucb(2, 8, 1.0, calibration=c, universe=u), {randomize: pair_of}, rounds=3
+        )
         for c in ("corrected", "paper")
         for u in UNIVERSES
     )

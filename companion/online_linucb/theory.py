@@ -4,13 +4,14 @@ Source: "Improved rate for locally differentially private linear bandits", Lemma
 Theorems 4.1 (with P = P' = 1), A.2, C.2, Corollary C.1.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from companion._types import Array
+from companion.accounting.privacy import gaussian_scale
 from companion.checks import LARGEST, need_int, need_positive, need_probability
 from companion.online_linucb import maler
-from companion.privacy import gaussian_scale
 
 
 class Constants(NamedTuple):
@@ -23,12 +24,12 @@ class Constants(NamedTuple):
     R: np.ndarray
 
 
-def theory_constants(d, T, epsilon, failure, M=None):
+def theory_constants(d: int, T: int, epsilon: float, failure: float, M: Any = None) -> Constants:
     """Constants of Theorem 4.1 for M learners (None: the theorem's ceil(log2(T)/8) + 1).
 
     d >= 1, T >= 2, epsilon in (0, inf), failure in (0, 1).  Raises ValueError on anything else.
 
-    >>> [round(v, 1) for v in theory_constants(5, 20000, 1.0, 0.1).R / 20000]
+    >>> (theory_constants(5, 20000, 1.0, 0.1).R / 20000).round(1).tolist()
     [36.9, 6.1, 3.2]
     """
     d, T = need_int("d", d, 1, LARGEST), need_int("T", T, 2, LARGEST)
@@ -49,7 +50,9 @@ def theory_constants(d, T, epsilon, failure, M=None):
     return Constants(guess, L, alpha, eta, R)
 
 
-def conversion_width(learner, T, noise=0.5, theta_bound=1.0, failure=0.01):
+def conversion_width(
+    learner: Any, T: int, noise: float = 0.5, theta_bound: float = 1.0, failure: float = 0.01
+) -> float:
     """Theorem A.2 (no privacy): sqrt(S^2 + 1 + 2 M_T + 32 R^2 ln((R sqrt8 + sqrt(1 +
     M_T))/failure)).
     """
@@ -58,7 +61,7 @@ def conversion_width(learner, T, noise=0.5, theta_bound=1.0, failure=0.01):
     return float(np.sqrt(theta_bound**2 + 1.0 + 2.0 * M + 32.0 * noise**2 * log))
 
 
-def theory_clip(sigma, jitter, T, failure, ball=1.0):
+def theory_clip(sigma: float, jitter: Any, T: int, failure: float, ball: float = 1.0) -> float:
     """Corollary C.1 with its universal constant set to 1: a bound on every gradient of the run."""
     log, D, Delta = np.log(2.0 * T / failure), ball, np.sqrt(jitter)
     first = 2.0 * np.sqrt(2.0 * log) * (2.0 * D * sigma + 2.0 * sigma + D * Delta + Delta)
@@ -67,7 +70,15 @@ def theory_clip(sigma, jitter, T, failure, ball=1.0):
     return first + 2.0 * log * (noise + square) + 2.0 * D + 2.0
 
 
-def theory_width(learner, epsilon, delta, jitter, T, failure, noise=0.5):
+def theory_width(
+    learner: Any,
+    epsilon: float,
+    delta: float,
+    jitter: Any,
+    T: int,
+    failure: float,
+    noise: float = 0.5,
+) -> float:
     """Lemma 3.3 with gamma = 1, M_T from Lemma H.6 and the trivial Q_T <= 4 D^2 T: sqrt(M_T + K_T).
 
     What the lemma prints for the noise is sqrt(ln(1/delta))/epsilon, not sigma.
@@ -83,7 +94,7 @@ def theory_width(learner, epsilon, delta, jitter, T, failure, noise=0.5):
     return float(np.sqrt(maler.regret_bound(learner, T) + K))
 
 
-def strong_bounds(learner, mu, T, failure):
+def strong_bounds(learner: Any, mu: Array, T: int, failure: float) -> tuple[Array, Array]:
     """Theorem C.2 for a mu-strongly convex expected loss: bounds on its regret and on Q_T.
 
     The second, on Q_T = sum ||theta_t - theta*||^2, is 2/mu times the first.
@@ -94,20 +105,28 @@ def strong_bounds(learner, mu, T, failure):
     return regret, 2.0 / mu * regret
 
 
-def display_3_6(d, T, epsilon, delta, lambda_min, noise=0.5):
+def display_3_6(
+    d: int,
+    T: int,
+    epsilon: float,
+    delta: float,
+    lambda_min: float,
+    noise: float = 0.5,
+    clip: Any = None,
+) -> float:
     """Corollary 3.6 before its last inequality, Delta = 0, D = 1, failure 1/T, its O at constant 1.
 
-    H contains the bound G on gradients; G is Corollary C.1's at the paper's noise.
+    H contains the bound G on gradients, clip(sigma) at the paper's noise (None: Corollary C.1's).
     """
     sigma = gaussian_scale(epsilon, delta, 2.0, "classical-unchecked")  # line 2
-    G = theory_clip(sigma, 0.0, T, 1.0 / T)
+    G = theory_clip(sigma, 0.0, T, 1.0 / T) if clip is None else clip(sigma)
     H = (G / lambda_min) ** 2 + G / lambda_min
     scale = np.sqrt(np.log(1.0 / delta)) / epsilon
     width = (noise + scale) * np.sqrt(2.0 * np.log(T)) + np.log(T) * np.sqrt(H) * scale
     return width * np.sqrt(d * T * np.log(T / d))
 
 
-def literal(d, T, epsilon, delta):
+def literal(d: int, T: int, epsilon: float, delta: float) -> dict[str, Any]:
     """Algorithm 1 with OGD as the theory has it: {"width": Lemma 3.3's, "clip": Corollary C.1's}.
 
     With the paper's noise, failure 1/T and no extra perturbation.

@@ -1,5 +1,4 @@
 """Attacks on Joint-DP GLM: what the others see of one user's leaf, and of whether she explored.
-On ShuffleGLM: what the analyser sees of a batch (`on_batch`).
 
 Mechanisms for `audit`: data -> outputs (n, ...).  The first user's leaf lies in the nodes that end
 at 1, 2, 4, ...: with all later contexts at 0 the released sums at powers of two are that leaf plus
@@ -8,85 +7,98 @@ an estimate at once if so, and later arms change.
 Source: Sections 5, 6 and J.3 of the paper, whose proof composes these nodes.
 """
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-from companion import audit, tree
-from companion._jit import jit
-from companion.linalg import dot
-from companion.mechanisms import clip_to_ball
-from companion.privacy import tree_levels
+from companion._types import Array
+from companion.accounting import audit, learned
+from companion.accounting.privacy import tree_levels
+from companion.kernels import tree
+from companion.kernels.linalg import dot
 from companion.private_glm import ledger
 from companion.private_glm.continual import add_leaf
-from companion.private_glm.learning import add_user, analyse
+
+if TYPE_CHECKING:
+    from companion.accounting.audit import Attack
+    from companion.core import Policy
 
 
-def on_joint(policy):
-    """The `audit.Attack`s on a Joint-DP GLM; the printed rule betrays itself without its nodes."""
+def on_joint(policy: "Policy") -> tuple[Any, ...]:
+    """The `audit.Attack`s on a Joint-DP GLM; the printed rule leaks without its nodes."""
     told = on_exploration(policy)
     return told if policy.params.literal else (on_nodes(policy), *told)
 
 
-def on_nodes(policy):
+def on_nodes(policy: "Policy") -> "Attack":
     """The first user's context is e_1 or e_2 (d >= 2), and enters one of the two trees."""
-    p, start = policy.params, policy.init(policy.params)
-    T = 1 << (tree_levels(p.T) - 1)
-    explored = start.V.inverse[0, 0] >= p.threshold
-    X, R = [np.zeros((T, 1, p.d)) for _ in range(2)], np.zeros((T, 1))
-    X[0][0, 0, 0], X[1][0, 0, 1] = 1.0, 1.0
-    chosen, ends = np.empty(T, np.int64), [1 << k for k in range(tree_levels(T))]
-
-    def once(data, rng):
-        s, seen, begin = policy.init(p), [], 0
-        for end in ends:
-            s = policy.play(p, s, data[0][begin:end], data[1][begin:end], rng, chosen)
-            seen.append((s.V if explored else s.H).release.copy())
-            begin = end
-        return np.array(seen)
-
+    start, (a, b) = policy.init(policy.params), np.eye(policy.params.d)[:2]
+    tree = "V" if start.V.inverse[0, 0] >= policy.params.threshold else "H"  # explored, or not
     move = np.zeros_like(start.V.exact)
-    add_leaf(1.0, X[0][0, 0], move)
-    add_leaf(-1.0, X[1][0, 0], move)
-    inputs, far = ((x, R) for x in X), audit.along(np.tile(move, len(ends)))
-    return audit.Attack(audit.repeated(once), *inputs, far, "releases", "gradients")
+    add_leaf(1.0, a, move)
+    add_leaf(-1.0, b, move)
+
+    def sums(s, _):
+        return getattr(s, tree).release
+
+    return learned.on_first_nodes(policy, (a, 0.0), (b, 0.0), sums, move, K=1, note="gradients")
 
 
-def on_exploration(policy):
-    """A late user has unit vectors, or zeros: has theta_o changed before the next user's arm?
-
-    The next user has short contexts, and plays another arm than at the start if that shows.
-    """
-    T = min(policy.params.T, 21)
-    user, note = T - 2, "what the estimates say"
-    a, b = attack_world(T, user, d=policy.params.d, after=0.1)
-    state, arms = estimate_changes(policy, user), audit.playing(policy, user=user)
+def on_exploration(policy: "Policy") -> "tuple[Attack, Attack]":
+    """A late user has unit vectors, or zeros: has theta_o changed before the next user's selection,
+    and does a later user with short contexts, a probe, get another arm than the first?"""
+    p, note = policy.params, "what the estimates say"
+    T = min(p.T, 21)
+    state, arms = estimate_changes(policy, T - 2), audit.playing(policy, user=T - 1 - p.d)
     return (
-        audit.Attack(state, a, b, np.asarray, "state", note),
-        audit.Attack(arms, a, b, last_arm, "actions", note),
+        audit.Attack(state, *attack_world(T, T - 2, d=p.d), np.asarray, "state", note),
+        audit.Attack(arms, *probe_world(T, T - 1 - p.d, p.d), any_second, "actions", note),
     )
 
 
-def last_arm(actions):
-    """The arm of the last user, (n,)."""
-    return actions[:, -1].astype(float)
+def any_second(actions: Any) -> Array:
+    """Whether anybody was shown the second arm, (n,)."""
+    return actions.any(axis=1).astype(float)
 
 
-def attack_world(T=61, user=59, K=4, d=3, seed=0, after=0.0):
+def probe_world(
+    T: int, user: int, d: int, size: float = 0.1
+) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """(a, b): data (X, R) in which everybody has the arms size e_j and -size e_j, j in turn, but
+    for user `user` (from 0): e_1 and e_2 in a, zeros in b (d >= 2).
+
+    Short contexts do not explore.  With the estimates still 0 both arms have one index and the
+    first is shown; the second is, once theta_o rules out the first.
+    """
+    X, R = np.zeros((T, 2, d)), np.zeros((T, 2))
+    for t in range(T):
+        X[t, 0, t % d], X[t, 1, t % d] = size, -size
+    R[:, 0] = 1.0
+    other = X.copy()
+    X[user], other[user] = np.eye(d)[:2], 0.0
+    return (X, R), (other, R)
+
+
+def attack_world(
+    T: int = 61, user: int = 59, K: int = 4, d: int = 3, seed: int = 0
+) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     """(a, b): two data sets (X, R) that differ in one user.
 
     Everybody has K unit vectors as contexts, user `user` (from 0) only in a and zeros in b, and the
-    next user vectors of norm `after` in both; rewards are coin flips.
+    next user zeros in both; rewards are coin flips.
     """
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((T, K, d))
     X /= np.linalg.norm(X, axis=2, keepdims=True)
-    X[user + 1] *= after
+    X[user + 1] = 0.0
     R = (rng.random((T, K)) < 0.5).astype(float)
     other = X.copy()
     other[user] = 0.0
     return (X, R), (other, R)
 
 
-def estimate_changes(policy, user):
+def estimate_changes(policy: "Policy", user: int) -> Callable[..., Any]:
     """The mechanism that says, of data (X, R), whether theta_o changed while `user` was served:
     from before this user's round until after the next one's selection.  Outputs (n,) of 0 or 1."""
 
@@ -104,7 +116,7 @@ def estimate_changes(policy, user):
     return mechanism
 
 
-def tree_nodes(sigma, T):
+def tree_nodes(sigma: float, T: int) -> Callable[..., Any]:
     """The mechanism that averages N_11 - N_22 over the m nodes that one user enters, whose leaf is
     e_1 e_1' or e_2 e_2' (data +1 or -1); every node has N(0, sigma^2) on its diagonal."""
     m = tree_levels(T)
@@ -115,7 +127,7 @@ def tree_nodes(sigma, T):
     return mechanism
 
 
-def node_loss(T, user, sigma, shift, trials, seed):
+def node_loss(T: int, user: int, sigma: float, shift: Array, trials: int, seed: int) -> Array:
     """Privacy loss (trials,) of the tree's nodes, for a leaf of round `user` (from 1) that moves by
     the packed vector `shift`: the log-likelihood ratio of every node that holds the leaf."""
     rng, levels, out = np.random.default_rng(seed), tree_levels(T), np.zeros(trials)
@@ -123,15 +135,15 @@ def node_loss(T, user, sigma, shift, trials, seed):
     for i in range(trials):
         nodes[:] = 0.0
         for t in range(1, T + 1):
-            tree.advance(nodes, t, sigma, rng)
-            q = tree.trailing_zeros(t)
-            if t - (1 << q) < user <= t:  # this node is complete, and holds the leaf
-                z = nodes[q]
+            rest = t & (t - 1)  # the prefix before the node that t completes
+            before = nodes[tree.trailing_zeros(rest)].copy() if rest else 0.0
+            z = nodes[tree.advance(nodes, t, sigma, rng)] - before
+            if rest < user <= t:  # this node holds the leaf
                 out[i] += (dot(shift, shift) + 2.0 * dot(shift, z)) / (2.0 * sigma**2)
     return out
 
 
-def late_world(K=4, d=3, seed=0):
+def late_world(K: int = 4, d: int = 3, seed: int = 0) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """(a, b): data (X, R) of two rounds; the second user has unit vectors in a and zeros in b."""
     (X, R), _ = attack_world(T=2, user=0, K=K, d=d, seed=seed)
     X[1] = attack_world(T=3, user=1, K=K, d=d, seed=seed + 1)[0][0][1]
@@ -141,7 +153,7 @@ def late_world(K=4, d=3, seed=0):
     return (X, R), (other, R)
 
 
-def estimates_released(policy):
+def estimates_released(policy: "Policy") -> Callable[..., Any]:
     """The mechanism that counts the fits of theta_tau when all users of data (X, R) have left."""
 
     def mechanism(data, rng, n):
@@ -154,7 +166,7 @@ def estimates_released(policy):
     return mechanism
 
 
-def mean_gradients(rho, steps, d):
+def mean_gradients(rho: float, steps: int, d: int) -> Callable[..., Any]:
     """The mechanism that releases `steps` mean gradients of n rows (all 0) with the printed noise,
     variance 2 steps/(n^2 rho) per coordinate; of these their mean square.  Data: which rounds
     explored, of which there are n."""
@@ -167,7 +179,7 @@ def mean_gradients(rho, steps, d):
     return mechanism
 
 
-def refitted(policy, times=8):
+def refitted(policy: "Policy", times: int = 8) -> Callable[..., Any]:
     """The mechanism that fits theta_o `times` times, from 0, on rows whose contexts are all 0; of
     the estimates their mean square.  Data: which rounds explored."""
     p, nothing = policy.params, np.zeros((1, policy.params.d))
@@ -175,7 +187,7 @@ def refitted(policy, times=8):
     def mechanism(explored, rng, n):
         out = np.zeros(n)
         s = policy.init(p)._replace(t=len(explored))
-        s.explored[: len(explored)] = explored
+        s.rows.side[: len(explored)] = explored
         s.V.last[:] = -1e9 * np.eye(p.d)  # any matrix has outgrown this one
         last = s.V.last.copy()
         for i in range(n):
@@ -188,21 +200,29 @@ def refitted(policy, times=8):
     return mechanism
 
 
-def explorations(policy, user):
+def explorations(policy: "Policy", user: int) -> Callable[..., Any]:
     """The mechanism that counts the rounds of all users but `user` in which Criterion I fired."""
 
     def mechanism(data, rng, n):
         (X, R), out = data, np.empty(n)
         for i in range(n):
             state, arms = policy.init(policy.params), np.empty(len(X), np.int64)
-            explored = policy.play(policy.params, state, X, R, rng, arms).explored
+            explored = policy.play(policy.params, state, X, R, rng, arms).rows.side
             out[i] = explored[: len(X)].sum() - explored[user]
         return out
 
     return mechanism
 
 
-def tight_tree(sensitivity, epsilon, delta, T, trials, seed, level=0.999):
+def tight_tree(
+    sensitivity: float,
+    epsilon: float,
+    delta: float,
+    T: int,
+    trials: int,
+    seed: int,
+    level: float = 0.999,
+) -> tuple[Any, Any]:
     """(audit's lower bound, exact epsilon) of tree V calibrated tightly to (epsilon, delta) for
     leaves that move by `sensitivity`; the user moves from e_1 to e_2."""
     m = tree_levels(T)
@@ -211,33 +231,3 @@ def tight_tree(sensitivity, epsilon, delta, T, trials, seed, level=0.999):
         tree_nodes(sigma, T), 1.0, -1.0, delta=delta, trials=trials, seed=seed, level=level
     )
     return found.epsilon, ledger.gdp(m / sigma**2, delta)
-
-
-@jit
-def first_matrices(p, b, x, rng, out):
-    """out (n, d(d+1)/2) <- the analyser's matrix of n first batches, whose last user has context x
-    (d,); all other users send zeros and have rounded already; b is overwritten."""
-    for i in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            b.counts[j] = 0.0
-        b.size[0] = p.ends[0] - 1
-        clip_to_ball(x, 0.0, b.x)
-        add_user(p, b, 0, 1.0, 0.0, rng)
-        analyse(rng, b.counts, b.size[0], p.caps[0], p.g[0], p.bits_matrix[0], b.triangle)
-        for j in range(out.shape[1]):
-            out[i, j] = b.triangle[j]
-
-
-def on_batch(p, b):
-    """ShuffleGLM's first matrix, of which the last user has the context e_1 or e_2; p, b: its
-    Params and an empty `Batch`."""
-
-    def mechanism(x, rng, n):
-        out = np.empty((n, len(b.triangle)))
-        first_matrices(p, b, x, rng, out)
-        return out
-
-    move = np.zeros(len(b.triangle))
-    move[0], move[2] = 1.0, -1.0  # of rows (11), (21, 22), ...
-    far, contexts = audit.along(move), np.eye(p.d)[:2]
-    return audit.Attack(mechanism, *contexts, far, "batch", "gradients", runs=False)

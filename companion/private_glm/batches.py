@@ -8,7 +8,7 @@ Sensitivity of the integers under replacing a user: 2 g for a gradient (norm at 
 differ by 2L), sqrt2 g for a weighted x x' (Frobenius distance sqrt2 L for weights up to L), each
 plus sqrt(n) for the rounding of n coordinates with shared randomness.
 Matrix and gradients share one zCDP budget; b is the normal approximation times the
-least factor of `FACTORS` at which `companion.binomial` proves (epsilon, delta) for all 1 + steps
+least factor of `FACTORS` at which `accounting.binomial` proves (epsilon, delta) for all 1 + steps
 releases.
 """
 
@@ -19,17 +19,18 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from companion.binomial import Noise, releases_delta, releases_epsilon
+from companion._types import Ints
+from companion.accounting.binomial import Noise, releases_delta, releases_epsilon
+from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, gaussian_scale
 from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
-from companion.glm import slope
-from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, gaussian_scale
+from companion.kernels.glm import slope
 
 P = 0.25  # chance of a further one
 UNIT = "user (contexts in the unit ball, reward in [0, 1])"
 FACTORS = (1.0, 1.005, 1.01, 1.02, 1.03, 1.05, 1.08, 1.12, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0)
 
 
-def lengths(T, M, first=None, schedule="corrected"):
+def lengths(T: int, M: int, first: int | None = None, schedule: str = "corrected") -> Ints:
     """Lengths (M,) of the batches of T rounds.
 
     T >= 1, M >= 2 batches; first: length of the first one, 1 <= first <= T - M + 1 (None: 4
@@ -56,12 +57,12 @@ def lengths(T, M, first=None, schedule="corrected"):
     return np.array([*out, T - sum(out)])
 
 
-def resolution(n, d):
+def resolution(n: int, d: int) -> int:
     """Levels of the range [0, 2L]: the paper's g = max(2 sqrt(n), d, 4), rounded up."""
     return math.ceil(max(2.0 * math.sqrt(n), d, 4))
 
 
-def movement(levels, entries, ratio):
+def movement(levels: int, entries: int, ratio: float) -> float:
     """L2 sensitivity of the integers: ratio = sensitivity of the reals over their range 2L."""
     return levels * ratio + math.sqrt(entries)
 
@@ -69,18 +70,18 @@ def movement(levels, entries, ratio):
 GRADIENT, MATRIX = 1.0, math.sqrt(0.5)  # ratios
 
 
-def bits_for(n, levels, entries, ratio, rho, factor):
+def bits_for(n: int, levels: int, entries: int, ratio: float, rho: float, factor: float) -> int:
     """b with which n users' Bin(b, 1/4) have the variance of N(0, sigma^2) at rho, times factor."""
     variance = factor * movement(levels, entries, ratio) ** 2 / (2.0 * rho)
     return math.ceil(variance / (P * (1.0 - P) * n))
 
 
-def printed_bits(n, levels, d, epsilon, delta):
+def printed_bits(n: int, levels: int, d: int, epsilon: float, delta: float) -> int:
     """b of the paper's (122), rounded up: 24e4 g^2 log^2(4(d^2 + 1)/delta)/(epsilon^2 n)."""
     return math.ceil(24e4 * (levels * math.log(4 * (d * d + 1) / delta) / epsilon) ** 2 / n)
 
 
-def releases(n, d, steps, bits_matrix, bits_gradient):
+def releases(n: int, d: int, steps: int, bits_matrix: int, bits_gradient: int) -> list[Noise]:
     """All that one user of a batch of n enters, as a list of `binomial.Noise`."""
     levels, entries = resolution(n, d), d * (d + 1) // 2
     return [
@@ -90,7 +91,15 @@ def releases(n, d, steps, bits_matrix, bits_gradient):
 
 
 @functools.lru_cache(maxsize=1024)
-def calibrated(n, d, steps, epsilon, delta, calibration="corrected", share=0.5):
+def calibrated(
+    n: int,
+    d: int,
+    steps: int,
+    epsilon: float,
+    delta: float,
+    calibration: str = "corrected",
+    share: float = 0.5,
+) -> tuple[int, int, float]:
     """(bits of the matrix, bits of a gradient, proved epsilon) for a batch of n users.
 
     epsilon in (0, inf), delta in (0, 1), steps >= 1 gradients, share in (0, 1) of the zCDP budget
@@ -121,7 +130,7 @@ def calibrated(n, d, steps, epsilon, delta, calibration="corrected", share=0.5):
     raise ValueError(f"no noise is proved enough for batches of {n} at {epsilon=}, {delta=}")
 
 
-def top_weight(link, kappa, kappa_star):
+def top_weight(link: int, kappa: float, kappa_star: float | None) -> float:
     """Delta = min(slope(0), 1/kappa*), the largest weight of x x' after the first batch; kappa_star
     in (0, kappa], None: 1/slope(0).  Raises ValueError otherwise."""
     flat = slope(link, 0.0)
@@ -140,7 +149,9 @@ class Plan(NamedTuple):
     guarantee: Guarantee  # users of one batch do not enter another, so the worst batch counts
 
 
-def plan(n, d, steps, epsilon, delta, calibration, share):
+def plan(
+    n: Ints, d: int, steps: int, epsilon: float, delta: float, calibration: str, share: float
+) -> Plan:
     """`Plan` of batches of n (M - 1,) users; epsilon = inf: exact sums; else as `calibrated`.
 
     The analyser's sum has the noise of n b coins of chance P, in units of 1/g.

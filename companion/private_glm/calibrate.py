@@ -13,15 +13,23 @@ same rho = m/sigma_V^2, and the mixed user m (1/2 + 1/2)/sigma_V^2, the same aga
 """
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from companion.accounting.privacy import (
+    NO_PRIVACY,
+    REPLACE_RECORD,
+    Guarantee,
+    need_budget,
+    tree_levels,
+)
 from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
 from companion.checks import need_choice, need_int, need_positive
-from companion.glm import slope
-from companion.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget, tree_levels
+from companion.kernels.glm import slope
 from companion.private_glm.descent import SENSITIVITY, Descent
 from companion.private_glm.ledger import Release, budget, gdp, together, total
-from companion.private_glm.presets import chosen
+
+if TYPE_CHECKING:
+    from companion.private_glm.presets import Preset
 
 GROWTH = 2.0  # of a released matrix between two fits, in the order of matrices
 FALSE_FIT = 0.01  # chance that noise alone lets tr V grow by the guard, once in T rounds
@@ -48,12 +56,12 @@ class Params(NamedTuple):
     literal: bool  # whether fits follow the printed rule
 
 
-def top_weight(link):
+def top_weight(link: int) -> float:
     """Largest weight of a leaf of tree H: slope(0)/e."""
     return slope(link, 0.0) / math.e
 
 
-def ledgers(p):
+def ledgers(p: Params) -> dict[str, list[Release]]:
     """{which user: its releases}: who explores under both data sets, under none, or under one."""
     m, root, top = tree_levels(p.T), math.sqrt(2.0), top_weight(p.link)
     n_o, n_tau = (q.cutoff * q.steps for q in (p.fit_o, p.fit_tau))
@@ -75,7 +83,7 @@ def ledgers(p):
     }
 
 
-def spent(p):
+def spent(p: Params) -> float:
     """Total rho of the user who loses most: `together` where one user enters a tree and a fit."""
     if p.sigma_v == 0.0:
         return math.inf
@@ -84,11 +92,13 @@ def spent(p):
     return max(*same_side, total(found["changes sides"]))
 
 
-def noise(epsilon, delta, calibration, d, T, link, q):
-    """(sigma_v, sigma_h, sigma of gradients o, of gradients tau) of this budget."""
+def noise(
+    epsilon: float, delta: float, T: int, link: int, q: "Preset"
+) -> tuple[float, float, float, float]:
+    """(sigma_v, sigma_h, sigma of gradients o, of gradients tau) of this budget and preset q."""
     if epsilon == math.inf:
         return 0.0, 0.0, 0.0, 0.0
-    rho_tree, rho_fits = budget(epsilon, delta, calibration, q.share)
+    rho_tree, rho_fits = budget(epsilon, delta, q.calibration, q.share)
     sigma_v = math.sqrt(tree_levels(T) / rho_tree)
 
     def gradients(n):
@@ -98,7 +108,7 @@ def noise(epsilon, delta, calibration, d, T, link, q):
     return sigma_v, sigma_v * top_weight(link), o, tau
 
 
-def guard(d, T, worst):
+def guard(d: int, T: int, worst: float) -> float:
     """Least gain of tr V for a fit of theta_o, from the noise `worst` of an entry of a prefix.
 
     The noise of a trace is normal with standard deviation at most sqrt(d) worst, so by the union
@@ -108,15 +118,25 @@ def guard(d, T, worst):
     return math.sqrt(2.0 * math.log(T / FALSE_FIT) * d) * worst
 
 
-def make(d, T, epsilon, delta, link, theta_bound, kappa, preset, rule, overrides):
-    """(Params, Guarantee) from the arguments of `joint.joint_glm`; raises ValueError by name."""
+def make(
+    d: int,
+    T: int,
+    epsilon: float,
+    delta: float,
+    link: str,
+    theta_bound: float,
+    kappa: Any,
+    rule: str,
+    q: "Preset",
+) -> tuple[Params, Guarantee]:
+    """(Params, Guarantee) from the arguments of `joint.joint_glm` and a `Preset` q; raises
+    ValueError by name."""
     d, T = need_int("d", d, 1), need_int("T", T, 1)
     epsilon, delta = need_budget(epsilon, delta)
     link, bound = need_bernoulli_link(link), need_positive("theta_bound", theta_bound)
     kappa = need_kappa(link, bound, kappa)
     need_choice("rule", rule, ("corrected", "paper"))
-    q = chosen(preset, overrides)
-    sigma_v, sigma_h, sigma_o, sigma_tau = noise(epsilon, delta, q.calibration, d, T, link, q)
+    sigma_v, sigma_h, sigma_o, sigma_tau = noise(epsilon, delta, T, link, q)
     worst = sigma_v * math.sqrt(tree_levels(T))  # noise of the prefix with most blocks
     size = math.sqrt(d / 3.0)
     p = Params(
@@ -128,14 +148,14 @@ def make(d, T, epsilon, delta, link, theta_bound, kappa, preset, rule, overrides
         max(0.5, q.a_h * worst * top_weight(link) * size),
         sigma_v, sigma_h,
         guard(d, T, worst),
-        Descent(q.steps_o, q.cutoff_o, sigma_o, q.penalty, 0.5 * slope(link, 0.0)),
-        Descent(q.steps_tau, q.cutoff_tau, sigma_tau, q.penalty, math.e),
+        Descent(link, bound, q.steps_o, q.cutoff_o, sigma_o, q.penalty, 0.5 * slope(link, 0.0)),
+        Descent(link, bound, q.steps_tau, q.cutoff_tau, sigma_tau, q.penalty, math.e),
         rule == "paper",
     )  # fmt: skip
     return p, guarantee(p, epsilon, delta, q.calibration)
 
 
-def guarantee(p, epsilon, delta, calibration):
+def guarantee(p: Params, epsilon: float, delta: float, calibration: str) -> Guarantee:
     """What the noise in p gives: from the ledger; nothing under the printed rule of refreshing."""
     if epsilon == math.inf:
         return NO_PRIVACY

@@ -1,25 +1,28 @@
 """A matrix sum released after every round: binary tree, ridge, and a floor under its eigenvalues.
 
-A leaf c x x' is packed with off-diagonal entries times sqrt2, so that Euclidean noise on the packed
-vector is symmetric noise that is isotropic in Frobenius norm: (Z + Z')/2 for Z with independent
-entries (Section J.3 of the paper; its Appendix Q prints the same with /sqrt2, twice the variance).
+A leaf c x x' is packed with off-diagonal entries times sqrt2 (`mechanisms`), so that Euclidean
+noise on the packed vector is symmetric noise that is isotropic in Frobenius norm: (Z + Z')/2 for Z
+with independent entries (Section J.3 of the paper; its Appendix Q prints the same with /sqrt2,
+twice the variance).
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion import tree
-from companion._jit import jit
-from companion.eigen import jacobi
-from companion.linalg import cholesky, inverse
+from companion._jit import inlined, jit
+from companion._types import Array, Rng
+from companion.kernels import tree
+from companion.kernels.eigen import jacobi
+from companion.kernels.linalg import add_outer, cholesky, copy, inverse, set_identity
+from companion.kernels.mechanisms import add_packed, unpack
 
 
 class Continual(NamedTuple):
     """One continual release; `exact` is secret, everything else is what others may see."""
 
-    nodes: np.ndarray  # (levels, n) noise of the live blocks
+    nodes: np.ndarray  # (levels, n) noise of the prefix up to each live block
     exact: np.ndarray  # (n,) packed exact sum
     release: np.ndarray  # (n,) packed noisy sum: all that others learn
     value: np.ndarray  # (d, d) ridge I + sum + noise, eigenvalues at least ridge/2
@@ -35,7 +38,7 @@ class Scratch(NamedTuple):
     B: np.ndarray  # (d, d)
 
 
-def start(d, levels, ridge):
+def start(d: int, levels: int, ridge: float) -> Continual:
     """`Continual` before the first round: ridge I."""
     n = d * (d + 1) // 2
     eye = np.eye(d)
@@ -46,94 +49,71 @@ def start(d, levels, ridge):
 
 
 @jit
-def add_leaf(c, x, out):
+def add_leaf(c: Any, x: Array, out: Array) -> None:
     """out (n,) <- out + c x x', packed: x_i^2 and sqrt2 x_i x_j; Frobenius norm is preserved."""
-    n = 0
-    for i in range(x.shape[0]):
-        for j in range(i):
-            out[n] += c * math.sqrt(2.0) * x[i] * x[j]
-            n += 1
-        out[n] += c * x[i] * x[i]
-        n += 1
+    add_packed(c, math.sqrt(2.0), x, out)
 
 
 @jit
-def release(c, t, sigma, rng):
+def release(c: Continual, t: int, sigma: float, rng: Rng) -> None:
     """c.release <- the sum after round t >= 1 with the noise of the tree's live blocks."""
-    tree.advance(c.nodes, t, sigma, rng)
-    tree.noise(c.nodes, c.release)
+    row = tree.advance(c.nodes, t, sigma, rng)
     for i in range(c.release.shape[0]):
-        c.release[i] += c.exact[i]
+        c.release[i] = c.exact[i] + c.nodes[row, i]
 
 
-@jit
-def unpack(packed, ridge, out):
-    """out (d, d) <- ridge I + the symmetric matrix that is packed."""
-    n = 0
-    for i in range(out.shape[0]):
-        for j in range(i):
-            out[i, j] = math.sqrt(0.5) * packed[n]
-            out[j, i] = out[i, j]
-            n += 1
-        out[i, i] = ridge + packed[n]
-        n += 1
-
-
-@jit
-def above(A, B, c, shift, w):
-    """Whether c A - B - shift I is positive definite."""
+@inlined
+def above(A: Array, B: Array, c: Any, w: Scratch) -> bool:
+    """Whether c A - B is positive definite."""
     for i in range(A.shape[0]):
         for j in range(i + 1):
             w.A[i, j] = c * A[i, j] - B[i, j]
-        w.A[i, i] -= shift
     return cholesky(w.A, w.B)
 
 
 @jit
-def raise_floor(value, least, w):
+def raise_floor(value: Any, least: float, w: Scratch) -> bool:
     """value (d, d) <- the same with eigenvalues raised to at least `least`; whether any was."""
     d = value.shape[0]
+    copy(value, w.A)
     for i in range(d):
-        for j in range(d):
-            w.A[i, j] = value[i, j] - (least if i == j else 0.0)
+        w.A[i, i] -= least
     if cholesky(w.A, w.B):
         return False
-    for i in range(d):
-        for j in range(d):
-            w.A[i, j] = value[i, j]
-            value[i, j] = 0.0
+    copy(value, w.A)
+    value[:] = 0.0
     jacobi(w.A, w.B)
     for k in range(d):
-        size = max(w.A[k, k], least)
-        for i in range(d):
-            for j in range(d):
-                value[i, j] += size * w.B[k, i] * w.B[k, j]
+        add_outer(max(w.A[k, k], least), w.B[k], value)
     return True
 
 
-@jit
-def publish(c, t, ridge, sigma, rng, w):
-    """Release the sum after round t >= 1: tree noise, ridge, floor at ridge/2."""
+@inlined
+def publish(
+    c: Continual, t: int, ridge: float, floor: float, sigma: float, rng: Rng, w: Scratch
+) -> None:
+    """Release the sum after round t >= 1: tree noise, ridge, eigenvalues raised to the floor."""
     release(c, t, sigma, rng)
-    unpack(c.release, ridge, c.value)
-    if raise_floor(c.value, 0.5 * ridge, w):
+    set_identity(ridge, c.value)
+    unpack(1.0, math.sqrt(0.5), c.release, c.value)
+    if raise_floor(c.value, floor, w):
         c.floored[0] += 1
 
 
-@jit
-def invert(c, w):
+@inlined
+def invert(c: Continual, w: Scratch) -> None:
     """c.inverse <- inverse of the value."""
     inverse(c.value, c.inverse, w.A)
 
 
-@jit
-def outgrown(c, growth, w):
+@inlined
+def outgrown(c: Continual, growth: float, w: Scratch) -> bool:
     """Whether the value is not below growth times the last one, in the order of matrices."""
-    return not above(c.last, c.value, growth, 0.0, w)
+    return not above(c.last, c.value, growth, w)
 
 
 @jit
-def trace_gain(c):
+def trace_gain(c: Continual) -> float:
     """Trace of the value less that of the last one."""
     gain = 0.0
     for i in range(c.value.shape[0]):
@@ -142,8 +122,6 @@ def trace_gain(c):
 
 
 @jit
-def remember(c):
+def remember(c: Continual) -> None:
     """last <- value."""
-    for i in range(c.value.shape[0]):
-        for j in range(c.value.shape[1]):
-            c.last[i, j] = c.value[i, j]
+    copy(c.value, c.last)

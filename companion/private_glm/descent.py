@@ -11,10 +11,13 @@ estimate and are few; the second half of the iterates is averaged.
 
 from typing import NamedTuple
 
+import numpy as np
+
 from companion._jit import jit
-from companion.glm import mean
-from companion.linalg import axpy, dot, inverse, project_ball
-from companion.mechanisms import add_gaussian
+from companion._types import Array, Rng
+from companion.kernels.glm import mean
+from companion.kernels.linalg import axpy, dot, inverse, project_ball
+from companion.kernels.mechanisms import add_gaussian
 
 SENSITIVITY = 2.0  # of the sum of gradients, to replacing one user
 
@@ -22,6 +25,8 @@ SENSITIVITY = 2.0  # of the sum of gradients, to replacing one user
 class Descent(NamedTuple):
     """How one estimate is fitted; part of Params."""
 
+    link: int  # number of the link
+    radius: float  # of the ball that holds the estimate
     steps: int  # gradient steps
     cutoff: int  # fits over the whole run, at most
     sigma: float  # noise of every coordinate of a gradient
@@ -29,52 +34,68 @@ class Descent(NamedTuple):
     curvature: float  # the preconditioner is (curvature times the matrix + penalty I)^-1
 
 
+class Rows(NamedTuple):
+    """What every user brought; secret."""
+
+    X: np.ndarray  # (T, d) clipped contexts of the played arms
+    y: np.ndarray  # (T,) clipped rewards
+    side: np.ndarray  # (T,) which of two estimates a row belongs to
+
+
 @jit
-def release_gradient(link, X, y, side, wanted, n, theta, sigma, rng, g):
-    """g (d,) <- sum of the gradients of rows s < n with side[s] == wanted, and N(0, sigma^2)."""
-    for i in range(g.shape[0]):
-        g[i] = 0.0
+def release_gradient(
+    q: Descent, rows: Rows, side: int, n: int, theta: Array, rng: Rng, g: Array
+) -> None:
+    """g (d,) <- sum of the gradients of rows s < n on this side, and N(0, sigma^2)."""
+    g[:] = 0.0
     for s in range(n):
-        if side[s] == wanted:
-            axpy(mean(link, dot(X[s], theta)) - y[s], X[s], g)
-    add_gaussian(rng, sigma, g)
+        if rows.side[s] == side:
+            axpy(mean(q.link, dot(rows.X[s], theta)) - rows.y[s], rows.X[s], g)
+    add_gaussian(rng, q.sigma, g)
 
 
 @jit
-def precondition(q, matrix, P, A, B):
+def precondition(
+    curvature: float, penalty: float, matrix: Array, P: Array, A: Array, B: Array
+) -> None:
     """P (d, d) <- (curvature matrix + penalty I)^-1; A, B (d, d) are overwritten."""
     for i in range(P.shape[0]):
         for j in range(P.shape[1]):
-            A[i, j] = q.curvature * matrix[i, j] + (q.penalty if i == j else 0.0)
+            A[i, j] = curvature * matrix[i, j] + (penalty if i == j else 0.0)
     inverse(A, P, B)
 
 
 @jit
-def step(q, radius, P, theta, g, move):
-    """theta <- projection of theta - P (g + penalty theta) on the ball of this radius."""
-    d = theta.shape[0]
-    axpy(q.penalty, theta, g)
-    for i in range(d):
+def step(
+    k: int, steps: int, penalty: float, radius: float, P: Array, theta: Array, work: Array
+) -> None:
+    """Step k < steps of a descent: theta (d,) <- projection of theta - P (g + penalty theta) on the
+    ball of this radius; after the last one theta <- average of the second half of the iterates.
+
+    work (3, d): the gradient g of this step, scratch, and the average so far; overwritten.
+    """
+    g, move, average = work[0], work[1], work[2]
+    axpy(penalty, theta, g)
+    for i in range(theta.shape[0]):
         move[i] = dot(P[i], g)
-    for i in range(d):
-        theta[i] -= move[i]
+    axpy(-1.0, move, theta)
     project_ball(theta, radius)
+    if k == 0:
+        average[:] = 0.0
+    half = steps // 2
+    if k >= half:
+        axpy(1.0 / (steps - half), theta, average)
+    if k == steps - 1:
+        for i in range(theta.shape[0]):
+            theta[i] = average[i]
 
 
 @jit
-def descend(q, link, radius, X, y, side, wanted, n, P, rng, theta, work):
-    """theta (d,) <- average of the second half of q.steps iterates, started from theta.
-
-    Rows s < n of X (., d), y with side[s] == wanted; work (3, d) is overwritten.
-    """
-    g, move, mean_iterate = work[0], work[1], work[2]
-    d, half = theta.shape[0], q.steps // 2
-    for i in range(d):
-        mean_iterate[i] = 0.0
+def descend(
+    q: Descent, rows: Rows, side: int, n: int, P: Array, rng: Rng, theta: Array, work: Array
+) -> None:
+    """theta (d,) <- q.steps noisy steps from where it stands, on rows s < n of this side; P (d, d)
+    from `precondition`, work (3, d) is overwritten."""
     for k in range(q.steps):
-        release_gradient(link, X, y, side, wanted, n, theta, q.sigma, rng, g)
-        step(q, radius, P, theta, g, move)
-        if k >= half:
-            axpy(1.0 / (q.steps - half), theta, mean_iterate)
-    for i in range(d):
-        theta[i] = mean_iterate[i]
+        release_gradient(q, rows, side, n, theta, rng, work[0])
+        step(k, q.steps, q.penalty, q.radius, P, theta, work)

@@ -9,13 +9,14 @@ Source: Lemma 4.3 of the paper, whose relaxed bound is tolerance 2; Wynn (1970).
 Cost: O(K d^2) per move after O(d^3); a few moves, none in benign contexts.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
 from companion.checks import need_array, need_float, need_int
-from companion.linalg import axpy, dot, inverse, matvec, quad
+from companion.kernels.linalg import axpy, dot, inverse, matvec, quad
 
 RIDGE = 1e-8  # of the largest squared norm: makes M invertible where the arms do not span
 
@@ -30,14 +31,14 @@ class Work(NamedTuple):
     v: np.ndarray  # (d,)
 
 
-def work_for(K, d):
+def work_for(K: int, d: int) -> Work:
     """Scratch of `optimal`."""
     matrices = [np.zeros((d, d)) for _ in range(3)]
-    return Work(np.zeros(K), *matrices, np.zeros(d))
+    return Work(np.zeros(K), *matrices, np.zeros(d))  # type: ignore[call-arg]
 
 
 @jit
-def begin(A, alive, pi, w):
+def begin(A: Array, alive: Ints, pi: Array, w: Work) -> bool:
     """pi <- uniform on the arms alive, w.M_inv <- inverse of its matrix; False if all are zero."""
     K, d = A.shape
     n, top, first = 0, 0.0, -1
@@ -63,7 +64,7 @@ def begin(A, alive, pi, w):
 
 
 @jit
-def move(a, s, w):
+def move(a: Any, s: Any, w: Any) -> None:
     """M_inv <- inverse of (1 - s) M + s a a'."""
     d = a.shape[0]
     matvec(w.M_inv, a, w.v)
@@ -74,7 +75,9 @@ def move(a, s, w):
 
 
 @jit
-def optimal(A, alive, tolerance, most, pi, w):
+def optimal(
+    A: Array, alive: Ints, tolerance: float, most: int, pi: Array, w: Work
+) -> tuple[int, float, float]:
     """pi (K,) <- a design on the arms A (K, d) with alive[k], at least one; (moves, max g, rank).
 
     Ends at max g <= tolerance times the rank, or after `most` moves.  Arms that are zero keep their
@@ -103,7 +106,7 @@ def optimal(A, alive, tolerance, most, pi, w):
 
 
 @jit
-def draw(pi, rng):
+def draw(pi: Array, rng: Rng) -> int:
     """An arm drawn from the design pi (K,)."""
     u, last = rng.random(), 0
     for k in range(pi.shape[0]):
@@ -115,7 +118,7 @@ def draw(pi, rng):
     return last
 
 
-def design(A, tolerance=2.0, most=500):
+def design(A: Array, tolerance: float = 2.0, most: int = 500) -> tuple[Array, Any, Any, Any]:
     """(pi, max g, rank, moves) of one set of arms A (K, d); tolerance > 1, most >= 0.
 
     Raises ValueError on anything else, and on arms that are not finite.

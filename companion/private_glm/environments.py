@@ -1,4 +1,4 @@
-"""Worlds of generalized linear rewards: the paper's own stream, and three families to ask with.
+"""Worlds of generalized linear rewards: the paper's own stream, and three families of ours.
 
 Rewards are Bernoulli with mean mean(x'theta).  Source: Section 8 of the paper; its numbers for
 kappa come out with the stream of the public program of Sawarni et al. (2024) (`paper_world`).
@@ -6,23 +6,32 @@ Its direction of theta is a normalised point of the cube, not uniform on the sph
 says.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Rng
 from companion.baselines.glm_parts import need_bernoulli_link
-from companion.checks import need_array, need_choice, need_float, need_int, need_positive
+from companion.checks import (
+    need_array,
+    need_choice,
+    need_float,
+    need_int,
+    need_positive,
+    need_seed,
+)
 from companion.environments import block_lengths, sphere_point
-from companion.glm import mean, slope
-from companion.linalg import dot, norm
+from companion.kernels.glm import mean, slope
+from companion.kernels.linalg import dot, norm
 
 PAPER_SEED = 109832  # of the public program
 KINDS = ("ball", "spiked", "rotating")
 
 
 @jit
-def ball_arms(rng, X):
+def ball_arms(rng: Rng, X: Array) -> None:
     """X (n, K, d) <- uniform in the unit ball: a normal direction, then a radius u^(1/d)."""
     for t in range(X.shape[0]):
         for k in range(X.shape[1]):
@@ -37,7 +46,7 @@ def ball_arms(rng, X):
 
 
 @jit
-def spiked_arms(rng, X):
+def spiked_arms(rng: Rng, X: Array) -> None:
     """X (n, K, d) <- arms within 0.05 of 0.9 e_1; with chance 0.05 one of them is 0.9 e_j."""
     K, d = X.shape[1], X.shape[2]
     for t in range(X.shape[0]):
@@ -51,7 +60,7 @@ def spiked_arms(rng, X):
 
 
 @jit
-def rotating_arms(start, X):
+def rotating_arms(start: float, X: Array) -> None:
     """X (n, 2, d) <- plus and minus the unit vector number (start + t) mod d."""
     d = X.shape[2]
     for t in range(X.shape[0]):
@@ -61,7 +70,7 @@ def rotating_arms(start, X):
 
 
 @jit
-def bernoulli(rng, link, theta, X, R, mu):
+def bernoulli(rng: Rng, link: int, theta: Array, X: Array, R: Array, mu: Array) -> None:
     """mu (n, K) <- means of contexts X, R (n, K) <- one Bernoulli reward each."""
     for t in range(X.shape[0]):
         for k in range(X.shape[1]):
@@ -76,7 +85,7 @@ class Fixed(NamedTuple):
     theta: np.ndarray
     link: int
 
-    def blocks(self, T, rng):
+    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
         """Yield (X, R, mu) of the first T rounds; ValueError if there are fewer."""
         if len(self.X) < T:
             raise ValueError(f"T must be at most the {len(self.X)} rounds of this world; got T={T}")
@@ -89,19 +98,21 @@ class Fixed(NamedTuple):
             start += n
 
     @property
-    def kappa(self):
+    def kappa(self) -> tuple[Any, Any]:
         """(kappa, kappa*): largest and least 1/slope over the arms of all rounds."""
         return curvature(self.link, self.X, self.theta)
 
 
-def curvature(link, X, theta):
+def curvature(link: int, X: Array, theta: Array) -> tuple[Any, Any]:
     """(kappa, kappa*): largest and least 1/slope(x'theta) over contexts X (..., d)."""
     X, theta = np.asarray(X, dtype=float), np.asarray(theta, dtype=float)
     far = np.abs(X.reshape(-1, X.shape[-1]) @ theta)
     return 1.0 / slope(link, far.max()), 1.0 / slope(link, far.min())
 
 
-def paper_world(T, d, theta_bound, link, K=20, seed=PAPER_SEED):
+def paper_world(
+    T: int, d: int, theta_bound: float, link: int, K: int = 20, seed: int = PAPER_SEED
+) -> Fixed:
     """The paper's stream, `Fixed`: arms uniform in the ball, theta of norm theta_bound > 0.
 
     T, d, K >= 1; link "logistic" or "probit"; seed of the public program's generator.  Raises
@@ -109,14 +120,14 @@ def paper_world(T, d, theta_bound, link, K=20, seed=PAPER_SEED):
     """
     T, d, K = need_int("T", T, 1), need_int("d", d, 1), need_int("K", K, 1)
     bound, link = need_positive("theta_bound", theta_bound), need_bernoulli_link(link)
-    rng = np.random.default_rng(need_int("seed", seed, 0))
+    rng = np.random.default_rng(need_seed("seed", seed))
     cube = rng.uniform(-1.0, 1.0, size=d)
     X = np.empty((T, K, d))
     ball_arms(rng, X)
     return Fixed(X, bound * cube / np.sqrt(np.sum(cube * cube)), link)
 
 
-def idle_regret(fixed, T, how):
+def idle_regret(fixed: Fixed, T: int, how: str) -> Array:
     """Exact cumulative regret (T,) of one who never learns in a `Fixed` world: how "random" plays
     an arm at random (in expectation), "longest" the longest arm.  ValueError on anything else."""
     T = need_int("T", T, 1, len(fixed.X))
@@ -129,7 +140,7 @@ def idle_regret(fixed, T, how):
     return np.cumsum(mu.max(axis=1) - played)
 
 
-def fixed_world(X, theta, link):
+def fixed_world(X: Array, theta: Array, link: int) -> Fixed:
     """`Fixed` from contexts X (T, K, d) in the unit ball and theta (d,); ValueError otherwise."""
     X = need_array("X", X, ("T", "K", "d"))
     theta = need_array("theta", theta, (X.shape[2],))
@@ -147,7 +158,7 @@ class World(NamedTuple):
     link: int
     theta_bound: float  # norm of theta; of each coordinate for "rotating"
 
-    def theta(self, rng):
+    def theta(self, rng: Rng) -> Any:
         """Uniform on the sphere; for "rotating" plus or minus theta_bound in every coordinate."""
         theta = np.empty(self.d)
         if self.kind == "rotating":
@@ -155,7 +166,7 @@ class World(NamedTuple):
         sphere_point(rng, self.theta_bound, theta)
         return theta
 
-    def blocks(self, T, rng):
+    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
         """Yield (X, R, mu) for T rounds."""
         theta, start = self.theta(rng), 0
         for n in block_lengths(T, self.K, self.d):
@@ -165,13 +176,13 @@ class World(NamedTuple):
             yield X, R, mu
             start += n
 
-    def arms(self, rng, n):
+    def arms(self, rng: Rng, n: int) -> Array:
         """Contexts (n, K, d) of n rounds."""
         X = np.empty((n, self.K, self.d))
         self.fill(rng, 0, X)
         return X
 
-    def fill(self, rng, start, X):
+    def fill(self, rng: Rng, start: float, X: Array) -> None:
         """X (n, K, d) <- contexts of n rounds from round `start` (counted from 0) on."""
         if self.kind == "rotating":
             rotating_arms(start, X)
@@ -181,7 +192,7 @@ class World(NamedTuple):
             spiked_arms(rng, X)
 
 
-def world(kind, d, theta_bound, link="logistic", K=10):
+def world(kind: str, d: int, theta_bound: float, link: str = "logistic", K: int = 10) -> World:
     """A `World`: kind "ball", "spiked" or "rotating" (two arms, whatever K says).
 
     d >= 1 (spiked: 2 to 40); theta_bound > 0; link "logistic" or "probit"; K >= 1.  Raises

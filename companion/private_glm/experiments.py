@@ -1,20 +1,25 @@
 """What the chapters measure of whole runs: counts beside regrets, what widths cover, what leaks.
 
-Everything random comes from the seeds that are passed; repetitions are spread by `simulate.over`.
+Everything random comes from the seeds that are passed; `simulate.over` spreads repetitions.
 """
 
 import inspect
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from companion import audit
-from companion.glm import slope
+from companion.accounting import audit
+from companion.kernels.glm import slope
 from companion.private_glm import attacks
 from companion.private_glm.environments import idle_regret, paper_world
 from companion.private_glm.joint import attack, joint_glm
+from companion.private_glm.presets import PRESETS
 from companion.simulate import even_grid, need_seeds, over, simulate, stream
+
+if TYPE_CHECKING:
+    from companion.core import Policy
 
 
 class Counted(NamedTuple):
@@ -27,7 +32,9 @@ class Counted(NamedTuple):
     first_fit: np.ndarray  # (n,) at most 50 rounds before the first fit of theta_tau, or T + 1
 
 
-def counted(env, policy, T, seeds, executor=None):
+def counted(
+    env: Any, policy: "Policy", T: int, seeds: Sequence[Any], executor: Any = None
+) -> Counted:
     """`Counted` runs of a Joint-DP GLM, on the streams of `simulate`, one per seed.
 
     Raises AssertionError if a run makes more fits than its ledger pays for.
@@ -52,18 +59,18 @@ def _counted(env, policy, T, seed, grid):
             t += len(arms)
             if state.fits[1] > 0:
                 first = min(first, t - len(arms) + 1)
-    return np.cumsum(gaps)[grid - 1], state.fits.copy(), state.explored.sum(), first
+    return np.cumsum(gaps)[grid - 1], state.fits.copy(), state.rows.side.sum(), first
 
 
 # --- the paper's line-ups -----------------------------------------------------------------------
 
 
-def labelled(preset, epsilon):
+def labelled(preset: str, epsilon: float) -> str:
     """How a Joint-DP GLM of this preset and budget is called in a figure."""
     return f"{preset}, no noise" if epsilon == math.inf else f"{preset}, ε = {epsilon:g}"
 
 
-def lineup(d, T, delta, choices, **model):
+def lineup(d: int, T: int, delta: float, choices: Any, **model: Any) -> list[Any]:
     """Joint-DP GLMs, one for every (preset, epsilon) in choices, renamed by `labelled`.
 
     Raises AssertionError if one spends more than its epsilon.
@@ -74,7 +81,9 @@ def lineup(d, T, delta, choices, **model):
     return [p.renamed(labelled(*c)) for p, c in zip(policies, choices, strict=True)]
 
 
-def figure1(panel, T, delta, choices, baselines, seeds):
+def figure1(
+    panel: Any, T: int, delta: float, choices: Any, baselines: Sequence[Any], seeds: Sequence[Any]
+) -> tuple[Any, Any]:
     """(Result, random play's regret (T,)) of one panel of Figure 1.
 
     panel: its d, theta_bound and link (`published.json`); baselines: factories, which get d and
@@ -105,7 +114,9 @@ class Covered(NamedTuple):
     lost: np.ndarray  # (n,) rounds in which the best arm was ruled out, share
 
 
-def covered(env, policy, T, seeds, fresh=400, executor=None):
+def covered(
+    env: Any, policy: "Policy", T: int, seeds: Sequence[Any], fresh: Any = 400, executor: Any = None
+) -> Covered:
     """`Covered` runs of a ShuffleGLM in a `World`, one per seed, on the streams of `simulate`."""
     jobs = [(env, policy, T, s, fresh) for s in need_seeds(seeds)]
     return Covered(*map(np.array, zip(*over(_covered, jobs, executor), strict=True)))
@@ -156,29 +167,30 @@ def _inside(p, s, theta, X):
 # --- what attacks find of the printed and of the corrected rule ---------------------------------
 
 
-def leaky(rule, epsilon=1.0, delta=0.01):
-    """Joint-DP GLM as attacked: it explores in every round that offers a unit vector."""
-    return joint_glm(
-        3, 64, epsilon, delta, theta_bound=2.0, kappa=20.0, preset="explore", gamma=3.0, rule=rule,
-        cutoff_o=100,
-    )  # fmt: skip
+def leaky(rule: str, epsilon: float = 1.0, delta: float = 0.01) -> "Policy":
+    """Joint-DP GLM as attacked: it explores in every round that offers a unit vector.
+
+    The bound on theta is large, so that an estimate of noise alone rules arms out.
+    """
+    preset = PRESETS["explore"]._replace(gamma=3.0, cutoff_o=100)
+    return joint_glm(3, 64, epsilon, delta, theta_bound=10.0, kappa=20.0, preset=preset, rule=rule)
 
 
-def late(rule, epsilon=1.0, delta=0.01):
+def late(rule: str, epsilon: float = 1.0, delta: float = 0.01) -> "Policy":
     """Joint-DP GLM that explores unit vectors but not those of norm 0.3, with so small a ridge of H
     that noise alone outgrows it after one round."""
-    options = {"theta_bound": 1e4, "kappa": 20.0, "gamma": 4.0, "a_h": 0.0}
-    return joint_glm(3, 64, epsilon, delta, rule=rule, **options)
+    preset = PRESETS["tight"]._replace(gamma=4.0, a_h=0.0)
+    return joint_glm(3, 64, epsilon, delta, theta_bound=1e4, kappa=20.0, preset=preset, rule=rule)
 
 
-def leaks(rule, trials, seed, level=0.999):
+def leaks(rule: str, trials: int, seed: int, level: float = 0.999) -> dict[str, Any]:
     """{attack: lower bound on epsilon} of the three leaks under a rule that claims (1, 0.01).
 
     The first is told by the policy's own `attack`.  The third is about the noise of a fit: 2
     explored rounds against 1, all contexts 0.  As printed the gradients are means; the corrected
     rule is played.
     """
-    options = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
+    options: dict[str, Any] = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
 
     def found(mechanism, a, b):
         return audit.epsilon_lower_bound(mechanism, a, b, **options).epsilon
@@ -194,9 +206,10 @@ def leaks(rule, trials, seed, level=0.999):
     }
 
 
-def exploration_audit(epsilon, trials, seed, level=0.999):
+def exploration_audit(epsilon: float, trials: int, seed: int, level: float = 0.999) -> float:
     """The audit's lower bound at delta = 0.01 for `explorations`, on data that move them."""
-    policy = joint_glm(3, 64, epsilon, 0.01, theta_bound=2.0, kappa=4.1, gamma=2.0, a_v=1.0)
+    preset = PRESETS["tight"]._replace(gamma=2.0, a_v=1.0)
+    policy = joint_glm(3, 64, epsilon, 0.01, theta_bound=2.0, kappa=4.1, preset=preset)
     mechanism, pair = attacks.explorations(policy, 20), attacks.attack_world(user=20)
-    options = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
+    options: dict[str, Any] = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
     return audit.epsilon_lower_bound(mechanism, *pair, **options).epsilon

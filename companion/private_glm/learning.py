@@ -4,15 +4,17 @@ Source: Algorithms 5 to 7 of the paper.  Every sum is a shuffled vector sum with
 per user and coordinate; bits = 0 stands for exact sums (no privacy).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
-from companion.glm import mean, slope
-from companion.linalg import axpy, dot, inverse, project_ball
-from companion.mechanisms import shuffle_add, shuffle_analyse
+from companion._types import Array, Rng
+from companion.kernels.glm import mean, slope
+from companion.kernels.linalg import axpy, dot, inverse, set_identity
+from companion.kernels.mechanisms import add_packed, shuffle_add, shuffle_analyse, unpack
 from companion.private_glm.continual import Scratch, raise_floor
+from companion.private_glm.descent import precondition, step
 
 P = 0.25  # chance of a further one
 
@@ -46,21 +48,19 @@ class Batch(NamedTuple):
     counts: np.ndarray  # (d(d+1)/2,) sum of the rounded values (or of the exact ones) of the matrix
     sums: np.ndarray  # (d,) the same for a gradient
     triangle: np.ndarray  # (d(d+1)/2,) one user's, then the analyser's
-    u: np.ndarray  # (d,) one user's gradient, then the analyser's
+    work: np.ndarray  # (3, d) of `descent.step`; its first row is one user's gradient, then the sum
     x: np.ndarray  # (d,) clipped context of this round
 
 
-def batch_for(p):
+def batch_for(p: Params) -> Batch:
     """An empty `Batch` for the longest batch whose data are read."""
     n, d, m = int(np.diff(p.ends[:-1], prepend=0).max()), p.d, p.d * (p.d + 1) // 2
-    triangles = np.zeros(m), np.zeros(d), np.zeros(m)
-    return Batch(
-        np.zeros((n, d)), np.zeros(n), np.zeros(1, np.int64), *triangles, np.zeros(d), np.zeros(d)
-    )
+    rows = np.zeros((n, d)), np.zeros(n), np.zeros(1, np.int64)
+    return Batch(*rows, np.zeros(m), np.zeros(d), np.zeros(m), np.zeros((3, d)), np.zeros(d))
 
 
 @jit
-def send(rng, v, L, g, bits, sums):
+def send(rng: Rng, v: Array, L: float, g: float, bits: int, sums: Array) -> None:
     """sums <- with one user's vector v in [-L, L]^n: rounded, or exact if bits is 0."""
     if bits > 0:
         shuffle_add(rng, v, L, g, sums)
@@ -69,7 +69,7 @@ def send(rng, v, L, g, bits, sums):
 
 
 @jit
-def analyse(rng, sums, n, L, g, bits, out):
+def analyse(rng: Rng, sums: Array, n: int, L: float, g: float, bits: int, out: Array) -> None:
     """out <- estimate of the sum of n users' vectors; sums is emptied."""
     if bits > 0:
         shuffle_analyse(rng, sums, n, L, g, bits, P, out)
@@ -80,44 +80,33 @@ def analyse(rng, sums, n, L, g, bits, out):
 
 
 @jit
-def triangle(c, x, out):
-    """out <- lower triangle of c x x', row by row."""
-    n = 0
-    for i in range(x.shape[0]):
-        for j in range(i + 1):
-            out[n] = c * x[i] * x[j]
-            n += 1
-
-
-@jit
-def add_user(p, b, k, weight, y, rng):
+def add_user(p: Params, b: Any, k: int, weight: float, y: float, rng: Rng) -> None:
     """The user of this round, with clipped context b.x, joins batch k."""
     n = b.size[0]
     b.y[n] = y
     for i in range(p.d):
         b.X[n, i] = b.x[i]
-    triangle(weight, b.x, b.triangle)
+    b.triangle[:] = 0.0
+    add_packed(weight, 1.0, b.x, b.triangle)
     send(rng, b.triangle, p.caps[k], p.g[k], p.bits_matrix[k], b.counts)
     b.size[0] = n + 1
 
 
 @jit
-def release_matrix(p, b, k, rng, V, V_inv, w):
+def release_matrix(
+    p: Params, b: Batch, k: int, rng: Rng, V: Array, V_inv: Array, w: Scratch
+) -> None:
     """V, V_inv <- ridge I + the batch's weighted sum of x x', eigenvalues at least ridge/2; w is
     scratch."""
     analyse(rng, b.counts, b.size[0], p.caps[k], p.g[k], p.bits_matrix[k], b.triangle)
-    n = 0
-    for i in range(p.d):
-        for j in range(i + 1):
-            V[i, j] = b.triangle[n] + (p.ridge[k] if i == j else 0.0)
-            V[j, i] = V[i, j]
-            n += 1
+    set_identity(p.ridge[k], V)
+    unpack(1.0, 1.0, b.triangle, V)
     raise_floor(V, 0.5 * p.ridge[k], w)
     inverse(V, V_inv, w.A)
 
 
 @jit
-def gradient_message(p, x, y, theta, out):
+def gradient_message(p: Params, x: Array, y: float, theta: Array, out: Array) -> None:
     """out <- one user's gradient (mean - y) x, of norm at most 1."""
     c = mean(p.link, dot(x, theta)) - y
     for i in range(p.d):
@@ -125,39 +114,21 @@ def gradient_message(p, x, y, theta, out):
 
 
 @jit
-def release_gradient(p, b, k, theta, rng):
-    """b.u <- the batch's sum of gradients at theta, from messages."""
+def release_gradient(p: Params, b: Batch, k: int, theta: Array, rng: Rng, g: Array) -> None:
+    """g (d,) <- the batch's sum of gradients at theta, from messages."""
     for s in range(b.size[0]):
-        gradient_message(p, b.X[s], b.y[s], theta, b.u)
-        send(rng, b.u, 1.0, p.g[k], p.bits_gradient[k], b.sums)
-    analyse(rng, b.sums, b.size[0], 1.0, p.g[k], p.bits_gradient[k], b.u)
+        gradient_message(p, b.X[s], b.y[s], theta, g)
+        send(rng, g, 1.0, p.g[k], p.bits_gradient[k], b.sums)
+    analyse(rng, b.sums, b.size[0], 1.0, p.g[k], p.bits_gradient[k], g)
 
 
 @jit
-def learn(p, b, k, V, V_inv, theta, rng):
+def learn(p: Params, b: Batch, k: int, V: Array, V_inv: Array, theta: Array, rng: Rng) -> None:
     """Release batch k: V, V_inv, then theta (d,) by p.steps gradients from where it stands."""
-    shape, d, half = (p.d, p.d), p.d, p.steps // 2
-    w, P, move, average = (
-        Scratch(np.zeros(shape), np.zeros(shape)),
-        np.zeros(shape),
-        np.zeros(d),
-        np.zeros(d),
-    )
+    w, P = Scratch(np.zeros(V.shape), np.zeros(V.shape)), np.zeros(V.shape)
     release_matrix(p, b, k, rng, V, V_inv, w)
-    curvature = slope(p.link, 0.0) if k == 0 else 1.5
-    for i in range(d):
-        for j in range(d):
-            w.A[i, j] = curvature * V[i, j] + (p.penalty if i == j else 0.0)
-    inverse(w.A, P, w.B)
+    precondition(slope(p.link, 0.0) if k == 0 else 1.5, p.penalty, V, P, w.A, w.B)
     for it in range(p.steps):
-        release_gradient(p, b, k, theta, rng)
-        axpy(p.penalty, theta, b.u)
-        for i in range(d):
-            move[i] = dot(P[i], b.u)
-        axpy(-1.0, move, theta)
-        project_ball(theta, p.theta_bound)
-        if it >= half:
-            axpy(1.0 / (p.steps - half), theta, average)
-    for i in range(d):
-        theta[i] = average[i]
+        release_gradient(p, b, k, theta, rng, b.work[0])
+        step(it, p.steps, p.penalty, p.theta_bound, P, theta, b.work)
     b.size[0] = 0

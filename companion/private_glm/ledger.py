@@ -14,12 +14,13 @@ and Appendix J.3 of the paper.
 """
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from scipy.optimize import brentq, minimize_scalar
 
+from companion.accounting.privacy import gaussian_epsilon, gaussian_scale, need_budget
 from companion.checks import need_choice, need_float, need_probability
-from companion.privacy import gaussian_epsilon, gaussian_scale, need_budget
 
 CALIBRATIONS = ("corrected", "rdp", "simple", "thirds", "paper")
 
@@ -33,19 +34,19 @@ class Release(NamedTuple):
     sigma: float
 
     @property
-    def rho(self):
+    def rho(self) -> float:
         """zCDP of all of them: times s^2/(2 sigma^2); inf without noise."""
         if self.sigma == 0.0:
             return math.inf if self.times * self.sensitivity > 0 else 0.0
         return self.times * self.sensitivity**2 / (2.0 * self.sigma**2)
 
 
-def total(releases):
+def total(releases: Sequence[Release]) -> float:
     """rho of a list of releases."""
     return math.fsum(r.rho for r in releases)
 
 
-def gdp(rho, delta):
+def gdp(rho: float, delta: float) -> float:
     """Exact epsilon at delta of Gaussian releases with this total rho >= 0."""
     rho = need_float("rho", rho, 0.0, allow_inf=True)
     if rho == math.inf:
@@ -53,7 +54,7 @@ def gdp(rho, delta):
     return gaussian_epsilon(delta, 1.0, math.sqrt(2.0 * rho)) if rho > 0.0 else 0.0
 
 
-def rdp(rho, delta):
+def rdp(rho: float, delta: float) -> float:
     """Epsilon at delta by the best Renyi order: min over a > 1 of a rho + (log(1/delta) - log(a -
     1) + a log(1 - 1/a))/(a - 1); never below 0."""
     rho, delta = need_float("rho", rho, 0.0), need_probability("delta", delta)
@@ -66,19 +67,13 @@ def rdp(rho, delta):
     return max(0.0, float(best.fun))
 
 
-def simple(rho, delta):
-    """rho + 2 sqrt(rho log(1/delta))."""
-    rho, delta = need_float("rho", rho, 0.0), need_probability("delta", delta)
-    return rho + 2.0 * math.sqrt(rho * math.log(1.0 / delta))
-
-
-def simple_rho(epsilon, delta):
-    """The rho with `simple(rho, delta)` = epsilon."""
+def simple_rho(epsilon: float, delta: float) -> float:
+    """The rho with rho + 2 sqrt(rho log(1/delta)) = epsilon."""
     root = math.log(1.0 / delta)
     return (math.sqrt(root + epsilon) - math.sqrt(root)) ** 2
 
 
-def together(rho_tree, rho_fits):
+def together(rho_tree: float, rho_fits: float) -> float:
     """Most that one replaced user can lose of both, if alone she could lose rho_tree and rho_fits.
 
     Let c be the cosine of the two contexts.  In units of its bound a leaf is A x x' (0 <= A <= 1)
@@ -86,14 +81,16 @@ def together(rho_tree, rho_fits):
     + b^2 - 2 a b c)/4.  It is convex in each of A, B, a, b, hence largest at their ends:
         A = B = 1:     rho_tree (1 - c^2) + rho_fits (1 + |c|)/2, over 0 <= |c| <= 1
         A = 1, B = 0:  rho_tree/2 + rho_fits (1 + |c|)/2 <= rho_tree/2 + rho_fits
-    Orthogonal contexts move a matrix most, opposite ones a gradient: nobody is worst for both.
+    Orthogonal contexts move a matrix most, opposite ones a gradient: no user is worst for both.
     """
     c = min(1.0, rho_fits / (4.0 * rho_tree)) if rho_tree > 0.0 else 1.0
     orthogonal = rho_tree * (1.0 - c * c) + 0.5 * rho_fits * (1.0 + c)
     return max(orthogonal, 0.5 * rho_tree + rho_fits)
 
 
-def budget(epsilon, delta, calibration, share=0.5):
+def budget(
+    epsilon: float, delta: float, calibration: str, share: float = 0.5
+) -> tuple[float, float]:
     """(rho of the trees, rho of the optimisers) that this accounting spends at (epsilon, delta).
 
     epsilon in (0, inf), delta in (0, 1); calibration in `CALIBRATIONS`: "corrected" is gdp;

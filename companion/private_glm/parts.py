@@ -1,39 +1,64 @@
 """Two parts of Algorithm 2 on their own: the printed optimiser, and both switching rules."""
 
 import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from companion import tree
 from companion._jit import jit
-from companion.glm import LOGISTIC, mean
-from companion.likelihood import canonical
-from companion.linalg import axpy, cholesky, dot, project_ball
-from companion.mechanisms import add_gaussian
-from companion.privacy import tree_levels
-from companion.private_glm.continual import Scratch, above, add_leaf, raise_floor, unpack
+from companion._types import Array, Rng
+from companion.accounting.privacy import tree_levels
+from companion.kernels.glm import LOGISTIC, mean
+from companion.kernels.likelihood import canonical
+from companion.kernels.linalg import axpy, cholesky, dot, project_ball
+from companion.kernels.mechanisms import add_gaussian
+from companion.private_glm.calibrate import GROWTH
+from companion.private_glm.continual import (
+    Scratch,
+    above,
+    add_leaf,
+    outgrown,
+    publish,
+    remember,
+    start,
+)
 from companion.private_glm.environments import ball_arms, bernoulli
+
+if TYPE_CHECKING:
+    from companion.private_glm.continual import Continual
+
+
+class Printed(NamedTuple):
+    """The optimiser of Lemma U.4."""
+
+    link: int
+    radius: float  # of the ball
+    sigma: float  # noise of the mean gradient
+    steps: int
+    eta: float  # length of a step
 
 
 @jit
-def printed_descent(link, X, y, radius, sigma, steps, eta, rng, theta, g, average):
-    """average (d,) <- mean iterate of Lemma U.4: `steps` noisy gradients of the mean loss, step
-    eta, projection on the ball; sigma is the noise of the mean gradient."""
-    n, d = X.shape
-    for i in range(d):
-        theta[i], average[i] = 0.0, 0.0
-    for _ in range(steps):
-        axpy(1.0 / steps, theta, average)
-        for i in range(d):
-            g[i] = 0.0
+def printed_descent(q: Printed, X: Array, y: Array, rng: Rng, work: Array) -> None:
+    """work[1] <- mean iterate of `Printed` q on the mean loss of rows X (n, d), y (n,); work[0] the
+    last one; work (3, d) is overwritten."""
+    theta, average, g = work[0], work[1], work[2]
+    n = X.shape[0]
+    theta[:], average[:] = 0.0, 0.0
+    for _ in range(q.steps):
+        axpy(1.0 / q.steps, theta, average)
+        g[:] = 0.0
         for s in range(n):
-            axpy((mean(link, dot(X[s], theta)) - y[s]) / n, X[s], g)
-        add_gaussian(rng, sigma, g)
-        axpy(-eta, g, theta)
-        project_ball(theta, radius)
+            axpy((mean(q.link, dot(X[s], theta)) - y[s]) / n, X[s], g)
+        add_gaussian(rng, q.sigma, g)
+        axpy(-q.eta, g, theta)
+        project_ball(theta, q.radius)
 
 
-def excess_loss(link, X, y, radius, rho, failure, rng):
+def excess_loss(
+    link: int, X: Array, y: Array, radius: float, rho: float, failure: float, rng: Rng
+) -> float:
     """Excess mean loss of `printed_descent` at zCDP budget rho, with the lemma's noise, step and
     number of steps (L = 1, diameter 2 radius), over the least loss in the ball.
 
@@ -41,19 +66,16 @@ def excess_loss(link, X, y, radius, rho, failure, rng):
     the largest curvature of either link) long: it differs from the minimum by rounding only.
     """
     n, d = X.shape
-    steps = max(1, round((n * n * rho + math.log(1.0 / failure)) / d))
-    sigma = math.sqrt(2.0 * steps / (n * n * rho))
-    theta, g, average = np.zeros(d), np.zeros(d), np.zeros(d)
-    eta = 2.0 * radius / math.sqrt(steps)
-    printed_descent(link, X, y, radius, sigma, steps, eta, rng, theta, g, average)
-    found = mean_loss(link, X, y, average)
-    best = np.zeros(d)
-    printed_descent(link, X, y, radius, 0.0, 1000, 2.0, rng, theta, g, best)
-    return found - mean_loss(link, X, y, theta)  # the last iterate, not the mean one
+    steps, work = max(1, round((n * n * rho + math.log(1.0 / failure)) / d)), np.zeros((3, d))
+    sigma, eta = math.sqrt(2.0 * steps / (n * n * rho)), 2.0 * radius / math.sqrt(steps)
+    printed_descent(Printed(link, radius, sigma, steps, eta), X, y, rng, work)
+    found = mean_loss(link, X, y, work[1])
+    printed_descent(Printed(link, radius, 0.0, 1000, 2.0), X, y, rng, work)
+    return found - mean_loss(link, X, y, work[0])  # the last iterate, not the mean one
 
 
 @jit
-def mean_loss(link, X, y, theta):
+def mean_loss(link: int, X: Array, y: Array, theta: Array) -> float:
     """Mean canonical loss of rows X (n, d), y (n,)."""
     total = 0.0
     for s in range(X.shape[0]):
@@ -62,51 +84,40 @@ def mean_loss(link, X, y, theta):
 
 
 @jit
-def count_switches(X, weight, ridge, sigma, levels, rng, exact, nodes, noise, w, now, last, out):
-    """out (4,) <- switches and worst lambda_max(H_last^-1 H) between them, directional rule, then
-    determinant doubling, for the sum of weight x x' over rows X (T, d) released with tree noise.
+def count_switches(
+    X: Array,
+    weight: float,
+    sigma: float,
+    growth: float,
+    directional: bool,
+    c: "Continual",
+    rng: Rng,
+    w: Scratch,
+) -> tuple[Any, float]:
+    """(switches, worst lambda_max(H_last^-1 H) between them) of the sum of weight x x' over rows X
+    (T, d) released with tree noise: when it has grown by this factor in some direction if
+    directional, else in its determinant.
 
-    Ratios are bounded by doubling from 1 in steps of 5 %; all other arrays are overwritten.
+    The ratio is bounded by growing from 1 in steps of 5 %.  c: a new `Continual`.
     """
-    for rule in range(2):
-        exact[:] = 0.0
-        nodes[:] = 0.0
-        reset(last, ridge)
-        last_log_det = X.shape[1] * math.log(ridge)
-        out[2 * rule], out[2 * rule + 1] = 0.0, 1.0
-        for t in range(X.shape[0]):
-            add_leaf(weight, X[t], exact)
-            tree.advance(nodes, t + 1, sigma, rng)
-            tree.noise(nodes, noise)
-            for i in range(noise.shape[0]):
-                noise[i] += exact[i]
-            unpack(noise, ridge, now)
-            raise_floor(now, 0.25 * ridge, w)
-            value = log_det(now, w.B)
-            switch = value >= last_log_det + math.log(2.0)
-            if rule == 0:
-                switch = not above(last, now, 2.0, 0.0, w)
-            if switch:
-                out[2 * rule] += 1.0
-                last_log_det = value
-                for i in range(now.shape[0]):
-                    for j in range(now.shape[0]):
-                        last[i, j] = now[i, j]
-            else:
-                while not above(last, now, out[2 * rule + 1], 0.0, w):
-                    out[2 * rule + 1] *= 1.05
+    made, worst, ridge = 0, 1.0, c.value[0, 0]
+    last = X.shape[1] * math.log(ridge)
+    for t in range(X.shape[0]):
+        add_leaf(weight, X[t], c.exact)
+        publish(c, t + 1, ridge, 0.25 * ridge, sigma, rng, w)
+        value = log_det(c.value, w.B)
+        switch = outgrown(c, growth, w) if directional else value >= last + math.log(growth)
+        if switch:
+            made, last = made + 1, value
+            remember(c)
+        else:
+            while not above(c.last, c.value, worst, w):
+                worst *= 1.05
+    return made, worst
 
 
 @jit
-def reset(A, ridge):
-    """A <- ridge I."""
-    for i in range(A.shape[0]):
-        for j in range(A.shape[0]):
-            A[i, j] = ridge if i == j else 0.0
-
-
-@jit
-def log_det(A, L):
+def log_det(A: Array, L: Array) -> float:
     """log det A of a positive definite A; L is overwritten."""
     cholesky(A, L)
     s = 0.0
@@ -115,19 +126,38 @@ def log_det(A, L):
     return s
 
 
-def switches(X, weight, ridge, sigma, seed):
+def switches(X: Array, weight: float, ridge: float, sigma: float, seed: int) -> Array:
     """(4,): switches and worst ratio of the directional rule and of determinant doubling."""
+    rng = np.random.default_rng(seed)
+    rules = (rule(X, weight, ridge, sigma, directional, rng) for directional in (True, False))
+    return np.array([number for found in rules for number in found])
+
+
+def rule(
+    X: Array,
+    weight: float,
+    ridge: float,
+    sigma: float,
+    directional: bool,
+    rng: Rng,
+    growth: float = GROWTH,
+) -> tuple[Any, float]:
+    """`count_switches` of one rule, from ridge I on."""
     T, d = X.shape
-    n, levels = d * (d + 1) // 2, tree_levels(T)
-    out, square = np.zeros(4), [np.zeros((d, d)) for _ in range(4)]
-    count_switches(
-        X, weight, ridge, sigma, levels, np.random.default_rng(seed), np.zeros(n),
-        np.zeros((levels, n)), np.zeros(n), Scratch(*square[:2]), *square[2:], out,
-    )  # fmt: skip
-    return out
+    w, c = Scratch(np.zeros((d, d)), np.zeros((d, d))), start(d, tree_levels(T), ridge)
+    return count_switches(X, weight, sigma, growth, directional, c, rng, w)
 
 
-def excess_losses(cases, reps, seed, failure=0.02):
+def axis_switches(
+    d: int, T: int, weight: float, ridge: float, blocks: Any, growth: float = GROWTH
+) -> tuple[int, float]:
+    """Noise-free switches of the directional rule where contexts are unit vectors: each axis for
+    T/d rounds on end if blocks, else all in turn."""
+    axes = np.arange(T) * d // T if blocks else np.arange(T) % d
+    return rule(np.eye(d)[axes], weight, ridge, 0.0, True, np.random.default_rng(0), growth)[0]
+
+
+def excess_losses(cases: Sequence[Any], reps: int, seed: int, failure: float = 0.02) -> Array:
     """`excess_loss` (reps, m) for cases (n, rho): logistic rewards, theta of norm 1.87 in R^3,
     contexts on the unit sphere, radius 2; all fresh in every repetition."""
     theta, out = np.array([1.5, -1.0, 0.5]), np.empty((reps, len(cases)))
@@ -142,7 +172,7 @@ def excess_losses(cases, reps, seed, failure=0.02):
     return out
 
 
-def switch_counts(d, T, ridge, noise, seed):
+def switch_counts(d: int, T: int, ridge: float, noise: float, seed: int) -> dict[str, float]:
     """`switches` by name for T contexts uniform in the unit ball of R^d, of weight 0.1; noise: the
     size of the tree's noise relative to the ridge."""
     X = np.empty((T, 1, d))

@@ -13,23 +13,27 @@ Cost: O(M K d^2) time per round, O(steps d) per user at the end of a batch; (d +
 """
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Ints, Rng
+from companion.accounting.disclosure import Disclosure, in_both, shows
+from companion.accounting.privacy import need_budget
 from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
 from companion.checks import need_choice, need_float, need_int, need_positive
-from companion.core import Policy
-from companion.disclosure import Disclosure
-from companion.glm import slope
-from companion.linalg import dot, quad
-from companion.mechanisms import clip_to_ball, shuffle_analyse
-from companion.privacy import need_budget
-from companion.private_glm import attacks
+from companion.core import Policy, Universe
+from companion.kernels.glm import slope
+from companion.kernels.linalg import dot, quad
+from companion.kernels.mechanisms import clip_to_ball, shuffle_analyse
+from companion.private_glm.batch_attack import on_batch
 from companion.private_glm.batches import lengths, plan, top_weight
 from companion.private_glm.design import Work, draw, optimal, work_for
 from companion.private_glm.learning import Batch, Params, add_user, batch_for, learn
+
+if TYPE_CHECKING:
+    from companion.accounting.audit import Attack
 
 MOST = 500  # moves of a design
 
@@ -51,7 +55,7 @@ class State(NamedTuple):
     work: Work
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first round."""
     d, M = p.d, len(p.ends)
     matrices = np.zeros((M, d, d)), np.zeros((M, d, d)), np.zeros((M, d))
@@ -60,8 +64,13 @@ def init(p):
     return State(0, 0, *matrices, batch_for(p), alive, *rows, 0, work_for(p.K, d))
 
 
+def universe(p: Params) -> Universe:
+    """What is not clipped: the unit ball, rewards in [0, 1]."""
+    return Universe(low=0.0)
+
+
 @jit
-def eliminate(p, s, X):
+def eliminate(p: Params, s: State, X: Array) -> None:
     """s.alive <- arms that no earlier batch rules out, one batch after the other (line 17);
     s.doubt <- half-widths of the first batch."""
     for a in range(p.K):
@@ -80,14 +89,14 @@ def eliminate(p, s, X):
 
 
 @jit
-def weight(link, score, doubt, theta_bound, cap):
+def weight(link: int, score: float, doubt: float, theta_bound: float, cap: float) -> float:
     """Weight of x x' after the first batch (10), (11): slope at the first estimate's score, less
     what that may be wrong by (doubt: the half-width of x after that batch), and at most the cap."""
     return min(slope(link, score) * math.exp(-min(2.0 * theta_bound, doubt)), cap)
 
 
 @jit
-def select(p, s, X, rng):
+def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     """A row of X (K, d) drawn from the design of the scaled arms alive (lines 16 to 20)."""
     eliminate(p, s, X)
     left, arm = 0, 0
@@ -107,7 +116,7 @@ def select(p, s, X, rng):
 
 
 @jit
-def clip(x, r, out):
+def clip(x: Array, r: float, out: Array) -> tuple[float, int]:
     """(reward in [0, 1], 1 if the record was clipped else 0); out <- x clipped to the unit ball."""
     y = min(max(r, 0.0), 1.0)
     _, outside = clip_to_ball(x, 0.0, out)
@@ -115,14 +124,14 @@ def clip(x, r, out):
 
 
 @jit
-def after(s, k, outside):
+def after(s: State, k: int, outside: int) -> State:
     """State after a round, in batch k; outside: whether its record was clipped."""
     rows, clipped = (s.alive, s.doubt, s.half, s.score, s.A, s.pi), s.clipped + outside
     return State(s.t + 1, k, s.V, s.V_inv, s.theta, s.batch, *rows, clipped, s.work)
 
 
 @jit
-def update(p, s, arm, x, r, rng):
+def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); at the end of a batch its sums are released."""
     k, b = s.k, s.batch
     y, outside = clip(x, r, b.x)
@@ -143,7 +152,7 @@ def update(p, s, arm, x, r, rng):
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -156,10 +165,27 @@ def play(p, s, X, R, rng, arms):
 
 
 def shuffle_glm(
-    d, K, T, epsilon, delta=0.01, *, link="logistic", theta_bound=1.0, kappa=None, kappa_star=None,
-    M=3, first=None, schedule="corrected", gamma=None, widths="corrected", steps=20, penalty=1.0,
-    tolerance=2.0, calibration="corrected", share=0.5,
-) -> Policy:  # fmt: skip
+    d: int,
+    K: int,
+    T: int,
+    epsilon: float,
+    delta: float = 0.01,
+    *,
+    link: str = "logistic",
+    theta_bound: float = 1.0,
+    kappa: float | None = None,
+    kappa_star: float | None = None,
+    M: int = 3,
+    first: int | None = None,
+    schedule: str = "corrected",
+    gamma: float | None = None,
+    widths: str = "corrected",
+    steps: int = 20,
+    penalty: float = 1.0,
+    tolerance: float = 2.0,
+    calibration: str = "corrected",
+    share: float = 0.5,
+) -> Policy:
     """ShuffleGLM for T rounds of K arms in the unit ball of R^d; contexts and rewards are clipped.
 
     d, K >= 1; epsilon in (0, inf] (inf: exact sums), delta in (0, 1); link "logistic" or "probit";
@@ -190,37 +216,33 @@ def shuffle_glm(
     return Policy("ShuffleGLM", p, init, play, q.guarantee, select, update)
 
 
-def example(K=4):
+def example(K: int = 4) -> Policy:
     """A small instance for the common tests: three batches, the last one with elimination."""
     return shuffle_glm(3, K, 400, 8.0, theta_bound=2.0, first=60, gamma=0.3, steps=5)
 
 
-def attack(policy):
+def attack(policy: Policy) -> "tuple[Attack, ...]":
     """`audit.Attack`: the matrix of the first batch (d >= 2)."""
-    return (attacks.on_batch(policy.params, batch_for(policy.params)),)
+    return (on_batch(policy.params, batch_for(policy.params)),)
 
 
-def victims():
+def victims() -> tuple[Any, ...]:
     """What the audits attack: nearly all of the budget is the matrix's."""
-    keys = {"first": 50, "steps": 1, "share": 0.98}
-    return tuple(
-        shuffle_glm(2, 3, 400, 1.0, 0.1, calibration=c, **keys) for c in ("corrected", "paper")
-    )
+    return in_both(shuffle_glm, 2, 3, 400, 1.0, 0.1, first=50, steps=1, share=0.98)
 
 
-def disclosures():
-    """What the common test of guarantees plays (`companion.disclosure`): a batch's last user.
+def disclosures() -> tuple[Disclosure, ...]:
+    """What the laboratory of `companion.audits` plays: a batch's last user.
 
     One user cannot move matrix and gradient as far as either can go, so either has nearly all of
     the budget.  The first estimate 0 gives full weights; 200 e_2 gives contexts next to e_1 and
-    -e_1 gradients of norm nearly 1 that point apart.
+    -e_1 gradients of norm nearly 1 that point apart.  The last case plays the end of the first
+    batch and all of a second one.
     """
 
-    def estimate(_, rng, counts, B, L, g, b, p, out):
-        return [("counts", out)]
-
+    mine = tuple(f"batch.{name}" for name in Batch._fields if name != "size")
     rows = "alive", "doubt", "half", "score", "A", "pi"  # of a round, on the user's device
-    secret, found = ("batch", *rows, "clipped", "work"), []
+    secret, found = (*mine, *rows, "clipped", "work"), []
     flat = np.array([[np.cos(a), np.sin(a), 0.0] for a in (0.05, np.pi - 0.05)])
     for share, calibration in ((0.98, "corrected"), (0.02, "corrected"), (0.5, "paper")):
         policy = shuffle_glm(
@@ -231,7 +253,10 @@ def disclosures():
         past = init(policy.params)._replace(t=int(ends[1]) - 1, k=1)
         past.batch.size[0] = ends[1] - ends[0] - 1
         past.theta[0, 1] = 200.0 if share == 0.02 else 0.0
-        kernels = {shuffle_analyse: estimate}
+        kernels = shows(shuffle_analyse, "counts", "out")
         case = Disclosure(policy, kernels, secret, past, records=flat, reaches=False)
         found.append(case)
-    return tuple(found)
+    both = shuffle_glm(2, 3, 53, 1.0, theta_bound=200.0, kappa=4.0, first=50, steps=1, share=0.98)
+    past = init(both.params)._replace(t=49)
+    past.batch.size[0] = 49
+    return (*found, Disclosure(both, kernels, secret, past, 2, flat, None))

@@ -1,36 +1,27 @@
 """Claims of a paper, checked by the chapter that reproduces it: a verdict is computed, never typed.
 
-A claim is one sentence of the paper.  Under it stand rows of evidence, one per setting; each row is
-a number with its interval, a rule and an outcome.  The verdict follows from the rows (`verdict`).
+A claim is one sentence of the paper.  Under it stand rows of evidence, one per setting: a number
+with its interval, a rule, an outcome, and a control that the rule must reject (`evidence`).  The
+verdict follows from the rows (`verdict`).
 What the paper does not say is a finding: the same record, in a list of its own.  A chapter's
 `Claims` is shown in its last cell; the display carries the records as JSON (mime type `MIME`), from
 which the scoreboard page is made.
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from companion.checks import need_choice
-from companion.report import markup
+from companion.report import evidence, markup
+from companion.report.evidence import PROOF, Evidence, Rule
 from companion.report.markup import SIGNS
 from companion.stats import Interval
 
 MIME = "application/vnd.companion.claims+json"
 KINDS = ("theorem", "figure", "table", "privacy", "text")
-OUTCOMES = tuple(SIGNS)[-3:]
 UNTESTED = "not tested at this scale"
 VERDICTS = tuple(SIGNS)[:-3]
-
-
-class Evidence(NamedTuple):
-    """One row: `interval` is (low, high) or None; `rule` is fixed before numbers are seen."""
-
-    setting: str
-    measured: str
-    interval: tuple | None
-    rule: str
-    outcome: str  # one of OUTCOMES
-    decisive: bool  # by proof, exact arithmetic or audit: its failure corrects the paper
 
 
 class Claim(NamedTuple):
@@ -49,105 +40,140 @@ class Claim(NamedTuple):
     errata: tuple = ()  # their numbers in ERRATA.md
 
 
-def outcome(interval, low=-math.inf, high=math.inf):
-    """ "holds" if the interval lies within [low, high], "fails" if outside as a whole, else
-    "undecided"; an interval with a NaN is undecided.
-    """
-    if interval.low >= low and interval.high <= high:
-        return "holds"
-    return "fails" if interval.high < low or interval.low > high else "undecided"
-
-
-def verdict(rows, *, changes="", bound=False):
+def verdict(rows: Sequence[Evidence], *, changes: str = "", bound: bool = False) -> str:
     """The verdict on a claim from its rows of evidence.
 
-    One row that fails is enough against the claim: "corrected" if a proof or an audit says so,
-    "not settled" where the claim is a bound with a hidden constant, else "not reproduced".
-    Otherwise one undecided row (or none at all) leaves it "not settled".
+    One row that fails is enough against the claim: "wrong as printed" if a proof or an audit says
+    so, "not settled" where the claim is a bound with a hidden constant, else "not reproduced".
+    Otherwise one undecided row (or none at all) leaves it "not settled", and a row whose rule could
+    not fail, for it rejects no control, leaves it "consistent".
     """
     outcomes = [row.outcome for row in rows]
     if any(row.outcome == "fails" and row.decisive for row in rows):
-        return "corrected"
+        return "wrong as printed"
     if "fails" in outcomes and not bound:
         return "not reproduced"
     if not outcomes or set(outcomes) != {"holds"}:
         return "not settled"
-    if bound:
+    if bound or not all(row.severe for row in rows):
         return "consistent"
     return "reproduced with changes" if changes else "reproduced"
+
+
+def found(rows: Sequence[Evidence]) -> str:
+    """The verdict on a finding of ours: "fails", "undecided", "consistent" or "holds"."""
+    outcomes = {row.outcome for row in rows} or {"undecided"}
+    said = next(o for o in ("fails", "undecided", "holds") if o in outcomes)
+    return "consistent" if said == "holds" and not all(row.severe for row in rows) else said
 
 
 class Open:
     """A claim whose rows are still being gathered; shown, it is its badge with its evidence."""
 
-    def __init__(self, at_scale, bound, record):
+    def __init__(self, at_scale: bool, bound: bool, record: Any) -> None:
         self._at_scale, self._bound, self._record, self.rows = at_scale, bound, record, []
 
-    def row(self, setting, measured, *, low=-math.inf, high=math.inf, rule=None):
-        """Add a row: an `Interval` that has to lie within [low, high]; returns the outcome.
+    def row(
+        self,
+        setting: str,
+        measured: Interval,
+        *,
+        of: str = "95 % interval",
+        low: float = -math.inf,
+        high: float = math.inf,
+        control: tuple[str, Any] | None = None,
+    ) -> str:
+        """Add a row: an `Interval` (or number) that has to lie within [low, high]; its outcome.
 
-        rule: in words (None: made from low and high).
+        of: what the number is; control: (the planted alternative in words, its interval or number),
+        which the rule must reject.  The words of the rule are made from `of` and the limits.
         """
-        rule = rule or f"{_name(measured)} {_range(low, high)}"
-        return self._add(setting, f"{measured.value:.4g}", _finite(measured), rule,
-                         outcome(measured, low, high), False)  # fmt: skip
+        return self._add(evidence.row(setting, measured, Rule(of, low, high),
+                                      control=control))  # fmt: skip
 
-    def each(self, measured, *, low=-math.inf, high=math.inf, rule=None):
+    def each(
+        self,
+        measured: Mapping[float | str, Interval],
+        *,
+        of: str = "95 % interval",
+        low: float = -math.inf,
+        high: float = math.inf,
+        control: tuple[str, Any] | None = None,
+    ) -> "Open":
         """A row for every setting of {setting: `Interval`}, as `row`; returns the claim.
 
-        A setting that is a number is a budget: 0.5 is shown as "ε = 0.5".
+        A setting that is a number is a budget: 0.5 is shown as "ε = 0.5".  control: (words, one
+        interval for all settings, or {setting: interval}).
         """
         for name, interval in measured.items():
             setting = name if isinstance(name, str) else f"ε = {name:g}"
-            self.row(setting, interval, low=low, high=high, rule=rule)
+            one = control
+            if control is not None and isinstance(control[1], dict):
+                one = control[0], control[1][name]
+            self.row(setting, interval, of=of, low=low, high=high, control=one)
         return self
 
-    def judged(self, setting, measured, result, rule, *, decisive=False):
-        """Add a row whose outcome ("holds", "fails", "undecided") was found by the rule in words.
+    def exact(
+        self,
+        setting: str,
+        measured: float,
+        *,
+        of: str,
+        low: float = -math.inf,
+        high: float = math.inf,
+        control: tuple[str, Any] | None = None,
+    ) -> str:
+        """Add a row that exact arithmetic decides: a number, as `row`; its failure corrects."""
+        return self._add(evidence.row(setting, measured, Rule(of, low, high), control=control,
+                                      decisive=True))  # fmt: skip
 
-        measured: text, a number or an `Interval`; result: the outcome, or whether it holds;
-        decisive: by proof, exact arithmetic or audit.
+    def proof(self, setting: str, text: str, holds: bool) -> str:
+        """Add a row that a proof decides, one way or the other: text says it, or where it stands.
+
+        Nothing is measured here: the verdict rests on the argument, which readers can check.
         """
-        if not isinstance(result, str):
-            result = "holds" if result else "fails"
-        need_choice("result", result, OUTCOMES)
-        interval = _finite(measured) if isinstance(measured, Interval) else None
-        text = f"{measured.value:.4g}" if isinstance(measured, Interval) else _text(measured)
-        return self._add(setting, text, interval, rule, result, decisive)
+        if not isinstance(text, str) or len(text) < 20:
+            raise ValueError(f"text must say the proof, or where it stands; got {text!r}")
+        result = "holds" if holds else "fails"
+        return self._add(Evidence(setting, text, None, PROOF, result, True))
 
-    def proved(self, setting, measured, holds, rule):
-        """Add a row that a proof or exact arithmetic decides."""
-        return self.judged(setting, measured, bool(holds), rule, decisive=True)
-
-    def audited(self, setting, lower, proven, claimed):
+    def audited(
+        self,
+        setting: str,
+        lower: float,
+        proven: float,
+        claimed: float,
+        *,
+        control: tuple[str, Any] | None = None,
+    ) -> str:
         """Add a row of a privacy claim: an audit's lower bound and a proven upper bound on epsilon.
 
         Fails if the audit counts more than was claimed, holds if the proof needs no more, and is
-        undecided between the two.
+        undecided between the two.  control: (the planted fault, the audit's bound for it).
         """
-        found = Interval(lower, lower, proven)
-        rule = f"ε lies between audit and proof; claimed: {claimed:.4g}"
-        result = outcome(found, -math.inf, claimed * (1 + 1e-9))
-        return self._add(setting, f"ε ≥ {lower:.3g}", _finite(found), rule, result, True)
+        rule = Rule("ε between audit and proof", high=claimed * (1 + 1e-9))
+        if control is not None:
+            control = control[0], Interval(control[1], control[1], math.inf)
+        measured = Interval(lower, lower, proven)
+        return self._add(evidence.row(setting, measured, rule, control=control, decisive=True))
 
-    def _add(self, *fields):
-        self.rows.append(Evidence(*fields))
-        return fields[4]
+    def _add(self, row):
+        self.rows.append(row)
+        return row.outcome
 
     @property
-    def record(self):
+    def record(self) -> Claim:
         """The `Claim` with the verdict that follows from the rows so far."""
         r = self._record
         if r.finding:
-            found = {row.outcome for row in self.rows} or {"undecided"}
-            said = next(o for o in ("fails", "undecided", "holds") if o in found)
+            said = found(self.rows)
         else:
             said = verdict(self.rows, changes=r.changes, bound=self._bound)
         said = said if self._at_scale else UNTESTED
         return r._replace(verdict=said, evidence=tuple(self.rows))
 
     @property
-    def verdict(self):
+    def verdict(self) -> str:
         """The verdict so far."""
         return self.record.verdict
 
@@ -161,12 +187,21 @@ class Open:
 class Claims:
     """The claims of one chapter; at_scale=False (a smoke run): none is tested at this scale."""
 
-    def __init__(self, chapter, at_scale=True):
+    def __init__(self, chapter: str, at_scale: bool = True) -> None:
         self.chapter, self.at_scale, self._open = chapter, bool(at_scale), []
 
     def claim(
-        self, id, kind, statement, paper, *, changes="", left_open="", bound=False, errata=()
-    ):
+        self,
+        id: str,
+        kind: str,
+        statement: str,
+        paper: str,
+        *,
+        changes: str = "",
+        left_open: str = "",
+        bound: bool = False,
+        errata: Sequence[Any] = (),
+    ) -> Open:
         """Begin a claim, to which rows are added (`Open`).
 
         kind: one of KINDS; statement: a sentence of the paper; paper: its place there; changes:
@@ -180,8 +215,16 @@ class Claims:
                        tuple(errata))  # fmt: skip
         return self._begin(record, bound)
 
-    def finding(self, id, statement, *, changes="", left_open="", errata=()):
-        """Begin a finding of ours: rows and record as for a claim, counted for nobody."""
+    def finding(
+        self,
+        id: str,
+        statement: str,
+        *,
+        changes: str = "",
+        left_open: str = "",
+        errata: Sequence[Any] = (),
+    ) -> Open:
+        """Begin a finding of ours: a record as for a claim, counted for or against no paper."""
         record = Claim(self.chapter, id, "text", statement, "", "", changes, left_open, True, (),
                        tuple(errata))  # fmt: skip
         return self._begin(record, False)
@@ -193,12 +236,15 @@ class Claims:
         return self._open[-1]
 
     @property
-    def records(self):
+    def records(self) -> list[Claim]:
         """All records, claims of the paper first."""
         return sorted((c.record for c in self._open), key=lambda r: r.finding)
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        rows = [r._asdict() | {"evidence": [e._asdict() for e in r.evidence]} for r in self.records]
+        rows = [
+            r._asdict() | {"evidence": [evidence.as_json(e) for e in r.evidence]}
+            for r in self.records
+        ]
         return {
             MIME: rows,
             "text/html": markup.claims(self.chapter, self.records),
@@ -206,30 +252,11 @@ class Claims:
         }
 
 
-def from_json(record):
+def from_json(record: Any) -> Claim:
     """The `Claim` of one JSON record."""
-    rows = tuple(Evidence(**row) for row in record["evidence"])
+    rows = tuple(evidence.from_json(row) for row in record["evidence"])
     return Claim(**(record | {"evidence": rows}))
 
 
 def _line(record):
     return f"{record.id}: {record.verdict} ({'; '.join(e.measured for e in record.evidence)})"
-
-
-def _text(measured):
-    return measured if isinstance(measured, str) else f"{measured:.4g}"
-
-
-def _finite(interval):
-    """(low, high) for JSON: an end that is not finite is None."""
-    return tuple(float(v) if math.isfinite(v) else None for v in interval[1:])
-
-
-def _name(measured):
-    return "95 % interval" if isinstance(measured, Interval) else "number"
-
-
-def _range(low, high):
-    if low == -math.inf:
-        return f"below {high:g}"
-    return f"above {low:g}" if high == math.inf else f"within [{low:g}, {high:g}]"

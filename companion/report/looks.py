@@ -1,6 +1,8 @@
 """Colours, dashes and markers: one look for a policy through the whole book."""
 
 import colorsys
+from collections.abc import Sequence
+from typing import Any
 
 import matplotlib as mpl
 import seaborn as sns
@@ -25,7 +27,17 @@ POLICIES = {
     "Lasso bandit": (5, 5),
     "LPLR": (0, 2),
     "SSP": (1, 0),
+    "RS-GLinUCB": (0, 5),
+    "GLOC": (1, 2),
+    "GLM-UCB": (2, 4),
+    "ECOLog": (3, 0),
+    "Joint-DP GLM": (4, 1),
+    "ShuffleGLM": (7, 1),
+    "Algorithm 3": (5, 3),
+    "Forced lasso": (7, 2),
 }
+# Trust models, by the colour of the LinUCB that keeps each.
+MODELS = {"local": 1, "shuffle": 2, "joint": 3}
 # Verdicts in figures: dark enough for white numbers; signs and words say the same.
 SHADES = {
     "reproduced": "#0a6b4f",
@@ -33,12 +45,12 @@ SHADES = {
     "consistent": "#3f7cab",
     "not settled": "#6b7580",
     "not reproduced": "#a32020",
-    "corrected": "#7a3a94",
+    "wrong as printed": "#7a3a94",
     "not tested at this scale": "#8d8d8d",
 }
 
 
-def look(which):
+def look(which: Any) -> dict[str, str]:
     """{color, linestyle, marker} of a policy, by its name, or of style number `which`.
 
     A name that begins with a registered one has its look; of any other there is none.
@@ -58,7 +70,7 @@ def look(which):
     }
 
 
-def looks(names):
+def looks(names: Sequence[str]) -> dict[str, dict[str, str]]:
     """Name -> look of policies in one panel: registered ones keep theirs, others get a free one.
 
     A second variant of a policy keeps its colour and gets another dash.
@@ -77,10 +89,10 @@ def looks(names):
         if own["linestyle"] not in dashes and dashes:
             own = own | {"linestyle": dashes[0], "marker": MARKERS[DASHES.index(dashes[0])]}
         found[name] = own
-    return {name: found[name] for name in names}
+    return {name: found[name] for name in names}  # type: ignore[misc]
 
 
-def ink(colour):
+def ink(colour: Any) -> str:
     """The colour, darkened until text in it is legible on white (contrast 4.5 to 1)."""
     red, green, blue = mpl.colors.to_rgb(colour)
     hue, light, satiety = colorsys.rgb_to_hls(red, green, blue)

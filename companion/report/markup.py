@@ -3,6 +3,13 @@
 import html
 import re
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from companion.report.explained import explained
+
+if TYPE_CHECKING:
+    from companion.report.claims import Claim
 
 SIGNS = {  # verdict: sign, style of the site
     "reproduced": ("✓", "good"),
@@ -10,7 +17,7 @@ SIGNS = {  # verdict: sign, style of the site
     "consistent": ("≤", "fair"),
     "not settled": ("?", "none"),
     "not reproduced": ("✗", "bad"),
-    "corrected": ("✎", "fixed"),
+    "wrong as printed": ("✎", "fixed"),
     "not tested at this scale": ("–", "none"),
     "holds": ("✓", "good"),  # the last three: of findings, and of single rows
     "fails": ("✗", "bad"),
@@ -29,7 +36,7 @@ PARTS = {  # of a paper, by the ranks of their places
 NAMED = re.compile(rf"\b({'|'.join(PLACES)})s? ([A-Z0-9][A-Z0-9.]*)", re.IGNORECASE)
 
 
-def group(record):
+def group(record: "Claim") -> tuple[int, str]:
     """(rank, name) of the theorem, figure or section that a claim is about, main results first.
 
     It is the first that the record's place names; a section only where nothing else is named.
@@ -42,13 +49,18 @@ def group(record):
     return rank, f"{PLACES[rank]} {number}" if number else "Elsewhere in the paper"
 
 
-def badge(verdict):
+def badge(verdict: str) -> str:
     """The verdict as sign and word, in a colour that only repeats them."""
     sign, style = SIGNS[verdict]
     return f'<span class="verdict {style}">{sign} {html.escape(verdict)}</span>'
 
 
-def table(caption, head, rows, style="scoreboard"):
+def table(
+    caption: str,
+    head: Sequence[str],
+    rows: Mapping[str, Sequence[Sequence[str]]] | Sequence[Sequence[str]],
+    style: str = "scoreboard",
+) -> str:
     """An HTML table; cells are HTML already, the first cell of a row is its heading.
 
     rows: a list, or {heading: rows} for groups.  Every cell carries its column's name, so that a
@@ -76,12 +88,12 @@ def _body(name, head, rows):
     )
 
 
-def folded(summary, content):
+def folded(summary: str, content: str) -> str:
     """Content behind a line that opens it."""
     return f"<details><summary>{summary}</summary>{content}</details>"
 
 
-def ends(interval):
+def ends(interval: tuple[float, None] | Sequence[float] | None) -> str:
     """An interval as text; an end that is None is infinite."""
     if interval is None:
         return ""
@@ -91,7 +103,7 @@ def ends(interval):
     return f"[{'−∞' if low is None else f'{low:.4g}'}, {'∞' if high is None else f'{high:.4g}'}]"
 
 
-def evidence(record):
+def evidence(record: "Claim") -> str:
     """The rows of evidence of one claim as a table."""
     rows = [
         [
@@ -99,14 +111,30 @@ def evidence(record):
             f"{html.escape(e.measured)} <small>{ends(e.interval)}</small>",
             html.escape(e.rule),
             badge(e.outcome),
+            _control(e),
         ]
         for e in record.evidence
     ]
-    head = ["Setting", "Measured", "Rule", "Outcome"]
-    return table(f"Evidence: {html.escape(record.statement)}", head, rows, "scoreboard evidence")
+    head = ["Setting", "Measured", "Rule", "Outcome", "The rule rejects"]
+    caption = f"Evidence: {html.escape(record.statement)}"
+    return why(record) + table(caption, head, rows, "scoreboard evidence")
 
 
-def notes(record):
+def why(record: "Claim") -> str:
+    """What the verdict rests on, in words."""
+    return f'<p class="why">{" ".join(map(html.escape, explained(record)))}</p>'
+
+
+def _control(e):
+    """What the rule of a row rejects: its planted alternative."""
+    if e.control is None:
+        return "the proof decides" if e.severe else "no control"
+    c = e.control
+    shown = f"{html.escape(c.what)}: {html.escape(c.measured)} <small>{ends(c.interval)}</small>"
+    return shown if e.severe else f"not {shown}"
+
+
+def notes(record: "Claim") -> str:
     """What was changed, what the paper leaves open, and its errata, as small lines."""
     linked = (f'<a href="errata.html#{e.lower()}">{html.escape(e)}</a>' for e in record.errata)
     said = (
@@ -117,16 +145,22 @@ def notes(record):
     return "".join(f"<small>{name}: {text}</small>" for name, text in said if text)
 
 
-def claim(record):
+def claim(record: "Claim") -> str:
     """One claim where its experiment stands: badge, sentence, and the evidence folded."""
     head = f"{badge(record.verdict)} {html.escape(record.statement)}"
     place = f" <small>{html.escape(record.paper)}</small>" if record.paper else ""
     shown = folded("Evidence", evidence(record) + notes(record))
     anchor = f'id="evidence-{html.escape(record.id)}"'
-    return f'<div class="claim" {anchor}><p>{head}{place}</p>{shown}</div>'
+    told = history(record)
+    return f'<div class="claim" {anchor}><p>{head}{place}</p>{shown}{told}</div>'
 
 
-def claims(chapter, records, page=None):
+def history(record: "Claim") -> str:
+    """Where the site writes what was changed about a claim and why (`tools.lock`)."""
+    return f"<!-- history of {html.escape(record.chapter)}/{html.escape(record.id)} -->"
+
+
+def claims(chapter: str, records: "Sequence[Claim]", page: str | None = None) -> str:
     """The claims of a chapter, a folded table for each of PARTS, then its findings, folded as well.
 
     page: where to link (None: this is the place).
@@ -145,13 +179,13 @@ def claims(chapter, records, page=None):
     return shown + note + folded(f"All {len(own)} findings of our own", listed)
 
 
-def tally(records):
+def tally(records: "Sequence[Claim]") -> str:
     """How often every verdict was given, best first."""
     counts = Counter(r.verdict for r in records)
     return ", ".join(f"{counts[v]} {v}" for v in SIGNS if counts[v])
 
 
-def by_group(caption, records, page=None):
+def by_group(caption: str, records: "Sequence[Claim]", page: str | None = None) -> str:
     """The claims among the records, grouped by theorem, figure or section, main results first."""
     groups = {}
     for r in sorted((r for r in records if not r.finding), key=lambda r: group(r)[0]):
@@ -159,7 +193,7 @@ def by_group(caption, records, page=None):
     return table(caption, HEAD, groups) if groups else ""
 
 
-def findings(caption, records, page=None):
+def findings(caption: str, records: "Sequence[Claim]", page: str | None = None) -> str:
     """Findings as a table of their own, in the order of the records."""
     head = HEAD[:3]
     return table(caption, head, [_row(r, page)[:3] for r in records]) if records else ""
@@ -181,7 +215,7 @@ def _summary(record):
         for e in record.evidence
     ]
     count = f"{len(shown)} row{'' if len(shown) == 1 else 's'}"
-    return folded(count, "<br>".join(shown) + notes(record))
+    return folded(count, why(record) + "<br>".join(shown) + notes(record) + history(record))
 
 
 def _place(record, page):

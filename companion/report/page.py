@@ -2,13 +2,18 @@
 
 import platform
 import time
+from collections.abc import Mapping
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from companion.report import plots
 from companion.report.claims import Claims
 from companion.report.markup import tally
 from companion.report.published import sentences
 from companion.stats import Interval
+
+if TYPE_CHECKING:
+    from companion.report.claims import Open
 
 # Sphinx finds numbers for the prose in outputs with this metadata and prefix (MyST-NB's "glue").
 PREFIX = "application/papermill.record/"
@@ -22,13 +27,13 @@ class Page(Claims):
     or a finding, `provenance` ends the page.
     """
 
-    def __init__(self, chapter, at_scale=True, room=None):
+    def __init__(self, chapter: str, at_scale: bool = True, room: str | None = None) -> None:
         super().__init__(chapter, at_scale)
         self.room = room or chapter
         plots.use_style()
         self._started = time.perf_counter()
 
-    def open(self, name, **words):
+    def open(self, name: str, **words: Any) -> "Open":
         """Begin the claim or finding of this name in the room's `claims.toml` (`Open`).
 
         words: computed here, for the places in braces of its texts.
@@ -40,9 +45,9 @@ class Page(Claims):
         if "finding" in fields:
             return self.finding(name, fields.pop("finding"), **fields)
         kind, says, place = (fields.pop(key) for key in ("kind", "says", "place"))
-        return self.claim(name, kind, says, place, **fields)
+        return self.claim(name, kind, says, place, **fields)  # type: ignore[arg-type]
 
-    def say(self, **values):
+    def say(self, **values: Any) -> None:
         """Make values available to the prose as {glue:text}`CHAPTER_NAME`; nothing is shown.
 
         Text stays as it is; numbers get three digits, an `Interval` its ends.
@@ -56,7 +61,7 @@ class Page(Claims):
             meta = {"scrapbook": {"name": f"{self.chapter}_{name}", "mime_prefix": PREFIX}}
             display(data, raw=True, metadata=meta)
 
-    def provenance(self, seed, **settings):
+    def provenance(self, seed: int, **settings: Any) -> None:
         """Print seed, settings, time and versions, and say `seconds` and `summary` to the prose."""
         seconds = time.perf_counter() - self._started
         shown = ", ".join(f"{k} = {v:,}" if isinstance(v, int) else f"{k} = {v}"
@@ -66,13 +71,13 @@ class Page(Claims):
         print(f"Python {platform.python_version()}, {used}")
         self.say(seconds=f"{seconds:.0f}", **({"summary": self.summary()} if self.records else {}))
 
-    def summary(self):
+    def summary(self) -> str:
         """Verdicts counted, in one sentence."""
         claims = [r for r in self.records if not r.finding]
         return f"{tally(claims)} (of {len(claims)} claims)."
 
 
-def listed(values, form="{:.3g} ({})", joint=", "):
+def listed(values: Mapping[float, Interval], form: str = "{:.3g} ({})", joint: str = ", ") -> str:
     """{label: value} as prose: every value, then its label, in this form, one after another.
 
     >>> listed({"d = 2": 0.51, "d = 4": 0.6})
@@ -81,7 +86,7 @@ def listed(values, form="{:.3g} ({})", joint=", "):
     return joint.join(form.format(value, label) for label, value in values.items())
 
 
-def spoken(value):
+def spoken(value: Any) -> str:
     """A number as prose shows it."""
     if isinstance(value, Interval):
         return str(value)

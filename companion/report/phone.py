@@ -5,25 +5,30 @@ the same axes, with the same data, the width of a phone, on which text keeps its
 """
 
 import textwrap
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import ScaledTranslation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 WIDTH = 3.55  # inches: 341 pixels of CSS, the text of a page 375 wide
 SMALLEST, LARGEST = 7.5, 10.0  # points; a point is 4/3 of a pixel
 END = "end-label"  # what `plots.label_ends` writes; on a phone a legend says it
 
 
-def stack(fig):
+def stack(fig: "Figure") -> None:
     """Lay out `fig`, in place, for a page that is WIDTH wide."""
     places = {ax.get_subplotspec() for ax in fig.axes} - {None}
-    ordered = sorted(places, key=lambda spec: (spec.rowspan.start, spec.colspan.start))
+    ordered = sorted(places, key=lambda spec: (spec.rowspan.start, spec.colspan.start))  # type: ignore[union-attr]
     grid = fig.add_gridspec(len(ordered), 1)
     row = {spec: grid[i] for i, spec in enumerate(ordered)}
     first = fig.axes[0]
     for text in fig.findobj(Text):
-        text.set_fontsize(min(max(0.8 * text.get_fontsize(), SMALLEST), LARGEST))
+        text.set_fontsize(min(max(0.8 * text.get_fontsize(), SMALLEST), LARGEST))  # type: ignore[operator]
     heights = dict.fromkeys(ordered, 0.0)
     for ax in fig.axes:
         spec = ax.get_subplotspec()
@@ -32,6 +37,7 @@ def stack(fig):
         box = ax.get_position()
         tall = box.height * fig.get_figheight() / (box.width * fig.get_figwidth())
         entries = _unlabel(ax)
+        entries += _below(ax)
         heights[spec] = max(heights[spec], min(max(0.8 * tall, 0.75), 1.0) * 2.9 + 0.18 * entries)
         if isinstance(ax.yaxis.get_major_locator(), FixedLocator):  # names, a line for each
             heights[spec] = max(heights[spec], 0.16 * len(ax.get_yticks()) + 0.8)
@@ -39,14 +45,56 @@ def stack(fig):
     for ax in fig.axes:
         if ax.get_subplotspec() is not None:
             ax.set_subplotspec(row[ax.get_subplotspec()])
-    rows = sum(-(-len(legend.get_texts()) // legend._ncols) for legend in fig.legends)
+    rows = sum(_narrow(fig, legend) for legend in list(fig.legends))
     fig.set_size_inches(WIDTH, sum(heights.values()) + 0.35 + 0.18 * rows)
+    fig.draw_without_rendering()
+    for ax in fig.axes:
+        _turn(ax.xaxis)
     fig.draw_without_rendering()
     for ax in fig.axes:
         _legend(ax)
     fig.draw_without_rendering()
     for ax in fig.axes:
         _thin(ax.xaxis)
+
+
+def _below(ax):
+    """Have the legend that stands in the axes, if any, written below them; its number of lines.
+
+    What fits between curves on a wide page covers them on a narrow one.
+    """
+    old = ax.get_legend()
+    if old is None or ax._stacked_legend:
+        return 0
+    ax._stacked_legend = True
+    ax._legend_of = old.legend_handles, [text.get_text() for text in old.get_texts()]
+    old.remove()
+    return len(ax._legend_of[1])
+
+
+def _narrow(fig, legend):
+    """Lay out a legend of the figure in as many columns as fit; its number of lines."""
+    words = [text.get_text() for text in legend.get_texts()]
+    if (columns := legend._ncols) > 1:
+        need = max(map(len, words)) * 0.075 + 0.45  # inches of the longest word with its handle
+        columns = max(1, min(columns, int(WIDTH / need)))
+        place, handles = legend._outside_loc, legend.legend_handles
+        legend.remove()
+        side = {"upper": "outside upper center", "lower": "outside lower center"}[place]
+        fig.legend(handles, words, loc=side, ncols=columns, frameon=False, fontsize=8.5)
+    return -(-len(words) // columns)
+
+
+def _turn(axis):
+    """Write names below ticks upwards where they would run into each other: none may vanish."""
+    texts = [label.get_text() for label in axis.get_majorticklabels()]
+    if not any("$" not in text and any(map(str.isalpha, text)) for text in texts):
+        return  # numbers: some of them may
+    labels = [label for label in axis.get_majorticklabels() if label.get_text()]
+    boxes = sorted((label.get_window_extent() for label in labels), key=lambda box: box.x0)
+    if any(left.x1 + 2 > right.x0 for left, right in pairwise(boxes)):
+        names = [text.replace("\n", " ") for text in texts]
+        axis.set_ticks(axis.get_majorticklocs(), names, rotation=90)
 
 
 def _unlabel(ax):
@@ -81,8 +129,9 @@ def _legend(ax):
     below = (ax.get_window_extent().y0 - bottom.y0) / fig.dpi if bottom else 0.0
     anchor = ax.transAxes + ScaledTranslation(0, -below - 0.03, fig.dpi_scale_trans)
     old = ax.get_legend()
-    ax.legend(loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=anchor, frameon=False,
-              fontsize=8.5, handlelength=2.4, borderaxespad=0.0, labelspacing=0.3)  # fmt: skip
+    ax.legend(*getattr(ax, "_legend_of", ()), loc="upper left", bbox_to_anchor=(0, 0),
+              bbox_transform=anchor, frameon=False, fontsize=8.5, handlelength=2.4,
+              borderaxespad=0.0, labelspacing=0.3)  # fmt: skip
     if old is not None:
         ax.add_artist(old)
 

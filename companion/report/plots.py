@@ -8,6 +8,8 @@ numbers as CSV.  A policy has one colour and dash in the whole book (`look`).
 import base64
 import html
 import io
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
@@ -15,17 +17,24 @@ import seaborn as sns
 from cycler import cycler
 from matplotlib import pyplot as plt
 
+from companion._types import AnyArray, Array, ArrayLike
 from companion.report import markup, phone
-from companion.report.looks import COLOURS, DASHES, MARKERS, POLICIES, ink, look, looks
+from companion.report.looks import COLOURS, DASHES, MARKERS, MODELS, POLICIES, ink, look, looks
 from companion.stats import band
 
-__all__ = ["COLOURS", "DASHES", "MARKERS", "POLICIES", "curve", "figure_html", "ink", "label_ends",
-           "look", "looks", "marks", "number", "panels", "published_points", "regret_figure",
-           "regret_panel", "show", "ticks", "use_style"]  # fmt: skip
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from companion.simulate import Result
+
+__all__ = ["COLOURS", "DASHES", "MARKERS", "MODELS", "POLICIES", "curve", "figure_html", "ink",
+           "label_ends", "look", "looks", "marks", "number", "panels", "published_points",
+           "regret_figure", "regret_panel", "show", "ticks", "use_style"]  # fmt: skip
 _numbers = {}  # name -> number of the figures shown since `use_style`
 
 
-def use_style():
+def use_style() -> None:
     """Set the house style and count figures from 1; call it once, in the import cell."""
     _numbers.clear()
     sns.set_theme(context="notebook", style="ticks", palette="colorblind")
@@ -44,7 +53,9 @@ def use_style():
     )
 
 
-def panels(n, *, stacked=False, height=3.6, width=4.2, **options):
+def panels(
+    n: int, *, stacked: bool = False, height: float = 3.6, width: float = 4.2, **options: Any
+) -> "tuple[Figure, AnyArray]":
     """(figure, array of n axes) side by side, or stacked; they share nothing unless told so."""
     rows, columns = (n, 1) if stacked else (1, n)
     size = width * columns, height * rows
@@ -52,7 +63,16 @@ def panels(n, *, stacked=False, height=3.6, width=4.2, **options):
     return fig, axes.ravel()
 
 
-def curve(ax, x, samples, label, style=0, *, marker=False, level=0.95):
+def curve(
+    ax: "Axes",
+    x: ArrayLike,
+    samples: Array,
+    label: str,
+    style: Mapping[str, str] | int | str = 0,
+    *,
+    marker: bool = False,
+    level: float = 0.95,
+) -> None:
     """Mean of samples (n_reps, len(x)) with its confidence band.
 
     style: name of a policy, number of a style, or what `look` gives.
@@ -65,7 +85,15 @@ def curve(ax, x, samples, label, style=0, *, marker=False, level=0.95):
     ax.fill_between(x, low, high, color=own["color"], alpha=0.18, linewidth=0)
 
 
-def published_points(ax, x, y, style=0, *, error=None, label=None):
+def published_points(
+    ax: "Axes",
+    x: Sequence[float],
+    y: Sequence[float],
+    style: int = 0,
+    *,
+    error: Any = None,
+    label: str | None = None,
+) -> None:
     """Published values over our curves: hollow circles in the curve's colour, error bars if known.
 
     error: standard errors, shown as 95 % intervals; label: said at the last point, if given.
@@ -78,7 +106,7 @@ def published_points(ax, x, y, style=0, *, error=None, label=None):
             markeredgewidth=1.4, zorder=4, label=label or "_published")  # fmt: skip
 
 
-def marks(ax, places):
+def marks(ax: "Axes", places: Mapping[Any, Any]) -> None:
     """Vertical reference lines with labels above the axes, one row each: none meets another.
 
     places: label -> x.  Call it when limits, scale and title are set.
@@ -87,8 +115,8 @@ def marks(ax, places):
     to_unit = ax.transLimits.transform
     scale = ax.transScale.transform
     unit = {name: to_unit(scale((x, ax.get_ylim()[0])))[0] for name, x in places.items()}
-    right = sorted((n for n in places if unit[n] <= 0.5), key=unit.get, reverse=True)
-    left = sorted((n for n in places if unit[n] > 0.5), key=unit.get)
+    right = sorted((n for n in places if unit[n] <= 0.5), key=unit.get, reverse=True)  # type: ignore[arg-type]
+    left = sorted((n for n in places if unit[n] > 0.5), key=unit.get)  # type: ignore[arg-type]
     for i, name in enumerate(right + left):
         ax.axvline(places[name], color="0.35", linewidth=0.9, linestyle=DASHES[(i + 1) % 4])
         align, shift = ("left", 3) if name in right else ("right", -3)
@@ -104,21 +132,21 @@ def marks(ax, places):
     ax.set_title(ax.get_title(), pad=8 + 13 * len(places))
 
 
-def ticks(axis, values):
+def ticks(axis: Any, values: Any) -> None:
     """Ticks of an axis (`ax.xaxis`, `ax.yaxis`) at these values only: for logarithmic scales."""
     axis.set_major_locator(mpl.ticker.FixedLocator(list(values)))
     axis.set_major_formatter(mpl.ticker.FuncFormatter(lambda v, _: f"{v:,g}"))
     axis.set_minor_locator(mpl.ticker.NullLocator())
 
 
-def label_ends(ax):
+def label_ends(ax: "Axes") -> None:
     """Write every line's label at its right end, pushed apart where they would overlap."""
-    gap = 11.5 / (72 * ax.get_position().height * ax.figure.get_figheight())  # a line of text
-    lines = [ln for ln in ax.get_lines() if not ln.get_label().startswith("_")]
+    gap = 11.5 / (72 * ax.get_position().height * ax.figure.get_figheight())  # type: ignore[union-attr]  # a line of text
+    lines = [ln for ln in ax.get_lines() if not ln.get_label().startswith("_")]  # type: ignore[attr-defined]
     low, high = ax.get_ylim()
     to_unit = ax.transLimits.transform
     ends = sorted(
-        (to_unit(ax.transScale.transform((ln.get_xdata()[-1], ln.get_ydata()[-1])))[1], i)
+        (to_unit(ax.transScale.transform((ln.get_xdata()[-1], ln.get_ydata()[-1])))[1], i)  # type: ignore[arg-type, index]
         for i, ln in enumerate(lines)
     )
     heights, last = {}, -np.inf
@@ -128,8 +156,8 @@ def label_ends(ax):
     for _, i in ends:
         style = {"color": ink(lines[i].get_color()), "va": "center", "fontsize": "small"}
         ax.annotate(
-            lines[i].get_label(),
-            (lines[i].get_xdata()[-1], lines[i].get_ydata()[-1]),
+            lines[i].get_label(),  # type: ignore[arg-type]
+            (lines[i].get_xdata()[-1], lines[i].get_ydata()[-1]),  # type: ignore[index]
             xytext=(1.04, heights[i] - over),
             textcoords="axes fraction",
             arrowprops={
@@ -141,12 +169,14 @@ def label_ends(ax):
                 "shrinkB": 0,
             },
             gid=phone.END,
-            **style,
+            **style,  # type: ignore[arg-type]
         )
     ax.set_ylim(low, high)
 
 
-def regret_panel(ax, result, title, *, names=None):
+def regret_panel(
+    ax: "Axes", result: "Result", title: str, *, names: Sequence[str] | None = None
+) -> None:
     """Cumulative regret of a `simulate.Result` with 95 % bands, labelled at the curves' ends."""
     for name, own in looks(names or result.names).items():
         curve(ax, result.rounds, result.of(name), name, own)
@@ -155,7 +185,7 @@ def regret_panel(ax, result, title, *, names=None):
     label_ends(ax)
 
 
-def regret_figure(result, title, *, alt, caption, name):
+def regret_figure(result: "Result", title: str, *, alt: str, caption: str, name: str) -> None:
     """Show `regret_panel` of a whole result in a figure of its own; the data are the means."""
     fig, (ax,) = panels(1, width=6.4)
     regret_panel(ax, result, title)
@@ -163,12 +193,14 @@ def regret_figure(result, title, *, alt, caption, name):
     show(fig, alt=alt, caption=caption, data=means, name=name)
 
 
-def number(name):
+def number(name: str) -> int:
     """The number of the figure `name` on this page: they count in the order of first mention."""
     return _numbers.setdefault(name, len(_numbers) + 1)
 
 
-def show(fig, *, alt, caption, data, name, fold=None):
+def show(
+    fig: "Figure", *, alt: str, caption: str, data: Any, name: str, fold: bool | None = None
+) -> None:
     """Display a figure: alt (what a reader who cannot see it needs), caption, data (columns), name.
 
     fold: a line behind which the figure is folded away.  Raises ValueError if alt, caption or name
@@ -180,11 +212,13 @@ def show(fig, *, alt, caption, data, name, fold=None):
         if not str(value).strip():
             raise ValueError(f"{key} must not be empty; got {key}={value!r}")
     shown = figure_html(fig, alt=alt, caption=caption, data=data, name=name)
-    display(HTML(markup.folded(html.escape(fold), shown) if fold else shown))
+    display(HTML(markup.folded(html.escape(fold), shown) if fold else shown))  # type: ignore[arg-type]
     plt.close(fig)
 
 
-def figure_html(fig, *, alt, caption, data, name):
+def figure_html(
+    fig: "Figure", *, alt: str, caption: str, data: Mapping[str, Sequence[Any]], name: str
+) -> str:
     """The HTML that `show` displays; leaves the figure in its layout for phones."""
     import pandas as pd
 

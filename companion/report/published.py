@@ -4,25 +4,26 @@ import json
 import tomllib
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 
-def published(room):
+def published(room: str) -> dict[str, Any]:
     """The published numbers of a room, such as "fliphat", as written in its `published.json`."""
     return json.loads(_text(room, "published.json"))
 
 
 @cache
-def sentences(room):
+def sentences(room: str) -> dict[str, dict[str, Any]]:
     """What a room's chapters judge, by name, as written in its `claims.toml`.
 
     A claim of the paper has kind, says (the sentence), place, and perhaps changes, left_open, bound
     and errata (`Claims.claim`); ours has finding (the sentence) in their place (`Claims.finding`).
-    The list `not_judged` (says, place, why) holds what the paper asserts and no chapter judges.
+    What the paper asserts beyond them is listed in `paper.toml` (`coverage.paper`).
     """
     return tomllib.loads(_text(room, "claims.toml"))
 
 
-def rooms():
+def rooms() -> list[str]:
     """The names of the rooms that judge sentences of their paper."""
     folders = files("companion").iterdir()
     return sorted(f.name for f in folders if f.is_dir() and f.joinpath("claims.toml").is_file())

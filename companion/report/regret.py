@@ -3,18 +3,39 @@
 Samples are {label: (n_reps, m)}, in the order of their colours.
 """
 
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import pandas as pd
 
+from companion._types import Array, ArrayLike, SeedSequence
 from companion.report import plots
 from companion.simulate import simulate
 from companion.stats import exponent
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from pandas import DataFrame
+
+    from companion.stats import Interval
+
 ROUND = tuple(m * 10.0**k for k in range(-2, 8) for m in (1, 2, 5))
 
 
-def against(x, samples, *, points=(), ticked=False, styles=(), marker=True, ax=None,
-            size=(7.0, 2.8), log="", **axes):  # fmt: skip
+def against(
+    x: ArrayLike,
+    samples: Any,
+    *,
+    points: Any = (),
+    ticked: bool = False,
+    styles: Mapping[str, int] | Sequence[Any] = (),
+    marker: bool = True,
+    ax: "Axes | None" = None,
+    size: Sequence[float] = (7.0, 2.8),
+    log: str = "",
+    **axes: Any,
+) -> tuple[Any, ...]:
     """(figure, axes) with a curve and band for every label, labelled at their ends.
 
     points: label -> (x, mean, standard error) of published values, over its curve; styles: label ->
@@ -38,7 +59,9 @@ def against(x, samples, *, points=(), ticked=False, styles=(), marker=True, ax=N
     return fig, ax
 
 
-def growth(x, samples, *, styles=(), **axes):
+def growth(
+    x: Array, samples: Mapping[str, Array], *, styles: Any = (), **axes: Any
+) -> "dict[str, Interval]":
     """{label: exponent} fitted to every curve, which `against` draws on logarithmic axes.
 
     Every curve's label is followed by its exponent; the rest as for `against`.
@@ -51,7 +74,17 @@ def growth(x, samples, *, styles=(), **axes):
     return fits
 
 
-def picture(x, samples, *, name, alt, caption, data=None, lines=(), **how):
+def picture(
+    x: Sequence[int],
+    samples: Mapping[str, Array],
+    *,
+    name: str,
+    alt: str,
+    caption: str,
+    data: Mapping[str, Sequence[int]] | None = None,
+    lines: Any = (),
+    **how: Any,
+) -> None:
     """Show `against` as a figure of its own: how, as there; the ends of the curves follow alt.
 
     data: as for `plots.show` (None: `moments`); lines: (y, dash) of grey reference lines over x.
@@ -63,7 +96,7 @@ def picture(x, samples, *, name, alt, caption, data=None, lines=(), **how):
     plots.show(fig, alt=f"{alt} {ends(samples)}", caption=caption, data=data, name=name)
 
 
-def finals(points, seeds):
+def finals(points: Any, seeds: Sequence[SeedSequence]) -> dict[str, Array]:
     """{name: (n_reps, m)}: final regrets of policies at m points (env, policies, T).
 
     The names are the same at every point, and all points see the same seeds.
@@ -72,7 +105,7 @@ def finals(points, seeds):
     return {n: np.stack([r.of(n)[:, -1] for r in runs], axis=1) for n in runs[0].names}
 
 
-def over_rounds(rounds, samples, play, *, ax, **how):
+def over_rounds(rounds: Any, samples: Any, play: Any, *, ax: "Axes", **how: Any) -> tuple[Any, ...]:
     """(figure, axes) with a curve of cumulative regret for every label, and random play.
 
     play (len(rounds),) is a grey line, which leaves the picture 30 % above the first curve's end;
@@ -82,12 +115,14 @@ def over_rounds(rounds, samples, play, *, ax, **how):
     ax.plot(rounds, play, color="grey", linestyle="--", linewidth=1, label="_random")
     at = min(np.searchsorted(play, 0.93 * top), len(rounds) - 1)
     text, place = f"random play: {play[-1]:.0f} at T", (rounds[at], play[at])
-    ax.annotate(text, place, xytext=(8, 0), textcoords="offset points")
+    left = rounds[at] > 0.6 * rounds[-1]  # no room between the line and the labels of the curves
+    where = {"xytext": (-8, 0), "ha": "right"} if left else {"xytext": (8, 0)}
+    ax.annotate(text, place, textcoords="offset points", **where)
     return against(rounds, samples, marker=False, ax=ax, xlabel="round", **how,
                    ylabel="cumulative regret", xlim=(0, rounds[-1]), ylim=(0, top))  # fmt: skip
 
 
-def round_ticks(ax):
+def round_ticks(ax: "Axes") -> None:
     """Ticks 1, 2, 5, 10, ... on logarithmic axes, wherever that gives at least two of them."""
     for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
         inside = [v for v in ROUND if low <= v <= high]
@@ -95,28 +130,18 @@ def round_ticks(ax):
             plots.ticks(axis, inside)
 
 
-def ends(samples):
+def ends(samples: Mapping[str, Array]) -> str:
     """The means at the right ends of the curves, for the text that stands for a picture."""
     last = ", ".join(f"{name}: {np.mean(y[:, -1]):.3g}" for name, y in samples.items())
     return f"Means at the right end: {last}."
 
 
-def moments(x, samples, x_name="x", label="{}"):
+def moments(
+    x: Sequence[int], samples: Mapping[str, Array], x_name: str = "x", label: str = "{}"
+) -> "DataFrame":
     """The plotted numbers as a frame: x, then mean and standard deviation of every curve."""
     frame = {x_name: x}
     for name, y in samples.items():
         frame[f"mean at {label.format(name)}"] = y.mean(axis=0)
         frame[f"std at {label.format(name)}"] = y.std(axis=0, ddof=1)
     return pd.DataFrame(frame)
-
-
-def means(*results):
-    """Mean and standard deviation of every policy at every round of `simulate.Result`s."""
-    frames = [
-        r.to_frame()
-        .groupby(["policy", "round"], sort=False)["regret"]
-        .agg(["mean", "std"])
-        .reset_index()
-        for r in results
-    ]
-    return pd.concat(frames)

@@ -3,12 +3,12 @@
 import html
 import json
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
-from companion.report import markup, plots
+from companion.report import coverage, markup, plots
 from companion.report.claims import VERDICTS, from_json
 from companion.report.looks import SHADES
-from companion.report.published import rooms, sentences
 from companion.report.tables import Shown
 
 NOTHING = "No chapter has been executed: run `make book`."
@@ -19,14 +19,14 @@ class Scoreboard:
     none, and every table says so).
     """
 
-    def __init__(self, records=""):
+    def __init__(self, records: str = "") -> None:
         self.claims, self.times = [], {"chapters": []}
         if records:
             path = Path(records)
             self.claims = [from_json(r) for r in json.loads(path.read_text("utf8"))]
             self.times = json.loads(path.with_name("times.json").read_text("utf8"))
 
-    def summary(self):
+    def summary(self) -> Shown:
         """Verdicts counted per chapter, findings apart."""
         rows = []
         for chapter in self.times["chapters"]:
@@ -37,7 +37,7 @@ class Scoreboard:
                 rows.append([_link(chapter), str(len(claimed)), counted(claimed), found])
         return _table("Verdicts per chapter", ["Chapter", "Claims", "Verdicts", "Findings"], rows)
 
-    def picture(self):
+    def picture(self) -> None:
         """Show the verdicts of every chapter as one bar of claims; without records: nothing."""
         own = {c["chapter"]: self._of(c) for c in self.times["chapters"]}
         counts = {
@@ -47,7 +47,8 @@ class Scoreboard:
         }
         if not counts:
             return
-        fig, (ax,) = plots.panels(1, height=0.6 + 0.55 * len(counts), width=7.0)
+        plots.use_style()  # the page has one figure, and no import cell that would say so
+        fig, (ax,) = plots.panels(1, height=1.4 + 0.5 * len(counts), width=7.0)
         left = Counter()
         for verdict in (v for v in VERDICTS if any(n[v] for n in counts.values())):
             widths = [n[verdict] for n in counts.values()]
@@ -61,7 +62,7 @@ class Scoreboard:
         ax.set(xlabel="claims")
         ax.grid(False)
         ax.set_yticks(range(len(counts)), list(counts))  # a line for each on narrow pages
-        fig.legend(loc="outside lower center", frameon=False, fontsize="small")
+        fig.legend(loc="outside lower center", ncols=3, frameon=False, fontsize="small")
         said = "; ".join(
             f"{name}: " + ", ".join(f"{n[v]} {v}" for v in VERDICTS if n[v])
             for name, n in counts.items()
@@ -70,27 +71,19 @@ class Scoreboard:
         plots.show(fig, alt=f"Bars of claims by verdict, one per chapter. {said}.", data=data,
                    caption="Claims by verdict, chapter by chapter.", name="scoreboard")  # fmt: skip
 
-    def filters(self):
+    def filters(self) -> Shown:
         """Where the page puts its filters; nothing is seen without scripts."""
         return _shown("<div data-filters></div>" if self.claims else "")
 
-    def not_judged(self):
-        """What the papers assert and no chapter judges, with the reason."""
-        rows = {
-            html.escape(room): [
-                [html.escape(entry["says"]), html.escape(entry["place"]), html.escape(entry["why"])]
-                for entry in sentences(room).get("not_judged", [])
-            ]
-            for room in rooms()
-        }
-        rows = {room: found for room, found in rows.items() if found}
-        return _table("Asserted, not judged", ["Sentence", "Place", "Why not"], rows)
+    def every_sentence(self) -> Shown:
+        """All sentences of the papers with their verdicts, or why they have none (`coverage`)."""
+        return _shown(coverage.summary() + coverage.tables(self.claims))
 
-    def by_paper(self):
+    def by_paper(self) -> Shown:
         """The claims of every paper by theorem and figure, main ones first, linked to places."""
         return self._each(markup.by_group, False)
 
-    def findings(self):
+    def findings(self) -> Shown:
         """Our own findings, paper by paper, linked to their places."""
         return self._each(markup.findings, True)
 
@@ -107,7 +100,7 @@ class Scoreboard:
     def _of(self, chapter):
         return [c for c in self.claims if c.chapter == chapter["chapter"]]
 
-    def run_times(self):
+    def run_times(self) -> Shown:
         """Seconds per chapter, with the parameters that differ from the committed ones."""
         rows = []
         for chapter in self.times["chapters"]:
@@ -122,7 +115,7 @@ class Scoreboard:
         return _table(where, ["Chapter", "Wall", "Processor", "Parameters"], rows)
 
 
-def counted(verdicts):
+def counted(verdicts: Iterable[str]) -> str:
     """How often each verdict was given, as badges."""
     n = Counter(verdicts)
     return " ".join(f"<span>{n[v]} × {markup.badge(v)}</span>" for v in VERDICTS if n[v])

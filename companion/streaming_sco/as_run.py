@@ -12,22 +12,27 @@ Source: the authors' repository, the state of June to August 2022 that produced 
 """
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from companion._jit import jit
+from companion._types import Array, Rng
 from companion.baselines import noisy_sfw as sfw
-from companion.geometry import admit, dual_exponent, vertex
-from companion.mechanisms import laplace
+from companion.kernels.geometry import admit, dual_exponent, vertex
+from companion.kernels.mechanisms import laplace
+from companion.kernels.tree import complete, trailing_zeros
 from companion.streaming_sco import learner
 from companion.streaming_sco.streaming_fw import streaming_fw
-from companion.tree import extended, trailing_zeros
+
+if TYPE_CHECKING:
+    from companion.core import Optimiser
 
 BETA, LIPSCHITZ = 1.0, 4.0
 
 
 @jit
-def noise(rng, exponent, sigma, out):
+def noise(rng: Rng, exponent: float, sigma: float, out: Array) -> None:
     """out (d,) <- the program's draw; exponent 2 stands for p > 2, where directions are normal."""
     total = 0.0
     for i in range(out.shape[0]):
@@ -44,7 +49,7 @@ def noise(rng, exponent, sigma, out):
 
 
 @jit
-def node_outputs(rng, p, g, out):
+def node_outputs(rng: Rng, p: Any, g: Array, out: Array) -> None:
     """`attacks.node_outputs` with the program's noise."""
     for i in range(out.shape[0]):
         for k in range(out.shape[1]):
@@ -54,18 +59,17 @@ def node_outputs(rng, p, g, out):
 
 
 @jit
-def run_tree(p, s, X, Y, rng, out):
+def run_tree(p: Any, s: Any, X: Array, Y: Array, rng: Rng, out: Array) -> Any:
     """Algorithm 1 with the program's noise; out (n, d) <- the public parameters."""
     theta, old, total, gradient, v, nodes, inside = s.memory
     for t0 in range(X.shape[0]):
-        t, row, before = t0 + 1, trailing_zeros(t0 + 1), extended(t0 + 1)
+        t, row = t0 + 1, trailing_zeros(t0 + 1)
         y, _ = admit(X[t0], Y[t0], p.q, p.low, p.high, inside)
         c = learner.leaf(p, t, inside, y, theta, old)
         noise(rng, p.exponent, p.sigma, nodes[row])
+        complete(nodes, t)
         for i in range(p.d):
             total[i] += c * inside[i]
-            if before >= 0:
-                nodes[row, i] += nodes[before, i]
             gradient[i] = (total[i] + nodes[row, i]) / (t + 1.0)
         vertex(gradient, p.p, p.radius, v)
         for i in range(p.d):
@@ -76,7 +80,7 @@ def run_tree(p, s, X, Y, rng, out):
 
 
 @jit
-def run_sfw(p, s, X, Y, rng, out):
+def run_sfw(p: Any, s: Any, X: Array, Y: Array, rng: Rng, out: Array) -> Any:
     """NoisySFW with the program's noise; out (n, d) <- the public parameters."""
     t, theta = 0, s.theta
     for t0 in range(X.shape[0]):
@@ -88,27 +92,26 @@ def run_sfw(p, s, X, Y, rng, out):
             noise(rng, p.exponent, p.sigma_first if t == p.half else p.sigma, s.noise)
             sfw.add_mean(p, s, size)
             sfw.descend(p, s)
-        for i in range(p.d):
-            out[t0, i] = theta[i]
+        out[t0] = theta
     return sfw.State(t, theta, 0, s.old, s.gradient, s.total, s.v, s.x, s.noise)
 
 
 @jit
-def clean_sign(rng, score, b, out):
+def clean_sign(rng: Rng, score: Array, b: Array, out: Array) -> None:
     """out (runs, d) <- vertices whose coordinate is noisy and whose sign is not: the choice of
     Algorithm 3's program, for the scores (d,) and Laplace scale b.
     """
     for i in range(out.shape[0]):
         best, at = -np.inf, 0
+        out[i] = 0.0
         for j in range(score.shape[0]):
-            out[i, j] = 0.0
             z = abs(score[j] + laplace(rng, b))
             if z > best:
                 best, at = z, j
         out[i, at] = -np.sign(score[at])
 
 
-def misprinted(p, d):
+def misprinted(p: float, d: int) -> tuple[float, float]:
     """(exponent, kappa) of Lemma 3.9 as printed; p > 2: normal directions, kappa cancels."""
     q = dual_exponent(p)
     if q < 2.0:
@@ -116,7 +119,9 @@ def misprinted(p, d):
     return min(q - 1.0, math.log(d) - 1.0), min(q - 1.0, math.e**2 * (math.log(d) - 1.0))
 
 
-def algorithm1(d, n, epsilon, delta, *, p, radius, step_scale):
+def algorithm1(
+    d: int, n: int, epsilon: float, delta: float, *, p: float, radius: float, step_scale: float
+) -> "Optimiser":
     """Algorithm 1 as run: the optimiser with the program's noise; no guarantee."""
     made = streaming_fw(d, n, np.inf, delta, p=p, radius=radius, label_bound=1e9, clip=np.inf,
                         step_scale=step_scale)  # fmt: skip
@@ -128,7 +133,9 @@ def algorithm1(d, n, epsilon, delta, *, p, radius, step_scale):
     return made._replace(name="Algorithm 1 as run", params=params, step=None, run=run_tree)
 
 
-def noisy_sfw(d, n, epsilon, delta, *, p, radius, step_scale):
+def noisy_sfw(
+    d: int, n: int, epsilon: float, delta: float, *, p: float, radius: float, step_scale: float
+) -> "Optimiser":
     """NoisySFW as run: the same noise; no guarantee."""
     made = sfw.noisy_sfw(d, n, np.inf, delta, p=p, radius=radius, label_bound=1e9,
                          step_scale=step_scale)  # fmt: skip

@@ -9,13 +9,11 @@ Source: the paper, sections A.1 and A.6; Bassily, Guzman and Nandi (2021), Lemma
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion.checks import need_choice, need_float, need_int, need_positive
-from companion.geometry import dual_exponent, euclidean_factor, need_exponent, smooth_exponent
-from companion.privacy import (
+from companion.accounting.privacy import (
     NO_PRIVACY,
     REPLACE_RECORD,
     Guarantee,
@@ -26,6 +24,14 @@ from companion.privacy import (
     zcdp_epsilon,
     zcdp_rho,
 )
+from companion.checks import need_choice, need_float, need_int, need_positive
+from companion.kernels.geometry import (
+    dual_exponent,
+    euclidean_factor,
+    need_exponent,
+    smooth_exponent,
+)
+from companion.kernels.tree import root_coefficients
 from companion.streaming_sco.learner import (
     ARGMIN,
     FALLING,
@@ -39,7 +45,7 @@ from companion.streaming_sco.learner import (
     TREE,
     Params,
 )
-from companion.tree import root_coefficients
+from companion.streaming_sco.movement import sum_movement
 
 PRINTED = METHODS[TREE], METHODS[ARGMIN]  # the methods whose noise the paper prints
 LEMMA_LIMIT = 2.0  # epsilon per release up to which Lemma 2.7 is proved (by concentrated privacy)
@@ -60,12 +66,12 @@ class Problem(NamedTuple):
     lipschitz: float  # L: ||grad f||_q <= L
 
     @property
-    def sensitivity(self):
+    def sensitivity(self) -> float:
         """2 (beta D + L): how far one record moves an unclipped leaf in l_q."""
         return 2.0 * (2.0 * self.radius * self.beta + self.lipschitz)
 
 
-def problem(d, n, p, radius, loss, label_bound):
+def problem(d: int, n: int, p: float, radius: float, loss: str, label_bound: float) -> Problem:
     """The checked `Problem`, for contexts with ||x||_q <= 1.
 
     squares: f = (y - x'theta)^2, |y| <= Y: gradient 2 (x'theta - y) x, so beta = 2, L = 2 (r + Y).
@@ -85,7 +91,7 @@ def problem(d, n, p, radius, loss, label_bound):
     return Problem(d, n, p, dual_exponent(p), r, kind, low, Y, beta, lipschitz)
 
 
-def leaf_clip(c, clip, calibration):
+def leaf_clip(c: Problem, clip: float | None, calibration: str) -> float:
     """C: the default is 2 (r + Y) for squares (see `leaf`: g_i is nearly the gradient at a vertex),
     beta D + L, which never binds, for other losses; inf, no clipping, for what the paper prints.
     """
@@ -96,15 +102,27 @@ def leaf_clip(c, clip, calibration):
     return c.lipschitz if c.loss == SQUARES else 0.5 * c.sensitivity
 
 
-def make_params(c, clip, clip_norm, step_scale, method, *, exponent=2.0, sigma=0.0, scale=0.0,
-                schedule=PAPER):  # fmt: skip
+def make_params(
+    c: Problem,
+    clip: float,
+    clip_norm: float,
+    step_scale: float,
+    method: int,
+    *,
+    exponent: float = 2.0,
+    sigma: float = 0.0,
+    scale: float = 0.0,
+    schedule: int = PAPER,
+) -> Params:
     """`Params` of a learner from the problem and the noise; method: its number."""
     step = need_float("step_scale", step_scale, 0.0, 1.0, open_low=True)  # > 1: longer than D
     return Params(c.d, c.n, c.p, c.q, c.radius, c.loss, c.low, c.high, clip, clip_norm, step,
                   method, exponent, sigma, scale, schedule)  # fmt: skip
 
 
-def sum_noise(c, epsilon, delta, calibration, method, clip):
+def sum_noise(
+    c: Problem, epsilon: float, delta: float, calibration: str, method: int, clip: float
+) -> tuple[dict[str, float], float]:
     """({exponent, sigma}, true epsilon) of the noise of released prefix sums.
 
     "paper": Theorem 3.1, sigma_+^2 = 8 m'^2 kappa log(m'/delta) (beta D + L)^2 / epsilon^2 with
@@ -112,13 +130,14 @@ def sum_noise(c, epsilon, delta, calibration, method, clip):
     where the Lemma 2.7 that it uses per node is not proved (epsilon/m' > 2).  "zcdp": the same
     noise with sigma_+^2 = m kappa s^2/(2 rho), as each of the m = floor(log2 n) + 1 nodes that hold
     a leaf is kappa s^2/(2 sigma_+^2)-zCDP.  "corrected": Gaussian, sigma = s_2 sqrt(m)/mu, exactly;
-    the square root has sum f_k^2, the largest squared column norm of B, in the place of m.
+    the square root has sum f_k^2, the largest squared column norm of B, in the place of m.  For the
+    squared loss on the l_2 ball s_2 is smaller than 2 C (`movement`).
     """
-    released, s2 = releases(c.n, method), euclidean_sensitivity(c, clip)
     if calibration == "corrected":
-        sigma = s2 * math.sqrt(released) / gaussian_mu(epsilon, delta)
-        true = gaussian_epsilon(delta, sigma, s2 * math.sqrt(released))
-        return {"exponent": 2.0, "sigma": sigma}, true
+        moved = total_movement(c, method, clip)
+        sigma = moved / gaussian_mu(epsilon, delta)
+        return {"exponent": 2.0, "sigma": sigma}, gaussian_epsilon(delta, sigma, moved)
+    released = releases(c.n, method)
     if method == SQRT:
         raise ValueError(f"factorisation 'sqrt' needs calibration='corrected'; got {calibration!r}")
     s = c.sensitivity if clip == np.inf else 2.0 * clip
@@ -142,7 +161,7 @@ def sum_noise(c, epsilon, delta, calibration, method, clip):
     return {"exponent": exponent, "sigma": sigma}, true
 
 
-def smooth(q, d):
+def smooth(q: float, d: int) -> tuple[float, float, float]:
     """(exponent, kappa, shrink): l_q is kappa-regular with the norm l_exponent / shrink.
 
     q >= 2: `smooth_exponent`, shrink 1.  q < 2: d^(1/2 - 1/p) ||.||_2 with kappa = d^(1 - 2/p)
@@ -154,17 +173,38 @@ def smooth(q, d):
     return 2.0, kappa, 1.0 / math.sqrt(kappa)
 
 
-def releases(n, method):
+def releases(n: int, method: Any) -> float:
     """Squared growth of one leaf's shift over all that is released: m of the tree, or sum f_k^2."""
     return float((root_coefficients(n) ** 2).sum()) if method == SQRT else float(tree_levels(n))
 
 
-def euclidean_sensitivity(c, clip):
+def total_movement(c: Any, method: Any, clip: Any) -> float:
+    """Root of the largest squared l_2 shift of all releases of the noise "corrected".
+
+    Clipped leaves of squares at p = 2: `sum_movement`.  Only the first leaf has all m releases:
+    leaf i of the tree lies in m less the one-bits of i - 1.
+    """
+    released = releases(c.n, method)
+    if c.p != 2.0 or c.loss != SQUARES or clip == np.inf:
+        return euclidean_sensitivity(c, clip) * math.sqrt(released)
+    later = releases(c.n - 1, SQRT) if method == SQRT and c.n > 1 else released - 1.0
+    return sum_movement(c.radius, c.high, clip, released, later)
+
+
+def euclidean_sensitivity(c: Any, clip: Any) -> float:
     """How far one record moves a leaf in l_2: 2 C if clipped there, else from the l_q bound."""
     return c.sensitivity * euclidean_factor(c.q, c.d) if clip == np.inf else 2.0 * clip
 
 
-def vertex_noise(c, epsilon, delta, calibration, selector, schedule, clip):
+def vertex_noise(
+    c: Problem,
+    epsilon: float,
+    delta: float,
+    calibration: str,
+    selector: str,
+    schedule: int,
+    clip: float,
+) -> tuple[dict[str, float], float]:
     """({scale, schedule}, true epsilon) of the noisy vertex selection.
 
     The score of a vertex v is <d_t, v>; a record moves d_t by at most s/(t + 1) in l_inf, so the
@@ -192,8 +232,19 @@ def vertex_noise(c, epsilon, delta, calibration, selector, schedule, clip):
     return {"scale": scale, "schedule": schedule}, true
 
 
-def calibrated(c, epsilon, delta, calibration, method, *, schedule="constant", clip=None,
-               step_scale=1.0, model="central", unit="record"):  # fmt: skip
+def calibrated(
+    c: Problem,
+    epsilon: float,
+    delta: float | None,
+    calibration: str,
+    method: str,
+    *,
+    schedule: str = "constant",
+    clip: float | None = None,
+    step_scale: float = 1.0,
+    model: str = "central",
+    unit: str = "record",
+) -> tuple[Params, Guarantee]:
     """(Params, Guarantee): a learner with the noise that a budget buys, and what it then promises.
 
     c: a `Problem`; epsilon in (0, inf] (inf: no noise), delta in (0, 1) (None: 1/n); calibration,
@@ -219,4 +270,4 @@ def calibrated(c, epsilon, delta, calibration, method, *, schedule="constant", c
             noise, true = vertex_noise(c, epsilon, delta, calibration, method, kind, bound)
         claimed = (epsilon, delta) if calibration == "paper" else None
         said = Guarantee(model, true, delta, REPLACE_RECORD, unit, claimed)
-    return make_params(c, bound, norm, step_scale, number, **noise), said
+    return make_params(c, bound, norm, step_scale, number, **noise), said  # type: ignore[arg-type]

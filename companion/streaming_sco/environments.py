@@ -4,22 +4,26 @@ Source: section C of the paper (normal contexts divided by their l_q norm, linea
 designs are ours.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion import glm
 from companion._jit import jit
+from companion._types import Array, Rng
 from companion.checks import need_array, need_choice, need_float, need_int
 from companion.environments import block_lengths
-from companion.geometry import dual_exponent, lq_norm, need_exponent
-from companion.linalg import dot
+from companion.kernels import glm
+from companion.kernels.geometry import dual_exponent, lq_norm, need_exponent
+from companion.kernels.linalg import dot
 
 DESIGNS = ("sphere", "signs")
 
 
 @jit
-def fill(rng, signs, q, theta, link, noise, X, Y):
+def fill(
+    rng: Rng, signs: Any, q: Any, theta: Array, link: int, noise: float, X: Array, Y: Array
+) -> None:
     """X (n, d) <- contexts with ||x||_q = 1, Y (n,) <- labels; records are drawn one by one.
 
     signs: entries are +1 or -1 instead of normals divided by their norm.  link linear: Y = x'theta
@@ -50,14 +54,14 @@ class Regression(NamedTuple):
     noise: float
     design: str
 
-    def records(self, n, rng):
+    def records(self, n: int, rng: Rng) -> tuple[Array, Array]:
         """(X (n, d), Y (n,))."""
         X, Y = np.empty((n, len(self.theta))), np.empty(n)
         signs, q = self.design == "signs", dual_exponent(self.p)
         fill(rng, signs, q, self.theta, glm.LINEAR, self.noise, X, Y)
         return X, Y
 
-    def excess(self, theta):
+    def excess(self, theta: Array) -> Array:
         """SubOpt of theta (..., d): ||theta - theta*||_2^2 / ||theta*||_2^2, exactly.
 
         The design is symmetric under signs and permutations of coordinates, so E x x' = c I, and c
@@ -65,28 +69,30 @@ class Regression(NamedTuple):
         """
         return ((theta - self.theta) ** 2).sum(axis=-1) / (self.theta**2).sum()
 
-    def second_moment(self, n=200_000):
+    def second_moment(self, n: int = 200_000) -> tuple[float, float]:
         """(c, standard error): the c of E x x' = c I, from n draws with a fixed seed."""
         X, _ = self.records(n, np.random.default_rng(0))
         squares = (X**2).mean(axis=1)
         return float(squares.mean()), float(squares.std(ddof=1) / np.sqrt(n))
 
-    def gradient(self, theta, c):
+    def gradient(self, theta: Array, c: float) -> Array:
         """Exact gradient 2 c (theta - theta*) of the population loss at theta (..., d)."""
         return 2.0 * c * (theta - self.theta)
 
 
-def flat(d, p):
+def flat(d: int, p: float) -> Array:
     """The paper's parameter: all ones, divided by its l_p norm."""
     return np.full(d, 1.0 / d ** (0.0 if p == np.inf else 1.0 / p))
 
 
-def first(d, p, s):
+def first(d: int, p: float, s: int) -> Array:
     """s equal entries, then zeros, of l_p norm 1: what the released program draws with s = 5."""
     return np.concatenate([flat(s, p), np.zeros(d - s)])
 
 
-def regression(p, theta, *, noise=0.05, design="sphere"):
+def regression(
+    p: float, theta: Array, *, noise: float = 0.05, design: str = "sphere"
+) -> Regression:
     """The paper's linear regression in the geometry of l_p.
 
     p in [1, inf]; theta (d,) the parameter; noise >= 0, standard deviation of the labels; design:
@@ -101,20 +107,26 @@ def regression(p, theta, *, noise=0.05, design="sphere"):
 
 
 class Functional(NamedTuple):
-    """The loss <x, theta> with x in {-1, 1}^d, of mean (-slope, 0, ..., 0)."""
+    """The loss <x, theta> of signs x of l_q norm 1 whose mean is -slope times the size of x_1."""
 
     d: int
     slope: float
+    p: float = 1.0  # of the ball, whose radius is 1
 
-    def records(self, n, rng):
+    @property
+    def size(self) -> float:
+        """d^(-1/q): the entries of a record."""
+        return self.d ** (-1.0 / dual_exponent(self.p))
+
+    def records(self, n: int, rng: Rng) -> tuple[Array, Array]:
         """(X (n, d), labels that nothing reads)."""
         X = np.where(rng.random((n, self.d)) < 0.5, 1.0, -1.0)
         X[:, 0] = np.where(rng.random(n) < 0.5 * (1.0 + self.slope), -1.0, 1.0)
-        return X, np.zeros(n)
+        return self.size * X, np.zeros(n)
 
-    def excess(self, theta):
-        """slope (1 - theta_1): the minimiser over the l_1 ball of radius 1 is its first vertex."""
-        return self.slope * (1.0 - theta[..., 0])
+    def excess(self, theta: Array) -> Array:
+        """slope (1 - theta_1) times the size: the minimiser over the ball is e_1."""
+        return self.size * self.slope * (1.0 - theta[..., 0])
 
 
 class CommonContext(NamedTuple):
@@ -126,7 +138,7 @@ class CommonContext(NamedTuple):
     link: int
     noise: float
 
-    def blocks(self, T, rng):
+    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
         """Yield (X, R, mu) for T rounds; the context of a round is repeated in its K rows."""
         theta = np.zeros((self.K, self.d))
         for k in range(self.K):
@@ -139,7 +151,9 @@ class CommonContext(NamedTuple):
 
 
 @jit
-def fill_rounds(rng, theta, link, noise, X, R, mu):
+def fill_rounds(
+    rng: Rng, theta: Array, link: int, noise: float, X: Array, R: Array, mu: Array
+) -> None:
     """One block: contexts N(0, I) divided by their largest entry, and the rewards of all arms."""
     for t in range(R.shape[0]):
         x = X[t, 0]
@@ -159,7 +173,9 @@ def fill_rounds(rng, theta, link, noise, X, R, mu):
                 R[t, k] = 1.0 if rng.random() < m else 0.0
 
 
-def one_context(K, d, s, *, link="linear", noise=0.05):
+def one_context(
+    K: int, d: int, s: int, *, link: str = "linear", noise: float = 0.05
+) -> CommonContext:
     """K arms with s-sparse parameters of l_1 norm 1, new in every repetition, on one context.
 
     K >= 2, 1 <= s <= d; link "linear" (rewards with normal noise) or "logistic", "probit"

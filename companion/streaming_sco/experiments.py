@@ -6,27 +6,35 @@ factorisation), "clipped at 3" (the same, leaves clipped at 3 in l_2), "no priva
 Source: sections 3.1 and C of the paper.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from companion._types import Array, Ints, SeedSequence
 from companion.baselines.noisy_sfw import noisy_sfw
 from companion.baselines.noisy_sgd import noisy_sgd
 from companion.checks import need_choice
-from companion.excess import drawn, excess_risk, watch
-from companion.geometry import lq_norm
-from companion.simulate import over
+from companion.kernels.geometry import lq_norm
+from companion.simulate import over, stream
 from companion.stats import difference
-from companion.streaming_sco.environments import first, flat, regression
+from companion.streaming_sco.environments import Functional, first, flat, regression
+from companion.streaming_sco.excess import drawn, excess_risk, watch
 from companion.streaming_sco.shortcuts import noisy_sgds
 from companion.streaming_sco.streaming_fw import streaming_fw
+
+if TYPE_CHECKING:
+    from companion.core import Optimiser, Policy
+    from companion.stats import Interval
+    from companion.streaming_sco.environments import CommonContext, Regression
 
 ROWS = ("as run", "as printed", "corrected", "square root", "clipped at 3", "no privacy")
 OURS = ROWS[3:5]  # variants of Algorithm 1 alone; its rivals are corrected
 RADIUS, LABELS = 2.0, 1.2  # r of the program; |y| <= 1 + 4 standard deviations of the noise
 
 
-def scales(method, row, p, grids):
+def scales(method: str, row: str, p: float, grids: Mapping[str, Sequence[float]]) -> list[float]:
     """Step scales that are tried: the published grid; for our own rows further ones, and 1."""
     key = f"{method}, p={'inf' if p == np.inf else p}"
     grid = list(grids.get(key, grids.get(method, [1.0])))
@@ -35,7 +43,16 @@ def scales(method, row, p, grids):
     return sorted(set(grid))
 
 
-def candidates(method, row, d, n, p, grids, programs, epsilon=1.0):
+def candidates(
+    method: str,
+    row: str,
+    d: int,
+    n: int,
+    p: float,
+    grids: Mapping[str, Sequence[float]],
+    programs: Mapping[str, Callable[..., Any]],
+    epsilon: float = 1.0,
+) -> "dict[float, Optimiser]":
     """{step scale: optimiser} of one row; programs: {method: maker} for the row "as run"."""
     need_choice("row", row, ROWS)
     found = {}
@@ -63,7 +80,15 @@ def _made(method, row, d, n, p, c, programs, epsilon):
     return streaming_fw(d, n, epsilon, delta, radius=RADIUS, **options)
 
 
-def table(methods, rows, settings, p, seeds, grids, programs):
+def table(
+    methods: Mapping[str, int],
+    rows: Sequence[Any],
+    settings: Sequence[Any],
+    p: Any,
+    seeds: Sequence[Any],
+    grids: Mapping[str, Sequence[float]],
+    programs: Mapping[str, Callable[..., Any]],
+) -> dict[Any, Any]:
     """{(method, row, (n, d)): {step scale: SubOpt samples}} of the paper's regression.
 
     methods: {name: repetitions}; OURS are rows of Algorithm 1 alone.
@@ -84,12 +109,15 @@ def table(methods, rows, settings, p, seeds, grids, programs):
     return found
 
 
-def best(samples):
+def best(samples: Any) -> tuple[float, Array]:
     """(step scale, SubOpt samples) of the smallest mean: a choice on test data, as in the paper."""
     return min(samples.items(), key=lambda item: item[1].mean())
 
 
-def shown(found, settings):
+def shown(
+    found: Mapping[tuple[str, str, Sequence[int]], Mapping[float, Array]],
+    settings: Sequence[Sequence[int]],
+) -> list[dict[str, str]]:
     """Rows of a table: mean ± standard deviation at the best scale (×), and the mean at scale 1."""
     rows = []
     for method, row in dict.fromkeys((m, r) for m, r, _ in found):
@@ -102,7 +130,14 @@ def shown(found, settings):
     return rows
 
 
-def gaps(found, a, b, settings, level, factor=1.0):
+def gaps(
+    found: Mapping[tuple[str, str, Sequence[int]], Mapping[float, Array]],
+    a: str,
+    b: str,
+    settings: Sequence[Sequence[int]],
+    level: float,
+    factor: float = 1.0,
+) -> "dict[str, list[Interval]]":
     """{row: [interval of SubOpt of method a minus factor times method b's]}, each at its best scale
     and over the repetitions that both have; OURS meet b's corrected row.
     """
@@ -117,17 +152,99 @@ def gaps(found, a, b, settings, level, factor=1.0):
     return results
 
 
-def dimensions_of_trees(geometries, dimensions, n, epsilon, seeds):
+def dimensions_of_trees(
+    geometries: Sequence[float],
+    dimensions: Sequence[int],
+    n: int,
+    epsilon: float,
+    seeds: Sequence[Any],
+) -> dict[Any, Any]:
     """{(p, d): SubOpt samples (reps, 2)} of Algorithm 1 at epsilon and without privacy."""
     found = {}
     for p, d in product(geometries, dimensions):
         options = {"p": p, "radius": RADIUS, "label_bound": LABELS}
-        pair = [streaming_fw(d, n, e, **options).renamed(f"{e:g}") for e in (epsilon, np.inf)]
+        pair = [streaming_fw(d, n, e, **options).renamed(f"{e:g}") for e in (epsilon, np.inf)]  # type: ignore[arg-type]
         found[p, d] = excess_risk(regression(p, first(d, p, 5)), pair, n, seeds).final
     return found
 
 
-def gradient_errors(world, optimiser, n, seeds, grid, c):
+def envelope(
+    optimiser: "Optimiser",
+    slopes: Sequence[float],
+    n: int,
+    seeds: Sequence[SeedSequence],
+    grid: Ints,
+) -> tuple[Array, Array]:
+    """(means (slopes, checkpoints), samples (runs, checkpoints)) of linear losses.
+
+    At every checkpoint the samples are those of the slope with the largest mean excess.
+    """
+    p, m = optimiser.params, len(grid)
+    worlds = [Functional(p.d, g, p.p) for g in slopes]
+    runs = [excess_risk(world, [optimiser], n, seeds, grid=grid) for world in worlds]
+    samples = np.array([run.excess[:, 0, :m] for run in runs])
+    means = samples.mean(axis=1)
+    return means, samples[means.argmax(axis=0), :, np.arange(m)].T
+
+
+def removed(
+    world: "CommonContext", policy: "Policy", later: int, seeds: Sequence[SeedSequence]
+) -> Array:
+    """Shares of `later` rounds in which the filter of Algorithm 3 removes the best arm, and any
+    arm, (n_reps, 2).  The filter is fixed after the forced rounds, which alone are played.
+    """
+    return np.array(over(_removed, [(world, policy, later, seed) for seed in seeds]))
+
+
+def _removed(world, policy, later, seed):
+    p = policy.params
+    forced, blocks = p.K * p.t0, world.blocks(p.K * p.t0 + later, stream(seed, "environment"))
+    X, R, mu = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    rng, arms, start = stream(seed, policy.name), np.empty(forced, np.int64), policy.init(p)
+    state = policy.play(p, start, X[:forced], R[:forced], rng, arms)
+    z, best = X[forced:, 0] @ state.forced.T, mu[forced:].argmax(axis=1)
+    gone = z <= z.max(axis=1, keepdims=True) - 0.5 * p.gap
+    return gone[np.arange(later), best].mean(), gone.any(axis=1).mean()
+
+
+def estimates(
+    world: "CommonContext",
+    policy: "Policy",
+    T: int,
+    seeds: Sequence[SeedSequence],
+    grid: Sequence[int],
+) -> Array:
+    """Largest squared l_1 error of an arm's estimate after every t of the grid, (n_reps, n_grid).
+
+    The true parameters are solved from the means of a linear world.
+    """
+    return np.array(over(_estimates, [(world, policy, T, seed, grid) for seed in seeds]))
+
+
+def _estimates(world, policy, T, seed, grid):
+    rng, state, done, found = stream(seed, policy.name), policy.init(policy.params), 0, []
+    for X, R, mu in world.blocks(T, stream(seed, "environment")):
+        true = np.linalg.lstsq(X[:, 0], mu, rcond=None)[0].T
+        ends, begin = [t - done for t in grid if done < t <= done + len(X)], 0
+        for end in [*ends, len(X)]:
+            cut = slice(begin, end)
+            arms = np.empty(end - begin, np.int64)
+            state = policy.play(policy.params, state, X[cut], R[cut], rng, arms)
+            begin = end
+            if len(found) < len(grid) and done + end == grid[len(found)]:
+                found.append((np.abs(state.arms.theta - true).sum(axis=1) ** 2).max())
+        done += len(X)
+    return found
+
+
+def gradient_errors(
+    world: "Regression",
+    optimiser: "Optimiser",
+    n: int,
+    seeds: Sequence[SeedSequence],
+    grid: Ints,
+    c: float,
+) -> Array:
     """||d_t - grad F(theta_t)||_q at every t of the grid, (n_reps, n_grid); E x x' = c I."""
     jobs = [(world, optimiser, n, seed, grid, c) for seed in seeds]
     return np.array(over(_gradient_errors, jobs))
@@ -142,7 +259,7 @@ def _gradient_errors(world, optimiser, n, seed, grid, c):
     return found
 
 
-def checkpoints(n, count=24, start=64):
+def checkpoints(n: int, count: int = 24, start: float = 64) -> Ints:
     """About `count` numbers of records below n, none a power of two, where the tree is best.
 
     Every number has a one-bit at half of its length, like a typical one.

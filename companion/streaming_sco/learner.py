@@ -11,16 +11,17 @@ the universe ||x||_q <= 1, low <= y <= Y are clipped into it and counted.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion import glm
 from companion._jit import inlined, jit
-from companion.geometry import admit, lq_norm, vertex
-from companion.mechanisms import generalized_gaussian, gumbel, laplace
-from companion.privacy import tree_levels
-from companion.tree import extended, root_noise, trailing_zeros
+from companion._types import Array, Rng
+from companion.accounting.privacy import tree_levels
+from companion.kernels import glm
+from companion.kernels.geometry import admit, lq_norm, vertex
+from companion.kernels.mechanisms import generalized_gaussian, gumbel, laplace
+from companion.kernels.tree import complete, root_noise, trailing_zeros
 
 LOSSES = ("squares", "logistic", "probit", "inner product")
 SQUARES, LOGISTIC, PROBIT, INNER = range(4)  # 1 and 2 are the links of `glm`
@@ -68,24 +69,24 @@ class State(NamedTuple):
     memory: Memory
 
 
-def memory(p, rng=None):
+def memory(p: Params, rng: Rng | None = None) -> Memory:
     """Memory before the first record; rng draws the path of the square-root factorisation."""
     rows = tree_levels(p.n) if p.method == TREE else 1
     if p.method == SQRT and p.sigma > 0.0:
         noise = root_noise(p.n, p.d, p.sigma, rng)
     else:
         noise = np.zeros((rows, p.d))
-    return Memory(*(np.zeros(p.d) for _ in range(5)), noise, np.zeros(p.d))
+    return Memory(*(np.zeros(p.d) for _ in range(5)), noise, np.zeros(p.d))  # type: ignore[call-arg]
 
 
-def init(p, rng):
+def init(p: Params, rng: Rng) -> State:
     """State before the first record: theta_0 = theta_1 = 0."""
     m = memory(p, rng)
     return State(0, m.theta, 0, m)
 
 
 @jit
-def pull(loss, z, y):
+def pull(loss: int, z: float, y: float) -> float:
     """c such that the gradient of the loss at score z = x'theta is c x."""
     if loss == SQUARES:
         return 2.0 * (z - y)
@@ -95,7 +96,7 @@ def pull(loss, z, y):
 
 
 @inlined
-def leaf(p, t, x, y, theta, old):
+def leaf(p: Params, t: int, x: Array, y: float, theta: Array, old: Array) -> float:
     """c such that g_t = c x, clipped: a gradient of a linear model is a multiple of x."""
     z, z_old = 0.0, 0.0
     for i in range(x.shape[0]):
@@ -110,28 +111,26 @@ def leaf(p, t, x, y, theta, old):
 
 
 @inlined
-def release(p, t, total, noise, gradient, rng):
+def release(p: Params, t: int, total: Array, noise: Array, gradient: Array, rng: Rng) -> None:
     """gradient <- d_t from the released prefix sum of t leaves; noise as in `Memory`."""
     row = 0
     if p.method == SQRT:
         row = t - 1 if p.sigma > 0.0 else 0
     elif p.sigma > 0.0:
-        row, before = trailing_zeros(t), extended(t)
+        row = trailing_zeros(t)
         if p.exponent == 2.0:
             for i in range(p.d):
                 noise[row, i] = p.sigma * rng.standard_normal()
         else:
             generalized_gaussian(rng, p.exponent, p.sigma, noise[row])
-        if before >= 0:
-            for i in range(p.d):
-                noise[row, i] += noise[before, i]
+        complete(noise, t)
     weight = 1.0 / (t + 1.0)
     for i in range(p.d):
         gradient[i] = weight * (total[i] + noise[row, i])
 
 
 @jit
-def noise_scale(p, t):
+def noise_scale(p: Params, t: Any) -> float:
     """b_t of the vertex selection at local time t >= 1."""
     if p.schedule == PAPER:
         return p.scale / math.sqrt(t)
@@ -139,7 +138,7 @@ def noise_scale(p, t):
 
 
 @jit
-def choose(p, t, total, gradient, v, rng):
+def choose(p: Params, t: int, total: Array, gradient: Array, v: Array, rng: Rng) -> None:
     """v <- a vertex +-r e_j with noisily small <d_t, v>; the exact d_t is never shown."""
     b = noise_scale(p, t)
     best, at, sign = -np.inf, 0, 0.0
@@ -165,7 +164,7 @@ def choose(p, t, total, gradient, v, rng):
 
 
 @inlined
-def advance(p, t, m, x, y, rng):
+def advance(p: Params, t: int, m: Memory, x: Array, y: float, rng: Rng) -> int:
     """One step with local time t >= 1: m after the record; returns 1 if it was clipped else 0."""
     theta, old, total, gradient, v, noise, inside = m
     y, clipped = admit(x, y, p.q, p.low, p.high, inside)
@@ -185,18 +184,17 @@ def advance(p, t, m, x, y, rng):
 
 
 @jit
-def step(p, s, x, y, rng):
+def step(p: Params, s: State, x: Array, y: float, rng: Rng) -> State:
     """State after the record x (d,), y; the arrays of s are overwritten."""
     clipped = advance(p, s.t + 1, s.memory, x, y, rng)
     return State(s.t + 1, s.theta, s.clipped + clipped, s.memory)
 
 
 @jit
-def run(p, s, X, Y, rng, out):
+def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
     """Read n records X (n, d), Y (n,); out (n, d) <- the public parameter after each."""
     clipped, theta = s.clipped, s.theta
     for t in range(X.shape[0]):
         clipped += advance(p, s.t + t + 1, s.memory, X[t], Y[t], rng)
-        for i in range(p.d):
-            out[t, i] = theta[i]
+        out[t] = theta
     return State(s.t + X.shape[0], theta, clipped, s.memory)

@@ -11,21 +11,26 @@ Differs: local clocks (the paper's global t breaks the sum after the forced roun
 rewards are clipped; the learner may be the tree of Algorithm 1 on the l_1 ball.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from companion import audit, glm
 from companion._jit import inlined, jit
+from companion._types import Array, Ints, Rng
+from companion.accounting import learned
+from companion.accounting.disclosure import Disclosure, corners, in_both, lives, shows
+from companion.accounting.privacy import NO_PRIVACY
 from companion.checks import need_choice, need_float, need_int
-from companion.core import Policy
-from companion.disclosure import Disclosure, corners
-from companion.linalg import dot
-from companion.privacy import NO_PRIVACY, tree_levels
+from companion.core import Policy, Universe
+from companion.kernels import glm
+from companion.kernels.linalg import dot
 from companion.streaming_sco import attacks
 from companion.streaming_sco import calibration as noise
 from companion.streaming_sco import learner as learning
 from companion.streaming_sco.learner import Memory, advance, memory
+
+if TYPE_CHECKING:
+    from companion.accounting.audit import Attack
 
 LEARNERS = ("tree", "argmin", "coordinates", "gumbel")
 CALIBRATIONS = ("paper", "corrected")
@@ -53,20 +58,25 @@ class State(NamedTuple):
     arms: Memory  # of all arms: its arrays have a leading axis of length K
 
 
-def init(p):
+def init(p: Params) -> State:
     """State before the first round."""
     arms = Memory(*(np.zeros((p.K, *a.shape)) for a in memory(p.learner)))
     return State(0, 0, np.zeros(p.K, np.int64), np.zeros((p.K, p.d)), np.zeros(p.d), arms)
 
 
+def universe(p: Params) -> Universe:
+    """What is not clipped: ||x||_inf <= 1 and rewards within the bounds of the learner."""
+    return Universe(low=p.learner.low, high=p.learner.high, norm=np.inf)
+
+
 @inlined
-def of_arm(m, k):
+def of_arm(m: Memory, k: int) -> Memory:
     """Memory of arm k alone; views, nothing is copied."""
     return Memory(m.theta[k], m.old[k], m.total[k], m.gradient[k], m.v[k], m.noise[k], m.x[k])
 
 
 @jit
-def select(p, s, X, rng):
+def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     """The forced arm; then the best present estimate among those near the best forced one."""
     if s.t < p.K * p.t0:
         return s.t // p.t0
@@ -83,7 +93,7 @@ def select(p, s, X, rng):
 
 
 @jit
-def update(p, s, arm, x, r, rng):
+def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     t, clipped = s.t + 1, s.clipped
     for k in range(p.K):
@@ -97,14 +107,12 @@ def update(p, s, arm, x, r, rng):
         outside = advance(p.learner, s.clock[k], of_arm(s.arms, k), seen, y, rng)
         clipped += outside if k == arm else 0
     if t == p.K * p.t0:
-        for k in range(p.K):
-            for i in range(p.d):
-                s.forced[k, i] = s.arms.theta[k, i]
+        s.forced[:] = s.arms.theta
     return State(t, clipped, s.clock, s.forced, s.zero, s.arms)
 
 
 @jit
-def play(p, s, X, R, rng, arms):
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -113,9 +121,23 @@ def play(p, s, X, R, rng, arms):
 
 
 def sco_bandit(
-    d, K, T, epsilon, delta=None, *, t0=100, gap=1.0, link="linear", radius=1.0, label_bound=1.0,
-    learner="tree", calibration="corrected", schedule="constant", clip=None, synthetic=True,
-) -> Policy:  # fmt: skip
+    d: int,
+    K: int,
+    T: int,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    t0: int = 100,
+    gap: float = 1.0,
+    link: str = "linear",
+    radius: float = 1.0,
+    label_bound: float = 1.0,
+    learner: str = "tree",
+    calibration: str = "corrected",
+    schedule: str = "constant",
+    clip: float | None = None,
+    synthetic: bool = True,
+) -> Policy:
     """Algorithm 3 for K >= 1 arms, T rounds and one context, ||x||_inf <= 1, per round.
 
     epsilon in (0, inf] (inf: no noise), delta in (0, 1) (None: 1/T); t0 >= 0 forced rounds per arm,
@@ -123,7 +145,9 @@ def sco_bandit(
     estimates; rewards are clipped to +-label_bound ([0, label_bound] unless linear); learner: the
     tree of Algorithm 1, or a selector of Algorithm 2; calibration, schedule, clip as in
     `streaming_fw` and `vertex_fw`; synthetic=False leaves out the synthetic updates, and then there
-    is no joint privacy.  Raises ValueError on anything else.
+    is no joint privacy.  The guarantee holds for users who play the forced arm in forced rounds:
+    another arm moves the arms' clocks, which others' advice shows.  Raises ValueError on anything
+    else.
     """
     T, K, t0 = need_int("T", T, 2), need_int("K", K, 1), need_int("t0", t0, 0)
     if t0 * K >= T:
@@ -140,55 +164,39 @@ def sco_bandit(
     return Policy("Algorithm 3", p, init, play, said, select, update)
 
 
-def example(K=4):
+def example(K: int = 4) -> Policy:
     """A small instance for the common tests."""
     return sco_bandit(3, K, 400, 20.0, 1e-2, t0=min(20, 200 // K), learner="gumbel")
 
 
-def attack(policy):
+def attack(policy: Policy) -> "tuple[Attack, ...]":
     """Two `audit.Attack`s on the first user, whose reward has either sign: the sums of arm 0 after
     1, 2, 4, ... rounds, all later contexts 0; and the arms of the others.
     """
     p = policy.params
-    T = 1 << (tree_levels(p.T) - 1)
-    X, R = np.zeros((T, p.K, p.d)), np.zeros((T, p.K))
-    X[0, :, 0], R[0] = 1.0, p.learner.high
-    other, arms, ends = R.copy(), np.empty(T, np.int64), [1 << k for k in range(tree_levels(T))]
-    other[0] = p.learner.low
+    x, ends = np.eye(p.d)[0], (p.learner.high, p.learner.low)
 
-    def sums(data, rng):
-        s, seen, begin = init(p), [], 0
-        for end in ends:
-            s = play(p, s, data[0][begin:end], data[1][begin:end], rng, arms)
-            seen.append((end + 1.0) * s.arms.gradient[0])
-            begin = end
-        return np.array(seen)
+    def sums(s, end):
+        return (end + 1.0) * s.arms.gradient[0]
 
-    far = audit.along(np.tile(-X[0, 0], len(ends)))
-    released = audit.Attack(audit.repeated(sums), (X, R), (X, other), far, "releases")
+    released = learned.on_first_nodes(policy, *((x, r) for r in ends), sums, -x, K=p.K)  # type: ignore[arg-type, call-arg, misc]
     return released, attacks.on_later_users(policy)
 
 
-def victims():
+def victims() -> tuple[Any, ...]:
     """What the audits attack, in both calibrations; every arm is free from the first round on."""
-    keys = {"t0": 0, "radius": 0.02}
-    return tuple(sco_bandit(1, 2, 4, 1.0, 0.1, calibration=c, **keys) for c in CALIBRATIONS[::-1])
+    return in_both(sco_bandit, 1, 2, 4, 1.0, 0.1, t0=0, radius=0.02)
 
 
-def disclosures():
-    """What the common test of guarantees plays (`companion.disclosure`): every sum of every arm.
+def disclosures() -> tuple[Disclosure, ...]:
+    """What the laboratory of `companion.audits` plays: every sum of every arm.
 
     The printed constants, 2 (beta D + L), are nearly attained for a small ball and large rewards.
     """
-
-    def sums(_, p, t, total, noise, gradient, rng):
-        return [("gaussian", gradient)]
-
-    secret = "clipped", "arms"
-    clipped = sco_bandit(2, 2, 5, 1.0, 1e-2, t0=0, clip=0.05)
+    sums = shows(learning.release, "gaussian", "gradient")
+    secret = "clipped", "arms.total", "arms.noise", "arms.x"
+    clipped, forced = (sco_bandit(2, 2, 5 + t0, 1.0, 1e-2, t0=t0, clip=0.05) for t0 in (0, 1))
     printed = sco_bandit(2, 2, 3, 1.0, 1e-2, t0=0, radius=0.01, calibration="paper")
-    return (
-        Disclosure(clipped, {learning.release: sums}, secret, rounds=5, records=corners(2)),
-        Disclosure(printed, {learning.release: sums}, secret, rounds=3, records=corners(2),
-                   reaches=False),
-    )  # fmt: skip
+    how = ((clipped, {}), (printed, {"reaches": False}), (forced, {"follows": True}))
+    found = [lives(sums, secret, q, records=corners(2), **o) for q, o in how]
+    return tuple(life for (life,) in found)

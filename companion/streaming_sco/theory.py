@@ -1,17 +1,23 @@
-"""Closed forms: the paper's bounds with their constants, and the laws that its lemmas are about.
+"""Closed forms: the paper's bounds with their constants, and the noise of released sums.
 
-Source: the paper, Lemma 3.2, Propositions 3.3 and A.2, section 2; the moments are ours.
+Source: the paper, Propositions 3.3 and A.2; the root mean squares are ours.
 """
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import gammaln
 
-from companion.tree import root_coefficients
+from companion._types import Array, ArrayLike
+from companion.kernels.tree import root_coefficients
+
+if TYPE_CHECKING:
+    from companion.streaming_sco.calibration import Problem
 
 
-def gradient_error_bound(t, problem, sigma, kappa, failure=0.05):
+def gradient_error_bound(
+    t: ArrayLike, problem: "Problem", sigma: float, kappa: float, failure: float = 0.05
+) -> Array:
     """Proposition A.2: with probability 1 - failure, ||d_t - grad F(theta_t)||_q is at most this.
 
     t (m,) records; problem: a `calibration.Problem`, whose G = 2 L holds for any loss; sigma: scale
@@ -26,14 +32,7 @@ def gradient_error_bound(t, problem, sigma, kappa, failure=0.05):
     return first * 2.0 * size / np.sqrt(t + 1.0) + nodes * sigma * noise / (t + 1.0)
 
 
-def generalized_gaussian_variance(d, exponent):
-    """E Z_i^2 / sigma^2 = d Gamma(3/r) Gamma(d/r) / (Gamma(1/r) Gamma((d + 2)/r)), r = exponent."""
-    r = exponent
-    logs = gammaln(3.0 / r) + gammaln(d / r) - gammaln(1.0 / r) - gammaln((d + 2.0) / r)
-    return d * math.exp(logs)
-
-
-def prefix_noise(n, method):
+def prefix_noise(n: int, method: str) -> float:
     """Root mean square over prefixes of the noise per coordinate, for sensitivity 1 and mu = 1.
 
     tree: sqrt(m popcount(t)) at time t; sqrt: sqrt(sum_(k<n) f_k^2 sum_(k<t) f_k^2).

@@ -7,31 +7,36 @@ per coordinate ("coordinates") and the exponential mechanism ("gumbel"); the def
 clips the leaves and composes by concentrated privacy.
 """
 
+from typing import TYPE_CHECKING, Any
+
+from companion.accounting.disclosure import Disclosure, corners, lives, shows
 from companion.checks import need_choice
 from companion.core import Optimiser
-from companion.disclosure import Disclosure, corners
 from companion.streaming_sco import attacks
 from companion.streaming_sco import calibration as noise
 from companion.streaming_sco.learner import METHODS, SQRT, choose, init, run, step
+
+if TYPE_CHECKING:
+    from companion.accounting.audit import Attack
 
 SELECTORS = METHODS[SQRT + 1 :]
 CALIBRATIONS = ("paper", "corrected")
 
 
 def vertex_fw(
-    d,
-    n,
-    epsilon,
-    delta=None,
+    d: int,
+    n: int,
+    epsilon: float,
+    delta: float | None = None,
     *,
-    radius=1.0,
-    loss="squares",
-    label_bound=1.0,
-    calibration="corrected",
-    selector="gumbel",
-    schedule="constant",
-    clip=None,
-    step_scale=1.0,
+    radius: float = 1.0,
+    loss: str = "squares",
+    label_bound: float = 1.0,
+    calibration: str = "corrected",
+    selector: str = "gumbel",
+    schedule: str = "constant",
+    clip: float | None = None,
+    step_scale: float = 1.0,
 ) -> Optimiser:
     """Algorithm 2 on the l_1 ball of the given radius, for n records with ||x||_inf <= 1.
 
@@ -51,37 +56,31 @@ def vertex_fw(
     return Optimiser("Algorithm 2", params, init, step, run, said)
 
 
-def example():
+def example() -> Optimiser:
     """A small instance for the common tests."""
     return vertex_fw(3, 400, 4.0, 1e-3)
 
 
-def attack(optimiser):
+def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":
     """`audit.Attack`s: all vertices as they are drawn, and as public parameters show them."""
     return attacks.on_choices(optimiser), attacks.on_parameters(optimiser)
 
 
-def victims():
+def victims() -> tuple[Any, ...]:
     """What the audits attack, in both calibrations (the printed one is for `argmin`)."""
     own = vertex_fw(1, 16, 1.0, 0.1, radius=0.02)
     return own, vertex_fw(1, 16, 1.0, 0.1, radius=0.02, calibration="paper", selector="argmin")
 
 
-def disclosures():
-    """What the common test of guarantees plays (`companion.disclosure`): every chosen vertex."""
-
-    def read(selector):
-        law = "scores: " + ("laplace" if selector == "argmin" else selector)
-        return {choose: lambda _, p, t, total, gradient, v, rng: [(law, total), ("vertex", v)]}
-
-    made = [
-        (s, vertex_fw(2, 4, 1.0, 1e-2, clip=0.05, selector=s, schedule=kind))
-        for s, kind in zip(SELECTORS, ("falling", "constant", "falling"), strict=True)
-    ]
-    made.append(("gumbel", vertex_fw(2, 4, 1.0, 1e-2, clip=0.05)))
-    shown = [(s, o, True) for s, o in made]
-    printed = vertex_fw(2, 4, 1.0, 1e-2, radius=0.01, calibration="paper", selector="argmin")
-    return tuple(
-        Disclosure(o, read(s), ("clipped", "memory"), rounds=4, records=corners(2), reaches=reaches)
-        for s, o, reaches in [*shown, ("argmin", printed, False)]
-    )
+def disclosures() -> tuple[Disclosure, ...]:
+    """What the laboratory of `companion.audits` plays: every chosen vertex."""
+    secret, found = ("clipped", "memory.total", "memory.gradient", "memory.x"), ()
+    kinds = zip(SELECTORS, ("falling", "constant", "falling"), strict=True)
+    made = [vertex_fw(2, 4, 1.0, 1e-2, clip=0.05, selector=s, schedule=k) for s, k in kinds]
+    made.append(vertex_fw(2, 4, 1.0, 1e-2, clip=0.05))
+    made.append(vertex_fw(2, 4, 1.0, 1e-2, radius=0.01, calibration="paper", selector="argmin"))
+    for s, o in zip((*SELECTORS, "gumbel", "argmin"), made, strict=True):
+        law = "scores: " + ("laplace" if s == "argmin" else s)
+        kernels, reaches = shows(choose, law, "total", "vertex", "v"), o is not made[-1]
+        found += lives(kernels, secret, o, records=corners(2), reaches=reaches)
+    return found

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from companion.baselines.lasso_bandit import excess, lasso_bandit, level
+from companion.baselines.lasso_bandit import lasso_bandit, level
 
 
 def fitted(n, d, penalty, every=1, seed=1):
@@ -17,9 +17,14 @@ def fitted(n, d, penalty, every=1, seed=1):
 
 
 def test_every_fit_is_optimal():
+    """Largest violation of the optimality conditions, in units of the penalty."""
     for n in (5, 40, 200):
-        policy, state, *_ = fitted(n, 12, 0.1)
-        assert excess(policy.params, state) < 1e-9
+        policy, state, X, y, *_ = fitted(n, 12, 0.1)
+        theta, penalty = state.theta_hat, level(policy.params, n) * n
+        z = X.T @ (y - X @ theta)
+        gap = np.where(theta == 0.0, np.abs(z) - penalty, np.abs(z - np.sign(theta) * penalty))
+        assert gap.max() < 1e-9 * penalty
+        assert state.capped == 0
 
 
 def test_fit_equals_proximal_gradient_descent():
@@ -48,3 +53,10 @@ def test_arms_are_greedy_and_fits_come_every_so_often():
 def test_rejects_bad_input_by_name(name, value):
     with pytest.raises(ValueError, match=name):
         lasso_bandit(**{"d": 3, "T": 10, name: value})
+
+
+def test_defaults_by_their_formulas():
+    """alpha_t = 2 sqrt((4 log t + 2 log d)/t): at t = d = 16 it is 2 sqrt(6 log(16)/16)."""
+    p = lasso_bandit(16, 100).params
+    assert level(p, 16) == pytest.approx(2.0393341, rel=1e-7)
+    assert (p.penalty, p.every, p.tolerance) == (1.0, 1, 1e-8)

@@ -57,6 +57,14 @@ def test_factor_is_the_smallest_that_keeps_the_promise(picks, epsilon):
     assert pp.composition_epsilon(0.01, picks, 1 / factor) == pytest.approx(epsilon, rel=1e-6)
 
 
+@pytest.mark.parametrize("delta", [2.5e-12, 0.5])
+def test_the_factor_of_a_huge_budget_is_that_of_pure_composition(delta):
+    """Randomised responses of huge budgets all but never answer wrongly: 3 k picks add up."""
+    assert pp.exact_factor(46, 5980206.140672289, delta) == pytest.approx(
+        138 / 5980206.14, rel=1e-3
+    )
+
+
 def test_the_papers_factor_is_safe_for_small_epsilon_only():
     assert pp.paper_factor(10, 1.0, 0.01) == pytest.approx(23.5078, rel=1e-4)
     assert pp.paper_factor(10, 1.0, 0.01, 3) == pytest.approx(78.46, rel=1e-3)
@@ -101,3 +109,36 @@ def test_sensitivity_is_attained_and_never_exceeded():
 def test_rejects_bad_input_by_name(call, name):
     with pytest.raises(ValueError, match=name):
         call()
+
+
+def test_noise_scales_by_hand():
+    """Four rows, eta = 1/2, x_max = 3, b_max = 2, R = 10: a row moves the first gradient step by
+    4 (1/2) 3 (10)/4 = 15, later ones by 4 (1/2) 3 (16)/4 = 24; printed: (1/2)(16)/4 = 2."""
+    rest = {"eta": 0.5, "x_max": 3.0, "b_max": 2.0, "R": np.array([10.0])}
+    rest |= {"iterations": np.array([3])}
+    (first, later), promised = pp.noise_scales(False, np.array([4]), 2, 1.5, 0.02, **rest)
+    factor = pp.exact_factor(6, 1.5, 0.02)
+    assert (first[0], later[0]) == pytest.approx((15 * factor, 24 * factor))
+    assert promised == 1.5
+    delta = 3 * np.exp(-6.0)  # log(M/delta) = 6, so the printed factor is 2 sqrt(3 2 6) 3/1.5 = 24
+    (first, later), true = pp.noise_scales(True, np.array([4]), 2, 1.5, delta, **rest)
+    assert (first[0], later[0]) == pytest.approx((48.0, 48.0))
+    assert true == pytest.approx(pp.composition_epsilon(delta, 6, 24 / 48))
+    one = rest | {"iterations": np.array([1])}
+    delta = np.exp(-6.0)
+    (first, _), true = pp.noise_scales(True, np.array([4]), 2, 1.5, delta, **one)
+    assert first[0] == pytest.approx(16.0)
+    assert true == pytest.approx(pp.composition_epsilon(delta, 2, 15 / 16))
+    fine = one | {"eta": 0.0005}  # a smaller step: noise below 1; a smaller budget: loss below 1
+    (first, _), true = pp.noise_scales(True, np.array([4]), 2, 0.1, delta, **fine)
+    assert first[0] == pytest.approx(0.24)
+    assert true == pytest.approx(pp.composition_epsilon(delta, 2, 0.015 / 0.24))
+    assert 0.0 < true < 1.0
+
+
+def test_one_pick_by_hand():
+    """Losses +-2r and +-r at r = log 2: right with probability 4/5 and 2/3, together 8/15 at loss
+    log 8; at epsilon = log 4 that leaves 8/15 (1 - 4/8) = 4/15."""
+    assert pp.composition_delta(np.log(4.0), 1, np.log(2.0)) == pytest.approx(4 / 15)
+    assert pp.exact_factor(1, np.log(4.0), 4 / 15) == pytest.approx(1 / np.log(2.0))
+    assert pp.gradient_sensitivity(8, 0.5, 3.0, 4.0) == 3.0

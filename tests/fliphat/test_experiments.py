@@ -5,9 +5,17 @@ import pytest
 
 from companion.fliphat import simulate_sparse, theory
 from companion.fliphat.accounting import exact_factor
-from companion.fliphat.environments import autoregressive, gaussian_statistics, pad
-from companion.fliphat.experiments import as_published, honest_variants, niht_errors, scaling
+from companion.fliphat.environments import autoregressive, gaussian_statistics, margin, pad
+from companion.fliphat.experiments import (
+    as_published,
+    honest_variants,
+    niht_errors,
+    regret_terms,
+    scaling,
+)
 from companion.fliphat.regression import Regression, niht_statistics, work_for
+from companion.fliphat.residual import residual_fliphat
+from companion.simulate import simulate
 
 TRUTH = np.array([1.0, -0.5, 0.0, 0.0])
 
@@ -112,3 +120,21 @@ def test_peeling_stays_below_its_bound_and_comes_close():
     rng = np.random.default_rng(1)
     found = [theory.peeling_error(rng, int(rng.integers(3, 12))) for _ in range(2000)]
     assert 0.8 < max(found) <= 1 + 1e-12
+
+
+def test_terms_of_the_regret_are_those_of_the_run():
+    """They add up to the regret of `simulate`, and the proof's inequalities hold in every mean;
+    with a constant gap few rounds are close once the estimate is good."""
+    world = margin(pad([0.7, -0.7], 10), gap=0.5, alpha=np.inf, noise=0.2)
+    options = {"sparsity": 4, "epsilon": np.inf, "iterations": 2, "warm": True}
+    policy = residual_fliphat(10, 1000, **options)
+    found = regret_terms(world, policy, 1000, [1, 2])
+    assert found.shape == (2, 10, 4)
+    lost, off, near, close = np.moveaxis(found, -1, 0)
+    rounds = np.diff(np.minimum(2 ** np.arange(11), 1001))
+    run = simulate(world, [policy], 1000, [1, 2]).final[:, 0]
+    np.testing.assert_allclose(lost @ rounds, run)
+    assert (lost <= near + 1e-12).all()
+    assert (near <= off).all()
+    assert close[:, 0].tolist() == [1.0, 1.0]
+    assert (close[:, -1] < 0.5).all()

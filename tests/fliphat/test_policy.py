@@ -2,26 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy import stats as sps
+from sparse_streams import run, stream
 
-from companion.fliphat.episodes import releases, rows_in_release
 from companion.fliphat.policy import fliphat
-from companion.fliphat.regression import Regression, niht, work_for
 from companion.fliphat.residual import residual_fliphat
 
 B = 3.4362195  # l1 norm of the published parameter of Figure 1
-
-
-def run(policy, X, R, seed=0):
-    arms = np.empty(len(X), np.int64)
-    rng = np.random.default_rng(seed)
-    return arms, policy.play(policy.params, policy.init(policy.params), X, R, rng, arms)
-
-
-def stream(n, d, K=2, seed=1):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, K, d))
-    return X, X[:, :, 0] - 0.5 * X[:, :, 1] + 0.1 * rng.standard_normal((n, K))
 
 
 def paper(epsilon=1.0, d=400, T=20_000, **changes):
@@ -37,50 +23,6 @@ def test_published_constants():
     assert paper(iteration_rate=1.6).params.xi_first[13] == pytest.approx(1.847469e-4, rel=1e-4)
 
 
-def test_one_release_before_every_power_of_two_and_none_after_the_last_round():
-    assert [releases(T) for T in (1, 2, 3, 4, 7, 8)] == [0, 1, 1, 2, 2, 3]
-    assert rows_in_release(20, forget=True).tolist() == [1, 2, 4, 8]
-    assert rows_in_release(20, forget=False).tolist() == [1, 3, 7, 15]
-    policy = residual_fliphat(3, 20, sparsity=1, epsilon=1.0, skip=0)
-    X, R = stream(20, 3)
-    state, rng, seen = policy.init(policy.params), np.random.default_rng(0), []
-    for t in range(20):
-        before = state.theta_hat.copy()
-        state = policy.update(policy.params, state, 0, X[t, 0], R[t, 0], rng)
-        if (before != state.theta_hat).any():
-            seen.append(t + 2)  # the round that is played with the new estimate
-    assert seen == [2, 4, 8, 16]
-
-
-def test_an_estimate_sees_the_previous_episode_and_nothing_else():
-    X, R = stream(127, 4)
-    policy = residual_fliphat(4, 128, sparsity=2, epsilon=np.inf, skip=0)
-    same = (
-        np.repeat(X[:, :1], 2, axis=1),
-        np.repeat(R[:, :1], 2, axis=1),
-    )  # whatever the arms, these rows
-    past = same[0].copy(), same[1].copy()
-    past[0][:63] *= -1.0  # episode 6 begins at round 64
-    np.testing.assert_array_equal(run(policy, *same)[1].theta_hat, run(policy, *past)[1].theta_hat)
-    keep = residual_fliphat(4, 128, sparsity=2, epsilon=np.inf, skip=0, forget=False)
-    assert (run(keep, *same)[1].theta_hat != run(keep, *past)[1].theta_hat).any()
-
-
-def test_the_release_is_algorithm_1_on_the_stored_rows():
-    X, R = stream(63, 4)
-    policy = residual_fliphat(4, 64, sparsity=2, epsilon=2.0, iterations=3, skip=0)
-    same = np.repeat(X[:, :1], 2, axis=1), np.repeat(R[:, :1], 2, axis=1)
-    p = policy.params
-    _, before = run(policy, same[0][:62], same[1][:62], 4)
-    rng = np.random.default_rng(99)
-    state = policy.update(p, before, 0, same[0][62, 0], same[1][62, 0], rng)
-    theta, picks = np.zeros(4), np.zeros(2, np.int64)
-    q = Regression(2, 3, 1.0, np.inf, 1.0, np.inf, 1.0, p.xi_first[5], p.xi_rest[5])
-    rng = np.random.default_rng(99)
-    niht(q, X[31:63, 0].copy(), R[31:63, 0].copy(), 32, rng, theta, picks, 0, work_for(4, 2))
-    np.testing.assert_array_equal(state.theta_hat, theta)
-
-
 def test_wide_contexts_are_clipped_and_counted():
     X, R = stream(60, 3)
     X[:, :, 2] = 0.0
@@ -91,22 +33,6 @@ def test_wide_contexts_are_clipped_and_counted():
     assert state.clipped == 5
     assert np.abs(state.X).max() <= 10.0
     assert run(fliphat(3, 64, calibration="paper", **keys), X, R)[1].clipped == 0
-
-
-def test_contexts_beyond_the_bound_of_the_gradient_are_counted_too():
-    X, R = stream(60, 3)
-    policy = residual_fliphat(3, 64, sparsity=1, epsilon=1.0, x_clip=10.0)
-    X[31:60:7, :, 2] = 50.0
-    state = run(policy, X, R)[1]
-    assert state.clipped == 5
-    assert np.abs(state.X).max() == 50.0  # they are clipped in the gradient alone
-
-
-def test_arms_are_drawn_at_random_until_there_is_an_estimate():
-    """400 arms of four; Pearson's test at 1e-7."""
-    X, R = stream(400, 3, K=4)
-    arms = run(residual_fliphat(3, 1024, sparsity=1, epsilon=1.0, skip=512), X, R)[0]
-    assert sps.chisquare(np.bincount(arms, minlength=4)).pvalue > 1e-7
 
 
 def test_guarantees_are_computed_from_the_noise():
@@ -137,17 +63,6 @@ def test_only_the_corrected_noise_follows_a_change_of_units():
         b = fliphat(12, 511, b_max=0.15, x_max=40.0, eta=1e-5, **keys).params
         np.testing.assert_allclose(a.reward_clip, b.reward_clip)
         assert np.allclose(a.xi_first, 10 * b.xi_first, rtol=1e-12, atol=0) == follows
-
-
-def test_fresh_noise_in_every_release():
-    """With zero data the estimate is the noise: no two releases (or picks) may share it."""
-    policy = residual_fliphat(2, 2**12, sparsity=2, epsilon=1.0, skip=0, iterations=1)
-    state, rng, noises = policy.init(policy.params), np.random.default_rng(0), []
-    for t in range(1, 2**12):
-        state = policy.update(policy.params, state, 0, np.zeros(2), 0.0, rng)
-        if (t + 1) & t == 0:
-            noises.append(state.theta_hat / policy.params.xi_first[len(noises)])
-    assert len(np.unique(np.round(noises, 9))) == 2 * 12
 
 
 def test_a_policy_that_never_takes_a_step_says_so(recwarn):
@@ -206,25 +121,12 @@ def test_rejects_bad_input_by_name(name, value):
         fliphat(**{"d": 5, "T": 100, "sparsity": 2, "epsilon": 1.0, "b_max": 1.0, name: value})
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("sparsity", 9),
-        ("x_clip", 0.0),
-        ("residual_clip", np.inf),
-        ("l1_radius", 0.0),
-        ("iterations", 0),
-        ("iterations", 10**30),
-        ("skip", -1),
-        ("eta", 1e-60),
-        ("x_clip", 1e60),
-        ("epsilon", 1e18),
-        ("warm", 2),
-        ("forget", None),
-        ("delta", 0),
-        ("epsilon", "1"),
-    ],
-)
-def test_residual_rejects_bad_input_by_name(name, value):
-    with pytest.raises(ValueError, match=name):
-        residual_fliphat(**{"d": 5, "T": 100, "sparsity": 2, "epsilon": 1.0, name: value})
+@pytest.mark.parametrize(("d", "x_max"), [(1, 1.177410), (2, 1.177410), (400, 3.461637)])
+def test_defaults_by_their_formulas(d, x_max):
+    """x_max = sqrt(2 log d), R = x_max b_max + sqrt(2 log(1 + n)), M = floor(0.16 log(1 + n b^2));
+    at n = 128 and b = 3 the last is floor(0.16 log 1153) = floor(1.128), at n = 64 floor(1.017)."""
+    p = fliphat(d, 256, sparsity=1, epsilon=1.0, b_max=3.0).params
+    assert p.row_clip == pytest.approx(x_max, rel=1e-6)
+    assert p.reward_clip[7] == pytest.approx(3 * x_max + 3.117631, rel=1e-6)
+    assert p.iterations.tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
+    assert (p.eta, p.l1_radius, p.gradient_clip, p.residual_clip) == (1e-4, 3.0, np.inf, np.inf)

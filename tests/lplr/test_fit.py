@@ -1,17 +1,21 @@
-"""LPLR: bins, walk, exactness without noise, invariants of the tree, bad input."""
+"""LPLR: sums drawn at once have the law of messages sent one by one, and fits are what they say."""
 
-import itertools
 import math
 
 import numpy as np
 import pytest
+from lplr_quiet import quiet
+from scipy import stats as sps
 
-from companion.eigen import ball_least_squares, jacobi
 from companion.lplr.bandits import eliminate_with
-from companion.lplr.bins import ACTIVE, VALUE, bin_index, predict, walk
-from companion.lplr.environments import constant, design, family, hard_bandit
+from companion.lplr.bins import COUNT, SPREAD, open_layer, plant, predict
+from companion.lplr.environments import constant, design, hard_bandit, split
+from companion.lplr.fit import add_noise, fit_messages, fit_users, send, tell
+from companion.lplr.messages import past
 from companion.lplr.params import lplr_params
-from companion.lplr.trials import estimate_lplr, fit_design, fit_users, read
+from companion.lplr.reading import read
+from companion.lplr.trials import estimate_lplr, fit_design
+from companion.simulate import repetitions
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
 
@@ -28,17 +32,6 @@ def scattered(d, K=40, seed=0, depth=3.0):
     points *= (np.exp(-depth * rng.random(K)) / np.linalg.norm(points, axis=1))[:, None]
     theta = rng.standard_normal(d)
     return design(points, theta / np.linalg.norm(theta))
-
-
-@pytest.mark.parametrize("gamma", [1.25, 2.0, math.e, 8.0])
-def test_bin_edges_belong_to_their_own_bin(gamma):
-    p = lplr_params(1, 10**8, gamma=gamma)
-    assert bin_index(p, 1.0) == 0
-    assert bin_index(p, 0.0) == p.M
-    for k in range(p.M + 1):
-        assert bin_index(p, p.edge[k]) == k
-        assert bin_index(p, p.edge[k] * (1 + 1e-6)) == max(k - 1, 0)
-    assert bin_index(p, p.edge[p.M] / 2) == p.M
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4])
@@ -76,32 +69,6 @@ def test_one_point_per_bin_gives_the_mean_of_its_labels():
         assert estimate == pytest.approx(x * theta, abs=1e-12)
 
 
-def test_tree_invariants():
-    for seed, (d, calibration) in enumerate(itertools.product((2, 3), ("corrected", "paper"))):
-        p = lplr_params(d, 10**9, calibration=calibration)
-        world = family("log-scale", d, 10**9, seed)
-        tree = fit_design(world, p, 10**9, seed)
-        active = 0
-        for h in range(d):
-            for b in range(tree.start[h], tree.start[h + 1]):
-                if tree.link[b, ACTIVE]:
-                    active += 1
-                    k = (b - tree.start[h]) % p.M
-                    np.testing.assert_allclose(
-                        tree.frame[b] @ tree.frame[b].T, np.eye(d), atol=1e-10
-                    )
-                    low = p.edge[k] ** 2 * p.smallest_value / (d - h)
-                    assert low * (1 - 1e-12) <= tree.stat[b, VALUE] <= p.edge[k] ** 2
-        assert active > d
-        residual = np.empty(d)
-        for x in world.points[:100]:
-            etas = [walk(p, tree, h, x, residual)[2] for h in range(d)]
-            reached = [e for h, e in enumerate(etas) if walk(p, tree, h, x, residual)[0] >= 0]
-            assert (np.diff(reached) >= 0).all()
-            assert predict(p, tree, x, residual)[1] <= p.cap
-            assert predict(p, tree, x, residual)[1] >= max(reached, default=0.0)
-
-
 def test_the_order_of_points_and_signs_of_directions_do_not_matter():
     p = lplr_params(2, 10**8, math.inf, threshold=0.0)
     world = scattered(2)
@@ -117,81 +84,6 @@ def test_the_order_of_points_and_signs_of_directions_do_not_matter():
         tree.frame[b, 0] *= -1
         tree.stat[b, 3] *= -1
     np.testing.assert_allclose(np.array(read(p, tree, world.points)), before, atol=1e-12)
-
-
-def test_compress_and_clip_is_within_twice_the_error():
-    rng = np.random.default_rng(0)
-    for _ in range(300):
-        d = int(rng.integers(2, 5))
-        q, _ = np.linalg.qr(rng.standard_normal((d, d)))
-        U, V = q[:, :1], q[:, 1:]
-        root = V @ rng.standard_normal((d - 1, d - 1))
-        truth = root @ root.T
-        noise = rng.standard_normal((d, d))
-        X = truth + (noise + noise.T) * rng.random()
-        values, vectors = np.linalg.eigh(V.T @ X @ V)
-        clipped = V @ vectors @ np.diag(np.maximum(values, 0)) @ vectors.T @ V.T
-        error = np.linalg.norm(X - truth, 2)
-        assert np.linalg.norm(clipped - truth, 2) <= 2 * error + 1e-12
-        assert abs(max(values[-1], 0) - np.linalg.eigvalsh(truth)[-1]) <= error + 1e-12
-        assert np.abs(clipped @ U).max() < 1e-12
-
-
-def test_jacobi_and_least_squares_in_the_ball_against_numpy():
-    rng = np.random.default_rng(0)
-    for m in (1, 2, 3, 5):
-        A = rng.standard_normal((m, m))
-        A = A + A.T
-        D, rows = A.copy(), np.empty((m, m))
-        jacobi(D, rows)
-        np.testing.assert_allclose(np.sort(np.diag(D)), np.linalg.eigvalsh(A), atol=1e-12)
-        np.testing.assert_allclose(rows.T @ np.diag(np.diag(D)) @ rows, A, atol=1e-12)
-        S, b, out = A @ A.T, rng.standard_normal(m) * 3, np.empty(m)
-        ball_least_squares(S.copy(), b, rows, np.empty(m), out)
-        gradient = S @ out - b
-        assert np.linalg.norm(out) <= 1 + 1e-9
-        multiplier = -(gradient @ out) / (out @ out)
-        assert multiplier >= -1e-9
-        np.testing.assert_allclose(gradient, -multiplier * out, atol=1e-7)
-
-
-def test_edge_cases():
-    p = lplr_params(1, 100)
-    assert (
-        read(p, fit_design(constant(0.5), p, 2, 0), [[0.5]])[0][0] == 0
-    )  # nothing is learned from 2 users
-    p = lplr_params(2, 10**6)
-    dummy = design([[0.5, 0.5]], [0.1, 0.1], [0.0])
-    f, width = read(p, fit_design(dummy, p, 10**6, 0), [[0.3, 0.4], [0.0, 0.0]])
-    np.testing.assert_allclose(f, 0)
-    np.testing.assert_allclose(width, [0.5, 0.0])
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("d", 0),
-        ("d", 1.5),
-        ("T", 1),
-        ("T", 2 * 10**18),
-        ("epsilon", 0.0),
-        ("epsilon", -1.0),
-        ("epsilon", np.nan),
-        ("gamma", 1.0),
-        ("gamma", np.inf),
-        ("M", 0),
-        ("rho", 0.0),
-        ("failure", 1.0),
-        ("z", -1.0),
-        ("threshold", -1.0),
-        ("calibration", "x"),
-        ("constants", "x"),
-        ("project", 2),
-    ],
-)
-def test_parameters_reject_bad_input_by_name(name, value):
-    with pytest.raises(ValueError, match=f"{name}.*"):
-        lplr_params(**{"d": 2, "T": 1000, name: value})
 
 
 def test_data_are_checked():
@@ -228,3 +120,98 @@ def test_data_are_checked():
         eliminate_with("lplr", hard_bandit(2, 0.3), 7, [0])
     with pytest.raises(ValueError, match="oracle"):
         eliminate_with("x", hard_bandit(2, 0.3), 1000, [0])
+
+
+def test_a_message_hides_every_node_however_empty():
+    """Vectors and matrices below the threshold: nobody reads them in sums; messages show them."""
+    p, rng = lplr_params(2, 10**4, M=2, threshold=1e9), np.random.default_rng(0)
+    for n in (1, 50):
+        tree = plant(p)
+        open_layer(p, tree, 0)
+        add_noise(p, tree, 0, n, rng)
+        assert (tree.stat[:2, COUNT] != 0.0).all()
+        assert ((tree.vec[:2] != 0.0) == (n == 1)).all()
+        assert ((tree.mat[:2] != 0.0) == (n == 1)).all()
+
+
+def test_labels_are_clipped_in_messages_and_in_sums():
+    """A coefficient of 50 in the past: labels lie in [-2, 2] on both paths, and agree."""
+    p = quiet(lplr_params(2, 10**4, 1.0, M=2))
+    points = np.array([[-0.7, 0.7], [0.7, 0.7], [0.1, 0.99]])
+    tree, other, rng = past(p, 50.0), past(p, 50.0), np.random.default_rng(0)
+    for phi, y in zip(points, (1.0, -1.0, 0.2), strict=True):
+        tell(p, tree, 2, phi, 5, y, False, rng, np.empty(2))
+        for _ in range(5):
+            send(p, other, 2, phi, y, rng, np.empty(2))
+    np.testing.assert_allclose(tree.vec, other.vec, atol=1e-12)
+    np.testing.assert_allclose(tree.mat, other.mat, atol=1e-12)
+    labels = np.array([1.0 + 1.0, -1.0 - 1.0, 0.2 - 1.0])  # clip(-35), clip(35), clip(5)
+    assert tree.vec[:-1, 1].sum() == pytest.approx(5 * (labels * points[:, 1]).sum())
+
+
+def _layer(p, users, rng, sums):
+    """(count, vector, matrix) of bin 0 of layer 1, for `users` users who all hold (0.6, 0.5) and y
+    = 1.
+    """
+    phi = np.array([0.6, 0.5])
+    if sums:
+        q = p._replace(threshold=-1e18)  # keep vector and matrix noise whatever the count
+        tree = fit_design(design([phi], [0.9, 0.4], [1.0]), q, 4 * users, rng, signs=False)
+    else:
+        tree = plant(p)
+        open_layer(p, tree, 0)
+        for _ in range(users):
+            send(p, tree, 0, phi, 0.74, rng, np.empty(2))
+    return (
+        tree.stat[0, COUNT],
+        tree.vec[0, 1],
+        tree.mat[0, 0, 0],
+        tree.mat[0, 0, 1],
+        np.linalg.eigvalsh(tree.mat[0])[-1],
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("calibration", ["corrected", "paper"])
+@pytest.mark.parametrize("users", [1, 50, 200])
+def test_sums_have_the_law_of_messages(users, calibration):
+    p, draws = lplr_params(2, 10**4, M=2, calibration=calibration), 1500
+    rng = generator(7, users)
+    ours = np.array([_layer(p, users, one, True) for one in repetitions(7, draws, users)])
+    theirs = np.array([_layer(p, users, rng, False) for _ in range(draws)])
+    for column in range(5):
+        assert sps.ks_2samp(ours[:, column], theirs[:, column]).pvalue > ALARM
+
+
+def test_a_whole_fit_from_sums_has_the_law_of_the_message_level_fit():
+    world, users, draws = split(0.3, (0.6, -0.6)), 400, 600
+    p = lplr_params(2, users, 200.0, M=3, threshold=5.0)
+    rng = generator(8)
+    fast = estimate_lplr(world, p, users, repetitions(8, draws))
+    slow = np.empty((draws, 2))
+    for i in range(draws):
+        pick = rng.integers(0, 2, users)
+        y = np.where(rng.random(users) < 0.5 + 0.5 * world.means[pick], 1.0, -1.0)
+        tree = fit_users(p, world.points[pick], y, rng)
+        _, width = read(p, tree, world.points)
+        slow[i] = (
+            np.mean(
+                [
+                    abs(predict(p, tree, x, np.empty(2))[0] - m)
+                    for x, m in zip(world.points, world.means, strict=True)
+                ]
+            ),
+            width.mean(),
+        )
+    assert sps.ks_2samp(fast.mad, slow[:, 0]).pvalue > ALARM
+    assert sps.ks_2samp(fast.width, slow[:, 1]).pvalue > ALARM
+
+
+def test_message_fit_uses_every_stage_once():
+    p = lplr_params(2, 1000, math.inf, M=2, threshold=0.0)
+    tree, rng = plant(p), generator(22)
+    phi, y = rng.uniform(-0.6, 0.6, (103, 2)), np.ones(103)
+    fit_messages(p, tree, phi, y, rng)
+    n = 103 // 4
+    assert tree.stat[: tree.start[1], COUNT].sum() == n
+    assert tree.stat[: tree.start[1], SPREAD].sum() == 0

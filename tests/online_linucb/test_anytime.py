@@ -60,10 +60,21 @@ def test_clipped_records_are_counted_over_all_epochs():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("d", 0), ("d", 10**30), ("epsilon", 0.0), ("delta", 0.0), ("k", 0.0), ("k", np.nan),
-     ("lambda_min", -0.1), ("lambda_min", 1.1), ("width", 3.0), ("clip", 3.0), ("ball", 0.0),
-     ("universe", "cube")],
-)  # fmt: skip
+    [
+        ("d", 0),
+        ("d", 10**30),
+        ("epsilon", 0.0),
+        ("delta", 0.0),
+        ("k", 0.0),
+        ("k", np.nan),
+        ("lambda_min", -0.1),
+        ("lambda_min", 1.1),
+        ("width", 3.0),
+        ("clip", 3.0),
+        ("ball", 0.0),
+        ("universe", "cube"),
+    ],
+)
 def test_rejects_bad_input_by_name(name, value):
     with pytest.raises(ValueError, match=f"{name}={value!r}"):
         anytime_linucb(**{"d": 3, "epsilon": 1.0, name: value})

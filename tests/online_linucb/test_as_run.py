@@ -47,6 +47,21 @@ def test_scales_are_the_printed_ones(kind, row, epsilon):
     assert policy.params.ridge == (1e-4 if kind == "LinUCB" else 2 * gamma)
 
 
+BY_HAND = {  # sigma, Gamma, g, b at d = 3, T = 1000, epsilon = 0.5, delta = 0.05, B = 30
+    "LinUCB": (0.0, 1.0, 0.0, 0.0),
+    "LDP": (3.9557669322, 216.6662780987, 0.0, 0.0),
+    "JDP": (20.5636340918, 93.6114487490, 0.0, 0.0),
+    "SDP (amplification)": (0.9874695193, 54.0859330588, 0.0, 0.0),
+    "SDP (vector)": (0.0, 20.4717228111, 10.9544511501, 268.2185183072),
+}
+
+
+@pytest.mark.parametrize("kind", BY_HAND)
+def test_scales_by_hand(kind):
+    found = as_run.scales(kind, 3, 1000, 0.5, 0.05, 30)
+    assert found == pytest.approx(BY_HAND[kind], rel=1e-9)
+
+
 @numba.njit
 def mean_error(p, v, n, rng):
     total = 0.0

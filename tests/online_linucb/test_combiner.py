@@ -164,9 +164,19 @@ def test_rejects_learners_that_do_not_match(wrong, text):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("T", 1), ("T", 1e30), ("L", 0.0), ("L", (1.0, 1.0)), ("alpha", 1.0), ("R", -1.0), ("p", -0.1),
-     ("p", np.nan), ("failure", 1.0), ("constants", "x")],
-)  # fmt: skip
+    [
+        ("T", 1),
+        ("T", 1e30),
+        ("L", 0.0),
+        ("L", (1.0, 1.0)),
+        ("alpha", 1.0),
+        ("R", -1.0),
+        ("p", -0.1),
+        ("p", np.nan),
+        ("failure", 1.0),
+        ("constants", "x"),
+    ],
+)
 def test_rejects_bad_input_by_name(name, value):
     with pytest.raises(ValueError, match=name):
         combiner(bases(), **{"T": 400, name: value})

@@ -61,9 +61,19 @@ def test_message_and_guarantee_are_those_of_online_linucb():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("d", 0), ("T", 0), ("epsilon", 0.0), ("delta", 1.0), ("ridge", 0.0), ("shift", -1.0),
-     ("noise", -1.0), ("failure", 0.0), ("width", np.nan), ("universe", "cube")],
-)  # fmt: skip
+    [
+        ("d", 0),
+        ("T", 0),
+        ("epsilon", 0.0),
+        ("delta", 1.0),
+        ("ridge", 0.0),
+        ("shift", -1.0),
+        ("noise", -1.0),
+        ("failure", 0.0),
+        ("width", np.nan),
+        ("universe", "cube"),
+    ],
+)
 def test_rejects_bad_input_by_name(name, value):
     with pytest.raises(ValueError, match=f"{name}={value!r}"):
         corrected_ridge(**{"d": 3, "T": 400, "epsilon": 1.0, name: value})

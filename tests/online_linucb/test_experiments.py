@@ -10,7 +10,7 @@ from streams import stream
 from companion.environments import replay, sphere
 from companion.online_linucb import experiments, maler, online_linucb
 from companion.online_linucb.policy import attack
-from companion.simulate import repetitions
+from companion.simulate import repetitions, trace
 
 
 def test_minimisers_shrink_without_the_correction_and_do_not_with_it():
@@ -46,7 +46,7 @@ def test_needed_width_is_the_largest_distance_in_the_norm_of_V():
     mu = X @ theta
     policy = online_linucb(3, 60, np.inf, learner="ogd", clip=4.0, width=3.0)
     need = experiments.needed_width(replay(X, mu, mu), policy, 60, 1)
-    V, u, prediction, worst, g = np.eye(3), np.zeros(3), np.zeros(3), 0.0, np.empty(3)
+    V, u, prediction, worst, g = np.eye(3), np.zeros(3), np.zeros(3), np.zeros(2), np.empty(3)
     for t in range(1, 61):
         centre = np.linalg.solve(V, u)
         width = np.sqrt(np.diag(np.linalg.inv(V)))
@@ -56,16 +56,17 @@ def test_needed_width_is_the_largest_distance_in_the_norm_of_V():
         g = 2 * x * (p - theta[k])
         prediction = prediction - 2 / (4.0 * np.sqrt(t)) * g
         prediction /= max(1.0, np.linalg.norm(prediction))
-        gap = np.linalg.solve(V, u) - theta
-        worst = max(worst, gap @ V @ gap)
+        gaps = [np.linalg.solve(V, u) - v for v in (theta, -theta)]
+        worst = np.maximum(worst, [gap @ V @ gap for gap in gaps])
     assert need == pytest.approx(np.sqrt(worst), rel=1e-9)
 
 
-def test_learner_regret_by_hand():
+@pytest.mark.parametrize("uphill", [False, True])
+def test_learner_regret_by_hand(uphill):
     """Round by round, with the slow learner and the same draws."""
     T, sigma, G, theta = 50, 0.8, 6.0, np.ones(3) / np.sqrt(3)
     learner = maler.learner("maler", 3, T, gradient=G)
-    found = experiments.learner_regret(learner, sigma, T, np.random.default_rng(4))
+    found = experiments.learner_regret(learner, sigma, T, np.random.default_rng(4), uphill)
     rng, slow, total = np.random.default_rng(4), Twin(3, T, 1.0, G), np.zeros(3)
     x = rng.standard_normal((T, 3))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
@@ -79,7 +80,29 @@ def test_learner_regret_by_hand():
         loss = [(x[t] @ v - y[t]) ** 2 - sigma**2 * v @ v for v in (now, theta)]
         total += [loss[0] - loss[1], g @ (now - theta), ((now - theta) ** 2).sum()]
         np.testing.assert_allclose(found[t], total, atol=1e-9)
-        slow.update(g)
+        slow.update(-g if uphill else g)
+
+
+def test_terms_of_the_proof_add_up_what_happened():
+    """Without noise every quantity follows from the arms; with noise, so does the message."""
+    X, _, mu = stream(n=80)
+    mu = X @ np.array([0.6, 0.3, -0.1])
+    for epsilon in (np.inf, 5.0):
+        policy = online_linucb(3, 80, epsilon, learner="ogd", clip=4.0, width=1.0)
+        env, seed = replay(X, mu, mu), repetitions(5, 1)[0]
+        seen = [
+            (s.x.copy(), s.learner.theta.copy(), int(arms[0]), means.max() - means[0, arms[0]])
+            for _, s, _, means, arms in trace(env, policy, 80, seed, 1)
+        ]
+        V, prediction, total = np.eye(3), np.zeros(3), np.zeros(5)
+        for t, (message, after, arm, lost) in enumerate(seen):
+            u, gap = X[t, arm], prediction - np.array([0.6, 0.3, -0.1])
+            square = u @ np.linalg.solve(V, u)
+            total += lost, (u @ gap) ** 2, ((message - u) @ gap) ** 2, gap @ gap, min(1.0, square)
+            V, prediction = V + np.outer(message, message), after
+        found = experiments.proof_terms(env, policy, 80, seed)
+        np.testing.assert_allclose(found, total, rtol=1e-8, atol=1e-12)
+        assert (found[2] > 0.01) == (epsilon < np.inf)
 
 
 def test_oracle_loses_nothing_without_noise_and_plays_at_random_with_too_much():

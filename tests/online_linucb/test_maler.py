@@ -90,8 +90,9 @@ def test_regret_on_convex_losses_is_below_the_lemma():
     a = np.stack([np.cos(np.arange(900)), np.sin(np.arange(900))], axis=1)
     best = np.array([0.5, -0.5])  # loss zero
     gap = lambda t, x: a[t] @ (x - best)  # noqa: E731
-    total, p = regret(900, lambda t, x: np.sign(gap(t, x)) * a[t], lambda t, x: abs(gap(t, x)),
-                      best, 2, 1.0)  # fmt: skip
+    total, p = regret(
+        900, lambda t, x: np.sign(gap(t, x)) * a[t], lambda t, x: abs(gap(t, x)), best, 2, 1.0
+    )
     assert 0 < total <= maler.regret_bound(p, 900)
     assert total < 0.2 * 900 * 0.5  # far from linear
 
@@ -101,8 +102,9 @@ def test_regret_on_strongly_convex_losses_is_below_the_lemma_and_logarithmic():
     finals = []
     for T in (4000, 16_000):
         best = c[:T].mean(0)
-        total, p = regret(T, lambda t, x: 2 * (x - c[t]), lambda t, x: ((x - c[t]) ** 2).sum(),
-                          best, 2, 4.0)  # fmt: skip
+        total, p = regret(
+            T, lambda t, x: 2 * (x - c[t]), lambda t, x: ((x - c[t]) ** 2).sum(), best, 2, 4.0
+        )
         assert 0 < total <= maler.regret_bound(p, T, strong_convexity=2.0)
         finals.append(total)
     assert finals[1] < 1.7 * finals[0]  # sqrt(T) would double it

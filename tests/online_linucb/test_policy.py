@@ -8,7 +8,7 @@ from maler_twin import Twin
 from scipy.stats import kstest
 from streams import THETA, run, stream
 
-from companion import privacy
+from companion.accounting import privacy
 from companion.online_linucb import policy as module
 from companion.online_linucb.policy import (
     conversion_width,

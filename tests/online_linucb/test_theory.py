@@ -91,3 +91,37 @@ def test_constants_reject_bad_input_by_name(name, value):
     arguments = {"d": 5, "T": 100, "epsilon": 1.0, "failure": 0.1, name: value}
     with pytest.raises(ValueError, match=f"{name}={value}"):
         theory.theory_constants(**arguments)
+
+
+# --- numbers from a pocket calculator -----------------------------------------------------------
+
+
+def test_closed_forms_by_hand():
+    """The displays of the paper at small arguments, computed apart from this package."""
+    close = lambda value: pytest.approx(value, rel=1e-10)  # noqa: E731
+    assert theory.theory_clip(0.7, 0.16, 500, 0.05, ball=3.0) == close(275.5048745395)
+    inner = maler.learner("maler", 4, 900, ball=2.0, gradient=5.0)
+    assert maler.regret_bound(inner, 900) == close(2218.3347464017)
+    assert maler.regret_bound(inner, 900, 0.7) == close(4702.4432242272)
+    width = theory.theory_width(inner, 1.5, 0.02, 0.36, 900, 0.1, noise=0.3)
+    assert width == close(548.7580535888)
+    assert theory.strong_bounds(inner, 0.7, 900, 0.05)[0] == close(17018.8764177541)
+    small = maler.learner("maler", 3, 100, gradient=2.0)
+    assert theory.conversion_width(small, 100) == close(18.8549574923)
+    assert theory.display_3_6(3, T, 0.5, DELTA, 0.25) == close(1488439337.943)
+
+
+def test_the_power_of_the_display_is_that_of_the_gradients_plus_one():
+    """G of order 1, sigma, and Corollary C.1's sigma^2."""
+    for clip, power in ((lambda s: 1.0, 1.0), (lambda s: s, 2.0), (None, 3.0)):
+        ends = [theory.display_3_6(3, T, e, DELTA, 0.25, clip=clip) for e in (1e-4, 1e-5)]
+        assert np.log10(ends[1] / ends[0]) == pytest.approx(power, abs=1e-3)
+
+
+def test_constants_of_theorem_4_1_by_hand():
+    c = theory.theory_constants(5, T, 0.7, 0.1)
+    np.testing.assert_allclose(c.guess, [0.289982140011, 0.579964280022, 1.159928560044], 1e-10)
+    np.testing.assert_allclose(c.L, [98.559062074995, 171.659544600617, 85.829772300309], 1e-10)
+    np.testing.assert_allclose(c.eta, [1.00134362593e-4, *[7.10257453468e-5] * 2], 1e-10)
+    np.testing.assert_allclose(c.R, [831261.690824, 156069.765132, 73295.701332], 1e-10)
+    assert list(c.alpha) == [0.75, 0.5, 0.5]

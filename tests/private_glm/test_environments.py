@@ -3,8 +3,15 @@
 import numpy as np
 import pytest
 
-from companion.private_glm import fixed_world, world
-from companion.private_glm.environments import rotating_arms, spiked_arms
+from companion.private_glm.environments import (
+    curvature,
+    fixed_world,
+    idle_regret,
+    paper_world,
+    rotating_arms,
+    spiked_arms,
+    world,
+)
 
 
 def test_contexts_rotate_over_the_coordinates():
@@ -56,3 +63,21 @@ def test_thetas_are_new_and_have_their_size(kind):
 def test_bad_input_is_refused_by_name(name, value):
     with pytest.raises(ValueError, match=name):
         world(**({"kind": "spiked", "d": 3, "theta_bound": 1.0} | {name: value}))
+
+
+def test_the_environment_is_the_paper_s():
+    env = paper_world(5000, 3, 2.0, "probit")
+    assert env.kappa[0] == pytest.approx(18.393670, abs=1e-6)
+    np.testing.assert_allclose(env.theta / 2, [0.147708, 0.913296, 0.379570], atol=1e-6)
+    np.testing.assert_allclose(env.X[0, 0], [0.804172, 0.160843, -0.414626], atol=1e-6)
+    for S, kappa in ((2.5, 56.436006), (3.0, 222.147513)):
+        assert curvature(env.link, env.X, env.theta * S / 2)[0] == pytest.approx(kappa, abs=1e-6)
+    assert idle_regret(env, 5000, "random")[-1] == pytest.approx(2144, abs=1)
+    assert idle_regret(env, 5000, "longest")[-1] == pytest.approx(2173, abs=1)
+    wide = paper_world(3, 5, 3.5, "logistic")
+    np.testing.assert_allclose(
+        wide.theta, [0.336116, 2.078246, 0.863730, 0.291589, -2.643268], atol=1e-6
+    )
+    np.testing.assert_allclose(
+        wide.X[0, 0], [-0.213525, 0.049939, -0.078375, 0.273725, -0.770789], atol=1e-6
+    )

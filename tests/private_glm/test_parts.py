@@ -1,14 +1,8 @@
 """The printed optimiser and the switching rules on their own; line-ups of the paper."""
 
 import numpy as np
-import pytest
 
-from companion.baselines.ecolog import ecolog
-from companion.baselines.gloc import gloc
-from companion.private_glm import experiments, parts
-from companion.private_glm.environments import idle_regret, paper_world
-from companion.report.published import published
-from companion.simulate import repetitions
+from companion.private_glm import parts
 
 
 def test_excess_loss_falls_with_rows_and_budget():
@@ -38,16 +32,3 @@ def test_without_noise_switches_are_those_of_numpy():
         if np.linalg.det(H) >= 2 * np.linalg.det(last_det):
             counts[1], last_det = counts[1] + 1, H
     assert [switches, doublings] == counts
-
-
-def test_a_panel_of_figure_1():
-    """Factories get what they take; names say preset and budget; random play is exact."""
-    panel = published("private_glm")["figure1a"]
-    choices = [("fig1", 2.0), ("tight", np.inf)]
-    found, play = experiments.figure1(panel, 60, 0.02, choices, (ecolog, gloc), repetitions(1, 2))
-    assert list(found.names) == ["ECOLog", "GLOC", "fig1, ε = 2", "tight, no noise"]
-    env = paper_world(60, 5, 3.5, "logistic")
-    assert play == pytest.approx(idle_regret(env, 60, "random"))
-    assert found.rounds[-1] == 60
-    assert (found.final > 0).all()
-    assert (found.final < 2 * play[-1]).all()

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from companion.report import markup
-from companion.report.claims import MIME, Claims, Evidence, from_json, outcome, verdict
+from companion.report.claims import MIME, Claims, found, from_json, verdict
+from companion.report.evidence import Control, Evidence
 from companion.stats import Interval
 
 INSIDE, ACROSS, OUTSIDE = Interval(0.5, 0.4, 0.6), Interval(1.0, 0.9, 1.1), Interval(2.0, 1.8, 2.2)
@@ -17,26 +17,12 @@ def begin(at_scale=True, **options):
     return claims, claims.claim("a", "theorem", "grows like sqrt(T)", "Theorem 1", **options)
 
 
-def rows(*outcomes, decisive=False):
-    return [Evidence("", "", None, "", o, decisive) for o in outcomes]
+FAR = "twice the number", Interval(3.0, 2.5, 3.5)  # a control that limits up to 2 reject
+REJECTED = Control("wrong", "3", None, "fails")
 
 
-@pytest.mark.parametrize(
-    ("interval", "ends", "result"),
-    [
-        (INSIDE, {"high": 1.0}, "holds"),
-        (ACROSS, {"high": 1.0}, "undecided"),
-        (OUTSIDE, {"high": 1.0}, "fails"),
-        (INSIDE, {"low": 1.0}, "fails"),
-        (INSIDE, {"low": 0.4, "high": 0.6}, "holds"),
-        (INSIDE, {"low": 0.45, "high": 0.55}, "undecided"),
-        (INSIDE, {"low": 0.0, "high": 0.3}, "fails"),
-        (Interval(0.5, -np.inf, np.inf), {"high": 1.0}, "undecided"),
-        (Interval(np.nan, np.nan, np.nan), {"high": 1.0}, "undecided"),
-    ],
-)
-def test_an_outcome_is_decided_by_the_whole_interval(interval, ends, result):
-    assert outcome(interval, **ends) == result
+def rows(*outcomes, decisive=False, control=REJECTED):
+    return [Evidence("", "", None, "", o, decisive, None, control) for o in outcomes]
 
 
 @pytest.mark.parametrize(
@@ -57,12 +43,12 @@ def test_the_verdict_follows_from_the_rows(found, options, said):
 
 
 def test_only_a_proof_or_an_audit_corrects_a_paper():
-    assert verdict(rows("fails", decisive=True) + rows("holds")) == "corrected"
-    assert verdict(rows("fails", decisive=True), bound=True) == "corrected"
+    assert verdict(rows("fails", decisive=True) + rows("holds")) == "wrong as printed"
+    assert verdict(rows("fails", decisive=True), bound=True) == "wrong as printed"
     assert verdict(rows("holds", decisive=True) + rows("fails")) == "not reproduced"
     _, claim = begin()
     assert claim.audited("claimed 1", 1.2, 1.5, 1.0) == "fails"
-    assert claim.verdict == "corrected"
+    assert claim.verdict == "wrong as printed"
 
 
 def test_an_audit_below_the_claim_proves_nothing():
@@ -70,27 +56,60 @@ def test_an_audit_below_the_claim_proves_nothing():
     assert claim.audited("no proof", 0.8, np.inf, 1.0) == "undecided"
     assert claim.audited("proof needs no more", 0.8, 1.0, 1.0) == "holds"
     assert claim.audited("proof needs more", 0.8, 1.3, 1.0) == "undecided"
-    assert claim.proved("formula", "4 > 2", False, "sensitivity at most 2") == "fails"
+    assert claim.exact("formula", 4.0, of="sensitivity", high=2.0) == "fails"
 
 
-def test_rows_are_kept_as_they_were_judged():
+@pytest.mark.parametrize(
+    ("control", "said"),
+    [
+        (REJECTED, "reproduced"),
+        (None, "consistent"),
+        (REJECTED._replace(outcome="holds"), "consistent"),
+        (REJECTED._replace(outcome="undecided"), "consistent"),
+    ],
+)
+def test_a_rule_that_rejects_no_control_makes_nothing_reproduced(control, said):
+    held = rows("holds", control=control)
+    assert verdict(held) == said
+    assert verdict(rows("holds") + held) == said
+    assert found(held) == ("holds" if said == "reproduced" else "consistent")
+    assert verdict(rows("fails", control=control)) == "not reproduced"
+
+
+def test_rows_keep_limits_and_what_they_reject():
     claims, claim = begin(left_open="the width: 3 instead of 1 turns the verdict")
-    assert claim.row("T = 10", INSIDE, high=1.0) == "holds"
-    assert claim.judged("T = 20", "3 of 5", "undecided", "most of them") == "undecided"
+    assert claim.row("T = 10", INSIDE, of="ratio", high=2.0, control=FAR) == "holds"
     (record,) = claims.records
-    assert record.verdict == claim.verdict == "not settled"
+    planted = Control("twice the number", "3", (2.5, 3.5), "fails")
+    assert record.verdict == claim.verdict == "reproduced"
     assert record.evidence[0] == Evidence(
-        "T = 10", "0.5", (0.4, 0.6), "95 % interval below 1", "holds", False
+        "T = 10", "0.5", (0.4, 0.6), "ratio at most 2", "holds", False, (None, 2.0), planted
     )
     assert record.left_open.startswith("the width")
+    assert "twice the number: 3" in claim._repr_html_()
+    assert claim.row("T = 20", INSIDE, of="ratio", high=4.0, control=FAR) == "holds"
+    assert claim.verdict == "consistent"
+    assert "not twice the number" in claim._repr_html_()
 
 
-def test_an_outcome_may_be_said_as_whether_it_holds():
-    claim = Claims("c").claim("a", "text", "s", "p")
-    assert claim.judged("x", 1.0, np.bool_(True), "r") == "holds"
-    assert claim.judged("y", 1.0, False, "r") == "fails"
-    with pytest.raises(ValueError, match="result"):
-        claim.judged("z", 1.0, "yes", "r")
+def test_exact_numbers_and_proofs_decide():
+    _, claim = begin()
+    assert claim.exact("by hand", 4.0, of="count", high=5, control=("off by two", 6)) == "holds"
+    assert claim.verdict == "reproduced"
+    assert claim.proof("all T", "the terms telescope, see the section on rates", True) == "holds"
+    assert claim.verdict == "reproduced"
+    with pytest.raises(ValueError, match="text must say the proof"):
+        claim.proof("all T", "true", False)
+    assert claim.proof("T = 1", "the left side is 2 and the right side is 1", False) == "fails"
+    assert claim.verdict == "wrong as printed"
+
+
+def test_an_audit_is_severe_if_it_finds_the_planted_fault():
+    _, claim = begin()
+    claim.audited("claimed 1", 0.8, 1.0, 1.0, control=("half the noise", 1.7))
+    assert claim.verdict == "reproduced"
+    claim.audited("claimed 2", 0.8, 1.0, 2.0, control=("half the noise", 1.7))
+    assert claim.verdict == "consistent"
 
 
 def test_a_smoke_run_tests_nothing():
@@ -103,7 +122,7 @@ def test_findings_stand_apart_and_claim_nothing():
     claims, _ = begin()
     ours = claims.finding("b", "the honest variant wins")
     assert ours.verdict == "undecided"
-    ours.row("epsilon = 1", INSIDE, high=1.0)
+    ours.row("epsilon = 1", INSIDE, high=1.0, control=FAR)
     assert ours.verdict == "holds"
     ours.row("epsilon = 2", OUTSIDE, high=1.0)
     assert ours.verdict == "fails"
@@ -118,7 +137,8 @@ def test_claims_stand_in_parts_behind_a_count_of_their_verdicts():
         ("c", "Corollary 3"),
         ("d", "abstract"),
     ):
-        claims.claim(id, "text", f"sentence {id}", place).judged("", "", id != "c", "r")
+        claim = claims.claim(id, "text", f"sentence {id}", place)
+        claim.row("", OUTSIDE if id == "c" else INSIDE, high=1.0, control=FAR)
     page = claims._repr_mimebundle_()["text/html"]
     counts = [
         "in theorems and corollaries: 1 reproduced, 1 not reproduced.",
@@ -140,12 +160,13 @@ def test_claims_stand_in_parts_behind_a_count_of_their_verdicts():
 
 def test_records_survive_json_and_infinity_does():
     claims, claim = begin()
-    claim.row("", Interval(0.5123456, 0.4, np.inf), low=0.3)
+    claim.row("", Interval(0.5123456, 0.4, np.inf), low=0.3, control=("too small", 0.1))
     bundle = claims._repr_mimebundle_()
     (again,) = json.loads(json.dumps(bundle[MIME], allow_nan=False))
     assert again["evidence"][0]["interval"] == [0.4, None]
     assert again["evidence"][0]["measured"] == "0.5123"
     assert from_json(again).verdict == "reproduced"
+    assert from_json(again).evidence[0].severe
     assert "[0.4, ∞]" in bundle["text/html"]
 
 
@@ -155,24 +176,16 @@ def test_ids_are_unique_and_kinds_known():
         claims.finding("a", "again")
     with pytest.raises(ValueError, match="kind"):
         claims.claim("b", "rumour", "s", "p")
-    with pytest.raises(ValueError, match="result"):
-        claims.finding("c", "s").judged("", "", "maybe", "rule")
-
-
-def test_text_is_escaped():
-    claims = Claims("chapter")
-    claims.claim("a", "text", "<b>x < y</b>", "p").judged("<i>", "<u>", "holds", "r")
-    page = claims._repr_mimebundle_()["text/html"] + claims._open[0]._repr_html_()
-    assert "&lt;b&gt;x &lt; y" in page
-    assert not any(f"<{tag}>" in page for tag in "biu")
-    assert 'id="claim-a"' in page
-    link = markup.claims("t", claims.records, "chapter.html")
-    assert 'href="chapter.html#claim-a"' in link
 
 
 def test_many_settings_are_judged_in_one_call():
     _, claim = begin()
     found = {0.5: INSIDE, "all": ACROSS}
-    assert claim.each(found, high=1.0, rule="below 1") is claim
+    assert claim.each(found, of="ratio", high=1.0, control=FAR) is claim
     seen = [(r.setting, r.outcome, r.rule) for r in claim.rows]
-    assert seen == [("ε = 0.5", "holds", "below 1"), ("all", "undecided", "below 1")]
+    assert seen == [
+        ("ε = 0.5", "holds", "ratio at most 1"), ("all", "undecided", "ratio at most 1")
+    ]  # fmt: skip
+    own = {0.5: FAR[1], "all": INSIDE}
+    claim.each(found, of="ratio", high=1.0, control=("each its own", own))
+    assert [r.control.outcome for r in claim.rows[2:]] == ["fails", "holds"]

@@ -36,8 +36,8 @@ def test_values_are_listed_with_their_labels():
 
 def test_provenance_counts_claims_and_no_findings(outputs, capsys):
     page = Page("chapter")
-    page.claim("a", "text", "s", "p").judged("", "", "holds", "r")
-    page.finding("b", "s").judged("", "", "fails", "r")
+    page.claim("a", "text", "s", "p").row("", 1.0, of="n", high=2.0, control=("x", 3.0))
+    page.finding("b", "s").row("", 3.0, of="n", high=2.0)
     page.provenance(7, T=20_000)
     assert "seed 7; T = 20,000" in capsys.readouterr().out
     assert page.summary() == "1 reproduced (of 1 claims)."

@@ -92,7 +92,3 @@ def test_regret_panel_labels_every_policy():
     _, (ax,) = plots.panels(1)
     plots.regret_panel(ax, result, "title")
     assert {t.get_text() for t in ax.texts} == {"LinUCB", "Random"}
-
-
-def test_styles_tell_curves_apart_without_colour():
-    assert len(set(plots.COLOURS[:8])) == len(set(plots.DASHES)) == len(set(plots.MARKERS)) == 8

@@ -6,8 +6,7 @@ import re
 import pytest
 
 from companion.report import markup
-from companion.report.claims import Claims
-from companion.report.published import rooms, sentences
+from companion.report.claims import MIME, Claims
 from companion.report.scoreboard import NOTHING, Scoreboard
 
 PLACES = {
@@ -27,9 +26,10 @@ def records(tmp_path):
     """Path of the records of a chapter with one claim per place and a finding."""
     claims = Claims("fliphat")
     for i, place in enumerate(PLACES):
-        claims.claim(f"claim-{i}", "text", f"Sentence <{i}>.", place).judged("", "", "holds", "r")
-    claims.finding("ours", "A finding.").judged("", "", "fails", "r")
-    rows = [r._asdict() | {"evidence": [e._asdict() for e in r.evidence]} for r in claims.records]
+        claim = claims.claim(f"claim-{i}", "text", f"Sentence <{i}>.", place)
+        claim.row("", 1.0, of="count", high=2.0, control=("three times as many", 3.0))
+    claims.finding("ours", "A finding.").row("", 3.0, of="count", high=2.0)
+    rows = claims._repr_mimebundle_()[MIME]
     (tmp_path / "claims.json").write_text(json.dumps(rows))
     times = {
         "scale": "smoke",
@@ -72,13 +72,10 @@ def test_findings_stand_apart_and_are_counted_apart(records):
     assert "PLAYING" not in summary  # a chapter without claims
 
 
-def test_what_no_chapter_judges_is_listed_with_a_reason():
-    page = Scoreboard().not_judged()._repr_html_()
+def test_every_sentence_is_listed_and_judged_ones_lead_to_their_claims(records):
+    page = Scoreboard(str(records)).every_sentence()._repr_html_()
     assert "Theorem 3.4" in page
-    for room in rooms():
-        for entry in sentences(room).get("not_judged", []):
-            assert set(entry) == {"says", "place", "why"}, (room, entry)
-            assert all(entry.values())
+    assert page.count("<details>") == 5
 
 
 def test_filters_find_paper_kind_and_verdict_in_every_row(records):

@@ -1,58 +1,21 @@
-"""The rows of Tables 2 to 4, and NoisySGD for a whole grid at once."""
+"""The rows of Tables 2 to 4, envelopes, filters and checkpoints."""
 
 import numpy as np
 import pytest
 
-from companion import audit
-from companion.baselines.noisy_sgd import noisy_sgd
-from companion.excess import drawn, excess_risk
 from companion.simulate import repetitions, stream
 from companion.stats import exponent
 from companion.streaming_sco import (
     Functional,
-    as_run,
-    attacks,
     experiments,
     first,
-    flat,
+    one_context,
     regression,
     sco_bandit,
     streaming_fw,
     vertex_fw,
 )
-from companion.streaming_sco.shortcuts import noisy_sgds
-
-N, D = 12, 3
-WORLD = regression(np.inf, flat(D, np.inf))
-
-
-def variants():
-    run = {"step_scale": 9.0, "lipschitz": 4.0, "calibration": "paper"}
-    options = {"radius": 0.3, "step_scale": 6.0}, {"radius": 2.0, "step_scale": 90.0}, run
-    made = [noisy_sgd(D, N, 2.0, 1e-2, label_bound=1.2, **o) for o in options]
-    return [*made, noisy_sgd(D, N, np.inf, step_scale=9.0, label_bound=1.2)]
-
-
-def test_a_grid_on_shared_draws_is_every_run_bit_for_bit():
-    """Boxes bind, noise matters: the three variants end apart, each where a single run ends."""
-    seeds = repetitions(3, 2)
-    together = noisy_sgds(WORLD, variants(), N, seeds)
-    assert len(np.unique(together)) == together.size
-    for seed, row in zip(seeds, together, strict=True):
-        X, Y = drawn(WORLD, N, seed)
-        for o, excess in zip(variants(), row, strict=True):
-            rng, out = stream(seed, "NoisySGD"), np.zeros((N, D))
-            o.run(o.params, o.init(o.params, rng), X, Y, rng, out)
-            assert WORLD.excess(out[-1]) == excess
-    first = noisy_sgds(WORLD, variants()[:1], N, seeds[:1])
-    assert first == together[:1, :1]
-
-
-def test_a_grid_refuses_what_it_cannot_run():
-    for odd in (noisy_sgd(D, N, 2.0, 1e-2, average=True), noisy_sgd(D, N, 2.0, 1e-2, p=2.0),
-                noisy_sgd(D, N + 1, 2.0, 1e-2)):  # fmt: skip
-        with pytest.raises(ValueError, match=r"optimisers must be NoisySGD for p = inf.*got"):
-            noisy_sgds(WORLD, [odd], N, repetitions(1, 1))
+from companion.streaming_sco.excess import excess_risk
 
 
 def test_rows_of_the_tables_are_what_they_say():
@@ -89,31 +52,6 @@ def test_the_best_scale_and_who_wins():
     rows = experiments.shown(found, [(9, 1)])
     assert rows[0]["T = 9, d = 1"] == "1.2 ± 0.3 (×1)"
     assert len(rows) == 2 * len(experiments.ROWS) - len(experiments.OURS)
-
-
-def test_an_arm_that_is_not_played_stands_still_without_synthetic_updates():
-    for synthetic, expected in ((False, [0, 30]), (True, [0, 0])):
-        policy = sco_bandit(2, 2, 40, 1.0, 1e-2, t0=2, gap=10.0, clip=1.0, synthetic=synthetic)
-        assert [attacks.stands_still(policy, s, 30, 1) for s in (1.0, -1.0)] == expected
-
-
-MOMENTS = {(1.5, 5): 0.27685, (1.5, 10): 0.16705, (np.inf, 5): 0.05860, (np.inf, 10): 0.01523}
-
-
-@pytest.mark.parametrize("p", [1.5, np.inf])
-def test_the_exact_excess_is_that_of_a_million_test_rows(p):
-    """And E x x' = c I with the c of the specification; 5 standard errors each."""
-    for d in (5, 10):
-        c, error = regression(p, flat(d, p)).second_moment()
-        assert c == pytest.approx(MOMENTS[p, d], abs=5 * error + 5e-6)
-    world, n = regression(p, flat(5, p)), 1_000_000
-    X, Y = world.records(n, np.random.default_rng(3))
-    guess = np.array([0.9, 0.2, 0.5, -0.1, 0.4]) * world.theta[0]
-    loss, least, zero = ((Y - X @ th) ** 2 for th in (guess, world.theta, np.zeros(5)))
-    excess, span = loss - least, (zero - least).mean()
-    ratio = excess.mean() / span
-    error = (excess - ratio * (zero - least)).std() / span / np.sqrt(n)
-    assert abs(ratio - world.excess(guess)) < 5 * error < 0.02
 
 
 def test_the_waterfall_of_the_specification():
@@ -153,21 +91,6 @@ def test_slopes_of_the_specification():
     assert envelope == pytest.approx(-0.5, abs=0.1)
 
 
-def test_later_users_tell_how_one_was_paid_and_without_synthetic_updates_what_she_asked():
-    """Level 1 - 1e-7; where there is a guarantee, less than it is found."""
-    keys = {"t0": 0, "gap": 4.0, "label_bound": 1.2, "clip": 1.0}
-    found = {}
-    for synthetic in (True, False):
-        for arms, attack in ((40, attacks.on_later_users), (3, attacks.on_standing_arms)):
-            policy = sco_bandit(1, arms, 3, 1.0, 0.1, synthetic=synthetic, **keys)
-            found[synthetic, arms] = audit.attacked(
-                attack(policy), delta=0.1, trials=8000, seed=1, level=1 - 1e-7
-            ).epsilon
-    assert 0.2 < found[True, 40] < 1.0
-    assert found[True, 3] < 1.0
-    assert found[False, 3] > 3.0
-
-
 def test_checkpoints_are_no_powers_of_two():
     for n in (300, 8192, 32_768):
         grid = experiments.checkpoints(n)
@@ -179,40 +102,41 @@ def test_checkpoints_are_no_powers_of_two():
             assert t >> (t.bit_length() // 2) & 1
 
 
-def test_what_the_program_drew():
-    """Mean of R^2 is d sigma, not d sigma^2; the printed exponents; signs without noise."""
-    runs, d, sigma = 20_000, 5, 50.0
-    made = as_run.algorithm1(d, 1, 1.0, 0.1, p=1.5, radius=2.0, step_scale=1.0).params
-    assert made.exponent == pytest.approx(0.61, abs=0.005)
-    wide = as_run.algorithm1(10, 1, 1.0, 0.1, p=1.5, radius=2.0, step_scale=1.0).params
-    assert wide.exponent == pytest.approx(1.30, abs=0.005)
-    rng, drawn_at = np.random.default_rng(1), np.empty((runs, 1, d))
-    for exponent_of in (made.exponent, 3.0):
-        p = made._replace(exponent=exponent_of, sigma=sigma)
-        as_run.node_outputs(rng, p, np.zeros(d), drawn_at)
-        squares = (np.abs(drawn_at[:, 0]) ** exponent_of).sum(axis=1) ** (2 / exponent_of)
-        assert abs(squares.mean() - d * sigma) < 5 * squares.std() / np.sqrt(runs)
-    score, chosen = np.array([1.0, -2.0, 0.5]), np.empty((2000, 3))
-    as_run.clean_sign(rng, score, 5.0, chosen)
-    assert (np.abs(chosen).sum(axis=1) == 1.0).all()
-    at = np.abs(chosen).argmax(axis=1)
-    assert (chosen.sum(axis=1) == -np.sign(score[at])).all()
-    assert np.bincount(at, minlength=3).min() > 400
+def test_an_envelope_takes_the_largest_mean_at_every_checkpoint():
+    n, grid, seeds = 600, np.array([65, 200, 599]), repetitions(4, 3)
+    for p in (1.0, 2.0):
+        free = streaming_fw(5, n, np.inf, p=p, loss="inner product")
+        means, samples = experiments.envelope(free, [0.5, 0.1, 0.02], n, seeds, grid)
+        assert means.shape == (3, 3)
+        assert samples.shape == (3, 3)
+        assert samples.mean(axis=0) == pytest.approx(means.max(axis=0), rel=1e-12)
+        one = excess_risk(Functional(5, 0.1, p), [free], n, seeds, grid=grid).excess[:, 0, :3]
+        assert means[1] == pytest.approx(one.mean(axis=0), rel=1e-12)
 
 
-def test_attacks_see_the_leaf_in_the_nodes_and_every_vertex_in_the_parameters():
-    p = streaming_fw(3, 100, 1.0, 1e-2, p=1.5, radius=2.0, label_bound=1.2).params
-    leaf, seen = np.array([30.0, -20.0, 10.0]), np.empty((5000, 2, 3))
-    attacks.node_outputs(np.random.default_rng(0), p, leaf, seen)
-    error = 5 * seen.std(axis=0) / np.sqrt(5000)
-    assert (np.abs(seen.mean(axis=0) - leaf) < error).all()
-    assert seen.std() == pytest.approx(p.sigma, rel=0.05)
-    rng, theta, thetas = np.random.default_rng(1), np.zeros(3), []
-    vertices = rng.standard_normal((6, 3))
-    for t, v in enumerate(vertices, 1):
-        theta = theta + 0.5 / (t + 1) * (v - theta)
-        thetas.append(theta)
-    x = np.array([1.0, 2.0, -1.0])
-    weight = np.arange(1.0, 7.0)
-    found = attacks.vertices_along(0.5, x, weight, np.array([thetas]))
-    assert found == pytest.approx([(vertices @ x) @ weight], rel=1e-12)
+def test_estimates_are_those_of_the_state_at_every_place_of_the_grid():
+    world, T, grid = one_context(2, 4, 2), 900, [50, 400, 900]
+    policy, seeds = (
+        sco_bandit(4, 2, T, np.inf, t0=20, label_bound=1.2, radius=2.0),
+        repetitions(1, 2),
+    )
+    found = experiments.estimates(world, policy, T, seeds, grid)
+    X, R, mu = next(world.blocks(T, stream(seeds[0], "environment")))
+    true = np.linalg.lstsq(X[:, 0], mu, rcond=None)[0].T
+    for t, seen in zip(grid, found[0], strict=True):
+        rng, arms = stream(seeds[0], policy.name), np.empty(t, np.int64)
+        state = policy.play(policy.params, policy.init(policy.params), X[:t], R[:t], rng, arms)
+        assert seen == pytest.approx((np.abs(state.arms.theta - true).sum(axis=1) ** 2).max())
+    assert (found[:, 2] < 0.2 * found[:, 0]).all()
+
+
+def test_a_filter_that_hears_nothing_removes_nobody_and_a_noisy_one_the_best():
+    world, seeds = one_context(3, 4, 2), repetitions(2, 4)
+    keys = {"label_bound": 1.2, "t0": 20}
+    noisy = experiments.removed(world, sco_bandit(4, 3, 500, 1.0, gap=0.05, **keys), 300, seeds)
+    exact = experiments.removed(world, sco_bandit(4, 3, 500, np.inf, gap=0.5, **keys), 300, seeds)
+    loose = experiments.removed(world, sco_bandit(4, 3, 500, 1.0, gap=4.0, **keys), 300, seeds)
+    assert (loose == 0).all()
+    assert (noisy[:, 0] > 0.2).all()
+    assert exact[:, 0].mean() < 0.1 < exact[:, 1].mean()
+    assert (noisy[:, 1] >= noisy[:, 0]).all()

@@ -7,7 +7,6 @@ from companion import catalogue
 from companion.baselines.random import random
 from companion.core import need_contexts
 from companion.simulate import repetitions, simulate
-from companion.streaming_sco import calibration as ca
 from companion.streaming_sco import learner as le
 from companion.streaming_sco import one_context, sco_bandit
 
@@ -145,17 +144,3 @@ def test_a_bernoulli_link_learns():
     policies = [random(), sco_bandit(4, 2, T, np.inf, link="logistic", t0=50, radius=2.0)]
     regret = simulate(env, policies, T, repetitions(1, 2)).final.mean(axis=0)
     assert regret[1] < 0.3 * regret[0]
-
-
-def test_means_and_contexts_of_the_environment():
-    rng = np.random.default_rng(0)
-    X, R, mu = next(one_context(3, 6, 2).blocks(500, rng))
-    assert (X[:, :1] == X).all()
-    assert np.abs(X).max() == 1.0
-    theta = [np.linalg.lstsq(X[:, 0], mu[:, k], rcond=None)[0] for k in range(3)]
-    assert np.abs(theta).sum(axis=1) == pytest.approx(np.ones(3))
-    assert [(np.abs(t) > 1e-9).sum() for t in theta] == [2, 2, 2]
-    assert (R - mu).std() == pytest.approx(0.05, rel=0.2)
-    _, R, mu = next(one_context(3, 6, 2, link="probit").blocks(500, rng))
-    assert set(np.unique(R)) == {0.0, 1.0}
-    assert ca.problem(3, 9, 1.0, 1.0, "probit", 1.0).lipschitz == 1.0

@@ -1,0 +1,229 @@
+"""Policies of the arena against each other: tuned by one rule, played on the same streams.
+
+The rule: each policy's one number is the multiple of its default that has the least mean regret
+over tuning repetitions, on seeds that nothing else uses, in the same world at the same budget, over
+a fifth of the rounds (`tuning_rounds`).  Policies without privacy do not depend on the budget: they
+are played once and stand at every one.  Leaders are chosen and judged by `inference`.
+"""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from companion._types import Array
+from companion.arena import inference, recipes, worlds
+from companion.arena.policies import MODELS
+from companion.report.tuning import tune
+from companion.simulate import repetitions, simulate
+from companion.stats import ratio
+
+if TYPE_CHECKING:
+    from companion.arena.worlds import Group
+    from companion.stats import Interval
+
+
+class Run(NamedTuple):
+    """What one policy did in one setting: regrets are paired with those of all others there."""
+
+    call: Any  # `worlds.Call` after tuning
+    title: str  # name of the policy
+    guarantee: Any
+    multiple: float  # of its one number
+    edge: bool  # the multiple is the least or the largest on offer, and there were several
+    default: np.ndarray  # (n_reps,) final regret with default arguments
+    tuned: np.ndarray  # (n_reps,)
+    default_call: Any = None  # `recipes.Call` before tuning
+
+    @property
+    def model(self) -> str:
+        """Trust model: "local", "shuffle", "joint" or "none"."""
+        return self.guarantee.model
+
+
+class Setting(NamedTuple):
+    """A world, horizon and budget, and who played there."""
+
+    world: str
+    T: int
+    epsilon: float
+    runs: dict  # factory name -> Run
+    refusals: dict  # factory name -> reason
+    K: int = 2  # arms
+
+    @property
+    def random(self) -> Array:
+        """Final regret of random play, (n_reps,)."""
+        return self.runs["random"].tuned
+
+    def finals(self, names: Sequence[str], variant: str = "tuned") -> dict[Any, Any]:
+        """{name: final regrets (n_reps,)}."""
+        return {n: getattr(self.runs[n], variant) for n in names}
+
+    def share(self, name: str, variant: str = "tuned") -> "Interval":
+        """Regret as a share of random play's, with its 95 % interval (paired): of a policy that was
+        not chosen for it."""
+        return ratio(getattr(self.runs[name], variant), self.random)
+
+    def judged(self, name: str, variant: str = "tuned") -> "Interval":
+        """The same of a leader, in the repetitions that did not choose it."""
+        return inference.judged(getattr(self.runs[name], variant), self.random)
+
+    def shares(self, name: str) -> Array:
+        """The same, repetition by repetition, over the mean of random play: (n_reps,)."""
+        return self.runs[name].tuned / self.random.mean()
+
+    def of(self, model: str) -> list[Any]:
+        """Names of the players of a trust model, random play apart."""
+        return [n for n, r in self.runs.items() if r.model == model and n != "random"]
+
+    def leader(
+        self, names: Sequence[str], looks: int = 1, variant: str = "tuned"
+    ) -> tuple[str, list[str]]:
+        """(leader, those it is not shown to beat) among names, see `inference.leader`."""
+        return inference.leader(self.finals(names, variant), looks)
+
+    @property
+    def winners(self) -> dict[Any, Any]:
+        """{model: (leader, those it is not shown to beat)} of every trust model that plays."""
+        return {m: self.leader(names) for m in MODELS if (names := self.of(m))}
+
+    @property
+    def prices(self) -> dict[tuple[Any, Any], Any]:
+        """{(dearer, cheaper): interval}: the price of trust between the leaders of two models.
+
+        Ratios of regrets, tuned and paired, in the repetitions that did not choose the leaders; the
+        less trusting model first.  Left out where the cheaper one has no regret at all.
+        """
+        best = {m: self.runs[first].tuned for m, (first, _) in self.winners.items()}
+        return {
+            (a, b): inference.judged(best[a], best[b])
+            for a, b in itertools.combinations(best, 2)
+            if inference.judging(best[b]).any()
+        }
+
+
+def play(
+    title: str,
+    world: Any,
+    T: int,
+    epsilons: Sequence[float],
+    n_reps: int,
+    tune_reps: int,
+    seed: int,
+) -> dict[float, Setting]:
+    """{epsilon: Setting}: every policy of the package that can, in one world, at every budget."""
+    plans = {e: worlds.lineup(world, T, e) for e in epsilons}
+    groups, labels = {False: {}, True: {}}, {}
+    for e, (playing, _) in plans.items():
+        for c in playing:
+            free = c.policy().guarantee.model == "none"
+            label = labels[c.factory, e] = c.factory if free else f"{c.factory} | {e:g}"
+            groups[recipes.recipe(c.factory).only == recipes.COMMON][label] = worlds.tunable(
+                c.factory, world, e
+            )
+    runs = {}
+    for common, part in groups.items():
+        if part:
+            env = world.common if common else world.env
+            runs |= tuned_runs(env, part, T, n_reps, tune_reps, seed)
+    return {
+        e: Setting(
+            title, T, e,
+            {c.factory: runs[labels[c.factory, e]] for c in playing},
+            {r.factory: r.reason for r in refused}, world.K,
+        )
+        for e, (playing, refused) in plans.items()
+    }  # fmt: skip
+
+
+def tuning_rounds(T: int) -> int:
+    """Rounds over which numbers are chosen for a horizon of T: a fifth of it, or T up to 2,000."""
+    return max(min(T, 2_000), T // 5)
+
+
+def tuned_runs(
+    env: Any, groups: Mapping[str, Any], T: int, n_reps: int, tune_reps: int, seed: int
+) -> dict[Any, Any]:
+    """{label: Run}: tuned by the rule of this module, then played on the same streams.
+
+    groups: {label: `worlds.Group`}, with the multiple 1.0, the default, in every grid.
+    """
+    short = tuning_rounds(T)
+    several = {
+        label: [g.make(short, m).policy() for m in g.grid]
+        for label, g in groups.items()
+        if len(g.grid) > 1
+    }
+    tuned = tune(several, env, short, repetitions(seed, tune_reps, 1)) if several else {}
+    chosen, policies = {}, []
+    for label, g in groups.items():
+        m = chosen[label] = g.grid[tuned[label].index] if label in tuned else 1.0
+        policies.append(g.make(T, 1.0).policy().renamed(label))
+        if m != 1.0:
+            policies.append(g.make(T, m).policy().renamed(f"{label}, tuned"))
+    played = simulate(env, policies, T, repetitions(seed, n_reps, 2), grid=[T])
+    finals = dict(zip(played.names, played.final.T, strict=True))
+    guarantees = dict(zip(played.names, played.guarantees, strict=True))
+    found = {}
+    for label, m in chosen.items():
+        edge = label in tuned and tuned[label].edge
+        best = finals.get(f"{label}, tuned", finals[label])
+        call = groups[label].make(T, m)
+        found[label] = Run(
+            call,
+            call.policy().name,
+            guarantees[label],
+            m,
+            edge,
+            finals[label],
+            best,  # type: ignore[arg-type]
+            groups[label].make(T, 1.0),
+        )
+    return found
+
+
+def again(
+    world: Any, setting: Setting, names: Sequence[str], n_reps: int, seed: int
+) -> dict[Any, Any]:
+    """{name: final regrets (n_reps,)} of tuned players of a setting on streams that nothing else
+    uses: there all may be judged that was chosen in the setting.
+    """
+    T, seeds = setting.T, repetitions(seed, n_reps, 3)
+    made = {n: setting.runs[n].call.policy().renamed(n) for n in names}
+    return {
+        n: simulate(worlds.stream(world, n), [policy], T, seeds, grid=[T]).final[:, 0]
+        for n, policy in made.items()
+    }
+
+
+def versions(
+    world: Any, factory: Callable[..., Any], repair: Any, epsilon: float, honest: Any, printed: Any
+) -> "dict[str, Group]":
+    """{version: `worlds.Group`} of an algorithm: "printed", "honest", and the "repair".  `played`
+    names those that need not be played again.
+
+    factory: name of a policy; repair: another (or the same) with arguments of its own, or None;
+    honest: arguments of the published algorithm with exact noise, beside the arena's; printed:
+    what those of its paper differ in.
+    """
+
+    def group(name, extra):
+        def make(T, m):
+            base = worlds.call(name, world, T, epsilon, m)
+            return base._replace(arguments=base.arguments | extra)
+
+        return worlds.Group(make, worlds.MULTIPLES)
+
+    found = {"printed": group(factory, honest | printed), "honest": group(factory, honest)}
+    return found | ({"repair": group(*repair)} if repair else {})
+
+
+def played(
+    setting: Setting, factory: Callable[..., Any], repair: Any, honest: Any
+) -> dict[Any, Any]:
+    """{version: Run} of the `versions` that have played this setting under their own name: those
+    without arguments beside the arena's."""
+    asked = {"honest": (factory, honest)} | ({"repair": repair} if repair else {})
+    return {v: setting.runs[name] for v, (name, extra) in asked.items() if not extra}

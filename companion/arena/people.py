@@ -1,0 +1,125 @@
+"""Worlds made of people whose right answer is known: real ones, and a world fitted to them.
+
+A person is a row of columns and a label; an arm is a guess at the label, which pays 1 if it is
+right.  The regret of a policy is then its number of wrong answers.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from companion._types import Array, Rng
+from companion.checks import need_array, need_float, need_indices, need_int, need_positive
+from companion.environments import block_lengths
+from companion.stats import band
+
+
+class People(NamedTuple):
+    """Real people, each met once, in a new order in every repetition; make one with `people`."""
+
+    X: np.ndarray  # (n, K, d) contexts, a row per person
+    labels: np.ndarray  # (n,)
+
+    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
+        """Yield T <= n people without replacement; ValueError beyond those that there are."""
+        if len(self.labels) < T:
+            raise ValueError(
+                f"T must be at most the {len(self.labels)} people there are; got T={T}"
+            )
+        order, start = rng.permutation(len(self.labels))[:T], 0
+        for n in block_lengths(T, *self.X.shape[1:]):
+            rows = order[start : start + n]
+            R = np.eye(self.X.shape[1])[self.labels[rows]]
+            yield self.X[rows], R, R
+            start += n
+
+
+def people(X: Array, labels: Any) -> People:
+    """`People` from contexts X (n, K, d) and labels (n,) in 0..K-1."""
+    X = need_array("X", X, ("n", "K", "d"))
+    return People(X, need_indices("labels", labels, X.shape[:1], X.shape[1]))
+
+
+class Fitted(NamedTuple):
+    """People drawn from a law: a label, then columns that are normal given it, cut to [-1, 1].
+
+    Make one with `fitted_to` or `separated`.
+    """
+
+    shares: np.ndarray  # (K,) of the labels
+    means: np.ndarray  # (K, m)
+    factors: np.ndarray  # (K, m, m): a column vector of standard normals becomes a deviation
+    contexts: Any  # (n, m) columns in [-1, 1] -> (n, K, d)
+
+    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
+        """Yield as many people as are asked for."""
+        K, m = self.means.shape
+        for n in block_lengths(T, K, K * (m + 1)):
+            labels = rng.choice(K, n, p=self.shares)
+            z = np.einsum("nij,nj->ni", self.factors[labels], rng.standard_normal((n, m)))
+            R = np.eye(K)[labels]
+            yield self.contexts(np.clip(self.means[labels] + z, -1.0, 1.0)), R, R
+
+
+class Blocks(NamedTuple):
+    """The map of `data.contexts_of` with form "blocks", for columns that lie in [-1, 1] already."""
+
+    K: int
+
+    def __call__(self, z: Array) -> Array:
+        n, m = z.shape
+        row = np.column_stack([z, np.ones(n)]) / np.sqrt(m + 1.0)
+        X = np.zeros((n, self.K, self.K * (m + 1)))
+        for k in range(self.K):
+            X[:, k, k * (m + 1) : (k + 1) * (m + 1)] = row
+        return X
+
+
+def fitted_to(z: Array, labels: Any) -> Fitted:
+    """`Fitted` to people with columns z (n, m) in [-1, 1] and labels (n,) in 0..K-1.
+
+    Shares, means and covariances are those of each label's people (a millionth is added to each
+    variance); every label needs two people at least.  This is not private: a world for planning, at
+    the owner's desk.
+    """
+    z = need_array("z", z, ("n", "m"))
+    labels = need_indices("labels", labels, z.shape[:1], len(z))
+    K = int(labels.max()) + 1
+    counts = np.bincount(labels, minlength=K)
+    if counts.min() < 2:
+        raise ValueError(f"labels must have two people each at least; got counts {counts}")
+    groups = [z[labels == k] for k in range(K)]
+    floor = 1e-6 * np.eye(z.shape[1])
+    covariances = [np.atleast_2d(np.cov(g.T)) + floor for g in groups]
+    means = np.array([g.mean(axis=0) for g in groups])
+    return Fitted(counts / len(z), means, np.linalg.cholesky(covariances), Blocks(K))
+
+
+def separated(m: int, K: int, rng: Rng, distance: float = 2.0, spread: float = 0.2) -> Fitted:
+    """`Fitted` with K equally frequent labels whose means are random, m >= 1 columns.
+
+    Every column has standard deviation `spread` > 0; the means of two labels are `distance` > 0
+    times that apart, on average, in all columns together.
+    """
+    m, K = need_int("m", m, 1), need_int("K", K, 2)
+    size = need_positive("spread", spread) * need_positive("distance", distance) / np.sqrt(2.0)
+    directions = rng.standard_normal((K, m))
+    means = size * directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    return Fitted(np.full(K, 1.0 / K), means, np.tile(spread * np.eye(m), (K, 1, 1)), Blocks(K))
+
+
+def needed(reward: Any, rounds: int, guess: Any, level: float = 0.95) -> float:
+    """From how many people on a policy surely earns more than `guess`; infinity if never.
+
+    reward (n_reps, n_grid): mean reward so far in each repetition, at the grid's rounds (n_grid,):
+    the first of them from which the lower end of the interval of the mean stays above the guess,
+    over the last tenth of the rounds at least.
+    """
+    reward = need_array("reward", reward, ("n", "m"))
+    rounds = need_array("rounds", rounds, reward.shape[1:])
+    surely = band(reward, level)[1] > need_float("guess", guess)
+    behind = np.flatnonzero(~surely)
+    start = behind[-1] + 1 if len(behind) else 0
+    there = start < len(rounds) and rounds[start] <= 0.9 * rounds[-1]
+    return float(rounds[start]) if there else np.inf

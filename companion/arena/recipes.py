@@ -1,0 +1,217 @@
+"""Recipes of the arena: what each factory is told in a world, and where it does not play.
+
+An argument that has the name of something known (`known`) is told it; a recipe holds what is left.
+A policy without a recipe is refused everywhere, and the page says so.
+"""
+
+import inspect
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from companion import catalogue
+from companion.fliphat.policy import rows_in_release
+
+if TYPE_CHECKING:
+    from companion.arena.worlds import World
+    from companion.core import Policy
+
+NO_RECIPE = "has no recipe: write one in companion/arena/recipes.py to let it play"
+SLOW = "too slow here beyond T = {:,}"
+CLICKS, COMMON = "clicks with a logistic mean", "one context for all arms"
+ALONE = {  # why what is made for one kind of world plays no other
+    CLICKS: "its rewards are clicks with a logistic mean",
+    COMMON: "takes one context per round and learns a parameter for each arm",
+}
+
+
+class Text(NamedTuple):
+    """An argument with the text that a reader would write for it."""
+
+    value: Any
+    text: str
+
+
+class Call(NamedTuple):
+    """A factory with its arguments."""
+
+    factory: str
+    arguments: dict
+
+    def policy(self) -> "Policy":
+        """The policy that the call makes."""
+        plain = {k: v.value if isinstance(v, Text) else v for k, v in self.arguments.items()}
+        return catalogue.policies()[self.factory].factory(**plain)
+
+    def __str__(self):
+        said = ", ".join(
+            f"{k}={v.text if isinstance(v, Text) else _spoken(v)}"
+            for k, v in self.arguments.items()
+        )
+        return f"{self.factory}({said})"
+
+
+def _spoken(value):
+    return f"{value:.4g}" if isinstance(value, float) else repr(value)
+
+
+class Recipe(NamedTuple):
+    """How a policy takes part: `given` has values, or functions of (world, T, epsilon, multiple).
+
+    A multiple of the number `tuned` is passed unless it is 1; its unit is the factory's default,
+    or what `given` says.
+    """
+
+    tuned: str = ""  # an argument, or in words what is tuned; nothing if empty
+    given: Mapping[str, Any] = MappingProxyType({})  # arguments not known by name; None is left out
+    only: str = ""  # the kind of world it is made for: CLICKS or COMMON
+    longest: int = 10**9  # rounds up to which the page's budget of time lets it play
+    widest: int = 10**9  # largest dimension, but for games of `short` rounds
+    short: int = 0
+    why: str = ""  # what it does beyond that dimension, {d}
+
+
+def _told(name):
+    return lambda world, *_: getattr(world, name)
+
+
+def _width(w, T, e, m):
+    if m == 1.0:
+        return None
+    make = catalogue.policies()["online_linucb"].factory
+    return m * make(w.d, T, e, 1.0 / T, universe=w.universe).params.width
+
+
+def _widths(w, T, e, m):
+    def wide(sigma, T):
+        return 10.0 * m * sigma * math.sqrt(math.log(T))
+
+    text = f"lambda sigma, T: {10 * m:g} * sigma * math.sqrt(math.log(T))"
+    return None if m == 1.0 else Text(wide, text)
+
+
+def _rate(w, T, *_):
+    """The default, or the least rate at which the last release takes a step."""
+    make, last = catalogue.policies()["fliphat"].factory, rows_in_release(T)[-1]
+    least = 1.0 / math.log1p(last * w.l1_bound**2)
+    default = inspect.signature(make).parameters["iteration_rate"].default
+    return None if default >= least else math.ceil(1e4 * least) / 1e4
+
+
+def _bases(w, T, e, m):
+    """Two learners by gradient descent: each would be slow with 19 experts."""
+    told = [arguments("online_linucb", w, T, e, a) | {"learner": "ogd"} for a in (m, 0.1 * m)]
+    calls = [Call("online_linucb", found) for found in told]
+    return Text([c.policy() for c in calls], f"[{', '.join(map(str, calls))}]")
+
+
+DENSE = 20  # largest dimension for what inverts a matrix in every round
+_SUMS = {"noise": _told("noise"), "theta_bound": _told("theta_bound")}
+_INVERTS: dict[str, Any] = {"widest": DENSE, "why": "inverts a {d} by {d} matrix in every round"}
+_MULTIPLIES: dict[str, Any] = {
+    "widest": DENSE,
+    "short": 5_000,
+    "why": "multiplies {d} by {d} matrices",
+}
+_RIDGE = Recipe("width", _SUMS | {"width": lambda w, T, e, m: m}, **_INVERTS)
+_BINS: dict[str, Any] = {"widest": 2, "longest": 5_000}
+
+RECIPES = {
+    "random": Recipe(),
+    "linucb": Recipe("width", **_MULTIPLIES),
+    "ldp_linucb": _RIDGE,
+    "jdp_linucb": _RIDGE,
+    "corrected_ridge": _RIDGE,
+    "sdp_linucb": Recipe(
+        "width",
+        _RIDGE.given | {"batch": lambda w, T, *_: round(math.sqrt(T))},  # type: ignore[operator]
+        widest=DENSE, short=5_000, why="sends {d}^2/2 numbers a user",
+    ),
+    "online_linucb": Recipe(
+        "width",
+        # 19 experts would multiply such matrices each
+        {"ball": _told("theta_bound"), "width": _width,
+         "learner": lambda w, *_: "ogd" if w.d > DENSE else None},
+        **_MULTIPLIES, longest=50_000,
+    ),
+    "anytime_linucb": Recipe(
+        "width",
+        {"ball": _told("theta_bound"), "width": _widths},
+        widest=DENSE, longest=5_000,
+        why="its experts multiply {d} by {d} matrices in every round",
+    ),
+    "combiner": Recipe(
+        "widths of the two base learners",
+        {"bases": _bases},
+        widest=DENSE, longest=5_000,
+        why="its learners multiply {d} by {d} matrices each; one of them plays alone",
+    ),
+    "lplr": Recipe("z", {"z": lambda w, T, e, m: 3.0 * m}, **_BINS,
+                   why="asks for bins of bins, M^d of them: too slow here beyond d = 2"),
+    "suffstats": Recipe("z", {"z": lambda w, T, e, m: 3.0 * m}, **_BINS,
+                        why="solves a system for every epoch and arm: too slow here beyond d = 2"),
+    "fliphat": Recipe(
+        "x_max",
+        {"b_max": _told("l1_bound"), "x_max": lambda w, T, e, m: m * w.largest,
+         "iteration_rate": _rate},
+        longest=50_000,
+    ),
+    "residual_fliphat": Recipe(
+        "residual_clip", {"l1_radius": _told("l1_bound")}, longest=50_000
+    ),
+    "lasso_bandit": Recipe("penalty", {"every": 50}, longest=5_000),
+    "forced_lasso": Recipe("gap", only=COMMON),
+    "sco_bandit": Recipe("gap", {"clip": 1.0, "t0": lambda w, T, *_: T // (20 * w.K)}, COMMON),
+    "ecolog": Recipe("", {}, CLICKS, 50_000),
+    "gloc": Recipe("", {}, CLICKS),
+    "glm_ucb": Recipe("", {}, CLICKS, 5_000),
+    "rs_glinucb": Recipe("", {}, CLICKS, 50_000),
+    "joint_glm": Recipe("width", {"width": lambda w, T, e, m: 0.5 * m}, CLICKS, 50_000),
+    "shuffle_glm": Recipe(
+        "gamma", {"gamma": lambda w, T, e, m: m * max(1.0, e**-0.5)}, CLICKS, 50_000
+    ),
+}  # fmt: skip
+
+
+def recipe(name: str) -> Recipe:
+    """The `Recipe` of a policy; that of `random` if it has none of its own."""
+    return RECIPES.get(name, RECIPES["random"])
+
+
+def known(world: "World", T: int, epsilon: float, only: str = "") -> dict[str, Any]:
+    """What a factory may be told by the name of its argument."""
+    told: dict[str, Any] = {
+        "d": world.p if only == COMMON else world.d,
+        "K": world.K,
+        "T": T,
+        "epsilon": epsilon,
+    }
+    told |= {"delta": Text(1.0 / T, f"1/{T}"), "sparsity": world.sparsity or world.d}
+    told |= {k: getattr(world, k) for k in ("universe", "noise", "theta_bound")}
+    return told | ({} if world.link == "linear" else {"link": world.link})
+
+
+def refused(name: str, world: "World", T: int) -> str:
+    """Why a policy does not play T rounds of a world; an empty text if it does."""
+    if name not in RECIPES:
+        return NO_RECIPE
+    r = RECIPES[name]
+    if (r.only == CLICKS and world.link == "linear") or (r.only == COMMON and not world.common):
+        return ALONE[r.only]
+    if world.d > r.widest and r.short < T:
+        return r.why.format(d=world.d) + (f": {SLOW.format(r.short)}" if r.short else "")
+    return SLOW.format(r.longest) if r.longest < T else ""
+
+
+def arguments(
+    name: str, world: "World", T: int, epsilon: float, multiple: float = 1.0
+) -> dict[str, Any]:
+    """The arguments of a factory for T rounds of a world, {name: value or `Text`}."""
+    r, takes = RECIPES[name], inspect.signature(catalogue.policies()[name].factory).parameters
+    told = {k: v for k, v in known(world, T, epsilon, r.only).items() if k in takes}
+    for k, v in r.given.items():
+        told[k] = v(world, T, epsilon, multiple) if callable(v) else v
+    if r.tuned in takes and r.tuned not in r.given and multiple != 1.0:
+        told[r.tuned] = multiple * takes[r.tuned].default
+    return {k: v for k, v in told.items() if v is not None}

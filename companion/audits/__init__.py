@@ -1,0 +1,1 @@
+"""Guarantees rebuilt from running kernels, attacks in a table, planted faults, canaries."""

@@ -1,0 +1,252 @@
+"""Faults planted in private algorithms, to see whether the audits find them.
+
+Parameters are changed under a guarantee that stays, or kernels are replaced while all of them run
+as plain Python.  Nothing here is private.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import companion
+from companion._types import Array
+from companion.accounting.audit import is_linear
+from companion.core import Optimiser
+from companion.kernels import mechanisms
+from companion.kernels.geometry import admit
+from companion.kernels.linalg import dot
+
+if TYPE_CHECKING:
+    from companion.accounting.audit import Attack
+    from companion.audits.watching import Loud
+
+COMPILED = type(dot)
+SCALES = {"sigma", "sigma_first", "sigma_v", "sigma_h", "scale", "xi_first", "xi_rest",
+          "count_scale", "vector_scale", "matrix_scale", "spread_scale"}  # fmt: skip
+BITS = {"b", "bits_matrix", "bits_gradient"}
+BOUNDS = {"clip", "row_clip", "gradient_clip", "residual_clip", "reward_clip"}
+SHOWN = {"peeling", "picks", "vertex"}  # laws of numbers of which there is no mean to let out
+FAR = 50.0  # records of this times the size that is allowed
+GUESTS = set()  # names of modules beside the package whose kernels are watched and replaced, too
+
+
+def is_generator(a: "float | Loud") -> bool:
+    """Whether numbers can be drawn from it."""
+    return hasattr(a, "standard_normal")
+
+
+def copied(tree: Any, rng: Any = None) -> Any:
+    """The same nested tuple with copies of its arrays, and another generator if one is given."""
+    if isinstance(tree, np.ndarray):
+        return tree.copy()
+    if isinstance(tree, tuple):
+        parts = [copied(a, rng) for a in tree]
+        return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
+    return rng if rng is not None and is_generator(tree) else tree
+
+
+def uncompiled(kernel: Callable[..., Any]) -> Any:
+    """The Python function of a kernel; itself if it is not compiled."""
+    return getattr(kernel, "py_func", kernel)
+
+
+def invite(*functions: Any) -> None:
+    """Count the modules of these functions among those whose kernels are watched and replaced."""
+    GUESTS.update(uncompiled(f).__module__ for f in functions)
+
+
+@contextmanager
+def interpreted(instead: Mapping[Callable[..., Any], Callable[..., Any]]) -> Iterator[None]:
+    """All kernels of the package, and of invited modules, as plain Python, those that are keys of
+    `instead` replaced."""
+    saved = []
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] == companion.__name__ or name in GUESTS:
+            for key, f in list(vars(module).items()):
+                compiled = isinstance(f, COMPILED) or is_edited(f)
+                if compiled or (inspect.isfunction(f) and f in instead):
+                    saved.append((module, key, f))
+                    setattr(module, key, instead.get(f, uncompiled(f)))
+    try:
+        yield
+    finally:
+        for module, key, f in saved:
+            setattr(module, key, f)
+
+
+def is_edited(f: Any) -> bool:
+    """Whether a function was made by `edited`."""
+    return inspect.isfunction(f) and getattr(f, "py_func", None) is f
+
+
+@contextmanager
+def edited(kernel: Any, old: str, new: str) -> Iterator[Any]:
+    """The package with one kernel whose source has `new` in place of `old`, as plain Python.
+
+    What is built while it lasts, a policy or a `Disclosure`, has the fault; it has to be played
+    interpreted.  Raises ValueError unless `old` stands in the source exactly once.
+    """
+    plain = kernel.py_func
+    source = inspect.getsource(plain)
+    if source.count(old) != 1:
+        raise ValueError(f"old must stand in {plain.__name__} once; got {source.count(old)} times")
+    source, made = source[source.index("def ") :].replace(old, new), {}
+    exec(source, plain.__globals__, made)
+    fault = made[plain.__name__]
+    fault.py_func, saved = fault, []
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] == companion.__name__:
+            for key, f in list(vars(module).items()):
+                if f is kernel:
+                    saved.append((module, key))
+                    setattr(module, key, fault)
+    try:
+        yield fault
+    finally:
+        for module, key in saved:
+            setattr(module, key, kernel)
+
+
+def half_noise(algorithm: Any) -> Any:
+    """The same policy or optimiser with half of all noise (a quarter of all noise bits)."""
+
+    def half(name, value):
+        return value * 0.5 if name in SCALES else value // 4 if name in BITS else value
+
+    return algorithm._replace(params=_changed(algorithm.params, half))
+
+
+def plain(algorithm: Any) -> Any:
+    """The same with its loop as plain Python, to run while kernels are replaced."""
+    loop = "run" if isinstance(algorithm, Optimiser) else "play"
+    return algorithm._replace(**{loop: getattr(algorithm, loop).py_func})
+
+
+def unclipped(algorithm: Any) -> Any:
+    """The same, `plain`, with all bounds in its parameters infinite: see `open_doors`."""
+
+    def opened(name, value):
+        if name not in BOUNDS:
+            return value
+        return np.full_like(value, np.inf) if isinstance(value, np.ndarray) else np.inf
+
+    return plain(algorithm._replace(params=_changed(algorithm.params, opened)))
+
+
+def _changed(params, change):
+    """Params with change(name, value) in place of every value, in nested tuples, too."""
+    parts = {
+        name: _changed(value, change) if hasattr(value, "_fields") else change(name, value)
+        for name, value in params._asdict().items()
+    }
+    return params._replace(**parts)
+
+
+def open_doors() -> Any:
+    """While it lasts no record is clipped, and all kernels are plain Python."""
+
+    def pass_on(x, y, out):
+        out[:] = x
+        return y, 0
+
+    return interpreted({
+        mechanisms.clip_to_ball: pass_on,
+        mechanisms.clip_to_offset_sphere: pass_on,
+        mechanisms.clip_record: lambda offset, x, y, out: pass_on(x, y, out),
+        admit: lambda x, y, q, low, high, out: pass_on(x, y, out),
+    })  # fmt: skip
+
+
+def far_out(attack: "Attack") -> "Attack":
+    """The same attack with records `FAR` times too large, and a statistic that grows with them."""
+    bounded = attack.sees == "message" and not is_linear(attack.statistic)
+    seen = weighed if bounded else attack.statistic
+    return attack._replace(a=_scaled(attack.a), b=_scaled(attack.b), statistic=seen)
+
+
+def weighed(outputs: Array) -> Array:
+    """Sum of all that an output shows, with the weights 1, 2, 3, ..., (n,)."""
+    flat = outputs.reshape(len(outputs), -1)
+    return flat @ np.arange(1.0, flat.shape[1] + 1)
+
+
+def _scaled(data):
+    return tuple(map(_scaled, data)) if isinstance(data, tuple) else np.multiply(data, FAR)
+
+
+class Life:
+    """What the planted kernels of one run share: the seed of its noise, and how often they ran."""
+
+    seed = 0
+    calls = 0
+
+
+@contextmanager
+def twice(kernels: Mapping[Any, Any]) -> Iterator[Any]:
+    """While it lasts each of {kernel: read} lets out the mean of two releases with fresh noise, for
+    the budget of one: the budget is spent twice.  Gives the `Life`; all kernels are plain Python.
+    """
+    life = Life()
+
+    def instead(kernel, read):
+        def call(*args):
+            life.calls += 1
+            copy = copied(args)
+            other = kernel.py_func(*copy)
+            before = [np.array(a, dtype=float) for _, a in read(other, *copy)]
+            result = kernel.py_func(*args)
+            for (law, a), b in zip(read(result, *args), before, strict=True):
+                if law not in SHOWN and not law.startswith("scores"):
+                    a[...] = 0.5 * (a + b)
+            return _mean(result, other)
+
+        return call
+
+    with interpreted({k: instead(k, read) for k, read in kernels.items()}):
+        yield life
+
+
+@contextmanager
+def reused(kernels: Mapping[Any, Any]) -> Iterator[Any]:
+    """While it lasts each of these kernels draws the same noise in every call of one run: see
+    `beside_known`.  Gives the `Life`; all kernels are plain Python."""
+    life = Life()
+
+    def instead(kernel):
+        def call(*args):
+            life.calls += 1
+            again = (np.random.default_rng(life.seed) if is_generator(a) else a for a in args)
+            return kernel.py_func(*again)
+
+        return call
+
+    with interpreted({k: instead(k) for k in kernels}):
+        yield life
+
+
+def beside_known(attack: "Attack", life: Life) -> "Attack":
+    """The attack for `reused` noise: two outputs of one run, about known data, a, and about unknown
+    data; if nothing but the reused noise hides them their difference tells."""
+
+    def mechanism(data, rng, n):
+        pairs = []
+        for _ in range(n):
+            life.seed = int(rng.integers(1 << 62))
+            pairs.append([attack.mechanism(d, rng, 1)[0] for d in (data, attack.a)])
+        return np.array(pairs)
+
+    def statistic(outputs):
+        return np.abs(outputs[:, 0] - outputs[:, 1]).reshape(len(outputs), -1).max(axis=1)
+
+    return attack._replace(mechanism=mechanism, statistic=statistic)
+
+
+def _mean(a, b):
+    """Half of both, for the numbers with a fraction among what a kernel returns."""
+    if isinstance(a, tuple) and not hasattr(a, "_fields"):
+        return tuple(map(_mean, a, b))
+    return 0.5 * (a + b) if isinstance(a, float) else a

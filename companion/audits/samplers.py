@@ -1,0 +1,254 @@
+"""Every sampler of the package, described once: its law, its scale for a budget, a call, an attack.
+
+Noise is calibrated to (epsilon, delta), that of the pure ones to epsilon, at sensitivity s in the
+norm that stands with the sampler.  `tried_samplers` draws from them, times and attacks them.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular, toeplitz
+
+from companion._types import Array
+from companion.accounting import audit, privacy
+from companion.accounting.binomial import binomial_bits
+from companion.kernels import mechanisms, selection, tree
+from companion.kernels.geometry import smooth_exponent
+
+N, D, T, PICKS = 1000, 31, 1023, 10  # numbers in a vector, matrix size, rounds, picks of the table
+FEW, ROUNDS = 20, 8  # entries or scores, and rounds, that are attacked
+STEP = 40.0  # of the binomial: a query is an integer multiple of 1/STEP
+
+
+class Budget(NamedTuple):
+    """What all scales are made of."""
+
+    c: float  # 1/epsilon
+    sigma: float  # of the Gaussian, exact
+    rho: float  # zCDP that gives epsilon at delta
+    bits: int  # of the binomial
+
+
+def budget(epsilon: float, delta: float) -> Budget:
+    """`Budget` from epsilon > 0 and delta in (0, 1)."""
+    bits, _ = binomial_bits(epsilon, delta, 1, 0.25, STEP, 1, int(STEP))
+    sigma = privacy.gaussian_scale(epsilon, delta)
+    return Budget(1.0 / epsilon, sigma, privacy.zcdp_rho(epsilon, delta), bits)
+
+
+class Sampler(NamedTuple):
+    """One sampler.  draw(s, a, rng) with sensitivity s: a vector or matrix a <- a + noise; scores a
+    -> the pick; a (rounds, n) <- the noise of n streams' prefix sums.
+    """
+
+    name: str
+    norm: str  # of the sensitivity
+    scale: str
+    tail: str
+    draw: Any
+    table: np.ndarray  # what the table draws into
+    inputs: str  # of the attack, and its statistic, in words
+    attack: audit.Attack
+    seen: np.ndarray | None = None  # the part of the table's array whose tail is shown
+    pure: bool = False
+    size: str = ""  # of the table's instance, said after the name
+    count: int = N  # type: ignore[assignment]  # of numbers drawn there
+
+
+def everything(epsilon: float, delta: float) -> tuple[Any, ...]:
+    """A tuple of all `Sampler`s at this budget."""
+    b = budget(epsilon, delta)
+    laplace, gaussian, binomial = vectors(b)
+    plain = laplace, gaussian, *matrices(b), general(b)
+    return (*plain, *choices(b), peeling(b), binomial, *sums(b))
+
+
+# --- what an attack sees: n outputs for an input -------------------------------------------------
+
+
+def attack(
+    mechanism: Any, a: Any, b: Array, statistic: Callable[..., Any], sees: str = "output"
+) -> Any:
+    """`audit.Attack` by outputs that take no run."""
+    return audit.Attack(mechanism, a, b, statistic, sees, runs=False)
+
+
+def at_once(draw: Callable[..., Any]) -> Callable[..., Any]:
+    """Each number is an output."""
+
+    def mechanism(x, rng, n):
+        out = np.full(n, x)
+        draw(1.0, out, rng)
+        return out
+
+    return mechanism
+
+
+def one_by_one(draw: Callable[..., Any], s: Any = 1.0) -> Any:
+    """Each array, or pick, is an output."""
+
+    def once(x, rng):
+        out = x.copy()
+        pick = draw(s, out, rng)
+        return out if pick is None else pick
+
+    return audit.repeated(once)
+
+
+# --- the samplers -------------------------------------------------------------------------------
+
+
+def vectors(b: Any) -> tuple[Any, Any, Any]:
+    """Independent noise on every number: Laplace, Gaussian, and binomial, that of shuffled bits."""
+    z, output = np.zeros(N), "0 or 1; the output"
+
+    def laplace(s, a, rng):
+        mechanisms.add_laplace(rng, s * b.c, a)
+
+    def gaussian(s, a, rng):
+        mechanisms.add_gaussian(rng, s * b.sigma, a)
+
+    def binomial(s, a, rng):
+        mechanisms.shuffle_analyse(rng, STEP / s * a, 1, s, STEP, b.bits, 0.25, a)
+
+    def made(name, law, draw, said, pure=False):
+        far = (np.asarray, "output") if pure else (audit.along([1.0]), "releases")
+        pair = attack(at_once(draw), 0.0, 1.0, *far)
+        return Sampler(name, *law, draw, z, said, pair, z, pure=pure)
+
+    bits = f"0 or 1 in units of 1/{STEP:g}; the output"
+    return (
+        made("Laplace", ("L1", "s/ε", "exp(-εz/s)"), laplace, output, pure=True),
+        made("Gaussian", ("L2", "exact σ", "exp(-z²/2σ²)"), gaussian, output),
+        made("binomial", ("L2 and L∞", "proved bits", "nearly Gaussian"), binomial, bits),
+    )
+
+
+def matrices(b: Any) -> tuple[Sampler, Sampler]:
+    """Symmetric noise on a matrix; attacked at e_1 e_1' against e_2 e_2', Frobenius sqrt 2."""
+    z, entries = np.zeros((D, D)), D * (D + 1) // 2
+    first, second = (np.diag(e) for e in np.eye(2))
+
+    def symmetric(s, a, rng):
+        mechanisms.add_symmetric_gaussian(rng, s * b.sigma, a)
+
+    def wishart(s, a, rng):
+        root = np.zeros_like(a)
+        for c in (s * b.c, -s * b.c):
+            mechanisms.add_wishart(rng, len(a) + 1.0, c, root, a)
+
+    def loss(seen):  # far from both, the density is exp(-(nuclear norm)/(2 c))
+        far = [abs(np.linalg.eigvalsh(seen - x)).sum(axis=1) for x in (second, first)]
+        return far[0] - far[1]
+
+    apart, said = audit.along(first - second), "e_1 e_1' or e_2 e_2'; "
+    normal = attack(one_by_one(symmetric, np.sqrt(2.0)), first, second, apart, "releases")
+    pure = attack(one_by_one(wishart), first, second, loss)
+    return (
+        Sampler("symmetric Gaussian", "Frobenius", "exact σ", "exp(-z²/2σ²)", symmetric, z,
+                said + "the output along their difference", normal, z, count=entries),
+        Sampler("symmetrised Wishart", "‖x‖²", "s/ε", "exp(-εz/2s)", wishart, z,
+                said + "difference of the nuclear distances to both", pure, z, True, "", entries),
+    )  # fmt: skip
+
+
+def general(b: Any) -> Sampler:
+    """Generalized Gaussian noise, whose exponent follows the number of entries."""
+    z, exponents = np.zeros(N), {n: smooth_exponent(np.inf, n) for n in (N, FEW)}
+
+    def draw(s, a, rng):  # kappa s^2/(2 sigma^2)-zCDP, hence the scale
+        exponent, kappa = exponents[len(a)]
+        noise = np.empty_like(a)
+        mechanisms.generalized_gaussian(rng, exponent, s * np.sqrt(kappa / (2.0 * b.rho)), noise)
+        a += noise
+
+    def loss(seen):
+        exponent, _ = exponents[FEW]
+        size = [(abs(seen - x) ** exponent).sum(axis=1) ** (2.0 / exponent) for x in (0.0, 1.0)]
+        return size[1] - size[0]
+
+    law = "L∞", "σ² = κs²/2ρ", "exp(-‖z‖²/2σ²)", draw, z
+    said, pair = f"0 or 1 in {FEW} entries; log-likelihood ratio", (np.zeros(FEW), np.ones(FEW))
+    return Sampler("generalized Gaussian", *law, said, attack(one_by_one(draw), *pair, loss), z)
+
+
+def choices(b: Any) -> tuple[Any, Any]:
+    """A pick by noisy scores."""
+    scores, rare = np.zeros(N), np.where(np.arange(FEW) == 0, 1.0, 0.0)
+    said = f"one of {FEW} scores is 1 and all others 0, or the reverse; which is picked"
+
+    def made(name, choose, tail):
+        def draw(s, a, rng):
+            return choose(rng, a, 2.0 * s * b.c)
+
+        pair = attack(one_by_one(draw), rare, 1.0 - rare, np.asarray)  # all scores move by 1
+        return Sampler(name, "L∞ of scores", "2s/ε", tail, draw, scores, said, pair, pure=True)
+
+    return (
+        made("report noisy max", selection.noisy_max, "n exp(-εz/4s)"),
+        made("exponential mechanism", selection.exponential_mechanism, "n exp(-εz/2s)"),
+    )
+
+
+def peeling(b: Any) -> Sampler:
+    """The noisily largest entries, with their values."""
+
+    def of(k):
+        picks = np.zeros(k, np.int64)
+
+        def draw(s, a, rng):
+            taken = np.zeros(len(a), np.bool_)
+            selection.peel(rng, a.copy(), k, 3 * k * s * b.c, a, picks, taken)
+
+        return draw
+
+    xi = 6.0 * b.c  # (3, 1) against (1, 3), of which one is picked and shown: entries move by 2
+    wrong = 0.5 * np.exp(-2.0 / xi) * (1.0 + 1.0 / xi)  # that noise turns the order of two entries
+
+    def loss(seen):
+        z = seen.sum(axis=1)
+        picked = np.log((1.0 - wrong) / wrong) + (abs(z - 1.0) - abs(z - 3.0)) / xi
+        return np.where(seen[:, 0] != 0.0, picked, -picked)
+
+    law = "L∞", "3ks/ε", "n exp(-εz/6ks)", of(PICKS), np.zeros(N)
+    said = "(3, 1) or (1, 3), one picked; log-likelihood ratio of pick and value"
+    pair = attack(one_by_one(of(1), 2.0), np.array([3.0, 1.0]), np.array([1.0, 3.0]), loss)
+    size = f", k = {PICKS}"
+    return Sampler("peeling", *law, said, pair, pure=True, size=size, count=N * PICKS)
+
+
+def sums(b: Any) -> tuple[Sampler, Sampler]:
+    """All prefix sums of a stream, whose first number alone may be 1."""
+
+    def in_a_tree(s, a, rng):
+        levels = privacy.tree_levels(len(a))
+        nodes = np.zeros((levels, a.shape[1]))
+        for t in range(1, len(a) + 1):
+            a[t - 1] = nodes[tree.advance(nodes, t, np.sqrt(levels) * s * b.sigma, rng)]
+
+    def by_the_root(s, a, rng):
+        size = np.linalg.norm(tree.root_coefficients(len(a)))
+        a[:] = tree.root_noise(len(a), a.shape[1], size * s * b.sigma, rng)
+
+    def attacked(draw, rounds, told):  # by <told, sums after these rounds>
+        def mechanism(x, rng, n):
+            out = np.empty((ROUNDS, n))
+            draw(1.0, out, rng)
+            return (out[np.array(rounds) - 1] + x).T
+
+        return attack(mechanism, 0.0, 1.0, audit.along(told), "releases")
+
+    f = tree.root_coefficients(ROUNDS)  # the noise is B z, so B^-1 of all sums is independent
+    ratio = solve_triangular(toeplitz(f, np.zeros(ROUNDS)), f, lower=True, trans="T")
+    nodes = [t for t in range(1, ROUNDS + 1) if t & (t - 1) == 0]  # rounds whose sum is one node
+    a, large = np.zeros((T, N)), {"size": f", T = {T:,}", "count": N * T}
+    held = f"0 or 1 in the first of {ROUNDS} rounds; sum of the nodes that hold it"
+    same = "the same; log-likelihood ratio of all prefix sums"
+    by_nodes = attacked(in_a_tree, nodes, np.ones(len(nodes)))
+    by_all = attacked(by_the_root, range(1, ROUNDS + 1), ratio)
+    return (
+        Sampler("tree", "L2", "σ √levels", "one-bits of t", in_a_tree, a, held, by_nodes, a[-1],
+                **large),  # type: ignore[arg-type]
+        Sampler("square root", "L2", "σ √F_T", "F_t", by_the_root, a, same, by_all, a[-1], **large),  # type: ignore[arg-type]
+    )  # fmt: skip

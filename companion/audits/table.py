@@ -1,0 +1,252 @@
+"""Every private algorithm of the package under attack: what was claimed, proved and counted.
+
+`targets` goes through the catalogue, so that no algorithm is forgotten; what cannot be attacked is
+listed with the reason.
+"""
+
+import inspect
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from companion import catalogue
+from companion.accounting import privacy
+from companion.accounting.audit import attacked, is_linear
+from companion.audits import faults
+from companion.report import plots
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+    from companion.accounting.audit import Attack
+    from companion.accounting.privacy import Guarantee
+
+KINDS = {"policy": catalogue.policies, "optimiser": catalogue.optimisers}
+CALIBRATIONS = "corrected", "paper"
+NORMAL = "message", "batch", "releases"  # what is seen through normal noise, if it is a sum
+SLOW = 20  # attacks that take a run for every output get this many times fewer
+DRAWS = 100_000  # outputs of each input by which moves and noise are measured
+CERTAIN = 240  # trials for faults that show in every output, at epsilon up to 1
+
+
+class Target(NamedTuple):
+    """One instance of an algorithm, and the attacks on it."""
+
+    name: str  # of the factory
+    calibration: str
+    algorithm: Any
+    attack: Any  # function of an algorithm, or None
+    why: str  # there is none
+    kernels: dict = {}  # noqa: RUF012  # {kernel: read} of its disclosures
+
+    @property
+    def guarantee(self) -> "Guarantee":
+        """The guarantee of the instance."""
+        return self.algorithm.guarantee
+
+    @property
+    def attacks(self) -> "tuple[Attack, ...]":
+        """The `audit.Attack`s on the instance, the strongest first."""
+        return self.attack(self.algorithm)
+
+
+def targets() -> tuple[Target, ...]:
+    """A tuple of `Target`s: every policy and optimiser of the package, in every calibration."""
+    found = []
+    for entries in KINDS.values():
+        for name, entry in entries().items():
+            module = inspect.getmodule(entry.example)
+            if entry.example().guarantee.model == "none":
+                found.append(Target(name, "", entry.example(), None, "promises no privacy"))
+                continue
+            attack = getattr(module, "attack", None)
+            why = "" if attack else f"{module.__name__} must define `attack(policy)`"  # type: ignore[union-attr]
+            cases = disclosed(module)
+            kernels = {k: r for case in cases for k, r in case.kernels.items()}
+            instances = _instances(module, cases) or [entry.example()]
+            found += [Target(name, said(a), a, attack, why, kernels) for a in instances]
+    return tuple(found)
+
+
+def said(algorithm: Any) -> str:
+    """Whose calibration it is: "paper" where its source claims something else than it gives."""
+    return CALIBRATIONS[algorithm.guarantee.claimed is not None]
+
+
+def disclosed(module: Any) -> tuple[Any, ...]:
+    """The `Disclosure`s of a module; none where it does not define them, which a test reports."""
+    return module.disclosures() if hasattr(module, "disclosures") else ()
+
+
+def _instances(module, cases):
+    """What a module has audited: its `victims()`, or the first of its disclosures of each kind."""
+    if hasattr(module, "victims"):
+        return module.victims()
+    first = {}
+    for case in cases:
+        first.setdefault(said(case.policy), case.policy)
+    return first.values()
+
+
+def promised(guarantee: "Guarantee") -> float:
+    """The epsilon that was claimed: by the source where it differs, else by the guarantee."""
+    return guarantee.epsilon if guarantee.claimed is None else guarantee.claimed[0]
+
+
+def trials_for(attack: "Attack", trials: int) -> int:
+    """Trials of one attack: fewer where each plays a whole run."""
+    return trials // SLOW if attack.runs else trials
+
+
+def measured(attack: "Attack", delta: float, draws: int, seed: int) -> float:
+    """epsilon at delta of this pair from its measured moves over the measured noise, which has to
+    be normal: only sums with Gaussian or binomial noise have one, all others NaN."""
+    if not is_linear(attack.statistic) or attack.sees not in NORMAL:
+        return np.nan
+    rngs = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
+    a, b = (
+        attack.statistic(attack.mechanism(data, rng, draws))
+        for data, rng in zip((attack.a, attack.b), rngs, strict=True)
+    )
+    scale = np.sqrt(0.5 * (a.var() + b.var())) / np.abs(a.mean() - b.mean())
+    return privacy.gaussian_epsilon(delta, scale)
+
+
+def row(target: Target, attack: "Attack", trials: int, seed: int, level: float) -> dict[str, Any]:
+    """One attack as a row of the table."""
+    g, n = target.guarantee, trials_for(attack, trials)
+    sharp = measured(attack, g.delta, trials_for(attack, DRAWS), seed)
+    found = attacked(attack, delta=g.delta, trials=n, seed=seed, level=level)
+    return {
+        "algorithm": target.algorithm.name, "calibration": target.calibration, "model": g.model,
+        "claimed": promised(g), "proved": g.epsilon, "delta": g.delta,
+        "measured": sharp, "counted": found.epsilon,
+        "sees": attack.sees, "event": f"{found.event} ({found.likely})", "hits": found.hits,
+        "trials": found.trials, "leaves aside": attack.note,
+    }  # fmt: skip
+
+
+def audited(found: Iterable[Target], *, trials: int, seed: int, level: float) -> "DataFrame":
+    """A table with one row per attack on `targets`, each bound at this level."""
+    rows = [
+        row(t, attack, trials, seed, level)
+        for t in found
+        if t.attack is not None
+        for attack in t.attacks
+    ]
+    return pd.DataFrame(rows)
+
+
+def strongest(table: "DataFrame") -> "DataFrame":
+    """The rows of `audited` with the largest bound for each instance, in the order of the table."""
+    keys = ["algorithm", "calibration", "delta", "proved"]
+    return table.loc[table.groupby(keys, sort=False)["counted"].idxmax()].reset_index(drop=True)
+
+
+def unattacked(found: Iterable[Target]) -> list[dict[str, Any]]:
+    """Rows of those that no attack is made on, with the reason."""
+    return [{"algorithm": t.algorithm.name, "why": t.why} for t in found if t.attack is None]
+
+
+def pairs(found: Iterable[Target]) -> list[dict[str, Any]]:
+    """Rows that say, of every attack, its inputs and its statistic: the words beside its code."""
+    said = {}
+    for t in found:
+        if t.attack is not None:
+            words = inspect.getdoc(t.attack) or t.guarantee.neighbours
+            words = re.sub(r"(Two )?`audit\.Attack`s?:? ?", "", words.split("Raises")[0])
+            said.setdefault(t.algorithm.name, " ".join(words.split()))
+    return [{"algorithm": name, "inputs and statistic": words} for name, words in said.items()]
+
+
+# --- faults -------------------------------------------------------------------------------------
+
+
+def planted(target: Target, *, trials: int, seed: int, level: float) -> dict[str, float]:
+    """{fault: bound of the first attack on it}, and {"far": the same on the honest algorithm, with
+    records far outside the universe}.
+
+    Noise is halved and bounds are opened in the parameters; the two others are planted in the
+    kernels that let something out, and met by the first attack that goes through them.
+    """
+    half, doors = faults.half_noise(target.algorithm), faults.unclipped(target.algorithm)
+    (honest, *_), (weak, *_), (wide, *_) = map(target.attack, (target.algorithm, half, doors))
+    slow = target.attack(faults.plain(target.algorithm))
+    epsilon, delta = target.guarantee.epsilon, target.guarantee.delta
+    certain = int(CERTAIN * max(1.0, np.exp(epsilon - 1.0)))  # so many can show epsilon
+
+    def bound(attack, n):
+        return attacked(attack, delta=delta, trials=n, seed=seed, level=level).epsilon
+
+    def met(life, wrap, n):
+        for attack in slow:
+            if ran(attack, life, seed):
+                return bound(wrap(attack), n(attack))
+        return np.nan
+
+    out = {"half the noise": bound(weak, trials_for(weak, trials))}
+    with faults.twice(target.kernels) as life:
+        out["budget spent twice"] = met(life, lambda a: a, lambda a: interpretable(a, trials))
+    with faults.reused(target.kernels) as life:
+        out["noise reused"] = met(
+            life, lambda a: faults.beside_known(a, life), lambda _: 5 * certain
+        )
+    with faults.open_doors():
+        out["not clipped"] = bound(faults.far_out(wide), certain)
+    return out | {"far": bound(faults.far_out(honest), certain)}
+
+
+def interpretable(attack: "Attack", trials: int) -> int:
+    """Trials of an attack whose kernels are plain Python."""
+    return max(trials // (40 if attack.runs else 4), 4)
+
+
+def ran(attack: "Attack", life: Any, seed: int) -> bool:
+    """Whether an attack goes through the planted kernels."""
+    life.calls = 0
+    attack.mechanism(attack.a, np.random.default_rng(seed), 1)
+    return life.calls > 0
+
+
+# --- picture ------------------------------------------------------------------------------------
+
+
+def figure(table: "DataFrame", top: float = 8.0) -> "Figure":
+    """Claim, proof and count of every row of `strongest`, as a picture; top: where infinity is."""
+    fig, (ax,) = plots.panels(1, width=7.2, height=0.27 * len(table) + 1.2)
+    at = np.arange(len(table))[::-1]
+    x = {k: np.minimum(table[k], top) for k in ("claimed", "proved", "measured", "counted")}
+    wrong = (table["counted"] > table["claimed"]).to_numpy()
+    ax.hlines(at, x["counted"], x["proved"], color="0.6", lw=1)
+    ax.plot(x["claimed"], at, "|", ms=13, mew=2, color=plots.COLOURS[0], label="claimed")
+    ax.plot(x["proved"], at, "o", ms=7, mfc="none", color=plots.COLOURS[1], label="proved")
+    ax.plot(x["measured"], at, "x", ms=6, color="0.4", label="measured on the pair")
+    right = plots.COLOURS[2]
+    ax.plot(x["counted"][~wrong], at[~wrong], "D", ms=5, color=right, label="counted, at least")
+    ax.plot(x["counted"][wrong], at[wrong], "D", ms=7, color=plots.COLOURS[3], label="refuted")
+    rows = zip(table["algorithm"], table["calibration"], strict=True)
+    names = [f"{a} ({c})" if c else a for a, c in rows]  # samplers have no calibration
+    ax.set_yticks(at, names, fontsize="small")
+    plots.ticks(ax.xaxis, [0, 1, 2, 3, 4, 6])
+    ax.text(top, len(table) - 0.3, "∞", ha="center")
+    ax.set(xlabel="ε", xlim=(-0.2, top + 0.3), ylim=(-0.8, len(table) - 0.2))
+    fig.legend(loc="outside upper center", ncols=2, frameon=False, fontsize="small")
+    return fig
+
+
+def fault_figure(planted: Any, kinds: Any) -> "Figure":
+    """Bound over what the honest algorithm proves, for every fault and algorithm, as a picture."""
+    fig, (ax,) = plots.panels(1, width=7.2, height=0.25 * len(planted) + 1.2)
+    at = np.arange(len(planted))[::-1]
+    for i, kind in enumerate(kinds):
+        x = np.minimum(planted[kind] / planted["proved"], 4.0)
+        ax.plot(x, at, plots.MARKERS[i], ms=6, color=plots.COLOURS[i], alpha=0.85, label=kind)
+    ax.axvline(1.0, color="0.35", lw=1)
+    ax.set_yticks(at, planted["algorithm"], fontsize="small")
+    ax.set(xlabel="counted / proved", xlim=(-0.1, 4.1), ylim=(-0.8, len(planted) - 0.2))
+    fig.legend(loc="outside upper center", ncols=2, frameon=False, fontsize="small")
+    return fig

@@ -1,0 +1,246 @@
+"""Measuring a private algorithm from outside: its kernels play interpreted, and are watched.
+
+Every kernel that a `Disclosure` names is replaced by a watcher while the policy plays.  The watcher
+runs it once on copies, with a generator that draws nothing (`Quiet`), and keeps the numbers that
+come out: the release without noise.  Then it runs it in earnest.  When the same rounds are played
+again with one record replaced, the watcher puts the first run's outcomes in place: both runs have
+the same public past, so whatever differs comes from the record, and the public part of the state
+must be the same to the bit.  In every round other users ask for advice, too, on many contexts and
+on copies of the state.  No formula of the package is repeated here.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from companion._types import AnyArray, Array, Rng
+from companion.audits.faults import copied, interpreted, invite, uncompiled
+from companion.core import Optimiser, one_context
+
+if TYPE_CHECKING:
+    from companion.accounting.disclosure import Disclosure
+    from companion.baselines.sdp_linucb import State
+    from companion.core import Policy
+
+OTHERS = 6  # users who ask for advice in every round, besides the one who is served
+
+
+class Quiet:
+    """A generator whose every draw is its centre; rounding at random goes by one number u."""
+
+    def __init__(self, u: float = 0.5) -> None:
+        self.u = u
+
+    def standard_normal(self, size: int | None = None) -> float | Array:
+        """0."""
+        return 0.0 if size is None else np.zeros(size)
+
+    def standard_exponential(self) -> float:
+        """1."""
+        return 1.0
+
+    def standard_gamma(self, shape: Sequence[Any]) -> Sequence[Any]:
+        """Its mean."""
+        return shape
+
+    def binomial(self, n: int, p: float) -> float:
+        """Its mean."""
+        return n * p
+
+    def random(self) -> float:
+        """u."""
+        return self.u
+
+    def integers(self, low: float, high: float) -> float:
+        """The lowest."""
+        return low
+
+
+class Loud:
+    """A generator whose exponentials are a million times too large: a past of extreme outcomes."""
+
+    def __init__(self, rng: Rng) -> None:
+        self.rng = rng
+
+    def __getattr__(self, name):
+        return getattr(self.rng, name)
+
+    def standard_exponential(self) -> Any:
+        """A million times too large."""
+        return 1e6 * self.rng.standard_exponential()
+
+
+class Call(NamedTuple):
+    """One call of a watched kernel."""
+
+    round: int
+    kernel: Any  # not compiled
+    read: Any
+    args: tuple  # as they were before the call, generator included
+    clean: list  # [(law, numbers)] without noise
+    outcome: tuple  # (result, {number of a released array: what it holds afterwards})
+
+
+class Run(NamedTuple):
+    """What was played: calls, the arms advised, the public part of every state."""
+
+    calls: list
+    asked: list  # calls while the others asked
+    arms: list  # [(arm of the user who is served, arms of the others who ask)]
+    public: list
+    first: list  # [(array, what it held when it was first handed to a watched kernel)]
+    live: list  # [(kernel, read, arguments)] as they were handed over, not copied
+    state: tuple  # (copy of the first state, the first state itself, whose arrays were overwritten)
+
+
+def flat(tree: Any) -> list[AnyArray]:
+    """The numbers of a nested tuple as a list of arrays."""
+    return [a for v in tree for a in flat(v)] if isinstance(tree, tuple) else [np.asarray(tree)]
+
+
+def arrays(tree: Any) -> list[AnyArray]:
+    """All arrays of a nested tuple."""
+    if isinstance(tree, np.ndarray):
+        return [tree]
+    return [a for part in tree for a in arrays(part)] if isinstance(tree, tuple) else []
+
+
+class Watcher:
+    """Stands in for the kernels of a `Disclosure` during one run."""
+
+    def __init__(self, script: Run | None, u: float) -> None:
+        self.script, self.u, self.round, self.asking = script, u, 0, False
+        self.calls, self.asked, self.live, self.first = [], [], [], {}
+
+    def instead(self, kernel: Any, read: Callable[..., Any]) -> Callable[..., Any]:
+        """The function to be called in place of the kernel."""
+        plain = uncompiled(kernel)
+
+        def call(*args):
+            copy, mine, before = copied(args, Quiet(self.u)), arrays(args), copied(args)
+            result = plain(*copy)
+            clean = [(law, np.array(a, dtype=float)) for law, a in read(result, *copy)]
+            if not self.asking:
+                self.remember(plain, read, args)
+            result = plain(*args)
+            seen = self.asked if self.asking else self.calls
+            if self.script is None:
+                outcome = result, let_out(read(result, *args), mine, arrays(before))
+            else:
+                there = self.script.asked if self.asking else self.script.calls
+                outcome = there[len(seen)].outcome
+                for i, after in outcome[1].items():
+                    mine[i][...] = after
+            seen.append(Call(self.round, plain, read, before, clean, outcome))
+            return outcome[0]
+
+        return call
+
+    def remember(
+        self,
+        plain: Callable[..., Any],
+        read: Callable[..., Any],
+        args: tuple[Loud, Array, int, float, float, int, float, Array],
+    ) -> None:
+        """Keep a call with its own arrays, and what they hold when they are first seen."""
+        for a in arrays(args):
+            place = a.__array_interface__["data"][0], a.shape, a.strides  # views are made anew
+            self.first.setdefault(place, (a, a.copy()))
+        self.live.append((plain, read, args))
+
+
+def let_out(
+    parts: Sequence[tuple[str, Array]], mine: Sequence[AnyArray], before: Sequence[AnyArray]
+) -> dict[int, Array]:
+    """{number of an array: copy} of those of `mine` that a call changed and that show a part."""
+    seen = [a for _, a in parts]
+    shown = (i for i, a in enumerate(mine) if any(np.shares_memory(a, b) for b in seen))
+    return {i: mine[i].copy() for i in shown if not same(mine[i], before[i])}
+
+
+def same(a: Array, b: Array) -> bool:
+    """Whether two arrays agree to the bit."""
+    return a.tobytes() == b.tobytes()
+
+
+def begin(case: "Disclosure", generator: Any) -> Any:
+    """The state in which the case begins; an optimiser's may hold noise that was drawn for it."""
+    if case.past is not None:
+        return copied(case.past)
+    drawn = (generator,) if isinstance(case.policy, Optimiser) else ()
+    return case.policy.init(case.policy.params, *drawn)
+
+
+def learn(case: "Disclosure", s: Any, records: Sequence[Any], watcher: Watcher, seed: int) -> Any:
+    """State of an optimiser after the records: step by step, or all at once by a batch method."""
+    o = case.policy
+    if o.step is None:
+        X, Y = (np.array([r[i] for r in records], dtype=float) for i in (1, 2))
+        return uncompiled(o.run)(
+            o.params, s, X, Y, np.random.default_rng([seed, 0]), np.zeros(X.shape)
+        )
+    for t, (_, x, y) in enumerate(records):
+        watcher.round, rng = t, np.random.default_rng([seed, t])
+        s = uncompiled(o.step)(o.params, s, np.array(x, dtype=float), float(y), rng)
+    return s
+
+
+def public(state: "State", secret: Sequence[str], inside: str = "") -> list[AnyArray]:
+    """Arrays of a state, but for the fields that are named, as in "x" or "V.exact"."""
+    found = []
+    for name, value in state._asdict().items():
+        name = inside + name
+        if any(s.startswith(name + ".") for s in secret):
+            found += public(value, secret, name + ".")
+        elif name not in secret:
+            found += [a.copy() for a in flat(value)]
+    return found
+
+
+def advised(
+    policy: "Policy", s: "State", x: Array, watcher: Watcher, rng: Rng, others: Any
+) -> tuple[Any, ...]:
+    """(arm of a user with context x (d,) in all rows, arms of the others) in state s."""
+    K = getattr(policy.params, "K", 3)
+    arm = int(uncompiled(policy.select)(policy.params, s, np.tile(x, (K, 1)), rng))
+    watcher.asking, arms = True, []
+    for X in others.uniform(-0.7, 0.7, (OTHERS, K, len(x))):
+        X = np.tile(X[:1], (K, 1)) if one_context(policy) else X
+        arms.append(int(uncompiled(policy.select)(policy.params, copied(s), X, others)))
+    watcher.asking = False
+    return arm, tuple(arms)
+
+
+def play(
+    case: "Disclosure",
+    records: Sequence[tuple[int, Array, float]],
+    *,
+    script: Run | None = None,
+    seed: int = 0,
+    loud: bool = True,
+    u: float = 0.5,
+) -> Run:
+    """`Run` of the case from its past on records [(arm, x, r), ...], outcomes as in the `Run`
+    script.
+
+    Every round, advice and update get streams of their own, so that runs with different records
+    share all draws that no watched kernel makes.
+    """
+    policy, watcher = case.policy, Watcher(script, u)
+    invite(*case.kernels)
+    with interpreted({k: watcher.instead(k, read) for k, read in case.kernels.items()}):
+        s, arms, shown = begin(case, np.random.default_rng(seed)), [], []
+        first = copied(s), s
+        if isinstance(policy, Optimiser):
+            s, records = learn(case, s, records, watcher, seed), ()
+        for t, (arm, x, r) in enumerate(records):
+            watcher.round, x = t, np.array(x, dtype=float)
+            noise, advice, others = (np.random.default_rng([seed, t, i]) for i in (1, 0, 2))
+            arms.append(advised(policy, s, x, watcher, advice, others))
+            noise, arm = Loud(noise) if loud else noise, arms[-1][0] if case.follows else arm
+            s = uncompiled(policy.update)(policy.params, s, arm, x, float(r), noise)
+            shown += public(s, case.secret)
+        shown += public(s, case.secret)
+    live, made = list(watcher.first.values()), (watcher.calls, watcher.asked)
+    return Run(*made, arms, shown, live, watcher.live, first)

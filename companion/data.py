@@ -1,0 +1,246 @@
+"""From a table to contexts: named columns, public bounds, arms by their labels.
+
+Bounds and categories are given by the one who plays, from what is publicly known, and are never
+computed from the data: the smallest and largest value of a column are values of two people, so a
+map made from them would give these two away before any noise is drawn.  Values beyond a bound are
+moved to it.  Differs from a feature pipeline in that: nothing here is fitted.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from companion._types import Array
+from companion.checks import is_number, need_choice, need_float, need_int, need_members, shown
+
+FORMS = ("blocks", "shared", "rows")
+UNIVERSES = ("ball", "offset_sphere", "cube")
+ARM = "{arm}"  # stands for the label of an arm in the name of a column
+
+
+class Column(NamedTuple):
+    """One column of a table: a number with public bounds, or a category with public levels."""
+
+    name: str
+    low: float
+    high: float
+    levels: tuple
+
+    @property
+    def size(self) -> int:
+        """Coordinates of a context that the column fills."""
+        return len(self.levels) or 1
+
+    def coordinates(self, values: Sequence[Any]) -> Array:
+        """(n, size): numbers from [low, high] to [-1, 1], a level to 1 in a place of its own."""
+        if self.levels:
+            unknown = [v for v in values if v not in self.levels]
+            if unknown:
+                raise ValueError(
+                    f"column {self.name!r} must hold one of {self.levels}; got {shown(unknown[0])}"
+                )
+            at = [self.levels.index(v) for v in values]
+            return np.eye(len(self.levels))[at]
+        v = np.array([need_float(f"column {self.name!r}", x) for x in values])
+        middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
+        return np.clip((v - middle) / half, -1.0, 1.0)[:, None]
+
+
+def bounds(low: float, high: float) -> Column:
+    """Public bounds of a column of numbers, low < high, both finite."""
+    low, high = need_float("low", low), need_float("high", high)
+    if not low < high:
+        raise ValueError(f"low must be below high; got {low=}, {high=}")
+    return Column("", low, high, ())
+
+
+def levels(*labels: Any) -> Column:
+    """The public levels of a column of categories: two or more different texts or numbers."""
+    for label in labels:
+        if not (isinstance(label, (str, bool)) or is_number(label)):
+            raise ValueError(f"levels must be texts or numbers; got {shown(label)}")
+    if len(set(labels)) < max(2, len(labels)):
+        raise ValueError(f"levels must be at least two different ones; got {labels}")
+    return Column("", 0.0, 1.0, tuple(labels))
+
+
+class Contexts(NamedTuple):
+    """The map from rows of a table to contexts (K, d); a value that can be kept as JSON.
+
+    Make one with `contexts_of`.
+    """
+
+    columns: tuple
+    arms: tuple
+    form: str
+    universe: str
+    intercept: bool
+    reward: Column | None
+
+    @property
+    def K(self) -> int:
+        """Number of arms."""
+        return len(self.arms)
+
+    @property
+    def d(self) -> int:
+        """Dimension of a context."""
+        return self._width * (self.K if self.form == "blocks" else 1)
+
+    @property
+    def _width(self):
+        return sum(c.size for c in self.columns) + self.intercept
+
+    def context(self, row: Any) -> Array:
+        """The context (K, d) of one row: a dictionary, or a row of a data frame, by column."""
+        return self._of(lambda name: [_plain(row[name])])[0]
+
+    def contexts(self, table: Any) -> Array:
+        """Contexts (n, K, d) of a data frame, or of the CSV file at this path."""
+        frame = _frame(table)
+        return self._of(lambda name: [_plain(v) for v in frame[name]])
+
+    def beyond(self, table: Any) -> dict[str, int]:
+        """{column: rows whose value lay beyond the public bounds}; exact counts, so private."""
+        frame, found = _frame(table), {}
+        for column in self.columns:
+            if not column.levels:
+                for name in self._names(column):
+                    v = frame[name].to_numpy(float)
+                    found[name] = int(((v < column.low) | (v > column.high)).sum())
+        return found
+
+    def number(self, label: int) -> int:
+        """The arm, 0..K-1, with this label."""
+        return self.arms.index(need_choice("label", _plain(label), self.arms))
+
+    def label(self, arm: int) -> Any:
+        """The label of an arm, 0..K-1."""
+        return self.arms[need_int("arm", arm, 0, self.K - 1)]
+
+    def scaled(self, reward: int) -> float:
+        """A reward, moved from its public bounds to [0, 1]."""
+        if self.reward is None:
+            raise ValueError("reward must have public bounds; give them to contexts_of")
+        return float((1.0 + self.reward.coordinates([reward])[0, 0]) / 2)
+
+    def to_json(self) -> str:
+        """The map as text; `Contexts.from_json` reads it."""
+        return json.dumps(self._asdict())
+
+    @classmethod
+    def from_json(cls, text: str) -> "Contexts":
+        """The map that `to_json` wrote; ValueError on anything else."""
+        try:
+            found = json.loads(text)
+            columns = {c[0]: Column(*c[:3], tuple(c[3])) for c in found.pop("columns")}  # type: ignore[call-arg]
+            pay = found.pop("reward")
+            pay = None if pay is None else Column(*pay[:3], tuple(pay[3]))  # type: ignore[call-arg]
+            return contexts_of(columns, **found, reward=pay)
+        except (TypeError, KeyError, AttributeError, IndexError, json.JSONDecodeError) as error:
+            raise ValueError(f"text must be a map that to_json wrote; got {shown(text)}") from error
+
+    def _names(self, column):
+        return [
+            column.name.replace(ARM, str(a))
+            for a in self.arms[: self.K if ARM in column.name else 1]
+        ]
+
+    def _of(self, values):
+        per_arm = [
+            self._rows(values, arm) for arm in self.arms[: self.K if self.form == "rows" else 1]
+        ]
+        z = np.stack(per_arm, axis=1)  # (n, 1 or K, width)
+        n, K, w = len(z), self.K, self._width
+        if self.form != "blocks":
+            return np.ascontiguousarray(np.broadcast_to(z, (n, K, w)))
+        X = np.zeros((n, K, K * w))
+        for k in range(K):
+            X[:, k, k * w : (k + 1) * w] = z[:, 0]
+        return X
+
+    def _rows(self, values, arm):
+        parts = [c.coordinates(values(c.name.replace(ARM, str(arm)))) for c in self.columns]
+        z = np.concatenate(parts, axis=1) / (1.0 if self.universe == "cube" else self._longest)
+        last = np.sqrt(0.5) if self.universe == "offset_sphere" else z.dtype.type(self._intercept)
+        return np.column_stack([z, np.full(len(z), last)]) if self.intercept else z
+
+    @property
+    def _longest(self):
+        """The length of the longest possible row: every column adds 1 at most to its square."""
+        if self.universe == "offset_sphere":
+            return math.sqrt(2.0 * len(self.columns))
+        return math.sqrt(len(self.columns) + self.intercept)
+
+    @property
+    def _intercept(self):
+        return 1.0 if self.universe == "cube" else 1.0 / self._longest
+
+
+def contexts_of(
+    columns: Mapping[str, Column],
+    *,
+    arms: Sequence[Any],
+    form: str = "blocks",
+    universe: str = "ball",
+    intercept: bool = True,
+    reward: Column | None = None,
+) -> Contexts:
+    """A `Contexts`: which columns of a table become contexts, and how.
+
+    columns: {name: `bounds(low, high)` or `levels(...)`}, public, never taken from the data; arms:
+    labels of two or more arms, in order.  form "blocks": one row for all arms, and a model per arm
+    (d is K times as large); "shared": the row is repeated, for policies that take one context;
+    "rows": a row per arm, from columns whose names hold {arm}, which its label replaces.  universe:
+    where contexts will lie: "ball" (norm at most 1), "offset_sphere" (last entry 1/sqrt2, norm of
+    the others at most that; not with blocks), "cube" (entries in [-1, 1]).  intercept: a constant
+    entry.  reward: `bounds`, for `Contexts.scaled`.  Raises ValueError on anything else.
+
+    >>> ages = contexts_of({"age": bounds(0, 100)}, arms=("tea", "coffee"))
+    >>> ages.context({"age": 75}).round(3).tolist()
+    [[0.354, 0.707, 0.0, 0.0], [0.0, 0.0, 0.354, 0.707]]
+    """
+    if not isinstance(columns, dict) or not columns:
+        raise ValueError(f"columns must be a dictionary of named columns; got {shown(columns)}")
+    found = tuple(_named(name, column) for name, column in columns.items())
+    arms = tuple(_plain(a) for a in need_members("arms", arms))
+    if len(set(map(str, arms))) < max(2, len(arms)):
+        raise ValueError(f"arms must be two or more different labels; got {arms}")
+    need_choice("form", form, FORMS)
+    need_choice("universe", universe, UNIVERSES)
+    need_choice("intercept", intercept, (True, False))
+    if universe == "offset_sphere" and (form == "blocks" or not intercept):
+        raise ValueError('universe="offset_sphere" must go with an intercept and without blocks')
+    if any(ARM in c.name for c in found) != (form == "rows"):
+        raise ValueError(
+            f'form must be "rows" if and only if columns are named with {ARM}; got {form!r}'
+        )
+    if reward is not None:
+        reward = _named("reward", reward)
+    return Contexts(found, arms, form, universe, intercept, reward)
+
+
+def _named(name, column):
+    if not isinstance(column, Column):
+        raise ValueError(
+            f"column {name!r} must have public bounds(low, high) or levels(...): taken from the "
+            f"data they would give its extreme people away; got {shown(column)}"
+        )
+    return column._replace(name=str(name))
+
+
+def _plain(value):
+    """A NumPy scalar as Python's, so that labels and levels compare and go into JSON."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _frame(table):
+    try:
+        import pandas as pd
+    except ModuleNotFoundError:
+        said = "a table needs pandas: pip install 'private-bandits[data]', or pip install pandas"
+        raise ModuleNotFoundError(said) from None
+    return table if isinstance(table, pd.DataFrame) else pd.read_csv(table)

@@ -1,0 +1,217 @@
+"""Attacks on a policy: its own, and a general one that needs nothing but the protocol.
+
+The general attack plays two streams that differ in one user, and shows the arms of all others,
+as joint, shuffle and local privacy allow.  A search over records, places and other users takes the
+pair that a pilot tells apart best; the log-likelihood ratio of a chain fitted to the pilot is the
+statistic; fresh runs count (`audit.attacked`).  Far records are tried, too: 50 times as large.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from companion._types import Array, Ints
+from companion.accounting import audit
+from companion.core import Universe, horizon, one_context
+from companion.judge.guarantee import number
+from companion.judge.streams import run, stream_for
+
+if TYPE_CHECKING:
+    from companion.core import Policy
+    from companion.judge.subject import Subject
+
+LEVEL = 0.999  # of every bound: a promise that holds is refuted with this chance less than 1
+RUNGS = (400, 2_000, 10_000, 50_000)  # trials; the largest that the seconds allow
+ROUNDS = 48  # of the streams that are played
+PILOT = 150  # runs of each input that fit the statistic of the pair that is chosen ...
+FEWEST = 30  # ... and at least so many of every pair, by which it is chosen
+FAR = 50.0  # times the size of the largest record
+COMMON = Universe(low=0.0, offset=True)  # lies in every universe of the package
+SURE = 2.0  # standard errors below which a term of the statistic is taken for noise
+
+
+def trials_for(seconds: float, cost: float) -> int:
+    """The largest of `RUNGS` whose runs of `cost` seconds, two each, fit; or the least."""
+    return max((n for n in RUNGS if 2 * n * cost <= seconds), default=RUNGS[0])
+
+
+def row(name: str, g: Any, sees: str, found: Any, note: str = "") -> dict[str, Any]:
+    """One attack as plain data."""
+    refuted = bool(found.epsilon > g.epsilon)
+    said = f"epsilon is at least {found.epsilon:.3g}, {g.epsilon:.3g} is promised"
+    return {"attack": name, "sees": sees, "epsilon": number(found.epsilon), "level": found.level,
+            "delta": number(g.delta), "promise": number(g.epsilon), "trials": found.trials,
+            "hits": list(found.hits), "refuted": refuted, "said": said, "note": note}  # fmt: skip
+
+
+def count(subject: "Subject") -> int:
+    """How many attacks the module offers."""
+    g = subject.policy.guarantee
+    offered = getattr(subject.module, "attack", None)
+    return len(offered(subject.policy)) if callable(offered) and g.model != "none" else 0
+
+
+def own(subject: "Subject", which: Any, seconds: float, seed: int) -> dict[str, Any]:
+    """The attack of this number that the module offers, as a `row`."""
+    policy = subject.policy
+    one = subject.module.attack(policy)[which]
+    rng = np.random.default_rng(seed)
+    one.mechanism(one.a, rng, 2)
+    began = time.perf_counter()
+    one.mechanism(one.a, rng, 20)
+    trials = trials_for(seconds, (time.perf_counter() - began) / 20)
+    g = policy.guarantee
+    found = audit.attacked(one, delta=g.delta, trials=trials, seed=seed, level=LEVEL)
+    return row(f"its own (number {which + 1})", g, one.sees, found, one.note)
+
+
+def general(subject: "Subject", seconds: float, seed: int, far: bool = False) -> dict[str, Any]:
+    """The general attack on the example, as a `row`; far: with records outside the universe."""
+    policy = subject.policy
+    pairs = list(neighbours(policy, universe(subject), far))
+    cost = seconds_of(policy, pairs[0][1])
+    pilot = int(np.clip(seconds / (4 * len(pairs) * cost), FEWEST, PILOT))
+    best = max((fitted(policy, p, pilot, seed) for p in pairs), key=lambda found: found[0])
+    _, statistic, (name, a, b, user) = fitted(policy, best[2], PILOT, seed + 2)
+    g = policy.guarantee
+    one = audit.Attack(audit.playing(policy, user=user), a, b, statistic, "actions")
+    trials = trials_for(seconds, cost)
+    found = audit.attacked(one, delta=g.delta, trials=trials, seed=seed + 1, level=LEVEL)
+    where = f"{name}; the best of {len(pairs)} pairs"
+    kind = f"general, records {FAR:g} times too large" if far else "general"
+    return row(kind, g, "the arms of all other users", found, where)
+
+
+def universe(subject: "Subject") -> Any:
+    """What the module says it takes without clipping, or what every universe holds."""
+    offered = getattr(subject.module, "universe", None)
+    return offered(subject.policy.params) if callable(offered) else COMMON
+
+
+def seconds_of(policy: "Policy", data: Any) -> float:
+    """Seconds of one run."""
+    rng, play = np.random.default_rng(0), audit.playing(policy)
+    play(data, rng, 1)
+    began = time.perf_counter()
+    play(data, rng, 3)
+    return (time.perf_counter() - began) / 3
+
+
+def directions(d: int, world: Any) -> Array:
+    """Three contexts of the universe, as far apart as it allows, (3, d)."""
+    ways = np.eye(max(d, 2))[:2, :d]
+    ways = np.array([ways[0], -ways[0], ways[1] if d > 2 or not world.offset else -ways[0]])
+    if world.offset:
+        ways = np.sqrt(0.5) * ways
+        ways[:, -1] = np.sqrt(0.5)
+        return ways
+    return world.radius * ways
+
+
+def neighbours(policy: "Policy", world: Any, far: Any) -> Iterator[Any]:
+    """Yield (name, a, b, user): two streams (X, R) that differ in the record of one user."""
+    n = min(ROUNDS, horizon(policy) or ROUNDS)
+    K, d = getattr(policy.params, "K", 2), getattr(policy.params, "d", 3)
+    x, y, z = directions(d, world)
+    low, high = max(world.low, -1e6), min(world.high, 1e6)
+    size = FAR if far else 1.0
+    records = {
+        "the reward changes": ((x, low), (x, high)),
+        "the context turns": ((x, high), (y, high)),
+        "another coordinate": ((x, high), (z, high)),
+    }
+    for (what, (one, two)), user, quiet in product(records.items(), (0, n // 3), (True, False)):
+        X, R, _ = stream_for(policy._replace(params=policy.params), n, K)
+        if quiet:  # the others ask along the line that tells the two records apart, and pay nothing
+            X[:, 0::2], X[:, 1::2] = one[0], two[0] if one[0] is not two[0] else y
+            R[:] = 0.0 if low <= 0.0 else low
+            if one_context(policy):
+                X[:] = X[:, :1]
+        streams = []
+        for context, r in (one, two):
+            mine, paid = X.copy(), R.copy()
+            mine[user], paid[user] = size * context, size * r
+            streams.append((mine, paid))
+        others = "quiet" if quiet else "random"
+        yield f"{what} in round {user}, {others} others", *streams, user
+
+
+def fitted(
+    policy: "Policy", pair: Any, pilot: Any, seed: int
+) -> tuple[Any, Callable[..., Any], Any]:
+    """(how far apart the statistic sees the two streams, the statistic, the pair)."""
+    _, a, b, user = pair
+    play, rng = audit.playing(policy, user=user), np.random.default_rng(seed)
+    K = a[0].shape[1]
+    fit, check = ([play(data, rng, pilot) for data in (a, b)] for _ in range(2))
+    weights = chain(*fit, K)  # type: ignore[call-arg]
+
+    def statistic(arms):
+        return score(weights, arms, K)
+
+    there, here = (statistic(arms) for arms in check)
+    spread = np.sqrt(0.5 * (there.var() + here.var()) + 1.0 / pilot)
+    return abs(there.mean() - here.mean()) / spread, statistic, pair
+
+
+def cells(arms: Any, K: int) -> Array:
+    """Every round's arm and the one before it as one number, (n, T)."""
+    before = np.concatenate([np.zeros((len(arms), 1), np.int64), arms[:, :-1]], axis=1)
+    return before * K + arms
+
+
+def chain(a: Any, b: Array, K: int) -> Callable[..., Any]:
+    """(T, K^2) log ratios of the chances of every arm after every arm, by rounds: a over b."""
+    counts = []
+    for arms in (a, b):
+        at = cells(arms, K)
+        steps = np.array([np.bincount(c, minlength=K * K) for c in at.T], float)
+        counts.append(steps.reshape(-1, K, K) + 0.5)
+    p, q = (c / c.sum(axis=2, keepdims=True) for c in counts)
+    spread = np.sqrt((1 - p) / counts[0] + (1 - q) / counts[1])
+    ratio = np.log(p / q)
+    ratio[np.abs(ratio) < SURE * spread] = 0.0
+    return ratio.reshape(len(ratio), K * K)
+
+
+def score(weights: Array, arms: Ints, K: int) -> Any:
+    """The log-likelihood ratio of runs, (n,)."""
+    return weights[np.arange(arms.shape[1]), cells(arms, K)].sum(axis=1)
+
+
+def speaks(subject: "Subject") -> Any:
+    """What a run of the example says beside its arms: files it opens to write, connections, text it
+    prints.  A run before has compiled and imported all that it needs."""
+    policy = subject.policy
+    X, R, _ = stream_for(policy)
+    run(policy, X, R)
+    seen, on = [], [True]
+
+    def hook(event, args):
+        writes = event == "open" and any(c in str(args[1]) for c in "wax+")
+        if on[0] and (writes or event in ("socket.connect", "subprocess.Popen", "os.system")):
+            seen.append(f"{event} {args[0]}"[:200])
+
+    with tempfile.TemporaryFile() as log:
+        sys.stdout.flush(), sys.stderr.flush()
+        saved = [(stream, os.dup(stream.fileno())) for stream in (sys.stdout, sys.stderr)]
+        for stream, _ in saved:
+            os.dup2(log.fileno(), stream.fileno())
+        sys.addaudithook(hook)
+        try:
+            run(policy, X, R)
+        finally:
+            on[0] = False
+            for stream, back in saved:
+                stream.flush()
+                os.dup2(back, stream.fileno())
+                os.close(back)
+        log.seek(0)
+        printed = log.read(200).decode("utf8", "replace").splitlines()[:1]
+    return sorted(set(seen)) + [f"prints {line!r}" for line in printed]

@@ -1,0 +1,1 @@
+"""Compiled ground that algorithms stand on: linear algebra, samplers, likelihoods, trees."""

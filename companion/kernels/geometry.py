@@ -1,0 +1,216 @@
+"""Balls and norms of l_p: where gradients live, and which vertex a linear function prefers.
+
+With 1/p + 1/q = 1 the dual of l_p is l_q (q = inf for p = 1).  Kernels take exponents in [1, inf];
+1, 2, 3 and inf take no powers.
+Source: Bassily, Guzman and Nandi (2021), section 2 (regular norms); the smooth exponent of least
+regularity is derived in `smooth_exponent`.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from companion._jit import inlined, jit
+from companion._types import Array
+from companion.checks import need_float, need_int
+
+
+def need_exponent(name: str, value: Any) -> float:
+    """`value` as a float in [1, inf]."""
+    return need_float(name, value, 1.0, allow_inf=True)
+
+
+def dual_exponent(p: Any) -> float:
+    """q with 1/p + 1/q = 1, for p in [1, inf]."""
+    p = need_exponent("p", p)
+    if p == 1.0:
+        return np.inf
+    return 1.0 if p == np.inf else p / (p - 1.0)
+
+
+def euclidean_factor(q: float, d: int) -> float:
+    """Largest ||x||_2 over ||x||_q <= 1 in R^d: d^max(0, 1/2 - 1/q)."""
+    inverse = 0.0 if q == np.inf else 1.0 / q
+    return float(need_int("d", d, 1) ** max(0.0, 0.5 - inverse))
+
+
+def smooth_exponent(q: float, d: int) -> tuple[float, float]:
+    """(r, kappa): the smooth norm l_r, 2 <= r <= q, that is closest to l_q in R^d, for q >= 2.
+
+    Half the square of ||.||_r is (r - 1)-smooth and ||x||_q <= ||x||_r <= d^(1/r - 1/q) ||x||_q, so
+    l_q is regular with kappa(r) = (r - 1) d^(2/r - 2/q).  The derivative of its logarithm,
+    1/(r - 1) - 2 log(d)/r^2, vanishes at r = log d -+ sqrt(log d (log d - 2)).  For log d <= 2
+    kappa only grows and r = 2 is best; else the smaller root lies below 2, kappa falls up to the
+    larger one, and that (or q, if it comes first) is best.  ValueError unless q >= 2 and d >= 1.
+    """
+    q, d = need_float("q", q, 2.0, allow_inf=True), need_int("d", d, 1)
+    log_d = math.log(d)
+    r = 2.0 if log_d <= 2.0 else min(q, log_d + math.sqrt(log_d * (log_d - 2.0)))
+    return r, regularity(r, q, d)
+
+
+def regularity(r: float, q: float, d: int) -> float:
+    """kappa(r) = (r - 1) d^(2/r - 2/q) of l_q with the smooth norm l_r."""
+    return (r - 1.0) * d ** (2.0 / r - (0.0 if q == np.inf else 2.0 / q))
+
+
+@jit
+def power_sum(x: Array, q: float, factor: float) -> float:
+    """sum |factor x_i|^q for q in [1, inf)."""
+    total = 0.0
+    if q == 1.0:
+        for i in range(x.shape[0]):
+            total += abs(factor * x[i])
+    elif q == 2.0:
+        for i in range(x.shape[0]):
+            a = factor * x[i]
+            total += a * a
+    elif q == 3.0:
+        for i in range(x.shape[0]):
+            a = abs(factor * x[i])
+            total += a * a * a
+    else:
+        for i in range(x.shape[0]):
+            total += math.pow(abs(factor * x[i]), q)
+    return total
+
+
+@jit
+def lq_norm(x: Array, q: Any) -> float:
+    """The l_q norm of a vector, q in [1, inf]; scaled by the largest entry if powers overflow."""
+    if q == 1.0:
+        return power_sum(x, q, 1.0)
+    top, total = 1.0, 0.0
+    if q < np.inf:
+        total = power_sum(x, q, 1.0)
+    if not 1e-200 < total < 1e200:
+        top = 0.0
+        for i in range(x.shape[0]):
+            top = max(top, abs(x[i]))
+        if q == np.inf or top == 0.0:
+            return top
+        top = max(top, 1e-300)  # of which the inverse is finite
+        total = power_sum(x, q, 1.0 / top)
+    return top * (math.sqrt(total) if q == 2.0 else math.pow(total, 1.0 / q))
+
+
+@inlined
+def admit(x: Array, y: float, q: float, low: float, high: float, out: Array) -> tuple[float, int]:
+    """out <- x scaled to ||x||_q <= 1; (y in [low, high], 1 if anything was clipped else 0)."""
+    size = lq_norm(x, q) if q == np.inf else power_sum(x, q, 1.0)
+    if not size <= 1.0 + 1e-9:  # a norm above 1 is at most its power: no root within
+        size = lq_norm(x, q)
+    c = 1.0 if size <= 1.0 + 1e-9 else 1.0 / size
+    for i in range(x.shape[0]):
+        out[i] = c * x[i]
+    z = min(max(y, low), high)
+    return z, (1 if c != 1.0 or z != y else 0)
+
+
+@jit
+def admit_all(X: Array, Y: Array, q: float, high: float, A: Array, b: Array) -> int:
+    """A (n, d), b (n,) <- the records X, Y, labels within +-high; how many had to be clipped."""
+    clipped = 0
+    for t in range(X.shape[0]):
+        b[t], outside = admit(X[t], Y[t], q, -high, high, A[t])
+        clipped += outside
+    return clipped
+
+
+@inlined
+def vertex(gradient: Array, p: float, radius: float, out: Array) -> None:
+    """out <- argmin <gradient, v> over ||v||_p <= radius, the linear minimisation oracle.
+
+    The value is -radius times the l_q norm.  p = 1: the lowest index wins ties.  Where the gradient
+    is zero so is the coordinate; out is 0 for a zero gradient.
+    """
+    d = gradient.shape[0]
+    top, at = 0.0, 0
+    for i in range(d):
+        a = abs(gradient[i])
+        if a > top:
+            top, at = a, i
+    if p == 1.0 or p == np.inf or top == 0.0:
+        for i in range(d):
+            here = p == np.inf or i == at
+            out[i] = -radius * np.sign(gradient[i]) if here else 0.0
+        return
+    total = 0.0
+    if p == 2.0:
+        for i in range(d):
+            a = gradient[i] / top
+            out[i] = a
+            total += a * a
+        factor = -radius / math.sqrt(total)
+    elif p == 1.5:
+        for i in range(d):
+            a = gradient[i] / top
+            out[i] = a * abs(a)
+            total += abs(out[i] * a)
+        factor = -radius / math.pow(total, 2.0 / 3.0)
+    else:
+        q = p / (p - 1.0)
+        for i in range(d):
+            a = abs(gradient[i]) / top
+            w = math.pow(a, q - 1.0)
+            total += w * a
+            out[i] = w if gradient[i] > 0.0 else -w
+        factor = -radius / math.pow(total, 1.0 / p)
+    for i in range(d):
+        out[i] *= factor
+
+
+@jit
+def project(x: Array, p: Any, radius: float) -> None:
+    """x <- its Euclidean projection on ||v||_p <= radius, for p in [2, inf].
+
+    Inside the ball nothing moves.  p = inf clips.  Between, v_i + m v_i^(p - 1) = |x_i| with the
+    multiplier m > 0 at which ||v||_p = radius: bisection on m, and Newton's method inside, which
+    falls monotonically from |x_i|; a last rescaling removes the rounding.
+    """
+    size = lq_norm(x, p)
+    if not size > radius:
+        return
+    if p == np.inf:
+        for i in range(x.shape[0]):
+            x[i] = min(max(x[i], -radius), radius)
+        return
+    if p > 2.0:
+        low, high = 0.0, 1.0
+        while _size(x, p, radius, high) > 1.0:
+            high *= 2.0
+        for _ in range(80):
+            middle = 0.5 * (low + high)
+            if _size(x, p, radius, middle) > 1.0:
+                low = middle
+            else:
+                high = middle
+        for i in range(x.shape[0]):
+            shrunk = radius * _shrink(abs(x[i]) / radius, p, high)
+            x[i] = shrunk if x[i] > 0.0 else -shrunk
+        size = lq_norm(x, p)
+    for i in range(x.shape[0]):
+        x[i] *= radius / size
+
+
+@jit
+def _shrink(a, p, m):
+    """The v in [0, a] with v + m v^(p - 1) = a."""
+    v = a
+    for _ in range(60):
+        slope = 1.0 + m * (p - 1.0) * math.pow(v, p - 2.0)
+        change = (v + m * math.pow(v, p - 1.0) - a) / slope
+        v -= change
+        if abs(change) <= 1e-16 * a:
+            break
+    return max(v, 0.0)
+
+
+@jit
+def _size(x, p, radius, m):
+    """||v||_p^p for the v of multiplier m, in units of the radius."""
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += math.pow(_shrink(abs(x[i]) / radius, p, m), p)
+    return total

@@ -1,0 +1,202 @@
+"""Small dense linear algebra for kernels: loops that beat BLAS up to d = 10 and compile fast.
+
+Every function takes C-contiguous float64 arrays and checks nothing.  What is overwritten is said in
+the docstring.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from companion._jit import jit
+from companion._types import Array
+
+
+@jit
+def dot(a: Any, b: Any) -> float:
+    """a'b for vectors of one length."""
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += a[i] * b[i]
+    return s
+
+
+@jit
+def norm(a: Array) -> float:
+    """Euclidean norm of a vector."""
+    return np.sqrt(dot(a, a))
+
+
+@jit
+def axpy(c: float, x: Array, y: Array) -> None:
+    """y <- y + c x."""
+    for i in range(x.shape[0]):
+        y[i] += c * x[i]
+
+
+@jit
+def copy(a: Array, out: Array) -> None:
+    """out <- a, two arrays of one shape; a whole slice would take two seconds to compile."""
+    for i, v in np.ndenumerate(a):
+        out[i] = v
+
+
+@jit
+def set_identity(c: float, out: Array) -> None:
+    """out <- c I."""
+    out[:] = 0.0
+    for i in range(out.shape[0]):
+        out[i, i] = c
+
+
+@jit
+def matvec(A: Array, x: Array, out: Array) -> None:
+    """out <- A x."""
+    for i in range(A.shape[0]):
+        s = 0.0
+        for j in range(A.shape[1]):
+            s += A[i, j] * x[j]
+        out[i] = s
+
+
+@jit
+def quad(A: Array, x: Array) -> float:
+    """x'Ax for a symmetric A; the lower triangle is read."""
+    s = 0.0
+    for i in range(x.shape[0]):
+        row = 0.0
+        for j in range(i):
+            row += A[i, j] * x[j]
+        s += x[i] * (A[i, i] * x[i] + 2.0 * row)
+    return s
+
+
+@jit
+def add_outer(c: float, x: Array, A: Array) -> None:
+    """A <- A + c x x'."""
+    for i in range(x.shape[0]):
+        for j in range(x.shape[0]):
+            A[i, j] += c * x[i] * x[j]
+
+
+@jit
+def sherman_morrison(A_inv: Array, x: Array, work: Array) -> None:
+    """A_inv <- (A + x x')^-1 for a symmetric positive definite A; work (d,) is overwritten."""
+    matvec(A_inv, x, work)
+    c = 1.0 / (1.0 + dot(x, work))
+    for i in range(x.shape[0]):
+        for j in range(x.shape[0]):
+            A_inv[i, j] -= c * work[i] * work[j]
+
+
+@jit
+def inverse(A: Array, out: Array, work: Array) -> bool:
+    """out <- A^-1 by Gauss-Jordan with partial pivoting; A need not be definite.
+
+    work (d, d) is overwritten; A and out may be the same array.  Returns False (and leaves out
+    undefined) if a pivot is zero.
+    """
+    d = A.shape[0]
+    for i in range(d):
+        for j in range(d):
+            work[i, j] = A[i, j]
+            out[i, j] = 1.0 if i == j else 0.0
+    for k in range(d):
+        p = k
+        for i in range(k + 1, d):
+            if abs(work[i, k]) > abs(work[p, k]):
+                p = i
+        if work[p, k] == 0.0:
+            return False
+        c = 1.0 / work[p, k]
+        for j in range(d):
+            work[k, j], work[p, j] = work[p, j], work[k, j]
+            out[k, j], out[p, j] = out[p, j], out[k, j]
+            work[k, j] *= c
+            out[k, j] *= c
+        for i in range(d):
+            if i != k:
+                c = work[i, k]
+                for j in range(d):
+                    work[i, j] -= c * work[k, j]
+                    out[i, j] -= c * out[k, j]
+    return True
+
+
+@jit
+def cholesky(A: Array, L: Array) -> bool:
+    """Lower triangle of L <- Cholesky factor of A, of which the lower triangle is read.
+
+    Returns False (and leaves L undefined) if A is not positive definite.
+    """
+    for i in range(A.shape[0]):
+        for j in range(i + 1):
+            s = A[i, j]
+            for k in range(j):
+                s -= L[i, k] * L[j, k]
+            if i == j:
+                if not s > 0.0:
+                    return False
+                L[i, i] = np.sqrt(s)
+            else:
+                L[i, j] = s / L[j, j]
+    return True
+
+
+@jit
+def cholesky_solve(L: Array, b: Array, out: Array) -> None:
+    """out <- (L L')^-1 b; b and out may be the same array."""
+    d = L.shape[0]
+    for i in range(d):
+        s = b[i]
+        for k in range(i):
+            s -= L[i, k] * out[k]
+        out[i] = s / L[i, i]
+    for i in range(d - 1, -1, -1):
+        s = out[i]
+        for k in range(i + 1, d):
+            s -= L[k, i] * out[k]
+        out[i] = s / L[i, i]
+
+
+@jit
+def project_ball(x: Array, radius: float) -> bool:
+    """x <- its projection on the ball of the given radius around 0; True if x was outside."""
+    n = norm(x)
+    if not n > radius:
+        return False
+    for i in range(x.shape[0]):
+        x[i] *= radius / n
+    return True
+
+
+@jit
+def project_ball_in_norm(
+    S: Array, z: Array, radius: float, L: Array, work: Array, out: Array
+) -> None:
+    """out <- argmin (v - z)'S(v - z) over ||v|| <= radius; S (d, d) is positive definite.
+
+    The solution is v(m) = (S + m I)^-1 S z with the multiplier m >= 0 at which ||v(m)|| = radius.
+    Newton's method on 1/||v(m)|| = 1/radius from m = 0 climbs monotonically to the root (More and
+    Sorensen 1983).  L (d, d) and work (d,) are overwritten.
+    """
+    d = z.shape[0]
+    for i in range(d):
+        out[i] = z[i]
+    if norm(z) <= radius:
+        return
+    m = 0.0
+    for _ in range(100):
+        for i in range(d):  # L <- factor of S + m I, with S copied into L first
+            for j in range(i + 1):
+                L[i, j] = S[i, j]
+            L[i, i] += m
+        cholesky(L, L)
+        matvec(S, z, out)
+        cholesky_solve(L, out, out)
+        n = norm(out)
+        if n <= radius * (1.0 + 1e-13):
+            break
+        cholesky_solve(L, out, work)
+        m += n * n / dot(out, work) * (n - radius) / radius
+    project_ball(out, radius)  # the last rounding error

@@ -1,0 +1,34 @@
+"""Repeated runs: seeds in parts, over any executor, and the world of one repetition."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from companion._types import Array
+from companion.lplr.crowd import law
+from companion.simulate import need_seeds, over, stream
+
+if TYPE_CHECKING:
+    from companion.lplr.crowd import Law
+    from companion.lplr.environments import Design
+
+
+def powers(first: int, step: int, last: int) -> list[Any]:
+    """first, first * step, ... up to last, as integers."""
+    return [first, *(powers(first * step, step, last) if first * step <= last else [])]
+
+
+def in_parts(
+    task: Callable[..., Any], args: Sequence[Any], seeds: Sequence[Any], executor: Any
+) -> Array:
+    """Rows of task(*args, part) over parts of the seeds (one per repetition), in their order."""
+    seeds = need_seeds(seeds)
+    size = -(-len(seeds) // 8)  # eight jobs at most
+    parts = [seeds[i : i + size] for i in range(0, len(seeds), size)]
+    return np.concatenate(over(task, [(*args, part) for part in parts], executor))
+
+
+def drawn(design: "Design", seed: int, signs: Array) -> "Law":
+    """The law of one repetition: a function draws its design from the environment's stream."""
+    return law(design(stream(seed, "environment")) if callable(design) else design, signs)

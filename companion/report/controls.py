@@ -1,0 +1,34 @@
+"""Planted alternatives for the rules of claims: what a rule must reject."""
+
+import numpy as np
+
+from companion._types import Array
+from companion.stats import Interval
+
+
+def tilted(x: Array, samples: Array, by: float) -> Array:
+    """Samples (n, m) at x (m,) > 0 whose mean grows faster by the exponent `by`.
+
+    The same repetitions, noise included, times (x / x[0])^by: what an estimator of rates must tell
+    from the original.
+
+    >>> tilted([1.0, 4.0], np.ones((2, 2)), 0.5)[0].tolist()
+    [1.0, 2.0]
+    """
+    x = np.asarray(x, dtype=float)
+    return np.asarray(samples, dtype=float) * (x / x[0]) ** by
+
+
+def stretched(x: Array, samples: Array, by: float) -> Array:
+    """Samples (n, m) at x (m,) with a linear trend: times 1 + by (x - x[0]) / (x[-1] - x[0])."""
+    x = np.asarray(x, dtype=float)
+    return np.asarray(samples, dtype=float) * (1.0 + by * (x - x[0]) / (x[-1] - x[0]))
+
+
+def rescaled(found: Interval, to: float) -> Interval:
+    """The `Interval` of a ratio, had it been `to`: the same runs, one side times a factor.
+
+    >>> tuple(rescaled(Interval(2.0, 1.0, 4.0), 1.0))
+    (1.0, 0.5, 2.0)
+    """
+    return Interval(*(to / found.value * end for end in found))

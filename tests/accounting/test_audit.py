@@ -1,0 +1,167 @@
+"""The audit finds planted violations, and does not accuse correct mechanisms too often."""
+
+import numpy as np
+import pytest
+from scipy import stats as sps
+
+from companion.accounting import audit, privacy
+from companion.accounting.audit import delta_lower_bound, epsilon_lower_bound
+from companion.baselines import random as random_policy
+from companion.baselines.jdp_linucb import jdp_linucb
+
+
+def laplace(scale):
+    return lambda x, rng, n: x + rng.laplace(0.0, scale, n)
+
+
+def gaussian(sigma):
+    return lambda x, rng, n: x + sigma * rng.standard_normal(n)
+
+
+def response(truthful):
+    """Randomised response: tells the bit with this probability."""
+    return lambda bit, rng, n: np.where(rng.random(n) < truthful, bit, 1 - bit)
+
+
+def false_alarms_allowed(trials, rate, alarm=1e-6):
+    """More accusations than this happen with probability below `alarm`."""
+    return int(sps.binom.isf(alarm, trials, rate))
+
+
+def test_bound_is_close_to_the_truth_for_laplace():
+    found = epsilon_lower_bound(laplace(1.0), 0.0, 1.0, trials=400_000, seed=1)
+    assert 0.95 < found.epsilon < 1.0
+    assert found.trials == 200_000
+    assert found.likely in "ab"
+
+
+@pytest.mark.parametrize(("truthful", "event"), [(0.75, None), (0.75, lambda y: y == 1)])
+def test_bound_is_close_to_the_truth_for_randomised_response(truthful, event):
+    found = epsilon_lower_bound(response(truthful), 0, 1, trials=200_000, seed=2, event=event)
+    truth = np.log(truthful / (1 - truthful))
+    assert truth - 0.03 < found.epsilon < truth
+
+
+def test_bound_is_close_to_the_truth_for_the_gaussian_delta():
+    found = delta_lower_bound(gaussian(1.0), 0.0, 1.0, epsilon=0.5, trials=400_000, seed=3)
+    truth = privacy.gaussian_delta(0.5, 1.0)
+    assert truth - 0.015 < found.delta < truth
+
+
+def test_half_the_noise_is_found_out():
+    assert epsilon_lower_bound(laplace(0.5), 0.0, 1.0, trials=20_000, seed=4).epsilon > 1.5
+    sigma = privacy.gaussian_scale(1.0, 1e-2) / 2
+    found = epsilon_lower_bound(gaussian(sigma), 0.0, 1.0, delta=1e-2, trials=50_000, seed=5)
+    assert found.epsilon > 1.3
+    assert delta_lower_bound(gaussian(sigma), 0, 1, epsilon=1.0, trials=50_000, seed=6).delta > 0.05
+
+
+def test_different_supports_give_a_finite_bound_that_grows_with_the_trials():
+    def leaks(x, rng, n):  # shows the data once in a hundred times
+        return np.where(rng.random(n) < 0.01, x + 10.0, 0.0)
+
+    small, large = (
+        epsilon_lower_bound(leaks, 0, 1, trials=trials, seed=7) for trials in (4000, 400_000)
+    )
+    assert small.hits[1] == large.hits[1] == 0
+    assert 0.5 < small.epsilon < large.epsilon < np.inf
+    assert epsilon_lower_bound(leaks, 0, 1, delta=0.011, trials=400_000, seed=7).epsilon == 0.0
+    assert 0.009 < delta_lower_bound(leaks, 0, 1, epsilon=2.0, trials=400_000, seed=7).delta < 0.01
+
+
+@pytest.mark.parametrize(("level", "trials"), [(0.95, 200), (0.6, 300)])
+def test_correct_mechanisms_are_rarely_accused(level, trials):
+    allowed = false_alarms_allowed(trials, 1 - level)
+    delta = privacy.gaussian_delta(1.0, 1.0)
+    accused = np.zeros(4, dtype=int)
+    for seed in range(trials):
+        keys = {"trials": 400, "seed": seed, "level": level}
+        lap = epsilon_lower_bound(laplace(1.0), 0.0, 1.0, **keys).epsilon > 1.0
+        rr = epsilon_lower_bound(response(0.75), 0, 1, **keys).epsilon > np.log(3.0)
+        gau = epsilon_lower_bound(gaussian(1.0), 0.0, 1.0, delta=delta, **keys).epsilon > 1.0
+        dlt = delta_lower_bound(gaussian(1.0), 0.0, 1.0, epsilon=1.0, **keys).delta > delta
+        accused += [lap, rr, gau, dlt]
+    assert (accused <= allowed).all()
+
+
+def test_the_statistic_makes_vectors_auditable():
+    def product(x, rng, n):  # two independent Laplace coordinates: epsilon = 2 at distance (1, 1)
+        return x + rng.laplace(0.0, 1.0, (n, 2))
+
+    def log_ratio(z):
+        return (np.abs(z - 1.0) - np.abs(z)).sum(axis=1)
+
+    keys = {"trials": 200_000, "seed": 8}
+    with pytest.raises(ValueError, match="statistic"):
+        epsilon_lower_bound(product, 0.0, 1.0, **keys)
+    assert 1.8 < epsilon_lower_bound(product, 0.0, 1.0, statistic=log_ratio, **keys).epsilon < 2.0
+
+
+def test_same_seed_same_audit_and_direction_does_not_matter():
+    keys = {"trials": 20_000, "seed": 9}
+    first = epsilon_lower_bound(laplace(1.0), 0.0, 1.0, **keys)
+    assert epsilon_lower_bound(laplace(1.0), 0.0, 1.0, **keys) == first
+    assert epsilon_lower_bound(laplace(1.0), 1.0, 0.0, **keys).epsilon == pytest.approx(
+        1.0, abs=0.2
+    )
+
+    def one_sided(x, rng, n):  # b never shows 1, a sometimes does; only a against b reveals it
+        return (rng.random(n) < 0.1) * (1 - x)
+
+    assert epsilon_lower_bound(one_sided, 0, 1, **keys).likely == "a"
+    assert epsilon_lower_bound(one_sided, 1, 0, **keys).likely == "b"
+
+
+def test_playing_shows_arms_and_hides_the_users_own():
+    policy = random_policy.example()
+    X, R = np.ones((6, 2, 1)), np.zeros((6, 2))
+    rng = np.random.default_rng(10)
+    assert audit.playing(policy)((X, R), rng, 5).shape == (5, 6)
+    assert audit.playing(policy, user=2)((X, R), rng, 5).shape == (5, 5)
+    keys = {"trials": 400, "seed": 11, "statistic": lambda arms: arms[:, 0]}
+    assert epsilon_lower_bound(audit.playing(policy), (X, R), (X, R), **keys).epsilon < 0.3
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("trials", 3), ("seed", -1), ("delta", 1.0), ("delta", np.nan), ("level", 1.0)],
+)
+def test_rejects_bad_input_by_name(name, value):
+    keys = {"trials": 100, "seed": 0, name: value}
+    with pytest.raises(ValueError, match=name):
+        epsilon_lower_bound(laplace(1.0), 0.0, 1.0, **keys)
+
+
+def test_rejects_nan_and_two_ways_to_choose():
+    with pytest.raises(ValueError, match="NaN"):
+        epsilon_lower_bound(laplace(1.0), np.nan, 1.0, trials=100, seed=0)
+    with pytest.raises(ValueError, match="exclude"):
+        epsilon_lower_bound(
+            laplace(1.0), 0, 1, trials=100, seed=0, event=lambda z: z > 0, statistic=lambda z: z
+        )
+
+
+def test_a_user_past_the_horizon_or_the_data_is_refused_by_name():
+    policy = jdp_linucb(2, 8, 1.0)
+    with pytest.raises(ValueError, match=r"user must be an integer in \[0, 7\]; got user=8"):
+        audit.playing(policy, user=8)
+    data = np.zeros((4, 2, 2)), np.zeros((4, 2))
+    with pytest.raises(ValueError, match=r"user must be an integer in \[0, 3\]; got user=5"):
+        audit.playing(policy, user=5)(data, np.random.default_rng(1), 2)
+
+
+def test_inputs_that_differ_in_more_than_the_one_user_are_refused():
+    policy, keys = jdp_linucb(2, 8, 1.0), {"delta": 0.1, "trials": 40, "seed": 1}
+    X, R = np.zeros((4, 2, 2)), np.zeros((4, 2))
+    one, two = R.copy(), R.copy()
+    one[1], two[1:3] = 1.0, 1.0
+
+    def on(b, user):
+        seen = audit.along(np.ones(3))
+        return audit.Attack(audit.playing(policy, user=user), (X, R), (X, b), seen, "actions")
+
+    assert audit.attacked(on(one, 1), **keys).epsilon == 0.0
+    with pytest.raises(ValueError, match=r"differ in one user alone; got users \[1, 2\]"):
+        audit.attacked(on(two, 1), **keys)
+    with pytest.raises(ValueError, match=r"the one whose data differ, 1; got user=2"):
+        audit.attacked(on(one, 2), **keys)

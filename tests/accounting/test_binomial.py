@@ -1,0 +1,200 @@
+"""The bound for binomial noise against exact sums over small supports, and its limits."""
+
+import itertools
+import time
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from companion.accounting import binomial
+from companion.accounting.binomial import (
+    Noise,
+    binomial_bits,
+    binomial_delta,
+    binomial_epsilon,
+    releases_delta,
+    releases_epsilon,
+)
+from companion.accounting.privacy import gaussian_epsilon
+
+EPSILONS = np.array([0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0])
+
+
+@pytest.fixture(autouse=True)
+def fresh_cache():
+    binomial.trade_offs.cache_clear()
+
+
+def exact_deltas(shift, bits, p):
+    """delta at EPSILONS for one shift in Z^n, by the whole product law: both directions."""
+    far = max(map(abs, shift))
+    x = np.arange(-far, bits + far + 1)
+    here, there = np.ones(1), np.ones(1)
+    for s in shift:
+        here = np.multiply.outer(here, binom.pmf(x, bits, p)).ravel()
+        there = np.multiply.outer(there, binom.pmf(x - s, bits, p)).ravel()
+    pairs = (here, there), (there, here)
+    return np.array(
+        [max(np.maximum(a - np.exp(e) * c, 0).sum() for a, c in pairs) for e in EPSILONS]
+    )
+
+
+def bounds(bits, p, move, entries, largest):
+    return np.array([binomial_delta(e, bits, p, move, entries, largest) for e in EPSILONS])
+
+
+@pytest.mark.parametrize("p", [0.25, 0.5, 0.8])
+@pytest.mark.parametrize("bits", [1, 4, 30, 300, 5000])
+@pytest.mark.parametrize("move", [1, 2, 7, 20])
+def test_dominates_the_exact_delta_of_one_entry(bits, p, move):
+    bound = bounds(bits, p, move, 1, move)
+    for shift in range(1, move + 1):
+        assert (exact_deltas([shift], bits, p) <= bound + 1e-13).all()
+
+
+@pytest.mark.parametrize(
+    ("n", "bits", "move"), [(2, 25, 3.0), (2, 120, 5.1), (2, 120, 12.0), (3, 40, 3.5), (3, 60, 6.0)]
+)
+def test_dominates_the_exact_delta_of_every_allocation(n, bits, move):
+    largest = int(move)
+    bound = bounds(bits, 0.25, move, n, largest)
+    steps = [s for s in itertools.product(range(largest + 1), repeat=n) if np.hypot.reduce(s) > 0]
+    steps = [s for s in steps if np.hypot.reduce(s) <= move and list(s) == sorted(s)]
+    steps = steps if n == 2 else [s for s in steps if np.hypot.reduce(s) > move - 1][::3]
+    for s in steps:
+        for signs in itertools.product((1, -1), repeat=n - 1):
+            shift = [s[0], *np.multiply(s[1:], signs)]  # the law of -s is the other direction of s
+            assert (exact_deltas(shift, bits, 0.25) <= bound + 1e-13).all()
+
+
+def test_is_close_to_the_exact_delta():
+    """One entry, the worst case: within a fifth where delta is at least a thousandth."""
+    for bits, move in ((300, 7), (5000, 40)):
+        exact, bound = exact_deltas([move], bits, 0.25), bounds(bits, 0.25, move, 1, move)
+        large = exact > 1e-3
+        assert large.sum() >= 3
+        assert (bound[large] < 1.2 * exact[large]).all()
+
+
+@pytest.mark.parametrize("delta", [0.1, 1e-5])
+def test_more_bits_are_more_private(delta):
+    """In steps of a tenth; the last ones are across the border to blocks."""
+    query = 0.25, 22.4, 20, 18
+    values = [binomial_epsilon(delta, int(200 * 1.1**i), *query) for i in range(0, 110, 2)]
+    assert values[0] > 1.0 > values[-1]
+    assert all(b < a or a == b == 0.0 for a, b in itertools.pairwise(values) if a < np.inf)
+
+
+@pytest.mark.parametrize(("bits", "within"), [(10**4, 0.1), (10**6, 0.02), (10**9, 0.02)])
+def test_tends_to_the_gaussian_value(bits, within):
+    deviation = np.sqrt(bits * 3 / 16)
+    for delta in (1e-3, 1e-6):
+        gaussian = gaussian_epsilon(delta, deviation, deviation / 2)
+        ours = binomial_epsilon(delta, bits, 0.25, deviation / 2, 20, 20)
+        assert gaussian < ours < (1 + within) * gaussian
+
+
+@pytest.mark.parametrize("bits", [40_000, 200_000])  # few enough for single steps
+@pytest.mark.parametrize("nodes", [400, 1000])  # few enough for blocks
+def test_blocks_are_a_bound_on_single_steps(bits, nodes, monkeypatch):
+    query = 0.25, 10.0, 5, 10
+    single = bounds(bits, *query)
+    z, _, h = binomial.quantiles(bits, 0.25, 10)
+    steepest = 1.02 * np.diff(z).max(where=np.abs(z[1:]) < 5.0, initial=0.0)
+    assert h == 1
+    lost = binomial.shortfall(z, np.diff(z), 1, steepest, 10)
+    monkeypatch.setattr(binomial, "NODES", nodes)
+    binomial.trade_offs.cache_clear()
+    coarse, rise, h = binomial.quantiles(bits, 0.25, 10)
+    assert h > 1
+    # The rise of every single step is below the bound of its block.
+    blocks = np.minimum(np.arange(len(z) - 1) // h, len(rise) - 1)
+    inside = np.arange(len(z) - 1) < h * len(rise)
+    assert (np.diff(z) <= rise[blocks] * (1 + 1e-9))[inside].all()
+    assert binomial.shortfall(coarse, rise, h, steepest, 10) >= lost
+    blocked = bounds(bits, *query)
+    assert (blocked >= single * (1 - 1e-2)).all()
+    large = single > 1e-3  # fifty times coarser than in use, the bound still serves
+    assert large.any()
+    assert (blocked[large] < 1.5 * single[large]).all()
+    assert (exact_deltas([10], bits, 0.25) <= blocked + 1e-13).all()
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.2, 0.1), (1.0, 1e-5), (10.0, 0.1), (50.0, 1e-9)])
+@pytest.mark.parametrize("users", [1, 20, 1000])
+def test_calibration_meets_the_request_with_no_bit_to_spare(epsilon, delta, users):
+    query = 0.25, 22.4, 20, 18
+    b, proved = binomial_bits(epsilon, delta, users, *query)
+    assert proved <= epsilon
+    assert binomial_delta(epsilon, b * users, *query) <= delta
+    fewer = b - max(1, b // 500)
+    assert fewer == 0 or binomial_delta(epsilon, fewer * users, *query) > delta
+
+
+def test_extremes():
+    assert binomial_delta(1.0, 1, 0.25, 5.0, 3, 5) == 1.0  # disjoint supports
+    assert binomial_epsilon(0.1, 1, 0.25, 5.0, 3, 5) == np.inf
+    assert binomial_epsilon(0.1, 10**9, 0.25, 5.0, 3, 5) == 0.0
+    beyond = binomial_epsilon(1e-9, 10**18, 0.25, 5.0, 3, 5)
+    assert beyond == binomial_epsilon(1e-9, binomial.MOST, 0.25, 5.0, 3, 5) < 1e-5
+    with pytest.raises(ValueError, match="delta=1e-300"):
+        binomial_bits(1.0, 1e-300, 20, 0.25, 5.0, 3, 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("epsilon", -1.0), ("bits", 0), ("p", 1.0), ("move", 0.0), ("entries", 0), ("largest", 0)],
+)
+def test_rejects_bad_input_by_name(name, value):
+    good = {"epsilon": 1.0, "bits": 9, "p": 0.5, "move": 1.0, "entries": 1, "largest": 1}
+    with pytest.raises(ValueError, match=f"{name}={value!r}"):
+        binomial_delta(**good | {name: value})
+
+
+@pytest.mark.parametrize("bits", [300, 10**5, 3 * 10**6, 10**9, 10**12])
+def test_is_fast(bits):
+    """CPU seconds of one bound from an empty cache."""
+    start = time.process_time()
+    binomial_epsilon(0.01, bits, 0.25, 22.4, 20, 18)
+    assert time.process_time() - start < 1.0
+
+
+# --- several releases ---------------------------------------------------------------------------
+
+
+def exact_adaptive_delta(epsilon, first, second, choose):
+    """Exact hockey-stick of two one-entry releases; the second's shift is choose(first result)."""
+    (n1, p1, s1), (n2, p2) = first, second
+    y1, y2 = np.arange(-n1, 2 * n1 + 1), np.arange(-n2, 2 * n2 + 1)
+    total = 0.0
+    for y in y1:
+        a, b = binom.pmf(y, n1, p1), binom.pmf(y - s1, n1, p1)
+        P, Q = a * binom.pmf(y2, n2, p2), b * binom.pmf(y2 - choose(y), n2, p2)
+        total += np.maximum(P - np.exp(epsilon) * Q, 0.0).sum()
+    return total
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 0.8])
+def test_two_adaptive_releases_are_bounded(epsilon):
+    """Shifts up to 2, 3 that depend on the first result, in either direction."""
+    noise = [Noise(300, 0.25, 2.0, 1, 2), Noise(500, 0.25, 3.0, 1, 3)]
+    bound = releases_delta(epsilon, noise)
+    for choose in (lambda y: 3, lambda y: -3 if y % 2 else 3, lambda y: 3 * (y > 75), lambda y: -3):
+        exact = exact_adaptive_delta(epsilon, (300, 0.25, 2), (500, 0.25), choose)
+        assert exact <= bound
+    assert (
+        bound < 1.6 * exact_adaptive_delta(epsilon, (300, 0.25, 2), (500, 0.25), lambda y: 3) + 1e-3
+    )
+
+
+def test_a_list_of_one_is_one_release_and_times_is_repetition():
+    one = Noise(4000, 0.25, 5.0, 3, 4)
+    assert releases_delta(0.5, [one]) == binomial_delta(0.5, 4000, 0.25, 5.0, 3, 4)
+    assert releases_delta(0.5, [one, one]) <= releases_delta(0.5, [one._replace(times=2)])
+    assert releases_delta(0.5, [one._replace(times=2)]) > releases_delta(0.5, [one])
+    assert releases_delta(0.3, []) == 0.0
+    epsilon = releases_epsilon(0.01, [one, one])
+    assert releases_delta(epsilon, [one, one]) <= 0.01 < releases_delta(0.99 * epsilon, [one, one])
+    with pytest.raises(ValueError, match="times"):
+        releases_delta(0.5, [one._replace(times=-1)])

@@ -1,0 +1,173 @@
+"""Calibration against published values, an independent library, and brute force over inputs."""
+
+import numpy as np
+import pytest
+from dp_accounting import GaussianDpEvent
+from dp_accounting.pld import PLDAccountant
+from dp_accounting.pld.common import DifferentialPrivacyParameters
+from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from companion.accounting import privacy
+from companion.accounting.privacy import gaussian_delta, gaussian_epsilon, gaussian_scale
+
+PUBLISHED = [  # epsilon, delta, sensitivity, sigma
+    (1.0, 1e-5, 1.0, 3.7306316348),
+    (0.2, 0.1, np.sqrt(3.0), 3.9820304382),
+    (10.0, 0.1, 2.0, 0.5636241443),
+]
+budgets = {"epsilon": st.floats(1e-3, 200.0), "delta": st.floats(1e-12, 0.9)}
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "sensitivity", "sigma"), PUBLISHED)
+def test_analytic_scale_has_its_known_values(epsilon, delta, sensitivity, sigma):
+    assert gaussian_scale(epsilon, delta, sensitivity) == pytest.approx(sigma, abs=2e-10)
+
+
+def test_delta_has_its_known_value():
+    assert gaussian_delta(1.0, 2.0) == pytest.approx(0.006829594983, abs=1e-12)
+    assert gaussian_delta(0.0, 1.0) == pytest.approx(0.382924922548, abs=1e-12)  # total variation
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(**budgets, sensitivity=st.floats(1e-3, 1e3))
+def test_scale_round_trips_and_is_linear_in_the_sensitivity(epsilon, delta, sensitivity):
+    sigma = gaussian_scale(epsilon, delta, sensitivity)
+    assert gaussian_delta(epsilon, sigma, sensitivity) == pytest.approx(delta, rel=1e-6)
+    assert gaussian_epsilon(delta, sigma, sensitivity) == pytest.approx(epsilon, rel=1e-6, abs=1e-9)
+    assert sigma == pytest.approx(sensitivity * gaussian_scale(epsilon, delta), rel=1e-12)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(**budgets)
+def test_more_privacy_costs_more_noise(epsilon, delta):
+    sigma = gaussian_scale(epsilon, delta)
+    assert gaussian_scale(1.1 * epsilon, delta) < sigma
+    assert gaussian_scale(epsilon, 1.1 * delta) < sigma
+    assert gaussian_delta(epsilon, 1.1 * sigma) < delta
+    assert gaussian_epsilon(delta, 1.1 * sigma) < epsilon
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.2, 0.5, 1.0, 3.0, 10.0])
+@pytest.mark.parametrize("delta", [0.1, 1e-3, 1e-6])
+def test_agrees_with_dp_accounting(epsilon, delta):
+    theirs = GaussianPrivacyLoss.from_privacy_guarantee(
+        DifferentialPrivacyParameters(epsilon, delta)
+    ).standard_deviation
+    ours = gaussian_scale(epsilon, delta)
+    assert ours == pytest.approx(theirs, rel=1e-4)
+
+
+def test_agrees_with_the_pld_accountant():
+    accountant = PLDAccountant(value_discretization_interval=1e-4)
+    accountant.compose(GaussianDpEvent(1.7))
+    assert gaussian_epsilon(1e-5, 1.7) == pytest.approx(accountant.get_epsilon(1e-5), rel=1e-4)
+    assert gaussian_delta(0.8, 1.7) == pytest.approx(accountant.get_delta(0.8), rel=1e-3)
+
+
+def test_extremes():
+    assert gaussian_scale(np.inf, 0.1) == 0.0
+    assert gaussian_delta(1.0, 0.0) == 1.0
+    assert gaussian_epsilon(0.1, 0.0) == np.inf
+    assert gaussian_epsilon(0.5, 1.0) == 0.0  # delta above the total variation distance
+    for delta in (1e-300, 1e-10, 0.999):
+        for epsilon in (1e-6, 1.0, 200.0):
+            assert 0.0 < gaussian_scale(epsilon, delta) < 1e9
+    assert gaussian_delta(200.0, 1e-3) == pytest.approx(1.0)
+    assert gaussian_delta(700.0, 100.0) == 0.0
+
+
+def test_classical_formula_is_refused_where_it_is_not_proved():
+    sigma = gaussian_scale(0.5, 1e-5, 2.0, "classical")
+    assert sigma == pytest.approx(2.0 * np.sqrt(2 * np.log(1.25e5)) / 0.5)
+    assert sigma > gaussian_scale(0.5, 1e-5, 2.0)
+    with pytest.raises(ValueError, match=r"epsilon=1\.5"):
+        gaussian_scale(1.5, 1e-5, method="classical")
+    unchecked = gaussian_scale(10.0, 0.1, method="classical-unchecked")
+    assert unchecked == pytest.approx(np.sqrt(2 * np.log(12.5)) / 10.0)
+    assert gaussian_delta(10.0, unchecked) > 0.1  # it does not give what it was asked for
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("epsilon", v) for v in (0.0, np.nan, -1.0)),
+        *(("delta", v) for v in (0.0, 1.0)),
+        *(("sensitivity", v) for v in (0.0, np.inf)),
+        ("method", "best"),
+    ],
+)
+def test_rejects_bad_input_by_name(name, value):
+    with pytest.raises(ValueError, match=name):
+        gaussian_scale(**{"epsilon": 1.0, "delta": 0.1, name: value})
+
+
+def test_laplace_scale():
+    assert privacy.laplace_scale(0.5, 3.0) == 6.0
+    assert privacy.laplace_scale(np.inf) == 0.0
+
+
+def records(universe, n, rng, d):
+    """n records (x, y) of a universe, most of them on its boundary, some in special position."""
+    inner = d if universe == "ball" else d - 1
+    u = rng.standard_normal((n, inner))
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    u *= np.where(rng.random((n, 1)) < 0.7, 1.0, rng.random((n, 1)))
+    low = -1.0 if universe == "ball" else 0.0
+    y = np.where(rng.random(n) < 0.8, rng.choice([low, 1.0], n), rng.uniform(low, 1.0, n))
+    if universe == "ball":
+        return u, y
+    return np.column_stack([u, np.ones(n)]) * np.sqrt(0.5), y
+
+
+def squared_distances(universe, d):
+    """Largest squared distances of 200000 random pairs: of (x, y), and of (x x', x y)."""
+    rng = np.random.default_rng(30)
+    (x, a), (z, b) = (records(universe, 200_000, rng, d) for _ in range(2))
+    flat = 0.5 if universe == "offset_sphere" else 0.0
+    v, w = (s[:, :-1] if flat else s for s in (x, z))
+    w *= np.where(rng.random((len(w), 1)) < 0.3, -np.sign((v * w).sum(1, keepdims=True)), 1.0)
+    pair = ((x - z) ** 2).sum(1) + (a - b) ** 2
+    c = (x * z).sum(1)
+    gram = (x * x).sum(1) ** 2 + (z * z).sum(1) ** 2 - 2 * c**2
+    return pair.max(), (gram + ((a[:, None] * x - b[:, None] * z) ** 2).sum(1)).max()
+
+
+@pytest.mark.parametrize("universe", privacy.UNIVERSES)
+def test_sensitivities_are_the_suprema_over_all_pairs(universe):
+    best = np.array([squared_distances(universe, d) for d in (2, 3, 5)])
+    pair, statistics = np.sqrt(best.max(axis=0))
+    assert 0.98 * privacy.PAIR_SENSITIVITY[universe] < pair
+    assert pair <= privacy.PAIR_SENSITIVITY[universe] * (1 + 1e-12)
+    assert 0.98 * privacy.STATISTICS_SENSITIVITY[universe] < statistics
+    assert statistics <= privacy.STATISTICS_SENSITIVITY[universe] * (1 + 1e-12)
+
+
+def test_tree_levels():
+    assert [privacy.tree_levels(T) for T in (1, 2, 3, 4, 7, 8, 20_000)] == [1, 2, 2, 3, 3, 4, 15]
+    with pytest.raises(ValueError, match="T"):
+        privacy.tree_levels(0)
+
+
+def test_shuffling_amplifies_and_never_hurts():
+    by_n = [privacy.shuffle_epsilon(0.5, 1e-6, n) for n in (10, 1000, 10**4, 10**6)]
+    assert by_n[0] == 0.5  # too few users for the theorem
+    assert sorted(by_n, reverse=True) == by_n
+    e = np.exp(0.5)
+    blanket = 8 * np.sqrt(e * np.log(4e6) / 1e6) + 8 * e / 1e6
+    assert by_n[-1] == pytest.approx(np.log(1 + (e - 1) / (e + 1) * blanket))
+    assert privacy.shuffle_epsilon(9.0, 1e-6, 10**6) == 9.0
+
+
+def test_amplification_by_shuffling_is_the_published_bound():
+    e, n, delta = np.exp(0.7), 5000, 1e-6
+    bound = 8 * np.sqrt(e * np.log(4 / delta) / n) + 8 * e / n
+    expected = np.log(1 + (e - 1) / (e + 1) * bound)
+    assert privacy.shuffle_epsilon(0.7, delta, n) == pytest.approx(expected, rel=1e-12)
+    assert privacy.shuffle_epsilon(0.7, delta, n) < 0.5
+    assert privacy.shuffle_epsilon(0.7, 0.1, 20) == 0.7  # ln(20 / (16 ln 20)) < 0: not covered
+    limit = np.log(n / (16 * np.log(2 / delta)))
+    assert privacy.shuffle_epsilon(limit + 1e-9, delta, n) == limit + 1e-9
+    several = [privacy.shuffle_epsilon(e, delta, n) for e in (0.1, 0.3, 1.0, 2.0)]
+    assert several == sorted(several)

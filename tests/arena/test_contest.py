@@ -1,0 +1,44 @@
+"""The arena's contests: comparisons are paired, tuning is fair."""
+
+import numpy as np
+import pytest
+from arena_settings import run, setting
+
+from companion.arena import contest, worlds
+from companion.arena.worlds import World
+from companion.environments import sphere
+from companion.simulate import repetitions, simulate
+
+
+def test_shares_and_prices_are_ratios_of_paired_regrets():
+    s = setting(a=run("local", 40.0), b=run("joint", 20.0), free=run("none", 5.0))
+    assert s.share("a").value == pytest.approx(0.4)
+    assert s.share("a", "default").value == pytest.approx(0.44)
+    prices = {pair: p.value for pair, p in s.prices.items()}
+    assert prices == {
+        ("local", "joint"): pytest.approx(2.0),
+        ("local", "none"): pytest.approx(8.0),
+        ("joint", "none"): pytest.approx(4.0),
+    }
+
+
+def test_tuning_and_playing_use_other_seeds_and_pair_the_policies():
+    world = World(sphere(3, 2), 2, 3)
+    groups = {n: worlds.tunable(n, world, 1.0) for n in ("random", "linucb")}
+    runs = contest.tuned_runs(world.env, groups, 400, 4, 2, 7)
+    again = contest.tuned_runs(world.env, {"linucb": groups["linucb"]}, 400, 4, 2, 7)
+    assert np.array_equal(runs["linucb"].tuned, again["linucb"].tuned)  # company changes nothing
+    assert runs["random"].multiple == 1.0
+    assert runs["random"].default is runs["random"].tuned
+    assert runs["linucb"].tuned.mean() < runs["random"].tuned.mean()
+    played = [groups["linucb"].make(400, m).policy().renamed("linucb #x") for m in (0.03, 1.0)]
+    assert len({p.params.width for p in played}) == 2
+    tuning = simulate(world.env, [groups["random"].make(400, 1.0).policy().renamed("random")], 400,
+                      repetitions(7, 4, 1), grid=[400])  # fmt: skip
+    assert not np.array_equal(tuning.final[:, 0], runs["random"].tuned)
+
+
+def test_long_games_are_tuned_on_a_fifth_of_their_rounds():
+    assert [contest.tuning_rounds(T) for T in (400, 2_000, 5_000, 20_000)] == [
+        400, 2_000, 2_000, 4_000
+    ]  # fmt: skip

@@ -1,0 +1,66 @@
+"""One rule of inference: what it calls better where nothing is, in simulations.
+
+Each share of errors is bounded by its nominal rate plus five standard errors: false alarms of a
+correct rule are below 1e-6.  Seeds are fixed.
+"""
+
+import numpy as np
+import pytest
+
+from companion.arena import inference
+from companion.stats import difference, ratio
+
+DRAWS = 1_000
+
+
+def at_most(rate):
+    return rate + 5.0 * np.sqrt(rate * (1 - rate) / DRAWS)
+
+
+def test_ten_equal_policies_seldom_have_a_leader_that_learns():
+    """One-sided 2.5 % against random play; 5 % that some rival is called worse."""
+    found = inference.false_alarms("normal", 20, draws=DRAWS)
+    assert found["learns"] <= at_most(0.025)
+    assert found["decided"] <= at_most(0.05)
+    assert found["missed"] <= at_most(0.05)
+
+
+def test_who_chooses_and_judges_on_the_same_data_errs_far_more_often(monkeypatch):
+    monkeypatch.setattr(inference, "choosing", lambda finals: finals)
+    monkeypatch.setattr(inference, "judging", lambda finals: finals)
+    assert inference.false_alarms("normal", 20, draws=DRAWS)["learns"] > 2 * at_most(0.025)
+
+
+def test_skewed_regrets_err_more_often_and_the_simulation_shows_it():
+    found = inference.false_alarms("skewed", 20, draws=DRAWS)
+    assert 0.05 < found["learns"] < 0.15
+    assert 0.05 < found["missed"] < 0.12
+
+
+def test_the_laws_have_mean_one():
+    for law in inference.EQUAL.values():
+        x = law(np.random.default_rng(1), 10**6)
+        assert x.mean() == pytest.approx(1.0, abs=5 * x.std() / 1e3)
+
+
+def test_a_leader_is_chosen_by_one_half_and_judged_by_the_other():
+    a, b = np.r_[np.full(10, 1.0), np.full(10, 9.0)], np.r_[np.full(10, 2.0), np.full(10, 3.0)]
+    wave = 1e-3 * np.sin(np.arange(20))
+    assert inference.leader({"a": a + wave, "b": b}) == ("a", ["b"])  # judged: b is better
+    assert inference.leader({"a": a[::-1] + wave, "b": b}) == ("b", ["a"])
+    assert inference.leader({"a": a + wave, "c": a + 5}) == ("a", [])
+    assert inference.judged(a, b).value == 3.0
+
+
+def test_bonferroni_over_rivals_and_looks():
+    rng = np.random.default_rng(2)
+    x = {n: v + rng.standard_normal(20) for n, v in zip("abc", (0.0, 1.3, 1.3), strict=True)}
+    mine = inference.judging(x["a"])
+    for looks in (1, 5, 500):
+        level = 1 - 0.05 / (2 * looks)
+        expected = [
+            n for n in "bc" if not difference(mine, inference.judging(x[n]), level).high < 0
+        ]
+        assert inference.leader(x, looks) == ("a", expected)
+    assert expected == ["b", "c"]
+    assert ratio(mine + 5, mine + 5).value == 1.0

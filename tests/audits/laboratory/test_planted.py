@@ -1,0 +1,63 @@
+"""Faults planted in kernels: the laboratory objects to each, on lives that reach it.
+
+A fault is a kernel whose source has other words in one place (`faults.edited`).
+"""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from companion import catalogue
+from companion.audits import faults
+from companion.audits.laboratory import measure
+from companion.audits.measures import ALARM
+from companion.audits.neighbours import Leak
+from companion.baselines import jdp_linucb, sdp_linucb
+from companion.private_glm import continual, joint, learning
+from companion.streaming_sco import policy as sco
+
+NOT_CLEARED = "a state that is not cleared between batches"
+LATE = "an exact sum that chooses an arm late"
+BARE = "a matrix without noise in some rounds"
+TWICE = "a record that enters two learners"
+PLANTED = [  # (kind, policy, its case, kernel, words, words instead)
+    (NOT_CLEARED, "sdp_linucb", 3, sdp_linucb.update, "s.counts[:] = 0.0", "pass"),
+    (NOT_CLEARED, "shuffle_glm", 3, learning.analyse, "sums[i] = 0.0", "pass"),
+    (LATE, "jdp_linucb", 0, jdp_linucb.select, "return choose(s.model, X)",
+     "return choose(s.model, X) if s.t < 8 else int(s.exact[-1] > 0.0)"),
+    (LATE, "sco_bandit", 2, sco.select, "z = dot(x, s.arms.theta[k])",
+     "z = dot(x, s.arms.theta[k] if s.t < 4 else -s.arms.total[k])"),
+    (BARE, "jdp_linucb", 0, jdp_linucb.release, "+ s.nodes[row, i]",
+     "+ (s.nodes[row, i] if t != 9 else 0.0)"),
+    (BARE, "joint_glm", 3, continual.release, "+ c.nodes[row, i]",
+     "+ (c.nodes[row, i] if t != 6 else 0.0)"),
+    (TWICE, "sco_bandit", 2, sco.update, "if k == arm:", "if k == arm or s.t >= 2:"),
+    (TWICE, "joint_glm", 3, joint.update, "row, s.V.exact)  # line 21",
+     "row, s.V.exact); add_leaf(0.5, row, s.H.exact)"),
+]  # fmt: skip
+
+
+def case_of(name, number):
+    return inspect.getmodule(catalogue.policies()[name].example).disclosures()[number]
+
+
+def objected(case):
+    """Whether the laboratory refuses the promise of a case."""
+    try:
+        found = measure(case)
+    except Leak:
+        return True
+    promise = case.policy.guarantee.epsilon
+    return found.bounded != (promise < np.inf) or found.low > promise or found.chance < ALARM
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "number", "kernel", "old", "new"),
+    PLANTED,
+    ids=[f"{row[1]}: {row[0]}" for row in PLANTED],
+)
+def test_the_laboratory_objects(kind, name, number, kernel, old, new):
+    with faults.edited(kernel, old, new):
+        assert objected(case_of(name, number)), f"{kind} in {name}"
+    assert {k for k, *_ in PLANTED} == {NOT_CLEARED, LATE, BARE, TWICE}

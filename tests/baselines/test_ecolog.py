@@ -1,0 +1,67 @@
+"""ECOLog against a twin written from the paper, and its width by hand."""
+
+import numpy as np
+import pytest
+from streams import run
+
+from companion.baselines.ecolog import ecolog, radius
+from companion.private_glm.environments import world
+
+
+def test_width_before_any_data_by_hand():
+    policy = ecolog(3, theta_bound=0.8)
+    assert radius(policy.params, policy.init(policy.params)) == pytest.approx(5.36705391569, 1e-10)
+
+
+def into_ball(V, z, S):
+    """Projection of z on the ball of radius S in the norm of V, by bisection in its eigenbasis."""
+    if np.linalg.norm(z) <= S:
+        return z
+    size, Q = np.linalg.eigh(V)
+    w, low, high = size * (Q.T @ z), 0.0, 1e6
+    for _ in range(200):
+        middle = (low + high) / 2
+        if np.linalg.norm(w / (size + middle)) > S:
+            low = middle
+        else:
+            high = middle
+    return Q @ (w / (size + high))
+
+
+def test_ecolog_against_a_twin():
+    """Every step of both descents, without stopping early; lambda = 10, failure 0.01."""
+    S, n = 0.8, 250  # the truth lies outside the ball, so that the projection is at work
+    X, R, _ = next(world("ball", 3, 3.0, K=6).blocks(n, np.random.default_rng(4)))
+    arms, state = run(ecolog(3, theta_bound=S), X, R)
+    V, theta, C = 10 * np.eye(3), np.zeros(3), 0.0
+
+    def m(z):
+        return 1 / (1 + np.exp(-z))
+
+    def descend(centre, scale, target, x, steps):
+        v = centre.copy()
+        for _ in range(steps):
+            g = v - centre + (scale * m(x @ v) - target) * np.linalg.solve(V, x)
+            v = into_ball(V, v - 0.75 / (0.25 + 1 / (1 + S / 2)) * g, S)
+        return v
+
+    def loss(z, y):
+        return -y * np.log(m(z)) - (1 - y) * np.log(m(-z))
+
+    for t in range(n):
+        count = t + 1
+        G = np.sqrt(10) / 2 + 2 / np.sqrt(10) * np.log(2 / 0.01 * np.sqrt(1 + count / 40))
+        width = np.sqrt(max(20 * S**2 + (1 + S) ** 2 * G + C, 0.0))
+        norms = np.sqrt(np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t]))
+        index = m(X[t] @ theta) + width * norms
+        assert index[arms[t]] >= index.max() - 1e-7
+        x, y = X[t, arms[t]], R[t, arms[t]]
+        steps = int(np.ceil((9 / 4 + S / 8) * np.log(S * (count + 1))) / 0.75)
+        theta = descend(theta, 1.0, y, x, steps)
+        other = descend(theta, 2.0, 1.0, x, steps)
+        gap = theta - other
+        C += 2 * (1 + S) * (loss(x @ other, y) - loss(x @ theta, y)) - np.sqrt(gap @ V @ gap) / 2
+        V = V + m(x @ theta) * m(-x @ theta) * np.outer(x, x)
+    np.testing.assert_allclose(state.theta_hat, theta, atol=1e-8)
+    assert state.surplus == pytest.approx(C, abs=1e-6)
+    assert np.linalg.norm(theta) > 0.99 * S

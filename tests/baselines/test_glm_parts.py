@@ -1,0 +1,72 @@
+"""What holds for every bandit for generalized linear rewards: learning, bad input, clipping."""
+
+import numpy as np
+import pytest
+
+from companion.baselines import glm_parts
+from companion.baselines import rs_glinucb as rs_module
+from companion.baselines.ecolog import ecolog
+from companion.baselines.glm_ucb import glm_ucb
+from companion.baselines.gloc import gloc
+from companion.baselines.rs_glinucb import rs_glinucb
+from companion.kernels.optimism import scores
+from companion.private_glm.environments import paper_world, world
+from companion.simulate import repetitions, simulate
+
+
+def test_regret_of_table_2_within_four_standard_errors():
+    """Against another implementation (20, 60 runs); bands of 4 joint standard errors."""
+    env = paper_world(5000, 3, 2.5, "probit")
+    kw = {"link": "probit", "theta_bound": 2.5, "kappa": env.kappa[0]}
+    found = simulate(
+        env, [gloc(3, **kw), rs_glinucb(3, 5000, **kw)], 5000, repetitions(3, 10)
+    ).final
+    assert abs(found[:, 0].mean() - 637.5) < 4 * np.hypot(2.1, 3.0)
+    assert abs(found[:, 1].mean() - 119.0) < 4 * np.hypot(3.0, 7.4)
+
+
+@pytest.mark.parametrize("make", [glm_ucb, gloc, rs_glinucb, ecolog])
+def test_all_learn(make):
+    link = {} if make is ecolog else {"link": "probit", "kappa": 6.0}
+    horizon = () if make in (gloc, ecolog) else (2000,)
+    policy = make(3, *horizon, theta_bound=1.5, failure=0.9, **link)
+    env = world("ball", 3, 1.5, "logistic" if make is ecolog else "probit")
+    found = simulate(env, [policy], 2000, repetitions(2, 3), grid=[500, 2000])
+    early, late = found.regret[:, 0, 0].mean() / 500, np.diff(found.regret[:, 0]).mean() / 1500
+    assert late < 0.97 * early
+
+
+@pytest.mark.parametrize("make", [glm_ucb, gloc, rs_glinucb, ecolog])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("d", 0), ("theta_bound", -1.0), ("failure", 1.0), ("kappa", 1.0), ("link", "linear")],
+)
+def test_bad_input_is_refused_by_name(make, name, value):
+    if make is ecolog and name in ("kappa", "link"):
+        name, value = "ridge", 0.0
+    horizon = {} if make in (gloc, ecolog) else {"T": 10}
+    with pytest.raises(ValueError, match=name):
+        make(**({"d": 3} | horizon | {name: value}))
+
+
+def test_clipped_rewards_are_counted():
+    live = gloc(2).start(0)
+    for r in (0.5, 3.0, -1.0):
+        live.select(np.eye(2))
+        live.update(0, r)
+    assert live.state.clipped == 2
+
+
+def test_a_form_that_rounding_made_negative_counts_as_zero():
+    """Of long contexts (1e8) most are: a root of one is no number, and no number is never best."""
+    X, theta, wrong = 1e8 * np.eye(2)[::-1], np.array([2.0, 1.0]), -np.eye(2)
+    assert glm_parts.optimistic_mean(1, 1e-8 * theta, wrong, 1.0, X) == 1
+    assert glm_parts.best_lower(scores(X[:1], theta, wrong), 1.0) == theta @ X[0]
+    policy = rs_glinucb(2, 9)
+    state = policy.init(policy.params)._replace(V_inv=wrong, H_inv=wrong, theta_warm=theta)
+    known = scores(X, theta, wrong)
+    assert rs_module.choose(policy.params, state, X, known) == 1
+    policy = gloc(2)
+    state = policy.init(policy.params)._replace(V_inv=wrong)
+    after = policy.update(policy.params, state, 0, 5e-9 * X[0], 1.0, np.random.default_rng(0))
+    assert after.regret == state.regret

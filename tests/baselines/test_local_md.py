@@ -1,0 +1,107 @@
+"""LocalMD: its mirror step, its phases and its guarantee."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sco_streams import OPTIONS, records
+from streams import learn
+
+from companion.accounting import privacy as pr
+from companion.baselines import local_md as md
+
+
+def test_mirror_maps_invert_each_other_and_the_step_is_the_minimiser():
+    rng, worst = np.random.default_rng(4), 0.0
+    for trial in range(100):
+        p = rng.choice([1.2, 1.5, 2.0])
+        q = p / (p - 1)
+        u, g, z = rng.standard_normal((3, 3))
+        back, up = np.empty(3), np.empty(3)
+        md.dual(u, p, up)
+        md.mirror(up, p, q, back)
+        assert back == pytest.approx(u, rel=1e-9)
+        radius, start, step = rng.choice([0.5, 1e6]), u.copy(), u.copy()
+        md.mirror_step(step, g, p, q, radius, z)
+
+        def h(v, p=p):
+            return np.linalg.norm(v, p) ** 2 / (2 * (p - 1))
+
+        def objective(v, up=up, g=g, start=start, h=h):
+            return g @ v + h(v) - h(start) - up @ (v - start)
+
+        value = objective(step)
+        for _ in range(40):
+            w = step + rng.standard_normal(3) * 10.0 ** rng.uniform(-6, 0)
+            w *= min(1.0, radius / np.linalg.norm(w, p))
+            worst = max(worst, value - objective(w))
+        if trial < 10 and radius > 1e5:
+            found = minimize(objective, np.full(3, 0.3), tol=1e-12)
+            assert step == pytest.approx(found.x, abs=1e-4)
+    assert worst <= 1e-12
+
+
+def test_local_md_without_noise_learns():
+    n = 1000
+    X, Y = records(n)
+    o = md.local_md(3, n, np.inf, step_scale=100.0, **OPTIONS)
+    assert ((learn(o, X, Y, seed=0)[0][-1] - 0.8) ** 2).sum() < 0.02
+
+
+def test_local_md_guarantee_is_rebuilt_from_counted_uses():
+    o = md.local_md(3, 1000, 1.0, **OPTIONS)
+    p, rng, reach, ratios = o.params, np.random.default_rng(0), 0.0, []
+    for n, b, steps, radius, sigma in zip(
+        p.records, p.batch, p.steps, p.radius, p.sigma, strict=True
+    ):
+        order, uses, at = np.arange(n), np.zeros(n, int), n
+        for _ in range(steps):
+            if at + b > n:
+                md.shuffle(rng, order)
+                at = 0
+            uses[order[at : at + b]] += 1
+            at += b
+        reach += radius  # of theta, at most
+        longest = 2 * (reach + 1.2) * 3 ** (1 / 6)
+        ratios.append(2 * longest * math.sqrt(uses.max()) / (b * sigma))
+    assert len(ratios) > 3
+    rebuilt = pr.gaussian_epsilon(o.guarantee.delta, 1.0, max(ratios))
+    assert o.guarantee.epsilon == pytest.approx(rebuilt, rel=1e-9)
+
+
+BAD = {"n": 1, "epsilon": 0.0, "delta": 0.0, "radius": -1.0, "label_bound": 0.0, "step_scale": 0.0}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arguments_are_named(name):
+    options = {"d": 3, "n": 50, "epsilon": 1.0, "delta": 1e-2} | {name: BAD[name]}
+    with pytest.raises(ValueError, match=f"{name} must be .*got"):
+        md.local_md(**options)
+
+
+def test_what_is_outside_its_range_is_refused():
+    with pytest.raises(ValueError, match="p must be in"):
+        md.local_md(3, 50, 1.0, p=1.0)
+
+
+def test_printed_constants_by_hand():
+    """d = 7, n = 400, p = 1.5, epsilon = 2, delta = 0.01, r = 2, L = 6.4.
+
+    eta = 4/6.4 min(1/sqrt 200, 2/sqrt(7 log 100 (1 + log 7))) = 0.0441942; phase 1: epsilon 1,
+    n = 200, b = floor sqrt(200/log 7) = 10, T = 400, sigma = 640 sqrt(7^(1/3) log 100)/10; phase 2:
+    epsilon 1/2, n = 100, b = 7, T = 204; steps fall by 16, radii are 2 L eta n/2.
+    """
+    p = md.local_md(7, 400, 2.0, 0.01, **OPTIONS).params
+    assert p.records[:2].tolist() == [200, 100]
+    assert p.batch[:2].tolist() == [10, 7]
+    assert p.steps[:2].tolist() == [400, 204]
+    assert p.eta[:2] == pytest.approx([0.0441942 / 16, 0.0441942 / 256], rel=1e-5)
+    assert p.radius[:2] == pytest.approx([6.4 * p.eta[0] * 200, 6.4 * p.eta[1] * 100], rel=1e-12)
+    assert p.sigma[:2] == pytest.approx([189.9558, 542.7308], rel=1e-5)
+    scarce = md.local_md(7, 400, 0.1, 0.01, **OPTIONS).params  # the second term: 0.1/9.745008
+    assert scarce.eta[0] == pytest.approx(0.625 * 0.1 / 9.745008 / 16, rel=1e-5)
+    assert scarce.batch[0] == 11  # sqrt(7/0.05) = 11.8
+    # at n = 12, d = 60: sqrt(d/epsilon_1) = 7.7 is above n_1 = 6, so that T = 1: no phase
+    with pytest.raises(ValueError, match="n must leave a phase with two steps"):
+        md.local_md(60, 12, 2.0, 0.01)

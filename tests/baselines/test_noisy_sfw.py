@@ -1,0 +1,84 @@
+"""NoisySFW against its definition and its releases."""
+
+import math
+
+import numpy as np
+import pytest
+from sco_streams import OPTIONS, records
+from streams import learn
+
+from companion.accounting import privacy as pr
+from companion.baselines import noisy_sfw as sfw
+from companion.kernels.geometry import vertex
+
+
+def test_noisy_sfw_is_its_definition():
+    n, d, p = 90, 3, 1.5
+    X, Y = records(n)
+    o = sfw.noisy_sfw(d, n, np.inf, p=p, **OPTIONS)
+    eta, b = math.log(n) / (2 * math.sqrt(n)), int(math.sqrt(n) / 2)
+    assert (o.params.eta, o.params.batch, o.params.steps) == (pytest.approx(eta), b, 8)
+    v, old = np.empty(d), np.zeros(d)
+    gradient = (-2 * Y[:45, None] * X[:45]).mean(axis=0)
+    vertex(gradient, p, 2.0, v)
+    theta, at, out = eta * v, 45, learn(o, X, Y, seed=0)[0]
+    assert (out[:44] == 0).all()
+    assert out[44] == pytest.approx(theta)
+    for _ in range(8):
+        rows = slice(at, at + b)
+        gradient = gradient + (2 * (X[rows] @ (theta - old))[:, None] * X[rows]).mean(axis=0)
+        vertex(gradient, p, 2.0, v)
+        old, theta, at = theta, (1 - eta) * theta + eta * v, at + b
+        assert out[at - 1] == pytest.approx(theta, abs=1e-12)
+    assert (out[at:] == out[-1]).all()
+
+
+def test_noisy_sfw_guarantee_is_rebuilt_from_its_releases():
+    """One record moves the first mean by 2 L/(n/2) and a later one by 2 beta eta D/b."""
+    n = 400
+    for calibration in ("paper", "corrected"):
+        o = sfw.noisy_sfw(10, n, 1.0, 1e-2, calibration=calibration, step_scale=0.3, **OPTIONS)
+        p = o.params
+        first, later = 2 * 6.4 / 200, 2 * 2 * p.eta * 4 / p.batch
+        ratio = max(first / p.sigma_first, later / p.sigma)
+        if calibration == "paper":
+            assert (p.exponent, o.guarantee.claimed) == (3.0, (1.0, 1e-2))
+            kappa, spread = 2.0, 32 * math.log(100)
+            assert p.sigma_first == pytest.approx(math.sqrt(spread * kappa) * 6.4 / n)
+            assert p.sigma == pytest.approx(math.sqrt(spread * kappa / n) * 2 * 4 * p.eta)
+            rebuilt = pr.zcdp_epsilon(kappa * ratio**2 / 2, 1e-2)
+        else:
+            rebuilt = pr.gaussian_epsilon(1e-2, 1.0, ratio * 10 ** (1 / 6))
+        assert o.guarantee.epsilon == pytest.approx(rebuilt, rel=1e-9)
+
+
+def test_noise_of_the_running_kernel():
+    """Without data the released gradient is the noise alone; 5 standard errors."""
+    runs, n, d = 400, 16, 50
+    o = sfw.noisy_sfw(d, n, 1.0, 1e-2, step_scale=0.5, **OPTIONS)
+    rng, found = np.random.default_rng(0), []
+    for _ in range(runs):
+        s = o.init(o.params, rng)
+        for _ in range(o.params.half):
+            s = o.step(o.params, s, np.zeros(d), 0.0, rng)
+        found.append(s.gradient.copy())
+    assert np.std(found) == pytest.approx(o.params.sigma_first, rel=5 / math.sqrt(2 * runs * d))
+
+
+BAD = {"n": 1, "epsilon": 0.0, "delta": 0.0, "radius": -1.0, "label_bound": 0.0, "step_scale": 0.0}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arguments_are_named(name):
+    options = {"d": 3, "n": 50, "epsilon": 1.0, "delta": 1e-2} | {name: BAD[name]}
+    with pytest.raises(ValueError, match=f"{name} must be .*got"):
+        sfw.noisy_sfw(**options)
+
+
+def test_what_is_outside_its_range_is_refused():
+    with pytest.raises(ValueError, match="p must be in"):
+        sfw.noisy_sfw(3, 50, 1.0, p=2.5)
+    with pytest.raises(ValueError, match="step_scale must keep the step at most 1"):
+        sfw.noisy_sfw(3, 50, 1.0, step_scale=10.0)
+    with pytest.raises(ValueError, match="epsilon must be at most 2"):
+        sfw.noisy_sfw(3, 50, 3.0, calibration="paper")

@@ -1,0 +1,66 @@
+"""RS-GLinUCB against a twin written from the paper, and its printed constants by hand."""
+
+import numpy as np
+import pytest
+from scipy import optimize
+from streams import run
+
+from companion.baselines.rs_glinucb import rs_glinucb
+from companion.kernels.glm import mean
+from companion.private_glm.environments import world
+
+
+def test_printed_constants_by_hand():
+    """gamma sqrt(kappa), beta and the threshold at d = 3, T = 500, S = 1.5, kappa = 6."""
+    p = rs_glinucb(3, 500, theta_bound=1.5, kappa=6.0).params
+    assert p.elimination == pytest.approx(20.9332515515, 1e-10)
+    assert p.width == pytest.approx(22.7892377593, 1e-10)
+    assert p.threshold == pytest.approx(2.4691358025, 1e-10)
+    assert p.ridge == 0.5
+
+
+@pytest.mark.parametrize(("kappa", "warm_up"), [(6.0, False), (60.0, True)])
+def test_rs_glinucb_against_a_twin(kappa, warm_up):
+    """Warm-up, both fits, elimination and index; fits by SciPy."""
+    S, n = 1.5, 300
+    policy = rs_glinucb(3, n, theta_bound=S, kappa=kappa, tolerance=1e-14)
+    X, R, _ = next(world("ball", 3, S, K=6).blocks(n, np.random.default_rng(4)))
+    arms, state = run(policy, X, R)
+
+    def fit(rows):
+        x, y = np.array([r[0] for r in rows]), np.array([r[1] for r in rows])
+
+        def objective(v):
+            z = x @ v
+            return np.logaddexp(0, z).sum() - y @ z + 0.25 * v @ v
+
+        return optimize.minimize(objective, np.zeros(3), method="BFGS", options={"gtol": 1e-9}).x
+
+    root = np.sqrt(3 * np.log(n / 0.01))
+    V, H, last = 0.5 * np.eye(3), 0.5 * np.eye(3), None
+    warm, every, theta_w, theta_h = [], [], np.zeros(3), np.zeros(3)
+    for t in range(n):
+        norms = np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t])
+        x, y = X[t, arms[t]], R[t, arms[t]]
+        if norms.max() > 100 / (kappa * S**2 * 3):
+            assert norms[arms[t]] >= norms.max() - 1e-12
+            warm.append((x, y))
+            every.append((x, y))
+            V = V + np.outer(x, x)
+            theta_w = fit(warm)
+            continue
+        if last is None or np.linalg.det(H) >= 1.5 * np.linalg.det(last):
+            last, theta_h = H.copy(), fit(every) if every else np.zeros(3)
+        half = S * root * np.sqrt(kappa * norms)
+        keep = X[t] @ theta_w + half >= (X[t] @ theta_w - half).max()
+        width = np.sqrt(np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(last), X[t]))
+        index = np.where(keep, X[t] @ (theta_w + theta_h) / 2 + 4 * root * width, -np.inf)
+        assert index[arms[t]] >= index.max() - 1e-4
+        every.append((x, y))
+        m = mean(1, x @ theta_w)
+        H = H + m * (1 - m) * np.outer(x, x)
+    assert state.n_warm == len(warm)
+    assert (len(warm) > 5) == warm_up
+    assert len(every) > len(warm) + 5
+    np.testing.assert_allclose(state.H, H, atol=1e-4)
+    np.testing.assert_allclose(state.theta_hat, theta_h, atol=1e-4)

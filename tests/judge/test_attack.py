@@ -1,0 +1,55 @@
+"""The general attack: its streams, its statistic, its trials, and what a run says aloud."""
+
+import judged
+import numpy as np
+import pytest
+
+from companion.accounting.audit import need_neighbours
+from companion.baselines.ldp_linucb import ldp_linucb
+from companion.core import Universe
+from companion.judge import attack
+from companion.judge.subject import load
+
+
+@pytest.mark.parametrize("world", [attack.COMMON, Universe()], ids=["offset", "ball"])
+def test_pairs_differ_in_one_record_of_the_universe(world):
+    policy = ldp_linucb(3, 400, 1.0, 0.01)
+    for name, a, b, user in attack.neighbours(policy, world, False):
+        need_neighbours(a, b, user)
+        assert any((x != y).any() for x, y in zip(a, b, strict=True)), name
+        for X, R in (a, b):
+            assert world.outside(X[user, 0], R[user, 0]) == (False, False), name
+
+
+def test_far_records_are_outside():
+    policy = ldp_linucb(3, 400, 1.0, 0.01)
+    outside = [
+        Universe().outside(b[0][user, 0], b[1][user, 0])
+        for _, _, b, user in attack.neighbours(policy, Universe(), True)
+    ]
+    assert all(far and off for far, off in outside)
+
+
+def test_the_chain_finds_what_tells_two_laws_apart():
+    rng = np.random.default_rng(1)
+    even = rng.integers(0, 2, (2_000, 5))
+    follows = even.copy()
+    follows[:, 3] = follows[:, 2]  # every arm alone is as likely as before
+    weights = attack.chain(follows, even, 2)
+    there, here = (attack.score(weights, arms, 2).mean() for arms in (follows, even))
+    assert there > here + 0.5
+    assert not attack.chain(even, even, 2).any()
+
+
+def test_trials_are_a_rung_and_never_none():
+    assert attack.trials_for(1.0, 1e-9) == attack.RUNGS[-1]
+    assert attack.trials_for(0.0, 1.0) == attack.RUNGS[0]
+
+
+def test_what_a_run_says_aloud_is_seen(tmp_path):
+    assert attack.speaks(load(str(judged.written(tmp_path, "silent")))) == []
+    line = "    randomize(p, x, r, rng, s.x, s.message)\n"
+    log = f'{line}    print("reward", r)\n    open({str(tmp_path / "log")!r}, "a").close()\n'
+    said = attack.speaks(load(str(judged.written(tmp_path, "loud", (line, log)))))
+    assert any("log" in s for s in said)
+    assert any("prints 'reward" in s for s in said)

@@ -1,0 +1,53 @@
+"""A whole judgement: goes on where it stopped, answers for what hangs, is quick to the bit."""
+
+import judged
+import pytest
+
+from companion.judge import judge, judging
+from companion.judge.worker import Worker
+
+
+@pytest.fixture(autouse=True)
+def _few(monkeypatch):
+    monkeypatch.setattr(judging, "QUICK", judging.QUICK._replace(seconds=0.0, worlds=()))
+    monkeypatch.setattr("companion.judge.attack.ROUNDS", 6)
+
+
+def test_an_interrupted_judgement_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    path, store = str(judged.written(tmp_path, "mine")), tmp_path / "store.json"
+    asked, real = [], Worker.ask
+
+    def interrupted(self, task, *args):
+        asked.append((task, args))
+        if len(asked) == 6:
+            raise KeyboardInterrupt
+        return real(self, task, *args)
+
+    monkeypatch.setattr(Worker, "ask", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        judge(path, quick=True, store=store)
+    report = judge(path, quick=True, store=store)
+    assert not {str(a) for a in asked[:5]} & {str(a) for a in asked[6:]}
+    assert not report.refuted
+    assert report.lines[-1].startswith("The contract holds")
+    before = len(asked)
+    again = judge(path, quick=True, store=store)
+    assert len(asked) == before
+    assert again.data | {"took": 0} == report.data | {"took": 0}
+
+
+def test_a_policy_that_never_returns_is_answered_for(tmp_path):
+    loop = ("    for t in range(X.shape[0]):\n", "    while True:\n        pass\n"
+            "    for t in range(X.shape[0]):\n")  # fmt: skip
+    report = judge(str(judged.written(tmp_path, "endless", loop)), quick=True, limit=1.0)
+    found = report.data["contract"]
+    assert found["rows"] == {"failed": "does not return within 1 s"}
+    assert found["blocks"] == {"failed": judging.UNPLAYED}
+    assert found["guarantee"]["found"]["holds"] is True
+
+
+def test_what_is_no_policy_gives_a_report_of_one_line(tmp_path):
+    report = judge(str(tmp_path / "absent.py"), quick=True)
+    assert report.lines == (f"Nothing could be judged: there is no file {tmp_path / 'absent.py'}.",)
+    with pytest.raises(ValueError, match="limit"):
+        judge("companion.baselines.linucb", limit=-1)

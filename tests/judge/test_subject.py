@@ -1,0 +1,52 @@
+"""What can be judged is found in a file, a module or a policy; what cannot is refused in a line."""
+
+import judged
+import pytest
+
+from companion import catalogue
+from companion.judge.subject import Refused, digest, load, said
+
+
+def test_a_file_a_module_and_a_policy_are_found(tmp_path):
+    path = judged.written(tmp_path, "found")
+    assert load(str(path)).name == "private_greedy"
+    assert load(str(path)).tuned == "explore"
+    entry = catalogue.policies()["linucb"]
+    assert load(entry.module).factory is entry.factory
+    alone = load(entry.example())
+    assert (alone.factory, alone.module, alone.policy.name) == (None, None, "LinUCB")
+    assert digest(entry.example()) is None
+    assert digest(str(path)) != digest(entry.module)
+
+
+def test_a_factory_without_an_example_is_made_from_what_the_judge_knows(tmp_path):
+    path = judged.written(tmp_path, "no_example", ("def example():", "def an_example():"))
+    assert load(str(path)).policy.params.d == 3
+    changes = [("def example():", "def an_example():"), ("(d, epsilon, *", "(d, epsilon, width, *")]
+    with pytest.raises(Refused, match="private_greedy wants width"):
+        load(str(judged.written(tmp_path, "wants_more", *changes)))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("import no_such_module_at_all", "does not import: ModuleNotFoundError"),
+        ("raise SystemExit(3)", "does not import: SystemExit: 3"),
+        ("x = (", "does not import: SyntaxError"),
+        ("x = 1", "has no policy"),
+    ],
+)
+def test_a_file_without_a_policy_is_refused_in_one_line(tmp_path, text, words):
+    path = tmp_path / "wrong.py"
+    path.write_text(text, "utf8")
+    with pytest.raises(Refused, match=words) as refusal:
+        load(str(path))
+    assert "\n" not in str(refusal.value)
+
+
+def test_other_mistakes_are_refused_by_name(tmp_path):
+    with pytest.raises(Refused, match="there is no file"):
+        load(str(tmp_path / "absent.py"))
+    with pytest.raises(Refused, match="TUNED = 'd'"):
+        load(str(judged.written(tmp_path, "tunes_d", ('TUNED = "explore"', 'TUNED = "d"'))))
+    assert len(said(ValueError("x" * 999))) == 200

@@ -1,0 +1,119 @@
+"""Norms, oracles and projections against their definitions."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize, minimize_scalar
+
+from companion.kernels import geometry as ge
+
+RNG = np.random.default_rng(0)
+P = (1.0, 1.05, 1.2, 1.5, 2.0, 3.0, 4.0, np.inf)
+every_p = pytest.mark.parametrize("p", P)
+
+
+def best(g, p, radius):
+    out = np.empty(len(g))
+    ge.vertex(np.asarray(g, dtype=float), p, radius, out)
+    return out
+
+
+@every_p
+def test_the_vertex_attains_the_dual_norm_and_is_feasible(p):
+    q = ge.dual_exponent(p)
+    for d in (1, 2, 7):
+        for _ in range(30):
+            g = RNG.standard_normal(d) * 10.0 ** RNG.integers(-3, 4)
+            v = best(g, p, 1.7)
+            assert g @ v == pytest.approx(-1.7 * np.linalg.norm(g, q), rel=1e-12)
+            assert np.linalg.norm(v, p) <= 1.7 * (1 + 1e-12)
+
+
+def test_golden_vertices():
+    assert best([3, -4, 0.5], 1.5, 2) == pytest.approx([-0.8888888889, 1.5802469136, -0.0246913580])
+    expected = [-0.7906278366, 0.8701985325, -0.4350992663]
+    assert best([3, -4, 0.5], 4.0, 1) == pytest.approx(expected)
+    assert best([1, -2, 2], 1.0, 3).tolist() == [0, 3, 0]  # the lowest index wins
+    assert best([1, 0, -2], np.inf, 3).tolist() == [-3, 0, 3]
+    for p in P:
+        assert best([0, 0], p, 1.0).tolist() == [0, 0]
+
+
+@every_p
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_far_scales_change_nothing(p, size):
+    g = np.array([1.0, -0.5, 0.25])
+    assert best(size * g, p, 1.0) == pytest.approx(best(g, p, 1.0), rel=1e-10)
+    for q in (*P, 21.0):
+        assert ge.lq_norm(size * g, q) == pytest.approx(size * np.linalg.norm(g, q), rel=1e-12)
+    assert np.isfinite(best([1e200, 1e-200, -1e200], 1.05, 1.0)).all()
+
+
+@pytest.mark.parametrize("d", [1, 2, 7, 8, 10, 50, 1000])
+@pytest.mark.parametrize("q", [2.0, 3.0, 6.0, 21.0])
+def test_the_smooth_exponent_minimises_the_regularity(q, d):
+    r, kappa = ge.smooth_exponent(q, d)
+    found = minimize_scalar(lambda x: ge.regularity(x, q, d), bounds=(2, q), method="bounded")
+    ends = min(ge.regularity(2.0, q, d), ge.regularity(q, q, d))
+    assert 2.0 <= r <= q
+    assert kappa == pytest.approx(min(found.fun, ends), rel=1e-6)
+    assert kappa <= max(q - 1.0, 1.0) + 1e-12
+
+
+def test_smooth_exponents_of_the_spec():
+    assert ge.smooth_exponent(3.0, 8) == (
+        pytest.approx(2.486, abs=1e-3),
+        pytest.approx(1.979, abs=1e-3),
+    )
+    assert ge.smooth_exponent(3.0, 10) == (3.0, 2.0)
+    assert ge.smooth_exponent(21.0, 10) == (
+        pytest.approx(3.137, abs=1e-3),
+        pytest.approx(7.449, abs=1e-3),
+    )
+    assert ge.smooth_exponent(21.0, 1000)[1] == pytest.approx(17.985, abs=1e-3)
+
+
+@pytest.mark.parametrize("p", [2.0, 2.5, 4.0, 20.0, np.inf])
+def test_projections_are_closest_points(p):
+    for d in (1, 3, 6):
+        for _ in range(5):
+            x = 3.0 * RNG.standard_normal(d)
+            v = x.copy()
+            ge.project(v, p, 0.8)
+            assert np.linalg.norm(v, p) <= 0.8 * (1 + 1e-12)
+            if np.linalg.norm(x, p) <= 0.8:
+                assert (v == x).all()
+                continue
+            # x - v is normal to the ball at v: <x - v, w - v> <= 0 for all w inside
+            q = ge.dual_exponent(p)
+            assert (x - v) @ v == pytest.approx(0.8 * np.linalg.norm(x - v, q), rel=1e-7)
+
+
+def test_projection_equals_a_solver():
+    x = np.array([2.0, -1.0, 0.3])
+    v = x.copy()
+    ge.project(v, 4.0, 1.0)
+    ball = {"type": "ineq", "fun": lambda w: 1.0 - (w**4).sum()}
+    found = minimize(lambda w: ((w - x) ** 2).sum(), np.full(3, 0.1), constraints=[ball], tol=1e-14)
+    assert v == pytest.approx(found.x, abs=1e-5)
+
+
+@every_p
+def test_records_are_clipped_into_the_unit_ball_and_counted(p):
+    q, out = ge.dual_exponent(p), np.empty(4)
+    for scale in (0.3, 5.0):
+        x = RNG.standard_normal(4)
+        x *= scale / np.linalg.norm(x, q)
+        y, clipped = ge.admit(x, 2.0 * scale, q, -1.0, 1.0, out)
+        assert (y, clipped) == (min(2.0 * scale, 1.0), int(scale > 1))
+        assert out == pytest.approx(x / max(1.0, scale), rel=1e-12)
+
+
+def test_bad_exponents_are_refused():
+    for p in (0.9, np.nan, "2", -np.inf):
+        with pytest.raises(ValueError, match="p must be"):
+            ge.dual_exponent(p)
+    with pytest.raises(ValueError, match="q must be in"):
+        ge.smooth_exponent(1.5, 3)
+    assert ge.euclidean_factor(3.0, 10) == pytest.approx(10 ** (1 / 6))
+    assert ge.euclidean_factor(1.0, 10) == 1.0
+    assert ge.euclidean_factor(np.inf, 9) == pytest.approx(3.0)

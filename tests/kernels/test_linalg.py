@@ -1,0 +1,145 @@
+"""Every loop against NumPy; projection in a norm against its optimality conditions and SciPy."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from companion.kernels import linalg
+
+RNG = np.random.default_rng()
+SIZES = [1, 2, 3, 7, 20]
+sizes = pytest.mark.parametrize("d", SIZES)
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    """Every test draws the same numbers, in whatever order the tests run."""
+    RNG.bit_generator.state = np.random.default_rng(20).bit_generator.state
+
+
+def symmetric(d):
+    A = RNG.standard_normal((d, d))
+    return A + A.T
+
+
+def definite(d, condition=1e3):
+    Q = np.linalg.qr(RNG.standard_normal((d, d)))[0]
+    A = (Q * np.geomspace(1.0, condition, d)) @ Q.T
+    return np.ascontiguousarray((A + A.T) / 2)
+
+
+@sizes
+def test_vectors_and_products(d):
+    a, b, A = RNG.standard_normal(d), RNG.standard_normal(d), RNG.standard_normal((d, d))
+    assert linalg.dot(a, b) == pytest.approx(a @ b)
+    assert linalg.norm(a) == pytest.approx(np.linalg.norm(a))
+    y, out = b.copy(), np.empty(d)
+    linalg.axpy(0.3, a, y)
+    np.testing.assert_allclose(y, b + 0.3 * a)
+    linalg.matvec(A, a, out)
+    np.testing.assert_allclose(out, A @ a)
+    S = symmetric(d)
+    assert linalg.quad(S, a) == pytest.approx(a @ S @ a, abs=1e-12)
+    before = A.copy()
+    linalg.add_outer(-0.7, a, A)
+    np.testing.assert_allclose(A, before - 0.7 * np.outer(a, a))
+
+
+@sizes
+def test_inverse_of_definite_and_indefinite_matrices(d):
+    out, work = np.empty((d, d)), np.empty((d, d))
+    for A in (definite(d), symmetric(d), RNG.standard_normal((d, d))):
+        before = A.copy()
+        assert linalg.inverse(A, out, work)
+        np.testing.assert_allclose(out, np.linalg.inv(A), rtol=1e-9, atol=1e-9 * np.abs(out).max())
+        assert np.array_equal(A, before)
+
+
+def test_inverse_pivots_and_says_when_there_is_none():
+    out, work = np.empty((2, 2)), np.empty((2, 2))
+    assert linalg.inverse(np.array([[0.0, 1.0], [2.0, 0.0]]), out, work)
+    np.testing.assert_array_equal(out, [[0.0, 0.5], [1.0, 0.0]])
+    assert not linalg.inverse(np.array([[1.0, 2.0], [2.0, 4.0]]), out, work)
+    assert not linalg.inverse(np.zeros((2, 2)), out, work)
+
+
+@sizes
+def test_cholesky(d):
+    A, b = definite(d), RNG.standard_normal(d)
+    L = np.zeros((d, d))
+    assert linalg.cholesky(A, L)
+    np.testing.assert_allclose(L, np.linalg.cholesky(A), rtol=1e-9, atol=1e-9)
+    out = np.empty(d)
+    linalg.cholesky_solve(L, b, out)
+    np.testing.assert_allclose(out, np.linalg.solve(A, b), rtol=1e-8)
+    linalg.cholesky_solve(L, b, b)  # in place
+    assert np.array_equal(b, out)
+    A[d - 1, d - 1] = -1.0
+    assert not linalg.cholesky(A, L)
+    A[d - 1, d - 1] = np.nan
+    assert not linalg.cholesky(A, L)
+
+
+def test_sherman_morrison_drifts_little_in_100_000_steps():
+    d = 5
+    X = RNG.standard_normal((100_000, d))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    X[:, 0] *= 1e-3  # one badly explored direction
+    V_inv, work = np.eye(d), np.empty(d)
+    for x in X:
+        linalg.sherman_morrison(V_inv, x, work)
+    drift = V_inv @ (np.eye(d) + X.T @ X) - np.eye(d)
+    assert np.abs(drift).max() < 1e-8
+
+
+@sizes
+def test_project_ball(d):
+    x = RNG.standard_normal(d)
+    inside, outside = 0.5 * x / np.linalg.norm(x), 3.0 * x / np.linalg.norm(x)
+    kept = inside.copy()
+    assert not linalg.project_ball(inside, 1.0)
+    assert np.array_equal(inside, kept)
+    assert linalg.project_ball(outside, 1.0)
+    np.testing.assert_allclose(outside, 2.0 * kept)
+
+
+@pytest.mark.parametrize("condition", [1.0, 1e3, 1e8])
+@pytest.mark.parametrize("d", [1, 2, 5, 12])
+def test_project_ball_in_norm_is_optimal(d, condition):
+    """KKT: S(v - z) = -m v for some m >= 0, with ||v|| = radius where m > 0."""
+    for length in (0.5, 1.0 + 1e-12, 1.5, 1e4):
+        S, z = definite(d, condition), RNG.standard_normal(d)
+        z *= length / np.linalg.norm(z)
+        L, work, v = np.empty((d, d)), np.empty(d), np.empty(d)
+        linalg.project_ball_in_norm(S, z, 1.0, L, work, v)
+        pull = S @ (z - v)
+        m = pull @ v / (v @ v)
+        assert np.linalg.norm(v) <= 1.0 + 1e-12
+        scale = np.linalg.norm(S, 2) * length
+        np.testing.assert_allclose(pull, m * v, atol=1e-9 * scale)
+        assert m >= -1e-12 * scale
+        if length < 1.0:
+            assert np.array_equal(v, z)
+        else:
+            assert np.linalg.norm(v) == pytest.approx(1.0, abs=1e-9 + 1e-15 * condition)
+
+
+def test_project_ball_in_norm_against_a_general_solver():
+    S, z = definite(4, 50.0), np.array([2.0, -1.0, 0.5, 3.0])
+    L, work, v = np.empty((4, 4)), np.empty(4), np.empty(4)
+    linalg.project_ball_in_norm(S, z, 1.5, L, work, v)
+    ball = {"type": "ineq", "fun": lambda u: 1.5**2 - u @ u}
+    other = minimize(
+        lambda u: (u - z) @ S @ (u - z), np.zeros(4), constraints=ball, options={"ftol": 1e-10}
+    )
+    assert other.success
+    np.testing.assert_allclose(v, other.x, atol=1e-5)
+    assert (v - z) @ S @ (v - z) <= other.fun + 1e-8
+
+
+def test_project_ball_in_norm_may_overwrite_its_argument():
+    S, z = definite(3), np.array([3.0, 1.0, -2.0])
+    L, work, v = np.empty((3, 3)), np.empty(3), np.empty(3)
+    linalg.project_ball_in_norm(S, z, 1.0, L, work, v)
+    linalg.project_ball_in_norm(S, z.copy(), 1.0, L, work, z)
+    assert np.array_equal(v, z)

@@ -1,0 +1,51 @@
+"""Private selection against its exact laws; false alarms below 1e-6."""
+
+import numpy as np
+from scipy import stats as sps
+
+from companion._jit import jit
+from companion.kernels import selection
+
+ALARM = 1e-7  # false-alarm rate of one comparison; no test makes more than ten
+SIGMAS = 6.0  # a mean is further off than this with probability 2e-9
+
+
+@jit
+def chosen(rng, scores, scale, gumbel, out):
+    for i in range(out.shape[0]):
+        if gumbel:
+            out[i] = selection.exponential_mechanism(rng, scores, scale)
+        else:
+            out[i] = selection.noisy_max(rng, scores, scale)
+
+
+SCORES = np.array([0.3, -1.0, 1.1, 0.9])
+
+
+def test_exponential_mechanism_law():
+    """Chi-square against probabilities proportional to exp(score/scale)."""
+    n, scale = 200_000, 0.7
+    out = np.empty(n, np.int64)
+    chosen(np.random.default_rng(11), SCORES, scale, True, out)
+    law = np.exp(SCORES / scale)
+    assert sps.chisquare(np.bincount(out, minlength=4), n * law / law.sum()).pvalue > ALARM
+
+
+def test_noisy_max_law():
+    """Of two scores a gap g apart, the lower wins with P(Laplace + Laplace > g), and of many the
+    argmax of the same draws."""
+    n, scale, gap = 200_000, 0.7, 0.8
+    out = np.empty(n, np.int64)
+    chosen(np.random.default_rng(12), np.array([gap, 0.0]), scale, False, out)
+    lower = 0.5 * (1.0 + gap / (2.0 * scale)) * np.exp(-gap / scale)
+    assert abs(out.mean() - lower) < SIGMAS * np.sqrt(lower * (1 - lower) / n)
+    fast, slow = np.random.default_rng(13), np.random.default_rng(13)
+    for _ in range(100):
+        e = slow.standard_exponential((4, 2))
+        twin = np.argmax(SCORES + scale * (e[:, 0] - e[:, 1]))
+        assert selection.noisy_max(fast, SCORES, scale) == twin
+
+
+def test_selection_without_noise_is_the_first_maximum():
+    for choose in (selection.noisy_max, selection.exponential_mechanism):
+        assert choose(np.random.default_rng(0), np.array([1.0, 2.0, 2.0]), 0.0) == 1

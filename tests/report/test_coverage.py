@@ -1,0 +1,83 @@
+"""Every sentence of every paper stands once, with a verdict or a reason; no claim is missing."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from companion.report import coverage
+from companion.report.claims import Claims
+from companion.report.published import rooms, sentences
+from tools.chapters import read, source
+
+BOOK = Path(__file__).parents[2] / "book"
+ROOMS = [r for r in rooms() if r != "report"]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_sentence_has_a_verdict_or_a_reason(room):
+    for sentence in coverage.paper(room)["sentences"]:
+        assert set(sentence) <= {"place", "says", "claims", "shown", "why"}, sentence
+        assert all(sentence.values()), sentence
+        assert len(sentence["says"]) > 10, sentence
+        assert "claims" in sentence or len(sentence.get("why", "")) > 10, sentence
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_no_number_of_the_paper_is_missing_or_stands_twice(room):
+    told = coverage.paper(room)
+    ends = {key: list(range(1, last + 1)) for key, last in told["counters"].items()}
+    assert coverage.numbers(room) == ends
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_claim_appears_and_no_other(room):
+    known = {name for name, claim in sentences(room).items() if "says" in claim}
+    named = {i for s in coverage.paper(room)["sentences"] for i in s.get("claims", ())}
+    assert named == known
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_sections_and_chapters_that_it_names_exist(room):
+    told = coverage.paper(room)
+    slugs = {}
+    for chapter in told["chapters"]:
+        cells = read(BOOK / f"{chapter}.ipynb").notebook["cells"]
+        text = "\n".join(source(c) for c in cells if c["cell_type"] == "markdown")
+        heads = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+        slugs[chapter] = {re.sub("[^a-z0-9]+", "-", h.lower()).strip("-") for h in heads}
+    for place in (p for s in told["sentences"] for p in s.get("shown", ())):
+        chapter, anchor = place.split("#")
+        assert anchor in slugs[chapter], place
+
+
+def test_the_report_is_the_only_room_without_a_paper():
+    assert set(rooms()) - set(ROOMS) == {"report"}
+    assert "report" not in coverage.summary()
+    assert coverage.summary().count("<tr>") == 1 + len(ROOMS)
+
+
+def test_a_table_links_verdicts_and_says_what_is_not_judged(monkeypatch):
+    listed = [
+        {"place": "Lemma 1", "says": "a < b", "claims": ["one", "two"], "why": "it <is> easy"},
+        {"place": "Lemma 2", "says": "b", "shown": ["x#y"], "why": "an identity"},
+        {"place": "Remark 1", "says": "c", "why": "opinion"},
+    ]
+    told = {"paper": "P", "chapters": ["x"], "sentences": listed, "assumed": [],
+            "counters": {"Lemma": 2, "Remark": 1}}  # fmt: skip
+    monkeypatch.setattr(coverage, "paper", lambda room: told)
+    monkeypatch.setattr(coverage, "rooms", lambda: ["lplr"])
+    other, own = Claims("other"), Claims("x")
+    own.claim("one", "theorem", "s", "Lemma 1").exact("", 1.0, of="n", high=2.0)
+    other.claim("two", "theorem", "s", "Lemma 1").exact("", 1.0, of="n", high=2.0)
+    page = coverage.tables(own.records + other.records)
+    assert 'href="x.html#claim-one"' in page
+    assert "two: not built" in page  # of another paper's chapter
+    assert 'href="x.html#y">shown' in page
+    assert page.count("not judged") == 1
+    assert "a &lt; b" in page
+    assert "&lt;is&gt;" in page
+    assert coverage.tallies("lplr") == (3, 1, 1, 1)
+    assert coverage.numbers("lplr") == {"Lemma": [1, 2], "Remark": [1]}
+    listed.append(dict(listed[0]))
+    assert coverage.numbers("lplr")["Lemma"] == [1, 1, 2]

@@ -1,0 +1,27 @@
+"""One look for a policy, and one colour for a trust model, through the whole book."""
+
+import pytest
+
+from companion.arena.recipes import RECIPES
+from companion.catalogue import policies
+from companion.report import plots
+
+
+def test_styles_tell_curves_apart_without_colour():
+    assert len(set(plots.COLOURS[:8])) == len(set(plots.DASHES)) == len(set(plots.MARKERS)) == 8
+
+
+def test_no_two_policies_look_alike():
+    assert len(set(plots.POLICIES.values())) == len(plots.POLICIES)
+
+
+@pytest.mark.parametrize("name", sorted(RECIPES.keys() & policies().keys()))
+def test_every_policy_of_the_arena_has_a_look_of_its_own(name):
+    assert plots.look(policies()[name].example().name)["color"] in plots.COLOURS
+
+
+def test_a_trust_model_has_the_colour_of_the_linucb_that_keeps_it():
+    kept = {"local": "LDP-LinUCB", "shuffle": "SDP-LinUCB", "joint": "JDP-LinUCB"}
+    for model, name in kept.items():
+        assert plots.COLOURS[plots.MODELS[model]] == plots.look(name)["color"]
+    assert plots.MODELS.keys() == kept.keys()

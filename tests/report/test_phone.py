@@ -1,0 +1,44 @@
+"""Figures on a narrow page: panels below each other, legends instead of labels at the ends."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from companion.report import phone, plots
+
+
+@pytest.fixture
+def figure():
+    """Two panels side by side, with a labelled curve in each."""
+    with plt.rc_context():
+        plots.use_style()
+        fig, axes = plots.panels(2)
+        for ax, name in zip(axes, ("LinUCB", "Random"), strict=True):
+            plots.curve(ax, [1, 2, 3], np.random.default_rng(1).random((5, 3)), name, name)
+            plots.label_ends(ax)
+        yield fig
+    plt.close("all")
+
+
+def test_panels_stand_below_each_other_on_a_page_of_that_width(figure):
+    before = [ax.lines[0].get_xydata().copy() for ax in figure.axes]
+    phone.stack(figure)
+    assert figure.get_figwidth() == phone.WIDTH
+    top, bottom = (ax.get_position() for ax in figure.axes)
+    assert bottom.y1 < top.y0
+    for ax, data in zip(figure.axes, before, strict=True):
+        assert np.array_equal(ax.lines[0].get_xydata(), data)
+
+
+def test_a_legend_says_what_the_labels_said(figure):
+    phone.stack(figure)
+    for ax, name in zip(figure.axes, ("LinUCB", "Random"), strict=True):
+        assert [t for t in ax.texts if t.get_gid() == phone.END] == []
+        assert name in [t.get_text() for t in ax.get_legend().get_texts()]
+
+
+def test_text_keeps_a_size_that_can_be_read(figure):
+    phone.stack(figure)
+    sizes = [t.get_fontsize() for ax in figure.axes for t in (ax.title, ax.xaxis.label)]
+    assert min(sizes) >= phone.SMALLEST
+    assert max(sizes) <= phone.LARGEST

@@ -1,0 +1,81 @@
+"""The papers' numbers were read twice: each `published.json` against a reading made without it.
+
+`tests/<room>/transcription.json` holds numbers as the paper prints them, as text, and says under
+`read_in` where each part was read. The reading of FLIPHAT's figures starts from the same recovered
+record as `published.json`, since the paper prints no table: it finds slips of copying only.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from companion.report.published import published
+
+TESTS = Path(__file__).parents[1]
+ROOMS = sorted(p.parent.name for p in TESTS.parent.glob("companion/*/published.json"))
+
+# the paper prints two decimals only, and the test below compares those
+NOT_PRINTED = {"private_glm": {f"kappa_digits.{i}" for i in range(3)}}
+
+
+def reading(room):
+    return json.loads((TESTS / room / "transcription.json").read_text("utf8"))
+
+
+def leaves(value, path=""):
+    if isinstance(value, dict | list):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        return {p: leaf for key, v in pairs for p, leaf in leaves(v, f"{path}.{key}").items()}
+    return {path[1:]: value}
+
+
+def number(text):
+    """A printed number; words (labels, links, the exponent "inf") stay words."""
+    try:
+        return text if text == "inf" else float(text)
+    except (TypeError, ValueError):
+        return text
+
+
+def differences(ours, theirs):
+    """Every entry whose number, label or presence differs, one line each."""
+    a, b = leaves(ours), leaves(theirs)
+    lines = [f"{path}: in one file only" for path in sorted(a.keys() ^ b.keys())]
+    same = [path for path in a if path in b and not path.endswith("sentence")]
+    return lines + [
+        f"{path}: published.json {a[path]}, read again {b[path]}"
+        for path in same
+        if b[path] is not None and number(a[path]) != number(b[path])
+    ]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_two_readings_agree_entry_by_entry(room):
+    ours, theirs = published(room), reading(room)
+    places = theirs.pop("read_in")
+    ours.pop("source")
+    assert places.keys() == theirs.keys()
+    assert differences(ours, theirs) == []
+    unread = {path for path, leaf in leaves(theirs).items() if leaf is None}
+    assert unread == NOT_PRINTED.get(room, set())
+
+
+def test_every_room_of_the_five_papers_is_read():
+    assert len(ROOMS) == 5
+    assert [room for room in ROOMS if not (TESTS / room / "transcription.json").is_file()] == []
+
+
+def test_more_digits_round_to_the_printed_ones():
+    digits, printed = published("private_glm")["kappa_digits"], reading("private_glm")["table2"]
+    assert [f"{kappa:.2f}" for kappa in digits] == printed["kappa"]
+
+
+def test_a_slip_in_any_number_is_found():
+    theirs = {"T": "2000", "p=1.5": {"rows": [["0.060", "0.032"], ["random", "1e2"]]}}
+    ours = {"T": 2000, "p=1.5": {"rows": [[0.06, 0.032], ["random", 100]]}}
+    assert differences(ours, theirs) == []
+    for path, leaf in leaves(theirs).items():
+        slipped = json.loads(json.dumps(theirs).replace(f'"{leaf}"', '"0.23"'))
+        assert [line.split(":")[0] for line in differences(ours, slipped)] == [path]
+    assert differences(ours | {"more": 1}, theirs) == ["more: in one file only"]

@@ -1,0 +1,28 @@
+"""Records that the tests of the optimisers share."""
+
+import numpy as np
+
+from companion.kernels.geometry import dual_exponent
+from companion.streaming_sco import streaming_fw
+
+OPTIONS = {"radius": 2.0, "label_bound": 1.2}
+
+
+def records(n, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    X /= np.abs(X).sum(axis=1, keepdims=True)
+    return X, np.clip(X @ np.full(d, 0.8) + 0.1 * rng.standard_normal(n), -1.2, 1.2)
+
+
+def golden(p, n=8):
+    q = dual_exponent(p)
+    t, i = np.arange(n)[:, None], np.arange(3)
+    X = np.sin(1 + 3 * t + i)
+    X /= np.linalg.norm(X, q, axis=1)[:, None]
+    return X, X @ (1 / (2 * (i + 1))) + 0.05 * np.cos(3 * t[:, 0])
+
+
+def plain(d, n, p, epsilon=np.inf, **options):
+    options = {"radius": 2.0, "label_bound": 50.0, "clip": np.inf} | options
+    return streaming_fw(d, n, epsilon, 1e-3, p=p, **options)

@@ -1,0 +1,59 @@
+"""The extensions of the site: pictures as files, and places of papers for the search."""
+
+import base64
+import json
+
+import pytest
+
+from tools.ext import pictures, places
+
+SVG = b'<?xml version="1.0"?>\n<svg xmlns:xlink="x" width="90pt" height="60.6pt"></svg>'
+NARROW = SVG.replace(b'"90pt"', b'"45pt"')
+
+
+def address(kind, data):
+    return f"data:{kind};base64,{base64.b64encode(data).decode()}"
+
+
+def test_pictures_and_tables_become_lazy_files_that_keep_their_place():
+    wide, narrow = address("image/svg+xml", SVG), address("image/svg+xml", NARROW)
+    page = (
+        f'<picture><source media="(max-width: 576px)" srcset="{narrow}"><img alt="a" src="{wide}">'
+        f'</picture><a download="a.csv" href="{address("text/csv", b"x")}">Data</a>'
+    )
+    shown, files = pictures.outsourced(page, "../")
+    assert "base64" not in shown
+    assert sorted(files.values()) == sorted([SVG, NARROW, b"x"])
+    assert all(f'../_images/{name}"' in shown for name in files)
+    assert shown.count('loading="lazy"') == 1
+    assert 'width="120" height="81"' in shown
+    assert 'width="60" height="81"' in shown
+    assert pictures.outsourced(page, "../") == (shown, files)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Theorem 3.2 of the paper (privacy)", ["theorem 3.2"]),
+        ("Theorems 3.5 and 3.8 with Lemma B.3", ["theorem 3.5", "theorem 3.8", "lemma b.3"]),
+        ("Figure 1 (left), section 4.1.", ["figure 1", "section 4.1"]),
+        ("Corollaries 3.6, 3.7", ["corollary 3.6", "corollary 3.7"]),
+        ("What one user enters (ours)", []),
+    ],
+)
+def test_places_that_a_text_names(text, found):
+    assert places.named(text) == found
+
+
+def test_boxes_and_claims_are_found_by_the_paper_s_number_not_by_ours():
+    page = """<div class="proof theorem admonition" id="t">
+        <p class="admonition-title"><span class="caption-number">Theorem 5.1 </span> (Theorem
+        3.2 of the paper)</p></div>
+        <div class="claim" id="evidence-a"><p><span class="verdict good">x</span> It is private.
+        <small>Theorem 3.2, abstract</small></p></div>
+        <div class="claim" id="evidence-b"><p>No place.</p></div>"""
+    found = places.entries(page, "book/a.html", "A paper")
+    assert [names for names, *_ in found] == [["theorem 3.2"]] * 2
+    assert [url for _, _, url, _ in found] == ["book/a.html#t", "book/a.html#evidence-a"]
+    assert found[1][1] == "It is private. Theorem 3.2, abstract"
+    assert json.dumps(found)

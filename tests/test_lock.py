@@ -1,0 +1,114 @@
+"""The lock of results: what moves, fails; what is accepted, stays with its reason."""
+
+import copy
+import json
+
+import pytest
+from tiny_book import CLAIM
+
+from tools import accept, lock
+from tools.errors import Failure, Refusal
+
+KEPT = {"claims": {"one/c1": lock.entry(CLAIM)}, "history": []}
+
+
+def changed(field=None, value=None, **fields):
+    """The records of a build in which the claim, or its one row, differs."""
+    record = copy.deepcopy(CLAIM | fields)
+    if field:
+        record["evidence"][0][field] = value
+    return [record]
+
+
+def said(records, **options):
+    return lock.differences(KEPT, records, **options)
+
+
+def test_equal_results_and_numbers_within_their_interval_pass():
+    assert said([CLAIM]) == {}
+    assert said(changed("measured", "1.4")) == {}
+
+
+@pytest.mark.parametrize(
+    ("records", "words"),
+    [
+        ([], "has vanished"),
+        ([CLAIM, CLAIM | {"id": "c2"}], "is new"),
+        (changed("measured", "1.6"), "measured 1 [0.5, 1.5] -> 1.6"),
+        (changed("measured", "0.4"), "measured 1 [0.5, 1.5] -> 0.4"),
+        (changed("rule", "above"), "rule below -> above"),
+        (changed("control", None), "control twice as much -> None"),
+        (changed("setting", "T"), "row '' has vanished; row 'T' is new"),
+        (changed(verdict="consistent"), "verdict reproduced -> consistent (worse)"),
+    ],
+)
+def test_each_change_is_said(records, words):
+    (found,) = said(records).values()
+    assert words in "; ".join(found)
+
+
+def test_a_verdict_that_got_better_is_said():
+    (found,) = lock.differences(KEPT | {"claims": {"one/c1": lock.entry(
+        CLAIM | {"verdict": "not settled"})}}, [CLAIM]).values()  # fmt: skip
+    assert found == ["verdict not settled -> reproduced (better)"]
+
+
+def test_other_scales_compare_ids_and_rules_without_numbers():
+    assert said(changed("measured", "9"), numbers=False) == {}
+    assert said(changed(verdict="not tested at this scale"), numbers=False) == {}
+    assert said(changed("rule", "above"), numbers=False) == {"one/c1": ["has a new rule: above"]}
+    assert said([], numbers=False) == {"one/c1": ["has vanished"]}
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A project with a lock, and with results that differ from it."""
+
+    def results(records, scale="paper"):
+        folder = tmp_path / "_build" / "results"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "claims.json").write_text(json.dumps(records))
+        (folder / "times.json").write_text(json.dumps({"scale": scale}))
+
+    lock.write(tmp_path, KEPT)
+    results(changed("measured", "7"))
+    return tmp_path, results
+
+
+def test_a_change_fails_until_it_is_accepted_with_a_reason(project):
+    root, _ = project
+    records = changed("measured", "7")
+    with pytest.raises(Failure, match="one/c1: row '': measured 1"):
+        lock.check(root, records, numbers=True)
+    with pytest.raises(Refusal, match="the reason must have"):
+        accept.accept(root, ["one/c1"], "so", "2026-01-01")
+    assert accept.main(["--root", str(root), "one/c1", "more repetitions, another stream"]) == 0
+    lock.check(root, records, numbers=True)
+    (change,) = lock.read(root)["history"]
+    assert change["why"] == "more repetitions, another stream"
+    page = "<p>a<!-- history of one/c1 --><!-- history of one/other --></p>"
+    shown = lock.told(lock.read(root), page)
+    assert "more repetitions, another stream" in shown
+    assert "measured 1 [0.5, 1.5] -&gt; 7" in shown
+    assert "<!--" not in shown
+
+
+def test_what_cannot_be_accepted_is_refused(project):
+    root, results = project
+    why = "a reason that is long enough"
+    with pytest.raises(Refusal, match="one/c9 does not differ"):
+        accept.accept(root, ["one/c9"], why, "2026-01-01")
+    results([CLAIM], scale="smoke")
+    with pytest.raises(Refusal, match="smoke scale"):
+        accept.accept(root, None, why, "2026-01-01")
+    assert accept.main(["--root", str(root), why]) == 2
+    assert lock.read(root) == KEPT
+
+
+def test_a_vanished_claim_leaves_its_history(project):
+    root, results = project
+    results([])
+    assert accept.accept(root, None, "judged in another chapter now", "2026-01-01") == 1
+    kept = lock.read(root)
+    assert kept["claims"] == {}
+    assert kept["history"][0]["what"] == "has vanished"

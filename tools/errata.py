@@ -1,0 +1,94 @@
+"""ERRATA.md against the results: its numbers come from records, and its evidence is there.
+
+A number is a link whose title says where it comes from:
+    [27.0](book/online_linucb.ipynb#is-it-private "row: privacy / ε = 10")  a row of a claim
+    [13.9](book/fliphat.ipynb#the-sensitivity "say: missing_factor")         a number of the prose
+What is shown must be the number there, rounded as shown.  An entry that says a statement or a proof
+is wrong needs a row that fails among the claims that name it, a finding that holds, or a proof.
+"""
+
+import ast
+import re
+
+from tools.errors import Failure
+
+HEAD = r'^\* <a id="(\w+)"></a>\*\*([A-Z]+)(\d+)\. (.+?)\*\* \[(\w+)\]\.$'
+ENTRY = re.compile(HEAD + r"(.*?)(?=^\* |^## |^### |\Z)", re.MULTILINE | re.DOTALL)
+NUMBER = re.compile(r'\[([^\]]+)\]\(book/(\w+)\.ipynb(?:#[\w-]+)?\s+"(row|say): ([^"]+)"\)')
+ARGUMENT = re.compile(r"\b(proof|derivation|derived|algebra|reading|by hand)\b", re.IGNORECASE)
+WRONG = {"statement", "proof"}
+PREFIX = "application/papermill.record/text/plain"
+
+
+def entries(text):
+    """{number: match of ENTRY} of the text of ERRATA.md."""
+    return {match[2] + match[3]: match for match in ENTRY.finditer(text)}
+
+
+def said(notebook):
+    """{name: text} of the numbers that an executed chapter hands to its prose."""
+    found = {}
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            if PREFIX in output.get("data", {}):
+                name = output["metadata"]["scrapbook"]["name"]
+                found[name] = ast.literal_eval("".join(output["data"][PREFIX]))
+    return found
+
+
+def source_of(chapter, kind, place, records, spoken):
+    """The text of the number that a link names, or None."""
+    if kind == "say":
+        return spoken.get(chapter, {}).get(f"{chapter}_{place}")
+    claim, _, setting = place.partition(" / ")
+    for record in records:
+        if (record["chapter"], record["id"]) == (chapter, claim):
+            rows = [row for row in record["evidence"] if row["setting"] == setting]
+            return rows[0]["measured"] if rows else None
+    return None
+
+
+def agrees(shown, found):
+    """Whether a shown number is the one found, rounded as it is shown."""
+    first = re.search(r"-?\d[\d,]*\.?\d*(?:e[-+]?\d+)?", found)
+    try:
+        value, number = float(first[0].replace(",", "")), float(shown.replace(",", ""))
+    except (TypeError, ValueError):
+        return shown == found
+    decimals = len(shown.partition(".")[2])
+    return abs(value - number) <= 0.5000001 * 10.0**-decimals
+
+
+def problems(text, records, spoken):
+    """A line for every number that is not what the book finds, and for evidence that is missing."""
+    lines = []
+    for number, match in entries(text).items():
+        for shown, chapter, kind, place in NUMBER.findall(match[6]):
+            found = source_of(chapter, kind, place, records, spoken)
+            if found is None:
+                lines.append(f"{number}: {chapter} has no {kind} {place!r}")
+            elif not agrees(shown, found):
+                lines.append(f"{number}: shows {shown} where {chapter} has {found} ({place})")
+        naming = [r for r in records if number in r["errata"]]
+        shown_by = any(_shows(r) for r in naming)
+        if match[5] in WRONG and not shown_by and not ARGUMENT.search(match[6]):
+            lines.append(f"{number}: no row fails, no finding holds and no proof is named")
+    return lines
+
+
+def _shows(record):
+    """Whether a record is evidence against its paper."""
+    if record["finding"]:
+        return record["verdict"] == "holds"
+    return any(row["outcome"] == "fails" for row in record["evidence"])
+
+
+def check(root, records, notebooks):
+    """Raise Failure with the `problems` of ERRATA.md; notebooks: {chapter: executed notebook}."""
+    path = root / "ERRATA.md"
+    if not path.is_file():
+        return
+    spoken = {name: said(notebook) for name, notebook in notebooks.items()}
+    found = problems(path.read_text("utf8"), records, spoken)
+    if found:
+        raise Failure("ERRATA.md is not what the book finds\n" + "\n".join(found))

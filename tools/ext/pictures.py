@@ -1,0 +1,56 @@
+"""Sphinx extension: pictures and tables inside pages become files that are fetched when needed.
+
+An executed notebook carries its pictures and data in itself, so that a download of it is whole.  A
+page that did so would be megabytes before its first word.  Here every data address becomes a file
+in `_images`, named by its content; pictures are asked for when they come into view and keep their
+place until then.
+"""
+
+import base64
+import hashlib
+import re
+from pathlib import Path
+
+DATA = re.compile(r'\b(src|srcset|href)="data:(image/svg\+xml|text/csv);base64,([\w+/=]+)"')
+SIZE = re.compile(rb'<svg\b[^>]*?\bwidth="([\d.]+)pt"', re.DOTALL)
+TALL = re.compile(rb'<svg\b[^>]*?\bheight="([\d.]+)pt"', re.DOTALL)
+ENDING = {"image/svg+xml": "svg", "text/csv": "csv"}
+
+
+def size(svg):
+    """` width="W" height="H"` of an SVG in pixels of CSS; nothing if it is not said in points."""
+    wide, tall = SIZE.search(svg), TALL.search(svg)
+    if not (wide and tall):
+        return ""
+    return ' width="{:.0f}" height="{:.0f}"'.format(*(float(m[1]) * 4 / 3 for m in (wide, tall)))
+
+
+def outsourced(body, up):
+    """(page with addresses of files, {name: bytes} of them); up: from the page to the root."""
+    files = {}
+
+    def file(match):
+        attribute, kind, text = match.groups()
+        data = base64.b64decode(text)
+        name = f"{hashlib.sha256(data).hexdigest()[:20]}.{ENDING[kind]}"
+        files[name] = data
+        shape = size(data) if attribute in ("src", "srcset") else ""
+        lazy = ' loading="lazy"' if attribute == "src" else ""
+        return f'{attribute}="{up}_images/{name}"{lazy}{shape}'
+
+    return DATA.sub(file, body), files
+
+
+def _body(app, pagename, templatename, context, doctree):
+    if "body" not in context:
+        return
+    context["body"], files = outsourced(context["body"], "../" * pagename.count("/"))
+    folder = Path(app.outdir) / "_images"
+    for name, data in files.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+
+
+def setup(app):
+    app.connect("html-page-context", _body)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

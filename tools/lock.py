@@ -1,0 +1,153 @@
+"""`book/results.lock`: rule, control, verdict and numbers of every claim, and their history.
+
+A build compares its claims with the lock.  What changed fails it, one line each, until it is
+accepted with a reason (`python -m tools.accept CHAPTER/ID ... "why"`), which the lock keeps and the
+claim's page shows.  Other scales than the papers' compare ids and rules alone, without numbers.
+"""
+
+import html
+import json
+import re
+
+from companion.report.markup import SIGNS, folded
+from tools import cache
+from tools.errors import Failure
+
+PLACE = "book/results.lock"
+NUMBER = re.compile(r"-?\d[\d.,]*(e[-+]?\d+)?")
+WHERE = re.compile(r"<!-- history of (.+?) -->")
+FIELDS = ("setting", "rule", "control", "measured", "interval", "outcome")
+
+
+def read(root):
+    """{"claims": {chapter/id: entry}, "history": [...]} of a project; empty without a file."""
+    path = root / PLACE
+    if not path.is_file():
+        return {"claims": {}, "history": []}
+    return json.loads(path.read_text("utf8"))
+
+
+def write(root, lock):
+    """Keep the lock, a line for every claim and for every change, so that differences read well."""
+
+    def line(thing):
+        return json.dumps(thing, ensure_ascii=False, sort_keys=True)
+
+    claims = ",\n".join(f"{line(k)}: {line(v)}" for k, v in sorted(lock["claims"].items()))
+    told = ",\n".join(map(line, lock["history"]))
+    text = f'{{"claims": {{\n{claims}\n}},\n"history": [\n{told}\n]}}\n'
+    cache.put(root / PLACE, text.encode())
+
+
+def entry(record):
+    """What the lock holds of one record of claims.json."""
+    rows = [
+        {
+            "setting": row["setting"],
+            "rule": row["rule"],
+            "control": (row["control"] or {}).get("what"),
+            "measured": row["measured"],
+            "interval": row["interval"],
+            "outcome": row["outcome"],
+        }
+        for row in record["evidence"]
+    ]
+    return {"verdict": record["verdict"], "rows": rows}
+
+
+def name(record):
+    """chapter/id of a record."""
+    return f"{record['chapter']}/{record['id']}"
+
+
+def differences(lock, records, *, numbers=True):
+    """{chapter/id: [what changed, in words]} of the records of a build against the lock.
+
+    numbers: False compares ids and the words of rules alone, as at another scale.
+    """
+    known, now = lock["claims"], {name(r): entry(r) for r in records}
+    found = {i: ["has vanished"] for i in sorted(known.keys() - now.keys())}
+    found |= {i: ["is new"] for i in sorted(now.keys() - known.keys())}
+    for i in sorted(known.keys() & now.keys()):
+        compare = _changes if numbers else _other_words
+        if said := compare(known[i], now[i]):
+            found[i] = said
+    return found
+
+
+def _other_words(old, new):
+    """What of the rules' words is new, numbers aside."""
+    before = {NUMBER.sub("#", r["rule"]) for r in old["rows"]}
+    rules = sorted({NUMBER.sub("#", r["rule"]) for r in new["rows"]} - before)
+    return [f"has a new rule: {rule}" for rule in rules]
+
+
+def _changes(old, new):
+    """What changed between two entries of one claim, in words."""
+    said = []
+    if old["verdict"] != new["verdict"]:
+        order = list(SIGNS)
+        better = order.index(new["verdict"]) < order.index(old["verdict"])
+        grade = "better" if better else "worse"
+        said.append(f"verdict {old['verdict']} -> {new['verdict']} ({grade})")
+    before = {r["setting"]: r for r in old["rows"]}
+    after = {r["setting"]: r for r in new["rows"]}
+    for setting in [*before, *(s for s in after if s not in before)]:
+        a, b = before.get(setting), after.get(setting)
+        if a is None or b is None:
+            said.append(f"row {setting!r} {'has vanished' if b is None else 'is new'}")
+            continue
+        for field in ("rule", "control"):
+            if a[field] != b[field]:
+                said.append(f"row {setting!r}: {field} {a[field]} -> {b[field]}")
+        if _moved(a, b["measured"]):
+            was = f"{a['measured']} {a['interval'] or ''}".strip()
+            said.append(f"row {setting!r}: measured {was} -> {b['measured']}")
+    return said
+
+
+def _moved(row, measured):
+    """Whether a number left the interval that was kept; an exact one, whether it changed."""
+    if measured == row["measured"]:
+        return False
+    low, high = row["interval"] or (None, None)
+    try:
+        value = float(measured)
+    except ValueError:
+        return measured != row["measured"]
+    if row["interval"] is None:
+        return abs(value - float(row["measured"])) > 1e-3 * abs(value)
+    return (low is not None and value < low) or (high is not None and value > high)
+
+
+def check(root, records, *, numbers):
+    """Raise Failure with a line for every claim that differs from the lock."""
+    lock = read(root)
+    if not lock["claims"]:
+        print(f"{PLACE} holds nothing yet: no result was compared")
+        return
+    found = differences(lock, records, numbers=numbers)
+    if found:
+        lines = [f"{i}: {'; '.join(said)}" for i, said in found.items()]
+        raise Failure(
+            f"{len(lines)} claims differ from {PLACE}; accept a change with a reason by\n"
+            '  python -m tools.accept CHAPTER/ID "why"\n' + "\n".join(lines)
+        )
+
+
+def told(lock, page):
+    """The HTML of a page with the history of every claim written where it belongs."""
+
+    def one(match):
+        mine = [h for h in lock["history"] if h["claim"] == html.unescape(match[1])]
+        if not mine:
+            return ""
+        items = "".join(
+            f"<li>{html.escape(h['when'])}: {html.escape(h['what'])}. "
+            f"<i>Reason:</i> {html.escape(h['why'])}</li>"
+            for h in mine
+        )
+        count = f"History: {len(mine)} change{'' if len(mine) == 1 else 's'}"
+        return folded(count, f"<ul>{items}</ul>")
+
+    return WHERE.sub(one, page)
