@@ -198,6 +198,9 @@ WEIGHT = """[...performance.getEntriesByType('navigation'),
     ...performance.getEntriesByType('resource').filter(e => /\\.(svg|png|csv)$/.test(e.name))]
     .reduce((sum, e) => sum + e.encodedBodySize, 0)"""
 FORMULAS = "article mjx-math"
+# Folded code is left out as a whole; what tables fold is printed where it stands, or is the list of
+# every sentence, which would be longer than the rest of its page.
+FOLDED_ON_PAPER = ".hide.above-input, td details, #every-sentence-of-the-papers details"
 TEXT = "article :is(p, li, dt, dd, h1, h2, h3, code):not(mjx-container *)"
 SEEN_AT = {  # width: name -> script or (script, argument)
     1400: {
@@ -221,8 +224,8 @@ SEEN_AT = {  # width: name -> script or (script, argument)
     },
     718: {  # A4 within margins of 1 cm
         "off": OFF_PAPER,
-        "folded": """document.querySelectorAll(
-            'article details:not([open], .hide.above-input, td details)').length""",
+        "folded": f"""[...document.querySelectorAll('article details:not([open])')]
+            .filter(e => !e.matches({FOLDED_ON_PAPER!r})).length""",
         "half": """[...document.querySelectorAll('article details.above-input:not([open])')]
             .filter(e => e.checkVisibility()).length""",
         "pale": """document.getAnimations().length""",
