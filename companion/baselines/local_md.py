@@ -68,12 +68,14 @@ def init(p: Params, rng: Rng) -> State:
 
 
 @jit
-def mirror(z: Array, p: Any, q: float, out: Array) -> None:
-    """out <- grad h*(z) = (p - 1) ||z||_q sign(z) (|z|/||z||_q)^(q - 1)."""
+def mirror(z: Array, p: Any, q: float, out: Array) -> float:
+    """out <- grad h*(z) = (p - 1) ||z||_q sign(z) (|z|/||z||_q)^(q - 1); returns its l_p norm,
+    (p - 1) ||z||_q."""
     size = lq_norm(z, q)
     for i in range(z.shape[0]):
         a = 0.0 if size == 0.0 else math.pow(abs(z[i]) / size, q - 1.0)
         out[i] = (p - 1.0) * size * (a if z[i] > 0.0 else -a)
+    return (p - 1.0) * size
 
 
 @jit
@@ -95,7 +97,8 @@ def mirror_step(u: Array, gradient: Array, p: Any, q: float, radius: float, z: A
     dual(u, p, z)
     for i in range(u.shape[0]):
         z[i] -= gradient[i]
-    mirror(z, p, q, u)
+    if mirror(z, p, q, u) < 0.999 * radius:  # inside, whatever the rounding
+        return
     size = lq_norm(u, p)
     if size > radius:
         for i in range(u.shape[0]):

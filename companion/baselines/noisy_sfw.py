@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
+from companion._jit import inlined, jit
 from companion._types import Array, Rng
 from companion.accounting import audit, learned
 from companion.accounting.disclosure import Disclosure, corners, in_both, lives, shows
@@ -36,7 +36,6 @@ from companion.kernels.geometry import (
     smooth_exponent,
     vertex,
 )
-from companion.kernels.linalg import dot
 from companion.kernels.mechanisms import generalized_gaussian
 
 if TYPE_CHECKING:
@@ -76,19 +75,24 @@ def init(p: Params, rng: Rng | None) -> State:
     return State(0, np.zeros(p.d), 0, *(np.zeros(p.d) for _ in range(6)))
 
 
-@jit
-def gather(p: Params, s: State, x: Array, y: float) -> int:
-    """Add the record to the sum of its batch; 1 if it was clipped else 0."""
-    y, clipped = admit(x, y, p.q, -p.high, p.high, s.x)
+@inlined
+def gather(p: Params, s: State, t: int, x: Array, y: float) -> int:
+    """Add the record after t others to the sum of its batch; 1 if it was clipped else 0."""
+    inside, theta, old, total = s.x, s.theta, s.old, s.total
+    y, clipped = admit(x, y, p.q, -p.high, p.high, inside)
     c = -2.0 * y  # of the gradient at 0
-    if s.t >= p.half:
-        c = 2.0 * (dot(s.x, s.theta) - dot(s.x, s.old))
+    if t >= p.half:
+        new, before = 0.0, 0.0
+        for i in range(p.d):
+            new += inside[i] * theta[i]
+            before += inside[i] * old[i]
+        c = 2.0 * (new - before)
     for i in range(p.d):
-        s.total[i] += c * s.x[i]
+        total[i] += c * inside[i]
     return clipped
 
 
-@jit
+@inlined
 def batch_end(p: Params, t: int) -> int:
     """Records of the batch that record t >= 1 completes, or 0."""
     if t == p.half:
@@ -125,24 +129,33 @@ def descend(p: Params, s: State) -> None:
         s.theta[i] += p.eta * (s.v[i] - s.theta[i])
 
 
+@inlined
+def advance(p: Params, s: State, t: int, x: Array, y: float, rng: Rng) -> int:
+    """The arrays of s after the record x (d,), y, which comes after t others; 1 if it was clipped
+    else 0."""
+    clipped = gather(p, s, t, x, y)
+    size = batch_end(p, t + 1)
+    if size > 0:
+        release(p, s, size, p.sigma_first if t + 1 == p.half else p.sigma, rng)
+        descend(p, s)
+    return clipped
+
+
 @jit
 def step(p: Params, s: State, x: Array, y: float, rng: Rng) -> State:
     """State after the record x (d,), y; the arrays of s are overwritten."""
-    clipped, t = gather(p, s, x, y), s.t + 1
-    size = batch_end(p, t)
-    if size > 0:
-        release(p, s, size, p.sigma_first if t == p.half else p.sigma, rng)
-        descend(p, s)
-    return State(t, s.theta, s.clipped + clipped, s.old, s.gradient, s.total, s.v, s.x, s.noise)
+    clipped = s.clipped + advance(p, s, s.t, x, y, rng)
+    return State(s.t + 1, s.theta, clipped, s.old, s.gradient, s.total, s.v, s.x, s.noise)
 
 
 @jit
 def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
     """Read n records X (n, d), Y (n,); out (n, d) <- the public parameter after each."""
-    for t in range(X.shape[0]):
-        s = step(p, s, X[t], Y[t], rng)
-        out[t] = s.theta
-    return s
+    clipped, theta, n = s.clipped, s.theta, X.shape[0]
+    for t in range(n):
+        clipped += advance(p, s, s.t + t, X[t], Y[t], rng)
+        out[t] = theta
+    return State(s.t + n, theta, clipped, s.old, s.gradient, s.total, s.v, s.x, s.noise)
 
 
 def noise(
@@ -211,7 +224,7 @@ def example() -> Optimiser:
 def first_releases(p: Params, s: State, x: Array, y: float, rng: Rng, out: Array) -> None:
     """out (n, d) <- n first releases about the record x (d,), y and zeros; s is overwritten."""
     for i in range(out.shape[0]):
-        gather(p, s, x, y)
+        gather(p, s, 0, x, y)
         release(p, s, p.half, p.sigma_first, rng)
         out[i] = s.noise
 

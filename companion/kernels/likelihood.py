@@ -57,8 +57,9 @@ def true_loss(link: int, z: float, r: float) -> float:
 @jit
 def true_derivatives(link: int, z: float, r: float) -> tuple[float, float]:
     """(first, second) derivative in z of `true_loss`; the second is positive."""
-    if link == LOGISTIC:
-        return mean(link, z) - r, slope(link, z)
+    if link == LOGISTIC:  # mean - r and slope, bit for bit, with one exponential
+        e = math.exp(-abs(z))
+        return (1.0 if z >= 0.0 else e) / (1.0 + e) - r, e / ((1.0 + e) * (1.0 + e))
     up = mills(z) if r > 0.0 else 0.0
     down = mills(-z) if r < 1.0 else 0.0
     first = (1.0 - r) * down - r * up
@@ -85,12 +86,13 @@ def newton_system(
         for j in range(i + 1):
             H[i, j] = 2.0 * penalty if i == j else 0.0
     for s in range(n):
-        first, second = true_derivatives(link, dot(X[s], theta), y[s])
+        x = X[s]
+        first, second = true_derivatives(link, dot(x, theta), y[s])
         for i in range(d):
-            g[i] += first * X[s, i]
-            c = second * X[s, i]
+            g[i] += first * x[i]
+            c = second * x[i]
             for j in range(i + 1):
-                H[i, j] += c * X[s, j]
+                H[i, j] += c * x[j]
 
 
 @jit

@@ -84,8 +84,7 @@ def run_sfw(p: Any, s: Any, X: Array, Y: Array, rng: Rng, out: Array) -> Any:
     """NoisySFW with the program's noise; out (n, d) <- the public parameters."""
     t, theta = 0, s.theta
     for t0 in range(X.shape[0]):
-        s = sfw.State(t0, theta, 0, s.old, s.gradient, s.total, s.v, s.x, s.noise)
-        sfw.gather(p, s, X[t0], Y[t0])
+        sfw.gather(p, s, t0, X[t0], Y[t0])
         t = t0 + 1
         size = sfw.batch_end(p, t)
         if size > 0:

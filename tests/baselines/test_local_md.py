@@ -20,8 +20,9 @@ def test_mirror_maps_invert_each_other_and_the_step_is_the_minimiser():
         u, g, z = rng.standard_normal((3, 3))
         back, up = np.empty(3), np.empty(3)
         md.dual(u, p, up)
-        md.mirror(up, p, q, back)
+        size = md.mirror(up, p, q, back)
         assert back == pytest.approx(u, rel=1e-9)
+        assert size == pytest.approx(np.linalg.norm(u, p), rel=1e-9)  # skips a norm of the step
         radius, start, step = rng.choice([0.5, 1e6]), u.copy(), u.copy()
         md.mirror_step(step, g, p, q, radius, z)
 

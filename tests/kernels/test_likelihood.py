@@ -37,6 +37,13 @@ def test_derivatives_are_those_of_the_losses(link, r):
         assert slope_of == pytest.approx(mean(link, z) - r, abs=1e-8)
 
 
+def test_one_exponential_gives_the_bits_of_mean_and_slope():
+    for z in (*np.random.default_rng(0).normal(0.0, 9.0, 2_000), 0.0, -0.0, 800.0, -800.0):
+        for r in (0.0, 0.3, 1.0):
+            there = mean(LOGISTIC, z) - r, slope(LOGISTIC, z)
+            assert true_derivatives(LOGISTIC, z, r) == there
+
+
 def test_the_two_losses_are_one_for_the_logistic_link_only():
     for z in (-2.0, 0.5, 3.0):
         shift = true_loss(LOGISTIC, 0.0, 0.3) - canonical(LOGISTIC, 0.0, 0.3)
