@@ -5,6 +5,7 @@ Conditions are written so that NaN fails.  Depends on nothing of ours.
 
 import inspect
 import numbers
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -115,6 +116,21 @@ def need_method(name: str, value: Any, method: str | None = None) -> Any:
         wanted = "a function" if method is None else f"an object with the method {method}"
         raise ValueError(f"{name} must be {wanted}; got {name}={shown(value)}")
     return value
+
+
+def need_kind(name: str, value: Any, kind: type) -> Any:
+    """`value` if it is one of this kind."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be a {kind.__name__}; got {name}={shown(value)}")
+    return value
+
+
+def need_path(name: str, value: Any) -> str:
+    """The path of a file, a text that is not empty or a `pathlib.Path`, as a text."""
+    path = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise ValueError(f"{name} must be the path of a file; got {name}={shown(value)}")
+    return path
 
 
 def need_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:

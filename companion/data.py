@@ -60,7 +60,7 @@ def bounds(low: float, high: float) -> Column:
 def levels(*labels: Any) -> Column:
     """The public levels of a column of categories: two or more different texts or numbers."""
     for label in labels:
-        if not (isinstance(label, (str, bool)) or is_number(label)):
+        if not _is_label(label):
             raise ValueError(f"levels must be texts or numbers; got {shown(label)}")
     if len(set(labels)) < max(2, len(labels)):
         raise ValueError(f"levels must be at least two different ones; got {labels}")
@@ -207,8 +207,10 @@ def contexts_of(
         raise ValueError(f"columns must be a dictionary of named columns; got {shown(columns)}")
     found = tuple(_named(name, column) for name, column in columns.items())
     arms = tuple(_plain(a) for a in need_members("arms", arms))
-    if len(set(map(str, arms))) < max(2, len(arms)):
-        raise ValueError(f"arms must be two or more different labels; got {arms}")
+    if not all(map(_is_label, arms)) or len(set(map(str, arms))) < max(2, len(arms)):
+        raise ValueError(
+            f"arms must be two or more different labels, texts or numbers; got {shown(arms)}"
+        )
     need_choice("form", form, FORMS)
     need_choice("universe", universe, UNIVERSES)
     need_choice("intercept", intercept, (True, False))
@@ -219,17 +221,21 @@ def contexts_of(
             f'form must be "rows" if and only if columns are named with {ARM}; got {form!r}'
         )
     if reward is not None:
-        reward = _named("reward", reward)
+        reward = _named("reward", reward, "reward")
     return Contexts(found, arms, form, universe, intercept, reward)
 
 
-def _named(name, column):
+def _named(name, column, argument="columns"):
     if not isinstance(column, Column):
         raise ValueError(
-            f"column {name!r} must have public bounds(low, high) or levels(...): taken from the "
-            f"data they would give its extreme people away; got {shown(column)}"
+            f"{argument}: {name!r} must have public bounds(low, high) or levels(...): taken from "
+            f"the data they would give its extreme people away; got {shown(column)}"
         )
     return column._replace(name=str(name))
+
+
+def _is_label(value):
+    return isinstance(value, (str, bool)) or is_number(value)
 
 
 def _plain(value):

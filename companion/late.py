@@ -11,10 +11,10 @@ play an arm by the number of the round plays the same one many times.
 """
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from companion.core import Policy
+from companion.checks import need_kind
+from companion.core import Policy
 
 ANY_ORDER = {  # modules of the policies' kernels
     "companion.baselines.ecolog",
@@ -42,12 +42,12 @@ IN_ORDER = {  # module: why a reward must come before the next question
 }
 
 
-def why_in_order(policy: "Policy") -> Any:
+def why_in_order(policy: Policy) -> Any:
     """Why this policy takes one question at a time; empty text if rewards may come late.
 
     A policy of one's own says `late = True` in the module of its `init`, else it is in order.
     """
-    module = policy.init.__module__
+    module = need_kind("policy", policy, Policy).init.__module__
     if module in ANY_ORDER or getattr(sys.modules.get(module), "late", False) is True:
         return ""
     return IN_ORDER.get(module, "its module does not say that rewards may come late")

@@ -11,19 +11,16 @@ import tempfile
 import warnings
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from companion._types import Rng
 from companion.accounting.privacy import Guarantee
-from companion.checks import need_array, need_float, need_int, shown
-from companion.core import LARGEST_RECORD, need_contexts, need_rounds
+from companion.checks import need_array, need_float, need_int, need_kind, need_path, shown
+from companion.core import LARGEST_RECORD, Policy, need_contexts, need_rounds
 from companion.late import why_in_order
 from companion.saved import described, leaves, need_same, refilled
-
-if TYPE_CHECKING:
-    from companion.core import Policy
 
 KEPT = 1000  # tickets that a run remembers after their rewards came
 MANY = 0.01  # share of clipped records above which a run warns
@@ -56,7 +53,7 @@ class Live:
     as rounds of the horizon.
     """
 
-    def __init__(self, policy: "Policy", rng: Rng) -> None:
+    def __init__(self, policy: Policy, rng: Rng) -> None:
         self.policy, self.rng = policy, rng
         self.state = policy.init(policy.params)
         self.rounds = 0
@@ -117,14 +114,13 @@ class Live:
         return ticket in self._ended
 
     def _asked(self, ticket):
-        try:
-            return self._open[ticket]
-        except (KeyError, TypeError):
+        if not isinstance(ticket, str | None) or ticket not in self._open:
             said = f"; ticket must be that of an open question, got {shown(ticket)}"
+            waiting = ticket is not None or self._open
             raise ValueError(
-                "update was called before select in this round"
-                + (said if ticket is not None else "")
-            ) from None
+                "update was called before select in this round" + (said if waiting else "")
+            )
+        return self._open[ticket]
 
     def _end(self, ticket):
         del self._open[ticket]
@@ -152,7 +148,7 @@ class Live:
 
         The file can be read by its owner alone, as it holds private data.
         """
-        path = Path(path)
+        path = Path(need_path("path", path))
         arrays = dict(leaves(self.state, "state"))
         arrays |= {f"waiting.{i}": X for i, (X, _) in enumerate(self._open.values())}
         about = json.dumps(described(self.policy, self.rng) | self._counted())
@@ -168,18 +164,20 @@ class Live:
             raise
 
     @classmethod
-    def load(cls, path: Path, policy: "Policy") -> "Live":
+    def load(cls, path: Path, policy: Policy) -> "Live":
         """The run that was saved at `path`, made with the same policy: it goes on to the bit.
 
         Raises ValueError, naming what differs, on a file of another version of the package, of
         another policy or parameter, or that is no saved run.
         """
+        need_kind("policy", policy, Policy)
+        need_path("path", path)
         try:
             with np.load(path, allow_pickle=False) as saved:
                 arrays = {name: saved[name] for name in saved.files}
             about = json.loads(str(arrays.pop("about")))
-        except (ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
-            raise ValueError(f"path must lead to a saved run; got path={str(path)!r}") from error
+        except (ValueError, KeyError, EOFError, TypeError, OSError, zipfile.BadZipFile) as error:
+            raise ValueError(f"path must lead to a saved run; got path={shown(path)}") from error
         live = cls(policy, np.random.default_rng(0))
         need_same(about, described(policy, live.rng))
         live._restore(about, arrays)

@@ -16,23 +16,29 @@ owner of the data alone.
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from companion.checks import need_array, need_choice, shown
+from companion.checks import (
+    need_array,
+    need_choice,
+    need_generator,
+    need_kind,
+    need_method,
+    need_path,
+    shown,
+)
+from companion.core import Policy
 from companion.live import Live
-
-if TYPE_CHECKING:
-    from companion.core import Policy
 
 VERBS = ("select", "update", "drop", "report")
 
 
 def serve(
-    policy: "Policy",
+    policy: Policy,
     path: Any,
     seed: int | None = None,
     requests: Iterable[str] | None = None,
@@ -42,17 +48,39 @@ def serve(
 
     A run that is saved there goes on (made with the same policy, else ValueError), or else a new
     one starts with `seed` (None: the operating system's).  requests, answers: text streams (None:
-    standard input and output).
+    standard input and output).  Raises ValueError on anything else.
     """
+    need_generator("seed", seed)
+    need_path("path", path)
+    need_kind("policy", policy, Policy)
+    if answers is not None:
+        need_method("answers", answers, "write")
+    lines = _lines(requests)
     live = Live.load(path, policy) if Path(path).exists() else policy.start(seed)
-    for line in sys.stdin if requests is None else requests:
+    for line in lines:
         said = answered(live, line, path)
         print(json.dumps(said), file=sys.stdout if answers is None else answers, flush=True)
 
 
+def _lines(requests):
+    if requests is None:
+        return sys.stdin
+    no_lines = (str, bytes, Mapping, np.ndarray)
+    wrong = not isinstance(requests, Iterable) or isinstance(requests, no_lines)
+    if isinstance(requests, Sequence):
+        wrong = wrong or not all(isinstance(line, str) for line in requests)
+    if wrong:
+        raise ValueError(f"requests must be lines of text; got requests={shown(requests)}")
+    return requests
+
+
 def answered(live: Any, line: str, path: Any) -> Any:
     """The answer to one line, as a dictionary; a run that has changed is saved at `path` first."""
+    need_kind("live", live, Live)
+    need_path("path", path)
     try:
+        if not isinstance(line, str):
+            raise ValueError(f"line must be a text; got line={shown(line)}")
         asked = json.loads(line)
         verbs = [v for v in VERBS if v in asked] if isinstance(asked, dict) else []
         if len(verbs) != 1 or (verbs[0] != "report" and not isinstance(asked.get("ticket"), str)):

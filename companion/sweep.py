@@ -8,6 +8,7 @@ and is made of plain arrays.  The driver alone opens the file; workers need no s
 import ast
 import functools
 import hashlib
+import importlib
 import io
 import pickle
 import platform
@@ -27,7 +28,7 @@ import scipy
 
 import companion
 from companion._closure import Package, bare
-from companion.checks import need_choice, need_method, shown
+from companion.checks import need_choice, need_method, need_path, shown
 from companion.simulate import as_result, need_run, need_seeds, over, repetition
 
 if TYPE_CHECKING:
@@ -70,8 +71,7 @@ def sweep(
     dies and its executor gives up, the error is raised, what had ended is kept, and the same call
     goes on from there.
     """
-    from tqdm import tqdm
-
+    tqdm = _needed("tqdm").tqdm
     settings, seeds = _need_settings(settings, seeds)
     need_choice("progress", progress, (True, False))
     if executor is not None:
@@ -104,10 +104,10 @@ def finished(settings: Sequence[Any], seeds: Sequence[Any], store: Any) -> "Data
 
     The arguments of `sweep`; nothing runs and nothing is written.  Needs pandas.
     """
-    import pandas as pd
-
+    pd = _needed("pandas")
     settings, seeds = _need_settings(settings, seeds)
     keys = _keys(settings, seeds)
+    need_path("store", store)
     known, lines = {}, []
     if Path(store).exists():
         with closing(_opened(store)) as rows:
@@ -117,6 +117,15 @@ def finished(settings: Sequence[Any], seeds: Sequence[Any], store: Any) -> "Data
         seconds = float(sum(run[1].sum() for run in runs))
         lines.append((name, len(runs), len(seeds) - len(runs), seconds))
     return pd.DataFrame(lines, columns=["setting", "done", "missing", "CPU seconds"])
+
+
+def _needed(module):
+    """A module of the extra `sweeps`; without it, an error in one line that says what to do."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError:
+        said = f"a sweep needs {module}: pip install 'private-bandits[sweeps]', or this one"
+        raise ModuleNotFoundError(said) from None
 
 
 def _need_settings(settings, seeds):
@@ -167,6 +176,7 @@ def _same(value):
 
 def _opened(store):
     """The store as a connection, made if there is none; ValueError on another file or format."""
+    need_path("store", store)
     rows = None
     try:
         rows = sqlite3.connect(store, timeout=60.0)
@@ -214,9 +224,7 @@ def _keys(settings, seeds):
 
 
 def _digest(name, s):
-    import joblib
-
-    names = _Names()
+    joblib, names = _needed("joblib"), _Names()
     try:
         names.dump(s.env)
         values = joblib.hash((s.env, [(p.name, p.params) for p in s.policies], s.T, s.grid))

@@ -2,19 +2,23 @@
 
 import collections
 import inspect
+import io
 
 import boundary
+import boundary_runs
 import pytest
 from boundary import DOUBTFUL, NEVER, arguments, tried
 
 from companion import catalogue
 from companion.lplr import lplr_params
 
-CALLS = boundary.factories() | boundary.options() | boundary.others()
+CALLS = boundary.factories() | boundary.options() | boundary.others() | boundary_runs.calls()
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_every_bad_argument_is_refused_by_name(name):
+def test_every_bad_argument_is_refused_by_name(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a text is a path that may be written to
+    monkeypatch.setattr("sys.stdin", io.StringIO())  # the requests of a service
     call = CALLS[name]
     call.function(**call.good)  # what the others are compared with
     found = collections.Counter()

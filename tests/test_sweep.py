@@ -76,6 +76,18 @@ def test_whatever_a_repetition_depends_on_is_in_the_digest(tmp_path, monkeypatch
     assert len(runs) == len(CHANGES) + 2
 
 
+@pytest.mark.parametrize("module", ["tqdm", "joblib", "pandas"])
+def test_what_is_not_installed_is_named_with_the_command_that_installs_it(
+    module, tmp_path, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, module, None)
+    call = finished if module == "pandas" else sweep
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'private-bandits\[sweeps\]'") as e:
+        call({"a": SPHERE}, [1], store=tmp_path / "store")
+    assert module in str(e.value)
+    assert "\n" not in str(e.value)
+
+
 def test_the_table_says_what_is_done(tmp_path):
     store = tmp_path / "store"
     four = SPHERE._replace(env=sphere(4, 3))
