@@ -3,6 +3,7 @@
 Conditions are written so that NaN fails.  Depends on nothing of ours.
 """
 
+import importlib
 import inspect
 import numbers
 import os
@@ -116,6 +117,15 @@ def need_method(name: str, value: Any, method: str | None = None) -> Any:
         wanted = "a function" if method is None else f"an object with the method {method}"
         raise ValueError(f"{name} must be {wanted}; got {name}={shown(value)}")
     return value
+
+
+def need_module(module: str, extra: str) -> Any:
+    """A module of an extra; without it, an error in one line that says what to install."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError:
+        said = f"{module} is missing: pip install 'private-bandits[{extra}]', or only {module}"
+        raise ModuleNotFoundError(said) from None
 
 
 def need_kind(name: str, value: Any, kind: type) -> Any:

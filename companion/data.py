@@ -14,7 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from companion._types import Array
-from companion.checks import is_number, need_choice, need_float, need_int, need_members, shown
+from companion.checks import (
+    is_number,
+    need_choice,
+    need_float,
+    need_int,
+    need_members,
+    need_module,
+    shown,
+)
 
 FORMS = ("blocks", "shared", "rows")
 UNIVERSES = ("ball", "offset_sphere", "cube")
@@ -244,9 +252,5 @@ def _plain(value):
 
 
 def _frame(table):
-    try:
-        import pandas as pd
-    except ModuleNotFoundError:
-        said = "a table needs pandas: pip install 'private-bandits[data]', or pip install pandas"
-        raise ModuleNotFoundError(said) from None
+    pd = need_module("pandas", "data")
     return table if isinstance(table, pd.DataFrame) else pd.read_csv(table)

@@ -8,7 +8,6 @@ and is made of plain arrays.  The driver alone opens the file; workers need no s
 import ast
 import functools
 import hashlib
-import importlib
 import io
 import pickle
 import platform
@@ -28,7 +27,7 @@ import scipy
 
 import companion
 from companion._closure import Package, bare
-from companion.checks import need_choice, need_method, need_path, shown
+from companion.checks import need_choice, need_method, need_module, need_path, shown
 from companion.simulate import as_result, need_run, need_seeds, over, repetition
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def sweep(
     dies and its executor gives up, the error is raised, what had ended is kept, and the same call
     goes on from there.
     """
-    tqdm = _needed("tqdm").tqdm
+    tqdm = need_module("tqdm", "sweeps").tqdm
     settings, seeds = _need_settings(settings, seeds)
     need_choice("progress", progress, (True, False))
     if executor is not None:
@@ -104,7 +103,7 @@ def finished(settings: Sequence[Any], seeds: Sequence[Any], store: Any) -> "Data
 
     The arguments of `sweep`; nothing runs and nothing is written.  Needs pandas.
     """
-    pd = _needed("pandas")
+    pd = need_module("pandas", "sweeps")
     settings, seeds = _need_settings(settings, seeds)
     keys = _keys(settings, seeds)
     need_path("store", store)
@@ -117,15 +116,6 @@ def finished(settings: Sequence[Any], seeds: Sequence[Any], store: Any) -> "Data
         seconds = float(sum(run[1].sum() for run in runs))
         lines.append((name, len(runs), len(seeds) - len(runs), seconds))
     return pd.DataFrame(lines, columns=["setting", "done", "missing", "CPU seconds"])
-
-
-def _needed(module):
-    """A module of the extra `sweeps`; without it, an error in one line that says what to do."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError:
-        said = f"a sweep needs {module}: pip install 'private-bandits[sweeps]', or this one"
-        raise ModuleNotFoundError(said) from None
 
 
 def _need_settings(settings, seeds):
@@ -224,7 +214,7 @@ def _keys(settings, seeds):
 
 
 def _digest(name, s):
-    joblib, names = _needed("joblib"), _Names()
+    joblib, names = need_module("joblib", "sweeps"), _Names()
     try:
         names.dump(s.env)
         values = joblib.hash((s.env, [(p.name, p.params) for p in s.policies], s.T, s.grid))
