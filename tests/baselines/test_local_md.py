@@ -10,6 +10,7 @@ from streams import learn
 
 from companion.accounting import privacy as pr
 from companion.baselines import local_md as md
+from companion.baselines import mirror_maps as maps
 
 
 def test_mirror_maps_invert_each_other_and_the_step_is_the_minimiser():
@@ -19,12 +20,12 @@ def test_mirror_maps_invert_each_other_and_the_step_is_the_minimiser():
         q = p / (p - 1)
         u, g, z = rng.standard_normal((3, 3))
         back, up = np.empty(3), np.empty(3)
-        md.dual(u, p, up)
-        size = md.mirror(up, p, q, back)
+        maps.dual(u, p, up)
+        size = maps.mirror(up, p, q, back)
         assert back == pytest.approx(u, rel=1e-9)
         assert size == pytest.approx(np.linalg.norm(u, p), rel=1e-9)  # skips a norm of the step
         radius, start, step = rng.choice([0.5, 1e6]), u.copy(), u.copy()
-        md.mirror_step(step, g, p, q, radius, z)
+        maps.mirror_step(step, g, p, q, radius, z)
 
         def h(v, p=p):
             return np.linalg.norm(v, p) ** 2 / (2 * (p - 1))
@@ -46,12 +47,15 @@ def test_mirror_maps_invert_each_other_and_the_step_is_the_minimiser():
 def test_local_md_without_noise_learns():
     n = 1000
     X, Y = records(n)
-    o = md.local_md(3, n, np.inf, step_scale=100.0, **OPTIONS)
+    o = md.local_md(3, n, np.inf, step_scale=100.0, calibration="paper", **OPTIONS)
     assert ((learn(o, X, Y, seed=0)[0][-1] - 0.8) ** 2).sum() < 0.02
 
 
-def test_local_md_guarantee_is_rebuilt_from_counted_uses():
-    o = md.local_md(3, 1000, 1.0, **OPTIONS)
+@pytest.mark.parametrize(
+    ("calibration", "scale"), [("paper", 1.0), ("corrected", 1.0), ("corrected", 100.0)]
+)
+def test_local_md_guarantee_is_rebuilt_from_counted_uses(calibration, scale):
+    o = md.local_md(3, 1000, 1.0, **OPTIONS, calibration=calibration, step_scale=scale)
     p, rng, reach, ratios = o.params, np.random.default_rng(0), 0.0, []
     for n, b, steps, radius, sigma in zip(
         p.records, p.batch, p.steps, p.radius, p.sigma, strict=True
@@ -65,13 +69,41 @@ def test_local_md_guarantee_is_rebuilt_from_counted_uses():
             at += b
         reach += radius  # of theta, at most
         longest = 2 * (reach + 1.2) * 3 ** (1 / 6)
+        if calibration == "corrected":
+            longest = min(longest, 6.4 * 3 ** (1 / 6))
         ratios.append(2 * longest * math.sqrt(uses.max()) / (b * sigma))
     assert len(ratios) > 3
     rebuilt = pr.gaussian_epsilon(o.guarantee.delta, 1.0, max(ratios))
     assert o.guarantee.epsilon == pytest.approx(rebuilt, rel=1e-9)
+    if calibration == "corrected":  # every phase spends the whole budget, and no more
+        assert rebuilt == pytest.approx(1.0, rel=1e-9)
+        assert ratios == pytest.approx([max(ratios)] * len(ratios), rel=1e-9)
+
+
+def test_exact_noise_by_hand():
+    """d = 3, n = 1000, delta = 1/1000, L = 6.4, scale 100: phase 1 has n = 500, b = 21, T = 566,
+    so 25 passes of 23 batches; mu(1, 1/1000) = 0.388401: sigma = 2 L 3^(1/6) 5/(21 mu).
+    """
+    p = md.local_md(3, 1000, 1.0, **OPTIONS, step_scale=100.0).params
+    assert (p.batch[0], p.steps[0]) == (21, 566)
+    assert p.sigma[0] == pytest.approx(12.8 * 3 ** (1 / 6) * 5 / (21 * 0.388401), rel=1e-5)
+
+
+def test_gradients_are_clipped_by_the_corrected_noise_alone():
+    """At theta = (50, 0), x = e_1: 2 (50 - 0.5) = 99 against L = 6.4; the mean with a small one."""
+    X, Y, far = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0.5, -0.5]), np.array([50.0, 0.0])
+    rows = np.arange(2)
+    for calibration, first in (("paper", 99.0), ("corrected", 6.4)):
+        p = md.local_md(2, 400, np.inf, **OPTIONS, calibration=calibration).params
+        out = np.empty(2)
+        md.release(p, 0, far, X, Y, rows, np.random.default_rng(0), out)
+        assert out == pytest.approx([first / 2, 1.0 / 2], rel=1e-12)
+        md.release(p, 0, -far, X, Y, rows, np.random.default_rng(0), out)
+        assert out[0] == pytest.approx(-(101.0 if calibration == "paper" else 6.4) / 2, rel=1e-12)
 
 
 BAD = {"n": 1, "epsilon": 0.0, "delta": 0.0, "radius": -1.0, "label_bound": 0.0, "step_scale": 0.0}
+BAD["calibration"] = "exact"
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -93,7 +125,7 @@ def test_printed_constants_by_hand():
     n = 200, b = floor sqrt(200/log 7) = 10, T = 400, sigma = 640 sqrt(7^(1/3) log 100)/10; phase 2:
     epsilon 1/2, n = 100, b = 7, T = 204; steps fall by 16, radii are 2 L eta n/2.
     """
-    p = md.local_md(7, 400, 2.0, 0.01, **OPTIONS).params
+    p = md.local_md(7, 400, 2.0, 0.01, **OPTIONS, calibration="paper").params
     assert p.records[:2].tolist() == [200, 100]
     assert p.batch[:2].tolist() == [10, 7]
     assert p.steps[:2].tolist() == [400, 204]
