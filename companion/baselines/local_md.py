@@ -186,7 +186,7 @@ def local_md(
     eta *= min(1.0 / math.sqrt((p - 1.0) * n), limit)
     arrays = phases(d, n, p, epsilon if epsilon < np.inf else 1.0, delta, eta, lipschitz)
     clip = lipschitz if calibration == "corrected" else np.inf
-    params, said = Params(d, n, p, q, Y, *arrays, clip=clip), NO_PRIVACY
+    params, said = Params(d, n, p, q, Y, *(*arrays, clip)), NO_PRIVACY
     if epsilon == np.inf:
         params = params._replace(sigma=np.zeros(len(params.sigma)))
     else:
