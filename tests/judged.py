@@ -1,6 +1,11 @@
 """Policies for the judge's tests: the template, with one thing changed."""
 
+from pathlib import Path
+
 from companion.judge import template
+
+STRANGER = Path(__file__).with_name("strangers") / "thompson_on_tree.py"
+EXACT = ("np.triu(upper, 1).T, rng.standard_normal(p.d)]", "np.triu(upper, 1).T, np.zeros(p.d)]")
 
 
 def text(*changes):
@@ -63,11 +68,9 @@ KERNEL = """    r, _ = clip_to_ball(x, r, clean)  # ||x|| <= 1 and |r| <= 1, wha
     for i in range(p.d):
         message[i] = r * clean[i] + laplace(rng, p.scale)
 """
-CASE = """    def sent(_, p, x, r, rng, clean, message):
-        return [("laplace", message)]
-
+CASE = """    sent = shows(randomize, "laplace", "message")
     diagonal = np.array([[math.sqrt(0.5), math.sqrt(0.5), r] for r in (-1.0, 1.0)])
-    return (Disclosure(private_greedy(2, 1.0), {randomize: sent}, ("x",), records=diagonal),)
+    return (Disclosure(private_greedy(2, 1.0), sent, ("x",), records=diagonal),)
 """
 BATCHES = [  # the template with batches of two: the server is trusted, and shows noisy sums
     (RELEASE, BATCHED),
@@ -77,8 +80,7 @@ BATCHES = [  # the template with batches of two: the server is trusted, and show
     ("# @jit\ndef messages(", "def release(p, batch, rng, message):\n    for i in range(p.d):\n"
      "        message[i] = batch[i] + laplace(rng, p.scale)\n\n\n# @jit\ndef messages("),
     ('Guarantee("local",', 'Guarantee("joint",'),
-    (CASE, CASE.replace("(_, p, x, r, rng, clean, message)", "(_, p, batch, rng, message)")
-     .replace("{randomize: sent}", "{release: sent}")
+    (CASE, CASE.replace("shows(randomize,", "shows(release,")
      .replace('("x",)', '("x", "batch"), rounds=6')),
 ]  # fmt: skip
 TYPED = ("2.0 * math.sqrt(d) / p.scale", "epsilon")  # the guarantee is no longer computed

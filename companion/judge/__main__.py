@@ -18,6 +18,7 @@ def parser() -> Any:
     known.add_argument("--worlds", nargs="*", help="of the arena, by name")
     known.add_argument("--epsilons", nargs="+", type=float, help="budgets in the arena")
     known.add_argument("--seed", type=int, default=1, help="of everything that is drawn")
+    known.add_argument("--trials", type=int, help="runs of each input that an attack counts")
     known.add_argument("--limit", type=float, help="seconds that one task may take")
     known.add_argument("--out", help="reports go to OUT.json and OUT.html (default: the policy)")
     known.add_argument("--store", help="what was found so far (default: OUT.store.json)")
@@ -35,7 +36,7 @@ def main(arguments: Any | None = None) -> int:
             return 0
         out = given.out or f"{Path(given.policy).stem.rpartition('.')[2]}.judged"
         store = given.store or f"{out}.store.json"
-        told = {"worlds": given.worlds, "epsilons": given.epsilons, "seed": given.seed}
+        told = {n: getattr(given, n) for n in ("worlds", "epsilons", "seed", "trials")}
         report = judge(given.policy, **told, quick=given.quick, limit=given.limit,
                        store=store)  # fmt: skip
         for kind in ("json", "html"):

@@ -4,12 +4,13 @@ The general attack plays two streams that differ in one user, and shows the arms
 as joint, shuffle and local privacy allow.  A search over records, places and other users takes the
 pair that a pilot tells apart best; the log-likelihood ratio of a chain fitted to the pilot is the
 statistic; fresh runs count (`audit.attacked`).  Far records are tried, too: 50 times as large.
+Two chains are fitted: one has chances of its own in every round, the other the same chances in
+rounds 1, 2-3, 4-7, ..., by which a small leak shows that goes on for long.  The pilot chooses.
 """
 
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ import numpy as np
 from companion._types import Array, Ints
 from companion.accounting import audit
 from companion.core import Universe, horizon, one_context
+from companion.judge.effort import DRAWN, effort
 from companion.judge.guarantee import number
 from companion.judge.streams import run, stream_for
 
@@ -27,18 +29,10 @@ if TYPE_CHECKING:
     from companion.judge.subject import Subject
 
 LEVEL = 0.999  # of every bound: a promise that holds is refuted with this chance less than 1
-RUNGS = (400, 2_000, 10_000, 50_000)  # trials; the largest that the seconds allow
 ROUNDS = 48  # of the streams that are played
-PILOT = 150  # runs of each input that fit the statistic of the pair that is chosen ...
-FEWEST = 30  # ... and at least so many of every pair, by which it is chosen
 FAR = 50.0  # times the size of the largest record
 COMMON = Universe(low=0.0, offset=True)  # lies in every universe of the package
 SURE = 2.0  # standard errors below which a term of the statistic is taken for noise
-
-
-def trials_for(seconds: float, cost: float) -> int:
-    """The largest of `RUNGS` whose runs of `cost` seconds, two each, fit; or the least."""
-    return max((n for n in RUNGS if 2 * n * cost <= seconds), default=RUNGS[0])
 
 
 def row(name: str, g: Any, sees: str, found: Any, note: str = "") -> dict[str, Any]:
@@ -57,50 +51,40 @@ def count(subject: "Subject") -> int:
     return len(offered(subject.policy)) if callable(offered) and g.model != "none" else 0
 
 
-def own(subject: "Subject", which: Any, seconds: float, seed: int) -> dict[str, Any]:
+def own(subject: "Subject", which: Any, quick: bool, trials: Any, seed: int) -> dict[str, Any]:
     """The attack of this number that the module offers, as a `row`."""
     policy = subject.policy
     one = subject.module.attack(policy)[which]
-    rng = np.random.default_rng(seed)
-    one.mechanism(one.a, rng, 2)
-    began = time.perf_counter()
-    one.mechanism(one.a, rng, 20)
-    trials = trials_for(seconds, (time.perf_counter() - began) / 20)
+    n = effort(policy, quick, trials).trials * (1 if one.runs else DRAWN)
     g = policy.guarantee
-    found = audit.attacked(one, delta=g.delta, trials=trials, seed=seed, level=LEVEL)
+    found = audit.attacked(one, delta=g.delta, trials=n, seed=seed, level=LEVEL)
     return row(f"its own (number {which + 1})", g, one.sees, found, one.note)
 
 
-def general(subject: "Subject", seconds: float, seed: int, far: bool = False) -> dict[str, Any]:
-    """The general attack on the example, as a `row`; far: with records outside the universe."""
+def general(
+    subject: "Subject", quick: bool, trials: Any, seed: int, far: bool = False
+) -> dict[str, Any]:
+    """The general attack on the example, as a `row`; far: with records outside the universe.
+
+    quick, trials: see `effort.effort`.
+    """
     policy = subject.policy
+    n = effort(policy, quick, trials)
     pairs = list(neighbours(policy, universe(subject), far))
-    cost = seconds_of(policy, pairs[0][1])
-    pilot = int(np.clip(seconds / (4 * len(pairs) * cost), FEWEST, PILOT))
-    best = max((fitted(policy, p, pilot, seed) for p in pairs), key=lambda found: found[0])
-    _, statistic, (name, a, b, user) = fitted(policy, best[2], PILOT, seed + 2)
+    best = max((fitted(policy, p, n.search, seed) for p in pairs), key=lambda found: found[0])
+    _, statistic, (name, a, b, user) = fitted(policy, best[2], n.pilot, seed + 2)
     g = policy.guarantee
     one = audit.Attack(audit.playing(policy, user=user), a, b, statistic, "actions")
-    trials = trials_for(seconds, cost)
-    found = audit.attacked(one, delta=g.delta, trials=trials, seed=seed + 1, level=LEVEL)
-    where = f"{name}; the best of {len(pairs)} pairs"
-    kind = f"general, records {FAR:g} times too large" if far else "general"
-    return row(kind, g, "the arms of all other users", found, where)
+    found = audit.attacked(one, delta=g.delta, trials=n.trials, seed=seed + 1, level=LEVEL)
+    large = f"records {FAR:g} times too large, " if far else ""
+    where = f"{large}{name}, the best of {len(pairs)} pairs"
+    return row("general", g, "the arms of all other users", found, where)
 
 
 def universe(subject: "Subject") -> Any:
     """What the module says it takes without clipping, or what every universe holds."""
     offered = getattr(subject.module, "universe", None)
     return offered(subject.policy.params) if callable(offered) else COMMON
-
-
-def seconds_of(policy: "Policy", data: Any) -> float:
-    """Seconds of one run."""
-    rng, play = np.random.default_rng(0), audit.playing(policy)
-    play(data, rng, 1)
-    began = time.perf_counter()
-    play(data, rng, 3)
-    return (time.perf_counter() - began) / 3
 
 
 def directions(d: int, world: Any) -> Array:
@@ -115,7 +99,8 @@ def directions(d: int, world: Any) -> Array:
 
 
 def neighbours(policy: "Policy", world: Any, far: Any) -> Iterator[Any]:
-    """Yield (name, a, b, user): two streams (X, R) that differ in the record of one user."""
+    """Yield (name, a, b, user): two streams (X, R) that differ in the record of one user; far: by
+    `FAR` times as much, among quiet others alone."""
     n = min(ROUNDS, horizon(policy) or ROUNDS)
     K, d = getattr(policy.params, "K", 2), getattr(policy.params, "d", 3)
     x, y, z = directions(d, world)
@@ -126,7 +111,8 @@ def neighbours(policy: "Policy", world: Any, far: Any) -> Iterator[Any]:
         "the context turns": ((x, high), (y, high)),
         "another coordinate": ((x, high), (z, high)),
     }
-    for (what, (one, two)), user, quiet in product(records.items(), (0, n // 3), (True, False)):
+    company = (True,) if far else (True, False)
+    for (what, (one, two)), user, quiet in product(records.items(), (0, n // 3), company):
         X, R, _ = stream_for(policy._replace(params=policy.params), n, K)
         if quiet:  # the others ask along the line that tells the two records apart, and pay nothing
             X[:, 0::2], X[:, 1::2] = one[0], two[0] if one[0] is not two[0] else y
@@ -150,14 +136,14 @@ def fitted(
     play, rng = audit.playing(policy, user=user), np.random.default_rng(seed)
     K = a[0].shape[1]
     fit, check = ([play(data, rng, pilot) for data in (a, b)] for _ in range(2))
-    weights = chain(*fit, K)  # type: ignore[call-arg]
-
-    def statistic(arms):
-        return score(weights, arms, K)
-
-    there, here = (statistic(arms) for arms in check)
-    spread = np.sqrt(0.5 * (there.var() + here.var()) + 1.0 / pilot)
-    return abs(there.mean() - here.mean()) / spread, statistic, pair
+    found = []
+    for pooled in (False, True):
+        weights = chain(*fit, K, pooled)  # type: ignore[call-arg]
+        there, here = (score(weights, arms, K) for arms in check)
+        spread = np.sqrt(0.5 * (there.var() + here.var()) + 1.0 / pilot)
+        found.append((abs(there.mean() - here.mean()) / spread, weights))
+    apart, best = max(found, key=lambda one: one[0])
+    return apart, lambda arms: score(best, arms, K), pair
 
 
 def cells(arms: Any, K: int) -> Array:
@@ -166,18 +152,22 @@ def cells(arms: Any, K: int) -> Array:
     return before * K + arms
 
 
-def chain(a: Any, b: Array, K: int) -> Callable[..., Any]:
-    """(T, K^2) log ratios of the chances of every arm after every arm, by rounds: a over b."""
+def chain(a: Any, b: Array, K: int, pooled: bool = False) -> Callable[..., Any]:
+    """(T, K^2) log ratios of the chances of every arm after every arm, by rounds: a over b; pooled:
+    the same in rounds 1, 2-3, 4-7, ..."""
+    T = a.shape[1]
+    part = np.log2(np.arange(1, T + 1)).astype(int) if pooled else np.arange(T)
     counts = []
     for arms in (a, b):
-        at = cells(arms, K)
-        steps = np.array([np.bincount(c, minlength=K * K) for c in at.T], float)
+        steps = np.zeros((part[-1] + 1, K * K))
+        for t, seen in enumerate(cells(arms, K).T):
+            steps[part[t]] += np.bincount(seen, minlength=K * K)
         counts.append(steps.reshape(-1, K, K) + 0.5)
     p, q = (c / c.sum(axis=2, keepdims=True) for c in counts)
     spread = np.sqrt((1 - p) / counts[0] + (1 - q) / counts[1])
     ratio = np.log(p / q)
     ratio[np.abs(ratio) < SURE * spread] = 0.0
-    return ratio.reshape(len(ratio), K * K)
+    return ratio.reshape(len(ratio), K * K)[part]
 
 
 def score(weights: Array, arms: Ints, K: int) -> Any:

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from companion._types import Array
-from companion.checks import need_choice, need_float, need_members, need_positive, need_seed
+from companion.checks import (
+    need_choice,
+    need_float,
+    need_int,
+    need_members,
+    need_positive,
+    need_seed,
+)
 from companion.judge import contract, report, standing, subject
 from companion.judge.store import Store, digest_of_package
 from companion.judge.subject import Refused
@@ -20,16 +27,16 @@ class Scale(NamedTuple):
     """How much is played."""
 
     limit: float  # seconds that one task may take
-    seconds: float  # of one attack
     worlds: tuple  # of the arena
     epsilons: tuple
     T: int  # rounds in the arena
     n_reps: int  # repetitions, and those that tune
     tune_reps: int
+    cases: int  # disclosures that are measured, the first ones
 
 
-FULL = Scale(90.0, 8.0, ("d = 5", "logistic clicks"), (1.0, 8.0), 2_000, 10, 3)
-QUICK = Scale(30.0, 1.0, ("d = 5",), (8.0,), 400, 8, 2)
+FULL = Scale(90.0, ("d = 5", "logistic clicks"), (1.0, 8.0), 2_000, 10, 3, 100)
+QUICK = Scale(30.0, ("d = 5",), (8.0,), 400, 8, 2, 2)
 RIVALS = 1_800.0  # seconds that our own policies may take: their kernels may have to be compiled
 
 
@@ -40,6 +47,7 @@ def judge(
     epsilons: Sequence[float] | None = None,
     seed: int = 1,
     quick: bool = False,
+    trials: int | None = None,
     store: Any | None = None,
     limit: float | None = None,
     progress: Any | None = None,
@@ -48,15 +56,32 @@ def judge(
 
     policy_or_module: the path of a file, the dotted name of a module, a module, or a `Policy`;
     worlds: names of `standing.WORLDS` (None: two, one if quick; empty: no arena); epsilons: budgets
-    in [0.01, 100] there (None: 1 and 8, or 8); seed: an integer >= 0; quick: a short look; store: a
-    file that keeps what was found, by which an interrupted judgement goes on (None: nothing is
-    kept); limit: seconds of CPU that one task may take before it is stopped (None: 30 or 90);
-    progress: whether a bar is shown (None: on a terminal).  The policy runs in a process of its
-    own.  Raises ValueError where the settings make no sense; what is wrong with the policy stands
-    in the report.
+    in [0.01, 100] there (None: 1 and 8, or 8); seed: an integer >= 0; quick: a short look; trials:
+    runs of each input that an attack counts, in [4, 10^7] (None: the numbers of `judge.effort`;
+    fewer take less time and show less); store: a file that keeps what was found, by which an
+    interrupted judgement goes on (None: nothing is kept); limit: seconds of CPU that one task may
+    take before it is stopped (None: 30 or 90); progress: whether a bar is shown (None: on a
+    terminal).  The policy runs in a process of its own.  Of the report, only the cost, the time it
+    took, and what the limit stops depend on the machine (`Report.reproducible`).  Raises ValueError
+    where the settings make no sense; what is wrong with the policy stands in the report.
     """
-    scale = QUICK if quick else FULL
+    scale = scaled(QUICK if quick else FULL, worlds, epsilons)
     limit = scale.limit if limit is None else need_positive("limit", limit)
+    trials = trials if trials is None else need_int("trials", trials, 4, 10**7)
+    session = Session(policy_or_module, need_seed("seed", seed), limit, Store(store), progress)
+    began = time.perf_counter()
+    try:
+        parts = investigate(session, scale, (bool(quick), trials))
+    except Refused as refusal:
+        parts = {"refused": str(refusal)}
+    finally:
+        session.worker.stop()
+    told = {"seed": seed, "quick": bool(quick), "trials": trials, "limit": limit}
+    return report.made(parts | {"settings": told, "took": round(time.perf_counter() - began, 1)})
+
+
+def scaled(scale: Scale, worlds: Any, epsilons: Any) -> Scale:
+    """The scale with these worlds and budgets; None: its own.  Raises ValueError on others."""
     if worlds is not None:
         names = tuple(need_choice("worlds", w, tuple(standing.WORLDS)) for w in worlds)
         scale = scale._replace(worlds=names)
@@ -64,17 +89,7 @@ def judge(
         budgets = need_members("epsilons", epsilons)
         told = tuple(need_float("epsilons", e, 0.01, 100.0) for e in budgets)
         scale = scale._replace(epsilons=told)
-    session = Session(policy_or_module, need_seed("seed", seed), limit, Store(store), progress)
-    began = time.perf_counter()
-    try:
-        parts = investigate(session, scale)
-    except Refused as refusal:
-        parts = {"refused": str(refusal)}
-    finally:
-        session.worker.stop()
-    parts["settings"] = {"seed": seed, "quick": bool(quick), "limit": limit}  # type: ignore[assignment]
-    parts["took"] = round(time.perf_counter() - began, 1)  # type: ignore[assignment]
-    return report.made(parts)
+    return scale
 
 
 class Session:
@@ -111,7 +126,7 @@ class Session:
             print(f"\r[{'#' * full:<{WIDE}}] {doing:<24}", end="", file=sys.stderr, flush=True)
 
 
-def investigate(session: Any, scale: Any) -> dict[str, Any]:
+def investigate(session: Any, scale: Any, effort: Any) -> dict[str, Any]:
     """All parts of the report as plain data; what fails stands there with the reason."""
     ask = session.ask
     parts = {"promise": ask("guarantee:promised")}
@@ -127,13 +142,13 @@ def investigate(session: Any, scale: Any) -> dict[str, Any]:
             parts["contract"][name] = found
     promise = parts["promise"].get("found", {})
     parts["asked"] = ask("guarantee:asked")
-    cases = range(promise.get("disclosures", 0))
+    cases = range(min(promise.get("disclosures", 0), scale.cases))
     parts["measured"] = [ask("guarantee:measured", i) for i in cases]
     parts["attack"], parts["speaks"] = [], {"failed": UNPLAYED}
     if plays:
         parts["speaks"] = ask("attack:speaks")
         if promise.get("model", "none") != "none":
-            parts["attack"] = attacks(session, scale)
+            parts["attack"] = attacks(session, effort)
     parts["cost"] = ask("cost:measured") if plays else {"failed": UNPLAYED}
     parts["arena"] = arena(session, scale, promise) if plays else []
     return parts
@@ -159,12 +174,12 @@ def arena(session: Any, scale: Array, promise: Any) -> list[Any]:
     return found
 
 
-def attacks(session: Any, scale: Any) -> Any:
-    """The module's own attacks and the general ones."""
-    seconds, seed = scale.seconds, session.seed
-    found = [session.ask("attack:general", seconds, seed, far) for far in (False, True)]
+def attacks(session: Any, effort: Any) -> Any:
+    """The module's own attacks and the general ones; effort: (quick, trials)."""
+    seed = session.seed
+    found = [session.ask("attack:general", *effort, seed, far) for far in (False, True)]
     own = session.ask("attack:count")
     if "failed" in own:
         return [*found, own]
     session.planned += own["found"]
-    return found + [session.ask("attack:own", i, seconds, seed) for i in range(own["found"])]
+    return found + [session.ask("attack:own", i, *effort, seed) for i in range(own["found"])]

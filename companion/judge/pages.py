@@ -79,13 +79,13 @@ def setting(found: Any) -> str:
     if "refused" in found:
         return ""
     title = f"{found['world']}, T = {found['T']:,}, ε = {found['epsilon']:g}"
-    said = {None: "", "less": "surely less regret", "more": "surely more regret"}
+    said = {None: "", "less": "less regret", "more": "more regret"}
     rows = [
         [f"<code>{html.escape(r['policy'])}</code>" + (" (new)" if r["verdict"] is None else ""),
          r["model"], f"{r['share']:.0%}", said.get(r["verdict"], "undecided")]
         for r in found["rows"]
     ]  # fmt: skip
-    head = ["Policy", "Trust model", "Regret / random play", "The newcomer has"]
+    head = ["Policy", "Trust model", "Regret / random play", "It is shown that the newcomer has"]
     numbers = markup.table(html.escape(title), head, rows, "numbers")
     alt = html.escape(f"Regret of the newcomer beside others: {title}")
     image = pictures.standing(found["rows"], title)

@@ -27,6 +27,13 @@ class Report(NamedTuple):
         """Whether the promise was refuted."""
         return bool(self.data["refuted"])
 
+    @property
+    def reproducible(self) -> dict[str, Any]:
+        """The data without what a clock measured: equal to the bit on every machine, if no task was
+        stopped by its limit."""
+        kept = {k: v for k, v in self.data.items() if k not in ("cost", "took")}
+        return kept | {"lines": [line for line in self.lines if not line.startswith("Cost: ")]}
+
     def to_json(self) -> str:
         """The data as JSON; equal reports give equal texts."""
         return json.dumps(self.data, indent=1, sort_keys=True, ensure_ascii=False) + "\n"

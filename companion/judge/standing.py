@@ -139,7 +139,7 @@ def arguments(subject: Any, world: Any, T: int, epsilon: float, only: Any) -> di
 
 def table(name: str, mine: Any, runs: Any, looks: Any) -> list[Any]:
     """Rows of a setting, best first: the newcomer, its trust model, the best of every other, and
-    random play; "verdict" says how sure the newcomer's regret is less (None in its own row).
+    random play; "verdict" says whether the newcomer is shown to have less (None in its own row).
 
     looks: settings that are looked at, for which intervals are widened.
     """

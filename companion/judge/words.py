@@ -47,8 +47,9 @@ def essentials(parts: Any) -> tuple[bool, list[str]]:
 
 def refutations(parts: Any) -> list[str]:
     """What refutes the promise, in words."""
-    found = [f"{a['found']['said']}: {a['found']['attack']} attack {a['found']['note']}".strip()
-             for a in parts["attack"] if a.get("found", {}).get("refuted")]  # fmt: skip
+    shown = [a["found"] for a in parts["attack"] if a.get("found", {}).get("refuted")]
+    found = [f"{a['said']} ({'; '.join(filter(None, (a['attack'] + ' attack', a['note'])))})"
+             for a in shown]  # fmt: skip
     found += [f"disclosure {i + 1}: {m['found']['said']}" for i, m in enumerate(parts["measured"])
               if m.get("found", {}).get("holds") is False]  # fmt: skip
     wrong = parts["asked"].get("found", {})
@@ -63,7 +64,9 @@ def measuring(parts: Any, promise: Any) -> str:
     if not promise["disclosures"]:
         return "Promised, not measured: the module declares no disclosures()."
     said = [c["found"]["said"] if "found" in c else f"gave nothing: {c['failed']}" for c in cases]
-    return f"Measured, {len(cases)} disclosure(s): {'; '.join(said)}."
+    all_of_them = promise["disclosures"]
+    part = "" if len(cases) == all_of_them else f" of {all_of_them}"
+    return f"Measured, {len(cases)}{part} disclosure(s): {'; '.join(said)}."
 
 
 def spoken(parts: Any) -> list[str]:
@@ -82,9 +85,10 @@ def place(setting: Any, name: str) -> str:
               and r["policy"] not in (name, "random")]  # fmt: skip
     beside = {word: [r["policy"] for r in rivals if r["verdict"] == word]
               for word in ("less", "more")}  # fmt: skip
-    counts = "; ".join(f"surely {w} regret than {', '.join(n)}" for w, n in beside.items() if n)
+    counts = "; ".join(f"shown to have {w} regret than {', '.join(n)}"
+                       for w, n in beside.items() if n)  # fmt: skip
     said = f"{mine['share']:.0%} of random play's regret"
-    return f"Arena, {where}: {said}; {counts or 'against its trust model all is undecided'}."
+    return f"Arena, {where}: {said}; {counts or 'no difference to its trust model is shown'}."
 
 
 def cost_line(parts: Any) -> str:

@@ -41,9 +41,16 @@ def test_the_chain_finds_what_tells_two_laws_apart():
     assert not attack.chain(even, even, 2).any()
 
 
-def test_trials_are_a_rung_and_never_none():
-    assert attack.trials_for(1.0, 1e-9) == attack.RUNGS[-1]
-    assert attack.trials_for(0.0, 1.0) == attack.RUNGS[0]
+def test_a_small_leak_that_goes_on_shows_in_pooled_rounds():
+    rng = np.random.default_rng(2)
+    even, often = ((rng.random((120, 200)) < p).astype(int) for p in (0.5, 0.55))
+    apart = []
+    for pooled in (False, True):
+        weights = attack.chain(often[:60], even[:60], 2, pooled)
+        there, here = (attack.score(weights, arms[60:], 2) for arms in (often, even))
+        apart.append((there.mean() - here.mean()) / np.sqrt(0.5 * (there.var() + here.var())))
+    assert apart[1] > apart[0] + 0.4
+    assert len(np.unique(weights, axis=0)) <= 8
 
 
 def test_what_a_run_says_aloud_is_seen(tmp_path):
@@ -53,3 +60,19 @@ def test_what_a_run_says_aloud_is_seen(tmp_path):
     said = attack.speaks(load(str(judged.written(tmp_path, "loud", (line, log)))))
     assert any("log" in s for s in said)
     assert any("prints 'reward" in s for s in said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sound", [True, False])
+def test_thompson_sampling_with_one_exact_sum_is_refuted(tmp_path, monkeypatch, sound):
+    """Its matrix has noise, its vector has none: the sampling hides a part of that, round by round.
+    The sound one is refuted with chance 0.001 at most."""
+    path = tmp_path / "thompson.py"
+    text = judged.STRANGER.read_text("utf8")
+    assert judged.EXACT[0] in text
+    path.write_text(text if sound else text.replace(*judged.EXACT), "utf8")
+    pairs, first = attack.neighbours, "the context turns in round 0, quiet others"
+    monkeypatch.setattr(  # one pair of twelve is enough here
+        attack, "neighbours", lambda *told: [p for p in pairs(*told) if p[0] == first]
+    )
+    assert attack.general(load(str(path)), True, 400, 1)["refuted"] is not sound

@@ -9,8 +9,8 @@ from companion.judge import attack, guarantee, points
 from companion.judge.subject import load
 
 FINDS = {
-    "general": lambda s: attack.general(s, 0.0, 1),
-    "far": lambda s: attack.general(s, 0.0, 1, True),
+    "general": lambda s: attack.general(s, True, None, 1),
+    "far": lambda s: attack.general(s, True, None, 1, True),
     "measured": lambda s: guarantee.measured(s, 0),
     "asked": guarantee.asked,
     "rows": lambda s: points.checked(s, "rows"),

@@ -1,16 +1,20 @@
 """A whole judgement: goes on where it stopped, answers for what hangs, is quick to the bit."""
 
+import time
+
 import judged
 import pytest
 
-from companion.judge import judge, judging
+from companion.judge import effort, judge, judging
 from companion.judge.worker import Worker
 
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch):
-    monkeypatch.setattr(judging, "QUICK", judging.QUICK._replace(seconds=0.0, worlds=()))
+    monkeypatch.setattr(judging, "QUICK", judging.QUICK._replace(worlds=()))
     monkeypatch.setattr("companion.judge.attack.ROUNDS", 6)
+    few = {True: effort.Effort(10, 30, 400)}
+    monkeypatch.setattr(effort, "PLAIN", few)
 
 
 def test_an_interrupted_judgement_goes_on_where_it_stopped(tmp_path, monkeypatch):
@@ -34,6 +38,20 @@ def test_an_interrupted_judgement_goes_on_where_it_stopped(tmp_path, monkeypatch
     again = judge(path, quick=True, store=store)
     assert len(asked) == before
     assert again.data | {"took": 0} == report.data | {"took": 0}
+
+
+def test_the_clock_changes_nothing_but_the_cost(tmp_path, monkeypatch):
+    """Numbers of runs are fixed: a machine that is slower gives the same report, to the bit."""
+    path = str(judged.written(tmp_path, "timed"))
+    fast = judge(path, quick=True, trials=40, limit=60.0)
+    for clock in ("perf_counter", "thread_time", "process_time"):
+        real = getattr(time, clock)
+        monkeypatch.setattr(time, clock, lambda real=real: 1_000.0 * real())
+    slow = judge(path, quick=True, trials=40, limit=60.0)
+    assert slow.data["cost"]["found"]["ns"] > 20 * fast.data["cost"]["found"]["ns"]
+    assert slow.reproducible == fast.reproducible
+    assert {a["found"]["trials"] for a in fast.data["attack"]} == {20, 20 * effort.DRAWN}
+    assert judge(path, quick=True, trials=44, limit=60.0).reproducible != fast.reproducible
 
 
 def test_a_policy_that_never_returns_is_answered_for(tmp_path):

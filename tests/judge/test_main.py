@@ -4,13 +4,15 @@ import judged
 import pytest
 
 from companion.judge import __main__ as command
-from companion.judge import judging
+from companion.judge import effort, judging
 
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch, tmp_path):
-    monkeypatch.setattr(judging, "QUICK", judging.QUICK._replace(seconds=0.0, worlds=()))
+    monkeypatch.setattr(judging, "QUICK", judging.QUICK._replace(worlds=()))
     monkeypatch.setattr("companion.judge.attack.ROUNDS", 6)
+    few = {True: effort.Effort(10, 30, 400)}
+    monkeypatch.setattr(effort, "PLAIN", few)
     monkeypatch.chdir(tmp_path)
 
 

@@ -26,9 +26,9 @@ def test_a_promise_that_stands_is_no_refutation():
     assert words.essentials(typed)[1][0] == "REFUTED: typed"
 
 
-def test_a_place_names_who_is_surely_worse_and_why_it_does_not_play():
+def test_a_place_names_who_is_shown_to_be_worse_and_why_it_does_not_play():
     said = words.place(judged_report.SETTING, "mine")
-    assert said.endswith("40% of random play's regret; surely less regret than slower.")
+    assert said.endswith("40% of random play's regret; shown to have less regret than slower.")
     refused = {"world": "d = 2", "T": 400, "epsilon": 1.0, "refused": "too slow"}
     assert words.place(refused, "mine").endswith("does not play: too slow.")
 
