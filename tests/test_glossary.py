@@ -28,6 +28,7 @@ CENTRAL = {  # of each chapter: what its page cannot be read without
     "glm_rows": {"claim", "budget", "regret", "sensitivity", "batch"},
     "lplr": PAPER | {"mechanism", "audit", "clipping"},
     "arena": {"policy", "trust model", "regret", "budget", "calibration"},
+    "judge": {"policy", "arm", "record", "regret", "budget", "trust model", "unit", "audit"},
     "scoreboard": {"claim", "verdict"},
 }
 

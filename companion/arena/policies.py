@@ -14,7 +14,15 @@ from companion.report import markup
 from companion.report.tables import Shown
 
 # chapters of no paper
-FOUNDATIONS = ("playing", "your_data", "privacy_models", "mechanisms", "arena", "scoreboard")
+FOUNDATIONS = (
+    "playing",
+    "your_data",
+    "privacy_models",
+    "mechanisms",
+    "arena",
+    "judge",
+    "scoreboard",
+)
 MODELS = {  # from the least trust to the most
     "local": "Nobody has to be trusted: a message is noisy before it leaves its user.",
     "shuffle": "A shuffler is trusted to forget who sent what; the server sees mixed messages.",

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from companion.judge.subject import Subject
 
 LEVEL = 0.999  # of every bound: a promise that holds is refuted with this chance less than 1
-ROUNDS = 48  # of the streams that are played
+ROUNDS = 80  # of the streams that are played: a leak in every round shows more in longer ones
 FAR = 50.0  # times the size of the largest record
 COMMON = Universe(low=0.0, offset=True)  # lies in every universe of the package
 SURE = 2.0  # standard errors below which a term of the statistic is taken for noise

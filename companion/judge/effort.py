@@ -17,7 +17,7 @@ class Effort(NamedTuple):
     trials: int  # are counted, half of them to choose the event
 
 
-PLAIN = {True: Effort(16, 100, 450), False: Effort(30, 250, 1_500)}  # quick: effort
+PLAIN = {True: Effort(10, 80, 300), False: Effort(30, 250, 1_500)}  # quick: effort
 COMPILED = {True: Effort(30, 150, 1_000), False: Effort(100, 400, 10_000)}
 DRAWN = 10  # times as many trials where a kernel draws many outputs at once
 

@@ -17,10 +17,10 @@ from companion.checks import (
 from companion.judge import contract, report, standing, subject
 from companion.judge.store import Store, digest_of_package
 from companion.judge.subject import Refused
+from companion.judge.words import UNPLAYED
 from companion.judge.worker import Failed, Worker
 
 WIDE = 30  # characters of the bar
-UNPLAYED = "not tried: a first run gave nothing"
 
 
 class Scale(NamedTuple):

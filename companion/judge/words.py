@@ -12,6 +12,7 @@ UNSEEN = (
     "whether records that enter many rounds belong to one person: the unit is what the guarantee "
     "says",
 )
+UNPLAYED = "not tried: a first run gave nothing"
 UNMEASURED = (
     "noise, sensitivity and number of releases, which `disclosures()` would let the laboratory "
     "measure: half the noise may pass the attacks",
@@ -28,6 +29,9 @@ def essentials(parts: Any) -> tuple[bool, list[str]]:
     promise = parts["promise"]["found"]
     broken = refutations(parts)
     lines = [f"REFUTED: {said}" for said in broken]
+    wrong = [f"{name}: {said}" for name, word, said, _ in contract_rows(parts)
+             if word == "does not hold" and said != UNPLAYED]  # fmt: skip
+    lines += [f"The contract does not hold: {'; '.join(wrong)}."] if wrong else []
     lines.append(f"{promise['title']} promises {promise['said']}.")
     if promise["model"] != "none":
         lines.append(measuring(parts, promise))
@@ -41,7 +45,7 @@ def essentials(parts: Any) -> tuple[bool, list[str]]:
     lines += spoken(parts)
     lines += [place(s, promise["factory"]) for s in parts.get("arena", [])]
     lines += cost_line(parts)
-    lines.append(contract_line(parts))
+    lines += [] if wrong else [f"The contract holds, {len(parts['contract'])} points."]
     return bool(broken), lines
 
 
@@ -99,15 +103,6 @@ def cost_line(parts: Any) -> str:
     kind = "compiled" if found["compiled"] else "plain Python"
     said = f"{found['ns']:,.0f} ns a round over random play ({kind}, this machine)"
     return [f"Cost: {said}; {found['state']:,} bytes of state."]  # type: ignore[return-value]
-
-
-def contract_line(parts: Any) -> str:
-    """The line on the contract."""
-    found = parts["contract"]
-    wrong = [n for n, a in found.items() if "failed" in a or a["found"]["holds"] is False]
-    if not wrong:
-        return f"The contract holds, {len(found)} points."
-    return f"The contract: {len(wrong)} of {len(found)} points do not hold ({', '.join(wrong)})."
 
 
 def contract_rows(parts: Any) -> list[Any]:
