@@ -138,7 +138,7 @@ def fitted(
     fit, check = ([play(data, rng, pilot) for data in (a, b)] for _ in range(2))
     found = []
     for pooled in (False, True):
-        weights = chain(*fit, K, pooled)  # type: ignore[call-arg]
+        weights = chain(fit[0], fit[1], K, pooled)
         there, here = (score(weights, arms, K) for arms in check)
         spread = np.sqrt(0.5 * (there.var() + here.var()) + 1.0 / pilot)
         found.append((abs(there.mean() - here.mean()) / spread, weights))
@@ -152,7 +152,7 @@ def cells(arms: Any, K: int) -> Array:
     return before * K + arms
 
 
-def chain(a: Any, b: Array, K: int, pooled: bool = False) -> Callable[..., Any]:
+def chain(a: Any, b: Array, K: int, pooled: bool = False) -> Array:
     """(T, K^2) log ratios of the chances of every arm after every arm, by rounds: a over b; pooled:
     the same in rounds 1, 2-3, 4-7, ..."""
     T = a.shape[1]

@@ -26,4 +26,6 @@ def effort(policy: "Policy", quick: bool, trials: int | None = None) -> Effort:
     """The `Effort` for a policy; trials >= 4: counted instead of the default, and no pilot has more
     runs."""
     scale = (COMPILED if hasattr(policy.play, "py_func") else PLAIN)[quick]
-    return scale if trials is None else Effort(*(min(n, trials) for n in scale[:2]), trials)
+    if trials is None:
+        return scale
+    return Effort(min(scale.search, trials), min(scale.pilot, trials), trials)

@@ -45,7 +45,7 @@ def board(settings: "Sequence[Setting]") -> list[dict[str, Any]]:
     """A row for every trust model of every setting, models by the trust they ask for: the leader,
     those that it is not shown to beat, both with nanoseconds a round over random play on this
     machine, and the leader's share of random play's regret."""
-    rows, times = [], {}  # type: ignore[var-annotated]
+    rows, times = [], {}
 
     def priced(setting, name):
         key = name, setting.world

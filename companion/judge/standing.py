@@ -40,7 +40,10 @@ class Own(NamedTuple):
         return self.make(**self.arguments)
 
     def __str__(self):
-        told = ", ".join(f"{k}={v!r}" for k, v in self.arguments.items())
+        plain = {
+            k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in self.arguments.items()
+        }
+        told = ", ".join(f"{k}={v!r}" for k, v in plain.items())
         return f"{self.factory}({told})"
 
 

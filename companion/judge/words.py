@@ -38,7 +38,8 @@ def essentials(parts: Any) -> tuple[bool, list[str]]:
         bounds = [a["found"] for a in parts["attack"] if "found" in a]
         if bounds and not any(a["refuted"] for a in bounds):
             best = max(bounds, key=lambda a: float(a["epsilon"]))
-            lines.append(f"No attack refutes it; the strongest shows that {best['said']} "
+            outcome = "The attacks alone do not show that" if broken else "No attack refutes it"
+            lines.append(f"{outcome}; the strongest shows that {best['said']} "
                          f"(level {best['level']:g}, {best['trials']} trials).")  # fmt: skip
         lines += [f"An attack gave nothing: {a['failed']}." for a in parts["attack"]
                   if "failed" in a]  # fmt: skip
