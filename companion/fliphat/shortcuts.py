@@ -10,6 +10,9 @@ Every decision and every regret needs the contexts only on I = supp(beta) + supp
   Gaussian noise, so u is that map of u_I plus the noise of one row times sqrt(sum clip(y_t)^2): one
   fill per episode, K |I| normals per round.  Exact if every release is at most one iteration from
   zero on unclipped contexts; refused otherwise.
+* "scores": exact and refused like "aggregated", but of an arm only the two numbers that decide are
+  drawn, x'theta_hat and x'beta, and all else of the rows once per episode (`two_scores` has the
+  derivation): 2 K normals per round.
 
 Tests compare the laws with `simulate`, which draws all K x d coordinates.
 """
@@ -23,10 +26,11 @@ import numpy as np
 from companion._jit import jit
 from companion._types import Array, Environment, Ints, Rng
 from companion.checks import need_choice
-from companion.fliphat import episodes
+from companion.fliphat import episodes, two_scores
 from companion.fliphat.environments import Autoregressive, draw_noise
 from companion.fliphat.lazy_contexts import draw_round, episode_moment, fill, plan, world
 from companion.fliphat.policy import update
+from companion.fliphat.two_scores import Scored, scored
 from companion.simulate import as_result, need_run, over, simulate, stream
 
 if TYPE_CHECKING:
@@ -34,7 +38,7 @@ if TYPE_CHECKING:
     from companion.fliphat.lazy_contexts import World
     from companion.simulate import Result
 
-PATHS = ("auto", "full", "lazy", "aggregated")
+PATHS = ("auto", "full", "lazy", "aggregated", "scores")
 
 
 @jit
@@ -106,9 +110,23 @@ def run_aggregated(
     return episodes.State(T, 0, 0, size, s.theta_hat, s.picks, s.X, s.y, s.work)
 
 
+@jit
+def run_scores(
+    p: Any, s: Any, w: Scored, rng: Rng, noise_rng: Rng, grid: Ints, regret: Array
+) -> Any:
+    """`run_aggregated` in law, from two numbers an arm."""
+    size, T, episode = 0, grid[-1], 0
+    while 1 << episode <= T:
+        two_scores.play_episode(p, s, w, episode, size, rng, grid, regret)
+        if 2 << episode <= T:
+            size = episodes.release_from_moment(p, s, 1 << episode, episode, noise_rng)
+        episode += 1
+    return episodes.State(T, 0, 0, size, s.theta_hat, s.picks, s.X, s.y, s.work)
+
+
 def aggregated_is_exact(policy: "Policy") -> bool:
-    """Whether the aggregated path has the law of the policy: at most one iteration, from zero, on
-    one episode, nothing but y clipped.
+    """Whether the paths "aggregated" and "scores" have the policy's law: at most one iteration,
+    from zero, on one episode, nothing but y clipped.
     """
     p = policy.params
     unclipped = p.row_clip == p.gradient_clip == p.residual_clip == np.inf
@@ -130,14 +148,14 @@ def simulate_sparse(
     is exact.
 
     Arguments, executor and result as in `companion.simulate.simulate`; path "auto" takes
-    "aggregated" where it is exact, else "lazy"; "full" draws every coordinate.  Unlike `simulate`,
+    "scores" where it is exact, else "lazy"; "full" draws every coordinate.  Unlike `simulate`,
     policies of one repetition have independent contexts. Raises ValueError on another environment
     or policy, and on a path that is not exact.
     """
     need_choice("path", path, PATHS)
     policies, T, seeds, grid = need_sparse_run(env, policies, T, seeds, grid)
     for p in policies:
-        if path == "aggregated" and not aggregated_is_exact(p):
+        if path in ("aggregated", "scores") and not aggregated_is_exact(p):
             raise ValueError(
                 f"path must be 'lazy' or 'full' for {p.name!r}: aggregation is not exact"
             )
@@ -166,15 +184,22 @@ def need_sparse_run(
     return policies, T, seeds, grid
 
 
+RUNS = {
+    "lazy": (run_lazy, world),
+    "aggregated": (run_aggregated, world),
+    "scores": (run_scores, scored),
+}
+
+
 def _repetition(env, policies, grid, path, seed):
     """One repetition: (regret (n_policies, n_grid), seconds (n_policies,)), contexts included."""
     regret, seconds = np.zeros((len(policies), len(grid))), np.zeros(len(policies))
     for i, policy in enumerate(policies):
         p = policy.params
         contexts, noise = stream(seed, f"contexts of {policy.name}"), stream(seed, policy.name)
-        fast = path == "aggregated" or (path == "auto" and aggregated_is_exact(policy))
-        run = run_aggregated if fast else run_lazy
+        best = "scores" if aggregated_is_exact(policy) else "lazy"
+        run, made = RUNS[best if path == "auto" else path]
         begin = time.thread_time()
-        run(p, episodes.init(p), world(env), contexts, noise, grid, regret[i])
+        run(p, episodes.init(p), made(env), contexts, noise, grid, regret[i])
         seconds[i] = time.thread_time() - begin
     return regret, seconds

@@ -19,8 +19,10 @@ from companion.fliphat.shortcuts import (
     aggregated_is_exact,
     run_aggregated,
     run_lazy,
+    run_scores,
     simulate_sparse,
 )
+from companion.fliphat.two_scores import scored
 from companion.simulate import repetitions, stream
 
 SIGNAL = (1.0, 0.0, 0.8, 0.0, 0.6)  # with gaps, so that bridges are drawn
@@ -47,6 +49,8 @@ def residual(d=30, T=300):
 
 CASES = [
     ("aggregated", one_step, "gaussian", 0.6),
+    ("scores", one_step, "gaussian", 0.6),
+    ("scores", one_step, "uniform", -0.5),
     ("lazy", one_step, "uniform", 0.6),
     ("lazy", residual, "gaussian", -0.5),
 ]
@@ -59,7 +63,7 @@ def distances(a, b):
     return np.abs(gap / se).max(), sps.ks_2samp(a, b, axis=0).pvalue.min()
 
 
-@pytest.mark.parametrize("n", [600, pytest.param(6000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [600, pytest.param(10_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("path", "make", "rewards", "phi"), CASES)
 def test_paths_have_one_law(path, make, rewards, phi, n):
     fast = finals(make(), path, n, rewards=rewards, phi=phi, seed=1)
@@ -70,7 +74,7 @@ def test_paths_have_one_law(path, make, rewards, phi, n):
 
 
 def test_what_is_compared_has_learned():
-    for make, path in ((one_step, "aggregated"), (residual, "lazy")):
+    for make, path in ((one_step, "aggregated"), (one_step, "scores"), (residual, "lazy")):
         curve = finals(make(), path, 50).mean(axis=0)
         assert curve[1] - curve[0] < 0.5 * curve[0]  # rounds 129 to 300 against 1 to 128
 
@@ -104,13 +108,35 @@ def test_noise_comes_from_the_stream_of_noise_and_contexts_from_theirs():
     """Peeling 6 of 30 takes 30 + 29 + ... + 25 variables for the picks and 6 for the values; the
     program draws whole vectors in advance and only the values later."""
     env, grid, picks = autoregressive(3, pad(SIGNAL, 30)), np.array([300]), sum(range(25, 31)) + 6
-    for run, make in ((run_lazy, residual), (run_aggregated, one_step), (as_run.run, one_step)):
+    for run, make, made in (
+        (run_lazy, residual, world),
+        (run_aggregated, one_step, world),
+        (run_scores, one_step, scored),
+        (as_run.run, one_step, world),
+    ):
         p = make().params
         contexts, noise = np.random.default_rng(1), np.random.default_rng(2)
         pool = [np.empty((len(p.iterations) + 6, 30))] if run is as_run.run else []
-        run(p, init(p), world(env), contexts, noise, *pool, grid, np.zeros(1))
+        run(p, init(p), made(env), contexts, noise, *pool, grid, np.zeros(1))
         count = p.iterations.sum() * (6 if pool else picks) + sum(a.size for a in pool)
         assert noise.bit_generator.state == drawn(2, int(count))
+
+
+def test_the_scores_path_draws_two_normals_an_arm():
+    """And one reward in every round, a row in every episode that is released, an arm at random
+    while nothing is known."""
+    env, p = autoregressive(3, pad(SIGNAL, 30), noise=0.3), one_step().params
+    used, counted = np.random.default_rng(1), np.random.default_rng(1)
+    run_scores(
+        p, init(p), scored(env), used, np.random.default_rng(2), np.array([300]), np.zeros(1)
+    )
+    for episode in range(9):
+        for _ in range(min(1 << episode, 300 - (1 << episode) + 1)):
+            if episode == 0 or p.iterations[episode - 1] == 0:
+                counted.integers(0, 3)
+            counted.standard_normal(2 * 3 + 1)
+        counted.standard_normal(30 if episode < 8 else 0)
+    assert used.bit_generator.state == counted.bit_generator.state
 
 
 def test_same_seed_same_regret_in_any_number_of_threads():
@@ -187,8 +213,9 @@ def test_the_cheap_path_is_refused_where_it_is_not_exact():
     )
     for policy in (corrected, deep, residual()):
         assert not aggregated_is_exact(policy)
-        with pytest.raises(ValueError, match="aggregation"):
-            simulate_sparse(env, [policy], 300, seeds, path="aggregated")
+        for path in ("aggregated", "scores"):
+            with pytest.raises(ValueError, match="aggregation"):
+                simulate_sparse(env, [policy], 300, seeds, path=path)
     p, clips = one_step().params, ("row_clip", "gradient_clip", "residual_clip")
     changes = [{"iterations": 2 * p.iterations}, {"warm": True}, {"forget": False}]
     for change in [*changes, *({name: 1.0} for name in clips)]:
@@ -206,7 +233,7 @@ def test_no_regret_with_one_arm_or_no_signal():
     T, seeds = 100, repetitions(1, 2)
     policy = fliphat(10, T, sparsity=2, epsilon=1.0, b_max=1.0, calibration="paper")
     for env in (autoregressive(1, pad(SIGNAL, 10)), autoregressive(3, np.zeros(10))):
-        for path in ("lazy", "aggregated", "full"):
+        for path in ("lazy", "aggregated", "scores", "full"):
             assert not simulate_sparse(env, [policy], T, seeds, path=path).regret.any()
 
 
