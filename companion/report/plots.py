@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["COLOURS", "DASHES", "MARKERS", "MODELS", "POLICIES", "curve", "figure_html", "ink",
            "label_ends", "look", "looks", "marks", "number", "panels", "published_points",
-           "regret_figure", "regret_panel", "show", "ticks", "use_style"]  # fmt: skip
+           "regret_figure", "regret_panel", "show", "tick_label", "ticks", "use_style"]  # fmt: skip
+CROWDED = 5  # labels that an axis of powers of ten takes
 _numbers = {}  # name -> number of the figures shown since `use_style`
 
 
@@ -132,10 +133,29 @@ def marks(ax: "Axes", places: Mapping[Any, Any]) -> None:
     ax.set_title(ax.get_title(), pad=8 + 13 * len(places))
 
 
+def tick_label(value: float, *, powers: bool) -> str:
+    """A number at a tick: with commas, or (powers) as a multiple of a power of ten."""
+    if not powers:
+        return f"{value:,g}"
+    factor, exponent = f"{value:.2e}".split("e")
+    power = f"10^{{{int(exponent)}}}"
+    times = "" if float(factor) == 1.0 else rf"{float(factor):g}\times"
+    return f"${times}{power}$"
+
+
 def ticks(axis: Any, values: Any) -> None:
-    """Ticks of an axis (`ax.xaxis`, `ax.yaxis`) at these values only: for logarithmic scales."""
-    axis.set_major_locator(mpl.ticker.FixedLocator(list(values)))
-    axis.set_major_formatter(mpl.ticker.FuncFormatter(lambda v, _: f"{v:,g}"))
+    """Ticks of an axis (`ax.xaxis`, `ax.yaxis`) at these values only: for logarithmic scales.
+
+    Where values reach a million they are written as powers of ten, and beyond `CROWDED` of them
+    every second one has a label.
+    """
+    values = list(values)
+    powers = max(values) >= 1e6
+    silent = values[1::2] if powers and len(values) > CROWDED else []
+    axis.set_major_locator(mpl.ticker.FixedLocator(values))
+    axis.set_major_formatter(
+        mpl.ticker.FuncFormatter(lambda v, _: "" if v in silent else tick_label(v, powers=powers))
+    )
     axis.set_minor_locator(mpl.ticker.NullLocator())
 
 

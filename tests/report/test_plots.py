@@ -2,6 +2,7 @@
 
 import base64
 import io
+import itertools
 import re
 
 import numpy as np
@@ -92,3 +93,27 @@ def test_regret_panel_labels_every_policy():
     _, (ax,) = plots.panels(1)
     plots.regret_panel(ax, result, "title")
     assert {t.get_text() for t in ax.texts} == {"LinUCB", "Random"}
+
+
+@pytest.mark.parametrize("top", [12, 18])
+def test_tick_labels_of_many_users_do_not_touch(top):
+    """As `lplr-constants` at the paper's scale: two panels, T from 10^4 in steps of 100."""
+    values = 10.0 ** np.arange(4, top + 1, 2)
+    fig, axes = plots.panels(2, width=5.2, height=3.7)
+    for ax in axes:
+        ax.plot(values, values, label="error (MAD), calibrated")
+        ax.set(xscale="log", yscale="log")
+        plots.ticks(ax.xaxis, values)
+        plots.label_ends(ax)
+    fig.draw_without_rendering()
+    for ax in axes:
+        boxes = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
+        assert len(boxes) >= 4
+        assert all(a.x1 + 5 < b.x0 for a, b in itertools.pairwise(boxes))
+    plt.close(fig)
+
+
+def test_a_tick_is_a_number_with_commas_or_a_power_of_ten():
+    assert plots.tick_label(20_000, powers=False) == "20,000"
+    said = [plots.tick_label(v, powers=True) for v in (1e6, 2e4, 1.25e7, 9.999e5)]
+    assert said == ["$10^{6}$", r"$2\times10^{4}$", r"$1.25\times10^{7}$", "$10^{6}$"]
