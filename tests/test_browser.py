@@ -118,6 +118,9 @@ READING = {
     "shuffle_glm": AIMS,
     "audits": AIMS | {"gap": 1.6},  # a figure with a line for every algorithm
     "arena": AIMS,
+    "your_data": AIMS,
+    "streaming_rows": PAPERS,
+    "glm_rows": PAPERS,
 }
 
 

@@ -3,6 +3,8 @@
 * MathJax 3 is copied from the `sphinx-mathjax-offline` wheel (2 MB of its 24 MB) into _static.
 * sphinx-thebe, which Jupyter Book always loads, is silenced: its script names a content network
   and is emitted twice, which is an error in every page.
+* The theme's icons come twice, as a font and as a script of 1.5 MB for icons of one's own, of which
+  there are none: the script is emptied.
 * Every page loads MathJax, since formulas may stand in outputs only, where Sphinx sees none.
 """
 
@@ -10,11 +12,13 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
-WANTED = ("tex-chtml-full.js", "output/chtml/fonts/woff-v2")
+MATHJAX = "tex-chtml.js"
+WANTED = (MATHJAX, "output/chtml/fonts/woff-v2")
+ICONS = "scripts/fontawesome.js"
 
 
 def _config(app, config):
-    config.mathjax_path = "mathjax/tex-chtml-full.js"
+    config.mathjax_path = f"mathjax/{MATHJAX}"
     config.mathjax_options = {"defer": "defer"}
     for listeners in app.events.listeners.values():
         listeners[:] = [x for x in listeners if x.handler.__module__ != "sphinx_thebe"]
@@ -32,6 +36,9 @@ def _copy(app, error):
             shutil.copytree(wheel / name, target / name, dirs_exist_ok=True)
         else:
             shutil.copy2(wheel / name, target / name)
+    script = Path(app.outdir) / "_static" / ICONS
+    script.write_text("/* not needed: the theme's style sheet has the same icons as a font */\n")
+    script.with_suffix(".js.map").unlink(missing_ok=True)
 
 
 def setup(app):
