@@ -110,7 +110,7 @@ def separated(m: int, K: int, rng: Rng, distance: float = 2.0, spread: float = 0
 
 
 def needed(reward: Any, rounds: int, guess: Any, level: float = 0.95) -> float:
-    """From how many people on a policy surely earns more than `guess`; infinity if never.
+    """From how many people on a policy is shown to earn more than `guess`; infinity if never.
 
     reward (n_reps, n_grid): mean reward so far in each repetition, at the grid's rounds (n_grid,):
     the first of them from which the lower end of the interval of the mean stays above the guess,
@@ -118,8 +118,8 @@ def needed(reward: Any, rounds: int, guess: Any, level: float = 0.95) -> float:
     """
     reward = need_array("reward", reward, ("n", "m"))
     rounds = need_array("rounds", rounds, reward.shape[1:])
-    surely = band(reward, level)[1] > need_float("guess", guess)
-    behind = np.flatnonzero(~surely)
+    shown = band(reward, level)[1] > need_float("guess", guess)
+    behind = np.flatnonzero(~shown)
     start = behind[-1] + 1 if len(behind) else 0
     there = start < len(rounds) and rounds[start] <= 0.9 * rounds[-1]
     return float(rounds[start]) if there else np.inf
