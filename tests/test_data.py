@@ -1,5 +1,9 @@
 """Tables become contexts by a public map: scaled into the universe, and refused where not told."""
 
+import json
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +15,7 @@ from companion.data import Contexts, bounds, contexts_of, levels
 from companion.live import Live
 from companion.streaming_sco.policy import sco_bandit
 
+ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = {"age": bounds(0, 100), "sex": levels("f", "m"), "visits": bounds(0, 20)}
 PEOPLE = pd.DataFrame(
     {"visits": [0, 20, 5, 35], "sex": ["f", "m", "m", "f"], "age": [20, 50, 100, 75]}
@@ -166,3 +171,16 @@ def test_shared_contexts_are_what_the_sparse_bandit_takes():
 def test_universes_are_named_as_the_policies_name_them():
     for universe in UNIVERSES:
         assert of(form="shared", universe=universe).universe == universe
+
+
+def test_the_program_of_the_page_runs_on_a_file_in_an_empty_folder(tmp_path, monkeypatch, capsys):
+    cells = json.loads((ROOT / "book" / "playing.ipynb").read_text("utf8"))["cells"]
+    text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    (program,) = re.findall(r"```python\n(.*?visits\.csv.*?)```", text, re.S)[:1]
+    rows = [f"{20 + i},{'yes' if i % 3 else 'no'}" for i in range(60)]
+    (tmp_path / "visits.csv").write_text("\n".join(["age,member", *rows]))
+    monkeypatch.chdir(tmp_path)
+    exec(compile(program, "the page", "exec"), {})
+    said = capsys.readouterr().out
+    assert said.startswith("(4, 0.0167)-joint DP")
+    assert "rounds=60" in said
