@@ -7,6 +7,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import companion._jit
@@ -120,3 +121,31 @@ def test_no_kernel_depends_on_a_file_or_on_the_environment():
         if "import jit" in text or "import inlined" in text:
             names = {w for w in reading if re.search(rf"\b{w}\(|\.{w}\b", text)}
             assert not names, f"{module} uses {names}"
+
+
+def with_part(idle):
+    """(a kernel with so many statements that do little, a kernel that calls it twice in a loop)."""
+    work = "".join(f"    a[{i}:] += x * a[{i + 1}]\n" for i in range(3))
+    work += "    x = 0.5 * x + 0.25 * x\n" * idle
+    made = {"jit": companion._jit.jit}
+    exec(f"@jit\ndef part(a, x):\n{work}    a[0] += x\n    return a", made)
+    exec(
+        "@jit\ndef whole(a):\n    for x in a:\n        a = part(part(a, x), -x)\n    return a", made
+    )
+    return made["part"], made["whole"]
+
+
+@pytest.mark.parametrize(("idle", "short"), [(1, True), (60, False)])
+def test_a_short_kernel_stands_in_its_callers(idle, short):
+    """It is not called: its machine code is there.  A long one is called, and both give the bits of
+    plain Python."""
+    part, whole = with_part(idle)
+    a = np.random.default_rng(1).random(5) / 3.0
+    made, plain = whole(a.copy()), a.copy()
+    for x in plain:
+        part.py_func(part.py_func(plain, x), -x)
+    np.testing.assert_array_equal(made, plain)
+    (code,) = whole.inspect_llvm().values()
+    calls = [line for line in code.splitlines() if " call " in line and "4part" in line]
+    assert companion._jit.is_short(part.py_func) == short
+    assert bool(calls) != short
