@@ -1,11 +1,13 @@
 """A report as HTML: for a notebook, and as a file that needs nothing else."""
 
 import html
+import re
 from typing import Any
 
 from companion.judge import pictures, words
 from companion.report import markup
 
+CODE = re.compile(r"`([^`]+)`")  # in words, as Markdown has it
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse; width: 100%; font-size: 0.9rem }
@@ -47,7 +49,8 @@ def body(data: Any) -> str:
         parts += [attack_table(data), *map(setting, data.get("arena", [])), costs(data)]
         parts.append(contract_table(data))
     if data["unseen"]:
-        said = "".join(f"<li>{html.escape(u)}</li>" for u in data["unseen"])
+        spoken = [CODE.sub(r"<code>\1</code>", html.escape(u)) for u in data["unseen"]]
+        said = "".join(f"<li>{u}</li>" for u in spoken)
         parts.append(f"<p>What the judge cannot see:</p><ul>{said}</ul>")
     return "".join([*parts, "</div>"])
 
@@ -89,7 +92,8 @@ def setting(found: Any) -> str:
     numbers = markup.table(html.escape(title), head, rows, "numbers")
     alt = html.escape(f"Regret of the newcomer beside others: {title}")
     image = pictures.standing(found["rows"], title)
-    return f'<p><img alt="{alt}" src="{image}"></p>{markup.folded("The numbers", numbers)}'
+    image = f'<img alt="{alt}" src="{image}" style="max-width: 100%; height: auto">'
+    return f"<p>{image}</p>{markup.folded('The numbers', numbers)}"
 
 
 def costs(data: Any) -> str:
