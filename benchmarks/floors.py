@@ -1,118 +1,59 @@
-"""Policies against their floor: a pass over the contexts with one product per arm, and the normals
-that a round draws.  Paired and alternating in one process, at T = 20000, K = 100, d = 5.
+"""Every policy and optimiser: over its floor, over plain NumPy, compiled, remembered, growing.
 
-The multiples in the Cost lines of the policies come from here.
+Paired and alternating in one process, at the sizes of `companion.timing.roster`.  The multiples in
+the Cost lines come from here.  LinUCB also beside the libraries of the extra `bench`, if they are
+installed.
 """
 
-import re
-import sys
-import time
-
-import numpy as np
-
-from companion._jit import jit
-from companion.baselines.ecolog import ecolog
-from companion.baselines.gloc import gloc
-from companion.baselines.jdp_linucb import jdp_linucb
-from companion.baselines.ldp_linucb import ldp_linucb
+from benchmarks import glm_twins
 from companion.baselines.linucb import linucb
-from companion.baselines.rs_glinucb import rs_glinucb
-from companion.baselines.sdp_linucb import sdp_linucb
-from companion.kernels.linalg import dot
-from companion.online_linucb import online_linucb
-from companion.online_linucb.corrected_ridge import corrected_ridge
-from companion.private_glm import joint_glm
+from companion.timing import compiling, cost_line, floors, growth, others, plain
+from companion.timing.roster import ROSTER, D, K
 
-T, K, D = 20_000, 100, 5
-ROUNDS = 7  # of the alternation
-SQUARE = D * (D + 1) // 2  # entries of a symmetric matrix
-
-
-def policies():
-    """(policy, normals that it draws in a round)."""
-    glm = {"theta_bound": 2.0}
-    return (
-        (linucb(D), 0),
-        (jdp_linucb(D, T, 1.0), SQUARE + D),
-        (sdp_linucb(D, T, 1.0), 0),
-        (ldp_linucb(D, T, 1.0), SQUARE + D),
-        (corrected_ridge(D, T, 1.0), D + 1),
-        (online_linucb(D, T, 1.0), D + 1),
-        (online_linucb(D, T, 1.0, learner="ogd").renamed("Online LinUCB, OGD"), D + 1),
-        (gloc(D, **glm), 0),
-        (ecolog(D, **glm), 0),
-        (rs_glinucb(D, T, **glm), 0),
-        (joint_glm(D, T, 4.0, **glm), 2 * SQUARE),
-    )
+TWINS = {  # plain NumPy with the same parameters; those of other algorithms are in other files here
+    "linucb": lambda p, X, R: plain.linucb(X, R),
+    "glm_ucb": glm_twins.glm_ucb,
+    "ecolog": glm_twins.ecolog,
+}
+FEW = 400  # rounds of a twin and of a library
 
 
-@jit
-def floor(X, theta, normals, rng):
-    """The largest product of a context with theta in every round, added up, and the normals."""
-    total = 0.0
-    for t in range(X.shape[0]):
-        best = -np.inf
-        for k in range(X.shape[1]):
-            best = max(best, dot(X[t, k], theta))
-        total += best
-        for _ in range(normals):
-            total += rng.standard_normal()
-    return total
+def beside(name, play):
+    """(ns of a round of ours, of another program on the same stream of FEW rounds)."""
+    X, R = floors.stream(FEW, K, D)
+    policy = linucb(D) if name in others.LIBRARIES else ROSTER[name].make(D, K, FEW)
+    run = floors.run_of(policy, X, R)
+    both = floors.alternated(run, lambda: play(policy.params, X, R), 3)
+    return tuple(1e9 * both.min(axis=0) / FEW)
 
 
-def stream():
-    """X (T, K, D) in the unit ball and Bernoulli rewards R (T, K)."""
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((T, K, D))
-    X *= rng.random((T, K, 1)) / np.linalg.norm(X, axis=2, keepdims=True)
-    return X, (rng.random((T, K)) < 0.5 + 0.4 * X[:, :, 0]).astype(float)
+def over_twin(name):
+    """The multiple of ours that a twin takes, in words."""
+    if name not in TWINS:
+        return ""
+    ours, slow = beside(name, TWINS[name])
+    return f"; NumPy takes {slow / ours:.0f} times as long"
 
 
-def spent(work):
-    """CPU seconds of one call."""
-    begin = time.thread_time()
-    work()
-    return time.thread_time() - begin
-
-
-def held(state):
-    """Bytes of a state."""
-    return sum(map(held, state)) if isinstance(state, tuple) else np.asarray(state).nbytes
-
-
-def promised(policy):
-    """The multiple that the Cost line of a policy's module names."""
-    text = " ".join(sys.modules[policy.play.__module__].__doc__.split())
-    found = re.search(r"(\d+) times the floor of `kernels.optimism`", text)
-    if found is None:
-        raise ValueError(f"the Cost line of {policy.play.__module__} must name its multiple")
-    if policy.name.endswith("OGD"):
-        found = re.search(r"\(OGD: (\d+)\)", text)
-    return float(found[1])
-
-
-def pairs():
-    """(policy, CPU seconds (ROUNDS, 2) of its play and of the floor) in turn."""
-    X, R = stream()
-    theta, arms = np.full(D, 0.3), np.empty(T, np.int64)
-    for policy, normals in policies():
-
-        def play(policy=policy):
-            p = policy.params
-            policy.play(p, policy.init(p), X, R, np.random.default_rng(2), arms)
-
-        def least(normals=normals):
-            floor(X, theta, normals, np.random.default_rng(2))
-
-        play(), least()
-        yield policy, np.array([(spent(play), spent(least)) for _ in range(ROUNDS)])
+def grows(name):
+    """Exponents in T, K and d, beside the highest powers in the Cost line, in words."""
+    if name in cost_line.UNREAD:
+        return f"; growth not compared: {cost_line.UNREAD[name]}"
+    g = growth.grown(name)
+    found = ", ".join(f"{n}^{e[0]:.2f} (line: {e[2]:g})" for n, e in g.exponents.items())
+    return f"; grows as {found}, within {g.worst:.1f} times the line"
 
 
 def rows():
-    """The rows of this file; in the last column the quartiles of the multiple."""
-    for policy, both in pairs():
-        low, middle, high = np.quantile(both[:, 0] / both[:, 1], (0.25, 0.5, 0.75))
-        said = f"{middle:.1f} floors ({low:.1f} to {high:.1f}), said {promised(policy):g}"
-        ours, slow = np.median(both, axis=0)
-        size = held(policy.init(policy.params))
-        yield policy.name, ours, slow, f"{said}, {1e9 * ours / T:.0f} ns a round, {size} bytes"
+    """A row for every algorithm: seconds of a round, of its floor; all else in the last column."""
+    for name, entry in ROSTER.items():
+        m = floors.measured(name, entry)
+        low, middle, high = m.multiple
+        said = "" if m.said is None else f", said {m.said:g}"
+        text = f"{middle:.1f} floors ({low:.1f} to {high:.1f}{said}) at {m.rounds} x {m.K} x {m.d}"
+        text += f"; {m.state} bytes; compiled in {compiling.seconds(name):.1f} s"
+        ours = 1e-9 * m.ns
+        yield name, ours, ours / middle, text + over_twin(name) + grows(name)
+    for name, play in others.installed().items():
+        ours, theirs = beside(name, lambda p, X, R, play=play: play(X, R))
+        yield f"LinUCB of {name}", 1e-9 * ours, 1e-9 * theirs, f"ours first; {FEW} x {K} x {D}"

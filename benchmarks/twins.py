@@ -2,26 +2,9 @@
 
 import numpy as np
 
+from companion.timing.plain import linucb, radius
 
-def radius(t, d, ridge, noise, theta_bound, failure):
-    """Theorem 2 of Abbasi-Yadkori, Pal and Szepesvari (2011)."""
-    log_det = d * np.log1p(t / (ridge * d))
-    return noise * np.sqrt(log_det - 2 * np.log(failure)) + np.sqrt(ridge) * theta_bound
-
-
-def linucb(X, R, *, ridge=1.0, noise=1.0, theta_bound=1.0, failure=0.01):
-    """Arms (n,) of LinUCB on contexts X (n, K, d) and rewards R (n, K), line by line as printed."""
-    n, _, d = X.shape
-    V, b = ridge * np.eye(d), np.zeros(d)
-    arms = np.empty(n, dtype=np.int64)
-    for t in range(n):
-        theta, V_inv = np.linalg.solve(V, b), np.linalg.inv(V)
-        width = np.sqrt(np.einsum("ki,ij,kj->k", X[t], V_inv, X[t]))
-        beta = radius(t, d, ridge, noise, theta_bound, failure)
-        arms[t] = k = np.argmax(X[t] @ theta + beta * width)
-        V += np.outer(X[t, k], X[t, k])
-        b += R[t, k] * X[t, k]
-    return arms
+__all__ = ["fresh_sphere", "linucb", "linucb_tuned"]
 
 
 def linucb_tuned(X, R, *, ridge=1.0, noise=1.0, theta_bound=1.0, failure=0.01):

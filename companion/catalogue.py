@@ -17,6 +17,7 @@ ABOVE = (
     "report",
     "audits",
     "arena",
+    "timing",
     "judge",
     "catalogue",
     "__main__",

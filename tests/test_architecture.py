@@ -37,7 +37,7 @@ FLOORS = (  # from the ground up
     {"baselines"},
     ROOMS,
     {"report"},
-    {"audits", "arena"},
+    {"audits", "arena", "timing"},
     {"judge"},
 )
 FLOOR = {part: i for i, floor in enumerate(FLOORS) for part in floor}

@@ -1,7 +1,9 @@
 """NoisySFW: variance-reduced Frank-Wolfe with a large first batch and noise on every gradient.
 
 Source: Bassily, Guzman and Nandi (2021), Algorithm 3, for 1 < p < 2; squared loss.
-Cost: O(d) per record; it reads a stream, but releases nothing before half of it.
+Cost: O(d) time per record; 12 times the floor, a product per record, for it clips the record, whose
+norm takes a sum in order, and adds two gradients up; it reads a stream, but releases nothing before
+half of it.
 Privacy: a record enters one release.  The first averages n // 2 gradients at 0 and moves by
 2 L/(n // 2) in l_q; a later one averages b differences of gradients at points c D eta apart and
 moves by 2 beta eta D/b, with D = 2 r, beta = 2, L = 2 (r + Y) for f = (y - x'theta)^2.

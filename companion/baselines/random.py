@@ -1,6 +1,6 @@
 """Uniformly random play: the worst that a figure should show.
 
-Cost: O(1) per round.
+Cost: O(1) time per round.
 """
 
 from typing import Any, NamedTuple

@@ -1,7 +1,8 @@
 """Algorithm 1: streaming Frank-Wolfe whose sum of gradient leaves is released by a tree.
 
 Source: the paper, Algorithms 1 and 4 and Theorem 3.1.
-Cost: O(d) per record; O(d log n) memory with the tree, O(d n) with the square-root factorisation.
+Cost: O(d) time per record; O(d log n) memory with the tree, O(d n) with the square-root
+factorisation; 4 times the floor, a product and d normals per record.
 Differs: the default calibration clips the leaves and adds Gaussian noise of exactly the size that
 the budget needs; the tree is kept in streaming form, so that powers of two are no special case.
 """
