@@ -26,7 +26,7 @@ lint: $(STAMP)          ## lint, format, types
 check: lint             ## lint, format, types, fast tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow and not browser"
 
-bench: $(STAMP)         ## speed of kernels and experiments against their NumPy twins
+bench: $(STAMP)         ## speed of every algorithm beside its floor, of kernels and experiments beside NumPy twins
 	$(BIN)/python -m benchmarks
 
 serve:                  ## show the built site at http://localhost:8000
