@@ -55,7 +55,9 @@ class Worker:
     def _start(self):
         context = multiprocessing.get_context("fork" if FORK else "spawn")
         self._pipe, theirs = context.Pipe()
-        self._child = context.Process(target=_serve, args=(theirs, self.what), daemon=True)
+        self._child = context.Process(
+            target=_serve, args=(theirs, self.what, self._pipe), daemon=True
+        )
         self._child.start()
         theirs.close()
         try:
@@ -83,8 +85,10 @@ class Worker:
             raise Failed(f"its process ends, with {how}") from None
 
 
-def _serve(pipe, what):
-    """The child: load, then answer until nobody asks."""
+def _serve(pipe, what, asking):
+    """The child: load, then answer until nobody asks.  A fork holds a copy of the asking end, by
+    which it would never notice that its parent is gone."""
+    asking.close()
     quiet = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):  # what a policy prints is no part of the report's page
         os.dup2(quiet, stream)

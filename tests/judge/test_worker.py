@@ -1,5 +1,10 @@
 """A task that raises, crashes or never ends is answered for, and the next one is done."""
 
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import judged
 import pytest
 
@@ -35,3 +40,20 @@ def test_what_does_not_load_is_refused(tmp_path):
     )
     with pytest.raises(Refused, match="example cannot be made: ZeroDivisionError"):
         Worker(str(raising)).ask("points:checked", 1.0, "rows")
+
+
+def test_a_child_ends_with_its_parent(tmp_path):
+    path = str(judged.written(tmp_path, "left"))
+    code = f"""import os
+from companion.judge.worker import Worker
+worker = Worker({path!r})
+worker.ask("points:checked", 20.0, "guarantee")
+print(worker._child.pid, flush=True)
+os.kill(os.getpid(), 9)"""
+    found = subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=False
+    )
+    pid, deadline = int(found.stdout), time.monotonic() + 30.0
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not Path(f"/proc/{pid}").exists()
