@@ -27,6 +27,12 @@ def test_the_error_is_that_of_the_definition_and_falls(monkeypatch):
         terms = [2 * x * (x @ (met[i] - true[i])) for x in fresh if (met @ x).argmax() == i]
         worst.append(np.abs(state.arms.gradient[i] - np.sum(terms, axis=0) / len(fresh)).max())
     assert error[0, 1] == pytest.approx(max(worst), rel=1e-9)
+    now, lost = state.arms.theta, []
+    turned = [x for x in fresh if (met @ x).argmax() != (now @ x).argmax()]
+    assert 0 < len(turned) < len(fresh) / 2
+    for i in range(2):
+        lost.append(sum((x @ (now[i] - true[i])) ** 2 for x in turned) / len(fresh))
+    assert dropped[0, 1] == pytest.approx(max(lost), rel=1e-9)
 
 
 def test_noise_is_part_of_the_error():
