@@ -168,7 +168,12 @@ class Replay(NamedTuple):
 
 
 def replay(X: Array, R: Array, mu: Array | None = None) -> Replay:
-    """Recorded contexts X (n, K, d), rewards of all arms R (n, K), means mu (n, K) (None: R)."""
+    """Recorded contexts X (n, K, d), rewards of all arms R (n, K), means mu (n, K) (None: R).
+
+    >>> recorded = replay(np.ones((5, 2, 1)), np.zeros((5, 2)))
+    >>> [X.shape for X, R, mu in recorded.blocks(5, np.random.default_rng(1))]
+    [(5, 2, 1)]
+    """
     X = need_array("X", X, ("n", "K", "d"))
     R = need_array("R", R, X.shape[:2])
     return Replay(X, R, R if mu is None else need_array("mu", mu, X.shape[:2]))

@@ -51,6 +51,13 @@ class Live:
     the same ticket, so many can be open and end in any order, if the policy allows it (see
     `companion.late`; otherwise a second question is refused, and says why).  Open questions count
     as rounds of the horizon.
+
+    >>> from companion.baselines.jdp_linucb import jdp_linucb
+    >>> live = jdp_linucb(2, T=100, epsilon=1.0).start(seed=1)
+    >>> arm = live.select([[0.6, 0.0], [0.0, 0.6]])
+    >>> live.update(arm, 0.5)
+    >>> live.report().rounds
+    1
     """
 
     def __init__(self, policy: Policy, rng: Rng) -> None:

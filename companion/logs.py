@@ -109,6 +109,10 @@ def inverse_weighted(log: Log, target: Any, level: float = 0.95) -> Estimate:
 
     target: what the rule does in each round of the log, arms (n,) or an array of probabilities
     (n, K); it must not have learned from this log.  Unbiased if the propensities are true.
+
+    >>> log = log_of(np.zeros((2, 2, 1)), [0, 1], [1.0, 0.0], "uniform")
+    >>> inverse_weighted(log, [0, 0]).interval.value  # had arm 0 been played twice
+    1.0
     """
     log, target = _need_log(log, weighted=True), _need_target(target, log)
     terms = _weights(log, target) * log.rewards

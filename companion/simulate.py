@@ -101,6 +101,12 @@ def simulate(
     `concurrent.futures.Executor` or a Dask `Client`, None for a thread pool over the cores; grid:
     increasing rounds at which regret is kept (default: 200 even ones).  Raises ValueError before
     anything runs on bad arguments, and during the run on a bad block.
+
+    >>> from companion.baselines.linucb import linucb
+    >>> from companion.environments import sphere
+    >>> played = simulate(sphere(4, 3), [linucb(3)], 500, repetitions(1, 2))
+    >>> played.final.shape  # repetitions, policies
+    (2, 1)
     """
     policies, T, seeds, grid = need_run(policies, T, seeds, grid)
     need_method("env", env, "blocks")

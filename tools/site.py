@@ -71,9 +71,9 @@ def mirror(root, executed, config):
     notebooks = {path.stem: notebook for path, notebook in executed.items()}
     for page in FILLED & stage.keys():
         stage[page] = front.fill(stage[page].decode(), notebooks).encode()
-    book = chapters.load(root)
+    used = api.users(chapters.load(root))
     for page in [page for page in stage if page.startswith("book/api/")]:
-        stage[page] = api.fill(stage[page].decode(), root, book).encode()
+        stage[page] = api.fill(stage[page].decode(), root, used).encode()
     kept = lock.read(root)
     for path, notebook in executed.items():
         stage[path.relative_to(root).as_posix()] = cache.dump(published(notebook, kept))

@@ -92,7 +92,11 @@ def _delta(epsilon, a):
 
 
 def gaussian_epsilon(delta: float, sigma: float, sensitivity: float = 1.0) -> float:
-    """Smallest epsilon >= 0 at which N(0, sigma^2) noise is (epsilon, delta)-DP (inf at 0)."""
+    """Smallest epsilon >= 0 at which N(0, sigma^2) noise is (epsilon, delta)-DP (inf at 0).
+
+    >>> round(gaussian_epsilon(1e-5, sigma=3.73), 2)
+    1.0
+    """
     delta, sigma = need_probability("delta", delta), need_float("sigma", sigma, 0.0)
     sensitivity = need_positive("sensitivity", sensitivity)
     if sigma == 0.0:
@@ -115,6 +119,9 @@ def gaussian_scale(
     epsilon in (0, inf] (inf: 0.0), delta in (0, 1).  method: "analytic" is exact; "classical" is
     sensitivity sqrt(2 ln(1.25/delta))/epsilon, proved for epsilon <= 1 only and refused above;
     "classical-unchecked" is the same formula anywhere, for reproducing papers that use it so.
+
+    >>> round(gaussian_scale(1.0, 1e-5), 2)
+    3.73
     """
     epsilon, delta = need_budget(epsilon, delta)
     sensitivity = need_positive("sensitivity", sensitivity)
@@ -225,7 +232,11 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
 
 
 def laplace_scale(epsilon: float, sensitivity: float = 1.0) -> float:
-    """Scale of the Laplace mechanism at this L1 sensitivity: sensitivity / epsilon (inf: 0.0)."""
+    """Scale of the Laplace mechanism at this L1 sensitivity: sensitivity / epsilon (inf: 0.0).
+
+    >>> laplace_scale(0.5, sensitivity=2.0)
+    4.0
+    """
     return need_positive("sensitivity", sensitivity) / need_positive(
         "epsilon", epsilon, allow_inf=True
     )

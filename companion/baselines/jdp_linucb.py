@@ -115,6 +115,9 @@ def jdp_linucb(
 
     d >= 1; T >= 1, horizon of the tree; epsilon in (0, inf], delta in (0, 1); the rest as in
     `ldp_linucb`.  Raises ValueError on anything else.
+
+    >>> print(jdp_linucb(2, T=100, epsilon=1.0).guarantee)
+    (1, 0.1)-joint DP, replace one record, per user (ball)
     """
     need_options("jdp_linucb", options, noisy_ridge.make_params)
     T = need_int("T", T, 1)

@@ -123,6 +123,9 @@ def ldp_linucb(
     universe "ball" (||x|| <= 1, |r| <= 1) or "offset_sphere" (x = (u, 1/sqrt2), 0 <= r <= 1):
     records outside are clipped into it and counted; options: ridge, shift, noise, theta_bound,
     failure and width of `noisy_ridge.make_params`.  Raises ValueError on anything else.
+
+    >>> print(ldp_linucb(2, T=100, epsilon=1.0).guarantee)
+    (1, 0.1)-local DP, replace one record, per user (ball)
     """
     need_options("ldp_linucb", options, noisy_ridge.make_params)
     sigma, guarantee = gaussian_release(

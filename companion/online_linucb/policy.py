@@ -184,6 +184,9 @@ def online_linucb(
     "ogd"; width >= 0 (None: `practical_width`, or Theorem A.2's without noise); clip > 0, the bound
     G on gradients (None: `practical_clip`); jitter = Delta^2 >= 0; ball = D > 0, the radius within
     which predictions stay.  Raises ValueError on anything else.
+
+    >>> print(online_linucb(2, T=100, epsilon=1.0).guarantee)
+    (1, 0.1)-local DP, replace one record, per user (ball)
     """
     d, T = need_int("d", d, 1, LARGEST), need_int("T", T, 1, LARGEST)
     need_choice("learner", learner, maler.KINDS)
