@@ -142,7 +142,7 @@ def address(smoke_site):
 @pytest.fixture(scope="module")
 def pages(smoke_site):
     """Relative paths of the pages that readers see."""
-    found = [*sorted((smoke_site / "book").glob("*.html")), smoke_site / "search.html"]
+    found = [*sorted((smoke_site / "book").rglob("*.html")), smoke_site / "search.html"]
     return [p.relative_to(smoke_site).as_posix() for p in found]
 
 
@@ -335,6 +335,17 @@ def test_search_finds_a_term_and_opens_by_keyboard(visit):
     page = visit("book/scoreboard.html")
     page.keyboard.press("Control+k")
     page.locator("dialog#pst-search-dialog[open] input").wait_for(timeout=5_000)
+    assert visit.trouble == []
+
+
+def test_search_finds_a_public_name_and_leads_to_it(visit):
+    page = visit("search.html?q=jdp_linucb")
+    hit = page.locator("#search-results li a[href*='#companion.']").first
+    hit.wait_for(timeout=30_000)
+    assert "jdp_linucb" in hit.inner_text()
+    hit.click()
+    page.wait_for_function(RENDERED)
+    assert page.evaluate("document.getElementById(location.hash.slice(1)).checkVisibility()")
     assert visit.trouble == []
 
 

@@ -62,11 +62,16 @@ def verdicts(chapter, notebook):
     )
 
 
-def tally(notebooks):
-    """How many sentences of the papers were tested, and how they came out: a sentence and a bar."""
+def counted(notebooks):
+    """{verdict: number} of the tested sentences of all chapters, findings left out."""
     records = [r for name, notebook in notebooks.items() for r in results.claims(name, notebook)]
     counts = Counter(r["verdict"] for r in records if not r["finding"])
-    given = {v: counts[v] for v in markup.SIGNS if counts[v]}
+    return {v: counts[v] for v in markup.SIGNS if counts[v]}
+
+
+def tally(notebooks):
+    """How many sentences of the papers were tested, and how they came out: a sentence and a bar."""
+    given = counted(notebooks)
     total = sum(given.values())
     listed = ", ".join(f"<b>{n}</b> {html.escape(v)}" for v, n in given.items())
     said = f"<p>We tested <b>{total}</b> sentences of five papers: {listed or 'none yet'}.</p>"

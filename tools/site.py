@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from tools import api, cache, cells, chapters, front, lock, results
+from tools import api, cache, card, cells, chapters, front, lock, results
 from tools.errors import Failure, plain
 
 MARK = ".whole"  # in the site: digest of what it was built from
@@ -36,6 +36,9 @@ def configuration(root, note, base_url):
         sphinx["config"] |= {
             "ogp_site_url": base_url,
             "ogp_social_cards": {"enable": False},
+            "ogp_image": base_url + card.SHOWN,
+            "ogp_image_alt": "How many sentences of the papers were tested, and how they came out",
+            "ogp_custom_meta_tags": ['<meta name="twitter:card" content="summary_large_image">'],
             "sitemap_url_scheme": "{link}",
             "sitemap_excludes": ["search.html", "genindex.html", "404.html", "prf-prf.html"],
             "notfound_urls_prefix": urlsplit(base_url).path or "/",
@@ -59,7 +62,7 @@ def published(notebook, kept):
     return notebook
 
 
-def mirror(root, executed, config):
+def mirror(root, executed, config, note=""):
     """Everything the site is made of: relative path -> bytes."""
     stage = {"_config.yml": config, "_toc.yml": (root / "_toc.yml").read_bytes()}
     files = [p for p in (root / "book").rglob("*") if p.suffix != ".ipynb"]
@@ -71,6 +74,7 @@ def mirror(root, executed, config):
     notebooks = {path.stem: notebook for path, notebook in executed.items()}
     for page in FILLED & stage.keys():
         stage[page] = front.fill(stage[page].decode(), notebooks).encode()
+    stage[card.PLACE] = card.png(front.counted(notebooks), note)
     used = api.users(chapters.load(root))
     for page in [page for page in stage if page.startswith("book/api/")]:
         stage[page] = api.fill(stage[page].decode(), root, used).encode()
@@ -116,7 +120,7 @@ def build(root, build_dir, executed, note="", base_url=None):
 
     The old site stays until the new one is whole.  Raises Failure if there is any warning.
     """
-    stage = mirror(root, executed, configuration(root, note, base_url))
+    stage = mirror(root, executed, configuration(root, note, base_url), note)
     pins = (root / "requirements.txt").read_text("utf8")
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in stage.items()}
     digest = cache.digest([sums, pins])

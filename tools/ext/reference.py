@@ -76,6 +76,8 @@ def _docstring(app, what, name, obj, options, lines):
 
 def _begin(app):
     """Before any page is read: where modules come from, and what types are called."""
+    if not (app.srcdir / "companion" / "_types.py").is_file():
+        return
     os.environ["NUMBA_DISABLE_JIT"] = "1"
     sys.path.insert(0, str(app.srcdir))
     import companion
