@@ -1,5 +1,6 @@
 """A release is refused where files disagree; archives are looked into."""
 
+import re
 import shutil
 import tarfile
 import zipfile
@@ -59,3 +60,29 @@ def test_what_an_archive_lacks_or_should_not_have_is_found(tmp_path):
 def test_a_command_that_fails_is_told():
     with pytest.raises(Failure, match="no-such-thing"):
         release.run("git", "rev-parse", "--verify", "no-such-thing")
+
+
+TEXT = """See [this](ERRATA.md), [there](https://a.example) and [below](#cite).
+
+![A picture (of two)](book/_static/a.svg)
+
+*Its caption, in two
+lines.*
+
+The end.
+"""
+
+
+def test_on_an_index_pictures_and_links_are_absolute_or_left_out():
+    bare = release.described(TEXT, "")
+    assert bare == "See this, [there](https://a.example) and [below](#cite).\n\nThe end.\n"
+    address = "https://forge.example/a/b"
+    full = release.described(TEXT, address)
+    assert f"[this]({address}/blob/main/ERRATA.md)" in full
+    assert f"![A picture (of two)]({address}/raw/main/book/_static/a.svg)" in full
+    assert "[there](https://a.example) and [below](#cite)" in full
+    readme = (release.ROOT / "README.md").read_text("utf8")
+    assert not re.findall(r"\]\((?!https?:|#)", release.described(readme, ""))
+    assert not re.findall(r"\]\((?!https?:|#)", release.described(readme, address))
+    assert "![" in readme
+    assert "![" not in release.described(readme, "")

@@ -2,7 +2,9 @@
 
 The version stands in four files, which must agree; the changes must be committed, and the
 changelog must say when it was released.  Wheel and source archive are built from the commit, in an
-environment of their own, looked into, and checked by `twine`.  Nothing is sent anywhere: the last
+environment of their own, looked into, and checked by `twine`.  On an index the README stands
+alone: its picture and its links get the project's address, and are left out while there is none
+(`described`).  Nothing is sent anywhere: the last
 lines say how.  `--dry-run` does the same without a tag, and allows an unreleased changelog.
 """
 
@@ -62,6 +64,16 @@ def different(archive, root):
     return (held - MADE) ^ (package(root) | ABOUT)
 
 
+def described(text, address):
+    """The README as a package index shows it, where no file lies beside it: with an address,
+    pictures and links lead there; without one, they are left out, and so is a picture's caption."""
+    if not address:
+        text = re.sub(r"!\[[^]]*\]\([^)]*\)\n\n(\*[^*]*\*\n\n)?", "", text)
+        return re.sub(r"(?<!!)\[([^]]*)\]\((?!https?:|#)[^)]*\)", r"\1", text)
+    text = re.sub(r"(!\[[^]]*\]\()(?!https?:)", rf"\1{address}/raw/main/", text)
+    return re.sub(r"((?<!!)\[[^]]*\]\()(?!https?:|#)", rf"\1{address}/blob/main/", text)
+
+
 def run(*command, cwd=ROOT):
     """What a command says.  Raises Failure with it if the command fails."""
     done = subprocess.run(list(map(str, command)), cwd=cwd, capture_output=True, text=True)
@@ -77,6 +89,10 @@ def build(root, dist):
         run(sys.executable, "-m", "venv", own)
         run(own / "bin" / "python", "-m", "pip", "install", "-q", *TOOLS)
         run("git", "clone", "-q", root, source)
+        project = tomllib.loads((source / "pyproject.toml").read_text("utf8"))
+        address = project["tool"]["private-bandits"]["address"]
+        readme = source / "README.md"
+        readme.write_text(described(readme.read_text("utf8"), address), "utf8")
         run(own / "bin" / "python", "-m", "build", "-o", dist, source)
         made = sorted(dist.iterdir())
         for archive in made:

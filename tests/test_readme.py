@@ -1,0 +1,105 @@
+"""Every command of the README, in a fresh copy of the sources with a home of its own.
+
+What is not tried here: installing (`.venv` leads to the environment of these tests, and the copy
+comes first on the path as an editable installation would put it; the wheel's tests install), and
+what takes more than minutes, of which `make` says here what it would run.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TEXT = (ROOT / "README.md").read_text("utf8")
+VERBS = r"(?:make|pip|papermill|python|cd|\.venv/bin/\w+)"
+# Command: a part of what it prints, or None where only `make -n` looks at it.
+TRIED = {
+    "cd private-bandits": "",
+    "make book": None,
+    "make book SCALE=smoke": None,
+    "make pdf": None,
+    ".venv/bin/papermill book/online_linucb.ipynb out.ipynb -p T 2000 -p n_reps 5": "",
+    ".venv/bin/python -m tools.build --only online_linucb -p T 2000 -p n_reps 5": "Executed: ",
+    "make check": None,
+    "make test": None,
+    "make bench": None,
+    "python -m companion": "local",
+    "python -m tools.address": "",
+}
+ELSEWHERE = {  # installing: tests/test_wheel.py
+    'pip install ".[notebooks]"',
+    'pip install ".[data]"',
+}
+LONG = {command for command in TRIED if "online_linucb" in command}
+
+
+def commands(text):
+    """The commands of a README: lines of its blocks of shell code, and code in its prose."""
+    blocks = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL))
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    lines = [line.split("  #")[0].strip() for line in blocks.splitlines()]
+    inline = re.findall(rf"`({VERBS} [^`]+)`", prose.replace("\n", " "))
+    return [re.sub(r"\s+#.*", "", c) for c in [*filter(None, lines), *inline]]
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory):
+    """(folder above a fresh copy of the sources, environment variables)."""
+    base = tmp_path_factory.mktemp("from nothing")
+    copy = base / "private-bandits"
+    left = ("_build", "dist", "published", ".venv", ".git", "__pycache__", ".*_cache")
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*left))
+    (copy / ".venv").mkdir()
+    (copy / ".venv" / "bin").symlink_to(Path(sys.executable).parent)
+    (copy / ".venv" / ".installed").touch()
+    env = os.environ | {"HOME": str(base / "home"), "PYTHONPATH": str(copy)}
+    env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    (base / "home").mkdir()
+    return base, env
+
+
+def test_every_command_is_tried_or_is_an_installation():
+    assert set(commands(TEXT)) - {"git clone"} == TRIED.keys() | ELSEWHERE
+
+
+def test_commands_are_found_wherever_they_stand():
+    text = "Say `make me` or `python -m\na`, not `made`.\n```sh\nmake it   # now\n\npip x\n```\n"
+    assert commands(text) == ["make it", "pip x", "make me", "python -m a"]
+
+
+@pytest.mark.parametrize(
+    "command", [pytest.param(c, marks=[pytest.mark.slow] * (c in LONG)) for c in TRIED]
+)
+def test_it_does_what_it_says(command, fresh):
+    base, env = fresh
+    folder = base if command.startswith("cd ") else base / "private-bandits"
+    if TRIED[command] is None:
+        command = command.replace("make ", "make -n ")
+    done = subprocess.run(
+        command, shell=True, cwd=folder, env=env, capture_output=True, text=True, timeout=900
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    if command.startswith("make -n"):
+        assert ".venv/bin/python -m " in done.stdout
+        assert "pip install" not in done.stdout  # the stub stands for the installation
+        for module in re.findall(r"-m (tools\.\w+|benchmarks)", done.stdout):
+            assert (folder / module.replace(".", "/")).with_suffix(".py").is_file() or (
+                folder / module / "__main__.py"
+            ).is_file()
+    else:
+        assert (TRIED[command] or "") in done.stdout
+    if "papermill" in command:
+        assert (folder / "out.ipynb").is_file()
+
+
+def test_the_address_is_told_to_nobody_while_there_is_none(fresh):
+    """`python -m tools.address`, run above, has changed no file."""
+    base, _ = fresh
+    assert (base / "private-bandits" / "README.md").read_bytes() == (
+        ROOT / "README.md"
+    ).read_bytes()
