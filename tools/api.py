@@ -74,7 +74,7 @@ def page(package, module, used, known):
     text = path.read_text("utf8")
     entry = partial(_entry, module=module, lines=text.splitlines(), used=used, known=known)
     where = path.relative_to(package.root.parent).as_posix()
-    code = f".. dropdown:: Code of {module}\n\n   .. literalinclude:: /{where}"
+    code = f".. dropdown:: Code\n\n   .. literalinclude:: /{where}"
     parts = [f".. automodule:: {module}", *map(entry, public(ast.parse(text))), code]
     return f"## `{module}`\n\n```{{eval-rst}}\n" + "\n\n".join(parts) + "\n```"
 
