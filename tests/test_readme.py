@@ -30,7 +30,7 @@ TRIED = {
     "python -m companion": "local",
     "python -m tools.address": "",
 }
-ELSEWHERE = {  # the runner: tests/test_runner.py; installing: tests/test_wheel.py
+ELSEWHERE = {  # the runner: tests/test_refusals.py; installing: tests/test_wheel.py
     ".venv/bin/python -m tools.build --only online_linucb -p T 2000 -p n_reps 5",
     'pip install ".[notebooks]"',
     'pip install ".[data]"',
