@@ -29,6 +29,7 @@ CENTRAL = {  # of each chapter: what its page cannot be read without
     "lplr": PAPER | {"mechanism", "audit", "clipping"},
     "arena": {"policy", "trust model", "regret", "budget", "calibration"},
     "judge": {"policy", "arm", "record", "regret", "budget", "trust model", "unit", "audit"},
+    "performance": {"policy", "arm", "context"},
     "scoreboard": {"claim", "verdict"},
 }
 

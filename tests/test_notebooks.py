@@ -1,6 +1,7 @@
 """The committed notebooks: as readers and papermill need them, and without any output."""
 
 import ast
+import json
 import re
 from pathlib import Path
 
@@ -21,6 +22,8 @@ def test_notebook_is_clean_and_runs_anywhere(path):
     nbformat.validate(book)
     assert (book.nbformat, book.nbformat_minor >= 5) == (4, True)
     assert book.metadata["kernelspec"]["name"] == "python3"
+    kept = json.loads(path.read_text("utf8"))["cells"]  # a line a line, so that edits are readable
+    assert [cell["id"] for cell in kept if not isinstance(cell["source"], list)] == []
     ids = [cell["id"] for cell in book.cells]
     assert len(ids) == len(set(ids))
     for cell in book.cells:

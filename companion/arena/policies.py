@@ -21,6 +21,7 @@ FOUNDATIONS = (
     "mechanisms",
     "arena",
     "judge",
+    "performance",
     "scoreboard",
 )
 MODELS = {  # from the least trust to the most
@@ -78,6 +79,7 @@ def _imports(book):
         text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "code")
         froms = (n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.ImportFrom))
         names = {a.name for n in froms if n.module.startswith("companion.") for a in n.names}
-        title = next(line for c in cells for line in c["source"] if line.startswith("# "))
-        found[path.stem] = title.strip("# \n").split(":")[0], names
+        lines = (line for c in cells for line in "".join(c["source"]).splitlines())
+        title = next(line for line in lines if line.startswith("# "))
+        found[path.stem] = title.strip("# ").split(":")[0], names
     return {k: v for k, v in found.items() if k not in FOUNDATIONS}
