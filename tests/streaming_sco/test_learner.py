@@ -53,6 +53,15 @@ def test_the_sum_is_the_recursion(p):
     assert state.memory.gradient == pytest.approx(estimates[-1], abs=1e-12)
 
 
+def test_the_estimate_has_the_bias_of_the_first_gradient():
+    """Of equal records F is the loss of one: nothing is random, and what is left is the bias."""
+    x, y, n = np.array([0.6, -0.3, 0.2]), 0.7, 7
+    out, state = learn(plain(3, n, 2.0), np.tile(x, (n, 1)), np.full(n, y))
+    gradient = 2 * (x @ out[-2] - y) * x  # at theta_n, where the last estimate is made
+    first = -2 * y * x  # at theta_0 = 0
+    assert state.memory.gradient - gradient == pytest.approx(-first / (n + 1), abs=1e-12)
+
+
 @pytest.mark.parametrize("p", P)
 def test_golden_iterates(p):
     X, Y = golden(p)
