@@ -215,6 +215,9 @@ SEEN_AT = {  # width: name -> script or (script, argument)
             .filter(e => !e.querySelector('button.copybtn')).length""",
         "reading": MEASURE,
         "links": "document.querySelectorAll('article .needs a').length",
+        "listed": """[...document.querySelectorAll('.toc-entry :is(a, code)')]
+            .filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth)
+            .length""",
         "weight": WEIGHT,
     },
     700: {"formulas": (CUT, FORMULAS)},
@@ -460,6 +463,10 @@ def test_a_search_hit_opens_at_its_section(visit):
     assert "factor" in words
     assert -50 < top < 900
     assert visit.trouble == []
+
+
+def test_the_contents_of_a_page_stay_in_the_window(survey):
+    assert told(survey, "listed") == {}
 
 
 def test_on_paper_nothing_runs_off_the_edge_and_folds_are_open(survey):
