@@ -240,7 +240,7 @@ def figure(table: "DataFrame", top: float = 8.0) -> "Figure":
 
 def fault_figure(planted: Any, kinds: Any) -> "Figure":
     """Bound over what the honest algorithm proves, for every fault and algorithm, as a picture."""
-    fig, (ax,) = plots.panels(1, width=7.2, height=0.24 * len(planted) + 1.2)
+    fig, (ax,) = plots.panels(1, width=7.2, height=0.22 * len(planted) + 1.2)
     at = np.arange(len(planted))[::-1]
     for i, kind in enumerate(kinds):
         x = np.minimum(planted[kind] / planted["proved"], 4.0)
