@@ -35,17 +35,22 @@ def _place(item):
 
 
 @pytest.fixture(scope="session")
-def smoke_site(tmp_path_factory, worker_id):
+def shared(tmp_path_factory, worker_id):
+    """One folder for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    return base if worker_id == "master" else base.parent
+
+
+@pytest.fixture(scope="session")
+def smoke_site(shared):
     """The site built once per test session at smoke scale, from a copy: its folder.
 
     BUILD=_build takes the build that is there instead, such as one at the papers' scale.
     """
     if "BUILD" in os.environ:
         return Path(os.environ["BUILD"]).resolve() / "html"
-    base = tmp_path_factory.getbasetemp()
-    base = base if worker_id == "master" else base.parent  # one folder for all workers
-    root, log = base / "book-copy", base / "book-copy.log"
-    with (base / "book-copy.lock").open("w") as lock:
+    root, log = shared / "book-copy", shared / "book-copy.log"
+    with (shared / "book-copy.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not root.exists():
             for name in NAMES:
@@ -64,9 +69,13 @@ def smoke_site(tmp_path_factory, worker_id):
 
 
 @pytest.fixture(scope="session")
-def interpreted(tmp_path_factory):
-    """Every policy and optimiser once more, in a process without compilation."""
-    return streams.in_a_process(tmp_path_factory, "interpreted", NUMBA_DISABLE_JIT="1")
+def interpreted(request, shared):
+    """The policies and optimisers that tests of this session ask about, in a process without
+    compilation."""
+    asked = [i for i in request.session.items if "interpreted" in i.fixturenames]
+    params = [i.callspec.params for i in asked]
+    names = sorted({p.get("module") or p["name"] for p in params})
+    return streams.in_a_process(shared, "interpreted", names, NUMBA_DISABLE_JIT="1")
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
-"""Play every policy's and run every optimiser's example, and pickle (arms, state) or (parameters,
-state) by name to the file in argv[1]; and the arms of every policy with few and many rows.
+"""Play the examples of the policies and run those of the optimisers named in argv[2:], and pickle
+(arms, state) or (parameters, state) by name to the file in argv[1]; and the policies' arms with few
+and many rows.
 
 Run with NUMBA_DISABLE_JIT=1 this is the interpreted half of tests in `test_every_policy.py`.  What
 leaves an array raises IndexError here, as it would in kernels compiled with bounds checks.
@@ -14,10 +15,10 @@ import streams
 from companion import catalogue
 
 
-def rows_of_all():
+def rows_of(policies):
     """{(module, K): arms, or what was raised on the way} for every number of rows."""
     results = {}
-    for name in streams.names():
+    for name in policies:
         for K, n in streams.ROWS.items():
             try:
                 results[name, K] = streams.rows_played(name, K, n)
@@ -26,15 +27,15 @@ def rows_of_all():
     return results
 
 
-def play_all():
+def played(policies, optimisers):
     """{module: (arms, flat state)} on the common stream."""
     results = {}
-    for name in streams.names():
+    for name in policies:
         policy = streams.example(name)
         X, R, _ = streams.stream_for(policy)
         arms, state = streams.run(policy, X, R)
         results[name] = arms, streams.flat(state)
-    for name in catalogue.optimisers():
+    for name in optimisers:
         optimiser = streams.optimiser(name)
         out, state = streams.learn(optimiser, *streams.records_for(optimiser))
         results[name] = out, streams.flat(state)
@@ -42,4 +43,8 @@ def play_all():
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_bytes(pickle.dumps(play_all() | rows_of_all()))
+    target, *asked = sys.argv[1:]
+    policies = [name for name in streams.names() if name in asked]
+    optimisers = [name for name in catalogue.optimisers() if name in asked]
+    found = played(policies, optimisers) | rows_of(policies)
+    Path(target).write_bytes(pickle.dumps(found))

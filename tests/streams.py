@@ -1,5 +1,6 @@
 """Small streams, and the policies that the common tests play on them."""
 
+import fcntl
 import inspect
 import os
 import pickle
@@ -79,10 +80,15 @@ def pickled(algorithm):
     return again
 
 
-def in_a_process(tmp_path_factory, name, timeout=900, **variables):
-    """What the script of this name pickles when it runs with these environment variables."""
-    out = tmp_path_factory.mktemp(name) / "runs.pickle"
-    script = Path(__file__).with_name(f"{name}.py")
-    env = os.environ | variables
-    subprocess.run([sys.executable, script, out], env=env, check=True, timeout=timeout)
+def in_a_process(folder, script, asked=(), timeout=900, **variables):
+    """What the script of this name, told what is asked for, pickles when it runs with these
+    environment variables; it runs once for all workers that share a folder."""
+    out = folder / f"{script}.pickle"
+    with (folder / f"{script}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not out.exists():
+            half = out.with_suffix(".half")
+            command = [sys.executable, Path(__file__).with_name(f"{script}.py"), half, *asked]
+            subprocess.run(command, env=os.environ | variables, check=True, timeout=timeout)
+            half.rename(out)
     return pickle.loads(out.read_bytes())
