@@ -1,9 +1,11 @@
 """Optimism: the arm with the largest upper confidence bound of a linear score.
 
-Cost: of K arms in R^d, K d^2/2 multiplications.  From WIDE arms on they are the innermost loop (the
-contexts are transposed once), which the compiler turns into vector instructions: at K = 100, d = 5
-that takes 0.6 microseconds where one arm after another takes 0.4 (most arms ruled out by their
-means) to 2.  An arm's own operations and their order are the same either way, so its bits are too.
+Cost: of K arms in R^d, K d^2/2 multiplications at most.  `optimistic_arm` takes 2 K d and bounds an
+arm's width by its norm: of 100 arms, 6 to 11 are left in a late round, of which 5 are the best so
+far when their turn comes.  `scores`, for those who need every arm's, has the arms as the innermost
+loop (the contexts are transposed once), which the compiler turns into vector instructions: 0.7
+microseconds at K = 100, d = 5, of which 0.3 read and transpose.  An arm's own operations and their
+order are the same either way, so its bits are too.
 The *floor* that Cost lines of policies count in is a pass over the contexts with one product per
 arm, and the noise that is drawn, at T = 20000, K = 100, d = 5, timed in alternation
 (`python -m benchmarks floors`).
@@ -15,7 +17,8 @@ from companion._jit import jit
 from companion._types import Array
 from companion.kernels.linalg import dot, quad
 
-WIDE = 16  # arms from which transposing pays
+MANY = 8  # arms from which bounding quadratic forms pays
+TINY = 1e-300  # keeps the bound above forms of contexts whose squares vanish
 
 
 @jit
@@ -56,19 +59,40 @@ def scores(X: Array, theta: Array, A: Array) -> Array:
 
 @jit
 def optimistic_arm(X: Array, V_inv: Array, theta: Array, width: float) -> int:
-    """First arm with the largest X[k]'theta + width sqrt(X[k]'V_inv X[k]).
+    """First arm with the largest X[k]'theta + width sqrt(X[k]'V_inv X[k]); V_inv is symmetric.
 
     Negative quadratic forms count as 0.  The square root is taken only for arms that beat the best
-    so far.
+    so far; from MANY arms on the quadratic form, too, only for arms that may, for it is at most
+    ||x||^2 times the largest sum of absolute entries of a row.
     """
-    wide = X.shape[0] >= WIDE
-    known = scores(X, theta, V_inv) if wide else X
+    many = X.shape[0] >= MANY
+    bound = width * width * (1.0 + 1e-9) * row_sum(V_inv) if many else np.inf
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
-        mean = known[0, k] if wide else dot(X[k], theta)
-        form = max(known[1, k] if wide else quad(V_inv, X[k]), 0.0)
+        mean, size = 0.0, TINY
+        if many:
+            for i in range(X.shape[1]):
+                mean += X[k, i] * theta[i]
+                size += X[k, i] * X[k, i]
+        else:
+            mean = dot(X[k], theta)
         gap = best - mean
+        if gap >= 0.0 and gap * gap >= bound * size:
+            continue
+        form = max(quad(V_inv, X[k]), 0.0)
         if gap >= 0.0 and gap * gap >= width * width * form:
             continue
         best, arm = mean + width * np.sqrt(form), k
     return arm
+
+
+@jit
+def row_sum(A: Array) -> float:
+    """The largest sum of absolute entries of a row: at least every eigenvalue of a symmetric A."""
+    top = 0.0
+    for i in range(A.shape[0]):
+        row = 0.0
+        for j in range(A.shape[1]):
+            row += abs(A[i, j])
+        top = max(top, row)
+    return top

@@ -14,13 +14,47 @@ def definite(d):
     return A @ A.T + 0.1 * np.eye(d)
 
 
-@pytest.mark.parametrize("K", [1, 2, 9, optimism.WIDE - 1, optimism.WIDE, 100])
+@pytest.mark.parametrize("K", [1, 2, 9, optimism.MANY - 1, optimism.MANY, 100])
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 8])
 def test_optimistic_arm_is_the_first_maximum(K, d):
     for _ in range(20):
         X, theta, V_inv = RNG.standard_normal((K, d)), RNG.standard_normal(d), definite(d)
         index = X @ theta + 0.7 * np.sqrt(np.einsum("ki,ij,kj->k", X, V_inv, X))
         assert optimism.optimistic_arm(X, V_inv, theta, 0.7) == index.argmax()
+
+
+def arm_by_arm(X, V_inv, theta, width):
+    """The same arm from every arm's quadratic form, with the kernel's operations in order."""
+    best, arm = -np.inf, 0
+    for k, x in enumerate(X):
+        mean, form = dot(x, theta), max(quad(V_inv, x), 0.0)
+        gap = best - mean
+        if not (gap >= 0.0 and gap * gap >= width * width * form):
+            best, arm = mean + width * np.sqrt(form), k
+    return arm
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-170, 1e-9, 1.0])
+@pytest.mark.parametrize("kind", ["definite", "indefinite", "one direction", "nan"])
+def test_a_bound_on_the_form_never_changes_the_arm(kind, scale):
+    """Widths from none to far above all means, contexts up to a size whose squares vanish."""
+    for i in range(200):
+        d, K = 1 + i % 6, optimism.MANY + i % 40
+        X, theta, B = scale * RNG.standard_normal((K, d)), RNG.standard_normal(d), definite(d)
+        X[i % K] = X[i % 3]  # a tie
+        v = np.ones((d, 1)) / np.sqrt(d)
+        A = {"definite": B, "indefinite": B - np.trace(B) / d * np.eye(d), "nan": B * np.nan,
+             "one direction": 1e4 * v @ v.T + 1e-6 * np.eye(d)}[kind]  # fmt: skip
+        for width in (0.0, 1e-3, 1.0, 30.0):
+            wanted = arm_by_arm(X, A, theta, width)
+            assert optimism.optimistic_arm(X, A, theta, width) == wanted
+
+
+def test_the_row_sum_is_above_every_eigenvalue_and_reached():
+    for d in (1, 2, 5):
+        A = definite(d) - np.eye(d)
+        assert optimism.row_sum(A) >= np.abs(np.linalg.eigvalsh(A)).max() - 1e-12
+    assert optimism.row_sum(np.array([[2.0, -3.0], [-3.0, 2.0]])) == 5.0  # eigenvalues -1, 5
 
 
 @pytest.mark.parametrize("copies", [1, 10])
