@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from companion._types import Array
+from companion._jit import jit
+from companion._types import Array, Rng
 from companion.accounting import audit, learned
 from companion.accounting.privacy import tree_levels
 from companion.kernels import tree
@@ -130,17 +131,28 @@ def tree_nodes(sigma: float, T: int) -> Callable[..., Any]:
 def node_loss(T: int, user: int, sigma: float, shift: Array, trials: int, seed: int) -> Array:
     """Privacy loss (trials,) of the tree's nodes, for a leaf of round `user` (from 1) that moves by
     the packed vector `shift`: the log-likelihood ratio of every node that holds the leaf."""
-    rng, levels, out = np.random.default_rng(seed), tree_levels(T), np.zeros(trials)
-    nodes = np.zeros((levels, len(shift)))
-    for i in range(trials):
+    rng, out = np.random.default_rng(seed), np.empty(trials)
+    _node_losses(rng, T, user, sigma, shift, np.zeros((tree_levels(T), len(shift))), out)
+    return out
+
+
+@jit
+def _node_losses(
+    rng: Rng, T: int, user: int, sigma: float, shift: Array, nodes: Array, out: Array
+) -> None:
+    """out (trials,) <- the privacy losses of `node_loss`; nodes (levels, len(shift)): scratch."""
+    before, z = np.zeros(shift.shape[0]), np.zeros(shift.shape[0])
+    for i in range(out.shape[0]):
+        out[i] = 0.0
         nodes[:] = 0.0
         for t in range(1, T + 1):
             rest = t & (t - 1)  # the prefix before the node that t completes
-            before = nodes[tree.trailing_zeros(rest)].copy() if rest else 0.0
-            z = nodes[tree.advance(nodes, t, sigma, rng)] - before
+            before[:] = 0.0
+            if rest > 0:
+                before[:] = nodes[tree.trailing_zeros(rest)]
+            z[:] = nodes[tree.advance(nodes, t, sigma, rng)] - before
             if rest < user <= t:  # this node holds the leaf
                 out[i] += (dot(shift, shift) + 2.0 * dot(shift, z)) / (2.0 * sigma**2)
-    return out
 
 
 def late_world(K: int = 4, d: int = 3, seed: int = 0) -> tuple[tuple[Any, Any], tuple[Any, Any]]:

@@ -54,6 +54,14 @@ def test_explorations_of_others():
     assert experiments.exploration_audit(1.0, 500, 1, level=LEVEL) <= 1.0
 
 
+def test_node_losses_have_the_bits_of_the_same_loop_in_plain_python():
+    shift, plain = np.array([1.0, 0.0, -1.0]), attacks._node_losses.py_func
+    for user in (1, 5, 16):
+        fast, slow = attacks.node_loss(16, user, 3.0, shift, 20, 7), np.empty(20)
+        plain(np.random.default_rng(7), 16, user, 3.0, shift, np.zeros((5, 3)), slow)
+        np.testing.assert_array_equal(fast, slow)
+
+
 def test_node_losses_have_the_moments_of_a_gaussian():
     """Leaf 1 of 64 enters all 7 nodes: mean rho, variance 2 rho (6 standard errors)."""
     shift, sigma, trials = np.array([1.0, 0.0, -1.0]), 3.0, 4000
