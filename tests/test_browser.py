@@ -326,6 +326,23 @@ def test_a_pale_text_among_others_is_found(chromium):
     page.context.close()
 
 
+def test_a_page_of_code_shows_the_definition_that_it_was_opened_at(chromium, address):
+    for scheme in ("light", "dark"):
+        context = chromium.new_context(viewport={"width": 375, "height": 800}, color_scheme=scheme)
+        page = context.new_page()
+        page.goto(f"{address}/_code/companion.core.html#Policy")
+        top, said = page.evaluate("""(() => {
+            const target = document.querySelector(':target');
+            return [target.getBoundingClientRect().top, target.innerText];
+        })()""")
+        assert -50 < top < 400
+        assert said.startswith("class Policy(NamedTuple):")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 375
+        page.evaluate(AXE)
+        assert page.evaluate("axe.run()")["violations"] == []
+        context.close()
+
+
 def test_from_the_file_system(visit, smoke_site):
     page = visit("book/scoreboard.html", base=smoke_site.as_uri())
     assert "Scoreboard" in page.locator("h1").first.inner_text()

@@ -18,6 +18,7 @@ from tools.errors import Failure, plain
 
 MARK = ".whole"  # in the site: digest of what it was built from
 FILLED = {"book/index.md", "book/reproducibility.md"}  # with what the chapters show
+EXTRA = "extra"  # in the source: files that the site has as they are
 FRONT = ("ERRATA.md", "CHANGELOG.md", "CITATION.cff")  # pages include them
 
 
@@ -28,6 +29,8 @@ def configuration(root, note, base_url):
     """
     config = yaml.safe_load((root / "_config.yml").read_text("utf8"))
     sphinx = config["sphinx"]
+    if api.code(root):
+        sphinx["config"]["html_extra_path"] = [EXTRA]
     if note:
         sphinx["config"].setdefault("html_theme_options", {})["announcement"] = note
     if base_url:
@@ -78,6 +81,8 @@ def mirror(root, executed, config, note=""):
     used = api.users(chapters.load(root))
     for page in [page for page in stage if page.startswith("book/api/")]:
         stage[page] = api.fill(stage[page].decode(), root, used).encode()
+    for place, page in api.code(root).items():
+        stage[f"{EXTRA}/{place}"] = page.encode()
     kept = lock.read(root)
     for path, notebook in executed.items():
         stage[path.relative_to(root).as_posix()] = cache.dump(published(notebook, kept))

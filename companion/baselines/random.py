@@ -1,5 +1,6 @@
 """Uniformly random play: the worst that a figure should show.
 
+Source: none; every regret is a share of its own.
 Cost: O(1) time per round.
 """
 

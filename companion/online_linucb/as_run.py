@@ -1,7 +1,8 @@
 """What the program behind Figure 1 of the online-LinUCB paper ran.
 
-It copies the setting and the baselines of the public program of Chowdhury and Zhou (2022), whose
-departures from the published mechanisms are kept here:
+Source: the public program of Chowdhury and Zhou (2022), whose setting and baselines it copies.
+
+Its departures from the published mechanisms are kept:
 1. contexts have norm sqrt2 (x = (v, 1), ||v|| = 1), the noise is scaled as if they had norm 1; the
    first d arms are replaced by e_i + e_d (i < d) and e_d;
 2. the two statistics x x' and r x are each noised with the full budget, and the Gaussian scale

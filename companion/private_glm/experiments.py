@@ -1,5 +1,7 @@
 """What the chapters measure of whole runs: counts beside regrets, what widths cover, what leaks.
 
+Source: Joint-DP GLM and ShuffleGLM of Sarmasarkar's paper, with constants of this book's.
+
 Everything random comes from the seeds that are passed; `simulate.over` spreads repetitions.
 """
 

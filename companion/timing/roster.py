@@ -1,5 +1,7 @@
 """Every algorithm of the catalogue at the size at which it is timed, and the numbers that it draws.
 
+Source: the factories that it calls.
+
 What follows a name is a variant of it.
 
 The size is T = 20,000 rounds, K = 100 arms, d = 5, but for those that a note in the table names;
