@@ -109,7 +109,7 @@ def scales(root):
     return content or {}
 
 
-def _overrides(chapter, values, where):
+def overrides(chapter, values, where):
     """The checked `values` that differ from the chapter's defaults.  Raises Refusal."""
     wanted = {}
     for name, value in values.items():
@@ -139,7 +139,7 @@ def requests(root, chapters, scale, only, pairs):
     for level, settings in known.items():  # every scale is checked, whichever is asked for
         for name, values in (settings or {}).items():
             one_of(f"chapter in book/scales.yml, {level},", name, chapters)
-            _overrides(chapters[name], values or {}, f"{name} in book/scales.yml, {level}")
+            overrides(chapters[name], values or {}, f"{name} in book/scales.yml, {level}")
     for name in only:
         one_of("chapter", name, chapters)
     settings = known.get(scale) or {}
@@ -152,7 +152,7 @@ def requests(root, chapters, scale, only, pairs):
                 values[parameter] = from_text(chapters[name].parameters[parameter], text)
             except ValueError as error:
                 raise Refusal(f"{name}: {error}") from error
-        wanted[name] = _overrides(chapters[name], values, name)
+        wanted[name] = overrides(chapters[name], values, name)
     if SCOREBOARD in wanted:
         raise Refusal(f"{SCOREBOARD} shows the results of all chapters: run without --only")
     return wanted

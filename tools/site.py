@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from tools import api, cache, card, cells, chapters, front, lock, results
+from tools import again, api, cache, card, cells, chapters, front, lock, powers, results
 from tools.errors import Failure, plain
 
 MARK = ".whole"  # in the site: digest of what it was built from
@@ -49,9 +49,10 @@ def configuration(root, note, base_url):
     return yaml.safe_dump(config, allow_unicode=True).encode()
 
 
-def published(notebook, kept):
+def published(notebook, kept, line=""):
     """A copy for readers: without the runner's seal and the claims as data, with a line above every
-    code cell that continues others, and with the history of claims that the lock has kept.
+    code cell that continues others, with `line` below the parameters, with the history of claims
+    that the lock has kept, and without raw exponents.
     """
     notebook = copy.deepcopy(notebook)
     notebook["metadata"].pop(cache.RUN)
@@ -61,7 +62,8 @@ def published(notebook, kept):
             data.pop(results.MIME, None)
             if "text/html" in data:
                 data["text/html"] = lock.told(kept, "".join(data["text/html"]))
-    notebook["cells"] = cells.annotated(notebook["cells"])
+        powers.outputs(cell)
+    notebook["cells"] = again.added(cells.annotated(notebook["cells"]), line)
     return notebook
 
 
@@ -78,14 +80,16 @@ def mirror(root, executed, config, note=""):
     for page in FILLED & stage.keys():
         stage[page] = front.fill(stage[page].decode(), notebooks).encode()
     stage[card.PLACE] = card.png(front.counted(notebooks), note)
-    used = api.users(chapters.load(root))
+    known = chapters.load(root)
+    used, lines = api.users(known), again.lines(known, chapters.scales(root))
     for page in [page for page in stage if page.startswith("book/api/")]:
         stage[page] = api.fill(stage[page].decode(), root, used).encode()
     for place, page in api.code(root).items():
         stage[f"{EXTRA}/{place}"] = page.encode()
     kept = lock.read(root)
     for path, notebook in executed.items():
-        stage[path.relative_to(root).as_posix()] = cache.dump(published(notebook, kept))
+        readable = published(notebook, kept, lines.get(path.stem, ""))
+        stage[path.relative_to(root).as_posix()] = cache.dump(readable)
     return stage
 
 

@@ -5,6 +5,7 @@
 (() => {
   const HEAD = ["Policy", "Users trust", "Regret / random play", "95 % interval", "Tuned here", "Place", "To copy"];
   const percent = (v) => (v === null ? "∞" : `${Math.round(100 * v)} %`);
+  const range = (low, high) => (low === null || high === null ? `${percent(low)} to ${percent(high)}` : `${Math.round(100 * low)} to ${percent(high)}`);
   const make = (tag, text, attributes = {}) => {
     const node = document.createElement(tag);
     if (text !== null) node.textContent = text;
@@ -32,7 +33,7 @@
     const place = trust in places ? places[trust] : "yardstick";
     const bar = make("span", percent(share), { class: "explorer-bar" });
     bar.style.setProperty("--share", Math.max(0, Math.min(1, share ?? 1)));
-    const cells = [model, bar, `${percent(low)} to ${percent(high)}`, percent(tuned), place, code ? copied(code) : ""];
+    const cells = [model, bar, range(low, high), percent(tuned), place, code ? copied(code) : ""];
     cells.forEach((cell, i) => {
       const td = make("td", null, { "data-label": HEAD[i + 1] });
       td.append(cell);

@@ -48,7 +48,10 @@ class Answer(NamedTuple):
         """The answer in a sentence or two."""
         share = f"{self.share:.0%} of random play's regret"
         if not self.learns:
-            return f"{NOTHING}. The least regret was seen for {self.factory}: {share}."
+            return (
+                f"{NOTHING}. {self.factory} had the least regret in the first half of the "
+                f"repetitions; in the second half it has {share}."
+            )
         said = f"{self.factory}: {share}."
         if not self.rivals:
             return f"{said} No other policy with this guarantee plays here."

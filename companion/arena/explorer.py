@@ -22,10 +22,10 @@ def explorer(settings: "Sequence[Setting]") -> Shown:
     """The explorer over settings (`contest.Setting`), as HTML for a page."""
     data = as_data(settings)
     worlds = list(dict.fromkeys(s["world"] for s in data))
-    first = data[0]
+    first, trust = _first(settings, data)
     menus = [
         _menu("world", "World", {w: w for w in worlds}, first["world"]),
-        _menu("trust", "Users trust", TRUSTED, "local"),
+        _menu("trust", "Users trust", TRUSTED, trust),
         _menu("epsilon", "Budget ε", _numbers(s["epsilon"] for s in data), first["epsilon"]),
         _menu("T", "Rounds T", _numbers(s["T"] for s in data), first["T"]),
     ]
@@ -59,6 +59,16 @@ def as_data(settings: "Sequence[Setting]") -> list[Any]:
             }
         )
     return found
+
+
+def _first(settings, data):
+    """What is shown before anything is chosen: the first (setting, trust) with a policy that is
+    better than random play, or the very first."""
+    for s, shown in zip(settings, data, strict=True):
+        for trust in TRUSTED:
+            if (one := answer(s, trust)) and one.learns:
+                return shown, trust
+    return data[0], next(iter(TRUSTED))
 
 
 def _row(s, name, said):

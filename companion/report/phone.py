@@ -13,6 +13,7 @@ from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import ScaledTranslation
 
 if TYPE_CHECKING:
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 WIDTH = 3.55  # inches: 341 pixels of CSS, the text of a page 375 wide
@@ -55,7 +56,7 @@ def stack(fig: "Figure") -> None:
         _legend(ax)
     fig.draw_without_rendering()
     for ax in fig.axes:
-        _thin(ax.xaxis)
+        thin(ax.xaxis)
 
 
 def _below(ax):
@@ -136,7 +137,7 @@ def _legend(ax):
         ax.add_artist(old)
 
 
-def _thin(axis):
+def thin(axis: "Axis") -> None:
     """Hide tick labels that run into others; those of major ticks stay first."""
     kept = []
     for label in [*axis.get_majorticklabels(), *axis.get_minorticklabels()]:

@@ -242,6 +242,9 @@ def figure_html(
     """The HTML that `show` displays; leaves the figure in its layout for phones."""
     import pandas as pd
 
+    fig.draw_without_rendering()
+    for ax in fig.axes:
+        phone.thin(ax.xaxis)
     wide = _svg(fig)
     phone.stack(fig)
     narrow = _svg(fig)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from companion.stats import Interval
 
-ROUND = tuple(m * 10.0**k for k in range(-2, 8) for m in (1, 2, 5))
+ROUND = tuple(m * 10.0**k for k in range(-9, 13) for m in (1, 2, 5))
 
 
 def against(

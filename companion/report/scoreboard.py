@@ -2,6 +2,7 @@
 
 import html
 import json
+import textwrap
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -26,6 +27,23 @@ class Scoreboard:
             self.claims = [from_json(r) for r in json.loads(path.read_text("utf8"))]
             self.times = json.loads(path.with_name("times.json").read_text("utf8"))
 
+    def message(self) -> Shown:
+        """How many sentences were tested and how they came out, in three sentences."""
+        n = Counter(c.verdict for c in self.claims if not c.finding)
+        if not n:
+            return _shown("")
+        small = n["not tested at this scale"]
+        held = n["reproduced"] + n["reproduced with changes"]
+        said = (
+            f"We tested <b>{n.total() - small}</b> sentences of the papers. <b>{held}</b> hold: "
+            f"{n['reproduced']} as printed, and {n['reproduced with changes']} with changes that "
+            f"we name; {n['consistent']} more are consistent with what we measured. "
+            f"<b>{n['wrong as printed']}</b> are wrong as printed, {n['not reproduced']} were not "
+            f"reproduced, and {n['not settled']} are not settled."
+        )
+        rest = f" {small} could not be tested at the scale of this build." if small else ""
+        return _shown(f"<p>{said}{rest}</p>")
+
     def summary(self) -> Shown:
         """Verdicts counted per chapter, findings apart."""
         rows = []
@@ -39,7 +57,7 @@ class Scoreboard:
 
     def picture(self) -> None:
         """Show the verdicts of every chapter as one bar of claims; without records: nothing."""
-        own = {c["chapter"]: self._of(c) for c in self.times["chapters"]}
+        own = {_short(c): self._of(c) for c in self.times["chapters"]}
         counts = {
             name: Counter(c.verdict for c in records if not c.finding)
             for name, records in own.items()
@@ -48,7 +66,7 @@ class Scoreboard:
         if not counts:
             return
         plots.use_style()  # the page has one figure, and no import cell that would say so
-        fig, (ax,) = plots.panels(1, height=1.4 + 0.5 * len(counts), width=7.0)
+        fig, (ax,) = plots.panels(1, height=1.4 + 0.55 * len(counts), width=7.0)
         left = Counter()
         for verdict in (v for v in VERDICTS if any(n[v] for n in counts.values())):
             widths = [n[verdict] for n in counts.values()]
@@ -64,10 +82,14 @@ class Scoreboard:
         ax.set_yticks(range(len(counts)), list(counts))  # a line for each on narrow pages
         fig.legend(loc="outside lower center", ncols=3, frameon=False, fontsize="small")
         said = "; ".join(
-            f"{name}: " + ", ".join(f"{n[v]} {v}" for v in VERDICTS if n[v])
+            f"{' '.join(name.split())}: " + ", ".join(f"{n[v]} {v}" for v in VERDICTS if n[v])
             for name, n in counts.items()
         )
-        data = [{"chapter": t, "verdict": v, "claims": n[v]} for t, n in counts.items() for v in n]
+        data = [
+            {"chapter": " ".join(t.split()), "verdict": v, "claims": n[v]}
+            for t, n in counts.items()
+            for v in n
+        ]
         plots.show(fig, alt=f"Bars of claims by verdict, one per chapter. {said}.", data=data,
                    caption="Claims by verdict, chapter by chapter.", name="scoreboard")  # fmt: skip
 
@@ -127,6 +149,11 @@ def _table(caption, head, rows):
 
 def _shown(page):
     return Shown(page or f"<p>{NOTHING}</p>", NOTHING if not page else "See the page.")
+
+
+def _short(chapter):
+    """The title of a chapter up to a colon, in lines of at most 22 letters."""
+    return textwrap.fill(chapter["title"].partition(":")[0], 22)
 
 
 def _link(chapter):
