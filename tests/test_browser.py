@@ -535,6 +535,11 @@ def test_a_number_of_a_theorem_and_the_file_of_a_chapter_are_found_first(visit):
     page.wait_for_function(RENDERED)
     assert page.evaluate("document.getElementById(location.hash.slice(1)) !== null")
     assert visit("search.html?q=joint_glm").evaluate(found)[0][0] == "joint_glm.html"
+    assert visit("search.html?q=LinUCB").evaluate(found)[0][0] == "online_linucb.html"
+    words = ["epsilon: privacy budget", "Notation"]
+    (here,) = visit("search.html?q=epsilon").evaluate(found)
+    assert here[0] == "notation.html"
+    assert all(word in here[1] for word in words)
     assert visit("search.html?q=factor").evaluate(found) == []
     assert visit.trouble == []
 

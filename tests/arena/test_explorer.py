@@ -156,3 +156,13 @@ class TestInTheBrowser:
         page, _ = opened(scripts=False)
         assert page.locator("form").is_hidden()
         assert "needs scripts" in page.locator(".explorer").inner_text()
+
+
+def test_the_explorer_opens_where_something_learns():
+    idle = setting("idle", 2_000, 0.25, a=("local", 99.9, 9.0), b=("joint", 99.8, 9.0))
+    page = explorer([idle, *SETTINGS[3:]])._repr_html_()
+    assert '<option value="steep" selected>' in page
+    assert '<option value="shuffle" selected>' in page
+    page = explorer([idle])._repr_html_()
+    assert '<option value="idle" selected>' in page
+    assert '<option value="local" selected>' in page

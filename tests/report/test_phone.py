@@ -1,5 +1,7 @@
 """Figures on a narrow page: panels below each other, legends instead of labels at the ends."""
 
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -42,3 +44,17 @@ def test_text_keeps_a_size_that_can_be_read(figure):
     sizes = [t.get_fontsize() for ax in figure.axes for t in (ax.title, ax.xaxis.label)]
     assert min(sizes) >= phone.SMALLEST
     assert max(sizes) <= phone.LARGEST
+
+
+def test_tick_labels_that_would_touch_are_left_out_on_a_wide_page_too():
+    fig, axes = plots.panels(2, width=2.0)
+    for ax in axes:
+        ax.set(xscale="log", xlim=(1_000, 64_000))
+        plots.ticks(ax.xaxis, [1_000, 2_000, 5_000, 10_000, 20_000, 50_000])
+    fig.draw_without_rendering()
+    for ax in axes:
+        phone.thin(ax.xaxis)
+        shown = [t.get_window_extent() for t in ax.get_xticklabels() if t.get_visible()]
+        assert 2 <= len(shown) < 6
+        assert all(a.x1 < b.x0 for a, b in pairwise(shown))
+    plots.plt.close(fig)

@@ -71,3 +71,16 @@ def test_finals_are_those_of_simulate_at_every_point():
     for i, T in enumerate((50, 80)):
         ours = simulate(env, [random()], T, seeds, grid=[T]).final[:, 0]
         assert found["Random"][:, i].tolist() == ours.tolist()
+
+
+def test_round_ticks_reach_small_numbers_and_leave_many_decades_to_powers():
+    fig, (small, wide) = plots.plt.subplots(1, 2)
+    for ax, low in ((small, 2e-4), (wide, 1e-7)):
+        ax.set(xscale="log", yscale="log", xlim=(1, 10), ylim=(low, 0.05))
+        regret.round_ticks(ax)
+    assert [f"{v:g}" for v in small.get_yticks()] == [
+        "0.0002", "0.0005", "0.001", "0.002", "0.005", "0.01", "0.02", "0.05"
+    ]  # fmt: skip
+    assert len(wide.get_yticks()) > 2
+    assert all(abs(v) < 1e-9 for v in np.log10(wide.get_yticks()) % 1)
+    plots.plt.close(fig)

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from companion.report import markup
+from companion.report import markup, scoreboard
 from companion.report.claims import MIME, Claims
 from companion.report.scoreboard import NOTHING, Scoreboard
 
@@ -92,7 +92,7 @@ def test_the_picture_counts_claims_and_no_findings(records):
         patch.setattr("companion.report.plots.show", lambda fig, **said: shown.append(said))
         Scoreboard(str(records)).picture()
     (said,) = shown
-    assert said["data"] == [{"chapter": "fliphat", "verdict": "reproduced", "claims": len(PLACES)}]
+    assert said["data"] == [{"chapter": "FLIPHAT", "verdict": "reproduced", "claims": len(PLACES)}]
     assert f"{len(PLACES)} reproduced" in said["alt"]
     assert Scoreboard().picture() is None
 
@@ -114,3 +114,26 @@ def test_without_records_every_table_says_what_to_do():
     ):
         assert NOTHING in table._repr_html_()
         assert repr(table) == NOTHING
+
+
+def test_the_message_counts_every_verdict_once(records):
+    page = Scoreboard(str(records)).message()._repr_html_()
+    assert f"We tested <b>{len(PLACES)}</b> sentences" in page
+    assert f"<b>{len(PLACES)}</b> hold: {len(PLACES)} as printed, and 0 with changes" in page
+    assert "<b>0</b> are wrong as printed" in page
+    assert "at the scale of this build" not in page
+    assert NOTHING in Scoreboard().message()._repr_html_()
+
+
+def test_what_was_too_small_to_test_is_counted_apart(records):
+    rows = json.loads(records.read_text())
+    rows[0]["verdict"] = "not tested at this scale"
+    records.write_text(json.dumps(rows))
+    page = Scoreboard(str(records)).message()._repr_html_()
+    assert f"We tested <b>{len(PLACES) - 1}</b> sentences" in page
+    assert "1 could not be tested at the scale of this build" in page
+
+
+def test_a_bar_has_the_title_of_its_chapter_in_short_lines():
+    title = "Generalized linear bandits: further sentences"
+    assert scoreboard._short({"title": title}) == "Generalized linear\nbandits"
