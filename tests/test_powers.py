@@ -13,6 +13,7 @@ SHOWN = {
     "T = 1e+14.": "T = 10¹⁴.",
     "[2.8e-05, 1e+00]": "[2.8·10⁻⁵, 1]",
     "√d T^(3/4), n^(-1/2), d^2": "√d T<sup>3/4</sup>, n<sup>−1/2</sup>, d<sup>2</sup>",
+    "ε^-(1+α), e^S": "ε<sup>−(1+α)</sup>, e<sup>S</sup>",
     "run 3e5f, v1.2e3x, lemma_1e6": "run 3e5f, v1.2e3x, lemma_1e6",
 }
 

@@ -8,7 +8,7 @@ the prose shows.
 import re
 
 RAW = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+-]?\d+)(?![\w.]*\w)", re.IGNORECASE)
-CARET = re.compile(r"\^(?:\(([^()<>^]{1,20})\)|(-?\d+(?:\.\d+)?|[A-Za-z*])(?!\w))")
+CARET = re.compile(r"\^(?:(-?)\(([^()<>^]{1,20})\)|(-?\d+(?:\.\d+)?|[A-Za-z*])(?!\w))")
 # What is no text: code, scripts and tags; formulas, which the browser sets.
 PIECES = re.compile(
     r"(<(script|style|code|pre|svg)\b.*?</\2>|<[^>]*>|\\\(.*?\\\)|\$[^$]*\$)", re.DOTALL
@@ -23,6 +23,12 @@ def _ten(match):
         return digits
     power = f"10{str(exponent).translate(UP)}"
     return power if float(digits) == 1 else f"{digits}·{power}"
+
+
+def _exponent(match):
+    sign, many, one = match.groups()
+    power = one or (f"-({many})" if sign else many)
+    return f"<sup>{power.replace('-', '−')}</sup>"
 
 
 def plain(text):
@@ -40,7 +46,7 @@ def raised(text):
     >>> raised("d^2 T^(3/4) at 1e-05")
     'd<sup>2</sup> T<sup>3/4</sup> at 10⁻⁵'
     """
-    return CARET.sub(lambda m: f"<sup>{(m[1] or m[2]).replace('-', '−')}</sup>", plain(text))
+    return CARET.sub(_exponent, plain(text))
 
 
 def page(html):

@@ -41,7 +41,9 @@ def stack(fig: "Figure") -> None:
         entries += _below(ax)
         heights[spec] = max(heights[spec], min(max(0.8 * tall, 0.75), 1.0) * 2.9 + 0.18 * entries)
         if isinstance(ax.yaxis.get_major_locator(), FixedLocator):  # names, a line for each
-            heights[spec] = max(heights[spec], 0.16 * len(ax.get_yticks()) + 0.8)
+            names = [label.get_text() for label in ax.get_yticklabels()]
+            lines = max((name.count("\n") + 1 for name in names), default=1)
+            heights[spec] = max(heights[spec], 0.16 * lines * len(names) + 0.8)
         _own_labels(ax, first)
     for ax in fig.axes:
         if ax.get_subplotspec() is not None:

@@ -58,3 +58,17 @@ def test_tick_labels_that_would_touch_are_left_out_on_a_wide_page_too():
         assert 2 <= len(shown) < 6
         assert all(a.x1 < b.x0 for a, b in pairwise(shown))
     plots.plt.close(fig)
+
+
+def test_names_of_two_lines_have_room_for_both():
+    heights = []
+    for name in ("a name", "a name\nof two lines"):
+        fig, (ax,) = plots.panels(1, height=3.0)
+        ax.barh(range(9), range(9))
+        ax.set_yticks(range(9), [f"{name} {i}" for i in range(9)])
+        phone.stack(fig)
+        heights.append(fig.get_figheight())
+        boxes = sorted((t.get_window_extent() for t in ax.get_yticklabels()), key=lambda b: b.y0)
+        assert all(a.y1 < b.y0 for a, b in pairwise(boxes))
+        plots.plt.close(fig)
+    assert heights[0] < heights[1]
