@@ -460,6 +460,13 @@ def test_a_page_opened_at_a_fold_opens_it(visit):
     pytest.fail("no page has a fold to open")
 
 
+def test_a_link_to_a_claim_opens_its_evidence_and_no_other(visit):
+    page = visit("book/online_linucb.html#claim-privacy")
+    page.locator("tr:has(#claim-privacy) td > details[open]").wait_for(timeout=5_000)
+    assert page.locator(".scoreboard td > details[open]").count() == 1
+    assert visit.trouble == []
+
+
 HIDDEN_CODE = """[...document.querySelectorAll('div.cell_input')]
     .map(e => !e.checkVisibility())"""
 

@@ -19,10 +19,10 @@
     return fold;
   };
 
-  const copied = (code) => {
-    const block = make("pre", null);
-    block.append(make("code", code));
-    return folded("show", block);
+  const block = (code) => {
+    const pre = make("pre", null);
+    pre.append(make("code", code));
+    return pre;
   };
 
   const row = ([name, model, share, low, high, tuned, places, code], trust) => {
@@ -33,7 +33,7 @@
     const place = trust in places ? places[trust] : "yardstick";
     const bar = make("span", percent(share), { class: "explorer-bar" });
     bar.style.setProperty("--share", Math.max(0, Math.min(1, share ?? 1)));
-    const cells = [model, bar, range(low, high), percent(tuned), place, code ? copied(code) : ""];
+    const cells = [model, bar, range(low, high), percent(tuned), place, code ? folded("show", block(code)) : ""];
     cells.forEach((cell, i) => {
       const td = make("td", null, { "data-label": HEAD[i + 1] });
       td.append(cell);
@@ -86,6 +86,8 @@
       const setting = here.find((s) => String(s.T) === T.value && String(s.epsilon) === epsilon.value);
       const rows = setting.rows.filter((r) => trust.value in r[6] || r[1] === "none");
       root.querySelector(".explorer-said").textContent = setting.said[trust.value];
+      const leader = setting.rows.find((r) => r[0] === setting.leads[trust.value]);
+      root.querySelector(".explorer-code").replaceChildren(...(leader ? [block(leader[7])] : []));
       root.querySelector(".explorer-table").replaceChildren(table(setting, rows, trust.value), refused(setting));
     };
     form.hidden = false;

@@ -1,6 +1,7 @@
 /* What the theme leaves out, without any dependency:
  * - formulas too long for the page shrink, down to SMALLEST, and scroll beyond, instead of being cut;
- * - a fold that a link leads to opens, on a click and when a page is loaded with a fragment;
+ * - a fold that a link leads to opens, on a click and when a page is loaded with a fragment; of a claim
+ *   in a table, its evidence;
  * - a search result that names no section opens at the section that fits it best;
  * - one control per page opens or closes all code, and is remembered from page to page;
  * - paper shows every fold open, but for code that the reader left folded: that is left out (custom.css).
@@ -78,6 +79,7 @@
     }
     const cell = target.matches(".needs") ? target.nextElementSibling : target;
     if (cell?.matches("div.cell")) cell.querySelectorAll("div.cell_input").forEach(show);
+    target.closest("tr")?.querySelectorAll("td > details").forEach((fold) => (fold.open = true));
     if (target.matches(".claim")) target.querySelectorAll(":scope > details").forEach((fold) => (fold.open = true));
   };
   const follow = (hash) => {

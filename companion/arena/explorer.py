@@ -31,11 +31,11 @@ def explorer(settings: "Sequence[Setting]") -> Shown:
     ]
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c")
     page = (
-        '<div class="explorer" id="explorer"><form hidden aria-label="Explore the results">'
+        '<div class="explorer" id="explorer"><form hidden aria-label="Choose a policy">'
         f"{''.join(menus)}</form>"
         '<p class="explorer-said" role="status">The explorer needs scripts; the figures and tables '
         "of this page show the same numbers without.</p>"
-        '<div class="explorer-table"></div>'
+        '<div class="explorer-code"></div><div class="explorer-table"></div>'
         f'<script type="application/json">{text}</script></div>'
     )
     return Shown(page, f"explorer of {len(data)} settings")
@@ -43,7 +43,7 @@ def explorer(settings: "Sequence[Setting]") -> Shown:
 
 def as_data(settings: "Sequence[Setting]") -> list[Any]:
     """What the explorer knows: for each setting its rows, best first, the answer for every kind of
-    trust, and who cannot play."""
+    trust, who leads, and who cannot play."""
     found = []
     for s in settings:
         said = {trust: answer(s, trust) for trust in TRUSTED}
@@ -54,6 +54,7 @@ def as_data(settings: "Sequence[Setting]") -> list[Any]:
                 "T": s.T,
                 "epsilon": s.epsilon,
                 "said": {t: one.words if one else NOBODY for t, one in said.items()},
+                "leads": {t: one.factory for t, one in said.items() if one and one.learns},
                 "rows": [_row(s, name, said) for name in ranked],
                 "refused": s.refusals,
             }

@@ -140,6 +140,9 @@ class TestInTheBrowser:
         assert [r[0] for r in rows(page)] == ["c", "random"]
         page.locator(".explorer-table > details summary").click()
         assert page.locator(".explorer li").inner_text() == "lplr: too slow"
+        assert "import linucb" in page.locator(".explorer-code").inner_text()
+        page.select_option("select[name=trust]", "local")
+        assert page.locator(".explorer-code").inner_text() == ""  # no answer, no code
         assert trouble == []
 
     def test_what_stands_in_the_data_is_text(self, opened):
