@@ -13,7 +13,8 @@ from companion._jit import jit
 from companion._types import Array, Ints, Rng
 from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
 from companion.kernels.glm import LINKS, mean, need_link, slope
-from companion.kernels.optimism import scores
+from companion.kernels.linalg import dot, quad
+from companion.kernels.optimism import beaten, form_bound
 
 
 class Model(NamedTuple):
@@ -105,10 +106,26 @@ def best_lower(known: Any, width: float) -> float:
 
 @jit
 def optimistic_mean(link: int, theta: Array, A_inv: Array, width: float, X: Array) -> int:
-    """Row of X (K, d) with the largest mean(x'theta) + width ||x||_{A^-1}; the first on ties."""
-    known, best, arm = scores(X, theta, A_inv), -np.inf, 0
-    for k in range(X.shape[0]):
-        index = mean(link, known[0, k]) + width * math.sqrt(max(known[1, k], 0.0))
+    """Row of X (K, d) with the largest mean(x'theta) + width ||x||_{A^-1}; the first on ties.
+
+    A mean and a quadratic form are computed only of arms that may beat the best so far: the mean
+    lies between the lines through the best one's with the largest and the least slope.
+    """
+    K, steep, bound = X.shape[0], slope(link, 0.0), form_bound(A_inv, width)
+    score, top = np.empty(K), 0.0
+    for k in range(K):
+        score[k] = dot(X[k], theta)
+        top = max(top, abs(score[k]))
+    flat = slope(link, top)  # the least: slopes fall on both sides of 0
+    best, arm, here = -np.inf, 0, 0.0
+    for k in range(K):
+        if k > 0:
+            far = score[k] - score[arm]
+            rest = best - here - (steep if far > 0.0 else flat) * far  # left for the width
+            if beaten(rest - 1e-9 * (1.0 + abs(far) + abs(best)), bound, X[k]):
+                continue
+        middle = mean(link, score[k])
+        index = middle + width * math.sqrt(max(quad(A_inv, X[k]), 0.0))
         if index > best:
-            best, arm = index, k
+            best, arm, here = index, k, middle
     return arm

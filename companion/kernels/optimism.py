@@ -66,7 +66,7 @@ def optimistic_arm(X: Array, V_inv: Array, theta: Array, width: float) -> int:
     ||x||^2 times the largest sum of absolute entries of a row.
     """
     many = X.shape[0] >= MANY
-    bound = width * width * (1.0 + 1e-9) * row_sum(V_inv) if many else np.inf
+    bound = form_bound(V_inv, width) if many else np.inf
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
         mean, size = 0.0, TINY
@@ -84,6 +84,19 @@ def optimistic_arm(X: Array, V_inv: Array, theta: Array, width: float) -> int:
             continue
         best, arm = mean + width * np.sqrt(form), k
     return arm
+
+
+@jit
+def form_bound(A: Array, width: float) -> float:
+    """Times ||x||^2 it is at least width^2 x'Ax, by more than rounding, for a symmetric A."""
+    return width * width * (1.0 + 1e-9) * row_sum(A)
+
+
+@jit
+def beaten(gap: float, bound: float, x: Array) -> bool:
+    """Whether the arm x, whose score is `gap` below the best index so far, can have none above it:
+    bound is the `form_bound` of its width."""
+    return gap >= 0.0 and gap * gap >= bound * (dot(x, x) + TINY)
 
 
 @jit

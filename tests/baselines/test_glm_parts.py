@@ -9,6 +9,8 @@ from companion.baselines.ecolog import ecolog
 from companion.baselines.glm_ucb import glm_ucb
 from companion.baselines.gloc import gloc
 from companion.baselines.rs_glinucb import rs_glinucb
+from companion.kernels import glm
+from companion.kernels.linalg import dot, quad
 from companion.kernels.optimism import scores
 from companion.private_glm.environments import paper_world, world
 from companion.simulate import repetitions, simulate
@@ -70,3 +72,25 @@ def test_a_form_that_rounding_made_negative_counts_as_zero():
     state = policy.init(policy.params)._replace(V_inv=wrong)
     after = policy.update(policy.params, state, 0, 5e-9 * X[0], 1.0, np.random.default_rng(0))
     assert after.regret == state.regret
+
+
+def index_by_index(link, theta, A_inv, width, X):
+    """The arm of `optimistic_mean` from the index of every arm."""
+    index = [glm.mean(link, dot(x, theta)) + width * np.sqrt(max(quad(A_inv, x), 0.0)) for x in X]
+    return int(np.argmax(index))
+
+
+@pytest.mark.parametrize("link", range(3))
+@pytest.mark.parametrize("size", [1e-9, 0.3, 1.0, 8.0])
+def test_means_and_forms_that_are_left_out_never_change_the_arm(link, size):
+    """Scores from the middle of the link to its flat ends, widths from none to far above it."""
+    rng, kernel = np.random.default_rng(5), glm_parts.optimistic_mean
+    for i in range(150):
+        d, K = 1 + i % 6, 1 + i % 50
+        X, theta = rng.standard_normal((K, d)) / np.sqrt(d), size * rng.standard_normal(d)
+        X[i % K] = X[0]  # a tie
+        B = rng.standard_normal((d, d))
+        A = B @ B.T - (0.3 * np.eye(d) if i % 4 == 0 else 0.0)
+        for width in (0.0, 1e-4, 0.05, 0.5, 5.0):
+            wanted = index_by_index(link, theta, A, width, X)
+            assert kernel(link, theta, A, width, X) == wanted, (i, width)
