@@ -178,6 +178,27 @@ def test_a_type_is_that_of_the_module_first():
     assert said == 'Sequence[<a href="here">State</a>] | a.State'
 
 
+def test_a_row_on_one_function_comes_first_and_every_row_is_of_a_name_that_is_there():
+    (node,) = ast.parse("def f(a: int, b: int) -> int: ...").body
+    assert api_names.explained(node, [], {"a": "1", "f.a": "2", "g.b": "3"}) == {"a": "2"}
+    common, *own = (ROOT / api_names.ARGUMENTS).read_text("utf8").split(api_names.OWN)
+    for part, folders in [(common, FOLDERS), *((p, {p.split("`")[1]}) for p in own)]:
+        names = set()
+        for module in PACKAGE.modules():
+            if api_names.folder(module) in folders:
+                for node in api_names.public(read(module)[0]):
+                    nodes = [
+                        node,
+                        *(api_names.public(node) if isinstance(node, ast.ClassDef) else ()),
+                    ]
+                    names |= {node.name, *(n for x in nodes for n in api_names.taken(x))}
+                    names |= {f"{node.name}.{n}" for n in api_names.taken(node)}
+        rows = re.findall(r"^\| (`.*?) \|", part, re.MULTILINE)
+        told = [n for row in rows for n in re.findall(r"`([\w.]+)`", row)]
+        assert len(told) == len(set(told)) > 5
+        assert set(told) <= names, set(told) - names
+
+
 def test_a_folder_that_is_not_there_is_named(used):
     with pytest.raises(Failure, match="asks for cellar"):
         api.fill("% api cellar", ROOT, used)

@@ -11,7 +11,10 @@ CHECKS = "need_"  # functions that raise ValueError on bad input
 
 
 def meanings(root, room):
-    """{argument: what it is} in a folder: its own section, else the common ones, else notation."""
+    """{argument: what it is} in a folder: its own section, else the common ones, else notation.
+
+    A row on `function.argument` is about the argument of that function, or that field of a class.
+    """
     common, *own = (root / ARGUMENTS).read_text("utf8").split(OWN)
     notation = (root / NOTATION).read_text("utf8").split("### Chapter")[0]
     mine = [part for part in own if part.startswith(f"`{room}`")]
@@ -19,7 +22,7 @@ def meanings(root, room):
     for text, name, first in [(notation, 1, 2), *((part, 0, 1) for part in (common, *mine))]:
         for line in text.splitlines():
             row = [cell.strip() for cell in line.strip("|").split("|")]
-            for word in re.findall(r"`(\w+)`", row[name]) if line[:1] == "|" else ():
+            for word in re.findall(r"`([\w.]+)`", row[name]) if line[:1] == "|" else ():
                 found[word] = "; ".join(filter(None, row[first:])).replace("**", "")
     return found
 
@@ -47,7 +50,8 @@ def explained(node, lines, known):
     """{argument: what it is}: the comment of a field, or the meaning of a name that the docstring
     does not explain; names without either are left out."""
     doc = set(re.findall(r"\w+", ast.get_docstring(node) or ""))
-    found = {n: known[n] for n in taken(node) if n in known and n not in doc}
+    told = {n: known.get(f"{node.name}.{n}", known.get(n)) for n in taken(node) if n not in doc}
+    found = {n: said for n, said in told.items() if said}
     if isinstance(node, ast.ClassDef):
         for field in node.body:
             if isinstance(field, ast.AnnAssign) and "  # " in lines[field.lineno - 1]:

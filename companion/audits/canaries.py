@@ -35,7 +35,7 @@ def middle(attack: "Attack", rng: Rng) -> float:
 
 
 def stream(
-    policy: "Policy", gap: float, direction: Any, records: Sequence[Any], rng: Rng
+    policy: "Policy", gap: int, direction: Any, records: Sequence[Any], rng: Rng
 ) -> tuple[Array, Array, Any]:
     """Rounds (X (T, 2, d), R (T, 2)) and coins: every gap-th user, from the first on, is a canary
     with the first of two records (x, r) for coin 1; the others have the contexts +-direction and
@@ -50,7 +50,7 @@ def stream(
 
 
 def nodes(
-    policy: "Policy", gap: float, records: Sequence[Any], move: Any, rng: Rng
+    policy: "Policy", gap: int, records: Sequence[Any], move: Any, rng: Rng
 ) -> tuple[Any, Any]:
     """Tree releases: the sum of <move, node> over the nodes that hold one canary and nobody else's
     record, which are differences of released sums.  policy: a JDP-LinUCB; gap: a power of two."""
@@ -76,7 +76,7 @@ def _between(records, move):
     return float(both.mean(axis=0) @ move)
 
 
-def actions(policy: "Policy", gap: float, rng: Rng) -> tuple[Array, Any]:
+def actions(policy: "Policy", gap: int, rng: Rng) -> tuple[Array, Any]:
     """Arms of others: how often users are told e_1 rather than -e_1 between a canary with e_1 and
     reward +-1 and the next, less the same before it."""
     first = np.eye(policy.params.d)[0]

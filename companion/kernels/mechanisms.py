@@ -215,7 +215,7 @@ def round_at_random(rng: Rng, w: float) -> int:
 
 
 @jit
-def shuffle_messages(rng: Rng, v: Array, L: Array, g: Array, b: Array, p: Any, out: Array) -> None:
+def shuffle_messages(rng: Rng, v: Array, L: float, g: float, b: int, p: float, out: Array) -> None:
     """Message level: out (n, 2g' + b) <- the bits that one user sends for each entry of v.
 
     g' = ceil(g); entries of out are 0 or 1.  The first 2g' columns carry the value, the last b the
