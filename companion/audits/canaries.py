@@ -45,7 +45,7 @@ def stream(
     X, R = np.zeros((T, 2, d)), np.zeros((T, 2))
     X[:, 0], X[:, 1] = direction, -np.asarray(direction)
     for i, coin in enumerate(coins):
-        X[i * gap], R[i * gap] = records[1 - coin]  # type: ignore[call-overload]
+        X[i * gap], R[i * gap] = records[1 - coin]
     return X, R, coins
 
 

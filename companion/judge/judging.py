@@ -5,7 +5,6 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from companion._types import Array
 from companion.checks import (
     need_choice,
     need_float,
@@ -154,15 +153,15 @@ def investigate(session: Any, scale: Any, effort: Any) -> dict[str, Any]:
     return parts
 
 
-def arena(session: Any, scale: Array, promise: Any) -> list[Any]:
+def arena(session: Any, scale: Scale, promise: Any) -> list[Any]:
     """[{"world", "epsilon", "T", and "rows", or why there are none}] of every setting."""
-    found, sizes = [], (scale.n_reps, scale.tune_reps, session.seed)  # type: ignore[attr-defined]
-    looks = max(1, len(scale.worlds) * len(scale.epsilons))  # type: ignore[attr-defined]
-    for world in scale.worlds:  # type: ignore[attr-defined]
+    found, sizes = [], (scale.n_reps, scale.tune_reps, session.seed)
+    looks = max(1, len(scale.worlds) * len(scale.epsilons))
+    for world in scale.worlds:
         mine = [session.ask("standing:newcomer", world, scale.T, e, *sizes)
-                for e in scale.epsilons]  # type: ignore[attr-defined]  # fmt: skip
-        ours = session.ask("standing:rivals", world, scale.T, scale.epsilons, *sizes, ours=True)  # type: ignore[attr-defined]
-        for i, (epsilon, one) in enumerate(zip(scale.epsilons, mine, strict=True)):  # type: ignore[attr-defined]
+                for e in scale.epsilons]  # fmt: skip
+        ours = session.ask("standing:rivals", world, scale.T, scale.epsilons, *sizes, ours=True)
+        for i, (epsilon, one) in enumerate(zip(scale.epsilons, mine, strict=True)):
             setting = {"world": world, "epsilon": epsilon, "T": scale.T}
             why = one.get("failed") or one["found"].get("refused") or ours.get("failed")
             if why:

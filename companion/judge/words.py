@@ -96,14 +96,14 @@ def place(setting: Any, name: str) -> str:
     return f"Arena, {where}: {said}; {counts or 'no difference to its trust model is shown'}."
 
 
-def cost_line(parts: Any) -> str:
+def cost_line(parts: Any) -> list[str]:
     """The line on what it costs, if that was measured."""
     found = parts.get("cost", {}).get("found")
     if not found:
-        return []  # type: ignore[return-value]
+        return []
     kind = "compiled" if found["compiled"] else "plain Python"
     said = f"{found['ns']:,.0f} ns a round over random play ({kind}, this machine)"
-    return [f"Cost: {said}; {found['state']:,} bytes of state."]  # type: ignore[return-value]
+    return [f"Cost: {said}; {found['state']:,} bytes of state."]
 
 
 def contract_rows(parts: Any) -> list[Any]:

@@ -125,7 +125,7 @@ def count_regret(game: Game, plays: Ints) -> float:
 
 @jit
 def elimination(
-    o: "Oracle", m: int, game: Game, T: int, n0: int, rng: Rng, work: Work, log: Any
+    o: "Oracle", m: Any, game: Game, T: int, n0: int, rng: Rng, work: Work, log: Any
 ) -> None:
     """Algorithm 1 with oracle o for T rounds.
 

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from companion.accounting.audit import Attack
     from companion.accounting.privacy import Guarantee
     from companion.core import Universe
-    from companion.simulate import Result
 
 
 class Params(NamedTuple):
@@ -230,7 +229,7 @@ def message_attack(p: Params) -> "tuple[Attack]":
 
 
 def pair_of(
-    result: "Result", p: Params, x: Array, y: float, rng: Rng, out: Array
+    result: tuple[float, int], p: Params, x: Array, y: float, rng: Rng, out: Array
 ) -> list[tuple[str, Array]]:
     """The message that `randomize` lets out, for `companion.accounting.disclosure`."""
     return [("gaussian", out), ("gaussian", np.array([result[0]]))]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from companion._types import Array, ArrayLike, SeedSequence
+from companion._types import Array, ArrayLike, Ints, SeedSequence
 from companion.checks import need_int
 from companion.core import need_records
 from companion.simulate import need_grid, need_seeds, over, stream
@@ -76,7 +76,7 @@ def drawn(world: Any, n: int, seed: SeedSequence) -> tuple[Array, Array]:
 
 
 def watch(
-    optimiser: "Optimiser", X: Array, Y: Array, seed: SeedSequence, grid: ArrayLike
+    optimiser: "Optimiser", X: Array, Y: Array, seed: SeedSequence, grid: Ints
 ) -> "Iterator[tuple[int, State, Array]]":
     """Yield (t, state, theta) after t records, for every t of the increasing grid, in one run.
 
@@ -84,11 +84,11 @@ def watch(
     """
     rng, start = stream(seed, optimiser.name), 0
     state = optimiser.init(optimiser.params, rng)
-    for t in grid:  # type: ignore[union-attr]
-        cut = slice(start, int(t))  # type: ignore[arg-type]
-        out = np.empty((int(t) - start, X.shape[1]))  # type: ignore[arg-type]
+    for t in grid:
+        cut = slice(start, int(t))
+        out = np.empty((int(t) - start, X.shape[1]))
         state = optimiser.run(optimiser.params, state, X[cut], Y[cut], rng, out)
-        start = int(t)  # type: ignore[arg-type]
+        start = int(t)
         yield start, state, out[-1]
 
 
