@@ -11,7 +11,6 @@ import numpy as np
 
 from companion._jit import jit
 from companion._types import Array, Rng
-from companion.kernels.mechanisms import laplace
 
 
 def theorem_1(n: int, epsilon: float = 1.0) -> tuple[float, float]:
@@ -67,6 +66,50 @@ def _llr(v, w, m, epsilon):
 
 
 @jit
+def _cut(rng, length, epsilon):
+    """Exponential variable of rate epsilon, given that it is at most length."""
+    return -math.log1p(rng.random() * math.expm1(-epsilon * length)) / epsilon
+
+
+@jit
+def _thirds(rng, n, above, below):
+    """How many of n users lie above, between and below two limits, by the chances of both ends."""
+    top = rng.binomial(n, above)
+    bottom = rng.binomial(n - top, below / (1.0 - above))
+    return top, n - top - bottom, bottom
+
+
+@jit
+def _sum_of_ratios(m, epsilon, n, second, rng):
+    """Log-likelihood ratio of n users; second: whether Theorem 2's second hypothesis is true.
+
+    The ratio stands still where v leaves [-m, m] and where w leaves [-m/2, m/2], and (-v, -w) has
+    that of (v, w).  So users may be drawn with s = m, most are only counted, and the others get
+    exponential distances from the centre, cut at the limits.
+    """
+    near, half, total = epsilon * m, m / 2, 0.0
+    over = 0.5 if second else 0.5 * math.exp(-near / 2)
+    under = 0.5 * math.exp(-near) if second else over
+    rows = _thirds(rng, n, 0.5, 0.5 * math.exp(-2 * near))
+    for i in range(3):
+        cells = _thirds(rng, rows[i], over, under)
+        for j in range(3):
+            v, w = m * (1 - i), half * (1 - j)
+            if i != 1 and j != 1:
+                total += cells[j] * _llr(v, w, m, epsilon)
+                continue
+            for _ in range(cells[j]):
+                if i == 1:
+                    v = m - _cut(rng, 2 * m, epsilon)
+                if j == 1 and second:
+                    w = half - _cut(rng, m, epsilon)
+                elif j == 1:
+                    w = _cut(rng, half, epsilon) * (1.0 if rng.random() < 0.5 else -1.0)
+                total += _llr(v, w, m, epsilon)
+    return total
+
+
+@jit
 def likelihood_ratio_errors(m: int, epsilon: float, n: int, trials: int, rng: Rng) -> int:
     """Wrong decisions of the likelihood-ratio test between Theorem 2's two hypotheses, out of 2 x
     trials samples of n users; m: size of the second feature.
@@ -74,12 +117,7 @@ def likelihood_ratio_errors(m: int, epsilon: float, n: int, trials: int, rng: Rn
     wrong = 0
     for which in range(2):
         for _ in range(trials):
-            total = 0.0
-            for _ in range(n):
-                s = m if rng.random() < 0.5 else -m
-                v = s + laplace(rng, 1.0 / epsilon)
-                w = (s / 2 if which == 1 else 0.0) + laplace(rng, 1.0 / epsilon)
-                total += _llr(v, w, m, epsilon)
+            total = _sum_of_ratios(m, epsilon, n, which == 1, rng)
             if (total > 0.0) != (which == 1):
                 wrong += 1
     return wrong
