@@ -246,17 +246,30 @@ def gradient_errors(
     c: float,
 ) -> Array:
     """||d_t - grad F(theta_t)||_q at every t of the grid, (n_reps, n_grid); E x x' = c I."""
+    return errors_and_risks(world, optimiser, n, seeds, grid, c)[0]
+
+
+def errors_and_risks(
+    world: "Regression",
+    optimiser: "Optimiser",
+    n: int,
+    seeds: Sequence[SeedSequence],
+    grid: Ints,
+    c: float,
+) -> Array:
+    """(2, n_reps, n_grid): `gradient_errors`, and the excess risk of the same runs."""
     jobs = [(world, optimiser, n, seed, grid, c) for seed in seeds]
-    return np.array(over(_gradient_errors, jobs))
+    return np.stack(over(_errors_and_risks, jobs), axis=1)
 
 
-def _gradient_errors(world, optimiser, n, seed, grid, c):
+def _errors_and_risks(world, optimiser, n, seed, grid, c):
     X, Y = drawn(world, n, seed)
-    found = []
-    for _, state, _ in watch(optimiser, X, Y, seed, grid):
+    errors, public = [], []
+    for _, state, theta in watch(optimiser, X, Y, seed, grid):
         m = state.memory
-        found.append(lq_norm(m.gradient - world.gradient(m.old, c), optimiser.params.q))
-    return found
+        errors.append(lq_norm(m.gradient - world.gradient(m.old, c), optimiser.params.q))
+        public.append(theta)
+    return np.array([errors, world.excess(np.array(public))])
 
 
 def checkpoints(n: int, count: int = 24, start: float = 64) -> Ints:

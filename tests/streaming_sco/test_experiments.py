@@ -91,6 +91,27 @@ def test_slopes_of_the_specification():
     assert envelope == pytest.approx(-0.5, abs=0.1)
 
 
+def test_errors_and_risks_are_of_the_runs_that_excess_risk_makes():
+    world, grid, seeds = (
+        regression(1.5, first(5, 1.5, 5)),
+        np.array([100, 517, 900]),
+        repetitions(3, 2),
+    )
+    o = streaming_fw(5, 1000, 1.0, p=1.5, radius=2.0, label_bound=1.2)
+    errors, risks = experiments.errors_and_risks(world, o, 1000, seeds, grid, 0.2)
+    again = excess_risk(world, [o], 1000, seeds, grid=grid)
+    np.testing.assert_array_equal(risks, again.excess[:, 0, :-1])
+    np.testing.assert_array_equal(
+        errors, experiments.gradient_errors(world, o, 1000, seeds, grid, 0.2)
+    )
+    for r, seed in enumerate(seeds):  # by hand, after the last record of the grid
+        X, Y = world.records(1000, stream(seed, "environment"))
+        rng = stream(seed, o.name)
+        state = o.run(o.params, o.init(o.params, rng), X[:900], Y[:900], rng, np.empty((900, 5)))
+        gap = state.memory.gradient - world.gradient(state.memory.old, 0.2)
+        assert errors[r, -1] == pytest.approx((np.abs(gap) ** 3).sum() ** (1 / 3))
+
+
 def test_checkpoints_are_no_powers_of_two():
     for n in (300, 8192, 32_768):
         grid = experiments.checkpoints(n)
