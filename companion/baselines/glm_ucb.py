@@ -3,7 +3,7 @@
 Source: Filippi, Cappe, Garivier and Szepesvari (2010), Algorithm 1, with the width of the public
 program of Sawarni et al. (2024): c sqrt(log t) for the probit link, c for the logistic link.
 Cost: O(K d^2 + T d^2) time per round: the estimate is refitted in every round, with a pass over all
-rounds so far for each of one or two Newton steps; T d numbers of memory; 90 times the floor of
+rounds so far for each of one or two Newton steps; T d numbers of memory; 75 times the floor of
 `kernels.optimism` at T = 2000, nearly all of it these passes (20 nanoseconds a row, 8 of them the
 link).
 Differs: Newton's method with a warm start (`foresee`) in place of BFGS; no projection of the

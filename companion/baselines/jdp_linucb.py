@@ -9,8 +9,9 @@ Gaussian query with the sensitivity of one user's statistics times sqrt(m).  "co
 exact sigma for it, "paper" the classical formula sqrt(2 ln(1.25/delta))/epsilon at the same
 sensitivity, also where it is not proved (epsilon > 1).
 Width: radius of LinUCB at the constant ridge lambda = 1 + shift sigma sqrt(d m / 2).
-Cost: O(K d^2 + d^3 + d^2 log T) time per round, O(d^2 log T) memory; 7 times the floor of
-`kernels.optimism`.
+Cost: O(K d^2 + d^3 + d^2 log T) time per round, O(d^2 log T) memory; 4 times the floor of
+`kernels.optimism`: of 1.4 microseconds 0.6 learn, where the inverse takes 0.2 and noise 0.1; the
+others select.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple

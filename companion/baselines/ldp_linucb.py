@@ -9,7 +9,8 @@ authors' program has it (its code lacks the sqrt2).  Off-diagonal noise is sigma
 an entry counts twice in the Frobenius norm.
 Width: radius of LinUCB at ridge lambda_t = 1 + shift sigma sqrt(d t), which dominates the noise in
 the Gram matrix.
-Cost: O(K d^2 + d^3) time per round, O(d^2) memory; 6 times the floor of `kernels.optimism`.
+Cost: O(K d^2 + d^3) time per round, O(d^2) memory; 4 times the floor of `kernels.optimism`: of 1.4
+microseconds 0.6 learn, where the inverse takes 0.2 and noise 0.1; the others select.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple

@@ -7,7 +7,8 @@ perturbation Delta_m^2 = 2^(-m k) wherever lambda_min <= 2^(-m k).
 Neighbours, model, calibration: those of `online_linucb`.  A user is in one epoch and sends the same
 message as there, so nothing composes and the guarantee is that of one message.
 Cost: O(K d^2 + d^2 log T) time per round, that of `online_linucb` with the n = ceil(m/2) + 1
-learning rates of the running epoch; 16 times the floor of `kernels.optimism`.
+learning rates of the running epoch; 10 times the floor of `kernels.optimism`, most of it the
+experts.
 Differs: the last of the EPOCHS = 40 epochs (10^12 rounds) does not end.  What an epoch learned is
 forgotten at its end, as in the paper, though messages could be used again at no privacy cost.
 """

@@ -9,7 +9,8 @@ Neighbours, model, calibration: those of the base learners, which must share one
 asked once, by one learner; which one it is follows from earlier messages.  So the guarantee is that
 of one message.
 Cost: O(K d^2 + d^2 log T) time per round, that of one base learner and O(M); memory of M base
-learners; 22 times the floor of `kernels.optimism` with two.
+learners; 14 times the floor of `kernels.optimism` with two, most of it the experts of the one that
+plays.
 Differs: line 9 uses a learner's number of rounds n before it is known: here n is that before the
 round, and n = 0 means +infinity (ties: smallest R_i).  The inner logarithm is at least 1.  The last
 learner is never dropped.  The default constants are practical ones: with those of the theorem R_i/T

@@ -10,7 +10,9 @@ Neighbours, model, calibration: those of `online_linucb`: nothing but its messag
 Width: radius of LinUCB at ridge lambda_t = ridge + shift (sigma^2 + sigma) sqrt(d t), which grows
 like the noise in A: the noise of one x x' is about sigma on entries times x, and sigma^2 by itself.
 A may stay indefinite after that; negative squared widths count as 0.
-Cost: O(K d^2 + d^3) time per round, O(d^2) memory; 7 times the floor of `kernels.optimism`.
+Cost: O(K d^2 + d^3) time per round, O(d^2) memory; 5 times the floor of `kernels.optimism`: of 1.4
+microseconds 0.5 learn, where the inverse takes 0.2; the others select, for wide ellipsoids leave
+more arms to compare.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple

@@ -12,7 +12,8 @@ of Balle and Wang with the pair's sensitivity (`privacy.PAIR_SENSITIVITY`); "pap
 ln(1.25/delta))/epsilon on each of x and y, which spends the budget twice and uses a formula proved
 for epsilon <= 1.
 Cost: O(K d^2 + d^2 log T) time per round, for n = 19 experts at T = 20000 (OGD: none), O(n d^2)
-memory; 14 times the floor of `kernels.optimism` (OGD: 6).
+memory; 9 times the floor of `kernels.optimism` (OGD: 4): half of it moves and weighs the experts,
+a third selects.
 Differs: gradients are clipped to G (appendix B calls G "the clipping constant", Algorithm 1 does
 not clip).  The theory's width and G leave most of random play's regret at the paper's horizon
 (measured in the chapter), so both take practical forms by default (`practical_width`,

@@ -10,7 +10,8 @@ takes `steps` gradients where the paper takes (epsilon n)^2/(d log^3); values ar
 2 L] (the paper: on [0, L], which overflows); eigenvalues have a floor.  Messages are summed in the
 aggregated law (`mechanisms.shuffle_analyse`).
 Cost: O(K d^2) time per round for each of the M policies that narrow the arms down, O(steps d) per
-user at the end of a batch; (d + 1) numbers of each; 17 times the floor of `kernels.optimism`.
+user at the end of a batch; (d + 1) numbers of each; 14 times the floor of `kernels.optimism`:
+of 3.6 microseconds 0.8 do not depend on K, the others rule arms out and find the design.
 """
 
 import math

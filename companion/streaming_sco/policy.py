@@ -6,7 +6,7 @@ learners: the one that lost the record sees a synthetic one instead, whose gradi
 each of the two moves by half of what replacing a record moves one.  Two halves cost what one whole
 costs, or less (see the chapter): the guarantee is that of a single learner, provided that every arm
 is updated in every round.
-Cost: O(K d) time per round, O(K d) memory, times log T with the tree; 7 times the floor of
+Cost: O(K d) time per round, O(K d) memory, times log T with the tree; 6 times the floor of
 `kernels.optimism` with d normals for every arm.
 Differs: local clocks (the paper's global t breaks the sum after the forced rounds); leaves and
 rewards are clipped; the learner may be the tree of Algorithm 1 on the l_1 ball.
