@@ -3,6 +3,18 @@
 A finished repetition is a row of a SQLite file, under a digest of all that it depends on: the
 world, the policies, T, the grid, the seed, and the code.  A row is written whole or not at all,
 and is made of plain arrays.  The driver alone opens the file; workers need no shared disk.
+
+Size: the limit, and an example of ten lines.
+
+>>> from companion.baselines.linucb import linucb
+>>> from companion.environments import sphere
+>>> settings = {"short": Setting(sphere(4, 3), [linucb(3)], T=200)}
+>>> with tempfile.TemporaryDirectory() as folder:
+...     first = sweep(settings, range(2), store=f"{folder}/runs", progress=False)
+...     left = finished(settings, range(5), f"{folder}/runs")
+...     more = sweep(settings, range(5), store=f"{folder}/runs", progress=False)
+>>> left["missing"].tolist(), len(more["short"].regret)
+([3], 5)
 """
 
 import ast

@@ -1,4 +1,12 @@
-"""A policy that need not be of this package: its contract, guarantee, attacks, place, cost."""
+"""A policy that need not be of this package: its contract, guarantee, attacks, place, cost.
+
+A call for a file that is there takes minutes; `quick=True` makes it one.  What cannot be judged is
+said in the report:
+
+>>> from companion.judge import judge
+>>> print(judge("my_policy.py", quick=True))
+Nothing could be judged: there is no file my_policy.py.
+"""
 
 from companion.judge.judging import judge
 from companion.judge.report import Report
