@@ -10,7 +10,6 @@ import numpy as np
 
 from companion.arena import worlds
 from companion.report import plots
-from companion.report.regret import round_ticks
 from companion.simulate import repetitions, simulate
 from companion.stats import exponent
 
@@ -68,7 +67,6 @@ def picture(games: "Mapping[str, Result]") -> tuple[Any, list[dict[str, Any]]]:
             ]
         ax.set(xscale="log", yscale="log", xlabel="round", title=title)
     for ax in axes:  # when all limits are known
-        round_ticks(ax)
         plots.label_ends(ax)
     axes[0].set_ylabel("cumulative regret")
     return fig, data
