@@ -31,6 +31,7 @@ BITS = {"b", "bits_matrix", "bits_gradient"}
 BOUNDS = {"clip", "row_clip", "gradient_clip", "residual_clip", "reward_clip"}
 SHOWN = {"peeling", "picks", "vertex"}  # laws of numbers of which there is no mean to let out
 FAR = 50.0  # records of this times the size that is allowed
+NUMBERS = {bool, int, float, np.bool_, np.int64, np.float64}  # copies of them are themselves
 GUESTS = set()  # names of modules beside the package whose kernels are watched and replaced, too
 
 
@@ -43,9 +44,9 @@ def copied(tree: Any, rng: Any = None) -> Any:
     """The same nested tuple with copies of its arrays, and another generator if one is given."""
     if isinstance(tree, np.ndarray):
         return tree.copy()
-    if isinstance(tree, tuple):
-        parts = [copied(a, rng) for a in tree]
-        return type(tree)(*parts) if hasattr(tree, "_fields") else tuple(parts)
+    if isinstance(tree, tuple):  # a named one, too
+        parts = [a if type(a) in NUMBERS else copied(a, rng) for a in tree]
+        return tuple.__new__(type(tree), parts)
     return rng if rng is not None and is_generator(tree) else tree
 
 
@@ -214,13 +215,16 @@ def twice(kernels: Mapping[Any, Any]) -> Iterator[Any]:
 def reused(kernels: Mapping[Any, Any]) -> Iterator[Any]:
     """While it lasts each of these kernels draws the same noise in every call of one run: see
     `beside_known`.  Gives the `Life`; all kernels are plain Python."""
-    life = Life()
+    life, rng, begins = Life(), np.random.default_rng(0), {}
 
     def instead(kernel):
         def call(*args):
             life.calls += 1
-            again = (np.random.default_rng(life.seed) if is_generator(a) else a for a in args)
-            return kernel.py_func(*again)
+            if life.seed not in begins:  # to seed a generator takes longer than most kernels
+                begins.clear()
+                begins[life.seed] = np.random.default_rng(life.seed).bit_generator.state
+            rng.bit_generator.state = begins[life.seed]
+            return kernel.py_func(*(rng if is_generator(a) else a for a in args))
 
         return call
 
