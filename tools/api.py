@@ -11,6 +11,8 @@ import ast
 import re
 import tomllib
 
+from docutils.nodes import make_id
+
 from companion._closure import Package
 from tools import api_page, cells, chapters, code_pages
 from tools.api_names import folder, meanings, public
@@ -40,8 +42,7 @@ def code(root):
     address = repository(root) if modules else ""
     for module in modules:
         path = package.file(module)
-        section = re.sub("[._]", "-", module)
-        home = f"book/api/{folder(module)}.html#{section}"
+        home = f"book/api/{folder(module)}.html#{make_id(module)}"  # as Sphinx names the section
         where = path.relative_to(root).as_posix()
         text = path.read_text("utf8")
         found[code_pages.link(module)] = code_pages.page(module, text, home, address, where)
