@@ -12,7 +12,15 @@ import streams
 import wheel as wheels
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMES = ("_config.yml", "_toc.yml", "requirements.txt", "ERRATA.md", "CHANGELOG.md", "CITATION.cff")
+NAMES = (
+    "_config.yml",
+    "_toc.yml",
+    "requirements.txt",
+    "pyproject.toml",
+    "ERRATA.md",
+    "CHANGELOG.md",
+    "CITATION.cff",
+)
 
 
 @pytest.hookimpl(tryfirst=True)
