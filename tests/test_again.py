@@ -37,6 +37,10 @@ def test_a_chapter_in_which_nothing_can_change_fails_the_build():
         again.value(chapter, {"trials": -1})
 
 
+def test_a_chapter_without_a_budget_or_a_lower_scale_has_no_line():
+    assert again.lines({"audits": CHAPTERS["audits"]}, {"paper": {}}) == {}
+
+
 def test_the_line_stands_below_all_parameters_and_nowhere_else():
     cells = [{"metadata": {"tags": tags}} for tags in
              ([], ["parameters"], ["injected-parameters"], ["hide-input"])]  # fmt: skip

@@ -20,14 +20,19 @@ def _scaled(value, factor):
     return [v * factor for v in value] if isinstance(value, list) else value * factor
 
 
+def _candidates(chapter, smaller):
+    """(parameter, other value) in the order in which they are tried; there may be none."""
+    known = chapter.parameters
+    budgets = [name for name in BUDGETS if name in known]
+    tried = [(name, _scaled(known[name].default, f)) for name in budgets for f in (2.0, 0.5)]
+    return [*tried, *smaller.items()]
+
+
 def value(chapter, smaller):
     """(parameter, other value) that a reader may try by itself: another budget, else a smaller
     size out of `smaller`, the values of a lower scale.  Raises Failure if nothing is allowed.
     """
-    known = chapter.parameters
-    budgets = [name for name in BUDGETS if name in known]
-    tried = [(name, _scaled(known[name].default, f)) for name in budgets for f in (2.0, 0.5)]
-    for name, other in [*tried, *smaller.items()]:
+    for name, other in _candidates(chapter, smaller):
         try:
             if overrides(chapter, {name: other}, chapter.name):
                 return name, other
@@ -45,12 +50,14 @@ def command(chapter, smaller):
 
 
 def lines(chapters, scales):
-    """{chapter: what stands below its parameters}, for all that run by themselves."""
+    """{chapter: what stands below its parameters}, for all that run by themselves and have a
+    budget, or a lower scale that says which other value to try."""
     lowest = next((values for scale, values in scales.items() if scale != PAPER), None) or {}
     said = {}
     for name, chapter in chapters.items():
-        if name != SCOREBOARD:
-            shown = html.escape(command(chapter, lowest.get(name) or {}), quote=False)
+        smaller = lowest.get(name) or {}
+        if name != SCOREBOARD and _candidates(chapter, smaller):
+            shown = html.escape(command(chapter, smaller), quote=False)
             said[name] = SENTENCE.format(shown)
     return said
 
