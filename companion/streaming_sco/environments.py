@@ -106,6 +106,11 @@ def regression(
     return Regression(need_exponent("p", p), theta, need_float("noise", noise, 0.0), design)
 
 
+def linear_draws(d: int, n: int, rng: Rng) -> tuple[Array, Array]:
+    """(signs (n, d), uniforms (n,)): what `Functional` is made of, alike for all slopes."""
+    return np.where(rng.random((n, d)) < 0.5, 1.0, -1.0), rng.random(n)
+
+
 class Functional(NamedTuple):
     """The loss <x, theta> of signs x of l_q norm 1 whose mean is -slope times the size of x_1."""
 
@@ -120,8 +125,8 @@ class Functional(NamedTuple):
 
     def records(self, n: int, rng: Rng) -> tuple[Array, Array]:
         """(X (n, d), labels that nothing reads)."""
-        X = np.where(rng.random((n, self.d)) < 0.5, 1.0, -1.0)
-        X[:, 0] = np.where(rng.random(n) < 0.5 * (1.0 + self.slope), -1.0, 1.0)
+        X, u = linear_draws(self.d, n, rng)
+        X[:, 0] = np.where(u < 0.5 * (1.0 + self.slope), -1.0, 1.0)
         return self.size * X, np.zeros(n)
 
     def excess(self, theta: Array) -> Array:

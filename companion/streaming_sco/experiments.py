@@ -19,8 +19,9 @@ from companion.checks import need_choice
 from companion.kernels.geometry import lq_norm
 from companion.simulate import over, stream
 from companion.stats import difference
-from companion.streaming_sco.environments import Functional, first, flat, regression
+from companion.streaming_sco.environments import first, flat, regression
 from companion.streaming_sco.excess import drawn, excess_risk, watch
+from companion.streaming_sco.linear import excesses
 from companion.streaming_sco.shortcuts import noisy_sgds
 from companion.streaming_sco.streaming_fw import streaming_fw
 
@@ -179,12 +180,9 @@ def envelope(
 
     At every checkpoint the samples are those of the slope with the largest mean excess.
     """
-    p, m = optimiser.params, len(grid)
-    worlds = [Functional(p.d, g, p.p) for g in slopes]
-    runs = [excess_risk(world, [optimiser], n, seeds, grid=grid) for world in worlds]
-    samples = np.array([run.excess[:, 0, :m] for run in runs])
+    samples = excesses(optimiser, slopes, n, seeds, grid)
     means = samples.mean(axis=1)
-    return means, samples[means.argmax(axis=0), :, np.arange(m)].T
+    return means, samples[means.argmax(axis=0), :, np.arange(len(grid))].T
 
 
 def removed(

@@ -1,0 +1,134 @@
+"""Linear losses, all slopes at once: the first coordinate of what is public, on shared draws.
+
+A leaf of the loss <x, theta> is x, whatever was published before.  So the sums of all coordinates
+but the first are alike for all slopes, and so is their noise, which the slow runs draw from the
+same stream.  The excess risk needs theta_1 alone; a vertex shows it by the first entry of d_t and
+the l_q norm of all others.  With noisy scores ("gumbel") the vertex has the law of the exponential
+mechanism: chances proportional to exp(score/b), of which those of +-r e_1 and their sum over the
+others are enough, and one uniform number chooses.
+Every slope has the law of `excess_risk` with `Functional`; with the tree, the square root or
+without noise it has the same numbers up to rounding (both tested).
+Cost: O(d) time per record, and O(1) for every slope.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from companion._jit import jit
+from companion._types import Array, Ints, Rng, SeedSequence
+from companion.kernels.geometry import lq_norm, vertex
+from companion.simulate import need_grid, need_seeds, over, stream
+from companion.streaming_sco.environments import Functional, linear_draws
+from companion.streaming_sco.learner import (
+    GUMBEL,
+    INNER,
+    SQRT,
+    leaf,
+    memory,
+    noise_scale,
+    release,
+)
+
+if TYPE_CHECKING:
+    from companion.core import Optimiser
+
+
+@jit
+def first_sums(slopes: Array, u: float, size: float, lead: Array) -> None:
+    """lead (m,) <- lead + the first entry of a record of this size, for every slope."""
+    for k in range(slopes.shape[0]):
+        lead[k] += -size if u < 0.5 * (1.0 + slopes[k]) else size
+
+
+@jit
+def by_release(
+    p: Any, X: Array, u: Array, slopes: Array, grid: Ints, rng: Rng, noise: Array, out: Array
+) -> None:
+    """out (m, places) <- theta_1 of m slopes after the records of the grid, where d_t is released.
+
+    X (n, d): leaves, of which only the size counts in column 0; u (n,): its sign is -1 if u is
+    below (1 + slope)/2.
+    """
+    total, gradient, pair, v = np.zeros(p.d), np.zeros(p.d), np.zeros(2), np.zeros(2)
+    lead, theta, at = np.zeros(slopes.shape[0]), np.zeros(slopes.shape[0]), 0
+    for t in range(1, grid[-1] + 1):
+        for i in range(1, p.d):
+            total[i] += X[t - 1, i]
+        first_sums(slopes, u[t - 1], abs(X[t - 1, 0]), lead)
+        release(p, t, total, noise, gradient, rng)  # total[0] stays 0
+        pair[1], weight = lq_norm(gradient[1:], p.q), 1.0 / (t + 1.0)
+        for k in range(slopes.shape[0]):
+            pair[0] = gradient[0] + weight * lead[k]  # rounded like the others: ties stay ties
+            vertex(pair, p.p, p.radius, v)
+            theta[k] += p.step * weight * (v[0] - theta[k])
+        if t == grid[at]:
+            out[:, at] = theta
+            at += 1
+
+
+@jit
+def by_choice(p: Any, X: Array, u: Array, slopes: Array, grid: Ints, rng: Rng, out: Array) -> None:
+    """out (m, places) <- the same where +-r e_j is chosen with chance proportional to
+    exp(score/b)."""
+    total, lead = np.zeros(p.d), np.zeros(slopes.shape[0])
+    theta, at = np.zeros(slopes.shape[0]), 0
+    for t in range(1, grid[-1] + 1):
+        unit = p.radius / ((t + 1.0) * noise_scale(p, t))  # of scores, over b
+        top, others, first = 0.0, 0.0, rng.random()
+        for i in range(1, p.d):
+            total[i] += X[t - 1, i]
+            top = max(top, unit * abs(total[i]))
+        for i in range(1, p.d):
+            size = unit * abs(total[i])
+            others += math.exp(size - top) + math.exp(-size - top)
+        first_sums(slopes, u[t - 1], abs(X[t - 1, 0]), lead)
+        for k in range(slopes.shape[0]):
+            score = -unit * lead[k]
+            shift = max(top, abs(score))
+            plus, minus = math.exp(score - shift), math.exp(-score - shift)
+            place = first * (plus + minus + others * math.exp(top - shift))
+            v = p.radius if place < plus else (-p.radius if place < plus + minus else 0.0)
+            theta[k] += p.step / (t + 1.0) * (v - theta[k])
+        if t == grid[at]:
+            out[:, at] = theta
+            at += 1
+
+
+def excesses(
+    optimiser: "Optimiser",
+    slopes: Sequence[float],
+    n: int,
+    seeds: Sequence[SeedSequence],
+    grid: Ints,
+    executor: Any = None,
+) -> Array:
+    """Excess risk (slopes, n_reps, n_grid) of linear losses at every t of the increasing grid.
+
+    optimiser: `streaming_fw`, or `vertex_fw` with the selector "gumbel", for the loss "inner
+    product" and at least two coordinates.  Raises ValueError on others.
+    """
+    p, grid = optimiser.params, need_grid(grid, n)[: len(grid)]
+    noisy = getattr(p, "scale", 0.0) > 0.0
+    if getattr(p, "loss", None) != INNER or p.d < 2 or (noisy and p.method != GUMBEL):
+        raise ValueError("optimiser must be Algorithm 1, or 2 with Gumbel noise, for the loss"
+                         f" 'inner product' and d >= 2; got {optimiser}")  # fmt: skip
+    jobs = [(p, optimiser.name, np.array(slopes), n, seed, grid) for seed in need_seeds(seeds)]
+    theta = np.stack(over(_repetition, jobs, executor), axis=1)
+    worlds = [Functional(p.d, g, p.p) for g in slopes]
+    return np.array([w.excess(y[..., None]) for w, y in zip(worlds, theta, strict=True)])
+
+
+def _repetition(p, name, slopes, n, seed, grid):
+    signs, u = linear_draws(p.d, n, stream(seed, "environment"))
+    X = Functional(p.d, slopes[0], p.p).size * signs
+    still = np.zeros(p.d)
+    X *= leaf(p, 1, X[0], 0.0, still, still)  # of one length, all are clipped alike
+    rng, out = stream(seed, name), np.empty((len(slopes), len(grid)))
+    if p.method > SQRT and p.scale > 0.0:
+        by_choice(p, X, u, slopes, grid, rng, out)
+    else:
+        by_release(p, X, u, slopes, grid, rng, memory(p, rng).noise, out)
+    return out
