@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
 @jit
 def first_sums(slopes: Array, u: float, size: float, lead: Array) -> None:
-    """lead (m,) <- lead + the first entry of a record of this size, for every slope."""
+    """lead (m,) <- lead + the first entry of a record, for m slopes: -size if u < (1 + slope)/2,
+    else size."""
     for k in range(slopes.shape[0]):
         lead[k] += -size if u < 0.5 * (1.0 + slopes[k]) else size
 
@@ -47,10 +48,10 @@ def first_sums(slopes: Array, u: float, size: float, lead: Array) -> None:
 def by_release(
     p: Any, X: Array, u: Array, slopes: Array, grid: Ints, rng: Rng, noise: Array, out: Array
 ) -> None:
-    """out (m, places) <- theta_1 of m slopes after the records of the grid, where d_t is released.
+    """out (m, places) <- theta_1 of m slopes at every t of the grid, where d_t is released.
 
-    X (n, d): leaves, of which only the size counts in column 0; u (n,): its sign is -1 if u is
-    below (1 + slope)/2.
+    X (n, d): leaves, of which only the size counts in column 0; u (n,): uniforms for its sign;
+    noise as in `learner.Memory`.
     """
     total, gradient, pair, v = np.zeros(p.d), np.zeros(p.d), np.zeros(2), np.zeros(2)
     lead, theta, at = np.zeros(slopes.shape[0]), np.zeros(slopes.shape[0]), 0
@@ -71,8 +72,8 @@ def by_release(
 
 @jit
 def by_choice(p: Any, X: Array, u: Array, slopes: Array, grid: Ints, rng: Rng, out: Array) -> None:
-    """out (m, places) <- the same where +-r e_j is chosen with chance proportional to
-    exp(score/b)."""
+    """out (m, places) <- theta_1 of m slopes at every t of the grid, where +-r e_j is chosen with
+    chance proportional to exp(score/b); X and u as in `by_release`."""
     total, lead = np.zeros(p.d), np.zeros(slopes.shape[0])
     theta, at = np.zeros(slopes.shape[0]), 0
     for t in range(1, grid[-1] + 1):
@@ -107,8 +108,9 @@ def excesses(
 ) -> Array:
     """Excess risk (slopes, n_reps, n_grid) of linear losses at every t of the increasing grid.
 
-    optimiser: `streaming_fw`, or `vertex_fw` with the selector "gumbel", for the loss "inner
-    product" and at least two coordinates.  Raises ValueError on others.
+    slopes: of `Functional`, in (0, 1); executor as in `simulate`; optimiser: `streaming_fw`, or
+    `vertex_fw` with the selector "gumbel", for the loss "inner product" and at least two
+    coordinates.  Raises ValueError on others.
     """
     p, grid = optimiser.params, need_grid(grid, n)[: len(grid)]
     noisy = getattr(p, "scale", 0.0) > 0.0
