@@ -1,59 +1,113 @@
-"""Every policy and optimiser: over its floor, over plain NumPy, compiled, remembered, growing.
+"""Every policy and optimiser beside its floor and its NumPy twin, at the sizes of the roster.
 
-Paired and alternating in one process, at the sizes of `companion.timing.roster`.  The multiples in
-the Cost lines come from here.  LinUCB also beside the libraries of the extra `bench`, if they are
-installed.
+The multiples in the Cost lines come from here.  LinUCB also stands beside the libraries of the
+extra `bench`, if they are installed.
 """
 
-from benchmarks import glm_twins
-from companion.baselines.linucb import linucb
-from companion.timing import compiling, cost_line, floors, growth, others, plain
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks import online_linucb, private_glm, streaming_sco
+from benchmarks.measure import SIDE, TURNS, beside
+from companion.core import Optimiser, one_context
+from companion.timing import compiling, cost_line, floors, growth, others
 from companion.timing.roster import ROSTER, D, K
 
-TWINS = {  # plain NumPy with the same parameters; those of other algorithms are in other files here
-    "linucb": lambda p, X, R: plain.linucb(X, R),
-    "glm_ucb": glm_twins.glm_ucb,
-    "ecolog": glm_twins.ecolog,
-}
-FEW = 400  # rounds of a twin and of a library
+TWINS = online_linucb.TWINS | private_glm.TWINS | streaming_sco.TWINS
+SAME = 0.99  # share of rounds in which a twin plays our arm: rounding may break a near tie
+SLOWER = 1.6  # a multiple of the floor may be so many times what the Cost line says
+STEEPER = 0.3  # an exponent may be so much larger than the highest power of the line
+HEAD = "| algorithm | ns a round | floors | quartiles | least | said | NumPy | bytes | size | |"
 
 
-def beside(name, play):
-    """(ns of a round of ours, of another program on the same stream of FEW rounds)."""
-    X, R = floors.stream(FEW, K, D)
-    policy = linucb(D) if name in others.LIBRARIES else ROSTER[name].make(D, K, FEW)
-    run = floors.run_of(policy, X, R)
-    both = floors.alternated(run, lambda: play(policy.params, X, R), 3)
-    return tuple(1e9 * both.min(axis=0) / FEW)
+class Timed(NamedTuple):
+    """What is known of an algorithm."""
+
+    floor: floors.Measured
+    numpy: float | None  # median time of the twin over ours
+    compiled: float | None  # seconds
+    grown: growth.Growth | None
 
 
-def over_twin(name):
-    """The multiple of ours that a twin takes, in words."""
-    if name not in TWINS:
-        return ""
-    ours, slow = beside(name, TWINS[name])
-    return f"; NumPy takes {slow / ours:.0f} times as long"
+def pair(name: str, rounds: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
+    """(ours, its NumPy twin) on a stream of so many rounds.
+
+    Raises AssertionError unless the twin plays our arms, or ends at our parameter.
+    """
+    twin, entry = TWINS[name], ROSTER[name]
+    algorithm = (twin.make or entry.make)(entry.d, entry.K, rounds)
+    X, R = floors.stream(rounds, entry.K, entry.d, one_context(algorithm))
+    optimises = isinstance(algorithm, Optimiser)
+    if optimises:
+        X = X / np.sqrt(entry.d)  # within every unit ball
+    given = (X[:, 0], R[:, 0]) if optimises else (X, R)
+    arms = np.empty(rounds, np.int64)
+    ours = floors.run_of(algorithm, X, R, arms)
+
+    def theirs():
+        return twin.play(algorithm.params, *given, np.random.default_rng(2))
+
+    state, found = ours(), theirs()
+    same = np.isclose(state.theta, found) if optimises else arms == found
+    if same.mean() < SAME:
+        raise AssertionError(f"{name} and its twin differ in {(~same).mean():.1%} of cases")
+    return ours, theirs
 
 
-def grows(name):
-    """Exponents in T, K and d, beside the highest powers in the Cost line, in words."""
-    if name in cost_line.UNREAD:
-        return f"; growth not compared: {cost_line.UNREAD[name]}"
-    g = growth.grown(name)
-    found = ", ".join(f"{n}^{e[0]:.2f} (line: {e[2]:g})" for n, e in g.exponents.items())
-    return f"; grows as {found}, within {g.worst:.1f} times the line"
+def twin_of(name: str) -> float:
+    """How many times as long as ours the NumPy twin takes."""
+    return float(beside(name, *pair(name, TWINS[name].rounds)).quartiles()[1])
 
 
-def rows():
-    """A row for every algorithm: seconds of a round, of its floor; all else in the last column."""
-    for name, entry in ROSTER.items():
-        m = floors.measured(name, entry)
-        low, middle, high = m.multiple
-        said = "" if m.said is None else f", said {m.said:g}"
-        text = f"{middle:.1f} floors ({low:.1f} to {high:.1f}{said}) at {m.rounds} x {m.K} x {m.d}"
-        text += f"; {m.state} bytes; compiled in {compiling.seconds(name):.1f} s"
-        ours = 1e-9 * m.ns
-        yield name, ours, ours / middle, text + over_twin(name) + grows(name)
+def timed(name: str, compile_too: bool, grow: bool) -> Timed:
+    """`Timed` of an algorithm of the roster."""
+    return Timed(
+        floors.measured(name, ROSTER[name], times=TURNS, side=SIDE),
+        twin_of(name) if name in TWINS else None,
+        compiling.seconds(name) if compile_too else None,
+        growth.grown(name) if grow and name not in cost_line.UNREAD else None,
+    )
+
+
+def line(t: Timed) -> str:
+    """A row of the table."""
+    m, more = t.floor, []
+    low, middle, high = m.multiple
+    if t.compiled is not None:
+        more.append(f"compiled in {t.compiled:.1f} s")
+    if t.grown is not None:
+        found = [f"{n}^{e[0]:.2f} (line: {e[2]:g})" for n, e in t.grown.exponents.items()]
+        more.append(f"grows as {', '.join(found)}, within {t.grown.worst:.1f} times the line")
+    said, twin = (
+        "" if m.said is None else f"{m.said:g}",
+        "" if t.numpy is None else f"{t.numpy:.0f}",
+    )
+    cells = m.name, f"{m.ns:.0f}", f"{middle:.1f}", f"{low:.1f} to {high:.1f}", f"{m.least:.1f}"
+    cells += said, twin
+    cells += f"{m.state:,}", f"{m.rounds} x {m.K} x {m.d}", "; ".join(more)
+    return f"| {' | '.join(cells)} |"
+
+
+def missed(t: Timed) -> list[str]:
+    """What does not hold, in words."""
+    m, found = t.floor, []
+    least = min(m.least, m.multiple[1])
+    if m.said and least > SLOWER * m.said:
+        found.append(f"{m.name}: {least:.1f} floors; its Cost line says {m.said:g}")
+    if t.grown is not None:
+        for n, (ours, _, most) in t.grown.exponents.items():
+            if ours > most + STEEPER:
+                found.append(f"{m.name}: grows as {n}^{ours:.2f}; its Cost line says {n}^{most:g}")
+        if t.grown.worst > growth.AGREES:
+            found.append(f"{m.name}: {t.grown.worst:.1f} times off the terms of its Cost line")
+    return found
+
+
+def rows() -> Any:
+    """LinUCB beside the libraries that are installed, on a short stream."""
+    X, R = floors.stream(100, K, D)
+    ours = floors.run_of(ROSTER["linucb"].make(D, K, 100), X, R)
     for name, play in others.installed().items():
-        ours, theirs = beside(name, lambda p, X, R, play=play: play(X, R))
-        yield f"LinUCB of {name}", 1e-9 * ours, 1e-9 * theirs, f"ours first; {FEW} x {K} x {D}"
+        yield beside(f"LinUCB beside {name}", ours, lambda play=play: play(X, R))

@@ -55,7 +55,7 @@ def descend(p, X, y, P, theta, steps, penalty):
     return np.mean(kept[steps // 2 :], axis=0)
 
 
-def joint(p, X, R):
+def joint(p, X, R, rng):
     """Algorithm 2 without noise, refreshed from its matrices: arms (n,)."""
     n, eye = len(X), np.eye(p.d)
     rows, y, side = np.zeros((n, p.d)), np.zeros(n), np.zeros(n, bool)
@@ -94,9 +94,9 @@ def design(A, tolerance=2.0):
         pi[k] += s
 
 
-def shuffle(p, X, R):
+def shuffle(p, X, R, rng):
     """Algorithm 1 with exact sums, round by round: arms (n,)."""
-    rng, eye, arms, start, known = np.random.default_rng(0), np.eye(p.d), [], 0, []
+    eye, arms, start, known = np.eye(p.d), [], 0, []
     for k, end in enumerate(p.ends):
         W, rows, y = p.ridge[0] * eye, [], []
         for x, r in zip(X[start:end], R[start:end], strict=True):
@@ -127,9 +127,9 @@ def shuffle(p, X, R):
     return np.array(arms)
 
 
-def glm_ucb(p, X, R):
+def glm_ucb(p, X, R, rng):
     """A logistic GLM-UCB, refitted in every round: arms (n,)."""
-    theta, V, arms = np.random.default_rng(0).standard_normal(p.d), p.ridge * np.eye(p.d), []
+    theta, V, arms = rng.standard_normal(p.d), p.ridge * np.eye(p.d), []
     rows, y = np.empty((len(X), p.d)), np.empty(len(X))
     for t in range(len(X)):
         index = expit(X[t] @ theta) + p.width * np.sqrt(squares(np.linalg.inv(V), X[t]))
@@ -140,7 +140,7 @@ def glm_ucb(p, X, R):
     return np.array(arms)
 
 
-def ecolog(p, X, R):
+def ecolog(p, X, R, rng):
     """ECOLog; a projection, which its truth in the ball hardly needs, by scaling: arms (n,)."""
     V, theta, surplus, S, arms = p.ridge * np.eye(p.d), np.zeros(p.d), 0.0, p.theta_bound, []
     size, root = STEP / (0.25 + 1.0 / (1.0 + 0.5 * S)), np.sqrt(p.ridge)
@@ -166,4 +166,23 @@ def ecolog(p, X, R):
         far = theta - other
         surplus += 2.0 * (1.0 + S) * (losses[0] - losses[1]) - 0.5 * np.sqrt(far @ V @ far)
         V = V + slopes(LOGISTIC, x @ theta) * np.outer(x, x)
+    return np.array(arms)
+
+
+def gloc(p, X, R, rng):
+    """GLOC: arms (n,)."""
+    V_inv, theta, regret, arms = np.eye(p.d) / p.ridge, np.zeros(p.d), 0.0, []
+    regret = 2.0 * p.k * p.theta_bound**2 * p.ridge
+    for t in range(len(X)):
+        inside = 1.0 + 2.0 * regret / p.k + 4.0 * (p.q**2 / p.failure) ** 2
+        log_term = np.log(2.0 / p.failure * np.sqrt(inside))
+        radius = np.sqrt(1.0 + 4.0 / p.k * regret + 8.0 * p.q**2 * log_term)
+        index = mean(p.link, X[t] @ theta) + radius * np.sqrt(squares(V_inv, X[t]))
+        arms.append(int(index.argmax()))
+        x, y = X[t, arms[-1]], R[t, arms[-1]]
+        g, u = mean(p.link, x @ theta) - y, V_inv @ x
+        V_inv = V_inv - np.outer(u, u) / (1.0 + x @ u)
+        regret += g * g * (x @ V_inv @ x) / (2.0 * p.k)
+        theta = theta - g / p.k * (V_inv @ x)
+        theta = theta * p.theta_bound / max(np.linalg.norm(theta), 1e-300)
     return np.array(arms)

@@ -13,11 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion._types import Array, Rng
+from companion._types import Array, Ints, Rng
 from companion.core import Optimiser, one_context
 from companion.kernels.linalg import dot
 from companion.timing import cost_line
 from companion.timing.roster import Entry
+
+SHORT = 0.002  # CPU seconds that a turn takes at least
 
 
 class Measured(NamedTuple):
@@ -29,6 +31,7 @@ class Measured(NamedTuple):
     d: int  # dimension
     ns: float  # median CPU time of a round
     multiple: tuple[float, float, float]  # of its floor: quartile, median, quartile
+    least: float  # the least time over the floor's least: what else runs only adds
     said: float | None  # the multiple that the Cost line names
     state: int  # bytes of what it remembers before the first round
 
@@ -83,14 +86,15 @@ def held(state: Any) -> int:
     return sum(map(held, state)) if isinstance(state, tuple) else np.asarray(state).nbytes
 
 
-def run_of(algorithm: Any, X: Array, R: Array) -> Callable[[], object]:
-    """What plays a policy on contexts X (T, K, d), or runs an optimiser on records X (n, 1, d)."""
+def run_of(algorithm: Any, X: Array, R: Array, arms: Ints | None = None) -> Callable[[], object]:
+    """What plays a policy on contexts X (T, K, d), or runs an optimiser on records X (n, 1, d), and
+    returns the last state; arms (T,) <- what the policy plays."""
     p, rng = algorithm.params, np.random.default_rng
     if isinstance(algorithm, Optimiser):
         A, y, out = np.ascontiguousarray(X[:, 0]), R[:, 0].copy(), np.empty((len(X), X.shape[2]))
         return lambda: algorithm.run(p, algorithm.init(p, rng(2)), A, y, rng(2), out)
-    arms = np.empty(len(X), np.int64)
-    return lambda: algorithm.play(p, algorithm.init(p), X, R, rng(2), arms)
+    played = np.empty(len(X), np.int64) if arms is None else arms
+    return lambda: algorithm.play(p, algorithm.init(p), X, R, rng(2), played)
 
 
 def floor_of(entry: Entry, algorithm: Any, X: Array) -> Callable[[], object]:
@@ -102,26 +106,54 @@ def floor_of(entry: Entry, algorithm: Any, X: Array) -> Callable[[], object]:
     return lambda: floor(X, theta, draws[0], rng)
 
 
-def alternated(first: Callable[[], object], second: Callable[[], object], times: int) -> Array:
-    """CPU seconds (times, 2) of two pieces of work in turn, after one run of each."""
-    first(), second()
-    return np.array([(spent(first), spent(second)) for _ in range(times)])
+def alternated(
+    first: Callable[[], object], second: Callable[[], object], times: int, side: float = np.inf
+) -> Array:
+    """CPU seconds (n, 2) of two pieces of work in turn, after two runs of each.
+
+    There are `times` turns, or fewer, but not below 3, if either takes `side` seconds in all.  What
+    takes less than SHORT seconds runs several times in a turn, of which the mean counts.
+    """
+    first(), second()  # compiled now
+    work, took = [], np.zeros(2)
+    for one in (first, second):
+        n = max(1, round(SHORT / max(spent(one), 1e-6)))
+        work.append((functools.partial(repeat, one, n), n))
+    both: list[list[float]] = []
+    while len(both) < min(times, 3) or (len(both) < times and took.max() < side):
+        turn = [spent(repeated) for repeated, _ in work]
+        took += turn
+        both.append([seconds / n for seconds, (_, n) in zip(turn, work, strict=True)])
+    return np.array(both)
+
+
+def repeat(work: Callable[[], object], n: int) -> None:
+    """The work, n times."""
+    for _ in range(n):
+        work()
 
 
 def measured(
-    name: str, entry: Entry, T: int | None = None, times: int = 7, seed: int = 1
+    name: str,
+    entry: Entry,
+    T: int | None = None,
+    times: int = 7,
+    seed: int = 1,
+    side: float = np.inf,
 ) -> Measured:
     """What an `Entry` of the roster takes, in so many alternations with its floor.
 
-    T: rounds, at most those of the entry (None: these); seed: of the stream.
+    T: rounds, at most those of the entry (None: these); seed: of the stream; side: seconds after
+    which there are no more alternations (`alternated`).
     """
     T = max(min(T or entry.T, entry.T), entry.fewest)
     algorithm = entry.make(entry.d, entry.K, T)
     X, R = stream(T, entry.K, entry.d, one_context(algorithm), seed)
-    both = alternated(run_of(algorithm, X, R), floor_of(entry, algorithm, X), times)
+    both = alternated(run_of(algorithm, X, R), floor_of(entry, algorithm, X), times, side)
     low, middle, high = map(float, np.quantile(both[:, 0] / both[:, 1], (0.25, 0.5, 0.75)))
     rng = np.random.default_rng(2)
     given = (algorithm.params, rng) if isinstance(algorithm, Optimiser) else (algorithm.params,)
     ns, state = 1e9 * float(np.median(both[:, 0])) / T, held(algorithm.init(*given))
     line = cost_line.of(name).floors
-    return Measured(name, T, entry.K, entry.d, ns, (low, middle, high), line, state)
+    least = float(np.divide(*both.min(axis=0)))
+    return Measured(name, T, entry.K, entry.d, ns, (low, middle, high), least, line, state)

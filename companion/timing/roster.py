@@ -63,6 +63,11 @@ def pair(p: Policy) -> tuple[int, ...]:
     return (p.params.d + 1,)
 
 
+def twice_and_reward(p: Policy) -> tuple[int, ...]:
+    """x, perturbed and with noise, and r with noise."""
+    return (2 * p.params.d + 1,)
+
+
 def base_pair(p: Policy) -> tuple[int, ...]:
     """The message to one base learner."""
     return (int(np.ravel(p.params.bases.d)[0]) + 1,)
@@ -81,6 +86,11 @@ def every_arm(p: Policy) -> tuple[int, ...]:
 def per_record(o: Optimiser) -> tuple[int, ...]:
     """(records read, normals, integers): a release for each record."""
     return o.params.n, o.params.n * o.params.d, 0
+
+
+def every_vertex(o: Optimiser) -> tuple[int, ...]:
+    """An exponential, which takes as long as a normal, for each of 2 d vertices and each record."""
+    return o.params.n, 2 * o.params.n * o.params.d, 0
 
 
 def in_batches(o: Optimiser) -> tuple[int, ...]:
@@ -120,7 +130,7 @@ ROSTER = {
     "corrected_ridge": Entry(made("corrected_ridge", *BUDGET, epsilon=1.0), pair),
     "online_linucb": Entry(made("online_linucb", *BUDGET, epsilon=1.0), pair),
     "online_linucb OGD": Entry(made("online_linucb", *BUDGET, epsilon=1.0, learner="ogd"), pair),
-    "anytime_linucb": Entry(made("anytime_linucb", "d", epsilon=1.0), pair),
+    "anytime_linucb": Entry(made("anytime_linucb", "d", epsilon=1.0), twice_and_reward),
     "combiner": Entry(of_two, base_pair),
     "gloc": Entry(made("gloc", "d", **GLM), none),
     "ecolog": Entry(made("ecolog", "d", **GLM), none),
@@ -138,7 +148,7 @@ ROSTER = {
     "lplr": Entry(made("lplr", "d", "T", "K", epsilon=1.0), none, **SMALL),
     "suffstats": Entry(made("suffstats", "d", "T", "K", epsilon=1.0), none, **SMALL),
     "streaming_fw": Entry(made("streaming_fw", "d", "n", epsilon=1.0), per_record, **STREAM),
-    "vertex_fw": Entry(made("vertex_fw", "d", "n", epsilon=1.0), per_record, **STREAM),
+    "vertex_fw": Entry(made("vertex_fw", "d", "n", epsilon=1.0), every_vertex, **STREAM),
     "noisy_sfw": Entry(made("noisy_sfw", "d", "n", epsilon=1.0), in_batches, **STREAM),
     "noisy_sgd": Entry(made("noisy_sgd", "d", "n", epsilon=1.0), at_random, **STREAM | {"T": 400}),
     "local_md": Entry(made("local_md", "d", "n", epsilon=1.0), in_phases, **STREAM),

@@ -41,11 +41,41 @@ def test_bytes_of_a_state():
     assert floors.held(p.init(p.params)) == sum(a.nbytes for a in arrays) + 8 * scalars
 
 
-def test_work_alternates_after_one_run_of_each():
-    ran = []
-    both = floors.alternated(lambda: ran.append("a"), lambda: ran.append("b"), 3)
-    assert ran == ["a", "b"] * 4
-    assert both.shape == (3, 2)
+class Clock:
+    """Stands in for the clock of a thread: work tells it what it takes."""
+
+    def __init__(self, monkeypatch):
+        self.now, self.ran = 0.0, []
+        monkeypatch.setattr(floors.time, "thread_time", lambda: self.now)
+
+    def work(self, name, took):
+        def run():
+            self.ran.append(name)
+            self.now += took
+
+        return run
+
+
+def test_work_alternates_after_two_runs_of_each(monkeypatch):
+    clock = Clock(monkeypatch)
+    both = floors.alternated(clock.work("a", 0.1), clock.work("b", 0.2), 3)
+    assert clock.ran == ["a", "b"] * 5
+    np.testing.assert_allclose(both, [[0.1, 0.2]] * 3)
+
+
+def test_a_side_has_so_many_seconds_and_three_turns(monkeypatch):
+    clock = Clock(monkeypatch)
+    run = clock.work("a", 0.1), clock.work("b", 0.25)
+    assert len(floors.alternated(*run, 9, side=0.9)) == 4
+    assert len(floors.alternated(*run, 9, side=0.1)) == 3
+    assert len(floors.alternated(*run, 2, side=0.1)) == 2
+
+
+def test_short_work_is_repeated_in_its_turn(monkeypatch):
+    clock = Clock(monkeypatch)
+    both = floors.alternated(clock.work("a", floors.SHORT / 4), clock.work("b", 1.0), 1)
+    assert clock.ran == ["a", "b", "a", "b", *"aaaa", "b"]
+    np.testing.assert_allclose(both, [[floors.SHORT / 4, 1.0]])
 
 
 @pytest.mark.parametrize("name", ["linucb", "sco_bandit", "noisy_sfw"])
