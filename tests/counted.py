@@ -3,10 +3,12 @@
 Run with NUMBA_DISABLE_JIT=1, kernels are plain Python, whose lines a tracer counts: the same number
 on every machine, slow or fast.  A pass over the arms that is made twice, a fit in every round, a
 second inverse, show there.  Numbers are 64-bit outputs of the generator, found from its state.
-`NUMBA_DISABLE_JIT=1 PYTHONPATH=tests python tests/counted.py` prints the table `operations.json`.
+`NUMBA_DISABLE_JIT=1 PYTHONPATH=tests python tests/counted.py` prints the table `operations.json`;
+with `--growth` it prints how the lines of a round grow with T, K and d.
 """
 
 import json
+import math
 import sys
 from collections import Counter
 from pathlib import Path
@@ -15,11 +17,16 @@ import numpy as np
 
 import companion
 from companion.core import Optimiser, one_context
-from companion.timing import floors
+from companion.timing import cost_line, floors
 from companion.timing.roster import ROSTER
 
 HOME = str(Path(companion.__file__).parent)
 ROUNDS, ARMS = 100, 12
+PAIRS = {  # size: two settings (T, K, d) that differ in it
+    "T": ((60, 4, 3), (240, 4, 3)),
+    "K": ((70, 8, 3), (70, 64, 3)),
+    "d": ((20, 4, 6), (20, 4, 24)),
+}
 COSTLY = "inverse", "cholesky", "sherman_morrison", "jacobi", "fit", "descend", "scores"
 MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645  # of PCG64
 
@@ -39,18 +46,16 @@ def outputs(before, after):
     return distance
 
 
-def run(name, rng):
+def run(name, rng, T=ROUNDS, K=ARMS, d=3):
     """A function that runs an algorithm of the roster with this generator, on a small instance."""
-    entry = ROSTER[name]
-    d = min(entry.d, 3)
-    algorithm = entry.make(d, ARMS, ROUNDS)
-    X, R = floors.stream(ROUNDS, ARMS, d, one_context(algorithm))
+    algorithm = ROSTER[name].make(d, K, T)
+    X, R = floors.stream(T, K, d, one_context(algorithm))
     p = algorithm.params
     if isinstance(algorithm, Optimiser):
-        A, y, out = X[:, 0].copy(), R[:, 0].copy(), np.empty((ROUNDS, d))
+        A, y, out = X[:, 0].copy(), R[:, 0].copy(), np.empty((T, d))
         state = algorithm.init(p, rng)
         return lambda: algorithm.run(p, state, A, y, rng, out)
-    return lambda: algorithm.play(p, algorithm.init(p), X, R, rng, np.empty(ROUNDS, np.int64))
+    return lambda: algorithm.play(p, algorithm.init(p), X, R, rng, np.empty(T, np.int64))
 
 
 def executed(work):
@@ -80,10 +85,30 @@ def executed(work):
 def counted(name):
     """{what: how often in ROUNDS rounds} of an algorithm of the roster, numbers drawn as well."""
     rng = np.random.default_rng(2)
-    work, before = run(name, rng), rng.bit_generator.state
+    work, before = run(name, rng, d=min(ROSTER[name].d, 3)), rng.bit_generator.state
     count = executed(work)
     return dict(count) | {"numbers": outputs(before, rng.bit_generator.state)}
 
 
+def lines(name, T, K, d):
+    """Lines that a round takes."""
+    return executed(run(name, np.random.default_rng(2), T, K, d))["lines"] / T
+
+
+def growth(name):
+    """{size: e}: between two settings that differ in it, a round's lines grow as size^e.  An
+    optimiser has no arms."""
+    found, alone = {}, ROSTER[name].K == 1
+    for size, (small, large) in PAIRS.items():
+        if not (alone and size == "K"):
+            i = "TKd".index(size)
+            many = lines(name, *large) / lines(name, *small)
+            found[size] = math.log(many) / math.log(large[i] / small[i])
+    return found
+
+
 if __name__ == "__main__":
-    print(json.dumps({name: counted(name) for name in sys.argv[1:] or ROSTER}, indent=1))
+    growing = "--growth" in sys.argv
+    names, what = [n for n in sys.argv[1:] if n != "--growth"], growth if growing else counted
+    names = names or [n for n in ROSTER if not (growing and n in cost_line.UNREAD)]
+    print(json.dumps({name: what(name) for name in names}, indent=1))

@@ -13,7 +13,9 @@ import counted
 import numpy as np
 import pytest
 
+from benchmarks.floors import STEEPER
 from companion.core import Optimiser
+from companion.timing import cost_line
 from companion.timing.roster import ROSTER
 
 HERE = Path(__file__).parent
@@ -84,3 +86,42 @@ def test_noise_is_drawn_as_often_as_the_floor_says(counts):
         )
         if per_run:
             assert 0.9 < counts[name]["numbers"] / per_run < 1.1, name
+
+
+def too_steep(exponents, line):
+    """Sizes with which a round's lines grow faster than its Cost line allows."""
+    found = {n: (e, cost_line.highest(line, n)) for n, e in exponents.items()}
+    return {
+        n: f"{e:.2f}; the line says {most:g}"
+        for n, (e, most) in found.items()
+        if e > most + STEEPER
+    }
+
+
+@pytest.fixture(scope="module")
+def grown():
+    """{name: exponents} of all whose Cost line has terms."""
+    return json.loads(in_python("--growth"))
+
+
+@pytest.mark.slow
+def test_rounds_grow_as_their_cost_lines_say(grown):
+    assert grown.keys() == ROSTER.keys() - cost_line.UNREAD.keys()
+    found = {name: too_steep(e, cost_line.of(name)) for name, e in grown.items()}
+    assert {name: what for name, what in found.items() if what} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "false", "size"),
+    [
+        ("glm_ucb", "K d^2", "T"),
+        ("shuffle_glm", "d^3", "K"),
+        ("jdp_linucb", "K d", "d"),
+        ("linucb", "K d", "d"),
+        ("noisy_sgd", "T", "d"),
+    ],
+)
+def test_a_line_without_a_power_is_refuted(grown, name, false, size):
+    line = cost_line.read(f"Cost: O({false}) time per round.")
+    assert list(too_steep(grown[name], line)) == [size]

@@ -3,7 +3,7 @@
 Source: Jun, Bhargava, Nowak and Willett (2017), Algorithm 1, as in the public program of Sawarni et
 al. (2024): lambda = d, the index is taken at the online iterate (not at the ridge centre, which the
 program computes and never uses), and the iterate is always scaled to norm S.
-Cost: O(K d^2) time per round, O(d^2) memory; 6 times the floor of `kernels.optimism`: of 1.3
+Cost: O(K d^2) time per round, O(d^2) memory; 5 times the floor of `kernels.optimism`: of 1.3
 microseconds 0.2 learn; few arms take an exponential, but all are bounded.
 """
 

@@ -4,7 +4,8 @@ privacy.
 Source: Oh, Iyengar and Zeevi (2021), Algorithm 1; the FLIPHAT paper uses it as the limit of no
 privacy.
 Cost: O(K d + d^2) time per round: K |support| to select, d a to learn for a coordinates that were
-ever active; T d numbers of memory; 2 times the floor of `kernels.optimism`.
+ever active; T d numbers of memory; 0.8 times the floor of `kernels.optimism`, which reads every
+coordinate of a context.
 Differs: the estimate may be refitted every `every` rounds instead of every round; a fit ends after
 `lasso_descent.SWEEPS` sweeps at the latest (`State.capped`).
 """

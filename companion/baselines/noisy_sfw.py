@@ -1,7 +1,7 @@
 """NoisySFW: variance-reduced Frank-Wolfe with a large first batch and noise on every gradient.
 
 Source: Bassily, Guzman and Nandi (2021), Algorithm 3, for 1 < p < 2; squared loss.
-Cost: O(d) time per record; 12 times the floor, a product per record, for it clips the record, whose
+Cost: O(d) time per record; 16 times the floor, a product per record, for it clips the record, whose
 norm takes a sum in order, and adds two gradients up; it reads a stream, but releases nothing before
 half of it.
 Privacy: a record enters one release.  The first averages n // 2 gradients at 0 and moves by

@@ -1,7 +1,7 @@
 """NoisySGD: n^2 noisy projected gradient steps, each on one random record.  A batch method.
 
 Source: Bassily, Feldman, Guzman and Talwar (2020), Algorithm 2, used for p >= 2; squared loss.
-Cost: O(d n) time per record, for it makes n^2 steps; 2 times its floor.
+Cost: O(d n) time per record, for it makes n^2 steps; 1.4 times its floor.
 Privacy: a step shows one gradient with noise N(0, sigma^2 I); replacing a record moves it by
 2 L <= 2 * 2 (r + Y) in l_2 (q <= 2), if that record is drawn, which has probability g = 1/n.
 `sampled_steps` composes all steps.

@@ -1,7 +1,8 @@
 """Algorithm 2: streaming Frank-Wolfe on the l_1 ball by noisy choice of a vertex.
 
 Source: the paper, Algorithm 2 and Theorem 3.11.
-Cost: O(d) time per record, O(d) memory; 6 times the floor, a product and d normals per record.
+Cost: O(d) time per record, O(d) memory; 3.4 times the floor, a product and 2 d exponentials per
+record.
 Differs: d_1 = grad f / 2 (d_0 = 0); besides the paper's Laplace noise on all 2 d scores, one draw
 per coordinate ("coordinates") and the exponential mechanism ("gumbel"); the default calibration
 clips the leaves and composes by concentrated privacy.

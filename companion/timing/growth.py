@@ -66,6 +66,7 @@ def grown(name: str, largest: Mapping[str, int] = LARGEST, seed: int = 1) -> Gro
     if name in cost_line.UNREAD:
         raise ValueError(f"{name!r} has a Cost line without terms: {cost_line.UNREAD[name]}")
     entry = ROSTER[name]
+    largest = {**largest, "d": min(largest["d"], entry.d_max)}
     algorithm = entry.make(BASE["d"], BASE["K"], BASE["T"])
     return compared(name, cost_line.of(name), *measured(entry, algorithm, largest, seed))
 

@@ -29,6 +29,7 @@ class Entry(NamedTuple):
     K: int = K
     d: int = D
     fewest: int = 400  # rounds with which it makes sense
+    d_max: int = 1_000  # beyond which 1,000 rounds are too few to follow its growth
 
 
 def made(name: str, *order: str, **options: Any) -> Callable[[int, int, int], Any]:
@@ -134,7 +135,7 @@ ROSTER = {
     "combiner": Entry(of_two, base_pair),
     "gloc": Entry(made("gloc", "d", **GLM), none),
     "ecolog": Entry(made("ecolog", "d", **GLM), none),
-    "rs_glinucb": Entry(made("rs_glinucb", *BUDGET, **GLM), none),
+    "rs_glinucb": Entry(made("rs_glinucb", *BUDGET, **GLM), none, d_max=12),  # then all is warm-up
     "glm_ucb": Entry(made("glm_ucb", *BUDGET, **GLM), none, **SLOW),
     "joint_glm": Entry(made("joint_glm", *BUDGET, epsilon=4.0, **GLM), two_squares),
     "shuffle_glm": Entry(made("shuffle_glm", "d", "K", "T", epsilon=4.0, **GLM), none),
