@@ -3,7 +3,7 @@
 `policy` is Algorithm 2, `residual` our variant that clips gradients; `episodes` holds what both
 store and release, `regression` peeling and noisy iterative hard thresholding, `accounting` the
 noise that a budget needs, `attack` an attack on it, `environments` the streams, `shortcuts` exact
-fast paths (kernels in `lazy_contexts` and `two_scores`), `experiments` the settings of the paper,
+fast paths (kernels in `two_scores`), `experiments` the settings of the paper,
 `theory` closed forms, `as_run` what the program did.
 """
 

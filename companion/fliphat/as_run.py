@@ -16,9 +16,9 @@ import numpy as np
 from companion._jit import jit
 from companion._types import Array, Ints, Rng
 from companion.fliphat.episodes import init
-from companion.fliphat.lazy_contexts import world
 from companion.fliphat.regression import l1_project
-from companion.fliphat.shortcuts import aggregated_is_exact, need_sparse_run, play_episode
+from companion.fliphat.shortcuts import aggregated_is_exact, need_sparse_run
+from companion.fliphat.two_scores import play_episode, scored
 from companion.kernels.mechanisms import laplace
 from companion.simulate import over, stream
 
@@ -51,17 +51,16 @@ def release(p: Any, s: Any, n: int, episode: int, rng: Rng, pool: Any) -> int:
 def run(
     p: Any, s: Any, w: Any, rng: Rng, noise_rng: Rng, pool: Any, grid: Ints, regret: Array
 ) -> None:
-    """`shortcuts.run_aggregated` with the reused noise."""
-    size, total, releases = 0, 0.0, 0
-    while 2 << releases <= grid[-1]:
-        releases += 1
+    """`shortcuts.run_scores` with the reused noise."""
+    size, episode = 0, 0
     for i in range(pool.shape[0]):
         for j in range(p.d):
             pool[i, j] = laplace(noise_rng, 1.0)
-    for episode in range(releases + 1):
-        total = play_episode(p, s, w, episode, size, rng, total, grid, regret)
-        if episode < releases and p.iterations[episode] == 1:
+    while 1 << episode <= grid[-1]:
+        play_episode(p, s, w, episode, size, rng, grid, regret)
+        if 2 << episode <= grid[-1] and p.iterations[episode] == 1:
             size = release(p, s, 1 << episode, episode, noise_rng, pool)
+        episode += 1
 
 
 def final_regret(
@@ -86,5 +85,5 @@ def _repetition(env, policy, T, seed):
     p = policy.params
     contexts, noise = stream(seed, f"contexts of {policy.name}"), stream(seed, policy.name)
     pool, grid, regret = np.empty((len(p.iterations) + p.sparsity, p.d)), np.array([T]), np.zeros(1)
-    run(p, init(p), world(env), contexts, noise, pool, grid, regret)
+    run(p, init(p), scored(env), contexts, noise, pool, grid, regret)
     return regret[0]

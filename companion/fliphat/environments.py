@@ -25,18 +25,31 @@ def draw_noise(rng: Rng, uniform: bool, noise: float) -> float:
 
 
 @jit
+def draw_row(phi: float, rng: Rng, x: Array) -> None:
+    """x (d,) <- a stationary AR(1) sequence, N(0, Sigma) with Sigma_ij = phi^|i-j|."""
+    innovation = np.sqrt(1.0 - phi * phi)
+    x[0] = rng.standard_normal()
+    for j in range(1, x.shape[0]):
+        x[j] = phi * x[j - 1] + innovation * rng.standard_normal()
+
+
+@jit
+def draw_rows(phi: float, rng: Rng, Z: Array) -> None:
+    """Z (n, d) <- independent rows."""
+    for t in range(Z.shape[0]):
+        draw_row(phi, rng, Z[t])
+
+
+@jit
 def fill_autoregressive(
     rng: Rng, beta: Array, phi: Any, uniform: bool, noise: float, X: Array, R: Array, mu: Array
 ) -> None:
     """One block: rows of X are stationary AR(1) sequences along the coordinates, mu = X beta, R =
     mu + noise.
     """
-    innovation = np.sqrt(1.0 - phi * phi)
     for t in range(X.shape[0]):
         for k in range(X.shape[1]):
-            X[t, k, 0] = rng.standard_normal()
-            for j in range(1, X.shape[2]):
-                X[t, k, j] = phi * X[t, k, j - 1] + innovation * rng.standard_normal()
+            draw_row(phi, rng, X[t, k])
             mu[t, k] = dot(X[t, k], beta)
         for k in range(X.shape[1]):
             R[t, k] = mu[t, k] + draw_noise(rng, uniform, noise)

@@ -4,8 +4,8 @@ Episode l is rounds 2^l to 2^(l+1) - 1; the release after it is private N-IHT (`
 rows that it stored.
 
 Source: the FLIPHAT paper, Algorithm 2, lines 7 to 9 and 13.
-Cost: a release on n rows takes 2 n d flops and sparsity d Laplace draws per iteration; at most T d
-/ 2 numbers of memory.
+Cost: a release on n rows takes 2 n d flops and one peeling per iteration; at most T d / 2 numbers
+of memory.
 """
 
 from typing import NamedTuple
@@ -76,13 +76,13 @@ def universe(p: Params) -> Universe:
 @jit
 def store(p: Params, s: State, x: Array, r: float) -> bool:
     """Row s.n of the episode's data <- (clipped x, r); True if x was wider than the bounds."""
-    wide = False
+    wide, row = 0, s.X[s.n]
     bound = min(p.row_clip, p.gradient_clip)
     for j in range(p.d):
-        wide = wide or abs(x[j]) > bound
-        s.X[s.n, j] = clip(x[j], p.row_clip)
+        wide += 1 if abs(x[j]) > bound else 0  # a count: the loop has no way out and no branch
+        row[j] = clip(x[j], p.row_clip)
     s.y[s.n] = r
-    return wide
+    return wide > 0
 
 
 @jit

@@ -1,8 +1,9 @@
 """FLIPHAT: doubling episodes; each estimate from the previous episode alone, by private N-IHT.
 
 Source: the FLIPHAT paper, Algorithm 2 and Theorem 5.1 (1 and 3: `regression`).
-Cost: O(K sparsity) per round; a release on n rows takes 2 n d flops and sparsity d Laplace draws
-per iteration; at most T d / 2 numbers of memory (`episodes`).
+Cost: O(K sparsity) per round; a release on n rows takes 2 n d flops per iteration, and one peeling,
+about sparsity^2 Laplace draws and d calls of exp (`kernels.peeling`); at most T d / 2 numbers of
+memory (`episodes`).
 Differs: while the estimate is zero (before the first release) the arm is drawn uniformly; the
 paper's argmax over zeros is undefined.  `residual_fliphat` bounds each row's gradient by clipping,
 which the paper does not do.
@@ -23,7 +24,7 @@ from companion.fliphat import accounting
 from companion.fliphat.attack import attack as attack
 from companion.fliphat.episodes import Params, State, init, release, rows_in_release, store
 from companion.fliphat.regression import sparse_dot
-from companion.kernels.selection import peel
+from companion.kernels.peeling import lazy_peel
 
 MOST = 1000  # iterations of a release, and their rate
 
@@ -184,7 +185,7 @@ def disclosures() -> tuple[Disclosure, ...]:
     policies = fliphat(3, 8, **options), fliphat(3, 8, clip_contexts=True, **paper)
     bounds = True, False  # with the printed noise, every iteration is charged like the worst
     clipped = [
-        Disclosure(q, {peel: peeled}, SECRET, rounds=7, reaches=b)
+        Disclosure(q, {lazy_peel: peeled}, SECRET, rounds=7, reaches=b)
         for q, b in zip(policies, bounds, strict=True)
     ]
-    return (*clipped, Disclosure(fliphat(3, 8, **paper), {peel: peeled}, SECRET, rounds=7))
+    return (*clipped, Disclosure(fliphat(3, 8, **paper), {lazy_peel: peeled}, SECRET, rounds=7))

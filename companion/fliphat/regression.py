@@ -1,7 +1,7 @@
 """Private sparse regression: peeling, projection on the l1 ball, noisy iterative hard thresholding.
 
 Source: the FLIPHAT paper, Algorithm 3 (peeling) and Algorithm 1 (N-IHT).
-Cost: peeling sparsity d Laplace draws; one N-IHT iteration on n rows 2 n (d + sparsity) flops more.
+Cost: one N-IHT iteration on n rows takes 2 n (d + sparsity) flops and one peeling.
 Differs: besides the paper's gradient, sum x (x'theta - clip(y)), the rows may be clipped inside the
 gradient and the residual as a whole may be clipped; with all three bounds infinite but the reward's
 this is the paper's algorithm.
@@ -14,7 +14,7 @@ import numpy as np
 from companion._jit import jit
 from companion._types import Array, Ints, Rng
 from companion.kernels.linalg import axpy
-from companion.kernels.selection import peel
+from companion.kernels.peeling import lazy_peel
 
 
 class Regression(NamedTuple):
@@ -112,7 +112,8 @@ def step(
     """
     for j in range(theta.shape[0]):
         w.v[j] = theta[j] + q.eta * 2.0 / n * w.moment[j]  # line 3
-    peel(rng, w.v, q.sparsity, q.xi_first if m == 0 else q.xi_rest, theta, picks, w.taken)  # line 4
+    xi = q.xi_first if m == 0 else q.xi_rest
+    lazy_peel(rng, w.v, q.sparsity, xi, theta, picks, w.taken)  # line 4
     l1_project(theta, picks, q.sparsity, q.l1_radius, w.magnitudes)  # line 5
     return q.sparsity
 

@@ -32,7 +32,7 @@ from companion.fliphat.policy import (
     update,
     warn_idle,
 )
-from companion.kernels.selection import peel
+from companion.kernels.peeling import lazy_peel
 
 
 def residual_fliphat(
@@ -102,4 +102,4 @@ def disclosures() -> tuple[Disclosure, ...]:
         residual_fliphat(3, 8, iterations=1, forget=False, **options),
         residual_fliphat(3, 8, iterations=2, warm=True, forget=False, l1_radius=2.0, **options),
     )
-    return tuple(Disclosure(q, {peel: peeled}, SECRET, rounds=7) for q in policies)
+    return tuple(Disclosure(q, {lazy_peel: peeled}, SECRET, rounds=7) for q in policies)

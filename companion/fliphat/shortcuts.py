@@ -1,18 +1,15 @@
 """Exact shortcuts for FLIPHAT on autoregressive contexts: the same law of regret as `simulate`, far
 fewer draws.
 
-Every decision and every regret needs the contexts only on I = supp(beta) + supp(theta_hat).
+Every decision and every regret depends on two numbers of an arm alone, x'theta_hat and x'beta, and
+given these two all the rest of a row is one linear map of them plus independent noise
+(`two_scores` has the derivation).
 
-* "lazy": draw the K arms on I, then fill in the chosen row, coordinate by coordinate, from its law
-  given x_I.  Exact for every FLIPHAT policy; K |I| + d normals per round.
-* "aggregated": an episode enters the release only through u = sum clip(y_t) x_t.  Given all x_I and
-  rewards, the other coordinates of every row are the same linear map of x_I plus independent
-  Gaussian noise, so u is that map of u_I plus the noise of one row times sqrt(sum clip(y_t)^2): one
-  fill per episode, K |I| normals per round.  Exact if every release is at most one iteration from
-  zero on unclipped contexts; refused otherwise.
-* "scores": exact and refused like "aggregated", but of an arm only the two numbers that decide are
-  drawn, x'theta_hat and x'beta, and all else of the rows once per episode (`two_scores` has the
-  derivation): 2 K normals per round.
+* "lazy": draw the two numbers of every arm, then the rest of the row that is stored.  Exact for
+  every FLIPHAT policy; 2 K + d normals per round, of which all policies of one call share the d.
+* "scores": an episode enters the release only through u = sum clip(y_t) x_t, whose law given all
+  these numbers and rewards needs one row for the whole episode: 2 K normals per round.  Exact if
+  every release is at most one iteration from zero on unclipped contexts; refused otherwise.
 
 Tests compare the laws with `simulate`, which draws all K x d coordinates.
 """
@@ -27,94 +24,56 @@ from companion._jit import jit
 from companion._types import Array, Environment, Ints, Rng
 from companion.checks import need_choice
 from companion.fliphat import episodes, two_scores
-from companion.fliphat.environments import Autoregressive, draw_noise
-from companion.fliphat.lazy_contexts import draw_round, episode_moment, fill, plan, world
+from companion.fliphat.environments import Autoregressive, draw_rows
 from companion.fliphat.policy import update
 from companion.fliphat.two_scores import Scored, scored
 from companion.simulate import as_result, need_run, over, simulate, stream
 
 if TYPE_CHECKING:
     from companion.core import Policy
-    from companion.fliphat.lazy_contexts import World
     from companion.simulate import Result
 
-PATHS = ("auto", "full", "lazy", "aggregated", "scores")
+PATHS = ("auto", "full", "lazy", "scores")
 
 
 @jit
 def run_lazy(
-    p: Any, s: Any, w: "World", rng: Rng, noise_rng: Rng, grid: Ints, regret: Array
-) -> Any:
-    """Play p.T rounds with the policy's own `update`; regret[i] <- cumulative regret after round
-    grid[i].
-    """
-    m, total, at = plan(w, s.theta_hat), 0.0, 0
-    for t in range(1, grid[-1] + 1):
-        arm, mu, loss = draw_round(w, m, s.theta_hat, s.size == 0, rng)
-        for i in range(m):
-            w.x[w.revealed[i]] = w.rows[arm, i]
-        if t < 1 << p.iterations.shape[0]:  # rows of the last episode are never looked at
-            fill(w, m, 1.0, rng, w.x)
-        s = update(p, s, arm, w.x, mu + draw_noise(rng, w.uniform, w.noise), noise_rng)
-        if (t + 1) & t == 0:
-            m = plan(w, s.theta_hat)
-        total += loss
-        if t == grid[at]:
-            regret[at] = total
-            at += 1
-    return s
-
-
-@jit
-def play_episode(
     p: Any,
     s: Any,
-    w: "World",
-    episode: int,
-    size: int,
+    w: Scored,
+    Z: Array,
+    first: int,
     rng: Rng,
-    total: float,
+    noise_rng: Rng,
     grid: Ints,
     regret: Array,
-) -> float:
-    """Play one episode with s.theta_hat (zero if size == 0); s.work.moment <- sum clip(y) x, if a
-    release needs it.  Returns the total regret.
-
-    Size: 9 arguments; as `episode_moment`.
-    """
-    s.work.moment[:] = 0.0
-    needed = episode < p.iterations.shape[0]
-    bound = p.reward_clip[episode] if needed else np.inf
-    first, last = 1 << episode, min((2 << episode) - 1, grid[-1])
-    theta, moment = s.theta_hat, s.work.moment
-    return episode_moment(
-        w, theta, size == 0, first, last, bound, needed, rng, total, grid, regret, moment
-    )
-
-
-@jit
-def run_aggregated(
-    p: Any, s: Any, w: "World", rng: Rng, noise_rng: Rng, grid: Ints, regret: Array
 ) -> Any:
-    """Play to round grid[-1], one fill per episode; regret as in `run_lazy`; returns the state (no
-    rows are stored).
+    """Play the episode that begins with round `first`, to round grid[-1] at most, with the policy's
+    own `update`; row t - first of Z makes that of round t.  regret[i] <- cumulative regret after
+    round grid[i].
+
+    Size: 9 arguments; a run as it stands, and the draws of its next part.
     """
-    size, total, T = 0, 0.0, grid[-1]
-    releases = 0
-    while 2 << releases <= T:
-        releases += 1
-    for episode in range(releases + 1):
-        total = play_episode(p, s, w, episode, size, rng, total, grid, regret)
-        if episode < releases:
-            size = episodes.release_from_moment(p, s, 1 << episode, episode, noise_rng)
-    return episodes.State(T, 0, 0, size, s.theta_hat, s.picks, s.X, s.y, s.work)
+    f, at = two_scores.factor(w, s.theta_hat), 0
+    while grid[at] < first:
+        at += 1
+    for t in range(first, min(2 * first - 1, grid[-1]) + 1):
+        one, two, y = two_scores.play_round(w, f, s.size == 0, rng)
+        if t < 1 << p.iterations.shape[0]:  # rows of the last episode are never looked at
+            two_scores.move(w, f, s.theta_hat, s.picks, (one, two), 1.0, Z[t - first], w.x)
+        s = update(p, s, 0, w.x, y, noise_rng)
+        if t == grid[at]:
+            regret[at] = w.sums[3]
+            at += 1
+    return s
 
 
 @jit
 def run_scores(
     p: Any, s: Any, w: Scored, rng: Rng, noise_rng: Rng, grid: Ints, regret: Array
 ) -> Any:
-    """`run_aggregated` in law, from two numbers an arm."""
+    """Play to round grid[-1], one row per episode; regret as in `run_lazy`; returns the state (no
+    rows are stored)."""
     size, T, episode = 0, grid[-1], 0
     while 1 << episode <= T:
         two_scores.play_episode(p, s, w, episode, size, rng, grid, regret)
@@ -125,8 +84,8 @@ def run_scores(
 
 
 def aggregated_is_exact(policy: "Policy") -> bool:
-    """Whether the paths "aggregated" and "scores" have the policy's law: at most one iteration,
-    from zero, on one episode, nothing but y clipped.
+    """Whether the path "scores" has the policy's law: at most one iteration, from zero, on one
+    episode, nothing but y clipped.
     """
     p = policy.params
     unclipped = p.row_clip == p.gradient_clip == p.residual_clip == np.inf
@@ -149,13 +108,14 @@ def simulate_sparse(
 
     Arguments, executor and result as in `companion.simulate.simulate`; path "auto" takes
     "scores" where it is exact, else "lazy"; "full" draws every coordinate.  Unlike `simulate`,
-    policies of one repetition have independent contexts. Raises ValueError on another environment
+    policies of one repetition draw scores of their own; by "lazy" they share the rest of the rows,
+    so the time for that counts for the first of them.  Raises ValueError on another environment
     or policy, and on a path that is not exact.
     """
     need_choice("path", path, PATHS)
     policies, T, seeds, grid = need_sparse_run(env, policies, T, seeds, grid)
     for p in policies:
-        if path in ("aggregated", "scores") and not aggregated_is_exact(p):
+        if path == "scores" and not aggregated_is_exact(p):
             raise ValueError(
                 f"path must be 'lazy' or 'full' for {p.name!r}: aggregation is not exact"
             )
@@ -184,22 +144,47 @@ def need_sparse_run(
     return policies, T, seeds, grid
 
 
-RUNS = {
-    "lazy": (run_lazy, world),
-    "aggregated": (run_aggregated, world),
-    "scores": (run_scores, scored),
-}
+def _streams(seed, policy):
+    """Generators of a policy's contexts and of its noise."""
+    return stream(seed, f"contexts of {policy.name}"), stream(seed, policy.name)
 
 
 def _repetition(env, policies, grid, path, seed):
     """One repetition: (regret (n_policies, n_grid), seconds (n_policies,)), contexts included."""
-    regret, seconds = np.zeros((len(policies), len(grid))), np.zeros(len(policies))
+    regret, seconds, lazy = np.zeros((len(policies), len(grid))), np.zeros(len(policies)), []
     for i, policy in enumerate(policies):
-        p = policy.params
-        contexts, noise = stream(seed, f"contexts of {policy.name}"), stream(seed, policy.name)
-        best = "scores" if aggregated_is_exact(policy) else "lazy"
-        run, made = RUNS[best if path == "auto" else path]
-        begin = time.thread_time()
-        run(p, episodes.init(p), made(env), contexts, noise, grid, regret[i])
+        if path == "lazy" or not aggregated_is_exact(policy):
+            lazy.append(i)
+            continue
+        p, begin = policy.params, time.thread_time()
+        run_scores(p, episodes.init(p), scored(env), *_streams(seed, policy), grid, regret[i])
         seconds[i] = time.thread_time() - begin
+    if lazy:
+        regret[lazy], seconds[lazy] = _lazily(env, [policies[i] for i in lazy], grid, seed)
+    return regret, seconds
+
+
+def _lazily(env, policies, grid, seed):
+    """`_repetition` by the path "lazy", an episode at a time, all policies on the same rows.  Those
+    that forget store them in the same memory."""
+    regret, seconds = np.zeros((len(policies), len(grid))), np.zeros(len(policies))
+    streams, worlds = [_streams(seed, p) for p in policies], [scored(env) for _ in policies]
+    states, memory, rows, first = [], {}, stream(seed, "rows"), 1
+    for policy in policies:
+        s = episodes.init(policy.params)
+        if policy.params.forget:
+            X, y = memory.setdefault(len(s.y), (s.X, s.y))
+            s = s._replace(X=X, y=y)
+        states.append(s)
+    stored = min(max(1 << len(p.params.iterations) for p in policies) - 1, grid[-1])
+    Z = np.empty(((stored + 1) // 2, env.d))
+    while first <= grid[-1]:
+        begin = time.thread_time()
+        draw_rows(env.phi, rows, Z[: max(min(first, stored - first + 1), 0)])
+        for i, policy in enumerate(policies):
+            game = policy.params, states[i], worlds[i], Z, first, *streams[i]
+            states[i] = run_lazy(*game, grid, regret[i])
+            seconds[i] += time.thread_time() - begin
+            begin = time.thread_time()
+        first *= 2
     return regret, seconds

@@ -1,17 +1,21 @@
 """Autoregressive contexts of which a round draws two numbers an arm: its estimated score
 z = x'theta and its mean reward mu = x'beta.
 
-Kernels of `companion.fliphat.shortcuts`, path "scores".  While one estimate is in use, a row x is
-N(0, Sigma), and arms, rewards and regrets depend on z and mu alone.  With the Cholesky factor L of
-their covariance (z, mu) = L e for standard normals e, and x = H e + r with H = Cov(x, e) and a
-residual r that is normal and independent of e, so of everything that was decided.  Given all e and
-rewards, the moment u = sum clip(y_t) x_t of the rows that were played is therefore
+Kernels of `companion.fliphat.shortcuts`.  While one estimate is in use, a row x is N(0, Sigma), and
+arms, rewards and regrets depend on z and mu alone.  With the Cholesky factor L of their covariance
+(z, mu) = L e for standard normals e, and x = H e + r with H = Cov(x, e) and a residual r that is
+normal and independent of e, so of everything that was decided.  A fresh row v has a residual of
+that law, too, v - H e(v), so the row that was played is (path "lazy")
 
-    u = H sum clip(y_t) e_t + (sum clip(y_t)^2)^(1/2) r,    r = x - H e(x),
+    x = v + H (e - e(v)).
 
-with one fresh row x for the whole episode: e(x) are its own two numbers, and what is left of it
-once they are taken away has the law of r.
-Cost: 2 K normals per round and d per episode, whatever the supports.
+Given all e and rewards, the moment u = sum clip(y_t) x_t of the rows that were played is therefore
+(path "scores")
+
+    u = H sum clip(y_t) e_t + (sum clip(y_t)^2)^(1/2) r,    r = v - H e(v),
+
+with one fresh row v for the whole episode.
+Cost: 2 K normals per round and d per row v, whatever the supports.
 """
 
 from typing import Any, NamedTuple
@@ -20,9 +24,9 @@ import numpy as np
 
 from companion._jit import inlined, jit
 from companion._types import Array, Ints, Rng
-from companion.fliphat.environments import draw_noise
-from companion.fliphat.regression import clip
-from companion.kernels.linalg import axpy, dot
+from companion.fliphat.environments import draw_noise, draw_row
+from companion.fliphat.regression import clip, sparse_dot
+from companion.kernels.linalg import dot
 
 PARALLEL = 1e-12  # share of the variance of mu beside z, below which z says all of mu
 
@@ -32,6 +36,7 @@ class Scored(NamedTuple):
 
     K: int
     beta: np.ndarray  # (d,)
+    support: np.ndarray  # the coordinates where beta is not zero
     phi: float
     uniform: bool
     noise: float
@@ -52,7 +57,8 @@ class Factor(NamedTuple):
 def scored(env: Any) -> Scored:
     """`Scored` of an `Autoregressive` environment."""
     uniform, rows = env.rewards == "uniform", np.zeros((3, env.d))
-    return Scored(env.K, env.beta, env.phi, uniform, env.noise, *rows, np.zeros(4))  # type: ignore[call-arg]
+    law = env.beta, np.flatnonzero(env.beta), env.phi, uniform, env.noise
+    return Scored(env.K, *law, *rows, np.zeros(4))  # type: ignore[call-arg]
 
 
 @jit
@@ -88,9 +94,9 @@ def factor(w: Scored, theta: Array) -> Factor:
 
 
 @inlined
-def play_round(w: Scored, f: Factor, zero: bool, bound: float, rng: Rng) -> Any:
-    """Draw the scores of the arms, play greedily (zero: at random), draw the reward, clip it to the
-    bound and add it to w.sums; returns the regret so far."""
+def play_round(w: Scored, f: Factor, zero: bool, rng: Rng) -> Any:
+    """Draw the scores of the arms, play greedily (zero: at random) and draw the reward; adds the
+    regret to w.sums, and returns (e_1, e_2) of the arm that was played, and the reward."""
     best, top, played, one, two = -np.inf, -np.inf, 0.0, 0.0, 0.0
     guess = rng.integers(0, w.K) if zero else -1
     for k in range(w.K):
@@ -99,27 +105,22 @@ def play_round(w: Scored, f: Factor, zero: bool, bound: float, rng: Rng) -> Any:
         top = max(top, mu)
         if k == guess or (not zero and z > best):
             best, played, one, two = z, mu, e, g
-    y = clip(played + draw_noise(rng, w.uniform, w.noise), bound)
-    w.sums[0] += y * one
-    w.sums[1] += y * two
-    w.sums[2] += y * y
     w.sums[3] += top - played
-    return w.sums[3]
+    return one, two, played + draw_noise(rng, w.uniform, w.noise)
 
 
 @jit
-def add_moment(w: Scored, theta: Array, f: Factor, rng: Rng, moment: Array) -> None:
-    """moment (d,) <- moment + a draw of sum clip(y) x given w.sums: see the module."""
-    d, x = theta.shape[0], w.x
-    innovation, root = np.sqrt(1.0 - w.phi * w.phi), np.sqrt(w.sums[2])
-    x[0] = rng.standard_normal()
-    for j in range(1, d):
-        x[j] = w.phi * x[j - 1] + innovation * rng.standard_normal()
-    one = dot(x, theta) / f.a if f.a > 0.0 else 0.0
-    two = (dot(x, w.beta) - f.b * one) / f.c if f.c > 0.0 else 0.0
-    axpy(root, x, moment)
-    axpy(w.sums[0] - root * one, w.first, moment)
-    axpy(w.sums[1] - root * two, w.second, moment)
+def move(
+    w: Scored, f: Factor, theta: Array, picks: Ints, e: Any, scale: float, v: Array, out: Array
+) -> None:
+    """out (d,) <- scale v + H (e - scale e(v)) for the pair e, in the words of the module; f is
+    made for theta, which is zero off picks."""
+    one = sparse_dot(v, theta, picks, picks.shape[0]) / f.a if f.a > 0.0 else 0.0
+    mu = sparse_dot(v, w.beta, w.support, w.support.shape[0])
+    two = (mu - f.b * one) / f.c if f.c > 0.0 else 0.0
+    one, two = e[0] - scale * one, e[1] - scale * two
+    for j in range(v.shape[0]):
+        out[j] = scale * v[j] + (one * w.first[j] + two * w.second[j])
 
 
 @jit
@@ -127,7 +128,8 @@ def play_episode(
     p: Any, s: Any, w: Scored, episode: int, size: int, rng: Rng, grid: Ints, regret: Array
 ) -> None:
     """Play one episode, to round grid[-1] at most, with s.theta_hat (zero if size == 0);
-    s.work.moment <- sum clip(y) x, if a release needs it; regret as in `shortcuts.run_lazy`."""
+    s.work.moment <- sum clip(y) x, if a release needs it, and regret[i] <- cumulative regret after
+    round grid[i]."""
     needed, at = episode < p.iterations.shape[0], 0
     bound = p.reward_clip[episode] if needed else np.inf
     first, last = 1 << episode, min((2 << episode) - 1, grid[-1])
@@ -136,10 +138,14 @@ def play_episode(
     while grid[at] < first:
         at += 1
     for t in range(first, last + 1):
-        total = play_round(w, f, size == 0, bound, rng)
+        one, two, y = play_round(w, f, size == 0, rng)
+        y = clip(y, bound)
+        w.sums[0] += y * one
+        w.sums[1] += y * two
+        w.sums[2] += y * y
         if t == grid[at]:
-            regret[at] = total
+            regret[at] = w.sums[3]
             at += 1
-    s.work.moment[:] = 0.0
     if needed:
-        add_moment(w, s.theta_hat, f, rng, s.work.moment)
+        draw_row(w.phi, rng, w.x)
+        move(w, f, s.theta_hat, s.picks, w.sums, np.sqrt(w.sums[2]), w.x, s.work.moment)

@@ -52,6 +52,6 @@ def test_without_noise_the_program_is_the_algorithm():
     keys = {"b_max": 2.4, "calibration": "paper", "eta": 2.0, "iteration_rate": 0.26}
     policy = fliphat(30, 300, sparsity=6, epsilon=np.inf, **keys)  # so large a step is projected
     env = autoregressive(3, pad((1.0, 0.0, 0.8), 30), phi=0.6, noise=0.3)
-    ours = simulate_sparse(env, [policy], 300, [1, 2], path="aggregated").final[:, 0]
+    ours = simulate_sparse(env, [policy], 300, [1, 2]).final[:, 0]
     np.testing.assert_array_equal(as_run.final_regret(env, policy, 300, [1, 2]), ours)
     assert ours.std() > 0

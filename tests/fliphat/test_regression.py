@@ -10,9 +10,9 @@ from companion.fliphat.regression import (
     l1_project,
     niht,
     niht_statistics,
-    peel,
     work_for,
 )
+from companion.kernels.selection import peel
 
 
 def peeled(v, s, xi, seed=0):

@@ -12,12 +12,10 @@ from companion.baselines.random import random
 from companion.fliphat import as_run
 from companion.fliphat.environments import autoregressive, margin, pad
 from companion.fliphat.episodes import init
-from companion.fliphat.lazy_contexts import world
 from companion.fliphat.policy import fliphat
 from companion.fliphat.residual import residual_fliphat
 from companion.fliphat.shortcuts import (
     aggregated_is_exact,
-    run_aggregated,
     run_lazy,
     run_scores,
     simulate_sparse,
@@ -25,7 +23,7 @@ from companion.fliphat.shortcuts import (
 from companion.fliphat.two_scores import scored
 from companion.simulate import repetitions, stream
 
-SIGNAL = (1.0, 0.0, 0.8, 0.0, 0.6)  # with gaps, so that bridges are drawn
+SIGNAL = (1.0, 0.0, 0.8, 0.0, 0.6)
 
 
 def finals(policy, path, n, *, phi=0.6, rewards="gaussian", T=300, seed=1, d=30):
@@ -48,7 +46,6 @@ def residual(d=30, T=300):
 
 
 CASES = [
-    ("aggregated", one_step, "gaussian", 0.6),
     ("scores", one_step, "gaussian", 0.6),
     ("scores", one_step, "uniform", -0.5),
     ("lazy", one_step, "uniform", 0.6),
@@ -74,13 +71,13 @@ def test_paths_have_one_law(path, make, rewards, phi, n):
 
 
 def test_what_is_compared_has_learned():
-    for make, path in ((one_step, "aggregated"), (one_step, "scores"), (residual, "lazy")):
+    for make, path in ((one_step, "scores"), (residual, "lazy")):
         curve = finals(make(), path, 50).mean(axis=0)
         assert curve[1] - curve[0] < 0.5 * curve[0]  # rounds 129 to 300 against 1 to 128
 
 
 def test_contexts_and_noise_have_streams_of_their_own(monkeypatch):
-    """Of every policy, in the fast paths and in the program's runs."""
+    """Of every policy, in the fast paths and in the program's runs, and shared rows have theirs."""
     from companion.fliphat import shortcuts
 
     asked = []
@@ -94,7 +91,7 @@ def test_contexts_and_noise_have_streams_of_their_own(monkeypatch):
     env = autoregressive(3, pad(SIGNAL, 20))
     simulate_sparse(env, [one_step(20), residual(20)], 300, [3, 4])
     as_run.final_regret(env, one_step(20).renamed("as run"), 300, [3])
-    assert len(asked) == len(set(asked)) == 2 * (2 * 2 + 1)
+    assert len(asked) == len(set(asked)) == 2 * (2 * 2 + 1) + 2
 
 
 def drawn(seed, laplaces):
@@ -104,22 +101,51 @@ def drawn(seed, laplaces):
     return rng.bit_generator.state
 
 
+def episodes_lazily(p, s, w, *rest):
+    """`run_lazy` to round 300."""
+    Z = np.random.default_rng(3).standard_normal((256, p.d))
+    for episode in range(9):
+        s = run_lazy(p, s, w, Z, 1 << episode, *rest)
+
+
 def test_noise_comes_from_the_stream_of_noise_and_contexts_from_theirs():
-    """Peeling 6 of 30 takes 30 + 29 + ... + 25 variables for the picks and 6 for the values; the
-    program draws whole vectors in advance and only the values later."""
-    env, grid, picks = autoregressive(3, pad(SIGNAL, 30)), np.array([300]), sum(range(25, 31)) + 6
-    for run, make, made in (
-        (run_lazy, residual, world),
-        (run_aggregated, one_step, world),
-        (run_scores, one_step, scored),
-        (as_run.run, one_step, world),
+    """Peeling 6 of 10, so few that `lazy_peel` is `peel`, takes 10 + 9 + ... + 5 variables for the
+    picks and 6 for the values; the program draws whole vectors in advance and only the values
+    later."""
+    env, grid, picks = autoregressive(3, pad(SIGNAL, 10)), np.array([300]), sum(range(5, 11)) + 6
+    for run, make in (
+        (episodes_lazily, residual),
+        (run_scores, one_step),
+        (as_run.run, one_step),
     ):
-        p = make().params
+        p = make(10).params
         contexts, noise = np.random.default_rng(1), np.random.default_rng(2)
-        pool = [np.empty((len(p.iterations) + 6, 30))] if run is as_run.run else []
-        run(p, init(p), made(env), contexts, noise, *pool, grid, np.zeros(1))
+        pool = [np.empty((len(p.iterations) + 6, 10))] if run is as_run.run else []
+        run(p, init(p), scored(env), contexts, noise, *pool, grid, np.zeros(1))
         count = p.iterations.sum() * (6 if pool else picks) + sum(a.size for a in pool)
         assert noise.bit_generator.state == drawn(2, int(count))
+
+
+def test_policies_share_the_rows_that_they_store_and_no_scores(monkeypatch):
+    """One row of d normals a stored round for all policies of a call, and each policy's result is
+    what it is alone: also beside one that keeps its rows, or one of another horizon."""
+    from companion.fliphat import shortcuts
+
+    env, counts, seed = autoregressive(3, pad(SIGNAL, 20)), [], repetitions(1, 1)
+    keeps = residual_fliphat(20, 300, sparsity=6, epsilon=10.0, forget=False).renamed("keeps")
+    longer = residual(20, 600).renamed("longer")
+    draw = shortcuts.draw_rows
+    monkeypatch.setattr(
+        shortcuts, "draw_rows", lambda phi, rng, Z: (counts.append(Z.size), draw(phi, rng, Z))
+    )
+    together = simulate_sparse(env, [residual(20), keeps], 300, seed)
+    assert sum(counts) == 255 * 20
+    mixed = simulate_sparse(env, [longer, residual(20), keeps], 300, seed)
+    assert sum(counts) == 255 * 20 + 300 * 20
+    for policy in (residual(20), keeps):
+        alone = simulate_sparse(env, [policy], 300, seed)
+        for result in (together, mixed):
+            np.testing.assert_array_equal(alone.regret[:, 0], result.of(policy.name))
 
 
 def test_the_scores_path_draws_two_normals_an_arm():
@@ -213,9 +239,8 @@ def test_the_cheap_path_is_refused_where_it_is_not_exact():
     )
     for policy in (corrected, deep, residual()):
         assert not aggregated_is_exact(policy)
-        for path in ("aggregated", "scores"):
-            with pytest.raises(ValueError, match="aggregation"):
-                simulate_sparse(env, [policy], 300, seeds, path=path)
+        with pytest.raises(ValueError, match="aggregation"):
+            simulate_sparse(env, [policy], 300, seeds, path="scores")
     p, clips = one_step().params, ("row_clip", "gradient_clip", "residual_clip")
     changes = [{"iterations": 2 * p.iterations}, {"warm": True}, {"forget": False}]
     for change in [*changes, *({name: 1.0} for name in clips)]:
@@ -233,7 +258,7 @@ def test_no_regret_with_one_arm_or_no_signal():
     T, seeds = 100, repetitions(1, 2)
     policy = fliphat(10, T, sparsity=2, epsilon=1.0, b_max=1.0, calibration="paper")
     for env in (autoregressive(1, pad(SIGNAL, 10)), autoregressive(3, np.zeros(10))):
-        for path in ("lazy", "aggregated", "scores", "full"):
+        for path in ("lazy", "scores", "full"):
             assert not simulate_sparse(env, [policy], T, seeds, path=path).regret.any()
 
 
@@ -263,7 +288,7 @@ def test_reused_noise_changes_nothing_before_the_second_release():
     policy = one_step(T=255)
     assert policy.params.iterations[-1] == 1
     policy.params.iterations[:-1] = 0  # a single step, before round 128
-    fresh = simulate_sparse(env, [policy], 255, repetitions(1, 2000), path="aggregated").final[:, 0]
+    fresh = simulate_sparse(env, [policy], 255, repetitions(1, 2000)).final[:, 0]
     reused = as_run.final_regret(env, policy, 255, repetitions(2, 2000))
     z, p = distances(fresh[:, None], reused[:, None])
     assert z < 5.5

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats as sps
 
-from companion.fliphat.environments import autoregressive
+from companion.fliphat.environments import autoregressive, draw_rows
 from companion.fliphat.episodes import init
 from companion.fliphat.policy import fliphat
-from companion.fliphat.two_scores import covariance, factor, play_episode, scored
+from companion.fliphat.two_scores import covariance, factor, move, play_episode, scored
 
 BETA = [1.0, 0, 0, -0.5]
 ESTIMATES = {
@@ -50,7 +50,7 @@ def test_an_episode_has_the_regret_and_the_moment_of_its_rows(name, bound):
         policy = fliphat(4, 20, sparsity=2, epsilon=1.0, b_max=2.0, calibration="paper")
     p = policy.params._replace(reward_clip=np.full(4, bound))
     w, s, grid, regret, found = scored(env), init(p), np.array([15, 20]), np.zeros(2), []
-    s.theta_hat[:] = theta
+    s.theta_hat[:], s.picks[: np.count_nonzero(theta)] = theta, np.flatnonzero(theta)
     for _ in range(8000):
         w.sums[3] = 0.0
         play_episode(p, s, w, 3, 0 if name == "none" else 2, rng, grid, regret)
@@ -66,3 +66,24 @@ def test_an_episode_has_the_regret_and_the_moment_of_its_rows(name, bound):
     mixed = [np.column_stack([a, a @ [1.0, 1.0, 1.0, -2.0, 0.0], (a[:, :4] @ BETA) * a[:, 4]])
              for a in (fast, slow)]  # fmt: skip
     assert sps.ks_2samp(*mixed, axis=0).pvalue.min() > 1e-7
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.7, -0.4])
+@pytest.mark.parametrize("name", [*ESTIMATES, "none"])
+def test_a_moved_row_has_the_law_of_rows_with_its_scores(name, phi):
+    """It has the scores that it was moved to; moved to fresh ones, its covariance is Sigma, and
+    that with the row that it was made from is what the scores leave over."""
+    env, theta = autoregressive(2, BETA, phi=phi), np.array(ESTIMATES.get(name, [0.0] * 4))
+    w, rng, n = scored(env), np.random.default_rng(8), 40_000
+    f = factor(w, theta)
+    Z, E, rows = np.empty((n, 4)), rng.standard_normal((n, 2)), np.empty((n, 4))
+    draw_rows(phi, rng, Z)
+    for z, e, x in zip(Z, E, rows, strict=True):
+        move(w, f, theta, np.flatnonzero(theta), (e[0], e[1]), 1.0, z, x)
+    np.testing.assert_allclose(rows @ theta, f.a * E[:, 0], atol=1e-12)
+    np.testing.assert_allclose(rows @ BETA, E @ [f.b, f.c], atol=1e-9)
+    sigma = np.eye(4) if phi == 0.0 else phi ** np.abs(np.subtract.outer(range(4), range(4)))
+    shown = np.outer(w.first, w.first) + np.outer(w.second, w.second)
+    error = 6.5 * np.sqrt(2 / n)  # six and a half standard errors of an entry, at the largest
+    assert np.abs(rows.T @ rows / n - sigma).max() < error
+    assert np.abs(rows.T @ Z / n - (sigma - shown)).max() < error
