@@ -3,7 +3,7 @@
 import numpy as np
 from sparse_streams import run, stream
 
-from companion.fliphat.episodes import releases, rows_in_release
+from companion.fliphat.episodes import init, releases, rows_in_release, store
 from companion.fliphat.regression import Regression, niht, work_for
 from companion.fliphat.residual import residual_fliphat
 
@@ -50,3 +50,14 @@ def test_the_release_is_algorithm_1_on_the_stored_rows():
     rng = np.random.default_rng(99)
     niht(q, X[31:63, 0].copy(), R[31:63, 0].copy(), 32, rng, theta, picks, 0, work_for(4, 2))
     np.testing.assert_array_equal(state.theta_hat, theta)
+
+
+def test_a_row_is_counted_as_clipped_whatever_coordinate_is_wide():
+    p = residual_fliphat(3, 8, sparsity=1, epsilon=1.0, skip=0).params._replace(row_clip=2.0)
+    s = init(p)
+    for j, wide in ((0, True), (1, True), (2, True), (None, False)):
+        x = np.full(3, 0.5)
+        if j is not None:
+            x[j] = -3.0
+        assert store(p, s, x, 1.0) is wide
+        np.testing.assert_array_equal(s.X[0], np.clip(x, -2.0, 2.0))

@@ -132,7 +132,10 @@ def test_policies_share_the_rows_that_they_store_and_no_scores(monkeypatch):
     from companion.fliphat import shortcuts
 
     env, counts, seed = autoregressive(3, pad(SIGNAL, 20)), [], repetitions(1, 1)
-    keeps = residual_fliphat(20, 300, sparsity=6, epsilon=10.0, forget=False).renamed("keeps")
+    keeps, other = (
+        residual_fliphat(20, 300, sparsity=6, epsilon=e, forget=False).renamed(f"keeps, {e}")
+        for e in (10.0, 100.0)
+    )
     longer = residual(20, 600).renamed("longer")
     draw = shortcuts.draw_rows
     monkeypatch.setattr(
@@ -140,7 +143,7 @@ def test_policies_share_the_rows_that_they_store_and_no_scores(monkeypatch):
     )
     together = simulate_sparse(env, [residual(20), keeps], 300, seed)
     assert sum(counts) == 255 * 20
-    mixed = simulate_sparse(env, [longer, residual(20), keeps], 300, seed)
+    mixed = simulate_sparse(env, [longer, residual(20), keeps, other], 300, seed)
     assert sum(counts) == 255 * 20 + 300 * 20
     for policy in (residual(20), keeps):
         alone = simulate_sparse(env, [policy], 300, seed)
