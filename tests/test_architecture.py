@@ -18,7 +18,7 @@ every_file = pytest.mark.parametrize("name", TREES)
 
 ROOMS = {"online_linucb", "fliphat", "lplr", "streaming_sco", "private_glm"}
 FLOORS = (  # from the ground up
-    {"checks", "_closure", "_jit", "_types", "stats"},
+    {"checks", "_borrowed", "_closure", "_jit", "_types", "stats"},
     {"kernels"},
     {"accounting"},
     {

@@ -81,30 +81,6 @@ def start_at_random(started: Ints, theta: Array, rng: Rng) -> None:
 
 
 @jit
-def widest(known: Any) -> tuple[float, int]:
-    """(largest squared width, the first arm that has it) of the `scores` (2, K) of the arms."""
-    best, arm = -np.inf, 0
-    for k in range(known.shape[1]):
-        if known[1, k] > best:
-            best, arm = known[1, k], k
-    return best, arm
-
-
-@jit
-def best_lower(known: Any, width: float) -> float:
-    """Largest lower confidence bound of the arms: whose upper one is below it is ruled out.
-
-    known: `scores` (2, K), of which the squared widths are overwritten by width times their roots.
-    Rounding makes forms of long contexts (1e8) negative, here and below: they count as 0.
-    """
-    low = -np.inf
-    for k in range(known.shape[1]):
-        known[1, k] = width * math.sqrt(max(known[1, k], 0.0))
-        low = max(low, known[0, k] - known[1, k])
-    return low
-
-
-@jit
 def optimistic_mean(link: int, theta: Array, A_inv: Array, width: float, X: Array) -> int:
     """Row of X (K, d) with the largest mean(x'theta) + width ||x||_{A^-1}; the first on ties.
 

@@ -14,21 +14,18 @@ the running one are the same array, so the switch happens once (`private_glm/as_
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from companion._borrowed import borrowing
 from companion._jit import inlined, jit
 from companion._types import Array, Ints, Rng
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.glm_parts import (
-    best_lower,
-    clipped_reward,
-    need_model,
-    widest,
-)
+from companion.baselines.glm_parts import clipped_reward, need_model
 from companion.checks import need_int
 from companion.core import Policy, Universe
+from companion.kernels.elimination import FIRST, SECOND, best_left, best_lower, tabulate, widest
 from companion.kernels.glm import slope
 from companion.kernels.likelihood import fit, work_for
 from companion.kernels.linalg import (
@@ -39,7 +36,6 @@ from companion.kernels.linalg import (
     inverse,
     sherman_morrison,
 )
-from companion.kernels.optimism import scores
 
 PENALTY = 0.25  # of both fits
 GROWTH = 1.5  # of the determinant between two fits
@@ -90,47 +86,76 @@ def universe(p: Params) -> Universe:
     return Universe(radius=np.inf, low=0.0)
 
 
+@jit
+def may_have_grown(H_inv: Array, H: Array) -> bool:
+    """False only if det H is below GROWTH times that of the matrix whose inverse H_inv is.
+
+    The determinant of H_inv H is at most the power d of the mean of its eigenvalues, its trace/d;
+    one part in a million is left for rounding.
+    """
+    d, trace, most = H.shape[0], 0.0, 1.0
+    for i in range(d):
+        trace += dot(H_inv[i], H[i])
+    for _ in range(d):
+        most *= trace / d
+    return not most < GROWTH * (1.0 - 1e-6)
+
+
 @inlined
-def refit(p: Params, s: State) -> None:
-    """theta_hat, H_inv <- of all data, if det H has grown by GROWTH since the last fit."""
+def refit(p: Params, s: State) -> bool:
+    """theta_hat, H_inv <- of all data, if det H has grown by GROWTH since the last fit; whether."""
+    if s.log_det[0] > -np.inf and not may_have_grown(s.H_inv, s.H):
+        return False
     cholesky(s.H, s.L)
     log_det = 0.0
     for i in range(p.d):
         log_det += 2.0 * math.log(s.L[i, i])
-    if log_det >= s.log_det[0] + math.log(GROWTH):
+    grown = log_det >= s.log_det[0] + math.log(GROWTH)
+    if grown:
         s.log_det[0] = log_det
         inverse(s.H, s.H_inv, s.L)
         fit(p.link, s.X, s.y, s.t, PENALTY, p.tolerance, s.theta_hat, s.work)
+    return grown
 
 
 @inlined
-def choose(p: Params, s: State, X: Array, known: Any) -> int:
+def learn(p: Params, s: State, X: Array, table: Array) -> None:
+    """Both estimates, where they are due, and what they say of the rows of X in the table."""
+    stale = s.warm[1] == 1
+    if stale:
+        s.warm[1] = 0
+        fit(p.link, s.X_warm, s.y_warm, s.n_warm, PENALTY, p.tolerance, s.theta_warm, s.work)
+    if refit(p, s) or stale:
+        tabulate(X, s.theta_warm, s.theta_hat, table)
+
+
+@inlined
+def choose(p: Params, s: State, X: Array, table: Array) -> int:
     """Arm with the largest index, at the average of the two estimates, among those that the warm-up
-    estimate does not rule out; known: the `scores` of X by theta_warm and V^-1, overwritten."""
-    low, later = best_lower(known, p.elimination), scores(X, s.theta_hat, s.H_inv)
-    best, arm = -np.inf, 0
+    estimate does not rule out; table: that of `tabulate`, overwritten."""
     for k in range(X.shape[0]):
-        if known[0, k] + known[1, k] >= low:
-            index = 0.5 * (known[0, k] + later[0, k]) + p.width * math.sqrt(max(later[1, k], 0.0))
-            if index > best:
-                best, arm = index, k
-    return arm
+        table[SECOND, k] = 0.5 * (table[FIRST, k] + table[SECOND, k])
+    low = best_lower(X, s.V_inv, p.elimination, table)
+    return best_left(X, s.V_inv, p.elimination, low, s.H_inv, p.width, table)
 
 
 @inlined
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
-    """The widest row of X (K, d) while it is too wide, else the optimistic one."""
-    known = scores(X, s.theta_warm, s.V_inv)
-    square, arm = widest(known)
+def decide(p: Params, s: State, X: Array, table: Array) -> int:
+    """The widest row of X (K, d) while it is too wide, else the optimistic one; table (4, K) is
+    overwritten."""
+    tabulate(X, s.theta_warm, s.theta_hat, table)
+    square, arm = widest(X, s.V_inv, p.threshold, table)
     s.warm[0] = 1 if square > p.threshold else 0
     if s.warm[0] == 0:
-        if s.warm[1] == 1:
-            s.warm[1] = 0
-            fit(p.link, s.X_warm, s.y_warm, s.n_warm, PENALTY, p.tolerance, s.theta_warm, s.work)
-            known = scores(X, s.theta_warm, s.V_inv)
-        refit(p, s)
-        arm = choose(p, s, X, known)
+        learn(p, s, X, table)
+        arm = choose(p, s, X, table)
     return arm
+
+
+@jit
+def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+    """`decide`, with scratch of its own."""
+    return decide(p, s, X, np.empty((4, X.shape[0])))
 
 
 @jit
@@ -152,19 +177,34 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
         s.warm[1] = 1
     else:
         add_outer(slope(p.link, dot(x, s.theta_warm)), x, s.H)
-    clipped = s.clipped + (1 if y != r else 0)
+    return at(s, s.t + 1, n_warm, s.clipped + (1 if y != r else 0))
+
+
+@inlined
+def at(s: State, t: int, n_warm: int, clipped: int) -> State:
+    """The state s with other counts."""
     matrices = s.V_inv, s.H, s.H_inv, s.log_det, s.theta_warm, s.theta_hat
     rows = s.X_warm, s.y_warm, s.X, s.y
-    return State(s.t + 1, n_warm, *matrices, *rows, s.warm, clipped, s.L, s.work)
+    return State(t, n_warm, *matrices, *rows, s.warm, clipped, s.L, s.work)
+
+
+@borrowing
+def rounds(
+    p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints, table: Array
+) -> tuple[int, int, int]:
+    """(rounds, warm-up rounds, clipped rewards) after all rounds of `play`; table (4, K) is
+    overwritten."""
+    for t in range(X.shape[0]):
+        arms[t] = decide(p, s, X[t], table)
+        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+    return s.t, s.n_warm, s.clipped
 
 
 @jit
 def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
-        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
-    return s
+    t, n_warm, clipped = rounds(p, s, X, R, rng, arms, np.empty((4, X.shape[1])))
+    return at(s, t, n_warm, clipped)
 
 
 def rs_glinucb(

@@ -2,10 +2,7 @@
 
 Cost: of K arms in R^d, K d^2/2 multiplications at most.  `optimistic_arm` takes 2 K d and bounds an
 arm's width by its norm: of 100 arms, 6 to 11 are left in a late round, of which 5 are the best so
-far when their turn comes.  `scores`, for those who need every arm's, has the arms as the innermost
-loop (the contexts are transposed once), which the compiler turns into vector instructions: 0.7
-microseconds at K = 100, d = 5, of which 0.3 read and transpose.  An arm's own operations and their
-order are the same either way, so its bits are too.
+far when their turn comes.
 The *floor* that Cost lines of policies count in is a pass over the contexts with one product per
 arm, and the noise that is drawn, at T = 20000, K = 100, d = 5, timed in alternation
 (`python -m benchmarks floors`).
@@ -19,42 +16,6 @@ from companion.kernels.linalg import dot, quad
 
 MANY = 8  # arms from which bounding quadratic forms pays
 TINY = 1e-300  # keeps the bound above forms of contexts whose squares vanish
-
-
-@jit
-def combined(weights: Array, n: int, rows: Array, out: Array) -> None:
-    """out (K,) <- sum over j < n of weights[j] rows[j], added in this order, two rows at a time."""
-    out[:] = 0.0
-    if n % 2 == 1:
-        a, x = weights[0], rows[0]
-        for k in range(out.shape[0]):
-            out[k] = a * x[k]
-    for j in range(n % 2, n, 2):
-        a, x, b, z = weights[j], rows[j], weights[j + 1], rows[j + 1]
-        for k in range(out.shape[0]):
-            out[k] = (out[k] + a * x[k]) + b * z[k]
-
-
-@jit
-def scores(X: Array, theta: Array, A: Array) -> Array:
-    """(2, K): x'theta and x'Ax of every row x of X (K, d); A is symmetric, its lower triangle read.
-
-    The result is a new array: its size follows the arms, which Params need not know.
-    """
-    K, d = X.shape
-    out = np.empty((d + 3, K))
-    mean, form, row, columns = out[0], out[1], out[2], out[3:]
-    for k in range(K):
-        for i in range(d):
-            columns[i, k] = X[k, i]
-    combined(theta, d, columns, mean)
-    form[:] = 0.0
-    for i in range(d):
-        combined(A[i], i, columns, row)
-        c, x = A[i, i], columns[i]
-        for k in range(K):
-            form[k] += x[k] * (c * x[k] + 2.0 * row[k])
-    return out[:2]
 
 
 @jit

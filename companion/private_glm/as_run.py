@@ -11,41 +11,57 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from companion._jit import jit
+from companion._borrowed import borrowing
+from companion._jit import inlined, jit
 from companion._types import Array, Ints, Rng
 from companion.baselines import rs_glinucb as mended
-from companion.baselines.glm_parts import widest
 from companion.baselines.rs_glinucb import choose
+from companion.kernels.elimination import tabulate, widest
 from companion.kernels.likelihood import fit
 from companion.kernels.linalg import inverse
-from companion.kernels.optimism import scores
 
 if TYPE_CHECKING:
     from companion.core import Policy
 
 
-@jit
-def select(p: Any, s: Any, X: Array, rng: Rng) -> int:
-    """As `rs_glinucb.select`, with one fit, and the width from the running matrix."""
-    known = scores(X, s.theta_warm, s.V_inv)
-    square, arm = widest(known)
+@inlined
+def decide(p: Any, s: Any, X: Array, table: Array) -> int:
+    """As `rs_glinucb.decide`, with one fit, and the width from the running matrix."""
+    tabulate(X, s.theta_warm, s.theta_hat, table)
+    square, arm = widest(X, s.V_inv, p.threshold, table)
     s.warm[0] = 1 if square > p.threshold else 0
     if s.warm[0] == 1:
         return arm
     if s.log_det[0] == -np.inf:
         s.log_det[0] = 0.0
         fit(p.link, s.X, s.y, s.t, mended.PENALTY, p.tolerance, s.theta_hat, s.work)
+        tabulate(X, s.theta_warm, s.theta_hat, table)
     inverse(s.H, s.H_inv, s.L)
-    return choose(p, s, X, known)
+    return choose(p, s, X, table)
+
+
+@jit
+def select(p: Any, s: Any, X: Array, rng: Rng) -> int:
+    """`decide`, with scratch of its own."""
+    return decide(p, s, X, np.empty((4, X.shape[0])))
+
+
+@borrowing
+def rounds(
+    p: Any, s: Any, X: Array, R: Array, rng: Rng, arms: Ints, table: Array
+) -> tuple[int, int, int]:
+    """As `rs_glinucb.rounds`."""
+    for t in range(X.shape[0]):
+        arms[t] = decide(p, s, X[t], table)
+        s = mended.update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+    return s.t, s.n_warm, s.clipped
 
 
 @jit
 def play(p: Any, s: Any, X: Array, R: Array, rng: Rng, arms: Ints) -> Any:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
-        s = mended.update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
-    return s
+    t, n_warm, clipped = rounds(p, s, X, R, rng, arms, np.empty((4, X.shape[1])))
+    return mended.at(s, t, n_warm, clipped)
 
 
 def aliased(policy: "Policy") -> "Policy":

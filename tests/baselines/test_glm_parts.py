@@ -10,8 +10,8 @@ from companion.baselines.glm_ucb import glm_ucb
 from companion.baselines.gloc import gloc
 from companion.baselines.rs_glinucb import rs_glinucb
 from companion.kernels import glm
+from companion.kernels.elimination import tabulate
 from companion.kernels.linalg import dot, quad
-from companion.kernels.optimism import scores
 from companion.private_glm.environments import paper_world, world
 from companion.simulate import repetitions, simulate
 
@@ -63,11 +63,10 @@ def test_a_form_that_rounding_made_negative_counts_as_zero():
     """Of long contexts (1e8) most are: a root of one is no number, and no number is never best."""
     X, theta, wrong = 1e8 * np.eye(2)[::-1], np.array([2.0, 1.0]), -np.eye(2)
     assert glm_parts.optimistic_mean(1, 1e-8 * theta, wrong, 1.0, X) == 1
-    assert glm_parts.best_lower(scores(X[:1], theta, wrong), 1.0) == theta @ X[0]
-    policy = rs_glinucb(2, 9)
+    policy, table = rs_glinucb(2, 9), np.empty((4, 2))
     state = policy.init(policy.params)._replace(V_inv=wrong, H_inv=wrong, theta_warm=theta)
-    known = scores(X, theta, wrong)
-    assert rs_module.choose(policy.params, state, X, known) == 1
+    tabulate(X, theta, state.theta_hat, table)
+    assert rs_module.choose(policy.params, state, X, table) == 1
     policy = gloc(2)
     state = policy.init(policy.params)._replace(V_inv=wrong)
     after = policy.update(policy.params, state, 0, 5e-9 * X[0], 1.0, np.random.default_rng(0))

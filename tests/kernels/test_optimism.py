@@ -64,10 +64,3 @@ def test_the_first_arm_wins_ties_and_negative_forms_count_as_zero(copies):
     assert optimism.optimistic_arm(twice, -np.eye(2), np.array([-1.0, 0.0]), 1.0) == 0
     # equal means of no width at all
     assert optimism.optimistic_arm(twice[1:], np.zeros((2, 2)), np.array([1.0, 0.0]), 1.0) == 0
-
-
-@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 8])
-def test_scores_have_the_bits_of_one_arm_alone(d):
-    X, theta, A = RNG.standard_normal((40, d)), RNG.standard_normal(d), definite(d)
-    wanted = [[dot(x, theta) for x in X], [quad(A, x) for x in X]]
-    assert np.array_equal(optimism.scores(X, theta, A), wanted)

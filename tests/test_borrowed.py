@@ -1,0 +1,121 @@
+"""Kernels that borrow their arrays: no reference is counted, none is lost."""
+
+import gc
+import importlib
+import re
+
+import numba
+import numpy as np
+import pytest
+import streams
+from numba.core.runtime import _nrt_python, rtsys
+
+from companion import catalogue
+from companion._borrowed import borrowing
+from companion._jit import jit
+from companion.private_glm.as_run import aliased
+
+BORROWERS = ("joint_glm", "rs_glinucb")
+MAKES = {"empty", "zeros", "ones", "eye", "full", "array"}
+compiled = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+
+
+def held(work):
+    """Arrays that are still held after `work` has been done a few times."""
+    work()
+    _nrt_python.memsys_enable_stats()
+    gc.collect()
+    before = rtsys.get_allocation_stats()
+    for _ in range(5):
+        work()
+    gc.collect()
+    after = rtsys.get_allocation_stats()
+    _nrt_python.memsys_disable_stats()
+    return (after.mi_alloc - after.mi_free) - (before.mi_alloc - before.mi_free)
+
+
+def played(policy):
+    """A run of a policy, and one more block of it."""
+    X, R, _ = streams.stream_for(policy)
+    half, rng, arms = len(X) // 2, np.random.default_rng(1), np.empty(len(X), np.int64)
+    state = policy.init(policy.params)
+    for cut in (slice(0, half), slice(half, None)):
+        state = policy.play(policy.params, state, X[cut], R[cut], rng, arms[cut])
+    return state
+
+
+def borrowers():
+    found = [streams.example(name) for name in BORROWERS]
+    return [*found, aliased(found[-1])]
+
+
+def callees(function, seen):
+    """Kernels that a kernel calls, and those that these call; `inlined` ones only in passing."""
+    for name in function.__code__.co_names:
+        inner = getattr(function.__globals__.get(name), "py_func", None)
+        if inner is not None and name not in seen:
+            seen[name] = function.__globals__[name]
+            callees(inner, seen)
+    return {n: k for n, k in seen.items() if k.targetoptions.get("inline") != "always"}
+
+
+def hands_on(kernel):
+    """Whether the annotation of a kernel's result names anything but numbers."""
+    words = set(re.findall(r"\w+", str(kernel.py_func.__annotations__["return"])))
+    return bool(words - {"class", "tuple", "int", "float", "bool", "None", "NoneType"})
+
+
+@compiled
+@pytest.mark.parametrize("policy", borrowers(), ids=lambda p: p.name)
+def test_no_borrower_hands_an_array_on_or_is_handed_one(policy):
+    """A kernel that is compiled for a borrower does not count, whoever else calls it."""
+    (rounds,) = (k for n, k in callees(policy.play.py_func, {}).items() if n == "rounds")
+    assert rounds.targetoptions["_nrt"] is False
+    found = callees(rounds.py_func, {"rounds": rounds})
+    assert len(found) > 10
+    assert [name for name, kernel in found.items() if hands_on(kernel)] == []
+    makers = {n for n, k in found.items() if MAKES & set(k.py_func.__code__.co_names)}
+    assert makers == set()
+
+
+@compiled
+@pytest.mark.parametrize("policy", borrowers(), ids=lambda p: p.name)
+def test_every_array_is_given_back(policy):
+    assert held(lambda: played(policy)) == 0
+
+
+def test_the_list_is_complete():
+    """A policy of which `rounds` borrows is in the tests above."""
+    entries = catalogue.policies().values()
+    names = {e.name: vars(importlib.import_module(e.module)) for e in entries}
+    found = {n for n, inside in names.items() if inside.get("borrowing") is borrowing}
+    assert found == set(BORROWERS)
+
+
+@jit
+def first_row(A: np.ndarray) -> np.ndarray:
+    return A[0]
+
+
+@jit
+def made(n: int) -> np.ndarray:
+    return np.empty(n)
+
+
+@borrowing
+def makes(n: int) -> float:
+    return np.empty(n)[0]
+
+
+@borrowing
+def forgets(A: np.ndarray) -> float:
+    return first_row(A)[0]
+
+
+@compiled
+def test_what_is_kept_is_seen_and_what_a_borrower_must_not_do():
+    kept = []
+    assert held(lambda: kept.append(made(3))) == 5
+    assert [n for n, k in callees(forgets.py_func, {}).items() if hands_on(k)] == ["first_row"]
+    with pytest.raises(numba.TypingError):
+        makes(3)
