@@ -8,9 +8,8 @@ whose true epsilon the Guarantee reports.  The noise of the two trees, and of th
 such that a user who is in different halves under the two data sets loses no more: see `ledgers`.
 Differs (rule "corrected"): an estimate is refreshed when a *released* matrix has outgrown its last
 value, tested before every round, never because some user explored (which is that user's secret);
-sums and public step counts (`descent`); floors under eigenvalues; the constraint set of the second
-estimate is the ball; reward bound R = 1.  rule "paper" refreshes as printed: its guarantee is
-infinite, whatever the noise.
+sums and public step counts (`descent`); floors under eigenvalues; the second estimate's constraint
+set is the ball; reward bound R = 1.  rule "paper" refreshes as printed, without a guarantee.
 Cost: O(K d + d^3 + d^2 log T) time per round, O(T d) per gradient step; T (d + 1) numbers; 7.6
 times the floor of `kernels.optimism`: of 2.7 microseconds 1.1 learn, the others rule arms out.
 """
