@@ -26,8 +26,8 @@ lint: $(STAMP)          ## lint, format, types
 check: lint             ## lint, format, types, fast tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow and not browser"
 
-bench: $(STAMP)         ## speed of every algorithm beside its floor, of kernels and experiments beside NumPy twins
-	$(BIN)/python -m benchmarks
+bench: $(STAMP)         ## speed of every algorithm beside its floor and NumPy; also BENCH=--compile, BENCH=--growth
+	$(BIN)/python -m benchmarks $(BENCH)
 
 serve:                  ## show the built site at http://localhost:8000
 	$(PYTHON) -m http.server --bind 127.0.0.1 --directory _build/html $(PORT)

@@ -62,10 +62,10 @@ def test_a_loss_of_two_misses_the_cost_line_and_a_busy_machine_does_not():
 
 
 def test_growth_beyond_the_line_is_missed():
-    grown = Growth("linucb", [], [], {"T": (0.1, 0.0, 0.0), "K": (1.4, 1.0, 1.0)}, 2.5)
+    grown = Growth("linucb", [], [], {"T": (0.1, 0.0, 0.0), "K": (1.4, 1.0, 1.0)}, 3.5)
     assert floors.missed(timed(grown=grown)) == [
         "linucb: grows as K^1.40; its Cost line says K^1",
-        "linucb: 2.5 times off the terms of its Cost line",
+        "linucb: 3.5 times off the terms of its Cost line",
     ]
 
 

@@ -109,21 +109,20 @@ def floor_of(entry: Entry, algorithm: Any, X: Array) -> Callable[[], object]:
 def alternated(
     first: Callable[[], object], second: Callable[[], object], times: int, side: float = np.inf
 ) -> Array:
-    """CPU seconds (n, 2) of two pieces of work in turn, after two runs of each.
+    """CPU seconds (n, 2) of two pieces of work in turn, after one run of each.
 
     There are `times` turns, or fewer, but not below 3, if either takes `side` seconds in all.  What
     takes less than SHORT seconds runs several times in a turn, of which the mean counts.
     """
     first(), second()  # compiled now
-    work, took = [], np.zeros(2)
-    for one in (first, second):
-        n = max(1, round(SHORT / max(spent(one), 1e-6)))
-        work.append((functools.partial(repeat, one, n), n))
-    both: list[list[float]] = []
-    while len(both) < min(times, 3) or (len(both) < times and took.max() < side):
-        turn = [spent(repeated) for repeated, _ in work]
-        took += turn
-        both.append([seconds / n for seconds, (_, n) in zip(turn, work, strict=True)])
+    once = [spent(first), spent(second)]
+    often = [max(1, round(SHORT / max(took, 1e-6))) for took in once]
+    both = [once] if often == [1, 1] else []
+    work = [functools.partial(repeat, w, n) for w, n in zip((first, second), often, strict=True)]
+    while len(both) < min(times, 3) or (
+        len(both) < times and (np.sum(both, axis=0) * often).max() < side
+    ):
+        both.append([spent(w) / n for w, n in zip(work, often, strict=True)])
     return np.array(both)
 
 

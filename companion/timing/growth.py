@@ -18,7 +18,7 @@ BASE = {"T": 1_000, "K": 10, "d": 5}
 LARGEST = {"T": 100_000, "K": 400, "d": 64}
 SMALLEST = {"T": 1_000, "K": 4, "d": 2}
 STEPS = 6  # sizes of each
-LONG = 0.5  # seconds
+LONG = 0.2  # seconds
 AGREES = 2.0  # the largest factor between what was measured and the line
 
 
@@ -38,7 +38,7 @@ def ladder(name: str, largest: Mapping[str, int]) -> list[int]:
     return sorted({round(x) for x in np.geomspace(low, high, STEPS)})
 
 
-def seconds(entry: Entry, sizes: Mapping[str, int], times: int = 4, seed: int = 1) -> float:
+def seconds(entry: Entry, sizes: Mapping[str, int], times: int = 2, seed: int = 1) -> float:
     """CPU seconds of a run at these sizes, the least of some, for what else runs only adds; of a
     single one if it is long."""
     T, K, d = sizes["T"], sizes["K"], sizes["d"]

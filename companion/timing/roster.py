@@ -122,7 +122,7 @@ BUDGET, SLOW = ("d", "T"), {"T": 2_000, "K": 100, "d": 5}
 SMALL = {"T": 1_000, "K": 10, "d": 2}  # bins of bins: not finished in minutes at d = 5, K = 100
 STREAM = {"T": N, "K": 1, "d": WIDTH}
 
-ROSTER = {
+ROSTER = {  # those on the same stream stand together, for it takes longer to draw than to play
     "random": Entry(made("random"), none),
     "linucb": Entry(made("linucb", "d"), none),
     "jdp_linucb": Entry(made("jdp_linucb", *BUDGET, epsilon=1.0), statistics),
@@ -136,16 +136,16 @@ ROSTER = {
     "gloc": Entry(made("gloc", "d", **GLM), none),
     "ecolog": Entry(made("ecolog", "d", **GLM), none),
     "rs_glinucb": Entry(made("rs_glinucb", *BUDGET, **GLM), none, d_max=12),  # then all is warm-up
-    "glm_ucb": Entry(made("glm_ucb", *BUDGET, **GLM), none, **SLOW),
     "joint_glm": Entry(made("joint_glm", *BUDGET, epsilon=4.0, **GLM), two_squares),
     "shuffle_glm": Entry(made("shuffle_glm", "d", "K", "T", epsilon=4.0, **GLM), none),
     "fliphat": Entry(
         made("fliphat", *BUDGET, sparsity=2, epsilon=1.0, b_max=1.0, iteration_rate=1.0), none
     ),
     "residual_fliphat": Entry(made("residual_fliphat", *BUDGET, sparsity=2, epsilon=1.0), none),
-    "lasso_bandit": Entry(made("lasso_bandit", *BUDGET), none, **SLOW),
     "forced_lasso": Entry(made("forced_lasso", "d", "K"), none),
     "sco_bandit": Entry(made("sco_bandit", "d", "K", "T", epsilon=1.0, t0=1), every_arm),
+    "glm_ucb": Entry(made("glm_ucb", *BUDGET, **GLM), none, **SLOW),
+    "lasso_bandit": Entry(made("lasso_bandit", *BUDGET), none, **SLOW),
     "lplr": Entry(made("lplr", "d", "T", "K", epsilon=1.0), none, **SMALL),
     "suffstats": Entry(made("suffstats", "d", "T", "K", epsilon=1.0), none, **SMALL),
     "streaming_fw": Entry(made("streaming_fw", "d", "n", epsilon=1.0), per_record, **STREAM),

@@ -41,12 +41,12 @@ def test_a_line_without_terms_is_refused():
 
 
 def test_a_ladder_ends_after_a_long_run(monkeypatch):
-    monkeypatch.setattr(growth, "seconds", lambda entry, at, *_, **__: at["d"] / 8.0)
+    monkeypatch.setattr(growth, "seconds", lambda entry, at, *_, **__: at["d"] / 20.0)
     entry = ROSTER["linucb"]
     names, sizes, times = growth.measured(entry, entry.make(5, 4, 400), SMALL, 1)
     assert names.count("T") == names.count("K") == 1  # d = 5 takes longer than LONG there
     assert [s["d"] for n, s in zip(names, sizes, strict=True) if n == "d"] == [2, 3, 5]
-    assert times[-1] == pytest.approx(5 / 8.0 / growth.BASE["T"])
+    assert times[-1] == pytest.approx(5 / 20.0 / growth.BASE["T"])
 
 
 def test_exponents_and_the_distance_come_from_times():
