@@ -3,6 +3,7 @@
 import pytest
 
 from companion.report.claims import MIME, Claims
+from companion.stats import Interval
 from tools import front
 from tools.cache import RUN
 from tools.errors import Failure
@@ -72,6 +73,22 @@ def test_seconds_are_shown_dearest_first():
     text = front.fill("% seconds", {"one": notebook()})
     assert ">2.5<" in text
     assert text.index("draw") < text.index("read")
+
+
+def test_room_counts_rows_that_repetitions_decide_and_names_the_nearest():
+    near, far = Interval(1.0, 0.8, 1.2), Interval(5.0, 4.9, 5.1)
+    found = Claims("one")
+    for id, high, control in (("wide", 2.0, far), ("tight", 1.3, far), ("weak", 4.85, far)):
+        claim = found.claim(id, "text", "s", "p")
+        claim.row("ε = 1", near, of="count", high=high, control=("planted", control))
+    claim.exact("exact", 1.0, of="count", high=2.0)
+    rows = found._repr_mimebundle_()[MIME]
+    text = front.fill("% room", {"one": {"cells": [{"outputs": [{"data": {MIME: rows}}]}]}})
+    assert "1 of 3" in text  # (1.3 - 1.2) / 0.2 and (4.9 - 4.85) / 0.1 are less than 2
+    nearest = [text.index(f"#claim-{id}") for id in ("tight", "weak", "wide")]
+    assert nearest == sorted(nearest)
+    assert "tight, ε = 1</a>: 0.5" in text
+    assert "wide, ε = 1</a>: 4.0" in text
 
 
 def test_other_text_stays():

@@ -4,22 +4,25 @@ A line `% figure CHAPTER NAME` becomes the figure of that name without its capti
 `% caption CHAPTER NAME` the words of its caption, and `% verdicts CHAPTER` the chapter's verdicts,
 counted, each of which leads to the first claim that has it.  `% tally` says the verdicts of all
 chapters in a sentence and shows them as a bar; `% seconds` says what every chapter and its dearest
-cells took.  `jupyter-book build .`, which executes nothing, leaves them out.
+cells took, `% room` how far rows of evidence lie from their limits.  `jupyter-book build .`, which
+executes nothing, leaves them out.
 """
 
 import html
 import re
 from collections import Counter
 
-from companion.report import markup
+from companion.report import claims, markup
 from companion.report.looks import SHADES
 from tools import costs, results
 from tools.errors import Failure
 
 LINE = re.compile(
-    r"^% (figure|caption|verdicts|seconds|tally)(?: (\w+)(?: (\S+))?)?$", re.MULTILINE
+    r"^% (figure|caption|verdicts|seconds|tally|room)(?: (\w+)(?: (\S+))?)?$", re.MULTILINE
 )
 DEAREST = 5  # cells of a chapter that are shown
+ROOM = 2.0  # half widths that an experiment should leave between an interval and its limit
+NEAREST = 3  # rows of a chapter that are shown
 
 
 def fill(text, notebooks):
@@ -32,6 +35,8 @@ def fill(text, notebooks):
         what, chapter, name = match.groups()
         if what == "seconds":
             return raw(seconds(notebooks))
+        if what == "room":
+            return raw(room(notebooks))
         if what == "tally":
             return raw(tally(notebooks))
         if chapter not in notebooks:
@@ -108,6 +113,31 @@ def seconds(notebooks):
     ]
     head = ["Chapter", "Seconds of CPU", "Its dearest cells"]
     return markup.table("Seconds of CPU of this build", head, rows)
+
+
+def room(notebooks):
+    """How many rows that repetitions decide keep `ROOM` half widths, by chapter, and which are the
+    nearest to their limits, as a table."""
+    rows = []
+    for name, notebook in notebooks.items():
+        found = sorted(
+            (e.room, c.id, e.setting)
+            for c in map(claims.from_json, results.claims(name, notebook))
+            for e in c.evidence
+            if e.room is not None
+        )
+        if found:
+            kept = sum(r >= ROOM for r, _, _ in found)
+            rows.append([f'<a href="{name}.html">{name}</a>', f"{kept} of {len(found)}",
+                         ", ".join(_near(name, *row) for row in found[:NEAREST])])  # fmt: skip
+    head = ["Chapter", f"Rows with {ROOM:g} half widths", "The rows with the least"]
+    return markup.table("Room between intervals and limits in this build", head, rows)
+
+
+def _near(chapter, room, claim, setting):
+    """A row of evidence as a link to its claim, with its room."""
+    name = f"{claim}, {setting}" if setting else claim
+    return f'<a href="{chapter}.html#claim-{claim}">{html.escape(name)}</a>: {room:.1f}'
 
 
 def raw(page):

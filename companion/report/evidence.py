@@ -67,6 +67,18 @@ class Evidence(NamedTuple):
         """Whether the rule could fail: it rejects its control, or a proof decides."""
         return self.rule == PROOF or (self.control is not None and self.control.outcome == "fails")
 
+    @property
+    def room(self) -> float | None:
+        """Half widths that lie between the limits and what repetitions measured: the number or its
+        control, whichever is nearer.  None where no repetitions decide: proofs, exact numbers,
+        audits; rows that are undecided.
+        """
+        if self.decisive or self.limits is None or self.outcome == "undecided":
+            return None
+        intervals = [self.interval, self.control.interval if self.control else None]
+        rooms = [_room(interval, self.limits) for interval in intervals if interval]
+        return min((r for r in rooms if r is not None), default=None)
+
 
 def row(
     setting: str,
@@ -112,6 +124,19 @@ def interval_of(measured: Interval | float) -> Interval:
     if isinstance(measured, Interval):
         return measured
     return Interval(*[float(measured)] * 3)
+
+
+def _room(interval, limits):
+    """Half widths between an interval and the nearer limit; 0 if it straddles one, None if it has
+    no width or no end."""
+    if None in interval or interval[0] == interval[1]:
+        return None
+    low, high = interval
+    half = (high - low) / 2.0
+    least = -math.inf if limits[0] is None else limits[0]
+    most = math.inf if limits[1] is None else limits[1]
+    inside, outside = min(low - least, most - high), max(least - high, low - most)
+    return max(inside, outside, 0.0) / half
 
 
 def _text(measured):

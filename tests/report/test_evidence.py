@@ -34,3 +34,28 @@ def test_words_of_a_rule_are_made_from_its_limits():
         row("", INSIDE, Rule("slope"))
     with pytest.raises(ValueError, match="low must be at most high"):
         row("", INSIDE, Rule("slope", 2.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("interval", "ends", "control", "room"),
+    [
+        (INSIDE, {"high": 1.0}, OUTSIDE, 4.0),  # (1 - 0.6) / 0.1; the control: (1.8 - 1) / 0.2
+        (INSIDE, {"high": 1.0}, Interval(1.5, 1.25, 1.75), 1.0),  # the control is nearer
+        (INSIDE, {"high": 1.0}, ACROSS, 0.0),  # a control that is not decided
+        (INSIDE, {"high": 1.0}, 3.0, 4.0),  # an exact control has no half widths
+        (INSIDE, {"low": 0.35, "high": 1.0}, None, 0.5),  # the nearer of two limits
+        (OUTSIDE, {"high": 1.0}, None, 4.0),  # fails, and by how much
+        (OUTSIDE, {"low": 2.5, "high": 3.0}, None, 1.5),
+        (ACROSS, {"high": 1.0}, None, None),
+        (0.5, {"high": 1.0}, None, None),
+        (Interval(0.5, 0.4, np.inf), {"low": 0.1}, None, None),
+    ],
+)
+def test_room_is_counted_in_half_widths_to_the_nearest_limit(interval, ends, control, room):
+    planted = None if control is None else ("planted", control)
+    found = row("", interval, Rule("x", **ends), control=planted).room
+    assert found == (room if room is None else pytest.approx(room))
+
+
+def test_what_a_proof_or_an_audit_decides_has_no_room():
+    assert row("", INSIDE, Rule("x", high=1.0), decisive=True).room is None
