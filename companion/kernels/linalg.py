@@ -91,35 +91,40 @@ def sherman_morrison(A_inv: Array, x: Array, work: Array) -> None:
 
 @jit
 def inverse(A: Array, out: Array, work: Array) -> bool:
-    """out <- A^-1 by Gauss-Jordan with partial pivoting; A need not be definite.
+    """out <- A^-1 by Gauss-Jordan with partial pivoting, in place; A need not be definite.
 
-    work (d, d) is overwritten; A and out may be the same array.  Returns False (and leaves out
-    undefined) if a pivot is zero.
+    The first row of work (d, d) is overwritten; A and out may be the same array.  Returns False
+    (and leaves out undefined) if a pivot is zero.  A column that is done holds the inverse's: the
+    bits are those of the elimination on A and I side by side, without its zeros and ones.
     """
-    d = A.shape[0]
-    for i in range(d):
-        for j in range(d):
-            work[i, j] = A[i, j]
-            out[i, j] = 1.0 if i == j else 0.0
+    d, turned = A.shape[0], False
+    copy(A, out)
     for k in range(d):
         p = k
         for i in range(k + 1, d):
-            if abs(work[i, k]) > abs(work[p, k]):
+            if abs(out[i, k]) > abs(out[p, k]):
                 p = i
-        if work[p, k] == 0.0:
+        if out[p, k] == 0.0:
             return False
-        c = 1.0 / work[p, k]
+        work[0, k] = p
+        if p != k:
+            turned = True
+            for j in range(d):
+                out[k, j], out[p, j] = out[p, j], out[k, j]
+        c = 1.0 / out[k, k]
+        out[k, k] = 1.0
         for j in range(d):
-            work[k, j], work[p, j] = work[p, j], work[k, j]
-            out[k, j], out[p, j] = out[p, j], out[k, j]
-            work[k, j] *= c
             out[k, j] *= c
         for i in range(d):
             if i != k:
-                c = work[i, k]
+                c = out[i, k]
+                out[i, k] = 0.0
                 for j in range(d):
-                    work[i, j] -= c * work[k, j]
                     out[i, j] -= c * out[k, j]
+    for k in range(d - 1 if turned else -1, -1, -1):  # rows that were exchanged are columns here
+        p = int(work[0, k])
+        for i in range(d):
+            out[i, k], out[i, p] = out[i, p], out[i, k]
     return True
 
 

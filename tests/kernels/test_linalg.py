@@ -55,6 +55,29 @@ def test_inverse_of_definite_and_indefinite_matrices(d):
         assert np.array_equal(A, before)
 
 
+def eliminated(A):
+    """The inverse by elimination on A and I side by side, entry by entry: the textbook's order."""
+    d = len(A)
+    wide = np.hstack([A, np.eye(d)])
+    for k in range(d):
+        p = k + abs(wide[k:, k]).argmax()
+        wide[[k, p]] = wide[[p, k]]
+        wide[k] *= 1.0 / wide[k, k]
+        for i in set(range(d)) - {k}:
+            wide[i] -= wide[i, k] * wide[k]
+    return wide[:, d:]
+
+
+@sizes
+def test_inverse_has_the_bits_of_the_elimination_side_by_side(d):
+    out, work = np.empty((d, d)), np.empty((d, d))
+    for A in (definite(d), symmetric(d), RNG.standard_normal((d, d))):
+        assert linalg.inverse(A, out, work)
+        assert np.array_equal(out, eliminated(A))
+        assert linalg.inverse(A, A, work)  # in place
+        assert np.array_equal(A, out)
+
+
 def test_inverse_pivots_and_says_when_there_is_none():
     out, work = np.empty((2, 2)), np.empty((2, 2))
     assert linalg.inverse(np.array([[0.0, 1.0], [2.0, 0.0]]), out, work)
