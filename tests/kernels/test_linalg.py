@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from companion.kernels import linalg
 
 RNG = np.random.default_rng()
-SIZES = [1, 2, 3, 7, 20]
+SIZES = [1, 2, 3, 7, 20, 23]
 sizes = pytest.mark.parametrize("d", SIZES)
 
 
@@ -43,6 +43,21 @@ def test_vectors_and_products(d):
     before = A.copy()
     linalg.add_outer(-0.7, a, A)
     np.testing.assert_allclose(A, before - 0.7 * np.outer(a, a))
+
+
+@sizes
+def test_sums_side_by_side_have_the_bits_of_one_after_the_other(d):
+    A, x, out = symmetric(d), RNG.standard_normal(d), np.empty(d)
+    linalg.matvec(A, x, out)
+    form = 0.0
+    for i in range(d):
+        row, below = 0.0, 0.0
+        for j in range(d):
+            row += A[i, j] * x[j]
+            below += A[i, j] * x[j] if j < i else 0.0
+        assert out[i] == row
+        form += x[i] * (A[i, i] * x[i] + 2.0 * below)
+    assert linalg.quad(A, x) == linalg.wide_quad(A, x) == form
 
 
 @sizes
