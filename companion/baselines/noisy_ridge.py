@@ -13,9 +13,10 @@ from companion._types import Array
 from companion.accounting import audit
 from companion.baselines.linucb import theorem_radius
 from companion.checks import need_float, need_int, need_positive, need_probability
-from companion.kernels.linalg import copy, inverse, matvec
+from companion.kernels.linalg import matvec
 from companion.kernels.mechanisms import pack_statistics, statistics_size
 from companion.kernels.optimism import optimistic_arm
+from companion.kernels.ridge import ridge_inverse
 
 
 class Params(NamedTuple):
@@ -67,12 +68,8 @@ def refit(p: Params, m: Model, t: int, energy: float, G: Array, b: Array) -> Non
     directions of negative width count as width 0 (see `optimistic_arm`).  One that has no inverse
     (noise of a shuffler is discrete, so this may happen) leaves the last model in force.
     """
-    ridge, A = p.ridge + p.shift * energy, m.work[0]
-    copy(G, A)
-    for i in range(p.d):
-        A[i, i] += ridge
-    if inverse(A, A, m.work[1]):
-        copy(A, m.V_inv)
+    ridge = p.ridge + p.shift * energy
+    if ridge_inverse(G, ridge, m.V_inv, m.work):
         matvec(m.V_inv, b, m.theta)
         m.radius[0] = radius(p, t, ridge)
 
