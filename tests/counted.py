@@ -27,7 +27,10 @@ PAIRS = {  # size: two settings (T, K, d) that differ in it
     "K": ((70, 8, 3), (70, 64, 3)),
     "d": ((20, 4, 6), (20, 4, 24)),
 }
-COSTLY = "inverse", "cholesky", "sherman_morrison", "jacobi", "fit", "descend", "scores"
+COSTLY = (
+    *("inverse", "ridge_inverse", "cholesky", "sherman_morrison"),
+    *("jacobi", "fit", "descend", "scores"),
+)
 MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645  # of PCG64
 
 
