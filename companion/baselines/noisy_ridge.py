@@ -37,14 +37,14 @@ class Model(NamedTuple):
     V_inv: np.ndarray  # (d, d) inverse of noisy Gram matrix + lambda I
     theta: np.ndarray  # (d,) V_inv times the noisy sum of r x
     radius: np.ndarray  # (1,) of the confidence set
-    work: np.ndarray  # (2, d, d) scratch
+    work: np.ndarray  # (3, d, d) scratch
 
 
 def init_model(p: Params) -> Model:
     """The model before any data."""
     d = p.d
     start = np.array([radius(p, 0, p.ridge)])
-    return Model(np.eye(d) / p.ridge, np.zeros(d), start, np.zeros((2, d, d)))
+    return Model(np.eye(d) / p.ridge, np.zeros(d), start, np.zeros((3, d, d)))
 
 
 @jit
