@@ -54,8 +54,10 @@ def ridge_inverse(G: Array, ridge: float, out: Array, work: Array) -> bool:
 
 @jit
 def column(A: Array, k: int, left: Array, v: Array) -> float:
-    """v <- column k of a symmetric A, whose lower triangle is read, with 0 at k; returns the largest
-    size of an entry that is left."""
+    """v <- column k of a symmetric A, with 0 at k; the lower triangle is read.
+
+    Returns the largest size of an entry whose coordinate is left.
+    """
     top = 0.0
     for j in range(k):
         v[j] = A[k, j]
