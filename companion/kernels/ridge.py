@@ -80,7 +80,10 @@ def lower(G: Array, ridge: float, out: Array) -> None:
 
 @jit
 def pivoted_inverse(G: Array, ridge: float, out: Array, work: Array) -> bool:
-    """`ridge_inverse` by exchanges of rows."""
+    """`ridge_inverse` by exchanges of rows: out <- (G + ridge I)^-1; work is overwritten.
+
+    Returns whether there is an inverse.
+    """
     A = work[0]
     lower(G, ridge, A)
     for i in range(G.shape[0]):
