@@ -24,13 +24,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from companion._types import Array, ArrayLike
-from companion.checks import need_float, need_int, need_method, need_probability, need_seed
-from companion.stats import lower_end, upper_end
+from companion.accounting.counting import counted
+from companion.checks import need_float, need_int
 
 if TYPE_CHECKING:
     from companion.core import Policy
-
-THRESHOLDS = 200  # candidates per direction; the bound is flat around the best one
 
 
 class Audit(NamedTuple):
@@ -50,9 +48,11 @@ class Attack(NamedTuple):
 
     mechanism(data, rng, n) -> n outputs; a, b: data; statistic(outputs) -> (n,) numbers; sees: who
     looks at what ("message", "batch", "releases", "state", "parameters", "actions"); note: what the
-    attack leaves aside; runs: whether an output takes a run of its own, called from Python, or is
-    one of many that a kernel draws.  A module that makes a private algorithm offers
-    `attack(algorithm)`, a tuple of these, beside its `example()`.
+    attack leaves aside; runs: whether an output takes a run of its own, of which there are fewer,
+    or is one of many that a kernel draws; fresh: whether outputs are what kernels let out, and no
+    number depends on the noise of another, nor the count of draws on the data.  Then the mean of
+    two outputs is what is seen if all is let out twice.  A module that makes a private algorithm
+    offers `attack(algorithm)`, a tuple of these, beside its `example()`.
     """
 
     mechanism: Any
@@ -62,6 +62,7 @@ class Attack(NamedTuple):
     sees: str
     note: str = ""
     runs: bool = True
+    fresh: bool = False
 
 
 def attacked(attack: Attack, *, delta: float, trials: int, seed: int, level: float = 0.95) -> Audit:
@@ -150,7 +151,7 @@ def epsilon_lower_bound(
     def bound(low, high):
         return np.log(np.maximum(low - delta, high) / high)  # never below 0
 
-    found, value = _audit(mechanism, a, b, bound, trials, seed, statistic, event, level)
+    found, value = counted(mechanism, a, b, bound, trials, seed, statistic, event, level)
     return Audit(value, delta, *found)
 
 
@@ -175,15 +176,18 @@ def delta_lower_bound(
     def bound(low, high):
         return np.maximum(low - np.exp(min(epsilon, 700.0)) * high, 0.0)
 
-    found, value = _audit(mechanism, a, b, bound, trials, seed, statistic, event, level)
+    found, value = counted(mechanism, a, b, bound, trials, seed, statistic, event, level)
     return Audit(epsilon, value, *found)
 
 
-def playing(policy: "Policy", *, user: int | None = None) -> Callable[..., Any]:
+def playing(
+    policy: "Policy", *, user: int | None = None, several: Callable[..., Any] | None = None
+) -> Callable[..., Any]:
     """The mechanism that plays a policy on data = (X, R) and shows the arms, as int64 (n, T).
 
     user: round (from 0) whose own arm is hidden, as joint differential privacy does for the user
-    whose data differ.  Raises ValueError on a user past the policy's horizon or the data's end.
+    whose data differ; several: the same lives by a kernel, made by `lives.lived` (None: a call for
+    each).  Raises ValueError on a user past the policy's horizon or the data's end.
     """
     T = getattr(policy.params, "T", None)
     user = user if user is None else need_int("user", user, 0, T and T - 1)
@@ -192,86 +196,13 @@ def playing(policy: "Policy", *, user: int | None = None) -> Callable[..., Any]:
         X, R = data
         if user is not None:
             need_int("user", user, 0, len(X) - 1)
-        arms = np.empty((n, len(X)), dtype=np.int64)
-        for i in range(n):
-            policy.play(policy.params, policy.init(policy.params), X, R, rng, arms[i])
+        if several is not None:
+            arms = several(data, rng, n, [len(X)])[0]
+        else:
+            arms = np.empty((n, len(X)), dtype=np.int64)
+            for i in range(n):
+                policy.play(policy.params, policy.init(policy.params), X, R, rng, arms[i])
         return arms if user is None else np.delete(arms, user, axis=1)
 
     mechanism.user = user  # type: ignore[attr-defined]
     return mechanism
-
-
-def _audit(mechanism, a, b, bound, trials, seed, statistic, event, level):
-    """((level, event, likely, hits, trials), bound): chosen on one half, counted on the other."""
-    trials, seed = need_int("trials", trials, 4), need_seed("seed", seed)
-    need_probability("level", level)
-    need_method("mechanism", mechanism)
-    if statistic is not None and event is not None:
-        raise ValueError("event and statistic exclude each other; got both")
-    name, score = ("event", event) if statistic is None else ("statistic", statistic)
-    score = np.asarray if score is None else need_method(name, score)
-    rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(4)]
-    n = trials // 2
-    # An event is a statistic that is 1 or 0: its thresholds are itself, its complement, and all.
-    choose_a, choose_b, count_a, count_b = (
-        _scores(score, mechanism(data, rng, m), m)
-        for data, rng, m in zip((a, b, a, b), rngs, (n, n, trials - n, trials - n), strict=True)
-    )
-    tail = (1 - level) / 2
-    side, cut, swap = _best_event(choose_a, choose_b, bound, tail)
-    likely, other = (count_b, count_a) if swap else (count_a, count_b)
-    hits = tuple(int((side * s >= side * cut).sum()) for s in (likely, other))
-    low, high = lower_end(hits[0], len(likely), tail), upper_end(hits[1], len(other), tail)
-    if event is not None:
-        text = "event" if side > 0 else "not event"
-    else:
-        text = f"statistic {'>=' if side > 0 else '<='} {cut:.6g}"
-    found = (level, text, "b" if swap else "a", hits, len(likely))
-    return found, float(bound(low, high))
-
-
-def _scores(score, outputs, n):
-    """The (n,) numbers by which outputs are ordered; infinite is allowed, NaN is not.
-
-    They are rounded to single precision: the last bits of a sum betray its terms (Mironov 2012),
-    and an audit is about the mechanism's law, not about its arithmetic.
-    """
-    with np.errstate(over="ignore"):
-        s = np.asarray(score(np.asarray(outputs)), dtype=np.float64).astype(np.float32)
-    if s.shape != (n,):
-        raise ValueError(
-            f"statistic (or event) must give one number per output, shape ({n},); got {s.shape}"
-        )
-    if np.isnan(s).any():
-        raise ValueError("statistic must not be NaN")
-    return s
-
-
-def _best_event(a, b, bound, tail):
-    """(side, cut, swap): {side * statistic >= side * cut} has the best bound, b against a if swap.
-
-    All candidates are looked at together, so each gets its share of the tail: without this the
-    winner would be a rare event that was lucky on this half.
-    """
-    tail /= 4 * THRESHOLDS
-    best, choice = -np.inf, None
-    for side in (1, -1):
-        sa, sb = np.sort(side * a), np.sort(side * b)
-        cuts = _candidates(np.concatenate([sa, sb]))
-        over_a = len(sa) - np.searchsorted(sa, cuts)
-        over_b = len(sb) - np.searchsorted(sb, cuts)
-        for swap, up, down in ((False, over_a, over_b), (True, over_b, over_a)):
-            value = bound(lower_end(up, len(a), tail), upper_end(down, len(b), tail))
-            i = int(value.argmax())
-            if value[i] > best:
-                best, choice = value[i], (side, side * cuts[i], swap)
-    return choice
-
-
-def _candidates(values):
-    """At most THRESHOLDS of the distinct values, dense in both tails, where the best events lie."""
-    values = np.unique(values)
-    if len(values) <= THRESHOLDS:
-        return values
-    near = np.geomspace(1, len(values) / 2, THRESHOLDS // 2).astype(int) - 1
-    return values[np.unique(np.concatenate([near, len(values) - 1 - near]))]

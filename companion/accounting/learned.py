@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from companion.accounting.audit import Attack, along, playing, repeated
+from companion.accounting.audit import Attack, along, playing
 from companion.accounting.privacy import tree_levels
 
 if TYPE_CHECKING:
@@ -27,41 +27,39 @@ def on_first_nodes(
     policy: "Policy",
     a: Any,
     b: Any,
-    read: Callable[..., Any],
+    several: Callable[..., Any],
     move: Any,
     *,
     K: int = 2,
+    weights: Callable[..., Any] = np.ones_like,
     note: str = "",
 ) -> Attack:
     """`Attack` on the nodes of a tree that hold the first user's record, of which each is the sum
     after 1, 2, 4, ... rounds if all others send zeros.
 
-    a, b: the record (x (d,), r), for each of K arms; read(state, rounds): what is released then;
-    move: how far the record moves it.
+    a, b: the record (x (d,), r), for each of K arms; several: `lives.lived`, whose first numbers
+    are released; move: how far the record moves them; weights: what they are multiplied by, of the
+    rounds (m,).
     """
     p, data = policy.params, []
-    ends = [1 << k for k in range(tree_levels(p.T))]
-    arms = np.empty(ends[-1], np.int64)
+    ends = 1 << np.arange(tree_levels(p.T))
     for x, r in (a, b):
         X, R = np.zeros((ends[-1], K, p.d)), np.zeros((ends[-1], K))
         X[0], R[0] = x, r
         data.append((X, R))
 
-    def nodes(data, rng):
-        s, seen, begin = policy.init(p), [], 0
-        for end in ends:
-            s = policy.play(p, s, data[0][begin:end], data[1][begin:end], rng, arms)
-            seen.append(np.array(read(s, end)))
-            begin = end
-        return np.array(seen)
+    def nodes(data, rng, n):
+        _, sums = several(data, rng, n, ends)
+        return sums[:, :, : len(move)] * weights(ends)[:, None]
 
     told = along(np.tile(move, len(ends)))
-    return Attack(repeated(nodes), *data, told, "releases", note)  # type: ignore[arg-type, call-arg]
+    return Attack(nodes, *data, told, "releases", note, fresh=True)  # type: ignore[arg-type, call-arg]
 
 
-def on_later_signs(policy: "Policy") -> Attack:
+def on_later_signs(policy: "Policy", several: Callable[..., Any] | None = None) -> Attack:
     """`Attack` on the arms of all users but the first, whose context is e_1 and whose reward has
-    either sign; of the others those told who meet a sum of the nodes that hold it."""
+    either sign; of the others those told who meet a sum of the nodes that hold it.  several: see
+    `audit.playing`."""
     d, T = policy.params.d, 1 << (tree_levels(policy.params.T) - 1)
     asked = np.zeros((T, 2, d))
     asked[:, 0, 0], asked[:, 1, 0] = 1.0, -1.0
@@ -69,7 +67,7 @@ def on_later_signs(policy: "Policy") -> Attack:
     a, b = (asked, np.zeros((T, 2))), (asked, np.zeros((T, 2)))
     a[1][0], b[1][0] = 1.0, -1.0
     seen = along([-1.0 if t & (t - 1) == 0 else 0.0 for t in range(1, T)])
-    return Attack(playing(policy, user=0), a, b, seen, "actions")
+    return Attack(playing(policy, user=0, several=several), a, b, seen, "actions")
 
 
 def learning(optimiser: "Optimiser") -> Callable[..., Any]:

@@ -29,7 +29,6 @@ SCALES = {"sigma", "sigma_first", "sigma_v", "sigma_h", "scale", "xi_first", "xi
           "count_scale", "vector_scale", "matrix_scale", "spread_scale"}  # fmt: skip
 BITS = {"b", "bits_matrix", "bits_gradient"}
 BOUNDS = {"clip", "row_clip", "gradient_clip", "residual_clip", "reward_clip"}
-SHOWN = {"peeling", "picks", "vertex"}  # laws of numbers of which there is no mean to let out
 FAR = 50.0  # records of this times the size that is allowed
 NUMBERS = {bool, int, float, np.bool_, np.int64, np.float64}  # copies of them are themselves
 GUESTS = set()  # names of modules beside the package whose kernels are watched and replaced, too
@@ -45,7 +44,10 @@ def copied(tree: Any, rng: Any = None) -> Any:
     if isinstance(tree, np.ndarray):
         return tree.copy()
     if isinstance(tree, tuple):  # a named one, too
-        parts = [a if type(a) in NUMBERS else copied(a, rng) for a in tree]
+        parts = [
+            a.copy() if type(a) is np.ndarray else a if type(a) in NUMBERS else copied(a, rng)
+            for a in tree
+        ]
         return tuple.__new__(type(tree), parts)
     return rng if rng is not None and is_generator(tree) else tree
 
@@ -177,80 +179,3 @@ def weighed(outputs: Array) -> Array:
 
 def _scaled(data):
     return tuple(map(_scaled, data)) if isinstance(data, tuple) else np.multiply(data, FAR)
-
-
-class Life:
-    """What the planted kernels of one run share: the seed of its noise, and how often they ran."""
-
-    seed = 0
-    calls = 0
-
-
-@contextmanager
-def twice(kernels: Mapping[Any, Any]) -> Iterator[Any]:
-    """While it lasts each of {kernel: read} lets out the mean of two releases with fresh noise, for
-    the budget of one: the budget is spent twice.  Gives the `Life`; all kernels are plain Python.
-    """
-    life = Life()
-
-    def instead(kernel, read):
-        def call(*args):
-            life.calls += 1
-            copy = copied(args)
-            other = kernel.py_func(*copy)
-            before = [np.array(a, dtype=float) for _, a in read(other, *copy)]
-            result = kernel.py_func(*args)
-            for (law, a), b in zip(read(result, *args), before, strict=True):
-                if law not in SHOWN and not law.startswith("scores"):
-                    a[...] = 0.5 * (a + b)
-            return _mean(result, other)
-
-        return call
-
-    with interpreted({k: instead(k, read) for k, read in kernels.items()}):
-        yield life
-
-
-@contextmanager
-def reused(kernels: Mapping[Any, Any]) -> Iterator[Any]:
-    """While it lasts each of these kernels draws the same noise in every call of one run: see
-    `beside_known`.  Gives the `Life`; all kernels are plain Python."""
-    life, rng, begins = Life(), np.random.default_rng(0), {}
-
-    def instead(kernel):
-        def call(*args):
-            life.calls += 1
-            if life.seed not in begins:  # to seed a generator takes longer than most kernels
-                begins.clear()
-                begins[life.seed] = np.random.default_rng(life.seed).bit_generator.state
-            rng.bit_generator.state = begins[life.seed]
-            return kernel.py_func(*(rng if is_generator(a) else a for a in args))
-
-        return call
-
-    with interpreted({k: instead(k) for k in kernels}):
-        yield life
-
-
-def beside_known(attack: "Attack", life: Life) -> "Attack":
-    """The attack for `reused` noise: two outputs of one run, about known data, a, and about unknown
-    data; if nothing but the reused noise hides them their difference tells."""
-
-    def mechanism(data, rng, n):
-        pairs = []
-        for _ in range(n):
-            life.seed = int(rng.integers(1 << 62))
-            pairs.append([attack.mechanism(d, rng, 1)[0] for d in (data, attack.a)])
-        return np.array(pairs)
-
-    def statistic(outputs):
-        return np.abs(outputs[:, 0] - outputs[:, 1]).reshape(len(outputs), -1).max(axis=1)
-
-    return attack._replace(mechanism=mechanism, statistic=statistic)
-
-
-def _mean(a, b):
-    """Half of both, for the numbers with a fraction among what a kernel returns."""
-    if isinstance(a, tuple) and not hasattr(a, "_fields"):
-        return tuple(map(_mean, a, b))
-    return 0.5 * (a + b) if isinstance(a, float) else a

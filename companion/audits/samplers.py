@@ -4,15 +4,14 @@ Noise is calibrated to (epsilon, delta), that of the pure ones to epsilon, at se
 norm that stands with the sampler.  `tried_samplers` draws from them, times and attacks them.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular, toeplitz
 
-from companion._types import Array
 from companion.accounting import audit, privacy
 from companion.accounting.binomial import binomial_bits
+from companion.audits.outputs import at_once, attack, one_by_one, symmetric_to_all
 from companion.kernels import mechanisms, selection, tree
 from companion.kernels.geometry import smooth_exponent
 
@@ -64,41 +63,6 @@ def everything(epsilon: float, delta: float) -> tuple[Any, ...]:
     return (*plain, *choices(b), peeling(b), binomial, *sums(b))
 
 
-# --- what an attack sees: n outputs for an input -------------------------------------------------
-
-
-def attack(
-    mechanism: Any, a: Any, b: Array, statistic: Callable[..., Any], sees: str = "output"
-) -> Any:
-    """`audit.Attack` by outputs that take no run."""
-    return audit.Attack(mechanism, a, b, statistic, sees, runs=False)
-
-
-def at_once(draw: Callable[..., Any]) -> Callable[..., Any]:
-    """Each number is an output."""
-
-    def mechanism(x, rng, n):
-        out = np.full(n, x)
-        draw(1.0, out, rng)
-        return out
-
-    return mechanism
-
-
-def one_by_one(draw: Callable[..., Any], s: Any = 1.0) -> Any:
-    """Each array, or pick, is an output."""
-
-    def once(x, rng):
-        out = x.copy()
-        pick = draw(s, out, rng)
-        return out if pick is None else pick
-
-    return audit.repeated(once)
-
-
-# --- the samplers -------------------------------------------------------------------------------
-
-
 def vectors(b: Any) -> tuple[Any, Any, Any]:
     """Independent noise on every number: Laplace, Gaussian, and binomial, that of shuffled bits."""
     z, output = np.zeros(N), "0 or 1; the output"
@@ -133,6 +97,11 @@ def matrices(b: Any) -> tuple[Sampler, Sampler]:
     def symmetric(s, a, rng):
         mechanisms.add_symmetric_gaussian(rng, s * b.sigma, a)
 
+    def many(x, rng, n):
+        out = np.tile(x, (n, 1, 1))
+        symmetric_to_all(rng, np.sqrt(2.0) * b.sigma, out)
+        return out
+
     def wishart(s, a, rng):
         root = np.zeros_like(a)
         for c in (s * b.c, -s * b.c):
@@ -143,7 +112,7 @@ def matrices(b: Any) -> tuple[Sampler, Sampler]:
         return far[0] - far[1]
 
     apart, said = audit.along(first - second), "e_1 e_1' or e_2 e_2'; "
-    normal = attack(one_by_one(symmetric, np.sqrt(2.0)), first, second, apart, "releases")
+    normal = attack(many, first, second, apart, "releases")
     pure = attack(one_by_one(wishart), first, second, loss)
     return (
         Sampler("symmetric Gaussian", "Frobenius", "exact σ", "exp(-z²/2σ²)", symmetric, z,

@@ -19,16 +19,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion._types import Array, Ints, Rng
+from companion._types import AnyArray, Array, Ints, Rng
 from companion.accounting import learned
 from companion.accounting.disclosure import Disclosure, lives, shows
+from companion.accounting.lives import lived
 from companion.accounting.privacy import STATISTICS_SENSITIVITY, gaussian_release, tree_levels
 from companion.baselines import noisy_ridge
 from companion.baselines.noisy_ridge import Model, choose, init_model, refit
 from companion.checks import need_int, need_options
 from companion.core import Policy, linear_universe
 from companion.kernels import tree
-from companion.kernels.linalg import axpy
+from companion.kernels.linalg import axpy, copy
 from companion.kernels.mechanisms import add_unpacked, clip_record, pack_statistics, statistics_size
 
 if TYPE_CHECKING:
@@ -102,6 +103,30 @@ def play(p: "Params", s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> Sta
     return s
 
 
+@jit
+def play_many(
+    p: "Params",
+    s: State,
+    memory: AnyArray,
+    data: Any,
+    rng: Rng,
+    arms: Ints,
+    ends: Ints,
+    out: Array,
+) -> None:
+    """Play as `companion.accounting.lives` says; out (n, m, packed) <- what is released after each
+    of the m rounds `ends`."""
+    X, R = data
+    for i in range(arms.shape[0]):
+        copy(memory[1], memory[0])
+        now, begin = s, 0
+        for j in range(ends.shape[0]):
+            end = ends[j]
+            now = play(p, now, X[begin:end], R[begin:end], rng, arms[i, begin:end])
+            begin = end
+            copy(now.release, out[i, j])
+
+
 def jdp_linucb(
     d: int,
     T: int,
@@ -145,8 +170,9 @@ def attack(policy: Policy) -> "tuple[Attack, ...]":
     p = policy.params
     a, b = noisy_ridge.far_records(p.offset, p.d)
     move = noisy_ridge.far_move(p.offset, p.d)
-    nodes = learned.on_first_nodes(policy, a, b, lambda s, _: s.release, move)
-    return nodes, learned.on_later_signs(policy)
+    several = lived(policy, len(move))
+    nodes = learned.on_first_nodes(policy, a, b, several, move)
+    return nodes, learned.on_later_signs(policy, several)
 
 
 def disclosures() -> tuple[Disclosure, ...]:

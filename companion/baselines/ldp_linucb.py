@@ -149,7 +149,8 @@ def attack(policy: Policy) -> "tuple[Attack, ...]":
         messages(p, *record, rng, np.empty(p.d), out)
 
     mechanism = learned.filled((statistics_size(p.d),), sent)
-    return (audit.Attack(mechanism, *noisy_ridge.far_apart(p), "message", runs=False),)  # type: ignore[arg-type, call-arg, misc]
+    pair, how = noisy_ridge.far_apart(p), {"runs": False, "fresh": True}
+    return (audit.Attack(mechanism, *pair, "message", **how),)  # type: ignore[arg-type, call-arg, misc]
 
 
 def disclosures() -> tuple[Disclosure, ...]:

@@ -33,7 +33,7 @@ from scipy.optimize import brentq
 
 from companion._jit import jit
 from companion._types import Array, Ints, Rng
-from companion.accounting import audit
+from companion.accounting import audit, learned
 from companion.accounting.binomial import binomial_bits, binomial_epsilon
 from companion.accounting.disclosure import Disclosure, lives, shows
 from companion.accounting.privacy import (
@@ -50,6 +50,7 @@ from companion.baselines import ldp_linucb, noisy_ridge
 from companion.baselines.noisy_ridge import Model, choose, init_model, refit
 from companion.checks import need_choice, need_int, need_options
 from companion.core import Policy
+from companion.kernels.linalg import copy
 from companion.kernels.mechanisms import (
     add_unpacked,
     clip_record,
@@ -216,14 +217,23 @@ def attack(policy: Policy) -> "tuple[Attack, ...]":
     p = policy.params
     if not isinstance(p, Params):
         raise ValueError(f"policy must use protocol 'vector'; got {policy.name!r}")
-    past = init(p)
+    past = init(p)._replace(t=p.statistics.batch - 1)
 
-    def once(record, rng):
-        past.counts[:] = 0.0
-        s = past._replace(t=p.statistics.batch - 1)
-        return update(p, s, 0, *record, rng).message
+    def last(record, rng, out):
+        batches(p, past, *record, rng, out)
 
-    return (audit.Attack(audit.repeated(once), *noisy_ridge.far_apart(p), "batch"),)  # type: ignore[arg-type, call-arg]
+    mechanism = learned.filled((statistics_size(p.d),), last)
+    return (audit.Attack(mechanism, *noisy_ridge.far_apart(p), "batch"),)  # type: ignore[arg-type, call-arg]
+
+
+@jit
+def batches(p: Params, s: State, x: Array, r: float, rng: Rng, out: Array) -> None:
+    """out (n, packed) <- the analyser's estimate of n batches whose last user has the record x, r;
+    all others have rounded already; the arrays of s, a state before the last round, are
+    overwritten."""
+    for i in range(out.shape[0]):
+        s.counts[:] = 0.0
+        copy(update(p, s, 0, x, r, rng).message, out[i])
 
 
 def disclosures() -> tuple[Disclosure, ...]:

@@ -110,7 +110,7 @@ def on_picks(policy: "Policy") -> "tuple[Attack, Attack]":
     ratio = partial(pick_loss, unit, p.xi_first[-1])
     seen = audit.playing(policy, user=last)
     return (
-        audit.Attack(released, a, b, ratio, "releases", runs=False),
+        audit.Attack(released, a, b, ratio, "releases", runs=False, fresh=True),
         audit.Attack(seen, a, b, picked, "actions", "the values"),
     )
 

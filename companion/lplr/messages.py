@@ -113,7 +113,7 @@ def attack(p: Any) -> Any:
 
     statistic = _matrix if p.one_sided else _whole(p)
     users = (np.array([1.0]), 1.0), (np.array([p.edge[1]]), -1.0)
-    return (Attack(mechanism, *users, statistic, "message", "the second stage", False),)
+    return (Attack(mechanism, *users, statistic, "message", "the second stage", False, True),)
 
 
 def _matrix(o):

@@ -71,7 +71,8 @@ def attack(policy: Policy) -> tuple[Attack, ...]:
         messages(p, m, x, clip_to_ball(*record, x)[0], rng, out)
 
     mechanism, told = learned.filled((1 + p.d, p.d), sent), partial(message_loss, p, *user[:2])
-    return (Attack(mechanism, (user[0], 1.0), (user[1], 1.0), told, "message", runs=False),)
+    pair, how = [(x, 1.0) for x in user[:2]], {"runs": False, "fresh": True}
+    return (Attack(mechanism, *pair, told, "message", **how),)
 
 
 def message_loss(p: Any, a: Any, b: Array, outputs: Array) -> Array:

@@ -226,7 +226,7 @@ def message_attack(p: Params) -> "tuple[Attack]":
         return out
 
     far = audit.along(np.append(x - z, 1.0 - y))
-    return (audit.Attack(mechanism, (x, 1.0), (z, y), far, "message", runs=False),)
+    return (audit.Attack(mechanism, (x, 1.0), (z, y), far, "message", runs=False, fresh=True),)
 
 
 def pair_of(

@@ -15,6 +15,7 @@ import numpy as np
 from companion._jit import jit
 from companion._types import Array, Rng
 from companion.accounting import audit, learned
+from companion.accounting.lives import lived
 from companion.accounting.privacy import tree_levels
 from companion.kernels import tree
 from companion.kernels.linalg import dot
@@ -35,15 +36,23 @@ def on_joint(policy: "Policy") -> tuple[Any, ...]:
 def on_nodes(policy: "Policy") -> "Attack":
     """The first user's context is e_1 or e_2 (d >= 2), and enters one of the two trees."""
     start, (a, b) = policy.init(policy.params), np.eye(policy.params.d)[:2]
-    tree = "V" if start.V.inverse[0, 0] >= policy.params.threshold else "H"  # explored, or not
+    explored = start.V.inverse[0, 0] >= policy.params.threshold
     move = np.zeros_like(start.V.exact)
     add_leaf(1.0, a, move)
     add_leaf(-1.0, b, move)
+    shown, skip = several(policy), 0 if explored else len(move)  # V stands before H
 
-    def sums(s, _):
-        return getattr(s, tree).release
+    def sums(*run):
+        arms, seen = shown(*run)
+        return arms, seen[:, :, skip:]
 
     return learned.on_first_nodes(policy, (a, 0.0), (b, 0.0), sums, move, K=1, note="gradients")
+
+
+def several(policy: "Policy") -> Callable[..., Any]:
+    """`lives.lived`, which shows of every state the released sums of V and of H, and theta_o."""
+    d = policy.params.d
+    return lived(policy, d * (d + 1) + d, "companion.private_glm.lives")
 
 
 def on_exploration(policy: "Policy") -> "tuple[Attack, Attack]":
@@ -51,10 +60,11 @@ def on_exploration(policy: "Policy") -> "tuple[Attack, Attack]":
     and does a later user with short contexts, a probe, get another arm than the first?"""
     p, note = policy.params, "what the estimates say"
     T = min(p.T, 21)
-    state, arms = estimate_changes(policy, T - 2), audit.playing(policy, user=T - 1 - p.d)
+    state, hidden = estimate_changes(policy, T - 2), T - 1 - p.d
+    arms = audit.playing(policy, user=hidden, several=several(policy))
     return (
         audit.Attack(state, *attack_world(T, T - 2, d=p.d), np.asarray, "state", note),
-        audit.Attack(arms, *probe_world(T, T - 1 - p.d, p.d), any_second, "actions", note),
+        audit.Attack(arms, *probe_world(T, hidden, p.d), any_second, "actions", note),
     )
 
 
@@ -103,16 +113,11 @@ def estimate_changes(policy: "Policy", user: int) -> Callable[..., Any]:
     """The mechanism that says, of data (X, R), whether theta_o changed while `user` was served:
     from before this user's round until after the next one's selection.  Outputs (n,) of 0 or 1."""
 
+    shown, d = several(policy), policy.params.d
+
     def mechanism(data, rng, n):
-        (X, R), out = data, np.empty(n)
-        for i in range(n):
-            state, arms = policy.init(policy.params), np.empty(len(X), np.int64)
-            blocks = slice(0, user), slice(user, user + 2)
-            state = policy.play(policy.params, state, X[blocks[0]], R[blocks[0]], rng, arms)
-            before = state.theta_o.copy()
-            state = policy.play(policy.params, state, X[blocks[1]], R[blocks[1]], rng, arms)
-            out[i] = float((state.theta_o != before).any())
-        return out
+        _, seen = shown(data, rng, n, [user, user + 2])
+        return (seen[:, 0, -d:] != seen[:, 1, -d:]).any(axis=1).astype(float)
 
     return mechanism
 

@@ -14,6 +14,7 @@ import numpy as np
 from companion._jit import jit
 from companion._types import Array, Bools, Ints, Rng
 from companion.accounting import audit, learned
+from companion.accounting.lives import lived
 from companion.accounting.privacy import tree_levels
 from companion.kernels.geometry import admit, vertex
 from companion.kernels.mechanisms import generalized_gaussian
@@ -202,7 +203,7 @@ def on_later_users(policy: "Policy") -> "Attack":
     X[:, :, 0], R[0] = 1.0, p.learner.high
     other = R.copy()
     other[0] = p.learner.low
-    shown = audit.playing(policy, user=0)
+    shown = audit.playing(policy, user=0, several=lived(policy, p.d))
     return audit.Attack(shown, (X, R), (X, other), sent_to_first, "actions")
 
 
@@ -223,7 +224,8 @@ def on_standing_arms(policy: "Policy") -> "Attack":
     X, R = np.ones((p.T, p.K, p.d)), np.zeros((p.T, p.K))
     silent = X.copy()
     silent[1] = 0.0
-    return audit.Attack(audit.playing(policy, user=1), (X, R), (silent, R), third_asked, "actions")
+    shown = audit.playing(policy, user=1, several=lived(policy, p.d))
+    return audit.Attack(shown, (X, R), (silent, R), third_asked, "actions")
 
 
 def third_asked(arms: Ints) -> Bools:

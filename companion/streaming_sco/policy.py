@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from companion._jit import inlined, jit
-from companion._types import Array, Ints, Rng
+from companion._types import AnyArray, Array, Ints, Rng
 from companion.accounting import learned
 from companion.accounting.disclosure import Disclosure, corners, in_both, lives, shows
+from companion.accounting.lives import lived
 from companion.accounting.privacy import NO_PRIVACY
 from companion.checks import need_choice, need_float, need_int
 from companion.core import Policy, Universe
 from companion.kernels import glm
-from companion.kernels.linalg import dot
+from companion.kernels.linalg import copy, dot
 from companion.streaming_sco import attacks
 from companion.streaming_sco import calibration as noise
 from companion.streaming_sco import learner as learning
@@ -121,6 +122,30 @@ def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State
     return s
 
 
+@jit
+def play_many(
+    p: Params,
+    s: State,
+    memory: AnyArray,
+    data: Any,
+    rng: Rng,
+    arms: Ints,
+    ends: Ints,
+    out: Array,
+) -> None:
+    """Play as `companion.accounting.lives` says; out (n, m, d) <- what arm 0 has released last, the
+    mean gradient, after each of the m rounds `ends`."""
+    X, R = data
+    for i in range(arms.shape[0]):
+        copy(memory[1], memory[0])
+        now, begin = s, 0
+        for j in range(ends.shape[0]):
+            end = ends[j]
+            now = play(p, now, X[begin:end], R[begin:end], rng, arms[i, begin:end])
+            begin = end
+            copy(now.arms.gradient[0], out[i, j])
+
+
 def sco_bandit(
     d: int,
     K: int,
@@ -176,11 +201,9 @@ def attack(policy: Policy) -> "tuple[Attack, ...]":
     """
     p = policy.params
     x, ends = np.eye(p.d)[0], (p.learner.high, p.learner.low)
-
-    def sums(s, end):
-        return (end + 1.0) * s.arms.gradient[0]
-
-    released = learned.on_first_nodes(policy, *((x, r) for r in ends), sums, -x, K=p.K)  # type: ignore[arg-type, call-arg, misc]
+    a, b = ((x, r) for r in ends)
+    several, sums = lived(policy, p.d), {"weights": lambda t: t + 1.0}  # of means
+    released = learned.on_first_nodes(policy, a, b, several, -x, K=p.K, **sums)
     return released, attacks.on_later_users(policy)
 
 

@@ -11,6 +11,7 @@ from companion.accounting.learned import (
     on_first_nodes,
     on_later_signs,
 )
+from companion.accounting.lives import lived
 from companion.baselines.jdp_linucb import jdp_linucb
 
 MADE = {name: entry.example() for name, entry in catalogue.optimisers().items()}
@@ -51,7 +52,7 @@ def test_nodes_of_the_first_record_hold_it_alone():
     """Without noise every one of the three sums is the record's own; the move tells them apart."""
     policy, a, b = jdp_linucb(2, 7, np.inf), (np.array([1.0, 0.0]), 1.0), (np.zeros(2), 0.0)
     move = np.array([1.0, 0.0, 0.0, 1.0, 0.0])  # the matrix by its triangle, then r x
-    attack = on_first_nodes(policy, a, b, lambda s, rounds: s.release, move, note="rest")
+    attack = on_first_nodes(policy, a, b, lived(policy, 5), move, note="rest")
     seen, none = (attack.mechanism(d, np.random.default_rng(0), 2) for d in (attack.a, attack.b))
     assert seen.shape == (2, 3, 5)
     assert (seen == move).all()

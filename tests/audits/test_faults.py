@@ -8,8 +8,6 @@ import pytest
 from companion.audits import faults
 from companion.audits.watching import arrays, same
 from companion.baselines import jdp_linucb
-from companion.kernels import mechanisms
-from companion.kernels.mechanisms import add_gaussian
 
 
 class Inner(NamedTuple):
@@ -36,17 +34,3 @@ def test_copies_share_no_array_and_keep_their_types():
     assert (copy.t, copy.parts[1], copy.parts[2].flag) == (1, 2.0, True)
     pairs = zip(arrays(state), arrays(copy), strict=True)
     assert all(same(a, b) and not np.shares_memory(a, b) for a, b in pairs)
-
-
-def test_reused_noise_is_that_of_a_new_generator_in_every_call():
-    drawn, seeds = [], (3, 3, 4, 3)
-    with faults.reused({add_gaussian: None}) as life:
-        for life.seed in seeds:
-            out = np.zeros(4)
-            mechanisms.add_gaussian(np.random.default_rng(99), 1.0, out)
-            drawn.append(out)
-    for seed, out in zip(seeds, drawn, strict=True):
-        wanted = np.zeros(4)
-        add_gaussian(np.random.default_rng(seed), 1.0, wanted)
-        np.testing.assert_array_equal(out, wanted)
-    assert life.calls == 4
