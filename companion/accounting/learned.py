@@ -53,7 +53,7 @@ def on_first_nodes(
         return sums[:, :, : len(move)] * weights(ends)[:, None]
 
     told = along(np.tile(move, len(ends)))
-    return Attack(nodes, *data, told, "releases", note, fresh=True)  # type: ignore[arg-type, call-arg]
+    return Attack(nodes, *data, told, "releases", note, True, True)  # type: ignore[arg-type, call-arg]
 
 
 def on_later_signs(policy: "Policy", several: Callable[..., Any] | None = None) -> Attack:

@@ -116,7 +116,7 @@ def in_step(attack: "Attack") -> "Attack":
 
 
 def farthest(pairs: Array) -> Array:
-    """The largest distance between two numbers of a pair, of outputs (n, 2, ...), (n,)."""
+    """The largest distance between two numbers of a pair, (n,), for n pairs (n, 2, ...)."""
     return np.abs(pairs[:, 0] - pairs[:, 1]).reshape(len(pairs), -1).max(axis=1)
 
 

@@ -183,22 +183,19 @@ def planted(target: Target, *, trials: int, seed: int, level: float) -> dict[str
     def bound(attack, n):
         return attacked(attack, delta=delta, trials=n, seed=seed, level=level).epsilon
 
-    def found(plant, slow, fast, n):
+    def found(plant, slow, fast):
         with plant(target.kernels) as life:
             plain, at = met(target, life, seed)
             if at is None or (plant is spent.twice and life.means == 0):
                 return np.nan
+            n = interpretable(plain, trials) if plant is spent.twice else 5 * certain
             if not plain.fresh:
-                return bound(slow(plain, life), n(plain))
-        return bound(fast(target.attacks[at]), n(plain))
+                return bound(slow(plain, life), n)
+        return bound(fast(target.attacks[at]), n)
 
     out = {"half the noise": bound(weak, trials_for(weak, trials))}
-    out["budget spent twice"] = found(
-        spent.twice, lambda a, _: a, spent.averaged, lambda a: interpretable(a, trials)
-    )
-    out["noise reused"] = found(
-        spent.reused, spent.beside_known, spent.in_step, lambda _: 5 * certain
-    )
+    out["budget spent twice"] = found(spent.twice, lambda a, _: a, spent.averaged)
+    out["noise reused"] = found(spent.reused, spent.beside_known, spent.in_step)
     with faults.open_doors():
         out["not clipped"] = bound(faults.far_out(wide), certain)
     return out | {"far": bound(faults.far_out(honest), certain)}

@@ -149,8 +149,8 @@ def attack(policy: Policy) -> "tuple[Attack, ...]":
         messages(p, *record, rng, np.empty(p.d), out)
 
     mechanism = learned.filled((statistics_size(p.d),), sent)
-    pair, how = noisy_ridge.far_apart(p), {"runs": False, "fresh": True}
-    return (audit.Attack(mechanism, *pair, "message", **how),)  # type: ignore[arg-type, call-arg, misc]
+    far = noisy_ridge.far_apart(p)
+    return (audit.Attack(mechanism, *far, "message", "", False, True),)  # type: ignore[arg-type, call-arg]
 
 
 def disclosures() -> tuple[Disclosure, ...]:

@@ -236,9 +236,8 @@ def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":
     p = optimiser.params
     x, s = np.full(p.d, p.d ** (-1.0 / p.q)), init(p, None)  # no context is longer in l_2
     mechanism = learned.filled((p.d,), lambda z, rng, out: first_releases(p, s, *z, rng, out))  # type: ignore[call-arg]
-    ends, far = ((x, p.high), (x, -p.high)), audit.along(-x)
-    seen = "releases", "later gradients", False, True
-    return (audit.Attack(mechanism, *ends, far, *seen),)
+    a, b, far = (x, p.high), (x, -p.high), audit.along(-x)
+    return (audit.Attack(mechanism, a, b, far, "releases", "later gradients", False, True),)
 
 
 def victims() -> tuple[Any, ...]:

@@ -71,8 +71,8 @@ def attack(policy: Policy) -> tuple[Attack, ...]:
         messages(p, m, x, clip_to_ball(*record, x)[0], rng, out)
 
     mechanism, told = learned.filled((1 + p.d, p.d), sent), partial(message_loss, p, *user[:2])
-    pair, how = [(x, 1.0) for x in user[:2]], {"runs": False, "fresh": True}
-    return (Attack(mechanism, *pair, told, "message", **how),)
+    a, b = ((x, 1.0) for x in user[:2])
+    return (Attack(mechanism, a, b, told, "message", runs=False, fresh=True),)
 
 
 def message_loss(p: Any, a: Any, b: Array, outputs: Array) -> Array:

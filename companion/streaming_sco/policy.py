@@ -202,8 +202,8 @@ def attack(policy: Policy) -> "tuple[Attack, ...]":
     p = policy.params
     x, ends = np.eye(p.d)[0], (p.learner.high, p.learner.low)
     a, b = ((x, r) for r in ends)
-    several, sums = lived(policy, p.d), {"weights": lambda t: t + 1.0}  # of means
-    released = learned.on_first_nodes(policy, a, b, several, -x, K=p.K, **sums)
+    several = lived(policy, p.d)  # shows means, of t + 1 records
+    released = learned.on_first_nodes(policy, a, b, several, -x, K=p.K, weights=lambda t: t + 1.0)
     return released, attacks.on_later_users(policy)
 
 

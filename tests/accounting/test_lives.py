@@ -4,24 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from many_lives import compare
 
 from companion.accounting import audit
 from companion.accounting.lives import in_one, lived
 from companion.audits.watching import arrays, same
 from companion.baselines.jdp_linucb import jdp_linucb
-from companion.private_glm import attacks, experiments
 from companion.streaming_sco import sco_bandit
 
 BANDIT = sco_bandit(2, 3, 9, 5.0, 0.1, t0=1, gap=4.0)
-CASES = {  # a policy, the numbers it shows, and where they stand in its state
-    "jdp_linucb": (jdp_linucb(2, 9, 5.0), None, lambda s: s.release),
-    "joint_glm": (
-        experiments.leaky("corrected", 50.0),
-        attacks.several,
-        lambda s: np.concatenate([s.V.release, s.H.release, s.theta_o]),
-    ),
-    "sco_bandit": (BANDIT, None, lambda s: s.arms.gradient[0]),
-}
 
 
 class State(NamedTuple):
@@ -31,29 +22,15 @@ class State(NamedTuple):
     counts: np.ndarray
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_lives_are_those_of_play(name):
-    policy, make, shown = CASES[name]
-    p, d, ends, n = policy.params, policy.params.d, [2, 3, 7, 9], 40
-    rng = np.random.default_rng(1)
-    X = rng.uniform(-0.7, 0.7, (9, 3, d))
-    X[:] = X[:, :1] if name == "sco_bandit" else X
-    data = X, rng.uniform(0.0, 1.0, (9, 3))
-    size = len(shown(policy.init(p)))
-    several = make(policy) if make else lived(policy, size)
-    arms, sums = several(data, np.random.default_rng(2), n, ends)
-    assert sums.shape == (n, 4, size)
-    rng, played = np.random.default_rng(2), np.empty(9, np.int64)
-    for i in range(n):
-        s, begin = policy.init(p), 0
-        for j, end in enumerate(ends):
-            block = slice(begin, end)
-            s = policy.play(p, s, data[0][block], data[1][block], rng, played[block])
-            assert np.array_equal(sums[i, j], shown(s))
-            begin = end
-        assert np.array_equal(arms[i], played)
-    assert len(np.unique(arms, axis=0)) > 3  # lives differ, and so do the rounds of one
-    assert len(np.unique(sums.reshape(-1, size), axis=0)) > n
+def test_lives_of_a_tree_are_those_of_play():
+    policy = jdp_linucb(2, 9, 5.0)
+    arms = compare(policy, lived(policy, 5), lambda s: s.release)
+    assert len(np.unique(arms, axis=0)) > 3
+
+
+def test_lives_of_a_bandit_of_learners_are_those_of_play():
+    arms = compare(BANDIT, lived(BANDIT, 2), lambda s: s.arms.gradient[0])
+    assert len(np.unique(arms, axis=0)) > 3
 
 
 def test_playing_by_a_kernel_is_playing():
