@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from companion import _jit
+
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "README.md").read_text("utf8")
 VERBS = r"(?:make|pip|papermill|python|cd|\.venv/bin/\w+)"
@@ -60,6 +62,7 @@ def fresh(tmp_path_factory):
     (copy / ".venv" / ".installed").unlink(missing_ok=True)
     (copy / ".venv" / ".installed").touch()
     env = os.environ | {"HOME": str(base / "home"), "PYTHONPATH": str(copy)}
+    env["NUMBA_CACHE_DIR"] = str(_jit.CACHE)  # kernels are known by content: those of the same code
     env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     (base / "home").mkdir()
     return base, env

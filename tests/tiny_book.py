@@ -1,12 +1,17 @@
 """A book of tiny notebooks in a temporary folder, to try the runner on."""
 
+import contextlib
+import io
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
+
+from tools import build as runner
 
 PROJECT = Path(__file__).resolve().parent.parent
 CLAIM = {
@@ -92,6 +97,15 @@ def build(root, *options, site=False):
     env = os.environ | {"PYTHONPATH": str(PROJECT)}
     line = command(root, *options, site=site)
     return subprocess.run(line, capture_output=True, text=True, env=env, cwd=root, timeout=240)
+
+
+def asked(root, *options):
+    """What the runner says in this process, as `build` has it: for what ends before anything
+    runs."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = runner.main([*map(str, command(root, *options)[3:])])
+    return SimpleNamespace(returncode=code, stdout=out.getvalue(), stderr=err.getvalue())
 
 
 def executed(root, name):
