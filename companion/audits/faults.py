@@ -8,6 +8,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,10 +69,10 @@ def interpreted(instead: Mapping[Callable[..., Any], Callable[..., Any]]) -> Ite
     `instead` replaced."""
     saved = []
     for name, module in list(sys.modules.items()):
-        if name.split(".")[0] == companion.__name__ or name in GUESTS:
+        if name.split(".", 1)[0] == companion.__name__ or name in GUESTS:
             for key, f in list(vars(module).items()):
-                compiled = isinstance(f, COMPILED) or is_edited(f)
-                if compiled or (inspect.isfunction(f) and f in instead):
+                kind = type(f)  # an audit comes here a thousand times: no slower question is asked
+                if kind is COMPILED or (kind is FunctionType and (f in instead or is_edited(f))):
                     saved.append((module, key, f))
                     setattr(module, key, instead.get(f, uncompiled(f)))
     try:
@@ -83,7 +84,7 @@ def interpreted(instead: Mapping[Callable[..., Any], Callable[..., Any]]) -> Ite
 
 def is_edited(f: Any) -> bool:
     """Whether a function was made by `edited`."""
-    return inspect.isfunction(f) and getattr(f, "py_func", None) is f
+    return getattr(f, "py_func", None) is f
 
 
 @contextmanager
