@@ -114,9 +114,10 @@ def simulate(
     return as_result(policies, grid, runs)
 
 
-def _threads():
-    """Threads of the default pool: COMPANION_THREADS if set (a runner of several), else cores."""
-    return int(os.environ.get("COMPANION_THREADS", 0)) or os.cpu_count()
+def threads() -> int:
+    """Number of threads of the default pool: COMPANION_THREADS if set (a runner of several), else
+    cores."""
+    return int(os.environ.get("COMPANION_THREADS", 0)) or os.cpu_count() or 1
 
 
 def over(
@@ -132,7 +133,7 @@ def over(
     if executor is None and len(jobs) == 1 and done is None:
         return [task(*jobs[0])]
     if executor is None:
-        with ThreadPoolExecutor(_threads()) as pool:
+        with ThreadPoolExecutor(threads()) as pool:
             return over(task, jobs, pool, done)
     submit = need_method("executor", executor, "submit").submit
     futures = [submit(task, *job) for job in jobs]

@@ -7,7 +7,7 @@ import numpy as np
 
 from companion._types import Array
 from companion.lplr.crowd import law
-from companion.simulate import need_seeds, over, stream
+from companion.simulate import need_seeds, over, stream, threads
 
 if TYPE_CHECKING:
     from companion.lplr.crowd import Law
@@ -22,9 +22,12 @@ def powers(first: int, step: int, last: int) -> list[Any]:
 def in_parts(
     task: Callable[..., Any], args: Sequence[Any], seeds: Sequence[Any], executor: Any
 ) -> Array:
-    """Rows of task(*args, part) over parts of the seeds (one per repetition), in their order."""
+    """Rows of task(*args, part) over parts of the seeds (one per repetition), in their order.
+
+    A part for each thread, or eight for an executor: every part makes its memory anew.
+    """
     seeds = need_seeds(seeds)
-    size = -(-len(seeds) // 8)  # eight jobs at most
+    size = -(-len(seeds) // (8 if executor else threads()))
     parts = [seeds[i : i + size] for i in range(0, len(seeds), size)]
     return np.concatenate(over(task, [(*args, part) for part in parts], executor))
 
