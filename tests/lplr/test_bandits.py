@@ -1,11 +1,14 @@
 """LPLR: bandit runs, and what is read off them."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats as sps
 
+from companion.lplr import elimination as rounds
 from companion.lplr import lplr, suffstats
-from companion.lplr.bandits import REGRET, eliminate_with
+from companion.lplr.bandits import REGRET, answers, eliminate_with, game_of
 from companion.lplr.environments import contexts, hard_bandit
 from companion.simulate import repetitions, simulate
 
@@ -55,3 +58,18 @@ def test_fast_path_has_the_law_of_rounds_played_where_something_was_learned(make
     oracle = "ssp" if make is suffstats else "lplr"
     fast = eliminate_with(oracle, bandit, T, repetitions(20, 2000), **options).regret
     assert sps.ks_2samp(result.final[:, 0], fast).pvalue > ALARM
+
+
+def test_every_point_is_answered_by_the_tree_that_is_fed_with_it():
+    bandit = hard_bandit(2, 0.5)
+    o = rounds.oracle(rounds.LPLR, 2, 10**8, math.inf, {})
+    m, (game, work) = rounds.memory(o, 2), game_of(bandit, per_action=True)
+    game.law.prob[:] = 0.25
+    rounds.hear_sums(o, m, game.law, 10**6, np.random.default_rng(1), work.crowd)
+    answers(o, m, game.law, work)
+    trees = []
+    for j, x in enumerate(game.law.points):
+        given = work.arms.f.flat[j], work.arms.width.flat[j]
+        assert given == rounds.answer(o, m, game.law.owner[j], x, np.empty(2))
+        trees.append(given == rounds.answer(o, m, 1 - game.law.owner[j], x, np.empty(2)))
+    assert not all(trees)  # the two trees differ
