@@ -15,7 +15,7 @@ from companion._borrowed import borrowing
 from companion._jit import jit
 from companion.private_glm.as_run import aliased
 
-BORROWERS = ("joint_glm", "rs_glinucb")
+BORROWERS = ("joint_glm", "shuffle_glm", "rs_glinucb")
 MAKES = {"empty", "zeros", "ones", "eye", "full", "array"}
 compiled = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 

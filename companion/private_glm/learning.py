@@ -123,9 +123,12 @@ def release_gradient(p: Params, b: Batch, k: int, theta: Array, rng: Rng, g: Arr
 
 
 @jit
-def learn(p: Params, b: Batch, k: int, V: Array, V_inv: Array, theta: Array, rng: Rng) -> None:
-    """Release batch k: V, V_inv, then theta (d,) by p.steps gradients from where it stands."""
-    w, P = Scratch(np.zeros(V.shape), np.zeros(V.shape)), np.zeros(V.shape)
+def learn(
+    p: Params, b: Batch, k: int, V: Array, V_inv: Array, theta: Array, work: Any, rng: Rng
+) -> None:
+    """Release batch k: V, V_inv, then theta (d,) by p.steps gradients from where it stands; work:
+    that of `design.work_for`, overwritten."""
+    w, P = Scratch(work.M, work.M_inv), work.B
     release_matrix(p, b, k, rng, V, V_inv, w)
     precondition(slope(p.link, 0.0) if k == 0 else 1.5, p.penalty, V, P, w.A, w.B)
     for it in range(p.steps):
