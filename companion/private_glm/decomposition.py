@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from companion._borrowed import borrowing
+from companion._jit import jit
+from companion._types import Array, Ints, Rng
 from companion.kernels.glm import slope
+from companion.kernels.linalg import dot, quad, sherman_morrison
+from companion.private_glm.joint import at, rounds
 from companion.simulate import need_seeds, over, stream
 
 if TYPE_CHECKING:
@@ -29,18 +34,33 @@ def terms(
     return {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
 
 
+@borrowing
+def one_by_one(
+    p: Any, s: Any, X: Array, R: Array, rng: Rng, arms: Ints, watched: Array, table: Array
+) -> tuple[int, int]:
+    """`joint.rounds`; watched (n, 2) <- after every round the weight in H of the played context at
+    theta_o, and how often theta_tau was fitted."""
+    for t in range(X.shape[0]):
+        x, r, arm = X[t : t + 1], R[t : t + 1], arms[t : t + 1]
+        played, clipped = rounds(p, s, x, r, rng, arm, table)
+        s = at(s, played, clipped)
+        watched[t, 0] = slope(p.link, dot(X[t, arms[t]], s.theta_o)) / math.e
+        watched[t, 1] = s.fits[1]
+    return s.t, s.clipped
+
+
 def _terms(env, policy, T, seed):
     p, rng, state = policy.params, stream(seed, policy.name), policy.init(policy.params)
     theta = env.theta(stream(seed, "environment"))  # what `blocks` draws first
-    gaps, weights, fitted, t = np.empty(T), np.empty(T), np.empty(T, bool), 0
+    gaps, watched, t, table = np.empty(T), np.empty((T, 2)), 0, np.empty((4, env.K))
     for X, R, mu in env.blocks(T, stream(seed, "environment")):
-        for i in range(len(X)):
-            arm = np.empty(1, np.int64)
-            state = policy.play(p, state, X[i : i + 1], R[i : i + 1], rng, arm)
-            gaps[t], fitted[t] = mu[i].max() - mu[i, arm[0]], state.fits[1] > 0
-            weights[t] = slope(p.link, X[i, arm[0]] @ state.theta_o) / math.e
-            t += 1
+        n, arms = len(X), np.empty(len(X), np.int64)
+        played = one_by_one(p, state, X, R, rng, arms, watched[t : t + n], table)
+        state = state._replace(t=played[0], clipped=played[1])
+        gaps[t : t + n] = mu.max(axis=1) - mu[np.arange(n), arms]
+        t += n
     x, wide = state.rows.X[:T], state.rows.side[:T] == 1
+    weights, fitted = watched[:, 0], watched[:, 1] > 0
     true, top = np.vectorize(slope)(p.link, x @ theta), slope(p.link, 0.0) / math.e
     return {
         "explored": wide.sum(),
@@ -57,8 +77,16 @@ def _terms(env, policy, T, seed):
 
 def _potential(X, weights, ridge):
     """Sum of w x' V^-1 x, at most 1 each, over rows of X (n, d), V growing from ridge I."""
-    V, total = ridge * np.eye(X.shape[1]), 0.0
-    for x, w in zip(X, weights, strict=True):
-        total += min(1.0, w * x @ np.linalg.solve(V, x))
-        V += w * np.outer(x, x)
+    rows = np.sqrt(weights)[:, None] * X
+    return potential(rows, np.eye(X.shape[1]) / ridge, np.empty(X.shape[1]))
+
+
+@jit
+def potential(X: Array, V_inv: Array, work: Array) -> float:
+    """Sum of x' V^-1 x, at most 1 each, over rows of X (n, d), V growing by x x'; V_inv (d, d) and
+    work (d,) are overwritten."""
+    total = 0.0
+    for t in range(X.shape[0]):
+        total += min(1.0, quad(V_inv, X[t]))
+        sherman_morrison(V_inv, X[t], work)
     return total

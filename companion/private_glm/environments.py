@@ -70,12 +70,26 @@ def rotating_arms(start: float, X: Array) -> None:
 
 
 @jit
-def bernoulli(rng: Rng, link: int, theta: Array, X: Array, R: Array, mu: Array) -> None:
-    """mu (n, K) <- means of contexts X, R (n, K) <- one Bernoulli reward each."""
+def means(link: int, theta: Array, X: Array, mu: Array) -> None:
+    """mu (n, K) <- mean rewards of contexts X."""
     for t in range(X.shape[0]):
         for k in range(X.shape[1]):
             mu[t, k] = mean(link, dot(X[t, k], theta))
+
+
+@jit
+def draw(rng: Rng, mu: Array, R: Array) -> None:
+    """R (n, K) <- a Bernoulli reward of every mean."""
+    for t in range(R.shape[0]):
+        for k in range(R.shape[1]):
             R[t, k] = 1.0 if rng.random() < mu[t, k] else 0.0
+
+
+@jit
+def bernoulli(rng: Rng, link: int, theta: Array, X: Array, R: Array, mu: Array) -> None:
+    """mu (n, K) <- means of contexts X, R (n, K) <- one Bernoulli reward each."""
+    means(link, theta, X, mu)
+    draw(rng, mu, R)
 
 
 class Fixed(NamedTuple):
@@ -84,6 +98,7 @@ class Fixed(NamedTuple):
     X: np.ndarray
     theta: np.ndarray
     link: int
+    mu: np.ndarray  # (T, K) means of all rewards
 
     def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
         """Yield (X, R, mu) of the first T rounds; ValueError if there are fewer."""
@@ -91,9 +106,9 @@ class Fixed(NamedTuple):
             raise ValueError(f"T must be at most the {len(self.X)} rounds of this world; got T={T}")
         start = 0
         for n in block_lengths(T, *self.X.shape[1:]):
-            X = self.X[start : start + n]
-            R, mu = np.empty(X.shape[:2]), np.empty(X.shape[:2])
-            bernoulli(rng, self.link, self.theta, X, R, mu)
+            X, mu = self.X[start : start + n], self.mu[start : start + n]
+            R = np.empty(mu.shape)
+            draw(rng, mu, R)
             yield X, R, mu
             start += n
 
@@ -124,7 +139,14 @@ def paper_world(
     cube = rng.uniform(-1.0, 1.0, size=d)
     X = np.empty((T, K, d))
     ball_arms(rng, X)
-    return Fixed(X, bound * cube / np.sqrt(np.sum(cube * cube)), link)
+    return with_means(X, bound * cube / np.sqrt(np.sum(cube * cube)), link)
+
+
+def with_means(X: Array, theta: Array, link: int) -> Fixed:
+    """`Fixed` with its means, from checked arguments."""
+    mu = np.empty(X.shape[:2])
+    means(link, theta, X, mu)
+    return Fixed(X, theta, link, mu)
 
 
 def idle_regret(fixed: Fixed, T: int, how: str) -> Array:
@@ -132,10 +154,8 @@ def idle_regret(fixed: Fixed, T: int, how: str) -> Array:
     an arm at random (in expectation), "longest" the longest arm.  ValueError on anything else."""
     T = need_int("T", T, 1, len(fixed.X))
     need_choice("how", how, ("random", "longest"))
-    X = fixed.X[:T]
-    R, mu = np.empty(X.shape[:2]), np.empty(X.shape[:2])
-    bernoulli(np.random.default_rng(0), fixed.link, fixed.theta, X, R, mu)
-    longest = np.linalg.norm(X, axis=2).argmax(axis=1)
+    mu = fixed.mu[:T]
+    longest = np.linalg.norm(fixed.X[:T], axis=2).argmax(axis=1)
     played = mu.mean(axis=1) if how == "random" else mu[np.arange(T), longest]
     return np.cumsum(mu.max(axis=1) - played)
 
@@ -146,7 +166,7 @@ def fixed_world(X: Array, theta: Array, link: int) -> Fixed:
     theta = need_array("theta", theta, (X.shape[2],))
     if not (np.linalg.norm(X, axis=2) <= 1 + 1e-9).all():
         raise ValueError("X must hold contexts in the unit ball")
-    return Fixed(X, theta, need_bernoulli_link(link))
+    return with_means(X, theta, need_bernoulli_link(link))
 
 
 class World(NamedTuple):

@@ -53,14 +53,16 @@ def _counted(env, policy, T, seed, grid):
     rng, state = stream(seed, policy.name), policy.init(policy.params)
     gaps, t, first = np.empty(T), 0, T + 1
     for X, R, mu in env.blocks(T, stream(seed, "environment")):
-        for start in range(0, len(X), 50):
-            cut = slice(start, start + 50)
-            arms = np.empty(len(X[cut]), np.int64)
-            state = policy.play(policy.params, state, X[cut], R[cut], rng, arms)
-            gaps[t : t + len(arms)] = mu[cut].max(axis=1) - mu[cut][np.arange(len(arms)), arms]
-            t += len(arms)
+        start, arms = 0, np.empty(len(X), np.int64)
+        while start < len(X):
+            n = len(X) if first <= T else 50  # nothing is looked for after the first fit
+            cut = slice(start, start + n)
+            state = policy.play(policy.params, state, X[cut], R[cut], rng, arms[cut])
             if state.fits[1] > 0:
-                first = min(first, t - len(arms) + 1)
+                first = min(first, t + start + 1)
+            start += n
+        gaps[t : t + len(X)] = mu.max(axis=1) - mu[np.arange(len(X)), arms]
+        t += len(X)
     return np.cumsum(gaps)[grid - 1], state.fits.copy(), state.rows.side.sum(), first
 
 

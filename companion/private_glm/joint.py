@@ -164,7 +164,12 @@ def update(p: "Params", s: State, arm: int, x: Array, r: float, rng: Rng) -> Sta
     invert(s.V, s.scratch)
     if p.literal and explored and s.fits[0] < p.fit_o.cutoff:
         fit_explored(p, s, t, rng)
-    clipped = s.clipped + (1 if outside + (y != r) > 0 else 0)
+    return at(s, t, s.clipped + (1 if outside + (y != r) > 0 else 0))
+
+
+@inlined
+def at(s: State, t: int, clipped: int) -> State:
+    """The state s with other counts."""
     estimates = s.H_inv, s.theta_o, s.theta_tau, s.fits
     return State(t, s.V, s.H, *estimates, s.rows, clipped, s.P, s.work, s.scratch)
 
@@ -184,8 +189,7 @@ def rounds(
 def play(p: "Params", s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     t, clipped = rounds(p, s, X, R, rng, arms, np.empty((4, X.shape[1])))
-    estimates = s.H_inv, s.theta_o, s.theta_tau, s.fits
-    return State(t, s.V, s.H, *estimates, s.rows, clipped, s.P, s.work, s.scratch)
+    return at(s, t, clipped)
 
 
 def joint_glm(
