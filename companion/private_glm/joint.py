@@ -254,9 +254,8 @@ def disclosures() -> tuple[Disclosure, ...]:
     """
 
     kernels = shows(release, "gaussian", "c.release") | shows(release_gradient, "gaussian", "g")
-    trees = ("V.exact", "V.nodes", "H.exact", "H.nodes")
+    trees, found = ("V.exact", "V.nodes", "H.exact", "H.nodes"), []
     secret = (*trees, "rows", "clipped", "P", "work", "scratch")
-    found = []
     once = {"a_v": 0.0, "a_h": 0.0, "steps_o": 1, "steps_tau": 1, "cutoff_o": 1, "cutoff_tau": 1}
     known = {"theta_bound": 200.0, "kappa": 4.0}
     kinds = ("corrected", "paper", "corrected", "corrected")
