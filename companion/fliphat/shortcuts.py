@@ -6,7 +6,8 @@ given these two all the rest of a row is one linear map of them plus independent
 (`two_scores` has the derivation).
 
 * "lazy": draw the two numbers of every arm, then the rest of the row that is stored.  Exact for
-  every FLIPHAT policy; 2 K + d normals per round, of which all policies of one call share the d.
+  every FLIPHAT policy, and for the lasso bandit; 2 K + d normals per round, of which all policies
+  of one call share the d.
 * "scores": an episode enters the release only through u = sum clip(y_t) x_t, whose law given all
   these numbers and rewards needs one row for the whole episode: 2 K normals per round.  Exact if
   every release is at most one iteration from zero on unclipped contexts; refused otherwise.
@@ -22,6 +23,8 @@ import numpy as np
 
 from companion._jit import jit
 from companion._types import Array, Environment, Ints, Rng
+from companion.baselines import lasso_bandit
+from companion.baselines.lasso_bandit import update as learn
 from companion.checks import need_choice
 from companion.fliphat import episodes, two_scores
 from companion.fliphat.environments import Autoregressive, draw_rows
@@ -69,6 +72,38 @@ def run_lazy(
 
 
 @jit
+def run_lasso(
+    p: Any,
+    s: Any,
+    w: Scored,
+    Z: Array,
+    first: int,
+    rng: Rng,
+    noise_rng: Rng,
+    grid: Ints,
+    regret: Array,
+) -> Any:
+    """`run_lazy` of the lasso bandit, whose estimate may change at any round.
+
+    Size: 9 arguments; those of `run_lazy`.
+    """
+    f, at = two_scores.factor(w, s.theta_hat), 0
+    while grid[at] < first:
+        at += 1
+    for t in range(first, min(2 * first - 1, grid[-1]) + 1):
+        one, two, y = two_scores.play_round(w, f, t <= p.every, rng)
+        picks = s.index[: s.active]
+        two_scores.move(w, f, s.theta_hat, picks, (one, two), 1.0, Z[t - first], w.x)
+        s = learn(p, s, 0, w.x, y, noise_rng)
+        if t % p.every == 0:
+            f = two_scores.factor(w, s.theta_hat)
+        if t == grid[at]:
+            regret[at] = w.sums[3]
+            at += 1
+    return s
+
+
+@jit
 def run_scores(
     p: Any, s: Any, w: Scored, rng: Rng, noise_rng: Rng, grid: Ints, regret: Array
 ) -> Any:
@@ -88,6 +123,8 @@ def aggregated_is_exact(policy: "Policy") -> bool:
     episode, nothing but y clipped.
     """
     p = policy.params
+    if not isinstance(p, episodes.Params):
+        return False
     unclipped = p.row_clip == p.gradient_clip == p.residual_clip == np.inf
     deepest = p.iterations.max(initial=0)
     return bool(unclipped and p.forget and not p.warm and deepest <= 1)
@@ -103,8 +140,8 @@ def simulate_sparse(
     grid: Any = None,
     path: str = "auto",
 ) -> "Result":
-    """`simulate` for FLIPHAT policies on an `Autoregressive` environment, by the cheapest path that
-    is exact.
+    """`simulate` for FLIPHAT policies and lasso bandits on an `Autoregressive` environment, by the
+    cheapest path that is exact.
 
     Arguments, executor and result as in `companion.simulate.simulate`; path "auto" takes
     "scores" where it is exact, else "lazy"; "full" draws every coordinate.  Unlike `simulate`,
@@ -130,16 +167,17 @@ def need_sparse_run(
 ) -> "tuple[Sequence[Policy], int, Sequence[Any], Ints | None]":
     """What `simulate` checks, and that kernels may index the contexts of env as these policies do.
 
-    Raises ValueError unless env is an `Autoregressive` environment and the policies are FLIPHAT's,
-    of its dimension.
+    Raises ValueError unless env is an `Autoregressive` environment and the policies are FLIPHAT's
+    or lasso bandits, of its dimension.
     """
     policies, T, seeds, grid = need_run(policies, T, seeds, grid)
     if not isinstance(env, Autoregressive):
         raise ValueError(f"env must be an Autoregressive environment; got {type(env).__name__}")
     for p in policies:
-        if not isinstance(p.params, episodes.Params) or p.params.d != env.d:
+        if not isinstance(p.params, (episodes.Params, lasso_bandit.Params)) or p.params.d != env.d:
             raise ValueError(
-                f"policies must be FLIPHAT policies of dimension d={env.d}; got {p.name!r}"
+                f"policies must be FLIPHAT policies or lasso bandits of dimension d={env.d}; "
+                f"got {p.name!r}"
             )
     return policies, T, seeds, grid
 
@@ -170,20 +208,24 @@ def _lazily(env, policies, grid, seed):
     regret, seconds = np.zeros((len(policies), len(grid))), np.zeros(len(policies))
     streams, worlds = [_streams(seed, p) for p in policies], [scored(env) for _ in policies]
     states, memory, rows, first = [], {}, stream(seed, "rows"), 1
-    for policy in policies:
-        s = episodes.init(policy.params)
-        if policy.params.forget:
+    stored = 0
+    for p in (policy.params for policy in policies):
+        sparse = isinstance(p, episodes.Params)
+        s = (episodes if sparse else lasso_bandit).init(p)
+        if sparse and p.forget:
             X, y = memory.setdefault(len(s.y), (s.X, s.y))
             s = s._replace(X=X, y=y)
         states.append(s)
-    stored = min(max(1 << len(p.params.iterations) for p in policies) - 1, grid[-1])
+        stored = max(stored, (1 << len(p.iterations)) - 1 if sparse else p.T)
+    stored = min(stored, grid[-1])
     Z = np.empty(((stored + 1) // 2, env.d))
     while first <= grid[-1]:
         begin = time.thread_time()
         draw_rows(env.phi, rows, Z[: max(min(first, stored - first + 1), 0)])
         for i, policy in enumerate(policies):
             game = policy.params, states[i], worlds[i], Z, first, *streams[i]
-            states[i] = run_lazy(*game, grid, regret[i])
+            run = run_lazy if isinstance(policy.params, episodes.Params) else run_lasso
+            states[i] = run(*game, grid, regret[i])
             seconds[i] += time.thread_time() - begin
             begin = time.thread_time()
         first *= 2

@@ -35,9 +35,9 @@ from companion.accounting.privacy import (
 from companion.checks import LARGEST, need_choice, need_int
 from companion.core import Policy
 from companion.environments import block_lengths, draw_arm, fill
+from companion.kernels.all_arms import optimistic_of_all
 from companion.kernels.linalg import cholesky, dot, inverse, matvec, quad
 from companion.kernels.mechanisms import add_symmetric_gaussian, round_at_random
-from companion.kernels.optimism import optimistic_arm
 
 KINDS = ("LinUCB", "LDP", "JDP", "SDP (amplification)", "SDP (vector)")
 LINUCB, LDP, JDP, AMPLIFIED, VECTOR = range(len(KINDS))  # as kernels know them
@@ -107,7 +107,7 @@ def init(p: Params) -> State:
 def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     """First row of X with the largest score, where NaN counts as largest (departure 5)."""
     if s.definite[0] > 0.0:
-        return optimistic_arm(X, s.V_inv, s.theta, p.width)
+        return optimistic_of_all(X, s.V_inv, s.theta, p.width)
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
         ucb = NORM * (dot(X[k], s.theta) + p.width * np.sqrt(quad(s.V_inv, X[k])))

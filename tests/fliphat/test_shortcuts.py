@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats as sps
 
+from companion.baselines.lasso_bandit import lasso_bandit
 from companion.baselines.random import random
 from companion.fliphat import as_run
 from companion.fliphat.environments import autoregressive, margin, pad
@@ -45,7 +46,14 @@ def residual(d=30, T=300):
     return residual_fliphat(d, T, sparsity=6, epsilon=1000.0, **keys)
 
 
+def lasso(d=30, T=300):
+    """Learns, and refits in rounds that begin no episode."""
+    return lasso_bandit(d, T, penalty=0.1, every=20)
+
+
 CASES = [
+    ("lazy", lasso, "gaussian", 0.6),
+    ("lazy", lasso, "uniform", -0.5),
     ("scores", one_step, "gaussian", 0.6),
     ("scores", one_step, "uniform", -0.5),
     ("lazy", one_step, "uniform", 0.6),
@@ -71,7 +79,7 @@ def test_paths_have_one_law(path, make, rewards, phi, n):
 
 
 def test_what_is_compared_has_learned():
-    for make, path in ((one_step, "scores"), (residual, "lazy")):
+    for make, path in ((one_step, "scores"), (residual, "lazy"), (lasso, "lazy")):
         curve = finals(make(), path, 50).mean(axis=0)
         assert curve[1] - curve[0] < 0.5 * curve[0]  # rounds 129 to 300 against 1 to 128
 
@@ -143,12 +151,14 @@ def test_policies_share_the_rows_that_they_store_and_no_scores(monkeypatch):
     )
     together = simulate_sparse(env, [residual(20), keeps], 300, seed)
     assert sum(counts) == 255 * 20
-    mixed = simulate_sparse(env, [longer, residual(20), keeps, other], 300, seed)
+    everything = [longer, residual(20), keeps, other, lasso(20)]
+    mixed = simulate_sparse(env, everything, 300, seed)
     assert sum(counts) == 255 * 20 + 300 * 20
-    for policy in (residual(20), keeps):
+    for policy in everything:
         alone = simulate_sparse(env, [policy], 300, seed)
         for result in (together, mixed):
-            np.testing.assert_array_equal(alone.regret[:, 0], result.of(policy.name))
+            if policy.name in result.names:
+                np.testing.assert_array_equal(alone.regret[:, 0], result.of(policy.name))
 
 
 def test_the_scores_path_draws_two_normals_an_arm():
@@ -240,7 +250,7 @@ def test_the_cheap_path_is_refused_where_it_is_not_exact():
     deep = fliphat(
         30, 300, sparsity=6, epsilon=8.0, b_max=2.4, calibration="paper", iteration_rate=1.0
     )
-    for policy in (corrected, deep, residual()):
+    for policy in (corrected, deep, residual(), lasso()):
         assert not aggregated_is_exact(policy)
         with pytest.raises(ValueError, match="aggregation"):
             simulate_sparse(env, [policy], 300, seeds, path="scores")
@@ -296,5 +306,6 @@ def test_reused_noise_changes_nothing_before_the_second_release():
     z, p = distances(fresh[:, None], reused[:, None])
     assert z < 5.5
     assert p > 1e-7
-    with pytest.raises(ValueError, match="policy"):
-        as_run.final_regret(env, residual(), 255, repetitions(2, 2))
+    for other in (residual(), lasso()):
+        with pytest.raises(ValueError, match="policy"):
+            as_run.final_regret(env, other, 255, repetitions(2, 2))

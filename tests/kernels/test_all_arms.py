@@ -1,0 +1,35 @@
+"""Optimism from the scores of all arms plays the arms of `optimistic_arm`."""
+
+import numpy as np
+import pytest
+
+from companion.kernels.all_arms import optimistic_of_all
+from companion.kernels.optimism import optimistic_arm
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 8])
+@pytest.mark.parametrize("K", [1, 7, 60])
+def test_it_plays_the_same_arm(K, d):
+    """Whatever the width, with ties, arms of no width and matrices that are not definite."""
+    rng, played = np.random.default_rng(d), set()
+    for trial in range(200):
+        X = rng.standard_normal((K, d))
+        X[K // 2] = X[0]
+        X[-1] *= trial % 3 > 0
+        root, theta = rng.standard_normal((d, d)), rng.standard_normal(d)
+        A = root @ root.T - (trial % 5 == 0) * np.eye(d)
+        A = (A + A.T) / 2.0
+        for width in (0.0, 0.1, 10.0):
+            arm = optimistic_arm(X, A, theta, width)
+            assert optimistic_of_all(X, A, theta, width) == arm
+            played.add(arm)
+    assert len(played) > K // 2
+
+
+def test_it_is_the_textbook_arm():
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        X, root, theta = (rng.standard_normal(s) for s in ((20, 4), (4, 4), 4))
+        A = root @ root.T
+        index = X @ theta + 2.0 * np.sqrt(np.einsum("ki,ij,kj->k", X, A, X))
+        assert optimistic_of_all(X, A, theta, 2.0) == index.argmax()
