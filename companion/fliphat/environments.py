@@ -153,12 +153,16 @@ class Margin(NamedTuple):
         """Dimension of a context."""
         return len(self.beta)
 
+    @property
+    def power(self) -> float:
+        """The gap of a round is gap U^power."""
+        return 0.0 if self.alpha == np.inf else 1.0 / self.alpha
+
     def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
         """Yield (X, R, mu) for T rounds."""
-        power = 0.0 if self.alpha == np.inf else 1.0 / self.alpha
         for n in block_lengths(T, 2, self.d):
             X, R, mu = np.empty((n, 2, self.d)), np.empty((n, 2)), np.empty((n, 2))
-            fill_margin(rng, self.beta, self.gap, power, self.noise, X, R, mu)
+            fill_margin(rng, self.beta, self.gap, self.power, self.noise, X, R, mu)
             yield X, R, mu
 
 

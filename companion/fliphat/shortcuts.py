@@ -1,5 +1,5 @@
-"""Exact shortcuts for FLIPHAT on autoregressive contexts: the same law of regret as `simulate`, far
-fewer draws.
+"""Exact shortcuts for FLIPHAT on autoregressive contexts and in worlds with a margin: the same law
+of regret as `simulate`, far fewer draws.
 
 Every decision and every regret depends on two numbers of an arm alone, x'theta_hat and x'beta, and
 given these two all the rest of a row is one linear map of them plus independent noise
@@ -27,7 +27,7 @@ from companion.baselines import lasso_bandit
 from companion.baselines.lasso_bandit import update as learn
 from companion.checks import need_choice
 from companion.fliphat import episodes, two_scores
-from companion.fliphat.environments import Autoregressive, draw_rows
+from companion.fliphat.environments import Autoregressive, Margin, draw_rows
 from companion.fliphat.policy import update
 from companion.fliphat.two_scores import Scored, scored
 from companion.simulate import as_result, need_run, over, simulate, stream
@@ -140,8 +140,8 @@ def simulate_sparse(
     grid: Any = None,
     path: str = "auto",
 ) -> "Result":
-    """`simulate` for FLIPHAT policies and lasso bandits on an `Autoregressive` environment, by the
-    cheapest path that is exact.
+    """`simulate` for FLIPHAT policies and lasso bandits on an `Autoregressive` or a `Margin`
+    environment, by the cheapest path that is exact.
 
     Arguments, executor and result as in `companion.simulate.simulate`; path "auto" takes
     "scores" where it is exact, else "lazy"; "full" draws every coordinate.  Unlike `simulate`,
@@ -167,12 +167,13 @@ def need_sparse_run(
 ) -> "tuple[Sequence[Policy], int, Sequence[Any], Ints | None]":
     """What `simulate` checks, and that kernels may index the contexts of env as these policies do.
 
-    Raises ValueError unless env is an `Autoregressive` environment and the policies are FLIPHAT's
-    or lasso bandits, of its dimension.
+    Raises ValueError unless env is an `Autoregressive` or a `Margin` environment and the policies
+    are FLIPHAT's or lasso bandits, of its dimension.
     """
     policies, T, seeds, grid = need_run(policies, T, seeds, grid)
-    if not isinstance(env, Autoregressive):
-        raise ValueError(f"env must be an Autoregressive environment; got {type(env).__name__}")
+    if not isinstance(env, (Autoregressive, Margin)):
+        kind = type(env).__name__
+        raise ValueError(f"env must be an Autoregressive or a Margin environment; got {kind}")
     for p in policies:
         if not isinstance(p.params, (episodes.Params, lasso_bandit.Params)) or p.params.d != env.d:
             raise ValueError(
@@ -198,15 +199,22 @@ def _repetition(env, policies, grid, path, seed):
         run_scores(p, episodes.init(p), scored(env), *_streams(seed, policy), grid, regret[i])
         seconds[i] = time.thread_time() - begin
     if lazy:
-        regret[lazy], seconds[lazy] = _lazily(env, [policies[i] for i in lazy], grid, seed)
+        policies = [policies[i] for i in lazy]
+        regret[lazy], seconds[lazy] = lazily([env] * len(lazy), policies, grid, seed)
     return regret, seconds
 
 
-def _lazily(env, policies, grid, seed):
-    """`_repetition` by the path "lazy", an episode at a time, all policies on the same rows.  Those
-    that forget store them in the same memory."""
+def lazily(
+    envs: Sequence[Any], policies: "Sequence[Policy]", grid: Ints, seed: Any
+) -> tuple[Array, Array]:
+    """One repetition by the path "lazy" of policies, each in its environment of envs, of checked
+    arguments: (regret (n_policies, n_grid), seconds (n_policies,)).
+
+    An episode at a time, all on the same rows; those that forget store them in the same memory.
+    seed: a SeedSequence.
+    """
     regret, seconds = np.zeros((len(policies), len(grid))), np.zeros(len(policies))
-    streams, worlds = [_streams(seed, p) for p in policies], [scored(env) for _ in policies]
+    streams, worlds = [_streams(seed, p) for p in policies], [scored(env) for env in envs]
     states, memory, rows, first = [], {}, stream(seed, "rows"), 1
     stored = 0
     for p in (policy.params for policy in policies):
@@ -218,10 +226,10 @@ def _lazily(env, policies, grid, seed):
         states.append(s)
         stored = max(stored, (1 << len(p.iterations)) - 1 if sparse else p.T)
     stored = min(stored, grid[-1])
-    Z = np.empty(((stored + 1) // 2, env.d))
+    Z = np.empty(((stored + 1) // 2, envs[0].d))
     while first <= grid[-1]:
         begin = time.thread_time()
-        draw_rows(env.phi, rows, Z[: max(min(first, stored - first + 1), 0)])
+        draw_rows(worlds[0].phi, rows, Z[: max(min(first, stored - first + 1), 0)])
         for i, policy in enumerate(policies):
             game = policy.params, states[i], worlds[i], Z, first, *streams[i]
             run = run_lazy if isinstance(policy.params, episodes.Params) else run_lasso

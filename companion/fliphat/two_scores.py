@@ -15,6 +15,11 @@ Given all e and rewards, the moment u = sum clip(y_t) x_t of the rows that were 
     u = H sum clip(y_t) e_t + (sum clip(y_t)^2)^(1/2) r,    r = v - H e(v),
 
 with one fresh row v for the whole episode.
+
+In a `Margin` world Sigma is the identity and the two arms are x = c + s/2 and c - s/2 with s'beta
+prescribed.  Along the two directions, in coordinates e, c has variance 1/2 and s is that part along
+beta plus a normal of variance 2 across it; off them, x is standard normal and independent of all
+this, so the same two formulas hold.
 Cost: 2 K normals per round and d per row v, whatever the supports.
 """
 
@@ -24,7 +29,7 @@ import numpy as np
 
 from companion._jit import inlined, jit
 from companion._types import Array, Ints, Rng
-from companion.fliphat.environments import draw_noise, draw_row
+from companion.fliphat.environments import Autoregressive, draw_noise, draw_row
 from companion.fliphat.regression import clip, sparse_dot
 from companion.kernels.linalg import dot
 
@@ -40,6 +45,8 @@ class Scored(NamedTuple):
     phi: float
     uniform: bool
     noise: float
+    gap: float  # of a `Margin` world; 0 of an autoregressive one
+    power: float  # the gap is gap U^power
     first: np.ndarray  # (d,) Cov(x, e_1)
     second: np.ndarray  # (d,) Cov(x, e_2)
     x: np.ndarray  # (d,) scratch
@@ -55,10 +62,12 @@ class Factor(NamedTuple):
 
 
 def scored(env: Any) -> Scored:
-    """`Scored` of an `Autoregressive` environment."""
-    uniform, rows = env.rewards == "uniform", np.zeros((3, env.d))
-    law = env.beta, np.flatnonzero(env.beta), env.phi, uniform, env.noise
-    return Scored(env.K, *law, *rows, np.zeros(4))  # type: ignore[call-arg]
+    """`Scored` of an `Autoregressive` or a `Margin` environment."""
+    chain, rows = isinstance(env, Autoregressive), np.zeros((3, env.d))
+    law = (env.phi, env.rewards == "uniform") if chain else (0.0, False)
+    gaps = (0.0, 0.0) if chain else (env.gap, env.power)
+    shape = env.K, env.beta, np.flatnonzero(env.beta)
+    return Scored(*shape, *law, env.noise, *gaps, *rows, np.zeros(4))  # type: ignore[call-arg]
 
 
 @jit
@@ -93,10 +102,29 @@ def factor(w: Scored, theta: Array) -> Factor:
     return Factor(a, b, c)
 
 
+@jit
+def play_margin(w: Scored, f: Factor, zero: bool, rng: Rng) -> tuple[float, float, float]:
+    """`play_round` in a `Margin` world."""
+    size = np.sqrt(f.b * f.b + f.c * f.c)
+    g = w.gap if w.power == 0.0 else w.gap * rng.random() ** w.power
+    g = g if rng.random() < 0.5 else -g  # by which the first arm is better
+    along, across = g / size, np.sqrt(2.0) * rng.standard_normal()
+    one = (along * f.b - across * f.c) / size  # s in coordinates e
+    two = (along * f.c + across * f.b) / size
+    second = rng.random() < 0.5 if zero else one * f.a < 0.0
+    half = -0.5 if second else 0.5
+    one = np.sqrt(0.5) * rng.standard_normal() + half * one
+    two = np.sqrt(0.5) * rng.standard_normal() + half * two
+    w.sums[3] += max(-2.0 * half * g, 0.0)
+    return one, two, f.b * one + f.c * two + w.noise * rng.standard_normal()
+
+
 @inlined
 def play_round(w: Scored, f: Factor, zero: bool, rng: Rng) -> Any:
     """Draw the scores of the arms, play greedily (zero: at random) and draw the reward; adds the
     regret to w.sums, and returns (e_1, e_2) of the arm that was played, and the reward."""
+    if w.gap > 0.0:
+        return play_margin(w, f, zero, rng)
     best, top, played, one, two = -np.inf, -np.inf, 0.0, 0.0, 0.0
     guess = rng.integers(0, w.K) if zero else -1
     for k in range(w.K):

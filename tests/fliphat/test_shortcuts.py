@@ -6,12 +6,13 @@ seeds are fixed.
 
 import numpy as np
 import pytest
-from scipy import stats as sps
+from sparse_streams import distances
 
 from companion.baselines.lasso_bandit import lasso_bandit
 from companion.baselines.random import random
+from companion.environments import sphere
 from companion.fliphat import as_run
-from companion.fliphat.environments import autoregressive, margin, pad
+from companion.fliphat.environments import autoregressive, pad
 from companion.fliphat.episodes import init
 from companion.fliphat.policy import fliphat
 from companion.fliphat.residual import residual_fliphat
@@ -59,13 +60,6 @@ CASES = [
     ("lazy", one_step, "uniform", 0.6),
     ("lazy", residual, "gaussian", -0.5),
 ]
-
-
-def distances(a, b):
-    """(largest |z| of the means, smallest Kolmogorov-Smirnov p-value) over the columns."""
-    gap = a.mean(axis=0) - b.mean(axis=0)
-    se = np.sqrt(a.var(axis=0) / len(a) + b.var(axis=0) / len(b))
-    return np.abs(gap / se).max(), sps.ks_2samp(a, b, axis=0).pvalue.min()
 
 
 @pytest.mark.parametrize("n", [600, pytest.param(10_000, marks=pytest.mark.slow)])
@@ -240,7 +234,7 @@ def test_nothing_indexes_memory_unchecked():
     with pytest.raises(ValueError, match=r"policies .* d=31"):
         as_run.final_regret(autoregressive(3, pad(SIGNAL, 31)), one_step(), 300, seeds)
     with pytest.raises(ValueError, match="env"):
-        as_run.final_regret(margin([1.0], gap=1.0, alpha=1.0), one_step(), 300, seeds)
+        as_run.final_regret(sphere(3, 30), one_step(), 300, seeds)
 
 
 def test_the_cheap_path_is_refused_where_it_is_not_exact():
@@ -261,7 +255,7 @@ def test_the_cheap_path_is_refused_where_it_is_not_exact():
     with pytest.raises(ValueError, match="policies"):
         simulate_sparse(env, [random()], 300, seeds)
     with pytest.raises(ValueError, match="env"):
-        simulate_sparse(margin([1.0], gap=1.0, alpha=1.0), [one_step()], 300, seeds)
+        simulate_sparse(sphere(3, 30), [one_step()], 300, seeds)
     with pytest.raises(ValueError, match="T"):
         simulate_sparse(env, [one_step()], 301, seeds)
 
