@@ -83,7 +83,8 @@ def run_lasso(
     grid: Ints,
     regret: Array,
 ) -> Any:
-    """`run_lazy` of the lasso bandit, whose estimate may change at any round.
+    """`run_lazy` of the lasso bandit, whose estimate may change at any round: rounds from `first`
+    on, of which row t - first of Z makes round t.
 
     Size: 9 arguments; those of `run_lazy`.
     """
