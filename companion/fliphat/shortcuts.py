@@ -233,7 +233,7 @@ def lazily(
         draw_rows(worlds[0].phi, rows, Z[: max(min(first, stored - first + 1), 0)])
         for i, policy in enumerate(policies):
             game = policy.params, states[i], worlds[i], Z, first, *streams[i]
-            run = run_lazy if isinstance(policy.params, episodes.Params) else run_lasso
+            run: Any = run_lazy if isinstance(policy.params, episodes.Params) else run_lasso
             states[i] = run(*game, grid, regret[i])
             seconds[i] += time.thread_time() - begin
             begin = time.thread_time()

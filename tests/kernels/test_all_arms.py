@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from companion.kernels.all_arms import optimistic_of_all
+from companion.kernels.all_arms import optimistic_of_all, scores
+from companion.kernels.linalg import dot, quad
 from companion.kernels.optimism import optimistic_arm
 
 
@@ -24,6 +25,17 @@ def test_it_plays_the_same_arm(K, d):
             assert optimistic_of_all(X, A, theta, width) == arm
             played.add(arm)
     assert len(played) > K // 2
+
+
+@pytest.mark.parametrize("d", [1, 4, 5])
+def test_scores_are_those_of_an_arm_alone(d):
+    """To the bit, those of the kernels that take one arm."""
+    rng = np.random.default_rng(4)
+    X, root, theta = (rng.standard_normal(s) for s in ((30, d), (d, d), d))
+    A = root @ root.T
+    both = scores(X, theta, A)
+    assert both[0].tolist() == [dot(x, theta) for x in X]
+    assert both[1].tolist() == [quad(A, x) for x in X]
 
 
 def test_it_is_the_textbook_arm():
