@@ -37,6 +37,7 @@ from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Optimiser
 from companion.kernels.geometry import admit_all, dual_exponent, euclidean_factor, need_exponent
 from companion.kernels.linalg import dot
+from companion.kernels.whole import below
 
 if TYPE_CHECKING:
     from companion.accounting.audit import Attack
@@ -72,7 +73,7 @@ def init(p: Params, rng: Rng) -> State:
 def shuffle(rng: Rng, order: Ints) -> None:
     """order <- a uniform permutation of itself."""
     for i in range(order.shape[0] - 1, 0, -1):
-        j = rng.integers(0, i + 1)
+        j = below(rng, i + 1)
         order[i], order[j] = order[j], order[i]
 
 

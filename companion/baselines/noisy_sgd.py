@@ -25,6 +25,7 @@ from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Optimiser
 from companion.kernels.geometry import admit_all, dual_exponent, need_exponent, project
 from companion.kernels.linalg import dot
+from companion.kernels.whole import below
 
 if TYPE_CHECKING:
     from companion.accounting.audit import Attack
@@ -66,7 +67,7 @@ def release(p: Params, theta: Array, x: Array, y: float, rng: Rng, out: Array) -
 @jit
 def descend(p: Params, theta: Array, A: Array, b: Array, rng: Rng, gradient: Array) -> None:
     """theta <- after a step on one random record; gradient <- all that the step shows."""
-    j = rng.integers(0, p.n)
+    j = below(rng, p.n)
     release(p, theta, A[j], b[j], rng, gradient)
     box = p.p == np.inf  # it needs no norm
     for i in range(p.d):

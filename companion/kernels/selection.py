@@ -5,14 +5,18 @@ A record moves every score by at most s.  `noisy_max` with Laplace noise 2 s/eps
 the same way, half of either scale is enough.  `peel` chooses again and again, and shows the values.
 Source: Dwork and Roth (2014), Claim 3.9 (report noisy max) and section 3.4 (exponential mechanism);
 McSherry and Talwar (2007); Dwork, Su and Zhang (2021), peeling.
-Cost: one draw per score; peeling k picks of n entries k n draws.
+Cost: one draw per score; peeling k picks of n entries k n draws.  Of scores and their opposites,
+while noise hides which is largest, O(1) draws ("exponential") and O(log n) ("noisy max").
 """
+
+import math
 
 import numpy as np
 
 from companion._jit import jit
 from companion._types import Array, Bools, Ints, Rng
 from companion.kernels.mechanisms import gumbel, laplace
+from companion.kernels.whole import below
 
 
 @jit
@@ -42,6 +46,61 @@ def exponential_mechanism(rng: Rng, scores: Array, scale: float) -> int:
     Of n Gumbel variables with these locations, the i-th is the largest with just that probability.
     """
     return noisy_largest(rng, scores, scale, True)
+
+
+# Of x_0, -x_0, x_1, -x_1, ... the noisily largest, for top = max |x_j|.  A place is 2 j for x_j and
+# 2 j + 1 for -x_j.
+
+
+@jit
+def at_place(x: Array, place: int) -> float:
+    """x_j for place = 2 j, -x_j for place = 2 j + 1."""
+    return x[place >> 1] if place & 1 == 0 else -x[place >> 1]
+
+
+@jit
+def signed_exponential(rng: Rng, x: Array, scale: float, top: float) -> int:
+    """Place of `exponential_mechanism` among the x_j and -x_j, for top = max |x_j|, by rejection.
+
+    A place that is drawn at random and kept with chance exp((score - top)/scale) has that law.  One
+    that is kept comes soon unless a few scores stand out; after d refusals every score gets its
+    Gumbel noise, and the largest has the same law.
+    """
+    places = 2 * x.shape[0]
+    for _ in range(x.shape[0]):
+        place = below(rng, places)
+        if scale * rng.standard_exponential() >= top - at_place(x, place):
+            return place
+    best, at = -np.inf, 0
+    for place in range(places):
+        z = at_place(x, place) + gumbel(rng, scale)
+        if z > best:
+            best, at = z, place
+    return at
+
+
+@jit
+def signed_noisy_max(rng: Rng, x: Array, scale: float, top: float) -> int:
+    """Place of `noisy_max` among the x_j and -x_j, for top = max |x_j|, with few draws.
+
+    A score s with Laplace noise exceeds a value `best` >= s with chance exp((s - best)/scale)/2,
+    and then by an exponential excess.  So as soon as the best value so far is at least top, the
+    next candidate is found by one geometric draw, with the chance of s = top, and kept with chance
+    exp((s - top)/scale).
+    """
+    places, best, at, place = 2 * x.shape[0], -np.inf, 0, 0
+    while place < places:
+        if best < top:
+            z = at_place(x, place) + laplace(rng, scale)
+            if z > best:
+                best, at = z, place
+        else:
+            rate = -math.log1p(-0.5 * math.exp((top - best) / scale))
+            place += int(min(rng.standard_exponential() / rate, places))
+            if place < places and (scale * rng.standard_exponential() >= top - at_place(x, place)):
+                best, at = best + scale * rng.standard_exponential(), place
+        place += 1
+    return at
 
 
 @jit

@@ -61,6 +61,15 @@ class Regression(NamedTuple):
         fill(rng, signs, q, self.theta, glm.LINEAR, self.noise, X, Y)
         return X, Y
 
+    def blocks(self, n: int, rng: Rng) -> Iterator[tuple[Array, Array]]:
+        """Yield the same records in blocks (X, Y), arrays that the next block overwrites."""
+        lengths = block_lengths(n, 1, len(self.theta))
+        X, Y = np.empty((lengths[0], len(self.theta))), np.empty(lengths[0])
+        signs, q = self.design == "signs", dual_exponent(self.p)
+        for k in lengths:
+            fill(rng, signs, q, self.theta, glm.LINEAR, self.noise, X[:k], Y[:k])
+            yield X[:k], Y[:k]
+
     def excess(self, theta: Array) -> Array:
         """SubOpt of theta (..., d): ||theta - theta*||_2^2 / ||theta*||_2^2, exactly.
 
@@ -106,11 +115,6 @@ def regression(
     return Regression(need_exponent("p", p), theta, need_float("noise", noise, 0.0), design)
 
 
-def linear_draws(d: int, n: int, rng: Rng) -> tuple[Array, Array]:
-    """(signs (n, d), uniforms (n,)): what `Functional` is made of, alike for all slopes."""
-    return np.where(rng.random((n, d)) < 0.5, 1.0, -1.0), rng.random(n)
-
-
 class Functional(NamedTuple):
     """The loss <x, theta> of signs x of l_q norm 1 whose mean is -slope times the size of x_1."""
 
@@ -125,8 +129,8 @@ class Functional(NamedTuple):
 
     def records(self, n: int, rng: Rng) -> tuple[Array, Array]:
         """(X (n, d), labels that nothing reads)."""
-        X, u = linear_draws(self.d, n, rng)
-        X[:, 0] = np.where(u < 0.5 * (1.0 + self.slope), -1.0, 1.0)
+        X = np.where(rng.random((n, self.d)) < 0.5, 1.0, -1.0)
+        X[:, 0] = np.where(rng.random(n) < 0.5 * (1.0 + self.slope), -1.0, 1.0)
         return self.size * X, np.zeros(n)
 
     def excess(self, theta: Array) -> Array:

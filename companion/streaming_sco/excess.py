@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from companion._types import Array, ArrayLike, Ints, SeedSequence
+from companion._types import Array, ArrayLike, SeedSequence
 from companion.checks import need_int
 from companion.core import need_records
+from companion.environments import block_lengths
 from companion.simulate import need_grid, need_seeds, over, stream
 
 if TYPE_CHECKING:
@@ -75,35 +76,69 @@ def drawn(world: Any, n: int, seed: SeedSequence) -> tuple[Array, Array]:
     return world.records(n, stream(seed, "environment"))
 
 
+def blocks(world: Any, n: int, seed: SeedSequence) -> Iterator[tuple[Array, Array]]:
+    """The same records in blocks, which take less memory; in one if the world has no `blocks`."""
+    rng = stream(seed, "environment")
+    yield from world.blocks(n, rng) if hasattr(world, "blocks") else [world.records(n, rng)]
+
+
+class Run:
+    """A run of an optimiser, that of `excess_risk` with this seed, which is given its records in
+    blocks and stops at every t of the increasing grid.
+    """
+
+    def __init__(self, optimiser: "Optimiser", seed: SeedSequence, grid: ArrayLike) -> None:
+        self.optimiser, self.rng = optimiser, stream(seed, optimiser.name)
+        self.state = optimiser.init(optimiser.params, self.rng)
+        self.t, self.left = 0, [int(t) for t in np.asarray(grid)[::-1]]
+
+    def read(self, X: Array, Y: Array) -> "Iterator[tuple[int, State, Array]]":
+        """Yield (t, state, theta) at every place of the grid within these records (n, d), (n,).
+
+        Arrays of `state` are overwritten afterwards.
+        """
+        o, start = self.optimiser, 0
+        rows = len(X) if o.step is None else block_lengths(len(X), 1, X.shape[1])[0]
+        out = np.empty((rows, X.shape[1]))  # a small one is faster than one row for each record
+        while self.left and start < len(X):
+            k = min(rows, self.left[-1] - self.t, len(X) - start)
+            cut = slice(start, start + k)
+            self.state = o.run(o.params, self.state, X[cut], Y[cut], self.rng, out[:k])
+            self.t, start = self.t + k, start + k
+            if self.t == self.left[-1]:
+                self.left.pop()
+                yield self.t, self.state, out[k - 1].copy()
+
+
 def watch(
-    optimiser: "Optimiser", X: Array, Y: Array, seed: SeedSequence, grid: Ints
+    optimiser: "Optimiser", world: Any, n: int, seed: SeedSequence, grid: ArrayLike
 ) -> "Iterator[tuple[int, State, Array]]":
-    """Yield (t, state, theta) after t records, for every t of the increasing grid, in one run.
+    """Yield (t, state, theta) at every t of the increasing grid, in one run on n records.
 
     The run is that of `excess_risk` with this seed.  Arrays of `state` are overwritten afterwards.
     """
-    rng, start = stream(seed, optimiser.name), 0
-    state = optimiser.init(optimiser.params, rng)
-    for t in grid:
-        cut = slice(start, int(t))
-        out = np.empty((int(t) - start, X.shape[1]))
-        state = optimiser.run(optimiser.params, state, X[cut], Y[cut], rng, out)
-        start = int(t)
-        yield start, state, out[-1]
+    run = Run(optimiser, seed, grid)
+    for X, Y in blocks(world, n, seed):
+        yield from run.read(X, Y)
 
 
 def _repetition(world, optimisers, n, seed, grid):
     """One repetition: (excess (n_methods, n_grid), seconds (n_methods,))."""
-    X, Y = drawn(world, n, seed)
-    need_records(optimisers, X, Y)
-    if len(X) != n:
-        raise ValueError(f"the world must give n={n} records; got {len(X)}")
-    excess, seconds = np.empty((len(optimisers), len(grid))), np.empty(len(optimisers))
-    for i, o in enumerate(optimisers):
-        begin = time.thread_time()
-        public = np.array([theta for _, _, theta in watch(o, X, Y, seed, grid)])
-        seconds[i] = time.thread_time() - begin
-        if not np.isfinite(public).all():
+    public, seconds, seen = [[] for _ in optimisers], np.zeros(len(optimisers)), 0
+    whole = any(o.step is None for o in optimisers)
+    runs = []
+    for X, Y in [drawn(world, n, seed)] if whole else blocks(world, n, seed):
+        need_records(optimisers, X, Y, seen)
+        seen += len(X)
+        for i, o in enumerate(optimisers):
+            begin = time.thread_time()
+            if seen == len(X):
+                runs.append(Run(o, seed, grid))
+            public[i] += [theta for _, _, theta in runs[i].read(X, Y)]
+            seconds[i] += time.thread_time() - begin
+    if seen != n:
+        raise ValueError(f"the world must give n={n} records; got {seen}")
+    for o, shown in zip(optimisers, public, strict=True):
+        if not np.isfinite(shown).all():
             raise ValueError(f"optimiser {o.name!r} released a parameter that is not finite")
-        excess[i] = world.excess(public)
-    return excess, seconds
+    return np.array([world.excess(np.array(shown)) for shown in public]), seconds

@@ -20,7 +20,7 @@ from companion.kernels.geometry import lq_norm
 from companion.simulate import over, stream
 from companion.stats import difference
 from companion.streaming_sco.environments import first, flat, regression
-from companion.streaming_sco.excess import drawn, excess_risk, watch
+from companion.streaming_sco.excess import excess_risk, watch
 from companion.streaming_sco.linear import excesses
 from companion.streaming_sco.shortcuts import noisy_sgds
 from companion.streaming_sco.streaming_fw import streaming_fw
@@ -261,9 +261,8 @@ def errors_and_risks(
 
 
 def _errors_and_risks(world, optimiser, n, seed, grid, c):
-    X, Y = drawn(world, n, seed)
     errors, public = [], []
-    for _, state, theta in watch(optimiser, X, Y, seed, grid):
+    for _, state, theta in watch(optimiser, world, n, seed, grid):
         m = state.memory
         errors.append(lq_norm(m.gradient - world.gradient(m.old, c), optimiser.params.q))
         public.append(theta)

@@ -20,7 +20,8 @@ from companion._types import Array, Rng
 from companion.accounting.privacy import tree_levels
 from companion.kernels import glm
 from companion.kernels.geometry import admit, lq_norm, vertex
-from companion.kernels.mechanisms import generalized_gaussian, gumbel, laplace
+from companion.kernels.mechanisms import generalized_gaussian, laplace
+from companion.kernels.selection import signed_exponential, signed_noisy_max
 from companion.kernels.tree import complete, root_noise, trailing_zeros
 
 LOSSES = ("squares", "logistic", "probit", "inner product")
@@ -140,27 +141,24 @@ def noise_scale(p: Params, t: Any) -> float:
 @jit
 def choose(p: Params, t: int, total: Array, gradient: Array, v: Array, rng: Rng) -> None:
     """v <- a vertex +-r e_j with noisily small <d_t, v>; the exact d_t is never shown."""
-    b = noise_scale(p, t)
-    best, at, sign = -np.inf, 0, 0.0
+    b, top, best, at = noise_scale(p, t) / p.radius, 0.0, 0.0, 0
     for j in range(p.d):
         gradient[j] = total[j] / (t + 1.0)
         v[j] = 0.0
-        score = -p.radius * gradient[j]  # of +r e_j, larger is better; -r e_j has the opposite
-        if b == 0.0:
-            up, down = score, -score
-        elif p.method == ARGMIN:
-            up, down = score + laplace(rng, b), -score + laplace(rng, b)
-        elif p.method == GUMBEL:
-            up, down = score + gumbel(rng, b), -score + gumbel(rng, b)
-        else:
-            up = score + laplace(rng, b)
-            down = -up
-        if up > best:
-            best, at, sign = up, j, 1.0
-        if down > best:
-            best, at, sign = down, j, -1.0
-    if b > 0.0 or best > 0.0:
-        v[at] = sign * p.radius
+        top = max(top, abs(gradient[j]))
+    if b == 0.0:
+        vertex(gradient, 1.0, p.radius, v)
+        return
+    if p.method == COORDINATES:
+        for j in range(p.d):
+            z = gradient[j] + laplace(rng, b)
+            if abs(z) > abs(best):
+                best, at = z, 2 * j if z > 0.0 else 2 * j + 1
+    elif p.method == ARGMIN:
+        at = signed_noisy_max(rng, gradient, b, top)
+    else:
+        at = signed_exponential(rng, gradient, b, top)
+    v[at >> 1] = -p.radius if at & 1 == 0 else p.radius
 
 
 @inlined

@@ -13,7 +13,7 @@ Cost: O(d) time per record, and O(1) for every slope.
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from companion._jit import jit
 from companion._types import Array, Ints, Rng, SeedSequence
 from companion.kernels.geometry import lq_norm, vertex
 from companion.simulate import need_grid, need_seeds, over, stream
-from companion.streaming_sco.environments import Functional, linear_draws
+from companion.streaming_sco.environments import Functional
 from companion.streaming_sco.learner import (
     GUMBEL,
     INNER,
@@ -36,32 +36,40 @@ if TYPE_CHECKING:
     from companion.core import Optimiser
 
 
+class Lines(NamedTuple):
+    """The records of one repetition for m slopes, as far as they are drawn before the run."""
+
+    slopes: Array  # (m,)
+    u: Array  # (n,) the first entry is -size if u < (1 + slope)/2, else size
+    size: float  # of the entries of a leaf
+
+
 @jit
-def first_sums(slopes: Array, u: float, size: float, lead: Array) -> None:
-    """lead (m,) <- lead + the first entry of a record, for m slopes: -size if u < (1 + slope)/2,
-    else size."""
-    for k in range(slopes.shape[0]):
-        lead[k] += -size if u < 0.5 * (1.0 + slopes[k]) else size
+def add_leaf(w: Lines, t: int, records: Rng, total: Array, lead: Array) -> None:
+    """Add leaf t >= 1: its first entry to lead (m,), all others to total (d,), whose first entry
+    stays; records draws the signs in the order of `Functional.records`."""
+    for i in range(total.shape[0]):
+        entry = w.size if records.random() < 0.5 else -w.size
+        total[i] += entry if i > 0 else 0.0
+    for k in range(w.slopes.shape[0]):
+        lead[k] += -w.size if w.u[t - 1] < 0.5 * (1.0 + w.slopes[k]) else w.size
 
 
 @jit
 def by_release(
-    p: Any, X: Array, u: Array, slopes: Array, grid: Ints, rng: Rng, noise: Array, out: Array
+    p: Any, w: Lines, grid: Ints, records: Rng, rng: Rng, noise: Array, out: Array
 ) -> None:
     """out (m, places) <- theta_1 of m slopes at every t of the grid, where d_t is released.
 
-    X (n, d): leaves, of which only the size counts in column 0; u (n,): uniforms for its sign;
-    noise as in `learner.Memory`.
+    w, records as in `add_leaf`; noise as in `learner.Memory`.
     """
     total, gradient, pair, v = np.zeros(p.d), np.zeros(p.d), np.zeros(2), np.zeros(2)
-    lead, theta, at = np.zeros(slopes.shape[0]), np.zeros(slopes.shape[0]), 0
+    lead, theta, at = np.zeros(w.slopes.shape[0]), np.zeros(w.slopes.shape[0]), 0
     for t in range(1, grid[-1] + 1):
-        for i in range(1, p.d):
-            total[i] += X[t - 1, i]
-        first_sums(slopes, u[t - 1], abs(X[t - 1, 0]), lead)
-        release(p, t, total, noise, gradient, rng)  # total[0] stays 0
+        add_leaf(w, t, records, total, lead)
+        release(p, t, total, noise, gradient, rng)
         pair[1], weight = lq_norm(gradient[1:], p.q), 1.0 / (t + 1.0)
-        for k in range(slopes.shape[0]):
+        for k in range(lead.shape[0]):
             pair[0] = gradient[0] + weight * lead[k]  # rounded like the others: ties stay ties
             vertex(pair, p.p, p.radius, v)
             theta[k] += p.step * weight * (v[0] - theta[k])
@@ -71,22 +79,21 @@ def by_release(
 
 
 @jit
-def by_choice(p: Any, X: Array, u: Array, slopes: Array, grid: Ints, rng: Rng, out: Array) -> None:
+def by_choice(p: Any, w: Lines, grid: Ints, records: Rng, rng: Rng, out: Array) -> None:
     """out (m, places) <- theta_1 of m slopes at every t of the grid, where +-r e_j is chosen with
-    chance proportional to exp(score/b); X and u as in `by_release`."""
-    total, lead = np.zeros(p.d), np.zeros(slopes.shape[0])
-    theta, at = np.zeros(slopes.shape[0]), 0
+    chance proportional to exp(score/b); w, records as in `add_leaf`."""
+    total, lead = np.zeros(p.d), np.zeros(w.slopes.shape[0])
+    theta, at = np.zeros(lead.shape[0]), 0
     for t in range(1, grid[-1] + 1):
+        add_leaf(w, t, records, total, lead)
         unit = p.radius / ((t + 1.0) * noise_scale(p, t))  # of scores, over b
         top, others, first = 0.0, 0.0, rng.random()
         for i in range(1, p.d):
-            total[i] += X[t - 1, i]
             top = max(top, unit * abs(total[i]))
         for i in range(1, p.d):
             size = unit * abs(total[i])
             others += math.exp(size - top) + math.exp(-size - top)
-        first_sums(slopes, u[t - 1], abs(X[t - 1, 0]), lead)
-        for k in range(slopes.shape[0]):
+        for k in range(lead.shape[0]):
             score = -unit * lead[k]
             shift = max(top, abs(score))
             plus, minus = math.exp(score - shift), math.exp(-score - shift)
@@ -124,13 +131,14 @@ def excesses(
 
 
 def _repetition(p, name, slopes, n, seed, grid):
-    signs, u = linear_draws(p.d, n, stream(seed, "environment"))
-    X = Functional(p.d, slopes[0], p.p).size * signs
-    still = np.zeros(p.d)
-    X *= leaf(p, 1, X[0], 0.0, still, still)  # of one length, all are clipped alike
-    rng, out = stream(seed, name), np.empty((len(slopes), len(grid)))
+    records, later = (stream(seed, "environment") for _ in range(2))
+    later.bit_generator.advance(n * p.d)  # the signs come first
+    x, still = np.full(p.d, Functional(p.d, slopes[0], p.p).size), np.zeros(p.d)
+    leaves = x[0] * leaf(p, 1, x, 0.0, still, still)  # of one length, all are clipped alike
+    w, rng = Lines(slopes, later.random(n), leaves), stream(seed, name)
+    out = np.empty((len(slopes), len(grid)))
     if p.method > SQRT and p.scale > 0.0:
-        by_choice(p, X, u, slopes, grid, rng, out)
+        by_choice(p, w, grid, records, rng, out)
     else:
-        by_release(p, X, u, slopes, grid, rng, memory(p, rng).noise, out)
+        by_release(p, w, grid, records, rng, memory(p, rng).noise, out)
     return out

@@ -14,12 +14,15 @@ import numpy as np
 from companion._jit import jit
 from companion._types import Array, Rng, SeedSequence
 from companion.kernels.geometry import admit_all
+from companion.kernels.whole import below
 from companion.simulate import need_seeds, over, stream
 from companion.streaming_sco.excess import drawn
 
 if TYPE_CHECKING:
     from companion.core import Optimiser
     from companion.streaming_sco.environments import Regression
+
+LANES = 8  # variants come in multiples of it: those that are left over would go one by one
 
 
 @jit
@@ -32,7 +35,7 @@ def descend(
     d, m = theta.shape
     c = np.empty(m)
     for _ in range(steps):
-        j = rng.integers(0, A.shape[0])
+        j = below(rng, A.shape[0])
         c[:] = 0.0
         for i in range(d):
             x = A[j, i]
@@ -72,9 +75,10 @@ def _repetition(world, made, n, seed):
     X, Y = drawn(world, n, seed)
     p, A, b = made[0], np.empty(X.shape), np.empty(Y.shape)
     admit_all(X, Y, p.q, p.high, A, b)
+    full = made + made[-1:] * (-len(made) % LANES)
     eta, sigma, radius = (
-        np.array([getattr(q, k) for q in made]) for k in ("eta", "sigma", "radius")
+        np.array([getattr(q, k) for q in full]) for k in ("eta", "sigma", "radius")
     )
-    theta = np.zeros((p.d, len(made)))
+    theta = np.zeros((p.d, len(full)))
     descend(A, b, p.steps, eta, sigma, radius, stream(seed, "NoisySGD"), theta)
-    return world.excess(np.ascontiguousarray(theta.T))
+    return world.excess(np.ascontiguousarray(theta.T))[: len(made)]

@@ -16,6 +16,7 @@ from companion._jit import jit
 from companion._types import Array, Ints, Rng
 from companion.core import Optimiser, one_context
 from companion.kernels.linalg import dot
+from companion.kernels.whole import below
 from companion.timing import cost_line
 from companion.timing.roster import Entry
 
@@ -59,7 +60,7 @@ def least(A: Array, theta: Array, reads: int, normals: int, integers: int, rng: 
     for _ in range(normals):
         total += rng.standard_normal()
     for _ in range(integers):
-        total += rng.integers(0, n)
+        total += below(rng, n)
     return total
 
 

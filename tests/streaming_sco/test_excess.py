@@ -6,7 +6,7 @@ from sco_streams import OPTIONS
 
 from companion.simulate import repetitions, stream
 from companion.streaming_sco import flat, regression, streaming_fw
-from companion.streaming_sco.excess import drawn, excess_risk, watch
+from companion.streaming_sco.excess import blocks, drawn, excess_risk, watch
 
 N, D = 60, 3
 WORLD = regression(2.0, flat(D, 2.0))
@@ -36,10 +36,27 @@ def test_risk_is_that_of_what_each_method_shows_at_each_place_of_the_grid():
 
 def test_a_watched_run_is_the_run_of_the_risk():
     seed = repetitions(5, 1)[0]
-    X, Y = drawn(WORLD, N, seed)
-    seen = [(t, WORLD.excess(theta)) for t, _, theta in watch(made(), X, Y, seed, [5, 20, 60])]
+    run = watch(made(), WORLD, N, seed, [5, 20, 60])
+    seen = [(t, WORLD.excess(theta)) for t, _, theta in run]
     risk = excess_risk(WORLD, [made()], N, [seed], grid=[5, 20, 60]).excess[0, 0]
     assert seen == list(zip([5, 20, 60], risk, strict=True))
+
+
+def test_records_in_blocks_are_the_same_records_and_lead_to_the_same_parameters():
+    """Two blocks and a bit; the grid stops within blocks and at the end of one."""
+    n, d, seed, grid = 25_000, 6, repetitions(5, 1)[0], [4_000, 10_922, 21_844, 24_000]
+    o, world = streaming_fw(d, n, 4.0, 1e-2, **OPTIONS), regression(1.5, flat(d, 1.5))
+    X, Y = drawn(world, n, seed)
+    parts = [(A.copy(), y.copy()) for A, y in blocks(world, n, seed)]
+    assert [len(y) for _, y in parts] == [10_922, 10_922, 3_156]
+    for whole, at in ((X, 0), (Y, 1)):
+        np.testing.assert_array_equal(np.concatenate([part[at] for part in parts]), whole)
+    rng, out = stream(seed, o.name), np.empty((n, d))
+    o.run(o.params, o.init(o.params, rng), X, Y, rng, out)
+    for t, state, theta in watch(o, world, n, seed, grid):
+        np.testing.assert_array_equal(theta, out[t - 1])
+        assert state.t == t == grid.pop(0)
+    assert grid == []
 
 
 class Short:
