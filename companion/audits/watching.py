@@ -153,10 +153,14 @@ class Watcher:
 def let_out(
     parts: Sequence[tuple[str, Array]], mine: Sequence[AnyArray], before: Sequence[AnyArray]
 ) -> dict[int, Array]:
-    """{number of an array: copy} of those of `mine` that a call changed and that show a part."""
-    seen = [a for _, a in parts]
-    shown = (i for i, a in enumerate(mine) if any(np.shares_memory(a, b) for b in seen))
-    return {i: mine[i].copy() for i in shown if not same(mine[i], before[i])}
+    """{number of an array: copy} of those of `mine` that a call changed and that show a part; a
+    vertex may be that of the call before."""
+    found = {}
+    for i, a in enumerate(mine):
+        laws = [law for law, b in parts if np.shares_memory(a, b)]
+        if "vertex" in laws or (laws and not same(a, before[i])):
+            found[i] = a.copy()
+    return found
 
 
 def same(a: Array, b: Array) -> bool:

@@ -3,7 +3,8 @@ method.
 
 Source: Asi, Feldman, Koren and Talwar (2021), Algorithm 6 with Algorithm 5; squared loss.
 Cost: O(d n^0.5) time per record: a phase of n records reads n^2/b of them, b = sqrt(n/log d) at a
-time; 1.7 times its floor, of which the draws of random orders are most.  The mirror step of
+time; 3 times its floor: half are products and sums of batches, a quarter the mirror step, the rest
+random orders.  The mirror step of
 h(x) = ||x - c||_p^2 / (2 (p - 1)) has a closed form.
 Privacy: phases use different records, so that each has the whole budget.  In a phase a record
 enters at most u_i = ceil(T_i / (n_i // b_i)) batches of b_i records; their mean gradients have

@@ -12,12 +12,20 @@ from companion.kernels.geometry import lq_norm
 
 
 @jit
+def power(x: float, exponent: float) -> float:
+    """x^exponent for x >= 0; 1/2 and 2, those of p = 1.5, take no power."""
+    if exponent == 0.5:
+        return math.sqrt(x)
+    return x * x if exponent == 2.0 else math.pow(x, exponent)
+
+
+@jit
 def mirror(z: Array, p: Any, q: float, out: Array) -> float:
     """out <- grad h*(z) = (p - 1) ||z||_q sign(z) (|z|/||z||_q)^(q - 1); returns its l_p norm,
     (p - 1) ||z||_q."""
     size = lq_norm(z, q)
     for i in range(z.shape[0]):
-        a = 0.0 if size == 0.0 else math.pow(abs(z[i]) / size, q - 1.0)
+        a = 0.0 if size == 0.0 else power(abs(z[i]) / size, q - 1.0)
         out[i] = (p - 1.0) * size * (a if z[i] > 0.0 else -a)
     return (p - 1.0) * size
 
@@ -27,7 +35,7 @@ def dual(u: Array, p: Any, out: Array) -> None:
     """out <- grad h(u) = ||u||_p sign(u) (|u|/||u||_p)^(p - 1) / (p - 1), inverse of `mirror`."""
     size = lq_norm(u, p)
     for i in range(u.shape[0]):
-        a = 0.0 if size == 0.0 else math.pow(abs(u[i]) / size, p - 1.0)
+        a = 0.0 if size == 0.0 else power(abs(u[i]) / size, p - 1.0)
         out[i] = size / (p - 1.0) * (a if u[i] > 0.0 else -a)
 
 

@@ -156,7 +156,8 @@ def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
     clipped, theta, n = s.clipped, s.theta, X.shape[0]
     for t in range(n):
         clipped += advance(p, s, s.t + t, X[t], Y[t], rng)
-        out[t] = theta
+        for i in range(p.d):
+            out[t, i] = theta[i]
     return State(s.t + n, theta, clipped, s.old, s.gradient, s.total, s.v, s.x, s.noise)
 
 

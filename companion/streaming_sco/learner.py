@@ -19,7 +19,7 @@ from companion._jit import inlined, jit
 from companion._types import Array, Rng
 from companion.accounting.privacy import tree_levels
 from companion.kernels import glm
-from companion.kernels.geometry import admit, lq_norm, vertex
+from companion.kernels.geometry import admit, largest, lq_norm, vertex
 from companion.kernels.mechanisms import generalized_gaussian, laplace
 from companion.kernels.selection import signed_exponential, signed_noisy_max
 from companion.kernels.tree import complete, root_noise, trailing_zeros
@@ -141,11 +141,10 @@ def noise_scale(p: Params, t: Any) -> float:
 @jit
 def choose(p: Params, t: int, total: Array, gradient: Array, v: Array, rng: Rng) -> None:
     """v <- a vertex +-r e_j with noisily small <d_t, v>; the exact d_t is never shown."""
-    b, top, best, at = noise_scale(p, t) / p.radius, 0.0, 0.0, 0
+    b, best, at = noise_scale(p, t) / p.radius, 0.0, 0
     for j in range(p.d):
         gradient[j] = total[j] / (t + 1.0)
         v[j] = 0.0
-        top = max(top, abs(gradient[j]))
     if b == 0.0:
         vertex(gradient, 1.0, p.radius, v)
         return
@@ -155,20 +154,16 @@ def choose(p: Params, t: int, total: Array, gradient: Array, v: Array, rng: Rng)
             if abs(z) > abs(best):
                 best, at = z, 2 * j if z > 0.0 else 2 * j + 1
     elif p.method == ARGMIN:
-        at = signed_noisy_max(rng, gradient, b, top)
+        at = signed_noisy_max(rng, gradient, b, largest(gradient))
     else:
-        at = signed_exponential(rng, gradient, b, top)
+        at = signed_exponential(rng, gradient, b, largest(gradient))
     v[at >> 1] = -p.radius if at & 1 == 0 else p.radius
 
 
 @inlined
-def advance(p: Params, t: int, m: Memory, x: Array, y: float, rng: Rng) -> int:
-    """One step with local time t >= 1: m after the record; returns 1 if it was clipped else 0."""
-    theta, old, total, gradient, v, noise, inside = m
-    y, clipped = admit(x, y, p.q, p.low, p.high, inside)
-    c = leaf(p, t, inside, y, theta, old)
-    for i in range(p.d):
-        total[i] += c * inside[i]
+def publish(p: Params, t: int, m: Memory, rng: Rng) -> None:
+    """Local time t >= 1 once its leaf is in m.total: the vertex, and the next parameter."""
+    theta, old, total, gradient, v, noise, _ = m
     if p.method <= SQRT:
         release(p, t, total, noise, gradient, rng)
         vertex(gradient, p.p, p.radius, v)
@@ -178,6 +173,17 @@ def advance(p: Params, t: int, m: Memory, x: Array, y: float, rng: Rng) -> int:
     for i in range(p.d):
         old[i] = theta[i]
         theta[i] += eta * (v[i] - theta[i])
+
+
+@inlined
+def advance(p: Params, t: int, m: Memory, x: Array, y: float, rng: Rng) -> int:
+    """One step with local time t >= 1: m after the record; returns 1 if it was clipped else 0."""
+    total, inside = m.total, m.x
+    y, clipped = admit(x, y, p.q, p.low, p.high, inside)
+    c = leaf(p, t, inside, y, m.theta, m.old)
+    for i in range(p.d):
+        total[i] += c * inside[i]
+    publish(p, t, m, rng)
     return clipped
 
 
@@ -194,5 +200,6 @@ def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
     clipped, theta = s.clipped, s.theta
     for t in range(X.shape[0]):
         clipped += advance(p, s.t + t + 1, s.memory, X[t], Y[t], rng)
-        out[t] = theta
+        for i in range(p.d):
+            out[t, i] = theta[i]
     return State(s.t + X.shape[0], theta, clipped, s.memory)

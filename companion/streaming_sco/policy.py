@@ -6,7 +6,7 @@ learners: the one that lost the record sees a synthetic one instead, whose gradi
 each of the two moves by half of what replacing a record moves one.  Two halves cost what one whole
 costs, or less (see the chapter): the guarantee is that of a single learner, provided that every arm
 is updated in every round.
-Cost: O(K d) time per round, O(K d) memory, times log T with the tree; 6 times the floor of
+Cost: O(K d) time per round, O(K d) memory, times log T with the tree; 5 times the floor of
 `kernels.optimism` with d normals for every arm.
 Differs: local clocks (the paper's global t breaks the sum after the forced rounds); leaves and
 rewards are clipped; the learner may be the tree of Algorithm 1 on the l_1 ball.
@@ -29,7 +29,7 @@ from companion.kernels.linalg import copy, dot
 from companion.streaming_sco import attacks
 from companion.streaming_sco import calibration as noise
 from companion.streaming_sco import learner as learning
-from companion.streaming_sco.learner import Memory, advance, memory
+from companion.streaming_sco.learner import Memory, advance, memory, publish
 
 if TYPE_CHECKING:
     from companion.accounting.audit import Attack
@@ -56,14 +56,13 @@ class State(NamedTuple):
     clipped: int  # records that were outside the universe
     clock: np.ndarray  # (K,) steps of every arm
     forced: np.ndarray  # (K, d) estimates at the end of the forced rounds
-    zero: np.ndarray  # (d,) the synthetic context
     arms: Memory  # of all arms: its arrays have a leading axis of length K
 
 
 def init(p: Params) -> State:
     """State before the first round."""
     arms = Memory(*(np.zeros((p.K, *a.shape)) for a in memory(p.learner)))
-    return State(0, 0, np.zeros(p.K, np.int64), np.zeros((p.K, p.d)), np.zeros(p.d), arms)
+    return State(0, 0, np.zeros(p.K, np.int64), np.zeros((p.K, p.d)), arms)
 
 
 def universe(p: Params) -> Universe:
@@ -100,17 +99,14 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
     t, clipped = s.t + 1, s.clipped
     for k in range(p.K):
         if k == arm:
-            seen, y = x, r
-        elif p.synthetic and t > p.K * p.t0:
-            seen, y = s.zero, glm.mean(p.link, 0.0)
-        else:
-            continue
-        s.clock[k] += 1
-        outside = advance(p.learner, s.clock[k], of_arm(s.arms, k), seen, y, rng)
-        clipped += outside if k == arm else 0
+            s.clock[k] += 1
+            clipped += advance(p.learner, s.clock[k], of_arm(s.arms, k), x, r, rng)
+        elif p.synthetic and t > p.K * p.t0:  # the record (0, zeta(0)), whose leaf is 0
+            s.clock[k] += 1
+            publish(p.learner, s.clock[k], of_arm(s.arms, k), rng)
     if t == p.K * p.t0:
         s.forced[:] = s.arms.theta
-    return State(t, clipped, s.clock, s.forced, s.zero, s.arms)
+    return State(t, clipped, s.clock, s.forced, s.arms)
 
 
 @jit

@@ -1,8 +1,9 @@
 """Algorithm 2: streaming Frank-Wolfe on the l_1 ball by noisy choice of a vertex.
 
 Source: the paper, Algorithm 2 and Theorem 3.11.
-Cost: O(d) time per record, O(d) memory; 3.4 times the floor, a product and 2 d exponentials per
-record.
+Cost: O(d) time per record, O(d) memory; 7 times the floor, a product, a place and an exponential
+per record: half is the choice and the step, a quarter clips the record, the rest is its leaf; each
+norm and product is a sum in order.
 Differs: d_1 = grad f / 2 (d_0 = 0); besides the paper's Laplace noise on all 2 d scores, one draw
 per coordinate ("coordinates") and the exponential mechanism ("gumbel"); the default calibration
 clips the leaves and composes by concentrated privacy.

@@ -84,7 +84,7 @@ def test_what_is_measured(name):
     assert (m.name, m.rounds, m.d) == (name, 400, ROSTER[name].d)
     assert 0.0 < m.multiple[0] <= m.multiple[1] <= m.multiple[2]
     assert m.ns > 0.0
-    assert m.said == {"linucb": 3.0, "sco_bandit": 6.0, "noisy_sfw": 16.0}[name]
+    assert m.said == {"linucb": 3.0, "sco_bandit": 5.0, "noisy_sfw": 16.0}[name]
 
 
 def test_a_run_plays_the_whole_stream():
