@@ -24,7 +24,7 @@ def test_every_algorithm_of_the_catalogue_has_an_entry():
         ("joint_glm", (30,)),
         ("sco_bandit", (7 * 5,)),
         ("streaming_fw", (900, 900 * 5, 0)),
-        ("vertex_fw", (900, 900 * 10, 0)),
+        ("vertex_fw", (900, 900, 900)),
         ("noisy_sfw", (900, 30 * 5, 0)),
         ("noisy_sgd", (900**2, 900**2 * 5, 900**2)),
     ],
