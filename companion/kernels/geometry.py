@@ -146,21 +146,17 @@ def vertex(gradient: Array, p: float, radius: float, out: Array) -> None:
         a = abs(gradient[i])
         if a > top:
             top, at = a, i
-    if p == 1.0 or top == 0.0:
+    if p == 1.0 or p == np.inf or top == 0.0:
         for i in range(d):
-            out[i] = 0.0
-        out[at] = -radius * np.sign(gradient[at])
-        return
-    if p == np.inf:
-        for i in range(d):
-            out[i] = -radius * np.sign(gradient[i])
+            out[i] = -radius * np.sign(gradient[i]) if p == np.inf else 0.0
+        if p == 1.0:
+            out[at] = -radius * np.sign(gradient[at])
         return
     total = 0.0
     if p == 2.0:
         for i in range(d):
-            a = gradient[i] / top
-            out[i] = a
-            total += a * a
+            out[i] = gradient[i] / top
+            total += out[i] * out[i]
         factor = -radius / math.sqrt(total)
     elif p == 1.5:
         for i in range(d):
