@@ -4,7 +4,9 @@ No privacy.
 Source: Bastani and Bayati (2020), Algorithm "LASSO Bandit"; one context per round, a parameter per
 arm.
 Cost: O(K d + d^2) time per round, d^2 for the Gram matrix of the arm that was played, with a warm
-lasso; 8 times the floor of `kernels.optimism`.
+lasso; 8 times the floor of `kernels.optimism`.  Half of it are the sweeps of the lasso, each of
+which waits for d divisions, one after the other; two fifths the products of every arm with both of
+its estimates, where the floor has one.
 Differs: coordinate descent to a tolerance, at most `lasso_descent.SWEEPS` times (`State.capped`);
 ties go to the lowest arm.
 """
