@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from tiny_book import CLAIM, PROJECT, build, command, executed, show, tiny
+from tiny_book import CLAIM, PROJECT, asked, build, command, executed, show, tiny
 
 from tools import cache, chapters, results
 from tools.errors import Failure
@@ -27,20 +27,20 @@ def runs(root):
 def test_second_run_executes_nothing_and_each_cause_does(tmp_path):
     root = tiny(tmp_path, one=[counting(tmp_path), "print(T, delta)"])
     (root / "book" / "scales.yml").write_text("smoke: {one: {T: 200, delta: 1e-6}}")
-    first = build(root)
+    first = asked(root)
     assert first.returncode == 0, first.stderr
-    assert build(root).returncode == 0
+    assert asked(root).returncode == 0
     assert runs(root) == 1
-    assert build(root, "-p", "T", "500").returncode == 0  # the committed value: the same result
+    assert asked(root, "-p", "T", "500").returncode == 0  # the committed value: the same result
     assert runs(root) == 1
-    assert build(root, "--scale", "smoke").returncode == 0
+    assert asked(root, "--scale", "smoke").returncode == 0
     assert runs(root) == 2
     shown = executed(root, "one")[-1].read_text()
     assert "200 1e-06" in shown
     assert "papermill" not in shown
-    assert build(root).returncode == 0  # back at the first parameters: still in the cache
+    assert asked(root).returncode == 0  # back at the first parameters: still in the cache
     assert runs(root) == 2
-    assert build(root, "--force").returncode == 0
+    assert asked(root, "--force").returncode == 0
     assert runs(root) == 3
 
 
@@ -56,7 +56,7 @@ def test_an_edit_executes_what_it_touches(tmp_path):
 
     def after(path, text):
         path.write_text(text)
-        done = build(root)
+        done = asked(root)
         assert done.returncode == 0, done.stderr
         return runs(root)
 

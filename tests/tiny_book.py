@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import nbformat
 
 from tools import build as runner
+from tools import cache
 
 PROJECT = Path(__file__).resolve().parent.parent
 CLAIM = {
@@ -100,8 +101,9 @@ def build(root, *options, site=False):
 
 
 def asked(root, *options):
-    """What the runner says in this process, as `build` has it: for what ends before anything
-    runs."""
+    """What the runner says in this process, which starts none but for chapters; as `build` has
+    it."""
+    cache._package.cache_clear()  # as in a new process
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = runner.main([*map(str, command(root, *options)[3:])])
