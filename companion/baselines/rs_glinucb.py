@@ -4,10 +4,10 @@ term.
 Source: Sawarni, Das, Barman and Sinha (2024), Algorithm 2, with the hyper-parameters of its public
 program: lambda = 0.5, gamma = S sqrt(d log(T/failure)), beta = 4 sqrt(d log(T/failure)), warm-up
 threshold 100/(kappa S^2 d), growth 1.5 of the determinant.
-Cost: O(K d^2 + d^3 log T) time per round: O(t d^2) for each of O(d log T) fits and for a fit after
-each run of warm-up rounds; 2 T d numbers of memory; 16 times the floor of
-`kernels.optimism`: of 4.2 microseconds 1.8 learn, most of them fits; the others compute the scores
-of all arms by both estimates.
+Cost: O(K d^2 + d^3) time per round: a fit reads t rows, d^2 numbers each, when det H has grown by
+half, together O(d) rows a round, and a fit after each run of warm-up rounds those of the warm-up;
+2 T d numbers of memory; 12 times the floor of `kernels.optimism`: of 2.8 microseconds 1.5 learn,
+most of them fits; the others rule arms out.
 Differs: from the paper as the program does (the index is taken at the average of the two estimates,
 no factor 1/e in H, the second fit takes all rows), but not in its defect: there the last matrix and
 the running one are the same array, so the switch happens once (`private_glm/as_run.py`).

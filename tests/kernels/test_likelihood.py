@@ -9,10 +9,12 @@ from companion.kernels.glm import LOGISTIC, PROBIT, mean, slope
 from companion.kernels.likelihood import (
     STEPS,
     canonical,
+    falls_surely,
     fit,
     foresee,
     log_mean,
     mills,
+    newton_system,
     objective,
     true_derivatives,
     true_loss,
@@ -96,3 +98,34 @@ def test_self_concordance_holds_for_logistic_and_fails_for_probit_beyond_one():
     for z in np.linspace(-6, 6, 49):
         assert abs(bend(LOGISTIC, z)) <= slope(LOGISTIC, z)
         assert (abs(bend(PROBIT, z)) <= slope(PROBIT, z)) == (abs(z) <= 1)
+
+
+@pytest.mark.parametrize("r", [0.0, 0.4, 1.0])
+def test_the_third_derivative_is_bounded_by_the_second(r):
+    """|z| + 1/2 for the probit link, 1 for the logistic one; by differences of the second."""
+    for link in LINKS:
+        for z in np.linspace(-8.0, 8.0, 161):
+            ends = [true_derivatives(link, z + h, r)[1] for h in (-1e-4, 1e-4)]
+            third, second = (ends[1] - ends[0]) / 2e-4, true_derivatives(link, z, r)[1]
+            c = 1.0 if link == LOGISTIC else abs(z) + 0.5
+            assert abs(third) <= c * second * (1 + 1e-6) + 1e-12, z
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_step_that_falls_surely_falls_by_a_quarter(link):
+    """Newton steps from near and far; none is called sure that does not fall, some are sure."""
+    rng, sure = np.random.default_rng(4), 0
+    for i in range(300):
+        X = rng.standard_normal((30, 2)) / 1.5
+        y = (rng.random(30) < mean(link, 1.0)).astype(float)
+        theta = rng.standard_normal(2) * (0.1, 1.0, 4.0)[i % 3]
+        g, H = np.empty(2), np.empty((2, 2))
+        newton_system(link, X, y, 30, 0.1, theta, g, H)
+        H[0, 1] = H[1, 0]
+        step = np.linalg.solve(H, g)
+        if falls_surely(link, X, 30, theta, step):
+            sure += 1
+            before, after = (objective(link, X, y, 30, 0.1, v) for v in (theta, theta - step))
+            assert after <= before - 0.25 * g @ step + 1e-12
+    assert 20 < sure < 280
+    assert not falls_surely(link, X, 30, theta, np.array([np.nan, 0.0]))
