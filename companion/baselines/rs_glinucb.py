@@ -6,7 +6,7 @@ program: lambda = 0.5, gamma = S sqrt(d log(T/failure)), beta = 4 sqrt(d log(T/f
 threshold 100/(kappa S^2 d), growth 1.5 of the determinant.
 Cost: O(K d^2 + d^3) time per round: a fit reads t rows, d^2 numbers each, when det H has grown by
 half, together O(d) rows a round, and a fit after each run of warm-up rounds those of the warm-up;
-2 T d numbers of memory; 12 times the floor of `kernels.optimism`: of 2.8 microseconds 1.5 learn,
+2 T d numbers of memory; 12 times the floor of `kernels.optimism`: of 2.8 microseconds 1.0 learn,
 most of them fits; the others rule arms out.
 Differs: from the paper as the program does (the index is taken at the average of the two estimates,
 no factor 1/e in H, the second fit takes all rows), but not in its defect: there the last matrix and

@@ -11,7 +11,7 @@ value, tested before every round, never because some user explored (which is tha
 sums and public step counts (`descent`); floors under eigenvalues; the second estimate's constraint
 set is the ball; reward bound R = 1.  rule "paper" refreshes as printed, without a guarantee.
 Cost: O(K d + d^3 + d^2 log T) time per round, O(T d) per gradient step; T (d + 1) numbers; 7.6
-times the floor of `kernels.optimism`: of 2.7 microseconds 1.1 learn, the others rule arms out.
+times the floor of `kernels.optimism`: of 2.7 microseconds 1.3 learn, the others rule arms out.
 
 Size: the rounds, which read next to the paper's box, and what audits need of them.
 """
