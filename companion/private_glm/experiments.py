@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from companion._jit import jit
+from companion._types import Array
 from companion.accounting import audit
 from companion.kernels.glm import slope
 from companion.private_glm import attacks
@@ -141,9 +143,23 @@ def _covered(env, policy, T, seed, fresh):
     return _inside(p, state, theta, X)
 
 
+def slopes(link: int, z: Array) -> Array:
+    """Slope of the link at every score of an array."""
+    out = np.ravel(z).copy()
+    slopes_in_place(link, out)
+    return out.reshape(np.shape(z))
+
+
+@jit
+def slopes_in_place(link: int, z: Array) -> None:
+    """z (n,) <- slope of the link at every score."""
+    for i in range(z.shape[0]):
+        z[i] = slope(link, z[i])
+
+
 def _inside(p, s, theta, X):
     """One run's row of `Covered`, from contexts X (n, K, d)."""
-    true, slopes = X @ theta, np.vectorize(slope)
+    true = X @ theta
     widths = p.widths[:, None, None] * np.sqrt(np.einsum("nki,jil,nkl->jnk", X, s.V_inv[:-1], X))
     scores = np.einsum("nki,ji->jnk", X, s.theta[:-1])
     alive, left = np.ones(true.shape, bool), []
