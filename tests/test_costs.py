@@ -32,6 +32,7 @@ def test_a_chapter_that_never_ran_has_a_guess(project):
     assert sum(found["two"].values()) == pytest.approx(2 * costs.UNKNOWN)
 
 
+@pytest.mark.slow
 def test_a_build_keeps_what_cells_took_and_begins_with_the_longest(tmp_path):
     burn = "import time\nwhile time.process_time() < 3: pass"
     root = tiny(tmp_path, one=["x = 1"], two=[burn])

@@ -17,7 +17,12 @@ PRIVATE = [n for n, e in ENTRIES.items() if e.example().guarantee.model != "none
 OFFERED = {
     n: getattr(inspect.getmodule(ENTRIES[n].example), "disclosures", tuple)() for n in PRIVATE
 }
-CASES = [(n, i) for n, cases in OFFERED.items() for i in range(len(cases))]
+LONG = {"lplr", "sdp_linucb", "shuffle_glm", "streaming_fw", "vertex_fw"}  # tens of seconds
+CASES = [
+    pytest.param(n, i, marks=[pytest.mark.slow] * (n in LONG and i > 0))
+    for n, cases in OFFERED.items()
+    for i in range(len(cases))
+]
 
 
 @pytest.mark.parametrize("name", PRIVATE)

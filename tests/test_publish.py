@@ -59,6 +59,7 @@ def git(*args, cwd):
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_the_script_keeps_one_commit_with_every_version(tmp_path):
     """`.ci/publish` against a repository on this machine."""
     git("init", "-q", "--bare", "origin.git", cwd=tmp_path)

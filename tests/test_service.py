@@ -59,6 +59,7 @@ class Caller:
         return json.loads(self.process.stdout.readline())
 
 
+@pytest.mark.slow
 def test_killed_between_select_and_update_it_gives_the_same_arms_to_the_bit(tmp_path):
     """Killed after an answer, with questions open, and once with an answer on its way."""
     expected, found = straight(tmp_path / "straight"), []

@@ -157,6 +157,7 @@ def until(condition):
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_a_worker_dies_then_the_driver_and_then_it_is_finished_to_the_bit(tmp_path):
     """Killed with -9 both; what had ended stays, and the rest is run once more."""
     store, file, n = tmp_path / "store", tmp_path / "marks", 6
