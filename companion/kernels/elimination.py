@@ -16,9 +16,8 @@ from companion._types import Array
 from companion.kernels.linalg import quad
 from companion.kernels.optimism import TINY, form_bound, row_sum
 
-FIRST, HALF, SIZE, SECOND = range(
-    4
-)  # rows of a table (4, K): x'first, half-width, ||x||^2, x'second
+# rows of a table (4, K): x'first, half-width, ||x||^2, x'second
+FIRST, HALF, SIZE, SECOND = range(4)
 UNKNOWN = -1.0  # a half-width that nobody has needed so far
 SLACK = 1e-12  # of a difference that rounding can move
 
