@@ -18,7 +18,7 @@ from companion.timing import machine
 from companion.timing.roster import ROSTER
 
 NOT_ROWS = {"__main__", "measure", "glm_twins", "maler_twin", "online_linucb", "twins"}
-COMPILE = "compile each algorithm alone, in a new process with no kernels: five minutes more"
+COMPILE = "compile each algorithm alone, in a new process with no kernels: several minutes more"
 GROWTH = "follow T, K and d over two decades beside the Cost lines: a minute more"
 HEAD = "| what | ours (s) | times faster | quartiles | at least |"
 
