@@ -107,7 +107,7 @@ def seconds(notebooks):
         [
             f'<a href="{name}.html">{name}</a>',
             f"{sum(s for _, s in cells):.1f}",
-            ", ".join(f"<code>{html.escape(cell)}</code> {s:.1f}" for cell, s in cells[:DEAREST]),
+            _together(f"<code>{html.escape(cell)}</code> {s:.1f}" for cell, s in cells[:DEAREST]),
         ]
         for name, cells in costs.table(notebooks).items()
     ]
@@ -129,9 +129,14 @@ def room(notebooks):
         if found:
             kept = sum(r >= ROOM for r, _, _ in found)
             rows.append([f'<a href="{name}.html">{name}</a>', f"{kept} of {len(found)}",
-                         ", ".join(_near(name, *row) for row in found[:NEAREST])])  # fmt: skip
+                         _together(_near(name, *row) for row in found[:NEAREST])])  # fmt: skip
     head = ["Chapter", f"Rows with {ROOM:g} half widths", "The rows with the least"]
     return markup.table("Room between intervals and limits in this build", head, rows)
+
+
+def _together(parts):
+    """The parts of a list in one element: a narrow page aligns the elements of a cell apart."""
+    return f"<div>{', '.join(parts)}</div>"
 
 
 def _near(chapter, room, claim, setting):
