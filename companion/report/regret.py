@@ -116,7 +116,7 @@ def over_rounds(rounds: Any, samples: Any, play: Any, *, ax: "Axes", **how: Any)
     at = min(np.searchsorted(play, 0.93 * top), len(rounds) - 1)
     text, place = f"random play: {play[-1]:.0f} at T", (rounds[at], play[at])
     left = rounds[at] > 0.6 * rounds[-1]  # no room between the line and the labels of the curves
-    where = {"xytext": (-8, 0), "ha": "right"} if left else {"xytext": (8, 0)}
+    where = {"xytext": (-8, 8), "ha": "right"} if left else {"xytext": (8, 0)}
     ax.annotate(text, place, textcoords="offset points", **where)
     return against(rounds, samples, marker=False, ax=ax, xlabel="round", **how,
                    ylabel="cumulative regret", xlim=(0, rounds[-1]), ylim=(0, top))  # fmt: skip
