@@ -34,7 +34,7 @@ def starts(times=5):
     command = [sys.executable, "-c", FIRST_PLAY]
     runs = [subprocess.check_output(command, text=True) for _ in range(times + 1)]
     both = np.array([json.loads(run) for run in runs[1:]])  # the first one may have to compile
-    yield Row("first play of a new process; import of Numba", both, 0.5)
+    yield Row("first play of a new process; import of Numba", both, 0.3)
 
 
 def drained(env):

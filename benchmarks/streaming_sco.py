@@ -4,7 +4,6 @@ import numpy as np
 
 from benchmarks.measure import Twin, beside
 from companion.streaming_sco import flat, regression, streaming_fw
-from companion.streaming_sco.learner import noise_scale
 
 N, PART = 20_000, 0.05  # records; the part of them that a twin reads
 FASTER = {  # dimension: {p: how many times faster than NumPy at least}
@@ -44,17 +43,6 @@ class Tree:
         return -p.radius * v / np.linalg.norm(v, p.p)
 
 
-class Vertices(Tree):
-    """Algorithm 2 with Gumbel noise."""
-
-    def vertex(self, t, rng):
-        """The noisily best one: its coordinate and sign."""
-        p, score = self.p, -self.p.radius * self.total / (t + 1)
-        noise = -noise_scale(p, t) * np.log(rng.standard_exponential((p.d, 2)))
-        j, negative = divmod(int((np.stack([score, -score], axis=1) + noise).argmax()), 2)
-        return np.where(np.arange(p.d) == j, -p.radius if negative else p.radius, 0.0)
-
-
 def learned(kind, p, X, Y, rng, n=None):
     """The parameter after n records (None: all)."""
     other = kind(p)
@@ -66,11 +54,6 @@ def learned(kind, p, X, Y, rng, n=None):
 def tree(p, X, Y, rng):
     """Algorithm 1: the last parameter."""
     return learned(Tree, p, X, Y, rng)
-
-
-def vertices(p, X, Y, rng):
-    """Algorithm 2 with Gumbel noise: the last parameter."""
-    return learned(Vertices, p, X, Y, rng)
 
 
 def noisy_sgd(p, X, Y, rng):
@@ -106,7 +89,6 @@ def sco_bandit(p, X, R, rng):
 TWINS = {
     "sco_bandit": Twin(sco_bandit),
     "streaming_fw": Twin(tree, 1000),
-    "vertex_fw": Twin(vertices, 1000),
     "noisy_sgd": Twin(noisy_sgd, 60),
 }
 

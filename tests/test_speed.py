@@ -9,15 +9,17 @@ from companion.timing.roster import ROSTER
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("speed")]
 
 
+def missed(row):
+    """What is missed of half the limit that `make bench` asks for: other tests run beside."""
+    return row._replace(least=row.least / 2.0).missed()
+
+
 def test_linucb_is_much_faster_than_its_twin():
-    # As below, half of what `make bench` asks for: here other tests run on the same cores.
-    _, ours, twin, _ = core.linucb_row()
-    assert 2.0 * twin >= core.SPEEDUP * ours
+    assert missed(next(core.rows())) == ""
 
 
 def test_a_new_process_plays_soon():
-    # Twice the limit that `make bench` shows.
-    assert core.first_play() <= 2.0 * core.START
+    assert missed(next(core.starts())) == ""
 
 
 def test_no_algorithm_has_lost_half_its_speed():
