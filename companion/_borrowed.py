@@ -18,5 +18,6 @@ def borrowing(func: Function) -> Function:
     """
     kernel = jit(func)
     if hasattr(kernel, "targetoptions"):  # else nothing is compiled
-        kernel.targetoptions |= {"_nrt": False, "forceinline": False}
+        for one in (kernel, kernel.linked):  # type: ignore[attr-defined]
+            one.targetoptions |= {"_nrt": False, "forceinline": False}
     return kernel

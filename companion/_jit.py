@@ -14,6 +14,7 @@ from typing import Any
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
+from companion import _linked
 from companion._closure import Package
 from companion._types import Function
 
@@ -21,6 +22,7 @@ PACKAGE = Package(Path(__file__).parent)
 KEPT = 86_400.0  # seconds for which a kernel of another digest is kept: branches come and go
 SHORT = 800  # bytes of bytecode below which a kernel's machine code stands in its callers
 LOOPS = "play", "run"  # kernels that Python calls, whatever their length
+HOUSE: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 def _cache_folder():
@@ -41,9 +43,11 @@ class _Locator(_CacheLocator):
 
     # The names of the methods are those that Numba asks for.
 
+    HOME = CACHE
+
     def __init__(self, module, py_file):
         self._py_file, self._digest = py_file, PACKAGE.digest([module])
-        self._folder = CACHE / module
+        self._folder = self.HOME / module
 
     def get_cache_path(self):
         return str(self._folder)
@@ -85,15 +89,27 @@ class _Cache(FunctionCache):
                 path.unlink(missing_ok=True)
 
 
+class _LinkedLocator(_Locator):
+    HOME = CACHE / "linked"
+
+
+class _LinkedImpl(_linked.Kept, _Impl):
+    _locator_classes = (_LinkedLocator,)
+
+
+class _LinkedCache(_Cache):
+    _impl_class = _LinkedImpl
+
+
 class _Late:
     """The cache of a kernel, made when it is first asked: until then no source is read."""
 
-    def __init__(self, func):
-        self._func, self._made = func, None
+    def __init__(self, func, make):
+        self._func, self._make, self._made = func, make, None
 
     def __getattr__(self, name):
         if self._made is None:
-            self._made = _Cache(self._func)
+            self._made = self._make(self._func)
         return getattr(self._made, name)
 
 
@@ -112,15 +128,21 @@ def is_short(func: Function) -> bool:
 def jit(func: Function, inline: Any = "never") -> Function:
     """Compile func on first call: without the global lock, IEEE arithmetic, cached on disk.
 
-    The machine code of a short kernel stands in the kernels that call it (`is_short`).  A function
-    outside this package, or inside another function, is compiled in every process.
+    The machine code of a short kernel stands in the kernels that call it (`is_short`).  Python
+    calls the kernel, other kernels its twin `linked`, which makes no machine code of its own.  A
+    function outside this package, or inside another function, is compiled in every process.
     """
-    short = is_short(func)
-    kernel = numba.njit(nogil=True, error_model="numpy", inline=inline, forceinline=short)(func)
-    known = PACKAGE.module(func.__code__.co_filename) and "<" not in func.__qualname__
-    if known and not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-        kernel._cache = _Late(func)  # type: ignore[attr-defined]
-    return kernel  # type: ignore[return-value]
+    options = HOUSE | {"inline": inline, "forceinline": is_short(func), "no_cfunc_wrapper": True}
+    kernel: Any = numba.njit(**options)(func)
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return kernel
+    kernel.linked = numba.njit(**options, **_linked.OPTIONS)(func)
+    kernel.get_call_template = kernel.linked.get_call_template  # what Numba asks of a callee
+    kernel.get_overload = kernel.linked.get_overload
+    if PACKAGE.module(func.__code__.co_filename) and "<" not in func.__qualname__:
+        kernel._cache = _Late(func, _Cache)
+        kernel.linked._cache = _Late(func, _LinkedCache)
+    return kernel
 
 
 def inlined(func: Function) -> Function:

@@ -16,7 +16,7 @@ from companion._types import Array, Rng
 from companion.checks import need_array, need_choice, need_float, need_int
 from companion.kernels.linalg import dot
 
-BLOCK = 1 << 16  # numbers per block of contexts
+BLOCK = 1 << 16  # numbers per block of contexts: another number, other draws
 
 
 def block_lengths(T: int, K: int, d: int) -> list[int]:

@@ -5,6 +5,7 @@ by repetition; what is read off worst cases over instances has a bootstrap inter
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,8 @@ from scipy.special import betaincinv
 
 from companion._types import AnyArray, Array
 from companion.checks import need_array, need_int, need_probability, need_seed, shown
+
+CHUNK = 2**20  # numbers that a bootstrap resamples at a time
 
 
 def _floats(name, value, *shape):
@@ -50,14 +53,19 @@ def band(samples: Array, level: float = 0.95) -> tuple[Array, Array, Array]:
     return value, value - half, value + half
 
 
+@lru_cache(maxsize=1024)
+def _t(level, n):
+    """Half of an interval for the mean of n numbers, in standard errors."""
+    return sps.t.ppf(0.5 + level / 2, n - 1)
+
+
 def _mean_and_half(samples, level):
-    need_probability("level", level)
-    n = len(samples)
+    level, n = need_probability("level", level), len(samples)
     if n < 2:
         raise ValueError(
             f"samples must hold at least 2 finite repetitions; got shape {samples.shape}"
         )
-    half = sps.t.ppf(0.5 + level / 2, n - 1) * samples.std(axis=0, ddof=1) / np.sqrt(n)
+    half = _t(level, n) * samples.std(axis=0, ddof=1) / np.sqrt(n)
     return samples.mean(axis=0), half
 
 
@@ -79,7 +87,7 @@ def ratio(a: Any, b: Array, level: float = 0.95) -> Interval:
     """
     a, b = _pair(a, b)
     n, value = len(a), a.mean() / b.mean()
-    q = sps.t.ppf(0.5 + need_probability("level", level) / 2, n - 1) ** 2 / n
+    q = _t(need_probability("level", level), n) ** 2 / n
     (saa, sab), (_, sbb) = np.cov(a, b)
     # {r : (mean(a) - r mean(b))^2 <= q Var(a - r b)}
     A, B, C = b.mean() ** 2 - q * sbb, a.mean() * b.mean() - q * sab, a.mean() ** 2 - q * saa
@@ -107,7 +115,7 @@ def exponent(x: AnyArray, samples: Array, level: float = 0.95) -> Interval:
     slope = float(np.log(total / n) @ w)
     left_out = np.log(np.maximum((total - samples) / (n - 1), np.finfo(float).tiny)) @ w
     se = np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())
-    half = sps.t.ppf(0.5 + need_probability("level", level) / 2, n - 1) * se
+    half = _t(need_probability("level", level), n) * se
     return Interval(slope, slope - half, slope + half)
 
 
@@ -138,7 +146,7 @@ def jackknife(statistic: Callable[..., Any], samples: AnyArray, level: float = 0
     """Interval for a statistic of samples by leaving out one repetition (first axis) at a time."""
     n, value = len(samples), statistic(samples)
     left = np.array([statistic(np.delete(samples, i, axis=0)) for i in range(n)])
-    half = sps.t.ppf(0.5 + need_probability("level", level) / 2, n - 1)
+    half = _t(need_probability("level", level), n)
     half *= np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())
     return Interval(value, value - half, value + half)
 
@@ -149,7 +157,7 @@ def worst_case(regret: Array) -> Array:
 
 
 def _worst(regret):
-    return regret.mean(axis=2).max(axis=1)
+    return regret.mean(axis=-1).max(axis=-1)
 
 
 def _runs(name, regret):
@@ -184,11 +192,11 @@ def worst_case_draws(regret: Array, seed: int, draws: int = 2000) -> Array:
     """
     regret = _runs("regret", regret)
     rng, (m, x, reps) = np.random.default_rng([need_seed("seed", seed), 77]), regret.shape
-    out = np.empty((need_int("draws", draws, 1), m))
-    for row in out:
-        pick = rng.integers(0, reps, (m, x, reps))
-        row[:] = _worst(np.take_along_axis(regret, pick, axis=2))
-    return out
+    draws, first = need_int("draws", draws, 1), reps * np.arange(m * x).reshape(m, x, 1)
+    size = max(1, CHUNK // regret.size)  # draws at a time
+    parts = [min(size, draws - done) for done in range(0, draws, size)]
+    picks = (rng.integers(0, reps, (n, m, x, reps)) for n in parts)
+    return np.concatenate([_worst(regret.ravel()[first + pick]) for pick in picks])
 
 
 def worst_case_band(regret: Array, seed: int, level: float = 0.95) -> tuple[Array, Array]:
@@ -199,13 +207,13 @@ def worst_case_band(regret: Array, seed: int, level: float = 0.95) -> tuple[Arra
 def worst_case_exponent(T: int, regret: Array, seed: int, level: float = 0.95) -> Interval:
     """Slope of log worst-case regret against log T (m,), with its bootstrap interval."""
     at = _horizons(T, _runs("regret", regret))
-    return _interval(lambda worst: np.polyfit(at, np.log(worst), 1)[0], regret, seed, level)
+    return _interval(lambda worst: np.polyfit(at, np.log(worst).T, 1)[0], regret, seed, level)
 
 
 def worst_case_ratio(ours: Any, theirs: Any, seed: int, level: float = 0.95) -> Interval:
     """Mean over horizons of worst-case regret of `ours` over that of `theirs`, with interval."""
     both, m = _both(ours, theirs), len(ours)
-    return _interval(lambda worst: (worst[:m] / worst[m:]).mean(), both, seed, level)
+    return _interval(lambda worst: (worst[:, :m] / worst[:, m:]).mean(axis=1), both, seed, level)
 
 
 def crossing(T: int, ours: Any, theirs: Any, seed: int, level: float = 0.95) -> Interval:
@@ -216,7 +224,7 @@ def crossing(T: int, ours: Any, theirs: Any, seed: int, level: float = 0.95) -> 
     """
     both = _both(ours, theirs)
     _horizons(T, ours)
-    return _interval(lambda worst: _last_crossing(T, worst), both, seed, level)
+    return _interval(lambda worst: [_last_crossing(T, w) for w in worst], both, seed, level)
 
 
 def _last_crossing(T, worst):
@@ -232,9 +240,9 @@ def _last_crossing(T, worst):
 
 
 def _interval(statistic, regret, seed, level):
-    """A statistic of worst cases, with its bootstrap interval."""
-    low, high = _ends([statistic(w) for w in worst_case_draws(regret, seed)], level)
-    return Interval(float(statistic(worst_case(regret))), float(low), float(high))
+    """A statistic of worst cases (n, m) -> (n,), with its bootstrap interval."""
+    low, high = _ends(statistic(worst_case_draws(regret, seed)), level)
+    return Interval(float(statistic(worst_case(regret)[None])[0]), float(low), float(high))
 
 
 def _ends(draws, level):

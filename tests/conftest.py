@@ -23,16 +23,36 @@ NAMES = (
 )
 
 
+def pytest_configure(config):
+    """Groups of tests run in the order below, not by how many tests they have."""
+    config.option.loadscopereorder = False
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Tests of one file about one algorithm or setting run in one process: two that compile the
-    same kernel at once both compile it.  Tests of the wheel come last: it takes the kernels that
-    the others have compiled.
+    same kernel at once both compile it.  Those of the site come first, for they take longest, then
+    the other slow ones, so that all processes end at about the same time.  Tests of one turn are in
+    the order of their names: values of a test that come out of a set have another in every process.
     """
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(_place(item)))
-    items.sort(key=lambda item: "installed" in getattr(item, "fixturenames", ()))
+    turns = {}
+    for item in items:
+        turns[_group(item)] = min(_turn(item), turns.get(_group(item), (True, True)))
+    items.sort(key=lambda item: (turns[_group(item)], item.nodeid))
+
+
+def _group(item):
+    """Where a test runs: one process for all of a group."""
+    return item.get_closest_marker("xdist_group").args[0]
+
+
+def _turn(item):
+    """What comes first is less: tests of the site, then slow ones."""
+    names = getattr(item, "fixturenames", ())
+    return "smoke_site" not in names, item.get_closest_marker("slow") is None
 
 
 def _place(item):

@@ -29,7 +29,7 @@ PAIRS = {  # size: two settings (T, K, d) that differ in it
 }
 COSTLY = (
     *("inverse", "ridge_inverse", "cholesky", "sherman_morrison"),
-    *("jacobi", "fit", "descend"),
+    *("divide", "jacobi", "fit", "descend"),
 )
 MULTIPLIER = 0x2360ED051FC65DA44385DF649FCCF645  # of PCG64
 

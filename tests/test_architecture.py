@@ -18,7 +18,7 @@ every_file = pytest.mark.parametrize("name", TREES)
 
 ROOMS = {"online_linucb", "fliphat", "lplr", "streaming_sco", "private_glm"}
 FLOORS = (  # from the ground up
-    {"checks", "_borrowed", "_closure", "_jit", "_types", "stats"},
+    {"checks", "_borrowed", "_closure", "_jit", "_linked", "_types", "stats"},
     {"kernels"},
     {"accounting"},
     {
@@ -134,6 +134,30 @@ def test_kernels_compute_alike_with_and_without_compilation(name):
     for kernel in filter(is_kernel, functions(name)):
         used = {n.attr for n in ast.walk(kernel) if dotted(n).startswith("np.")}
         assert not used & inexact, f"{kernel.name}: take {used & inexact} from math"
+
+
+def whole_slices(function):
+    """Lines of a kernel that give a slice something else than a number: an array has its shape
+    checked, whose words take two seconds to compile; `linalg.copy` takes none."""
+    return [
+        n.lineno
+        for n in ast.walk(function)
+        if isinstance(n, ast.Assign | ast.AugAssign)
+        and not all(isinstance(v, ast.Constant) for v in getattr(n.value, "elts", [n.value]))
+        and any(
+            isinstance(t, ast.Subscript)
+            and any(isinstance(x, ast.Slice) for x in ast.walk(t.slice))
+            for t in ast.walk(n)
+            if isinstance(getattr(t, "ctx", None), ast.Store)
+        )
+    ]
+
+
+@every_file
+def test_no_kernel_gives_a_whole_slice_an_array(name):
+    assert not [n for f in functions(name) if is_kernel(f) for n in whole_slices(f)]
+    (planted,) = ast.parse("def f(a, b):\n    a[:] = b").body
+    assert whole_slices(planted) == [2]
 
 
 def for_types(node):

@@ -21,8 +21,11 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium: apt-get install chromium"),
 ]
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf8")
-# The contrast is asked of one element of every look, over all pages; the rest of all elements.
+OFFLINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+# The contrast is asked of one element of every look, over all pages; the rest of all elements, but
+# for what lies outside of landmarks: never serious to axe, it takes two fifths of axe's time.
 CONTRAST = ["color-contrast"]
+OTHERS = {"rules": {rule: {"enabled": False} for rule in [*CONTRAST, "region"]}}
 UNSEEN = Path(__file__).with_name("colours.js").read_text("utf8")
 RENDERED = """() => (window.MathJax === undefined
     || (document.querySelectorAll('.math').length
@@ -115,7 +118,7 @@ READING = {
     "sco_bandit": AIMS | {"lines": 120},
     "joint_glm": AIMS,
     "shuffle_glm": AIMS,
-    "audits": AIMS | {"gap": 1.6},  # a figure with a line for every algorithm
+    "audits": AIMS | {"gap": 1.7},  # a figure with a line for every algorithm and sampler
     "arena": AIMS,
     "your_data": AIMS,
     "streaming_rows": PAPERS,
@@ -148,7 +151,7 @@ def pages(smoke_site):
 @pytest.fixture(scope="module")
 def chromium():
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", OFFLINE])
         yield browser
         browser.close()
 
@@ -156,22 +159,17 @@ def chromium():
 @pytest.fixture(scope="module")
 def opener(chromium, address):
     """(a function that opens pages, a list of everything that goes wrong on the way)."""
-    trouble = []
+    trouble, here = [], (address, "data:", "blob:")
 
-    def guard(route):
-        if route.request.url.startswith((address, "data:", "blob:")):
-            route.continue_()
-        else:
-            trouble.append(f"asked for {route.request.url}")
-            route.abort()
-
-    def opened(path, width=1400, scheme="light", base=address):
-        context = chromium.new_context(viewport={"width": width, "height": 900},
+    def opened(path, width=1400, scheme="light", base=address, context=None):
+        context = context or chromium.new_context(viewport={"width": width, "height": 900},
             color_scheme=scheme, permissions=["clipboard-read", "clipboard-write"])  # fmt: skip
         context.set_default_timeout(90_000)  # for busy machines
         page = context.new_page()
-        if base == address:
-            page.route("**/*", guard)
+        if base == address:  # a route instead would switch off the cache
+            page.on(
+                "request", lambda r: r.url.startswith(here) or trouble.append(f"asked for {r.url}")
+            )
         page.on("pageerror", lambda e: trouble.append(f"{path}: {e}"))
         page.on("console", lambda m: m.type in ("error", "warning")
                 and trouble.append(f"{path}: {m.type} {m.text}"))  # fmt: skip
@@ -240,13 +238,54 @@ SEEN_AT = {  # width: name -> script or (script, argument)
 PAPER = 718
 
 
+def serious(page, context, **options):
+    """What axe objects to in these elements (JavaScript) of a page: (rule, element, how many)."""
+    asked = json.dumps(options | {"resultTypes": ["violations"], "preload": False})
+    return [
+        (v["id"], v["nodes"][0]["html"][:160], len(v["nodes"]))
+        for v in page.evaluate(f"axe.run({context}, {asked})")["violations"]
+        if v["impact"] in ("serious", "critical")
+    ]
+
+
+def asked_of_axe(path):
+    """Whether a page is looked at: of those on the package, which are made alike, one is."""
+    return "/api/" not in path or path == "book/api/kernels.html"
+
+
+def axe(page, looks):
+    """What axe objects to in a page, in colours of light and dark that `looks` does not know."""
+    still = page.add_style_tag(
+        content="* { transition: none !important; animation: none !important }"
+    )
+    page.evaluate(AXE)
+    found = serious(page, "document", **OTHERS)
+    for scheme, known in looks.items():
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_function(f"document.documentElement.dataset.theme === '{scheme}'")
+        page.wait_for_timeout(100)  # colours that were on their way arrive
+        if new := page.evaluate(UNSEEN, known):
+            met = serious(page, "{include: window.unseen}", runOnly=CONTRAST)
+            found += [(scheme, *v) for v in met]
+            known += new
+    page.emulate_media(color_scheme="light")
+    still.evaluate("element => element.remove()")
+    return found
+
+
 @pytest.fixture(scope="module")
 def survey(opener, pages):
-    """(path, width) -> what SEEN_AT asks and more; every page is opened once, and made narrower."""
-    found, (visit, trouble) = {}, opener
+    """(path, width) -> what SEEN_AT asks and more; every page is opened once, and made narrower.
+
+    All are opened by one reader, whose browser keeps the scripts that pages share.
+    """
+    found, (visit, trouble), reader = {}, opener, None
+    looks = {"light": [], "dark": []}
     trouble.clear()
     for path in pages:
-        page = visit(path)
+        page = visit(path, context=reader)
+        reader = page.context
+        objections = axe(page, looks) if asked_of_axe(path) else []
         for width, scripts in SEEN_AT.items():
             page.set_viewport_size({"width": width, "height": 900})
             if width == PAPER:
@@ -267,7 +306,9 @@ def survey(opener, pages):
                 page.evaluate("window.dispatchEvent(new Event('afterprint'))")
             seen["trouble"] = list(trouble)
             trouble.clear()
-        page.context.close()
+        found[path, 1400]["axe"] = objections
+        page.close()
+    reader.close()
     return found
 
 
@@ -282,35 +323,9 @@ def test_every_page_renders_offline_without_errors_or_overflow(survey):
     assert told(survey, "raw") == {}
 
 
-def serious(page, context, **options):
-    """What axe objects to in these elements (JavaScript) of a page: (rule, element, how many)."""
-    asked = json.dumps(options | {"resultTypes": ["violations"]})
-    return [
-        (v["id"], v["nodes"][0]["html"][:160], len(v["nodes"]))
-        for v in page.evaluate(f"axe.run({context}, {asked})")["violations"]
-        if v["impact"] in ("serious", "critical")
-    ]
-
-
-def test_axe_finds_nothing_serious_in_light_or_dark(visit, pages):
-    found, one = [], "book/api/kernels.html"  # of the pages on the package, which are made alike
-    looks = {"light": [], "dark": []}
-    others = {"rules": {rule: {"enabled": False} for rule in CONTRAST}}
-    for path in [p for p in pages if "/api/" not in p or p == one]:
-        page = visit(path)
-        page.add_style_tag(content="* { transition: none !important; animation: none !important }")
-        page.evaluate(AXE)
-        found += [(path, *v) for v in serious(page, "document", **others)]
-        for scheme, known in looks.items():
-            page.emulate_media(color_scheme=scheme)
-            page.wait_for_function(f"document.documentElement.dataset.theme === '{scheme}'")
-            page.wait_for_timeout(100)  # colours that were on their way arrive
-            if new := page.evaluate(UNSEEN, known):
-                met = serious(page, "{include: window.unseen}", runOnly=CONTRAST)
-                found += [(path, scheme, *v) for v in met]
-                known += new
-        page.context.close()
-    assert found == []
+def test_axe_finds_nothing_serious_in_light_or_dark(survey):
+    assert told(survey, "axe") == {}
+    assert all("axe" in survey[f"book/{chapter}.html", 1400] for chapter in READING)
 
 
 def test_a_pale_text_among_others_is_found(chromium):

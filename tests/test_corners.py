@@ -9,14 +9,17 @@ import json
 import math
 import random
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from nbformat.v4 import new_code_cell
+from papermill.translators import PythonTranslator
 from wheel import run
 
 from companion.report import rules
 from companion.report.claims import MIME, UNTESTED
-from tools.chapters import load
+from tools.chapters import load, tags
 from tools.parameters import check
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -80,15 +83,34 @@ def shown(output):
     return HTML.sub(" ", "".join(said)) + " ".join(map(str, spoken))
 
 
-def execute(path, parameters, folder, variables):
-    """The notebook executed with these parameters in an empty folder."""
-    empty, target = folder / "empty", folder / "out.ipynb"
+def again(cells, parameters, i):
+    """Cells that forget all names and run again with these parameters, in the process that has the
+    libraries and kernels."""
+    found = [new_code_cell("%reset_selective -f .", id=f"forget-{i}")]
+    for cell in cells:
+        found.append({**cell, "id": f"{cell['id']}-{i}"})
+        if "parameters" in tags(cell):
+            found[-1]["metadata"] = {}  # papermill writes its own below the first
+            source = PythonTranslator.codify(parameters)
+            found.append(new_code_cell(source, id=f"parameters-{i}-set"))
+    return found
+
+
+def execute(path, several, folder, variables):
+    """The notebook executed in an empty folder, with the first of several sets of parameters, then
+    with the next: a list of the cells of each."""
+    empty, target, book = folder / "empty", folder / "out.ipynb", json.loads(path.read_text("utf8"))
     empty.mkdir()
-    job = {"input_path": str(path), "output_path": str(target), "parameters": parameters}
+    cells = book["cells"]
+    book["cells"] = sum((again(cells, v, i) for i, v in enumerate(several[1:], 1)), cells)
+    (folder / "in.ipynb").write_text(json.dumps(book))
+    job = {"input_path": str(folder / "in.ipynb"), "output_path": str(target)}
     job |= {"cwd": str(empty), "execution_timeout": 300, "progress_bar": False}
-    run("-c", PAPERMILL, json.dumps(job), cwd=empty, env=variables)
+    run("-c", PAPERMILL, json.dumps(job | {"parameters": several[0]}), cwd=empty, env=variables)
     assert list(empty.iterdir()) == []
-    return json.loads(target.read_text("utf8"))
+    done = json.loads(target.read_text("utf8"))["cells"]
+    starts = [k for k, c in enumerate(done) if c["id"].startswith("forget-")]
+    return [done[a:b] for a, b in pairwise([0, *starts, len(done)])]
 
 
 BOOK = {name: chapter for name, chapter in load(ROOT).items() if "seed" in chapter.parameters}
@@ -106,14 +128,15 @@ def test_corners_are_allowed_and_reach_both_ends(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("i", range(SETS))
 @pytest.mark.parametrize("name", BOOK)
-def test_corners_run_to_the_end(tmp_path, installed, name, i):
-    parameters = sets(BOOK[name])[i]
-    book = execute(BOOK[name].path, parameters, tmp_path, installed)
-    outputs = [(c["id"], o) for c in book["cells"] for o in c.get("outputs", [])]
-    records = [r for _, o in outputs for r in o.get("data", {}).get(MIME, [])]
-    wrong = {r["id"]: r["verdict"] for r in records if r["verdict"] != UNTESTED}
-    assert wrong == {}, parameters
-    missing = {cell: shown(o) for cell, o in outputs if NAN.search(shown(o))}
-    assert missing == {}, parameters
+def test_corners_run_to_the_end(tmp_path, installed, name):
+    several = sets(BOOK[name])
+    books = execute(BOOK[name].path, several, tmp_path, installed)
+    for cells, parameters in zip(books, several, strict=True):
+        assert all(c["execution_count"] for c in cells if c["cell_type"] == "code")
+        outputs = [(c["id"], o) for c in cells for o in c.get("outputs", [])]
+        records = [r for _, o in outputs for r in o.get("data", {}).get(MIME, [])]
+        wrong = {r["id"]: r["verdict"] for r in records if r["verdict"] != UNTESTED}
+        assert wrong == {}, parameters
+        missing = {cell: shown(o) for cell, o in outputs if NAN.search(shown(o))}
+        assert missing == {}, parameters

@@ -115,7 +115,6 @@ def test_rounds_grow_as_their_cost_lines_say(grown):
 @pytest.mark.parametrize(
     ("name", "false", "size"),
     [
-        ("glm_ucb", "K d^2", "T"),
         ("shuffle_glm", "d^3", "K"),
         ("jdp_linucb", "K d", "d"),
         ("linucb", "K d", "d"),
@@ -125,3 +124,8 @@ def test_rounds_grow_as_their_cost_lines_say(grown):
 def test_a_line_without_a_power_is_refuted(grown, name, false, size):
     line = cost_line.read(f"Cost: O({false}) time per round.")
     assert list(too_steep(grown[name], line)) == [size]
+
+
+def test_a_pass_over_all_rounds_is_refuted():
+    line = cost_line.read("Cost: O(K d^2) time per round.")
+    assert list(too_steep({"T": 0.9, "K": 0.3, "d": 1.8}, line)) == ["T"]

@@ -2,11 +2,14 @@
 
 What is not tried here: installing (`.venv` leads to the environment of these tests, and the copy
 comes first on the path as an editable installation would put it; the wheel's tests install), and
-what takes more than minutes, of which `make` says here what it would run.
+what takes more than minutes, of which `make` says here what it would run.  A chapter runs with the
+parameters of its command and the others at smoke scale: at the papers' scale the book is built.
 """
 
+import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,6 +18,8 @@ from pathlib import Path
 import pytest
 
 from companion import _jit
+from tools.build import arguments
+from tools.chapters import load, requests, scales
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "README.md").read_text("utf8")
@@ -38,6 +43,7 @@ ELSEWHERE = {  # the runner: tests/test_refusals.py; installing: tests/test_whee
     'pip install ".[data]"',
 }
 LONG = {command for command in TRIED if "online_linucb" in command}
+SMOKE = json.dumps(scales(ROOT)["smoke"]["online_linucb"])  # `-p` has the last word
 
 
 def commands(text):
@@ -77,14 +83,23 @@ def test_commands_are_found_wherever_they_stand():
     assert commands(text) == ["make it", "pip x", "make me", "python -m a"]
 
 
+@pytest.mark.parametrize("command", sorted(c for c in TRIED.keys() | ELSEWHERE if " -p " in c))
+def test_the_parameters_of_a_command_are_allowed_at_the_papers_scale(command):
+    args = arguments(shlex.split(command[command.index(" -p ") :]))
+    assert args.pairs
+    requests(ROOT, load(ROOT), args.scale, ["online_linucb"], args.pairs)  # raises otherwise
+
+
 @pytest.mark.parametrize(
     "command", [pytest.param(c, marks=[pytest.mark.slow] * (c in LONG)) for c in TRIED]
 )
 def test_it_does_what_it_says(command, fresh):
-    base, env = fresh
+    (base, env), said = fresh, TRIED[command]
     folder = base if command.startswith("cd ") else base / "private-bandits"
-    if TRIED[command] is None:
+    if said is None:
         command = command.replace("make ", "make -n ")
+    if command in LONG:
+        command += f" -y {shlex.quote(SMOKE)}"
     done = subprocess.run(
         command, shell=True, cwd=folder, env=env, capture_output=True, text=True, timeout=900
     )
@@ -97,9 +112,10 @@ def test_it_does_what_it_says(command, fresh):
                 folder / module / "__main__.py"
             ).is_file()
     else:
-        assert (TRIED[command] or "") in done.stdout
+        assert (said or "") in done.stdout
     if "papermill" in command:
-        assert (folder / "out.ipynb").is_file()
+        about = json.loads((folder / "out.ipynb").read_text("utf8"))["metadata"]["papermill"]
+        assert {"T": 2000, "n_reps": 5}.items() <= about["parameters"].items()
 
 
 def test_the_address_is_told_to_nobody_while_there_is_none(fresh):

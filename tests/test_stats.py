@@ -111,6 +111,16 @@ def test_bad_input_is_refused(call):
         call()
 
 
+def test_a_bootstrap_in_parts_has_the_same_bits(monkeypatch):
+    regret = 1.0 + np.random.default_rng(0).random((3, 2, 5))
+    whole = stats.worst_case_draws(regret, 1, draws=50)
+    monkeypatch.setattr(stats, "CHUNK", 7 * regret.size)
+    np.testing.assert_array_equal(stats.worst_case_draws(regret, 1, draws=50), whole)
+    pick = np.random.default_rng([1, 77]).integers(0, 5, regret.shape)
+    first = np.take_along_axis(regret, pick, axis=2).mean(axis=2).max(axis=1)
+    np.testing.assert_array_equal(whole[0], first)
+
+
 def test_worst_cases_of_exact_powers():
     T = [10**4, 10**6, 10**8]
     ours = np.array([[[n**0.5] * 3, [0.1 * n**0.5] * 3] for n in T])

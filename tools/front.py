@@ -4,8 +4,8 @@ A line `% figure CHAPTER NAME` becomes the figure of that name without its capti
 `% caption CHAPTER NAME` the words of its caption, and `% verdicts CHAPTER` the chapter's verdicts,
 counted, each of which leads to the first claim that has it.  `% tally` says the verdicts of all
 chapters in a sentence and shows them as a bar; `% seconds` says what every chapter and its dearest
-cells took, `% room` how far rows of evidence lie from their limits.  `jupyter-book build .`, which
-executes nothing, leaves them out.
+cells took, `% room` how far rows of evidence lie from their limits, `% served` which rows the
+repetitions of a cell serve.  `jupyter-book build .`, which executes nothing, leaves them out.
 """
 
 import html
@@ -14,14 +14,14 @@ from collections import Counter
 
 from companion.report import claims, markup
 from companion.report.looks import SHADES
-from tools import costs, results
+from tools import costs, results, served
 from tools.errors import Failure
+from tools.served import ROOM
 
 LINE = re.compile(
-    r"^% (figure|caption|verdicts|seconds|tally|room)(?: (\w+)(?: (\S+))?)?$", re.MULTILINE
+    r"^% (figure|caption|verdicts|seconds|tally|room|served)(?: (\w+)(?: (\S+))?)?$", re.MULTILINE
 )
 DEAREST = 5  # cells of a chapter that are shown
-ROOM = 2.0  # half widths that an experiment should leave between an interval and its limit
 NEAREST = 3  # rows of a chapter that are shown
 
 
@@ -37,6 +37,8 @@ def fill(text, notebooks):
             return raw(seconds(notebooks))
         if what == "room":
             return raw(room(notebooks))
+        if what == "served":
+            return raw(served.table(notebooks))
         if what == "tally":
             return raw(tally(notebooks))
         if chapter not in notebooks:

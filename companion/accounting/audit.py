@@ -51,8 +51,9 @@ class Attack(NamedTuple):
     attack leaves aside; runs: whether an output takes a run of its own, of which there are fewer,
     or is one of many that a kernel draws; fresh: whether outputs are what kernels let out, and no
     number depends on the noise of another, nor the count of draws on the data.  Then the mean of
-    two outputs is what is seen if all is let out twice.  A module that makes a private algorithm
-    offers `attack(algorithm)`, a tuple of these, beside its `example()`.
+    two outputs is what is seen if all is let out twice.  anew: whether all that kernels let out has
+    normal noise drawn for that number alone.  Then half the variance is what is seen.  A module
+    that makes a private algorithm offers `attack(algorithm)`, a tuple of these, beside `example()`.
     """
 
     mechanism: Any
@@ -63,6 +64,7 @@ class Attack(NamedTuple):
     note: str = ""
     runs: bool = True
     fresh: bool = False
+    anew: bool = False
 
 
 def attacked(attack: Attack, *, delta: float, trials: int, seed: int, level: float = 0.95) -> Audit:

@@ -161,8 +161,11 @@ def frontier(releases: Sequence[Noise]) -> tuple[Array, Array]:
 
 def releases_delta(epsilon: float, releases: Sequence[Noise]) -> float:
     """Upper bound on delta at epsilon >= 0 of several adaptive releases, a list of `Noise`."""
-    epsilon = need_float("epsilon", epsilon, 0.0)
-    a, lost = frontier(releases)
+    return frontier_delta(need_float("epsilon", epsilon, 0.0), *frontier(releases))
+
+
+def frontier_delta(epsilon: float, a: Array, lost: Array) -> float:
+    """`releases_delta` from what `frontier` returns: shifts a, and what is lost beside them."""
     inside = a > 0.0  # a list without releases loses nothing
     a = np.where(inside, a, 1.0)
     gaussian = ndtr(a / 2 - epsilon / a) - np.exp(epsilon + log_ndtr(-a / 2 - epsilon / a))
@@ -171,17 +174,17 @@ def releases_delta(epsilon: float, releases: Sequence[Noise]) -> float:
 
 def releases_epsilon(delta: float, releases: Sequence[Noise]) -> float:
     """Upper bound on epsilon at delta of the same releases; inf where no bound is proved."""
-    delta, releases = need_probability("delta", delta), [need_noise(r) for r in releases]
-    if releases_delta(0.0, releases) <= delta:
+    delta, found = need_probability("delta", delta), frontier(releases)
+    if frontier_delta(0.0, *found) <= delta:
         return 0.0
     low, high = 0.0, 1.0
-    while releases_delta(high, releases) > delta:
+    while frontier_delta(high, *found) > delta:
         low, high = high, 2.0 * high
         if high > 1e4:
             return np.inf
     while high - low > 1e-12 * high:
         middle = (low + high) / 2
-        low, high = (low, middle) if releases_delta(middle, releases) <= delta else (middle, high)
+        low, high = (low, middle) if frontier_delta(middle, *found) <= delta else (middle, high)
     return high
 
 
@@ -214,7 +217,12 @@ def binomial_bits(
     """
     epsilon, delta = need_positive("epsilon", epsilon), need_probability("delta", delta)
     users = need_int("users", users, 1)
-    p, move, entries, largest = need_noise(Noise(1, p, move, entries, largest))[1:5]
+    return _bits(epsilon, delta, users, *need_noise(Noise(1, p, move, entries, largest))[1:5])
+
+
+@functools.lru_cache(maxsize=256)
+def _bits(epsilon, delta, users, p, move, entries, largest):
+    """`binomial_bits` of checked arguments: policies ask for the same budgets again."""
 
     def suffices(b):
         return binomial_delta(epsilon, b * users, p, move, entries, largest) <= delta

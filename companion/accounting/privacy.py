@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
-from scipy.special import log_ndtr, ndtr
 
+from companion.accounting import gaussian
 from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
 
 
@@ -82,13 +82,7 @@ def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> fl
     epsilon = need_float("epsilon", epsilon, 0.0)
     sigma = need_float("sigma", sigma, 0.0)
     a = need_positive("sensitivity", sensitivity)
-    return 1.0 if sigma == 0.0 else _delta(epsilon, a / sigma)
-
-
-def _delta(epsilon, a):
-    """Theorem 8 at a = sensitivity / sigma, unchecked: one step of the searches below."""
-    with np.errstate(over="ignore"):  # far below the answer the bound is -inf, which is below delta
-        return float(ndtr(a / 2 - epsilon / a) - np.exp(epsilon + log_ndtr(-a / 2 - epsilon / a)))
+    return 1.0 if sigma == 0.0 else gaussian.delta_at(epsilon, a / sigma)
 
 
 def gaussian_epsilon(delta: float, sigma: float, sensitivity: float = 1.0) -> float:
@@ -101,14 +95,7 @@ def gaussian_epsilon(delta: float, sigma: float, sensitivity: float = 1.0) -> fl
     sensitivity = need_positive("sensitivity", sensitivity)
     if sigma == 0.0:
         return np.inf
-    a = sensitivity / sigma
-    if _delta(0.0, a) <= delta:
-        return 0.0
-    # log of the loss tail: epsilon = a^2/2 + a z is enough when Phi(-z) = delta.
-    high = a * a / 2 + a * 40.0
-    if a > 1e8:  # where rounding hides the tail; what is enough is at most 1e-6 of it too large
-        return high
-    return float(brentq(lambda e: _delta(e, a) - delta, 0.0, high, xtol=1e-13, rtol=1e-13))
+    return gaussian.epsilon_at(delta, sensitivity / sigma)
 
 
 def gaussian_scale(
@@ -134,14 +121,7 @@ def gaussian_scale(
         )
     if method != "analytic":
         return sensitivity * np.sqrt(2.0 * np.log(1.25 / delta)) / epsilon
-    low, high = 1e-3, 1e3
-    while _delta(epsilon, 1.0 / low) <= delta:
-        low /= 10.0
-    while _delta(epsilon, 1.0 / high) > delta:
-        high *= 10.0
-    return sensitivity * float(
-        brentq(lambda s: _delta(epsilon, 1.0 / s) - delta, low, high, xtol=1e-15, rtol=1e-14)
-    )
+    return sensitivity * gaussian.unit_scale(epsilon, delta)
 
 
 def gaussian_release(

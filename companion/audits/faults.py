@@ -115,13 +115,16 @@ def edited(kernel: Any, old: str, new: str) -> Iterator[Any]:
             setattr(module, key, kernel)
 
 
-def half_noise(algorithm: Any) -> Any:
-    """The same policy or optimiser with half of all noise (a quarter of all noise bits)."""
+def half_noise(algorithm: Any, variances: int = 4) -> Any:
+    """The same policy or optimiser with half of all noise, a quarter of its variance, that is of
+    all noise bits; or with another fraction of it, one over `variances`."""
 
-    def half(name, value):
-        return value * 0.5 if name in SCALES else value // 4 if name in BITS else value
+    def less(name, value):
+        if name in BITS:
+            return value // variances
+        return value / np.sqrt(variances) if name in SCALES else value
 
-    return algorithm._replace(params=_changed(algorithm.params, half))
+    return algorithm._replace(params=_changed(algorithm.params, less))
 
 
 def plain(algorithm: Any) -> Any:

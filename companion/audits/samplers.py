@@ -17,6 +17,7 @@ from companion.kernels.geometry import smooth_exponent
 
 N, D, T, PICKS = 1000, 31, 1023, 10  # numbers in a vector, matrix size, rounds, picks of the table
 FEW, ROUNDS = 20, 8  # entries or scores, and rounds, that are attacked
+HIGH = 4, 5  # least of the scores attacked with their opposites, which are rare then; how many
 STEP = 40.0  # of the binomial: a query is an integer multiple of 1/STEP
 
 
@@ -142,21 +143,28 @@ def general(b: Any) -> Sampler:
     return Sampler("generalized Gaussian", *law, said, attack(one_by_one(draw), *pair, loss), z)
 
 
-def choices(b: Any) -> tuple[Any, Any]:
-    """A pick by noisy scores."""
-    scores, rare = np.zeros(N), np.where(np.arange(FEW) == 0, 1.0, 0.0)
-    said = f"one of {FEW} scores is 1 and all others 0, or the reverse; which is picked"
+def choices(b: Any) -> tuple[Any, ...]:
+    """A pick by noisy scores, or by noisy scores and their opposites."""
+    scores = np.zeros(N)
 
-    def made(name, choose, tail):
+    def made(name, choose, tail, least=0, few=FEW):
         def draw(s, a, rng):
-            return choose(rng, a, 2.0 * s * b.c)
+            top = (np.abs(a).max(),) if least else ()
+            return choose(rng, a, 2.0 * s * b.c, *top)
 
-        pair = attack(one_by_one(draw), rare, 1.0 - rare, np.asarray)  # all scores move by 1
+        rare = np.where(np.arange(few) == 0, 1.0, 0.0)
+        a, c = least + rare, least + 1.0 - rare  # all scores move by 1
+        said = f"one of {few} scores is {least + 1} and all others {least}, or the reverse"
+        told = np.logical_not if least else np.asarray  # of many rare picks, the first alone
+        said, pair = f"{said}; which is picked", attack(one_by_one(draw), a, c, told)
         return Sampler(name, "L∞ of scores", "2s/ε", tail, draw, scores, said, pair, pure=True)
 
+    max_tail, law_tail = "n exp(-εz/4s)", "n exp(-εz/2s)"
     return (
-        made("report noisy max", selection.noisy_max, "n exp(-εz/4s)"),
-        made("exponential mechanism", selection.exponential_mechanism, "n exp(-εz/2s)"),
+        made("report noisy max", selection.noisy_max, max_tail),
+        made("exponential mechanism", selection.exponential_mechanism, law_tail),
+        made("report noisy max, ±", selection.signed_noisy_max, "2" + max_tail, *HIGH),
+        made("exponential mechanism, ±", selection.signed_exponential, "2" + law_tail, *HIGH),
     )
 
 

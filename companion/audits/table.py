@@ -172,8 +172,8 @@ def planted(target: Target, *, trials: int, seed: int, level: float) -> dict[str
 
     Noise is halved and bounds are opened in the parameters; the two others are planted in the
     kernels that let something out, and met by the first attack that goes through them.  Where its
-    outputs are fresh, these are what shows the fault, and no kernel is interpreted.  NaN: there is
-    no such attack, or what is let out has no mean.
+    outputs are fresh, or noise is drawn anew for every number, these are what shows the fault, and
+    no kernel is interpreted.  NaN: there is no such attack, or what is let out has no mean.
     """
     half, doors = faults.half_noise(target.algorithm), faults.unclipped(target.algorithm)
     (honest, *_), (weak, *_), (wide, *_) = map(target.attack, (target.algorithm, half, doors))
@@ -189,9 +189,11 @@ def planted(target: Target, *, trials: int, seed: int, level: float) -> dict[str
             if at is None or (plant is spent.twice and life.means == 0):
                 return np.nan
             n = interpretable(plain, trials) if plant is spent.twice else 5 * certain
-            if not plain.fresh:
+            anew = plain.anew and plant is spent.twice
+            if not (plain.fresh or anew):
                 return bound(slow(plain, life), n)
-        return bound(fast(target.attacks[at]), n)
+        less = faults.half_noise(target.algorithm, 2)
+        return bound(target.attack(less)[at] if anew else fast(target.attacks[at]), n)
 
     out = {"half the noise": bound(weak, trials_for(weak, trials))}
     out["budget spent twice"] = found(spent.twice, lambda a, _: a, spent.averaged)
@@ -215,9 +217,6 @@ def met(target: Target, life: Any, seed: int) -> tuple[Any, int | None]:
         if life.calls > 0:
             return attack, at
     return None, None
-
-
-# --- picture ------------------------------------------------------------------------------------
 
 
 def figure(table: "DataFrame", top: float = 8.0) -> "Figure":

@@ -22,7 +22,7 @@ from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.lasso_descent import descend
 from companion.checks import need_float, need_int, need_positive
 from companion.core import Policy
-from companion.kernels.linalg import add_outer, axpy, dot
+from companion.kernels.linalg import add_outer, axpy, copy, dot
 
 
 class Params(NamedTuple):
@@ -93,7 +93,7 @@ def learn(p: Params, s: State, which: int, arm: int, x: Array, r: float, penalty
     add_outer(1.0, x, s.G[which, arm])
     axpy(r, x, s.c[which, arm])
     theta, G = s.theta[which, arm], s.G[which, arm]
-    s.q[:] = s.c[which, arm]
+    copy(s.c[which, arm], s.q)
     for j in range(p.d):
         if theta[j] != 0.0:
             axpy(-theta[j], G[j], s.q)

@@ -2,12 +2,12 @@
 
 Source: Filippi, Cappe, Garivier and Szepesvari (2010), Algorithm 1, with the width of the public
 program of Sawarni et al. (2024): c sqrt(log t) for the probit link, c for the logistic link.
-Cost: O(K d^2 + T d^2) time per round: the estimate is refitted in every round, with a pass over all
-rounds so far for each of one or two Newton steps; T d numbers of memory; 75 times the floor of
-`kernels.optimism` at T = 2000, nearly all of it these passes (20 nanoseconds a row, 8 of them the
-link).
-Differs: Newton's method with a warm start (`foresee`) in place of BFGS; no projection of the
-estimate (neither has the program).
+Cost: O(K d^2 + d^3) time per round, and a pass over all rounds so far, d^3 numbers each, where the
+estimate has left the anchor of `kernels.anchor`, less often from round to round: 126 passes in the
+first 2000 rounds; T d numbers of memory; 18 times the floor of `kernels.optimism` at T = 2000, a
+third of it these passes.
+Differs: Newton's method from the last estimate in place of BFGS, and between passes the cubic
+model, surely within the same tolerance; no projection of the estimate (neither has the program).
 """
 
 import math
@@ -26,8 +26,9 @@ from companion.baselines.glm_parts import (
 )
 from companion.checks import need_int
 from companion.core import Policy, Universe
+from companion.kernels.anchor import Anchor, add, anchor_for, follow, put
 from companion.kernels.glm import PROBIT, slope
-from companion.kernels.likelihood import fit, foresee, work_for
+from companion.kernels.likelihood import fit, work_for
 from companion.kernels.linalg import copy, sherman_morrison
 
 
@@ -48,6 +49,7 @@ class State(NamedTuple):
     y: np.ndarray  # (T,)
     started: np.ndarray  # (1,) whether theta_hat was drawn
     clipped: int  # rewards that were outside [0, 1]
+    anchor: Anchor  # sums by which the estimate is kept up
     work: np.ndarray  # (d + 3, d) scratch
     column: np.ndarray  # (d,) scratch
 
@@ -56,7 +58,8 @@ def init(p: Params) -> State:
     """State before the first round."""
     X, y = np.zeros((p.T, p.d)), np.zeros(p.T)
     V_inv, started = np.eye(p.d) / p.ridge, np.zeros(1, np.int64)
-    return State(0, V_inv, np.zeros(p.d), X, y, started, 0, work_for(p.d), np.zeros(p.d))
+    anchor = anchor_for(p.d, p.ridge)
+    return State(0, V_inv, np.zeros(p.d), X, y, started, 0, anchor, work_for(p.d), np.zeros(p.d))
 
 
 def universe(p: Params) -> Universe:
@@ -79,11 +82,16 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
     s.y[s.t] = y
     copy(x, s.X[s.t])
     sherman_morrison(s.V_inv, x, s.column)
-    if s.t > 0:
-        foresee(p.link, x, y, s.theta_hat, s.work)
-    fit(p.link, s.X, s.y, s.t + 1, p.ridge, p.tolerance, s.theta_hat, s.work)
+    add(p.link, x, y, s.anchor)
+    for tried in range(2):
+        if follow(p.link, p.tolerance, s.anchor, s.theta_hat):
+            break
+        if tried == 1:
+            fit(p.link, s.X, s.y, s.t + 1, p.ridge, p.tolerance, s.theta_hat, s.work)
+        put(p.link, s.X, s.y, s.t + 1, p.ridge, s.theta_hat, s.anchor)
     clipped = s.clipped + (1 if y != r else 0)
-    return State(s.t + 1, s.V_inv, s.theta_hat, s.X, s.y, s.started, clipped, s.work, s.column)
+    rows = s.X, s.y, s.started, clipped, s.anchor, s.work, s.column
+    return State(s.t + 1, s.V_inv, s.theta_hat, *rows)
 
 
 @jit

@@ -21,7 +21,8 @@ from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.lasso_descent import descend
 from companion.checks import need_float, need_int, need_positive
 from companion.core import Policy
-from companion.kernels.linalg import axpy
+from companion.kernels.linalg import axpy, copy
+from companion.kernels.whole import below
 
 
 class Params(NamedTuple):
@@ -80,7 +81,7 @@ def lasso(p: Params, s: State, active: int, t: int) -> tuple[int, bool]:
     conditions: at most d + 1 times.
     """
     penalty, converged = level(p, t) * t, True
-    s.q[:] = s.c
+    copy(s.c, s.q)
     for a in range(active):
         axpy(-s.theta_hat[s.index[a]], s.G[a], s.q)
     while True:
@@ -101,7 +102,7 @@ def select(p: Params, s: State, X: Array, rng: Rng) -> Any:
     first fit.
     """
     if s.t < p.every:
-        return rng.integers(0, X.shape[0])
+        return below(rng, X.shape[0])
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
         z = 0.0
@@ -116,7 +117,7 @@ def select(p: Params, s: State, X: Array, rng: Rng) -> Any:
 def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     t, active, capped = s.t + 1, s.active, s.capped
-    s.X[s.t] = x
+    copy(x, s.X[s.t])
     s.y[s.t] = r
     axpy(r, x, s.c)
     for a in range(active):

@@ -37,7 +37,7 @@ from companion.baselines.mirror_maps import mirror_step
 from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Optimiser
 from companion.kernels.geometry import admit_all, dual_exponent, euclidean_factor, need_exponent
-from companion.kernels.linalg import dot
+from companion.kernels.linalg import copy, dot
 from companion.kernels.whole import below
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def phase(p: Params, i: int, X: Array, Y: Array, theta: Array, rng: Rng) -> None
         mirror_step(u, gradient, p.p, p.q, p.radius[i], z)
         for a in range(d):
             mean[a] += (centre[a] + u[a] - mean[a]) / (k + 1.0)
-    theta[:] = mean
+    copy(mean, theta)
 
 
 @jit
@@ -125,7 +125,7 @@ def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
         end = start + p.records[i]
         phase(p, i, A[start:end], b[start:end], s.theta, rng)
         start = end
-    out[-1] = s.theta
+    copy(s.theta, out[-1])
     return State(X.shape[0], s.theta, clipped)
 
 
@@ -209,7 +209,7 @@ def example() -> Optimiser:
 
 def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":
     """`audit.Attack`: the parameter at the end, all that is public, as the first label moves it."""
-    return (learned.on_first_label(optimiser, "the order of steps"),)
+    return (learned.on_first_label(optimiser, "the order of steps")._replace(anew=True),)
 
 
 def victims() -> tuple[Any, ...]:

@@ -38,6 +38,7 @@ from companion.kernels.geometry import (
     smooth_exponent,
     vertex,
 )
+from companion.kernels.linalg import copy
 from companion.kernels.mechanisms import generalized_gaussian
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ def first_releases(p: Params, s: State, x: Array, y: float, rng: Rng, out: Array
     for i in range(out.shape[0]):
         gather(p, s, 0, x, y)
         release(p, s, p.half, p.sigma_first, rng)
-        out[i] = s.noise
+        copy(s.noise, out[i])
 
 
 def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":

@@ -24,7 +24,7 @@ from companion.baselines.sampled_steps import composed, smallest_noise
 from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Optimiser
 from companion.kernels.geometry import admit_all, dual_exponent, need_exponent, project
-from companion.kernels.linalg import dot
+from companion.kernels.linalg import copy, dot
 from companion.kernels.whole import below
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
             for i in range(p.d):
                 mean[i] += (theta[i] - mean[i]) / (k + 1.0)
     if p.average:
-        theta[:] = mean
-    out[-1] = theta
+        copy(mean, theta)
+    copy(theta, out[-1])
     return State(X.shape[0], theta, clipped, mean)
 
 
@@ -168,7 +168,7 @@ def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":
         gradients(p, np.empty(p.d), *data, rng, out)
 
     mechanism, told = learned.filled((p.steps, p.d), steps), partial(sampled_loss, p)
-    released = audit.Attack(mechanism, (X, Y), (X, Z), told, "releases", runs=False)
+    released = audit.Attack(mechanism, (X, Y), (X, Z), told, "releases", runs=False, anew=True)
     return released, learned.on_first_label(optimiser, "the order of steps")
 
 

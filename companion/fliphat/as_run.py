@@ -15,7 +15,7 @@ import numpy as np
 
 from companion._jit import jit
 from companion._types import Array, Ints, Rng
-from companion.fliphat.episodes import init
+from companion.fliphat.episodes import Params, init
 from companion.fliphat.regression import l1_project
 from companion.fliphat.shortcuts import aggregated_is_exact, need_sparse_run
 from companion.fliphat.two_scores import play_episode, scored
@@ -51,7 +51,7 @@ def release(p: Any, s: Any, n: int, episode: int, rng: Rng, pool: Any) -> int:
 def run(
     p: Any, s: Any, w: Any, rng: Rng, noise_rng: Rng, pool: Any, grid: Ints, regret: Array
 ) -> None:
-    """`shortcuts.run_scores` with the reused noise."""
+    """`runs.run_scores` with the reused noise."""
     size, episode = 0, 0
     for i in range(pool.shape[0]):
         for j in range(p.d):
@@ -72,7 +72,7 @@ def final_regret(
     of more than one step.
     """
     (policy,), T, seeds, _ = need_sparse_run(env, (policy,), T, seeds)
-    if not aggregated_is_exact(policy):
+    if not (isinstance(policy.params, Params) and aggregated_is_exact(policy)):
         raise ValueError(
             f"policy must be a one-step FLIPHAT on unclipped contexts; got {policy.name!r}"
         )
@@ -85,5 +85,5 @@ def _repetition(env, policy, T, seed):
     p = policy.params
     contexts, noise = stream(seed, f"contexts of {policy.name}"), stream(seed, policy.name)
     pool, grid, regret = np.empty((len(p.iterations) + p.sparsity, p.d)), np.array([T]), np.zeros(1)
-    run(p, init(p), scored(env), contexts, noise, pool, grid, regret)
+    run(p, init(p, 0), scored(env), contexts, noise, pool, grid, regret)
     return regret[0]

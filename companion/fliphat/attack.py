@@ -16,6 +16,7 @@ from scipy.stats import binom
 from companion._jit import jit
 from companion._types import Array, Rng
 from companion.accounting import audit
+from companion.accounting.lives import lived
 from companion.checks import need_probability
 from companion.fliphat.episodes import State, release, store
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from companion.accounting.audit import Attack
     from companion.core import Policy
 
+PLAYS = "companion.fliphat.policy"  # where `play_many` stands, for all variants
 FAR = 1e3  # size of a context or reward that a policy does not clip
 
 
@@ -34,8 +36,14 @@ def sign_attack(policy: "Policy", far: float = np.inf) -> "Attack":
     policy's T leaves no 2 d rounds after that release, or it clips nothing and far is infinite.
     """
     a, b, user = _inputs(policy, far)
-    statistic, seen = partial(signs, policy.params.d), audit.playing(policy, user=user)
-    return audit.Attack(seen, a, b, statistic, "actions", "the values")
+    statistic = partial(signs, policy.params.d)
+    return audit.Attack(_seen(policy, user), a, b, statistic, "actions", "the values")
+
+
+def _seen(policy, user):
+    """The mechanism of many runs that shows the actions of all users but this one."""
+    several = lived(policy, policy.params.d, PLAYS)
+    return audit.playing(policy, user=user, several=several)
 
 
 def _inputs(policy, far):
@@ -108,10 +116,9 @@ def on_picks(policy: "Policy") -> "tuple[Attack, Attack]":
         return out
 
     ratio = partial(pick_loss, unit, p.xi_first[-1])
-    seen = audit.playing(policy, user=last)
     return (
         audit.Attack(released, a, b, ratio, "releases", runs=False, fresh=True),
-        audit.Attack(seen, a, b, picked, "actions", "the values"),
+        audit.Attack(_seen(policy, last), a, b, picked, "actions", "the values"),
     )
 
 

@@ -59,11 +59,11 @@ def rows_in_release(T: int, forget: bool = True) -> Ints:
     return n if forget else 2 * n - 1
 
 
-def init(p: Params) -> State:
-    """State before the first round."""
-    used = rows_in_release(p.T, p.forget)
-    capacity = int(used[-1]) if len(used) else 1
-    X, y = np.zeros((capacity, p.d)), np.zeros(capacity)
+def init(p: Params, rows: int | None = None) -> State:
+    """State before the first round, with room for so many rows (None: those of a release)."""
+    if rows is None:
+        rows = int(rows_in_release(p.T, p.forget)[-1]) if p.T > 1 else 1
+    X, y = np.zeros((rows, p.d)), np.zeros(rows)
     picks = np.zeros(p.sparsity, np.int64)
     return State(0, 0, 0, 0, np.zeros(p.d), picks, X, y, work_for(p.d, p.sparsity))
 
@@ -117,10 +117,12 @@ def release(p: Params, s: State, n: int, episode: int, rng: Rng) -> int:
 
 @jit
 def release_from_moment(p: Params, s: State, n: int, episode: int, rng: Rng) -> int:
-    """The same from s.work.moment = sum of clip(y) x: exact if there is at most one iteration, from
-    zero, unclipped.
+    """The same from s.work.moment, the sum over the n rows that `regression.add_moment` makes for
+    the start: exact if there is at most one iteration.
     """
-    s.theta_hat[:] = 0.0
+    size = s.size if p.warm else 0
+    for j in range(0 if p.warm else p.d):
+        s.theta_hat[j] = 0.0
     if p.iterations[episode] == 0:
-        return 0
-    return step(regression(p, episode), 0, n, rng, s.theta_hat, s.picks, 0, s.work)
+        return size
+    return step(regression(p, episode), 0, n, rng, s.theta_hat, s.picks, size, s.work)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from companion._jit import jit
+from companion._jit import inlined, jit
 from companion._types import AnyArray, Array, Ints, Rng
 from companion.accounting.disclosure import Disclosure
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
@@ -24,7 +24,9 @@ from companion.fliphat import accounting
 from companion.fliphat.attack import attack as attack
 from companion.fliphat.episodes import Params, State, init, release, rows_in_release, store
 from companion.fliphat.regression import sparse_dot
+from companion.kernels.linalg import copy
 from companion.kernels.peeling import lazy_peel
+from companion.kernels.whole import below
 
 MOST = 1000  # iterations of a release, and their rate
 
@@ -35,7 +37,7 @@ def select(p: Params, s: State, X: Array, rng: Rng) -> Any:
     is no estimate.
     """
     if s.size == 0:
-        return rng.integers(0, X.shape[0])  # line 2
+        return below(rng, X.shape[0])  # line 2
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
         z = sparse_dot(X[k], s.theta_hat, s.picks, s.size)
@@ -44,7 +46,7 @@ def select(p: Params, s: State, X: Array, rng: Rng) -> Any:
     return arm  # line 11
 
 
-@jit
+@inlined
 def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     t, n, clipped, size = s.t + 1, s.n, s.clipped, s.size
@@ -68,6 +70,30 @@ def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State
         arms[t] = select(p, s, X[t], rng)
         s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
     return s
+
+
+@jit
+def play_many(
+    p: Params,
+    s: State,
+    memory: AnyArray,
+    data: Any,
+    rng: Rng,
+    arms: Ints,
+    ends: Ints,
+    out: Array,
+) -> None:
+    """Play as `companion.accounting.lives` says; out (n, m, d) <- the estimate after each of the m
+    rounds `ends`."""
+    X, R = data
+    for i in range(arms.shape[0]):
+        copy(memory[1], memory[0])
+        now, begin = s, 0
+        for j in range(ends.shape[0]):
+            end = ends[j]
+            now = play(p, now, X[begin:end], R[begin:end], rng, arms[i, begin:end])
+            begin = end
+            copy(now.theta_hat, out[i, j])
 
 
 def warn_idle(name: str, steps: Ints) -> None:

@@ -10,7 +10,8 @@ given these two all the rest of a row is one linear map of them plus independent
   of one call share the d.
 * "scores": an episode enters the release only through u = sum clip(y_t) x_t, whose law given all
   these numbers and rewards needs one row for the whole episode: 2 K normals per round.  Exact if
-  every release is at most one iteration from zero on unclipped contexts; refused otherwise.
+  every release is at most one iteration from zero on unclipped contexts, and for lasso bandits
+  that do not fit in every round (`lasso_rows`); refused otherwise.
 
 Tests compare the laws with `simulate`, which draws all K x d coordinates.
 """
@@ -21,15 +22,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Environment, Ints, Rng
+from companion._types import Array, Environment, Ints
 from companion.baselines import lasso_bandit
-from companion.baselines.lasso_bandit import update as learn
 from companion.checks import need_choice
-from companion.fliphat import episodes, two_scores
+from companion.fliphat import episodes
 from companion.fliphat.environments import Autoregressive, Margin, draw_rows
-from companion.fliphat.policy import update
-from companion.fliphat.two_scores import Scored, scored
+from companion.fliphat.lasso_rows import run_lasso, run_segments
+from companion.fliphat.runs import run_lazy, run_scores, run_streamed
+from companion.fliphat.two_scores import scored
 from companion.simulate import as_result, need_run, over, simulate, stream
 
 if TYPE_CHECKING:
@@ -39,96 +39,24 @@ if TYPE_CHECKING:
 PATHS = ("auto", "full", "lazy", "scores")
 
 
-@jit
-def run_lazy(
-    p: Any,
-    s: Any,
-    w: Scored,
-    Z: Array,
-    first: int,
-    rng: Rng,
-    noise_rng: Rng,
-    grid: Ints,
-    regret: Array,
-) -> Any:
-    """Play the episode that begins with round `first`, to round grid[-1] at most, with the policy's
-    own `update`; row t - first of Z makes that of round t.  regret[i] <- cumulative regret after
-    round grid[i].
-
-    Size: 9 arguments; a run as it stands, and the draws of its next part.
-    """
-    f, at = two_scores.factor(w, s.theta_hat), 0
-    while grid[at] < first:
-        at += 1
-    for t in range(first, min(2 * first - 1, grid[-1]) + 1):
-        one, two, y = two_scores.play_round(w, f, s.size == 0, rng)
-        if t < 1 << p.iterations.shape[0]:  # rows of the last episode are never looked at
-            two_scores.move(w, f, s.theta_hat, s.picks, (one, two), 1.0, Z[t - first], w.x)
-        s = update(p, s, 0, w.x, y, noise_rng)
-        if t == grid[at]:
-            regret[at] = w.sums[3]
-            at += 1
-    return s
-
-
-@jit
-def run_lasso(
-    p: Any,
-    s: Any,
-    w: Scored,
-    Z: Array,
-    first: int,
-    rng: Rng,
-    noise_rng: Rng,
-    grid: Ints,
-    regret: Array,
-) -> Any:
-    """`run_lazy` of the lasso bandit, whose estimate may change at any round: rounds from `first`
-    on, of which row t - first of Z makes round t.
-
-    Size: 9 arguments; those of `run_lazy`.
-    """
-    f, at = two_scores.factor(w, s.theta_hat), 0
-    while grid[at] < first:
-        at += 1
-    for t in range(first, min(2 * first - 1, grid[-1]) + 1):
-        one, two, y = two_scores.play_round(w, f, t <= p.every, rng)
-        picks = s.index[: s.active]
-        two_scores.move(w, f, s.theta_hat, picks, (one, two), 1.0, Z[t - first], w.x)
-        s = learn(p, s, 0, w.x, y, noise_rng)
-        if t % p.every == 0:
-            f = two_scores.factor(w, s.theta_hat)
-        if t == grid[at]:
-            regret[at] = w.sums[3]
-            at += 1
-    return s
-
-
-@jit
-def run_scores(
-    p: Any, s: Any, w: Scored, rng: Rng, noise_rng: Rng, grid: Ints, regret: Array
-) -> Any:
-    """Play to round grid[-1], one row per episode; regret as in `run_lazy`; returns the state (no
-    rows are stored)."""
-    size, T, episode = 0, grid[-1], 0
-    while 1 << episode <= T:
-        two_scores.play_episode(p, s, w, episode, size, rng, grid, regret)
-        if 2 << episode <= T:
-            size = episodes.release_from_moment(p, s, 1 << episode, episode, noise_rng)
-        episode += 1
-    return episodes.State(T, 0, 0, size, s.theta_hat, s.picks, s.X, s.y, s.work)
-
-
 def aggregated_is_exact(policy: "Policy") -> bool:
     """Whether the path "scores" has the policy's law: at most one iteration, from zero, on one
-    episode, nothing but y clipped.
+    episode, nothing but y clipped; or a lasso of several rounds at a time.
     """
     p = policy.params
     if not isinstance(p, episodes.Params):
-        return False
+        return p.every > 1
     unclipped = p.row_clip == p.gradient_clip == p.residual_clip == np.inf
-    deepest = p.iterations.max(initial=0)
-    return bool(unclipped and p.forget and not p.warm and deepest <= 1)
+    return unclipped and p.forget and not p.warm and one_step(p)
+
+
+def one_step(p: Any) -> bool:
+    """Whether `run_streamed` is `run_lazy` for FLIPHAT with these Params: releases take one step,
+    whose moment is known row by row."""
+    if not (len(p.iterations) and p.iterations.max() <= 1):
+        return False
+    one_start = not p.warm or (p.forget and p.row_clip == np.inf)
+    return bool(one_start and (p.forget or p.reward_clip.min() == np.inf))
 
 
 def simulate_sparse(
@@ -197,12 +125,28 @@ def _repetition(env, policies, grid, path, seed):
             lazy.append(i)
             continue
         p, begin = policy.params, time.thread_time()
-        run_scores(p, episodes.init(p), scored(env), *_streams(seed, policy), grid, regret[i])
+        (own, noise), w = _streams(seed, policy), scored(env)
+        if isinstance(p, episodes.Params):
+            run_scores(p, episodes.init(p, 0), w, own, noise, grid, regret[i])
+        else:
+            run_segments(p, policy.init(p), w, own, grid, regret[i], np.zeros(3, np.int64))
         seconds[i] = time.thread_time() - begin
     if lazy:
         policies = [policies[i] for i in lazy]
         regret[lazy], seconds[lazy] = lazily([env] * len(lazy), policies, grid, seed)
     return regret, seconds
+
+
+def _begun(p, memory):
+    """The state of a FLIPHAT policy before the first round; memory: {rows: where those that forget
+    store so many}."""
+    if one_step(p) or not (p.forget and len(p.iterations)):
+        return episodes.init(p, 0 if one_step(p) else None)
+    rows = 1 << (len(p.iterations) - 1)
+    if rows not in memory:
+        memory[rows] = np.empty((rows, p.d)), np.empty(rows)
+    X, y = memory[rows]
+    return episodes.init(p, 0)._replace(X=X, y=y)
 
 
 def lazily(
@@ -217,14 +161,12 @@ def lazily(
     regret, seconds = np.zeros((len(policies), len(grid))), np.zeros(len(policies))
     streams, worlds = [_streams(seed, p) for p in policies], [scored(env) for env in envs]
     states, memory, rows, first = [], {}, stream(seed, "rows"), 1
+    kernels: list[Any] = []
     stored = 0
     for p in (policy.params for policy in policies):
         sparse = isinstance(p, episodes.Params)
-        s = (episodes if sparse else lasso_bandit).init(p)
-        if sparse and p.forget:
-            X, y = memory.setdefault(len(s.y), (s.X, s.y))
-            s = s._replace(X=X, y=y)
-        states.append(s)
+        kernels.append(run_lasso if not sparse else run_streamed if one_step(p) else run_lazy)
+        states.append(_begun(p, memory) if sparse else lasso_bandit.init(p))
         stored = max(stored, (1 << len(p.iterations)) - 1 if sparse else p.T)
     stored = min(stored, grid[-1])
     Z = np.empty(((stored + 1) // 2, envs[0].d))
@@ -233,8 +175,7 @@ def lazily(
         draw_rows(worlds[0].phi, rows, Z[: max(min(first, stored - first + 1), 0)])
         for i, policy in enumerate(policies):
             game = policy.params, states[i], worlds[i], Z, first, *streams[i]
-            run: Any = run_lazy if isinstance(policy.params, episodes.Params) else run_lasso
-            states[i] = run(*game, grid, regret[i])
+            states[i] = kernels[i](*game, grid, regret[i])
             seconds[i] += time.thread_time() - begin
             begin = time.thread_time()
         first *= 2

@@ -32,6 +32,7 @@ from companion._types import Array, Ints, Rng
 from companion.fliphat.environments import Autoregressive, draw_noise, draw_row
 from companion.fliphat.regression import clip, sparse_dot
 from companion.kernels.linalg import dot
+from companion.kernels.whole import below
 
 PARALLEL = 1e-12  # share of the variance of mu beside z, below which z says all of mu
 
@@ -126,7 +127,7 @@ def play_round(w: Scored, f: Factor, zero: bool, rng: Rng) -> Any:
     if w.gap > 0.0:
         return play_margin(w, f, zero, rng)
     best, top, played, one, two = -np.inf, -np.inf, 0.0, 0.0, 0.0
-    guess = rng.integers(0, w.K) if zero else -1
+    guess = below(rng, w.K) if zero else -1
     for k in range(w.K):
         e, g = rng.standard_normal(), rng.standard_normal()
         z, mu = f.a * e, f.b * e + f.c * g

@@ -15,7 +15,7 @@ import numpy as np
 from companion._jit import jit
 from companion._types import Array
 from companion.kernels.glm import LOGISTIC, PROBIT, mean, slope
-from companion.kernels.linalg import axpy, cholesky, cholesky_solve, dot
+from companion.kernels.linalg import cholesky, cholesky_solve, dot
 
 STEPS = 60  # damped Newton needs a handful; 60 is a stop against nonsense
 
@@ -157,17 +157,6 @@ def fit(
         if 0.5 * decrement <= tolerance:
             return k + 1
     return STEPS + 1
-
-
-@jit
-def foresee(link: int, x: Array, y: float, theta: Array, work: Array) -> None:
-    """theta <- theta and a Newton step for one new row x (d,), y alone, with the Hessian of which
-    the last `fit` left the factor in work: where to start the next one, with this row."""
-    d = theta.shape[0]
-    L, u = work[:d], work[d + 1]
-    first, second = true_derivatives(link, dot(x, theta), y)
-    cholesky_solve(L, x, u)
-    axpy(-first / (1.0 + second * dot(x, u)), u, theta)
 
 
 def work_for(d: int) -> Array:

@@ -55,12 +55,12 @@ def large_first(v: Array, m: int, order: Ints) -> float:
 def line(v: Array, xi: float, m: int, rest: float, order: Ints, ends: Array) -> None:
     """ends (d + 1,) <- where the entries in the places before end on the line, for noise of scale
     xi; the first m have no length.  order and rest are those of `large_first`."""
+    ends[0] = 0.0
     for i in range(v.shape[0]):
         if i < m:
             ends[i + 1] = 0.0
         else:
             ends[i + 1] = ends[i] + math.exp((abs(v[order[i]]) - rest) / xi)
-    ends[0] = 0.0
 
 
 @jit

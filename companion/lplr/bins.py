@@ -19,7 +19,7 @@ import numpy as np
 from companion._jit import jit
 from companion._types import Array
 from companion.kernels.eigen import jacobi
-from companion.kernels.linalg import axpy, dot, norm
+from companion.kernels.linalg import axpy, copy, dot, norm
 
 if TYPE_CHECKING:
     from companion.lplr.params import Params
@@ -113,7 +113,7 @@ def walk(p: "Params", tree: Tree, h: int, phi: Array, residual: Array) -> tuple[
     residual (d,) <- what is left of phi.
     """
     a, prediction, eta = tree.link.shape[0] - 1, 0.0, 0.0
-    residual[:] = phi
+    copy(phi, residual)
     for layer in range(h):
         b = enter(p, tree, a, residual)
         if b < 0 or tree.link[b, ACTIVE] == 0:
@@ -178,7 +178,8 @@ def fit_node(p: "Params", tree: Tree, h: int, b: int, n: int) -> None:
 def turn_frame(tree: Tree, h: int, b: int, top: int, m: int) -> None:
     """Frame of b: the rows above it, its principal direction, then the other eigenvectors."""
     above, frame, rows = tree.frame[tree.link[b, PARENT]], tree.frame[b], tree.work[1]
-    frame[:h], frame[h:] = above[:h], 0.0
+    copy(above[:h], frame[:h])
+    frame[h:] = 0.0
     for i in range(m):
         source = top if i == 0 else (i - 1 if i <= top else i)
         for j in range(m):

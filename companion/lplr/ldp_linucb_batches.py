@@ -13,7 +13,7 @@ import numpy as np
 from companion._jit import jit
 from companion._types import Array, Ints, Rng
 from companion.checks import need_int, need_positive, need_probability
-from companion.kernels.linalg import add_outer, axpy, dot, inverse, matvec, quad
+from companion.kernels.linalg import add_outer, axpy, copy, dot, inverse, matvec, quad
 from companion.lplr.bandits import count_regret, game_of
 from companion.lplr.crowd import draw, sign_sum
 from companion.lplr.params import MAX_USERS
@@ -102,7 +102,7 @@ def linucb_batches(
     while t < T:
         n = min(max(1, t // 5), T - t)
         radius, shift = radius_and_shift(d, max(t, 1), T, sigma, bonus, failure)
-        sums.inverse[:] = sums.V
+        copy(sums.V, sums.inverse)
         for i in range(d):
             sums.inverse[i, i] += 2 * shift
         if not inverse(sums.inverse, sums.inverse, sums.work):

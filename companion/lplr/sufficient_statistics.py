@@ -17,7 +17,7 @@ from companion._types import Array, Rng
 from companion.accounting.privacy import NO_PRIVACY, Guarantee
 from companion.checks import need_float, need_int, need_positive
 from companion.kernels.eigen import ball_least_squares, jacobi
-from companion.kernels.linalg import add_outer, axpy, dot, norm
+from companion.kernels.linalg import add_outer, axpy, copy, dot, norm
 from companion.lplr.crowd import draw, sign_sum
 from companion.lplr.noise import add_matrix_noise, laplace_sum
 from companion.lplr.params import MAX_DIMENSION
@@ -146,7 +146,7 @@ def ssp_fit(p: SSP, m: Model, n: int) -> None:
     spread = 2.0 * p.vector_scale**2 + 4.0 * (p.d + 1) * p.matrix_scale**2
     m.error[0] = ridge + p.z * root * math.sqrt(spread)
     A, rows = m.work[0], m.work[1]
-    A[:] = m.mat
+    copy(m.mat, A)
     for i in range(p.d):
         A[i, i] += ridge
     m.V_inv[:] = 0.0

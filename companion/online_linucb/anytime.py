@@ -7,7 +7,7 @@ perturbation Delta_m^2 = 2^(-m k) wherever lambda_min <= 2^(-m k).
 Neighbours, model, calibration: those of `online_linucb`.  A user is in one epoch and sends the same
 message as there, so nothing composes and the guarantee is that of one message.
 Cost: O(K d^2 + d^2 log T) time per round, that of `online_linucb` with the n = ceil(m/2) + 1
-learning rates of the running epoch; 10 times the floor of `kernels.optimism`, most of it the
+learning rates of the running epoch; 7 times the floor of `kernels.optimism`, most of it the
 experts.
 Differs: the last of the EPOCHS = 40 epochs (10^12 rounds) does not end.  What an epoch learned is
 forgotten at its end, as in the paper, though messages could be used again at no privacy cost.
@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
+from companion._borrowed import borrowing
+from companion._jit import inlined, jit
 from companion._types import Array, Ints, Rng
 from companion.accounting.disclosure import Disclosure
 from companion.checks import need_float, need_positive
@@ -71,7 +72,7 @@ def universe(p: Params) -> "Universe":
     return linear_universe(p.offset)
 
 
-@jit
+@inlined
 def epoch_params(p: Params, m: int) -> policy.Params:
     """Parameters of Algorithm 1 in epoch m; views, nothing is copied."""
     rates = p.rates[m, : p.n_rates[m]]
@@ -79,7 +80,7 @@ def epoch_params(p: Params, m: int) -> policy.Params:
     return policy.Params(p.d, p.length[m], p.sigma, p.jitter[m], p.offset, p.width[m], learner)
 
 
-@jit
+@inlined
 def restart(p: Params, s: Any, m: int) -> policy.State:
     """Algorithm 1's state at the start of epoch m, in the arrays of its state s."""
     a, n = s.learner, p.n_rates[m]
@@ -89,12 +90,10 @@ def restart(p: Params, s: Any, m: int) -> policy.State:
     for i in range(p.d):
         s.V_inv[i, i] = 1.0
         for k in range(n):
-            a.S[k, i, i], a.S_inv[k, i, i] = 1.0 / scale, scale
+            a.S[i, i, k], a.S_inv[i, i, k] = 1.0 / scale, scale
     for k in range(2 * n + 1):
         a.log_w[k] = p.log_prior[m, k]
-    rest = (a.theta, a.convex, a.strong, a.newton, a.S, a.S_inv, a.log_w, a.work)
-    learner = maler.State(0, *rest)
-    return policy.State(0, s.V_inv, s.u, s.centre, learner, s.x, s.g, s.clipped)
+    return policy.at(s, 0, 0, s.clipped)
 
 
 @jit
@@ -109,7 +108,7 @@ def randomize(p: Params, s: State, x: Array, r: float, rng: Rng) -> tuple[float,
     return policy.randomize(epoch_params(p, s.epoch), x, r, rng, s.run.x)
 
 
-@jit
+@inlined
 def receive(p: Params, s: State, y: float, clipped: int) -> State:
     """State after the message (s.run.x, y); a new epoch begins when the old one is over."""
     run = policy.receive(epoch_params(p, s.epoch), s.run, y, clipped)
@@ -118,20 +117,29 @@ def receive(p: Params, s: State, y: float, clipped: int) -> State:
     return State(s.t + 1, s.epoch + 1, restart(p, run, s.epoch + 1))
 
 
-@jit
+@inlined
 def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     y, clipped = randomize(p, s, x, r, rng)
     return receive(p, s, y, clipped)
 
 
-@jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+@borrowing
+def rounds(
+    p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints
+) -> tuple[int, int, int, int, int]:
+    """(rounds, epoch, its rounds, its gradients, clipped records) after all rounds of `play`."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
         s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
-    return s
+    return s.t, s.epoch, s.run.t, s.run.learner.t, s.run.clipped
+
+
+@jit
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    t, epoch, run, seen, clipped = rounds(p, s, X, R, rng, arms)
+    return State(t, epoch, policy.at(s.run, run, seen, clipped))
 
 
 def stack_epochs(runs: Sequence[Any]) -> Params:

@@ -9,7 +9,7 @@ Neighbours, model, calibration: those of the base learners, which must share one
 asked once, by one learner; which one it is follows from earlier messages.  So the guarantee is that
 of one message.
 Cost: O(K d^2 + d^2 log T) time per round, that of one base learner and O(M); memory of M base
-learners; 14 times the floor of `kernels.optimism` with two, most of it the experts of the one that
+learners; 9 times the floor of `kernels.optimism` with two, most of it the experts of the one that
 plays.
 Differs: line 9 uses a learner's number of rounds n before it is known: here n is that before the
 round, and n = 0 means +infinity (ties: smallest R_i).  The inner logarithm is at least 1.  The last
@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
+from companion._borrowed import borrowing
+from companion._jit import inlined, jit
 from companion._types import Array, Ints, Rng
 from companion.accounting.disclosure import Disclosure
 from companion.checks import (
@@ -126,7 +127,7 @@ def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     return anytime.select(base_params(p.bases, i), base_state(s.bases, i), X, rng)
 
 
-@jit
+@inlined
 def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     q, run = base_params(p.bases, s.base), base_state(s.bases, s.base)
@@ -137,13 +138,20 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
     return State(s.t, choose(p, s), s.counts, s.total, s.excess, s.active, s.bases)
 
 
-@jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+@borrowing
+def rounds(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> tuple[int, int]:
+    """(rounds, learner that serves the next user) after all rounds of `play`."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
         s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
-    return s
+    return s.t, s.base
+
+
+@jit
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    t, base = rounds(p, s, X, R, rng, arms)
+    return State(t, base, s.counts, s.total, s.excess, s.active, s.bases)
 
 
 def as_copies(bases: Sequence[Policy], T: int) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from companion._jit import jit
+from companion._jit import inlined, jit
 from companion.online_linucb import anytime, maler, policy
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def stack(trees: Sequence[Any]) -> Any:
     return out
 
 
-@jit
+@inlined
 def base_params(b: Any, i: Any) -> "Params":
     """Parameters of base learner i; views, nothing is copied."""
     per_epoch = (b.length[i], b.jitter[i], b.width[i], b.clip[i], b.ball[i], b.rate_convex[i])
@@ -36,12 +36,12 @@ def base_params(b: Any, i: Any) -> "Params":
     return anytime.Params(b.d[i], b.sigma[i], b.offset[i], *per_epoch, *rates)
 
 
-@jit
+@inlined
 def base_state(b: Any, i: Any) -> "State":
     """State of base learner i; views, nothing is copied."""
     r, a = b.run, b.run.learner
     experts = (a.theta[i], a.convex[i], a.strong[i], a.newton[i], a.S[i], a.S_inv[i])
-    learner = maler.State(a.t[i], *experts, a.log_w[i], a.work[i])
+    learner = maler.State(a.t[i], *experts, a.log_w[i], a.rows[i], a.work[i])
     run = (r.t[i], r.V_inv[i], r.u[i], r.centre[i], learner, r.x[i], r.g[i], r.clipped[i])
     return anytime.State(b.t[i], b.epoch[i], policy.State(*run))
 

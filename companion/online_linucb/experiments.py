@@ -2,7 +2,7 @@
 
 Source: "Improved rate for locally differentially private linear bandits", Section 3.1, Lemmas 3.3
 and H.6, Theorem 3.4, Table 1; `oracle_loss` is a comparison of ours.
-Plain NumPy around the kernels of `policy` and `maler`.
+Plain NumPy around the kernels of `policy` and `maler`, and one that follows a learner.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from companion._jit import jit
 from companion._types import Array, Rng
+from companion.kernels.linalg import dot
 from companion.online_linucb import maler
 from companion.online_linucb.policy import Params, gradient
 from companion.simulate import trace
@@ -82,20 +84,35 @@ def learner_regret(learner: Any, sigma: float, T: int, rng: Rng, uphill: bool = 
     the gradients with the wrong sign, a planted fault.
     """
     d, s = learner.d, maler.init(learner)
-    theta, g, total = np.ones(d) / np.sqrt(d), np.empty(d), np.zeros((T, 3))
+    theta, total = np.ones(d) / np.sqrt(d), np.zeros((T, 3))
     p = Params(d, T, sigma, 0.0, False, 0.0, learner)
     X = rng.standard_normal((T, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     Y = np.where(rng.random(T) < 0.5 + 0.5 * X @ theta, 1.0, -1.0)
     Y += sigma * rng.standard_normal(T)
     X = X + sigma * rng.standard_normal(X.shape)
-    for t in range(T):
-        now = s.theta.copy()
-        gradient(p, X[t], Y[t], now, g)
-        loss = [(X[t] @ v - Y[t]) ** 2 - sigma**2 * v @ v for v in (now, theta)]
-        total[t] = loss[0] - loss[1], g @ (now - theta), (now - theta) @ (now - theta)
-        s = maler.update(learner, s, -g if uphill else g)
+    follow(p, s, X, Y, theta, -1.0 if uphill else 1.0, total)
     return total.cumsum(axis=0)
+
+
+@jit
+def follow(
+    p: Params, s: maler.State, X: Array, Y: Array, theta: Array, sign: float, out: Array
+) -> None:
+    """out (T, 3) <- in every round what a prediction loses more than theta, <g, gap> and ||gap||^2
+    with gap = prediction - theta; the learner is told sign times the gradient g."""
+    g, gap = np.empty(p.d), np.empty(p.d)
+    for t in range(X.shape[0]):
+        said = gradient(p, X[t], Y[t], s.theta, g) - Y[t]
+        right = dot(X[t], theta) - Y[t]
+        length = dot(s.theta, s.theta) - dot(theta, theta)
+        out[t, 0] = said * said - right * right - p.sigma * p.sigma * length
+        for i in range(p.d):
+            gap[i] = s.theta[i] - theta[i]
+        out[t, 1], out[t, 2] = dot(g, gap), dot(gap, gap)
+        for i in range(p.d):
+            g[i] *= sign
+        s = maler.update(p.learner, s, g)
 
 
 def oracle_loss(env: Any, T: int, sigmas: Sequence[float], rng: Rng) -> Array:

@@ -6,6 +6,7 @@ expert is left, which is projected online gradient descent with step 2D/(G sqrt 
 learner that the paper mentions.
 Cost: O(n d^2) time per round for n = ceil(log2(T)/2) + 1 rates, plus O(n d^3) when a Newton expert
 leaves the ball.
+What all experts do alike stands in `experts`.
 Differs: the paper leaves the priors open; these are Maler's own, and they sum to 1.  Algorithm 7's
 constant is printed as 2/(G D); Maler's is 1/(8 G D), used here.  Clipping of g to norm G is the
 caller's business.
@@ -16,16 +17,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import inlined
+from companion._jit import inlined, jit
 from companion._types import Array
 from companion.checks import LARGEST, need_choice, need_int, need_positive
-from companion.kernels.linalg import (
-    add_outer,
-    dot,
-    project_ball,
-    project_ball_in_norm,
-    sherman_morrison,
-)
+from companion.kernels.linalg import dot, project_ball, project_ball_in_norm
+from companion.online_linucb.experts import add_squares, divide, gaps, scaled
 
 KINDS = ("maler", "ogd")
 NEWTON = 0.5 * 1.0 / (8.0 * 7.0 / 50.0)  # a = 1/2 min(1/(8 G_l D), 1) with G_l = 7/(50 D): 0.446...
@@ -43,12 +39,13 @@ class State(NamedTuple):
     t: int  # gradients seen
     theta: np.ndarray  # (d,) prediction
     convex: np.ndarray  # (d,) the convex expert
-    strong: np.ndarray  # (n, d) strongly convex experts
-    newton: np.ndarray  # (n, d) exp-concave experts
-    S: np.ndarray  # (n, d, d) Newton matrices
-    S_inv: np.ndarray  # (n, d, d) their inverses
+    strong: np.ndarray  # (d, n) strongly convex experts
+    newton: np.ndarray  # (d, n) exp-concave experts
+    S: np.ndarray  # (d, d, n) Newton matrices, lower triangles
+    S_inv: np.ndarray  # (d, d, n) their inverses
     log_w: np.ndarray  # (2 n + 1,) log weights: convex, strong, newton
-    work: np.ndarray  # (4 + d, d) scratch: four vectors, a square
+    rows: np.ndarray  # (3 + 2 d, n) scratch: a number or two vectors per expert
+    work: np.ndarray  # (3 + 2 d, d) scratch: three vectors, two squares
 
 
 def learner(kind: str, d: int, T: int, *, ball: float = 1.0, gradient: float) -> Params:
@@ -70,44 +67,50 @@ def init(p: Params) -> State:
     i = np.arange(n)
     prior = (1.0 + 1.0 / max(n, 1)) / (3.0 * (i + 1.0) * (i + 2.0))
     log_w = np.log(np.concatenate([[1.0 / 3.0 if n else 1.0], prior, prior]))
-    S = np.repeat(np.eye(d)[None] / (4.0 * NEWTON**2 * p.ball**2), n, axis=0)
-    S_inv = np.repeat(np.eye(d)[None] * (4.0 * NEWTON**2 * p.ball**2), n, axis=0)
-    experts = [np.zeros((n, d)) for _ in range(2)]
-    work = np.zeros((4 + d, d))
-    return State(0, np.zeros(d), np.zeros(d), *experts, S, S_inv, log_w, work)  # type: ignore[call-arg]
+    scale = 4.0 * NEWTON**2 * p.ball**2
+    squares = [np.repeat(c * np.eye(d)[:, :, None], n, axis=2) for c in (1.0 / scale, scale)]
+    experts = [np.zeros((d, n)) for _ in range(2)]
+    scratch = [np.zeros((3 + 2 * d, size)) for size in (n, d)]
+    return State(0, np.zeros(d), np.zeros(d), *experts, *squares, log_w, *scratch)  # type: ignore[call-arg]
 
 
 @inlined
 def update(p: Params, s: State, g: Array) -> State:
     """State after gradient g (d,), ||g|| <= G, at s.theta: experts move, then the prediction."""
-    t = s.t + 1
+    t, n = s.t + 1, p.rates.shape[0]
     reweigh(p, s, g)
     step_convex(p, s, g, t)
-    for i in range(p.rates.shape[0]):
-        step_strong(p, s, g, t, i)
-        step_newton(p, s, g, i)
+    if n > 0:
+        step_strong(p, g, s.theta, t, s.strong, s.rows[0])
+        step_newton(p, s, g)
     predict(p, s)
-    return State(t, s.theta, s.convex, s.strong, s.newton, s.S, s.S_inv, s.log_w, s.work)
+    return at(s, t)
+
+
+@inlined
+def at(s: State, t: int) -> State:
+    """The state s after t gradients."""
+    arrays = s.theta, s.convex, s.strong, s.newton, s.S, s.S_inv
+    return State(t, *arrays, s.log_w, s.rows, s.work)
 
 
 @inlined
 def reweigh(p: Params, s: State, g: Array) -> None:
     """Algorithm 5: log_w <- log_w - surrogate loss of every expert, normalised to sum 1."""
     n, d = p.rates.shape[0], p.d
-    gap, G = s.work[0], p.gradient
+    gap, along, square, G = s.work[0], s.rows[0], s.rows[1], p.gradient
     for j in range(d):
         gap[j] = s.theta[j] - s.convex[j]
     c = 2.0 * p.rate_convex * G * p.ball
     s.log_w[0] -= -p.rate_convex * dot(gap, g) + c * c
+    gaps(s.strong, s.theta, g, n, along, square)
     for i in range(n):
         eta = p.rates[i]
-        for j in range(d):
-            gap[j] = s.theta[j] - s.strong[i, j]
-        s.log_w[1 + i] -= -eta * dot(gap, g) + eta * eta * G * G * dot(gap, gap)
-        for j in range(d):
-            gap[j] = s.theta[j] - s.newton[i, j]
-        along = dot(gap, g)
-        s.log_w[1 + n + i] -= -eta * along + eta * eta * along * along
+        s.log_w[1 + i] -= -eta * along[i] + eta * eta * G * G * square[i]
+    gaps(s.newton, s.theta, g, n, along, square)
+    for i in range(n):
+        eta = p.rates[i]
+        s.log_w[1 + n + i] -= -eta * along[i] + eta * eta * along[i] * along[i]
     top, total = s.log_w[0], 0.0
     for k in range(2 * n + 1):
         top = max(top, s.log_w[k])
@@ -126,47 +129,78 @@ def step_convex(p: Params, s: State, g: Array, t: int) -> None:
     project_ball(s.convex, p.ball)
 
 
-@inlined
-def step_strong(p: Params, s: State, g: Array, t: int, i: int) -> None:
-    """Algorithm 8, rate i: projected step 1/(2 eta^2 G^2 t) on eta g + 2 eta^2 G^2 (x - theta)."""
-    eta, x = p.rates[i], s.strong[i]
-    c = 2.0 * eta * eta * p.gradient * p.gradient
+@jit
+def step_strong(p: Params, g: Array, theta: Array, t: int, x: Array, square: Array) -> None:
+    """Algorithm 8, all rates: projected step 1/(2 eta^2 G^2 t) on eta g + 2 eta^2 G^2 (x - theta).
+
+    x (d, n): the experts; square (n,) is overwritten.
+    """
+    n, G = p.rates.shape[0], p.gradient
+    for i in range(n):
+        square[i] = 0.0
     for j in range(p.d):
-        x[j] -= (eta * g[j] + c * (x[j] - s.theta[j])) / (c * t)
-    project_ball(x, p.ball)
+        for i in range(n):
+            eta = p.rates[i]
+            c = 2.0 * eta * eta * G * G
+            x[j, i] -= (eta * g[j] + c * (x[j, i] - theta[j])) / (c * t)
+            square[i] += x[j, i] * x[j, i]
+    for i in range(n):
+        size = np.sqrt(square[i])
+        if size > p.ball:
+            for j in range(p.d):
+                x[j, i] *= p.ball / size
 
 
 @inlined
-def step_newton(p: Params, s: State, g: Array, i: int) -> None:
-    """Algorithm 7 for rate i: online Newton step in the norm of S, projected in that norm."""
-    eta, x, d = p.rates[i], s.newton[i], p.d
-    grad, z, along = s.work[1], s.work[2], 0.0
+def step_newton(p: Params, s: State, g: Array) -> None:
+    """Algorithm 7, all rates: online Newton step in the norm of S, projected in that norm."""
+    n, d = p.rates.shape[0], p.d
+    grad, z = s.rows[3 : 3 + d], s.rows[3 + d :]
+    scaled(s.newton, p.rates, g, s.theta, grad, s.rows[0])
+    add_squares(s.S, grad, n)
+    divide(s.S_inv, grad, n, z, s.rows[:3])
+    for i in range(n):
+        s.rows[0, i] = 0.0
     for j in range(d):
-        along += g[j] * (x[j] - s.theta[j])
-    for j in range(d):
-        grad[j] = (eta + 2.0 * eta * eta * along) * g[j]
-    add_outer(1.0, grad, s.S[i])
-    sherman_morrison(s.S_inv[i], grad, s.work[3])  # leaves the old S^-1 grad in work[3]
-    shrunk = 1.0 / (1.0 + dot(grad, s.work[3]))  # of which the new S^-1 grad is this multiple
-    for j in range(d):
-        z[j] = x[j] - shrunk * s.work[3, j] / NEWTON
-    project_ball_in_norm(s.S[i], z, p.ball, s.work[4:], s.work[3], x)
+        for i in range(n):
+            z[j, i] = s.newton[j, i] - s.rows[1, i] * z[j, i] / NEWTON
+            s.rows[0, i] += z[j, i] * z[j, i]
+    for i in range(n):
+        if np.sqrt(s.rows[0, i]) <= p.ball:
+            for j in range(d):
+                s.newton[j, i] = z[j, i]
+        else:
+            project_expert(p, s, z, i)
+
+
+@jit
+def project_expert(p: Params, s: State, z: Array, i: int) -> None:
+    """Newton expert i <- column i of z (d, n), projected on the ball in the norm of its S."""
+    d, point, out = p.d, s.work[0], s.work[1]
+    S, L = s.work[3 : 3 + d], s.work[3 + d :]
+    for a in range(d):
+        point[a] = z[a, i]
+        for b in range(a + 1):
+            S[a, b] = S[b, a] = s.S[a, b, i]
+    project_ball_in_norm(S, point, p.ball, L, s.work[2], out)
+    for a in range(d):
+        s.newton[a, i] = out[a]
 
 
 @inlined
 def predict(p: Params, s: State) -> None:
     """Algorithm 5: theta <- mean of the experts, weighted by weight times rate."""
-    n = p.rates.shape[0]
+    n, a, b = p.rates.shape[0], s.rows[0], s.rows[1]
     total = math.exp(s.log_w[0]) * p.rate_convex
     for j in range(p.d):
         s.theta[j] = total * s.convex[j]
     for i in range(n):
-        a = math.exp(s.log_w[1 + i]) * p.rates[i]
-        b = math.exp(s.log_w[1 + n + i]) * p.rates[i]
-        total += a + b
-        for j in range(p.d):
-            s.theta[j] += a * s.strong[i, j] + b * s.newton[i, j]
+        a[i] = math.exp(s.log_w[1 + i]) * p.rates[i]
+        b[i] = math.exp(s.log_w[1 + n + i]) * p.rates[i]
+        total += a[i] + b[i]
     for j in range(p.d):
+        for i in range(n):
+            s.theta[j] += a[i] * s.strong[j, i] + b[i] * s.newton[j, i]
         s.theta[j] /= total
 
 

@@ -12,18 +12,17 @@ of Balle and Wang with the pair's sensitivity (`privacy.PAIR_SENSITIVITY`); "pap
 ln(1.25/delta))/epsilon on each of x and y, which spends the budget twice and uses a formula proved
 for epsilon <= 1.
 Cost: O(K d^2 + d^2 log T) time per round, for n = 19 experts at T = 20000 (OGD: none), O(n d^2)
-memory; 9 times the floor of `kernels.optimism` (OGD: 4): half of it moves and weighs the experts,
-a third selects.
+memory; 7 times the floor of `kernels.optimism` (OGD: 3), half of it for the experts.
 Differs: gradients are clipped to G (appendix B calls G "the clipping constant", Algorithm 1 does
-not clip).  The theory's width and G leave most of random play's regret at the paper's horizon
-(measured in the chapter), so both take practical forms by default (`practical_width`,
-`practical_clip`).
+not clip).  Width and G take practical forms by default: those of the theory leave most of random
+play's regret at the paper's horizon (measured in the chapter).
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from companion._borrowed import borrowing
 from companion._jit import inlined, jit
 from companion._types import Array, Ints, Rng
 from companion.accounting import audit
@@ -35,7 +34,7 @@ from companion.kernels.linalg import axpy, dot, matvec, norm, sherman_morrison
 from companion.kernels.mechanisms import add_gaussian, clip_record
 from companion.kernels.optimism import optimistic_arm
 from companion.online_linucb import maler
-from companion.online_linucb.theory import conversion_width
+from companion.online_linucb.theory import conversion_width, practical_clip, practical_width
 
 if TYPE_CHECKING:
     from companion.accounting.audit import Attack
@@ -133,23 +132,27 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
     return receive(p, s, y, clipped)
 
 
-@jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+@inlined
+def at(s: State, t: int, seen: int, clipped: int) -> State:
+    """The state s with other counts: t rounds, `seen` gradients of the learner, clipped records."""
+    learner = maler.at(s.learner, seen)
+    return State(t, s.V_inv, s.u, s.centre, learner, s.x, s.g, clipped)
+
+
+@borrowing
+def rounds(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> tuple[int, int, int]:
+    """(rounds, gradients, clipped records) after all rounds of `play`."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
         s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
-    return s
+    return s.t, s.learner.t, s.clipped
 
 
-def practical_width(sigma: float, T: int, factor: float = 10.0) -> float:
-    """factor * sigma * sqrt(ln T); what is needed grows like sigma sqrt(T) ||theta - theta*||."""
-    return factor * sigma * np.sqrt(np.log(T))
-
-
-def practical_clip(sigma: float, jitter: float, d: int, factor: float = 10.0) -> float:
-    """factor times the typical norm of a gradient, 2 (sigma^2 + Delta^2) sqrt(2 d) + 2."""
-    return factor * (2.0 * (sigma**2 + jitter) * np.sqrt(2.0 * d) + 2.0)
+@jit
+def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    t, seen, clipped = rounds(p, s, X, R, rng, arms)
+    return at(s, t, seen, clipped)
 
 
 def pair_noise(

@@ -126,6 +126,16 @@ def display_3_6(
     return width * np.sqrt(d * T * np.log(T / d))
 
 
+def practical_width(sigma: float, T: int, factor: float = 10.0) -> float:
+    """factor * sigma * sqrt(ln T); what is needed grows like sigma sqrt(T) ||theta - theta*||."""
+    return factor * sigma * np.sqrt(np.log(T))
+
+
+def practical_clip(sigma: float, jitter: float, d: int, factor: float = 10.0) -> float:
+    """factor times the typical norm of a gradient, 2 (sigma^2 + Delta^2) sqrt(2 d) + 2."""
+    return factor * (2.0 * (sigma**2 + jitter) * np.sqrt(2.0 * d) + 2.0)
+
+
 def literal(d: int, T: int, epsilon: float, delta: float) -> dict[str, Any]:
     """Algorithm 1 with OGD as the theory has it: {"width": Lemma 3.3's, "clip": Corollary C.1's}.
 

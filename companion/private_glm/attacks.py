@@ -18,7 +18,7 @@ from companion.accounting import audit, learned
 from companion.accounting.lives import lived
 from companion.accounting.privacy import tree_levels
 from companion.kernels import tree
-from companion.kernels.linalg import dot
+from companion.kernels.linalg import copy, dot
 from companion.private_glm import ledger
 from companion.private_glm.continual import add_leaf
 
@@ -154,8 +154,10 @@ def _node_losses(
             rest = t & (t - 1)  # the prefix before the node that t completes
             before[:] = 0.0
             if rest > 0:
-                before[:] = nodes[tree.trailing_zeros(rest)]
-            z[:] = nodes[tree.advance(nodes, t, sigma, rng)] - before
+                copy(nodes[tree.trailing_zeros(rest)], before)
+            row = tree.advance(nodes, t, sigma, rng)
+            for j in range(z.shape[0]):
+                z[j] = nodes[row, j] - before[j]
             if rest < user <= t:  # this node holds the leaf
                 out[i] += (dot(shift, shift) + 2.0 * dot(shift, z)) / (2.0 * sigma**2)
 

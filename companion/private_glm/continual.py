@@ -56,10 +56,32 @@ def add_leaf(c: Any, x: Array, out: Array) -> None:
 
 @jit
 def release(c: Continual, t: int, sigma: float, rng: Rng) -> None:
-    """c.release <- the sum after round t >= 1 with the noise of the tree's live blocks."""
+    """c.release <- the sum after round t >= 1 with the noise of the tree's live blocks; at sigma 0
+    nothing is drawn."""
+    if sigma == 0.0:
+        copy(c.exact, c.release)
+        return
     row = tree.advance(c.nodes, t, sigma, rng)
     for i in range(c.release.shape[0]):
         c.release[i] = c.exact[i] + c.nodes[row, i]
+
+
+@jit
+def dominant(A: Array) -> bool:
+    """Whether a symmetric A, of which the lower triangle is read, is surely positive definite.
+
+    In every row the diagonal entry exceeds the others together by a part in 1e9.  So A, scaled to a
+    diagonal of ones, has eigenvalues far above rounding, and `cholesky` would succeed.
+    """
+    for i in range(A.shape[0]):
+        rest = 0.0
+        for j in range(i):
+            rest += abs(A[i, j])
+        for j in range(i + 1, A.shape[0]):
+            rest += abs(A[j, i])
+        if not A[i, i] > (1.0 + 1e-9) * rest:
+            return False
+    return True
 
 
 @inlined
@@ -68,7 +90,7 @@ def above(A: Array, B: Array, c: Any, w: Scratch) -> bool:
     for i in range(A.shape[0]):
         for j in range(i + 1):
             w.A[i, j] = c * A[i, j] - B[i, j]
-    return cholesky(w.A, w.B)
+    return dominant(w.A) or cholesky(w.A, w.B)
 
 
 @jit
@@ -78,7 +100,7 @@ def raise_floor(value: Any, least: float, w: Scratch) -> bool:
     copy(value, w.A)
     for i in range(d):
         w.A[i, i] -= least
-    if cholesky(w.A, w.B):
+    if dominant(w.A) or cholesky(w.A, w.B):
         return False
     copy(value, w.A)
     value[:] = 0.0

@@ -161,9 +161,11 @@ def update(p: "Params", s: State, arm: int, x: Array, r: float, rng: Rng) -> Sta
         add_leaf(1.0, row, s.V.exact)  # line 21
     else:
         add_leaf(leaf_weight(p.link, dot(row, s.theta_o)), row, s.H.exact)  # line 24
-    publish(s.V, t, p.ridge_v, 0.5 * p.ridge_v, p.sigma_v, rng, s.scratch)  # both trees: leaf t
-    publish(s.H, t, p.ridge_h, 0.5 * p.ridge_h, p.sigma_h, rng, s.scratch)
-    invert(s.V, s.scratch)
+    if explored or p.sigma_v > 0.0:  # without noise a sum is as it was until a leaf enters it
+        publish(s.V, t, p.ridge_v, 0.5 * p.ridge_v, p.sigma_v, rng, s.scratch)
+        invert(s.V, s.scratch)
+    if p.sigma_h > 0.0 or not explored:  # both trees: leaf t
+        publish(s.H, t, p.ridge_h, 0.5 * p.ridge_h, p.sigma_h, rng, s.scratch)
     if p.literal and explored and s.fits[0] < p.fit_o.cutoff:
         fit_explored(p, s, t, rng)
     return at(s, t, s.clipped + (1 if outside + (y != r) > 0 else 0))

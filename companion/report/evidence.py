@@ -68,16 +68,22 @@ class Evidence(NamedTuple):
         return self.rule == PROOF or (self.control is not None and self.control.outcome == "fails")
 
     @property
-    def room(self) -> float | None:
-        """Half widths that lie between the limits and what repetitions measured: the number or its
-        control, whichever is nearer.  None where no repetitions decide: proofs, exact numbers,
-        audits; rows that are undecided.
+    def nearest(self) -> tuple[float, float] | None:
+        """(room, half width) of what repetitions measured, the number or its control, whichever is
+        nearer to a limit; room: half widths between the two.  None where no repetitions decide:
+        proofs, exact numbers, audits; rows that are undecided.
         """
         if self.decisive or self.limits is None or self.outcome == "undecided":
             return None
         intervals = [self.interval, self.control.interval if self.control else None]
-        rooms = [_room(interval, self.limits) for interval in intervals if interval]
-        return min((r for r in rooms if r is not None), default=None)
+        rooms = [(_room(i, self.limits), i) for i in intervals if i]
+        found = [(r, (i[1] - i[0]) / 2.0) for r, i in rooms if r is not None]
+        return min(found, default=None)
+
+    @property
+    def room(self) -> float | None:
+        """The first of `nearest`."""
+        return self.nearest and self.nearest[0]
 
 
 def row(

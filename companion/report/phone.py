@@ -50,15 +50,22 @@ def stack(fig: "Figure") -> None:
             ax.set_subplotspec(row[ax.get_subplotspec()])
     rows = sum(_narrow(fig, legend) for legend in list(fig.legends))
     fig.set_size_inches(WIDTH, sum(heights.values()) + 0.35 + 0.18 * rows)
-    fig.draw_without_rendering()
-    for ax in fig.axes:
-        _turn(ax.xaxis)
-    fig.draw_without_rendering()
-    for ax in fig.axes:
-        _legend(ax)
-    fig.draw_without_rendering()
+    arrange(fig)
+    if any([_turn(ax.xaxis) for ax in fig.axes]):
+        arrange(fig)
+    if any([_legend(ax) for ax in fig.axes]):
+        arrange(fig)
     for ax in fig.axes:
         thin(ax.xaxis)
+
+
+def arrange(fig: "Figure") -> None:
+    """Find the places of all that is in `fig`: layout without drawing, where there is a layout."""
+    engine = fig.get_layout_engine()
+    if engine is None:
+        fig.draw_without_rendering()
+    else:
+        engine.execute(fig)
 
 
 def _below(ax):
@@ -89,15 +96,18 @@ def _narrow(fig, legend):
 
 
 def _turn(axis):
-    """Write names below ticks upwards where they would run into each other: none may vanish."""
+    """Write names below ticks upwards where they would run into each other: none may vanish.
+    Whether it did so."""
     texts = [label.get_text() for label in axis.get_majorticklabels()]
     if not any("$" not in text and any(map(str.isalpha, text)) for text in texts):
-        return  # numbers: some of them may
+        return False  # numbers: some of them may
     labels = [label for label in axis.get_majorticklabels() if label.get_text()]
     boxes = sorted((label.get_window_extent() for label in labels), key=lambda box: box.x0)
-    if any(left.x1 + 2 > right.x0 for left, right in pairwise(boxes)):
+    meet = any(left.x1 + 2 > right.x0 for left, right in pairwise(boxes))
+    if meet:
         names = [text.replace("\n", " ") for text in texts]
         axis.set_ticks(axis.get_majorticklocs(), names, rotation=90)
+    return meet
 
 
 def _unlabel(ax):
@@ -124,9 +134,9 @@ def _own_labels(ax, first):
 
 
 def _legend(ax):
-    """Below the axes and what is written there, say which line is which."""
+    """Below the axes and what is written there, say which line is which; whether it did so."""
     if not ax._stacked_legend:
-        return
+        return False
     fig = ax.figure
     bottom = ax.xaxis.get_tightbbox(fig.canvas.get_renderer())
     below = (ax.get_window_extent().y0 - bottom.y0) / fig.dpi if bottom else 0.0
@@ -137,6 +147,7 @@ def _legend(ax):
               borderaxespad=0.0, labelspacing=0.3)  # fmt: skip
     if old is not None:
         ax.add_artist(old)
+    return True
 
 
 def thin(axis: "Axis") -> None:

@@ -242,7 +242,7 @@ def figure_html(
     """The HTML that `show` displays; leaves the figure in its layout for phones."""
     import pandas as pd
 
-    fig.draw_without_rendering()
+    phone.arrange(fig)
     for ax in fig.axes:
         phone.thin(ax.xaxis)
     wide = _svg(fig)

@@ -20,6 +20,7 @@ import numpy as np
 from companion._jit import jit
 from companion._types import Array, Ints, Rng, SeedSequence
 from companion.kernels.geometry import lq_norm, vertex
+from companion.kernels.linalg import copy
 from companion.simulate import need_grid, need_seeds, over, stream
 from companion.streaming_sco.environments import Functional
 from companion.streaming_sco.learner import (
@@ -74,7 +75,7 @@ def by_release(
             vertex(pair, p.p, p.radius, v)
             theta[k] += p.step * weight * (v[0] - theta[k])
         if t == grid[at]:
-            out[:, at] = theta
+            copy(theta, out[:, at])
             at += 1
 
 
@@ -101,7 +102,7 @@ def by_choice(p: Any, w: Lines, grid: Ints, records: Rng, rng: Rng, out: Array) 
             v = p.radius if place < plus else (-p.radius if place < plus + minus else 0.0)
             theta[k] += p.step / (t + 1.0) * (v - theta[k])
         if t == grid[at]:
-            out[:, at] = theta
+            copy(theta, out[:, at])
             at += 1
 
 

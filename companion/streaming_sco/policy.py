@@ -105,7 +105,7 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
             s.clock[k] += 1
             publish(p.learner, s.clock[k], of_arm(s.arms, k), rng)
     if t == p.K * p.t0:
-        s.forced[:] = s.arms.theta
+        copy(s.arms.theta, s.forced)
     return State(t, clipped, s.clock, s.forced, s.arms)
 
 

@@ -21,6 +21,7 @@ from companion.timing import cost_line
 from companion.timing.roster import Entry
 
 SHORT = 0.002  # CPU seconds that a turn takes at least
+FEWEST = 3  # turns of an algorithm and its floor
 
 
 class Measured(NamedTuple):
@@ -112,15 +113,15 @@ def alternated(
 ) -> Array:
     """CPU seconds (n, 2) of two pieces of work in turn, after one run of each.
 
-    There are `times` turns, or fewer, but not below 3, if either takes `side` seconds in all.  What
-    takes less than SHORT seconds runs several times in a turn, of which the mean counts.
+    There are `times` turns, or fewer, but not below FEWEST, if either takes `side` seconds in all.
+    What takes less than SHORT seconds runs several times in a turn, of which the mean counts.
     """
     first(), second()  # compiled now
     once = [spent(first), spent(second)]
     often = [max(1, round(SHORT / max(took, 1e-6))) for took in once]
     both = [once] if often == [1, 1] else []
     work = [functools.partial(repeat, w, n) for w, n in zip((first, second), often, strict=True)]
-    while len(both) < min(times, 3) or (
+    while len(both) < min(times, FEWEST) or (
         len(both) < times and (np.sum(both, axis=0) * often).max() < side
     ):
         both.append([spent(w) / n for w, n in zip(work, often, strict=True)])

@@ -53,3 +53,15 @@ def test_limits():
     for bad in (-1.0, np.nan):
         with pytest.raises(ValueError, match="rho must be"):
             pr.zcdp_delta(bad, 1.0)
+
+
+@pytest.mark.parametrize("rho", [1e3, 1e6])
+def test_a_large_loss_leads_back_to_its_delta(rho):
+    """Above 1e12 a bound stands in for the search."""
+    assert pr.zcdp_delta(rho, pr.zcdp_epsilon(rho, 1e-3)) == pytest.approx(1e-3, rel=1e-3)
+
+
+def test_a_large_delta_allows_more_than_epsilon_and_one():
+    rho = pr.zcdp_rho(0.1, 0.99)
+    assert rho > 1.1
+    assert pr.zcdp_delta(rho, 0.1) == pytest.approx(0.99, rel=1e-6)

@@ -38,8 +38,5 @@ def test_no_sampler_of_the_ground_is_forgotten():
         "round_at_random",
         "shuffle_messages",
         "shuffle_add",
-        # the laws of `exponential_mechanism` and `noisy_max`: tests/kernels/test_selection.py
-        "signed_exponential",
-        "signed_noisy_max",
     }
     assert drawn - used == parts  # what the others are made of, and a message before it is noisy

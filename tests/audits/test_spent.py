@@ -101,3 +101,18 @@ def test_reused_noise_is_that_of_a_new_generator_in_every_call():
         add_gaussian(np.random.default_rng(seed), 1.0, wanted)
         np.testing.assert_array_equal(out, wanted)
     assert life.calls == 4
+
+
+@pytest.mark.parametrize("name", ["local_md", "noisy_sgd"])
+def test_means_of_two_numbers_with_noise_of_their_own_have_half_the_variance(name):
+    (target,) = [t for t in OWN if t.name == name]
+    attack, seen = planted(target, spent.twice, 1000, 11)
+    assert attack.anew
+    less, *_ = target.attack(audits.faults.half_noise(target.algorithm, 2))
+    for i, (data, shown) in enumerate(zip((attack.a, attack.b), seen, strict=True)):
+        fast, alone = (
+            made.mechanism(data, np.random.default_rng([12, i]), 20_000) for made in (less, attack)
+        )
+        for a, b, c in zip(*(m.reshape(len(m), -1).T for m in (shown, fast, alone)), strict=True):
+            assert sps.ks_2samp(a, b).pvalue > 1e-6
+            assert np.var(a) < 0.7 * np.var(c)  # twelve standard errors

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from many_lives import compare
 
 from companion.accounting import audit
-from companion.fliphat.attack import attack, sign_attack, sign_epsilon, sign_loss
+from companion.accounting.lives import lived
+from companion.fliphat.attack import PLAYS, attack, sign_attack, sign_epsilon, sign_loss
 from companion.fliphat.policy import fliphat
 from companion.fliphat.residual import residual_fliphat
 
@@ -40,6 +42,21 @@ def test_the_exact_loss_of_the_attack_is_that_of_randomised_response():
     right = 1 - 0.5 * np.exp(-2 / (32 * p.xi_first[-1]))
     assert sign_epsilon(policy, 1e-12) == pytest.approx(np.log(right / (1 - right)), rel=1e-6)
     assert sign_epsilon(policy, 0.01) < 2.0
+
+
+@pytest.mark.parametrize("forget", [True, False])
+def test_lives_in_one_call_are_those_of_play(forget):
+    """Of both variants, to the bit; the actions are those that a loop over `play` shows."""
+    options = {"sparsity": 2, "epsilon": 9.0, "skip": 2, "warm": True, "forget": forget}
+    residual = residual_fliphat(3, 20, **options)
+    printed = fliphat(3, 20, sparsity=2, epsilon=9.0, b_max=1.0, iteration_rate=1.0)
+    for policy in (residual, printed):
+        arms = compare(policy, lived(policy, 3, PLAYS), lambda s: s.theta_hat)
+        assert len(np.unique(arms, axis=0)) > 3
+    game = sign_attack(residual_fliphat(3, 40, **options))
+    slow = audit.playing(residual_fliphat(3, 40, **options), user=game.mechanism.user)
+    shown = [m(game.a, np.random.default_rng(4), 30) for m in (game.mechanism, slow)]
+    assert np.array_equal(*shown)
 
 
 def test_attacks_are_refused_where_they_make_no_sense():

@@ -55,6 +55,8 @@ def lasso(d=30, T=300):
 CASES = [
     ("lazy", lasso, "gaussian", 0.6),
     ("lazy", lasso, "uniform", -0.5),
+    ("scores", lasso, "gaussian", -0.5),
+    ("scores", lasso, "uniform", 0.6),
     ("scores", one_step, "gaussian", 0.6),
     ("scores", one_step, "uniform", -0.5),
     ("lazy", one_step, "uniform", 0.6),
@@ -73,7 +75,8 @@ def test_paths_have_one_law(path, make, rewards, phi, n):
 
 
 def test_what_is_compared_has_learned():
-    for make, path in ((one_step, "scores"), (residual, "lazy"), (lasso, "lazy")):
+    cases = (one_step, "scores"), (residual, "lazy"), (lasso, "lazy"), (lasso, "scores")
+    for make, path in cases:
         curve = finals(make(), path, 50).mean(axis=0)
         assert curve[1] - curve[0] < 0.5 * curve[0]  # rounds 129 to 300 against 1 to 128
 
@@ -244,7 +247,8 @@ def test_the_cheap_path_is_refused_where_it_is_not_exact():
     deep = fliphat(
         30, 300, sparsity=6, epsilon=8.0, b_max=2.4, calibration="paper", iteration_rate=1.0
     )
-    for policy in (corrected, deep, residual(), lasso()):
+    often = lasso_bandit(30, 300, penalty=0.1)
+    for policy in (corrected, deep, residual(), often):
         assert not aggregated_is_exact(policy)
         with pytest.raises(ValueError, match="aggregation"):
             simulate_sparse(env, [policy], 300, seeds, path="scores")

@@ -11,7 +11,6 @@ from companion.kernels.likelihood import (
     canonical,
     falls_surely,
     fit,
-    foresee,
     log_mean,
     mills,
     newton_system,
@@ -76,20 +75,6 @@ def test_fit_finds_the_minimum_from_near_and_far(link, start):
     again = theta.copy()
     assert fit(link, X, y, 60, 0.2, 1e-12, again, work) == 1  # a warm start needs one step
     np.testing.assert_allclose(again, theta, atol=1e-6)
-
-
-@pytest.mark.parametrize("link", LINKS)
-def test_the_next_minimum_is_foreseen(link):
-    """One new row: what the first step leaves is of second order."""
-    rng = np.random.default_rng(4)
-    X = rng.standard_normal((80, 3)) / 2
-    y = (rng.random(80) < 0.5 + 0.4 * np.tanh(X[:, 0])).astype(float)
-    old, work = np.zeros(3), work_for(3)
-    fit(link, X, y, 79, 0.2, 1e-13, old, work)
-    near, best = old.copy(), old.copy()
-    foresee(link, X[79], y[79], near, work)
-    fit(link, X, y, 80, 0.2, 1e-13, best, work)
-    assert np.linalg.norm(near - best) < 0.1 * np.linalg.norm(old - best)
 
 
 def test_self_concordance_holds_for_logistic_and_fails_for_probit_beyond_one():

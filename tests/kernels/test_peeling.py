@@ -85,7 +85,12 @@ def picked(rng, v, xi, m, rest, order, ends, out):
 def test_one_pick_has_its_law_whatever_the_front(v, m):
     """The chance to exceed is as often near 1/2 as it can be if no noise is drawn outright.  One
     entry is taken, at the front or not."""
-    order, ends, out, found = np.arange(8)[::-1].copy(), np.empty(9), np.empty(400_000, int), []
+    order, ends, out, found = (
+        np.arange(8)[::-1].copy(),
+        np.full(9, 1e300),
+        np.empty(400_000, int),
+        [],
+    )
     if m > 0:
         large_first(v, m, order)
     rest = v[order[m:]].max()

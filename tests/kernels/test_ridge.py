@@ -61,6 +61,15 @@ def test_definite_matrices_and_nearly_all_others_are_swept(d, monkeypatch):
     assert len(used) <= 2
 
 
+@pytest.mark.parametrize(("pivot", "swept"), [(0.05, False), (0.099, False), (0.101, True)])
+def test_a_pivot_is_swept_from_a_tenth_of_its_column_on(pivot, swept, monkeypatch):
+    used = []
+    monkeypatch.setattr(ridge, "pivoted_inverse", lambda *_: used.append(True) or True)
+    plain = getattr(ridge.ridge_inverse, "py_func", ridge.ridge_inverse)
+    plain(np.array([[pivot, 1.0], [1.0, 0.01]]), 0.0, np.empty((2, 2)), np.empty((3, 2, 2)))
+    assert (not used) == swept
+
+
 def test_weak_pivots_are_not_swept():
     """A sweep of the pivot 1e-9 would lose nine digits."""
     A = np.array([[1e-9, 1.0], [1.0, 2e-9]])

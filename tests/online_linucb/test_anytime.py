@@ -7,7 +7,8 @@ from streams import run, stream
 from companion import core
 from companion.online_linucb import policy as base
 from companion.online_linucb.anytime import EPOCHS, NEVER, anytime_linucb
-from companion.online_linucb.policy import online_linucb, practical_clip, practical_width
+from companion.online_linucb.policy import online_linucb
+from companion.online_linucb.theory import practical_clip, practical_width
 
 
 @pytest.mark.parametrize("epsilon", [20.0, np.inf])

@@ -20,16 +20,17 @@ def test_equals_the_slow_twin_over_noisy_steps(d, D, G, seed):
     s, twin, left = maler.init(p), Twin(d, T, D, G), 0
     for _ in range(T):
         g = clip(2.0 * (s.theta - D) + 2.0 * G * rng.standard_normal(d), G)
-        left += np.linalg.norm(s.newton, axis=1).max() > D * (1 - 1e-9)
+        left += np.linalg.norm(s.newton, axis=0).max() > D * (1 - 1e-9)
         s = maler.update(p, s, g)
         twin.update(g)
         np.testing.assert_allclose(s.theta, twin.theta, rtol=0, atol=1e-12)
         np.testing.assert_allclose(np.exp(s.log_w), twin.w, rtol=0, atol=1e-12)
-        everyone = np.vstack([s.convex, s.strong, s.newton])
+        everyone = np.vstack([s.convex, s.strong.T, s.newton.T])
         assert np.linalg.norm(everyone, axis=1).max() <= D * (1 + 1e-12)
         assert np.linalg.norm(s.theta) <= D * (1 + 1e-12)
     assert left > 10  # the projection in the Newton norm was really used
-    np.testing.assert_allclose(s.S[0] @ s.S_inv[0], np.eye(d), atol=1e-9)
+    S = np.tril(s.S[:, :, 0]) + np.tril(s.S[:, :, 0], -1).T
+    np.testing.assert_allclose(S @ s.S_inv[:, :, 0], np.eye(d), atol=1e-9)
 
 
 # d = 2, D = 1, G = 6, T = 64, g_t = 2 (theta_t - (.6, -.3)) + (sin t, cos 2t), clipped at 6:

@@ -10,13 +10,8 @@ from streams import THETA, run, stream
 from benchmarks.maler_twin import Twin
 from companion.accounting import privacy
 from companion.online_linucb import policy as module
-from companion.online_linucb.policy import (
-    conversion_width,
-    online_linucb,
-    pair_noise,
-    practical_clip,
-    practical_width,
-)
+from companion.online_linucb.policy import conversion_width, online_linucb, pair_noise
+from companion.online_linucb.theory import practical_clip, practical_width
 
 
 def twin(policy, X, R, seed=1):

@@ -45,6 +45,19 @@ def test_a_fixed_world_repeats_its_contexts_and_renews_its_rewards():
         next(env.blocks(51, np.random.default_rng(1)))
 
 
+def test_blocks_of_a_fixed_world_follow_one_another(monkeypatch):
+    """Contexts, their own means, and rewards of these means, which are 0 or 1 here."""
+    monkeypatch.setattr("companion.environments.BLOCK", 3_000)
+    signs = np.random.default_rng(0).choice([-0.9, 0.9], (2_000, 4))
+    env = fixed_world(np.stack([signs, 0.0 * signs], axis=2), [1000.0, 0.0], "logistic")
+    found = list(env.blocks(1_900, np.random.default_rng(1)))
+    assert len(found) > 2
+    X, R, mu = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    assert np.array_equal(X, env.X[:1_900])
+    for y in (R, mu):
+        np.testing.assert_allclose(y, signs[:1_900] > 0, atol=1e-12)
+
+
 @pytest.mark.parametrize("kind", ["ball", "spiked", "rotating"])
 def test_thetas_are_new_and_have_their_size(kind):
     env, rng = world(kind, 4, 1.5), np.random.default_rng(3)
