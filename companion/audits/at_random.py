@@ -9,7 +9,7 @@ from scipy import stats as sps
 from companion.audits import measures
 from companion.audits.measures import SLACK, Measured
 from companion.audits.neighbours import filler, joint_noise, see
-from companion.audits.watching import play
+from companion.audits.watching import on_stage, play
 
 if TYPE_CHECKING:
     from companion.accounting.disclosure import Disclosure
@@ -36,7 +36,8 @@ def sampled_epsilon(noise: float, n: int, steps: int, delta: float) -> float:
 
 def evenly_drawn(case: "Disclosure") -> float:
     """p-value of the test that every record is as likely to be drawn as any other."""
-    again = [play(case, filler(case), seed=s) for s in range(40)]
+    with on_stage(case) as stage:
+        again = [play(case, filler(case), seed=s, stage=stage) for s in range(40)]
     x = [record[1] for record in filler(case)]
     which = [
         next(i for i in range(len(x)) if np.allclose(c.args[2], x[i]))

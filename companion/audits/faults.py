@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import companion
-from companion._types import Array
+from companion._types import AnyArray, Array
 from companion.accounting.audit import is_linear
 from companion.core import Optimiser
 from companion.kernels import mechanisms
@@ -51,6 +51,23 @@ def copied(tree: Any, rng: Any = None) -> Any:
         ]
         return tuple.__new__(type(tree), parts)
     return rng if rng is not None and is_generator(tree) else tree
+
+
+def flat(tree: Any) -> list[AnyArray]:
+    """The numbers of a nested tuple as a list of arrays."""
+    return [a for v in tree for a in flat(v)] if isinstance(tree, tuple) else [np.asarray(tree)]
+
+
+def arrays(tree: Any) -> list[AnyArray]:
+    """All arrays of a nested tuple."""
+    if isinstance(tree, np.ndarray):
+        return [tree]
+    return [a for part in tree for a in arrays(part)] if isinstance(tree, tuple) else []
+
+
+def same(a: Array, b: Array) -> bool:
+    """Whether two arrays agree to the bit."""
+    return a.tobytes() == b.tobytes()
 
 
 def uncompiled(kernel: Callable[..., Any]) -> Any:

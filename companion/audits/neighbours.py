@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from companion._types import Array, Ints
-from companion.audits.faults import interpreted, is_generator
-from companion.audits.watching import Quiet, arrays, begin, play
+from companion.audits.faults import arrays, interpreted, is_generator, same
+from companion.audits.watching import Quiet, begin, on_stage, play
 from companion.core import Optimiser
 
 if TYPE_CHECKING:
@@ -107,23 +107,31 @@ def told(run: "Run", at: int) -> list[tuple[int | None, int, int, int, int, int,
     return [(None if t == at else own, *others) for t, (own, others) in enumerate(run.arms)]
 
 
+def compare(run: "Run", base: "Run", at: int) -> None:
+    """Raises `Leak` where `run` shows more than its releases of the record of round `at`, in which
+    alone its records are not those of `base`."""
+    if len(run.calls) != len(base.calls):
+        raise Leak("the number of releases depends on a record")
+    if told(run, at) != told(base, at):
+        raise Leak("advice depends on more of a record than what was released")
+    for a, b in zip(run.public, base.public, strict=True):
+        to_the_bit = a.shape == b.shape and same(a, b)  # asked first: it takes a tenth of the time
+        if not (to_the_bit or np.array_equal(a, b, equal_nan=True)):
+            raise Leak("the public state depends on more of a record than what was released")
+
+
 def see(case: "Disclosure", at: int, seed: int = 1) -> Seen:
     """`Seen`: every candidate in round `at`.  Raises `Leak` if more than the releases depends on
     it: their number, the advice to others, the public part of the state."""
     fixed = filler(case)
-    base = play(case, fixed, seed=seed)
     rows, kind = candidates(case)
     runs = []
-    for row in rows:
-        data = [*fixed[:at], row, *fixed[at + 1 :]]
-        runs.append(run := play(case, data, seed=seed, script=base))
-        if len(run.calls) != len(base.calls):
-            raise Leak("the number of releases depends on a record")
-        if told(run, at) != told(base, at):
-            raise Leak("advice depends on more of a record than what was released")
-        pairs = zip(run.public, base.public, strict=True)
-        if not all(np.array_equal(a, b, equal_nan=True) for a, b in pairs):
-            raise Leak("the public state depends on more of a record than what was released")
+    with on_stage(case) as stage:
+        base = play(case, fixed, seed=seed, stage=stage)
+        for row in rows:
+            data = [*fixed[:at], row, *fixed[at + 1 :]]
+            runs.append(play(case, data, seed=seed, script=base, stage=stage))
+            compare(runs[-1], base, at)
     laws = [[law for law, _ in c.clean] for c in base.calls]
     clean = [
         [np.array([run.calls[i].clean[j][1] for run in runs]) for j in range(len(parts))]
@@ -142,22 +150,29 @@ def joint_noise(run: "Run", law: str, n: int, seed: int, fresh: Any | None = Non
 
     fresh: maps a generator to the state before the first record, where that holds noise.
     """
-    rng = np.random.default_rng(seed)
 
-    def once(generator):
+    def handed(generator):
+        return [
+            (kernel, read, [generator if is_generator(a) else a for a in args])
+            for kernel, read, args in run.live
+        ]
+
+    def once(generator, calls):
         for a, content in run.first:
             a[...] = content
         if fresh is not None:  # noise that was drawn before the first record
             for a, content in zip(arrays(run.state[1]), arrays(fresh(generator)), strict=True):
                 a[...] = content
         numbers = []
-        for kernel, read, args in run.live:
-            args = [generator if is_generator(a) else a for a in args]
-            parts = read(kernel(*args), *args)
-            numbers += [np.ravel(a).copy() for which, a in parts if which == law]
+        for kernel, read, args in calls:
+            for which, a in read(kernel(*args), *args):
+                if which == law:
+                    numbers.append(a.flatten() if type(a) is np.ndarray else np.ravel(a))
         return np.concatenate(numbers)
 
     with interpreted({}):
-        centre = (0.4, 0.6) if law in ("prefix", "generalized") else (0.5,)  # both signs
-        clean = np.mean([once(Quiet(u)) for u in centre], axis=0)
-        return np.array([once(rng) for _ in range(n)]) - clean
+        quiet = [Quiet(u) for u in ((0.4, 0.6) if law in ("prefix", "generalized") else (0.5,))]
+        clean = np.mean([once(q, handed(q)) for q in quiet], axis=0)  # two: both signs
+        rng = np.random.default_rng(seed)
+        calls = handed(rng)
+        return np.array([once(rng, calls) for _ in range(n)]) - clean

@@ -8,7 +8,7 @@ from scipy import stats as sps
 
 from companion._types import Array
 from companion.audits import measures
-from companion.audits.faults import copied, interpreted
+from companion.audits.faults import arrays, copied, interpreted
 from companion.audits.measures import ALARM, Measured
 from companion.audits.neighbours import positions, see
 
@@ -52,10 +52,12 @@ def moved(seen: "Seen", noise: Any, measure: Callable[..., Any]) -> Iterator[Any
 
 def draws(call: "Call", n: int, seed: int, vector: Array | None = None) -> list[Any]:
     """n fresh outcomes of one call, [[(law, numbers)]]; peeling another vector if one is given."""
-    rng, out = np.random.default_rng(seed), []
+    args, out = copied(call.args, np.random.default_rng(seed)), []
+    both = list(zip(arrays(args), arrays(call.args), strict=True))
     with interpreted({}):
         for _ in range(n):
-            args = copied(call.args, rng)
+            for mine, before in both:
+                mine[...] = before
             if vector is not None:
                 dict(call.read(None, *args))["peeling"][...] = vector
             out.append([(law, np.array(a)) for law, a in call.read(call.kernel(*args), *args)])

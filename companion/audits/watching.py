@@ -9,13 +9,14 @@ must be the same to the bit.  In every round other users ask for advice, too, on
 on copies of the state.  No formula of the package is repeated here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from companion._types import AnyArray, Array, Rng
-from companion.audits.faults import copied, interpreted, invite, uncompiled
+from companion.audits.faults import arrays, copied, flat, interpreted, invite, same, uncompiled
 from companion.core import Optimiser, one_context
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Call(NamedTuple):
     round: int
     kernel: Any  # not compiled
     read: Any
-    args: tuple  # as they were before the call, generator included
+    args: tuple  # as they were before the call, generator included; () in a run with a script
     clean: list  # [(law, numbers)] without noise
     outcome: tuple  # (result, {number of a released array: what it holds afterwards})
 
@@ -90,20 +91,8 @@ class Run(NamedTuple):
     arms: list  # [(arm of the user who is served, arms of the others who ask)]
     public: list
     first: list  # [(array, what it held when it was first handed to a watched kernel)]
-    live: list  # [(kernel, read, arguments)] as they were handed over, not copied
+    live: list  # [(kernel, read, arguments)] as handed over, not copied; none with a script
     state: tuple  # (copy of the first state, the first state itself, whose arrays were overwritten)
-
-
-def flat(tree: Any) -> list[AnyArray]:
-    """The numbers of a nested tuple as a list of arrays."""
-    return [a for v in tree for a in flat(v)] if isinstance(tree, tuple) else [np.asarray(tree)]
-
-
-def arrays(tree: Any) -> list[AnyArray]:
-    """All arrays of a nested tuple."""
-    if isinstance(tree, np.ndarray):
-        return [tree]
-    return [a for part in tree for a in arrays(part)] if isinstance(tree, tuple) else []
 
 
 class Watcher:
@@ -113,41 +102,54 @@ class Watcher:
         self.script, self.u, self.round, self.asking = script, u, 0, False
         self.calls, self.asked, self.live, self.first = [], [], [], {}
 
-    def instead(self, kernel: Any, read: Callable[..., Any]) -> Callable[..., Any]:
-        """The function to be called in place of the kernel."""
-        plain = uncompiled(kernel)
-
-        def call(*args):
-            copy, mine, before = copied(args, Quiet(self.u)), arrays(args), copied(args)
-            result = plain(*copy)
-            clean = [(law, np.array(a, dtype=float)) for law, a in read(result, *copy)]
+    def call(self, plain: Callable[..., Any], read: Callable[..., Any], args: Any) -> Any:
+        """What is called in place of a kernel that is not compiled."""
+        copy, mine, before = copied(args, Quiet(self.u)), arrays(args), ()
+        result = plain(*copy)
+        clean = [(law, np.array(a, dtype=float)) for law, a in read(result, *copy)]
+        if self.script is None:
+            before = copied(args)
             if not self.asking:
                 self.remember(plain, read, args)
-            result = plain(*args)
-            seen = self.asked if self.asking else self.calls
-            if self.script is None:
-                outcome = result, let_out(read(result, *args), mine, arrays(before))
-            else:
-                there = self.script.asked if self.asking else self.script.calls
-                outcome = there[len(seen)].outcome
-                for i, after in outcome[1].items():
-                    mine[i][...] = after
-            seen.append(Call(self.round, plain, read, before, clean, outcome))
-            return outcome[0]
+        result = plain(*args)
+        seen = self.asked if self.asking else self.calls
+        if self.script is None:
+            outcome = result, let_out(read(result, *args), mine, arrays(before))
+        else:
+            outcome = (self.script.asked if self.asking else self.script.calls)[len(seen)].outcome
+            for i, after in outcome[1].items():
+                mine[i][...] = after
+        seen.append(Call(self.round, plain, read, before, clean, outcome))
+        return outcome[0]
 
-        return call
-
-    def remember(
-        self,
-        plain: Callable[..., Any],
-        read: Callable[..., Any],
-        args: tuple[Loud, Array, int, float, float, int, float, Array],
-    ) -> None:
+    def remember(self, plain: Callable[..., Any], read: Callable[..., Any], args: Any) -> None:
         """Keep a call with its own arrays, and what they hold when they are first seen."""
         for a in arrays(args):
             place = a.__array_interface__["data"][0], a.shape, a.strides  # views are made anew
             self.first.setdefault(place, (a, a.copy()))
         self.live.append((plain, read, args))
+
+
+class Stage:
+    """Where kernels are plain Python for many runs, each of which brings its own `Watcher`: to
+    replace all kernels takes longer than to play a short run."""
+
+    watcher: Watcher
+
+
+@contextmanager
+def on_stage(case: "Disclosure") -> Iterator[Stage]:
+    """While it lasts all kernels are plain Python and those of the case are watched; its `Stage`,
+    for `play`."""
+    invite(*case.kernels)
+    stage = Stage()
+
+    def instead(kernel, read):
+        plain = uncompiled(kernel)
+        return lambda *args: stage.watcher.call(plain, read, args)
+
+    with interpreted({k: instead(k, read) for k, read in case.kernels.items()}):
+        yield stage
 
 
 def let_out(
@@ -161,11 +163,6 @@ def let_out(
         if "vertex" in laws or (laws and not same(a, before[i])):
             found[i] = a.copy()
     return found
-
-
-def same(a: Array, b: Array) -> bool:
-    """Whether two arrays agree to the bit."""
-    return a.tobytes() == b.tobytes()
 
 
 def begin(case: "Disclosure", generator: Any) -> Any:
@@ -224,16 +221,17 @@ def play(
     seed: int = 0,
     loud: bool = True,
     u: float = 0.5,
+    stage: Stage | None = None,
 ) -> Run:
     """`Run` of the case from its past on records [(arm, x, r), ...], outcomes as in the `Run`
-    script.
+    script.  stage: that of `on_stage`, for many runs; None: one of its own.
 
     Every round, advice and update get streams of their own, so that runs with different records
     share all draws that no watched kernel makes.
     """
     policy, watcher = case.policy, Watcher(script, u)
-    invite(*case.kernels)
-    with interpreted({k: watcher.instead(k, read) for k, read in case.kernels.items()}):
+    with nullcontext(stage) if stage is not None else on_stage(case) as where:
+        where.watcher = watcher
         s, arms, shown = begin(case, np.random.default_rng(seed)), [], []
         first = copied(s), s
         if isinstance(policy, Optimiser):
