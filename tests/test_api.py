@@ -26,6 +26,11 @@ def used():
     return api.users(chapters.load(ROOT))
 
 
+@pytest.fixture(scope="module")
+def pages(used):
+    return {f: api.fill((PAGES / f"{f}.md").read_text("utf8"), ROOT, used) for f in FOLDERS}
+
+
 def read(module):
     """(syntax tree, lines) of a module."""
     text = PACKAGE.file(module).read_text("utf8")
@@ -38,10 +43,9 @@ def test_every_folder_has_a_page_that_the_contents_list():
 
 
 @pytest.mark.parametrize("folder", sorted(FOLDERS))
-def test_every_public_name_stands_on_its_page_with_its_arguments_and_errors(folder, used):
-    own = (PAGES / f"{folder}.md").read_text("utf8")
-    assert "\nSource: " in own
-    text = api.fill(own, ROOT, used)
+def test_every_public_name_stands_on_its_page_with_its_arguments_and_errors(folder, pages):
+    assert "\nSource: " in (PAGES / f"{folder}.md").read_text("utf8")
+    text = pages[folder]
     assert "% api" not in text
     for module in PACKAGE.modules():
         if api_names.folder(module) == folder:
@@ -57,11 +61,6 @@ def test_every_public_name_stands_on_its_page_with_its_arguments_and_errors(fold
                 assert not missing, node.name
                 if api_page.makes(node):
                     assert "Source:" in said or "<dt>Source</dt>" in said, node.name
-
-
-@pytest.fixture(scope="module")
-def pages(used):
-    return {f: api.fill((PAGES / f"{f}.md").read_text("utf8"), ROOT, used) for f in FOLDERS}
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ its code.  An argument that a docstring does not name has the meaning that a tab
 """
 
 import ast
+import functools
 import re
 import tomllib
 
@@ -61,12 +62,17 @@ def classes(package):
     own, homes = {}, {}
     for module in package.modules():
         if room := folder(module):
-            for node in public(ast.parse(package.file(module).read_text("utf8"))):
-                if isinstance(node, ast.ClassDef):
-                    link = f"{room}.html#{module}.{node.name}"
-                    own.setdefault(module, {})[node.name] = link
-                    homes.setdefault(node.name, []).append(link)
+            for name in _classes(package.file(module).read_text("utf8")):
+                link = f"{room}.html#{module}.{name}"
+                own.setdefault(module, {})[name] = link
+                homes.setdefault(name, []).append(link)
     return own | {"": {name: links[0] for name, links in homes.items() if len(links) == 1}}
+
+
+@functools.cache
+def _classes(text):
+    """Names of the public classes of a module; every page asks for those of all modules."""
+    return tuple(n.name for n in public(ast.parse(text)) if isinstance(n, ast.ClassDef))
 
 
 def users(book):

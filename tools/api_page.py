@@ -189,10 +189,10 @@ def signature(node):
             for f in fields
         ]
         return f"({', '.join(said)})" if said else ""
-    bare = copy.deepcopy(node)
-    for argument in given(bare):
+    bare = copy.deepcopy(node.args)
+    for argument in (a for a in ast.walk(bare) if isinstance(a, ast.arg)):
         argument.annotation = None
-    return f"({ast.unparse(bare.args).removeprefix('self').removeprefix(', ')})"
+    return f"({ast.unparse(bare).removeprefix('self').removeprefix(', ')})"
 
 
 def makes(node):
