@@ -1,8 +1,8 @@
 """Many lives of one policy in one call of a kernel, for attacks that are counted from whole runs.
 
 To begin a life and to call `play` from Python takes ten times as long as a short life itself.  So
-a module may offer `play_many(p, s, memory, data, rng, arms, ends, out)`, a loop over `play` that
-draws as these calls do: from `rng`, one life after the other.
+a module may offer `play_many(p, s, rng, lives)`, a loop over `play` that draws as these calls do:
+from `rng`, one life after the other (`companion.kernels.lives`).
 """
 
 import importlib
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from companion._types import AnyArray, Array, Ints, Rng
+from companion.kernels.lives import Lives
 
 if TYPE_CHECKING:
     from companion.core import Policy
@@ -71,7 +72,8 @@ def lived(policy: "Policy", size: int, module: str | None = None) -> Callable[..
     def several(data: Any, rng: Rng, n: int, ends: Sequence[int]) -> tuple[Ints, Array]:
         kernel = importlib.import_module(home).play_many  # now: a fault may stand in its place
         arms, sums = np.empty((n, ends[-1]), np.int64), np.empty((n, len(ends), size))
-        kernel(p, *in_one(policy.init(p)), data, rng, arms, np.array(ends), sums)
+        s, memory = in_one(policy.init(p))
+        kernel(p, s, rng, Lives(memory, data[0], data[1], arms, np.array(ends), sums))
         return arms, sums
 
     return several

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from companion._jit import jit
-from companion._types import AnyArray, Array, Ints, Rng
+from companion._types import Array, Ints, Rng
 from companion.accounting import learned
 from companion.accounting.disclosure import Disclosure, lives, shows
 from companion.accounting.lives import lived
@@ -30,6 +30,7 @@ from companion.checks import need_int, need_options
 from companion.core import Policy, linear_universe
 from companion.kernels import tree
 from companion.kernels.linalg import axpy, copy
+from companion.kernels.lives import Lives, live
 from companion.kernels.mechanisms import add_unpacked, clip_record, pack_statistics, statistics_size
 
 if TYPE_CHECKING:
@@ -104,27 +105,15 @@ def play(p: "Params", s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> Sta
 
 
 @jit
-def play_many(
-    p: "Params",
-    s: State,
-    memory: AnyArray,
-    data: Any,
-    rng: Rng,
-    arms: Ints,
-    ends: Ints,
-    out: Array,
-) -> None:
-    """Play as `companion.accounting.lives` says; out (n, m, packed) <- what is released after each
-    of the m rounds `ends`."""
-    X, R = data
-    for i in range(arms.shape[0]):
-        copy(memory[1], memory[0])
-        now, begin = s, 0
-        for j in range(ends.shape[0]):
-            end = ends[j]
-            now = play(p, now, X[begin:end], R[begin:end], rng, arms[i, begin:end])
-            begin = end
-            copy(now.release, out[i, j])
+def show_release(s: State, out: Array) -> None:
+    """out <- what is released, packed."""
+    copy(s.release, out)
+
+
+@jit
+def play_many(p: "Params", s: State, rng: Rng, lives: Lives) -> None:
+    """Play as `companion.accounting.lives` says; lives show what is released, packed."""
+    live(play, show_release, p, s, rng, lives)
 
 
 def jdp_linucb(

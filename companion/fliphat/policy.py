@@ -25,6 +25,7 @@ from companion.fliphat.attack import attack as attack
 from companion.fliphat.episodes import Params, State, init, release, rows_in_release, store
 from companion.fliphat.regression import sparse_dot
 from companion.kernels.linalg import copy
+from companion.kernels.lives import Lives, live
 from companion.kernels.peeling import lazy_peel
 from companion.kernels.whole import below
 
@@ -73,27 +74,15 @@ def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State
 
 
 @jit
-def play_many(
-    p: Params,
-    s: State,
-    memory: AnyArray,
-    data: Any,
-    rng: Rng,
-    arms: Ints,
-    ends: Ints,
-    out: Array,
-) -> None:
-    """Play as `companion.accounting.lives` says; out (n, m, d) <- the estimate after each of the m
-    rounds `ends`."""
-    X, R = data
-    for i in range(arms.shape[0]):
-        copy(memory[1], memory[0])
-        now, begin = s, 0
-        for j in range(ends.shape[0]):
-            end = ends[j]
-            now = play(p, now, X[begin:end], R[begin:end], rng, arms[i, begin:end])
-            begin = end
-            copy(now.theta_hat, out[i, j])
+def show_estimate(s: State, out: Array) -> None:
+    """out <- the estimate (d,)."""
+    copy(s.theta_hat, out)
+
+
+@jit
+def play_many(p: Params, s: State, rng: Rng, lives: Lives) -> None:
+    """Play as `companion.accounting.lives` says; lives show their estimates (d,)."""
+    live(play, show_estimate, p, s, rng, lives)
 
 
 def warn_idle(name: str, steps: Ints) -> None:

@@ -1,10 +1,11 @@
 """Many lives of Joint-DP GLM in one call, for attacks that are counted from whole runs."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from companion._jit import jit
-from companion._types import AnyArray, Array, Ints, Rng
+from companion._types import Array, Rng
 from companion.kernels.linalg import copy
+from companion.kernels.lives import Lives, live
 from companion.private_glm.joint import State, play
 
 if TYPE_CHECKING:
@@ -12,26 +13,16 @@ if TYPE_CHECKING:
 
 
 @jit
-def play_many(
-    p: "Params",
-    s: State,
-    memory: AnyArray,
-    data: Any,
-    rng: Rng,
-    arms: Ints,
-    ends: Ints,
-    out: Array,
-) -> None:
-    """Play as `companion.accounting.lives` says; out (n, m, d (d+1) + d) <- the released sums of V
-    and of H, and theta_o, after each of the m rounds `ends`."""
-    (X, R), m = data, s.V.release.shape[0]
-    for i in range(arms.shape[0]):
-        copy(memory[1], memory[0])
-        now, begin = s, 0
-        for j in range(ends.shape[0]):
-            end = ends[j]
-            now = play(p, now, X[begin:end], R[begin:end], rng, arms[i, begin:end])
-            begin = end
-            copy(now.V.release, out[i, j, :m])
-            copy(now.H.release, out[i, j, m : 2 * m])
-            copy(now.theta_o, out[i, j, 2 * m :])
+def show_sums(s: State, out: Array) -> None:
+    """out <- the released sums of V and of H, and theta_o (d (d+1) + d,)."""
+    m = s.V.release.shape[0]
+    copy(s.V.release, out[:m])
+    copy(s.H.release, out[m : 2 * m])
+    copy(s.theta_o, out[2 * m :])
+
+
+@jit
+def play_many(p: "Params", s: State, rng: Rng, lives: Lives) -> None:
+    """Play as `companion.accounting.lives` says; lives show the released sums of V
+    and of H, and theta_o (d (d+1) + d,)."""
+    live(play, show_sums, p, s, rng, lives)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from companion._jit import inlined, jit
-from companion._types import AnyArray, Array, Ints, Rng
+from companion._types import Array, Ints, Rng
 from companion.accounting import learned
 from companion.accounting.disclosure import Disclosure, corners, in_both, lives, shows
 from companion.accounting.lives import lived
@@ -26,6 +26,7 @@ from companion.checks import need_choice, need_float, need_int
 from companion.core import Policy, Universe
 from companion.kernels import glm
 from companion.kernels.linalg import copy, dot
+from companion.kernels.lives import Lives, live
 from companion.streaming_sco import attacks
 from companion.streaming_sco import calibration as noise
 from companion.streaming_sco import learner as learning
@@ -119,27 +120,16 @@ def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State
 
 
 @jit
-def play_many(
-    p: Params,
-    s: State,
-    memory: AnyArray,
-    data: Any,
-    rng: Rng,
-    arms: Ints,
-    ends: Ints,
-    out: Array,
-) -> None:
-    """Play as `companion.accounting.lives` says; out (n, m, d) <- what arm 0 has released last, the
-    mean gradient, after each of the m rounds `ends`."""
-    X, R = data
-    for i in range(arms.shape[0]):
-        copy(memory[1], memory[0])
-        now, begin = s, 0
-        for j in range(ends.shape[0]):
-            end = ends[j]
-            now = play(p, now, X[begin:end], R[begin:end], rng, arms[i, begin:end])
-            begin = end
-            copy(now.arms.gradient[0], out[i, j])
+def show_gradient(s: State, out: Array) -> None:
+    """out <- arm 0's mean gradient (d,)."""
+    copy(s.arms.gradient[0], out)
+
+
+@jit
+def play_many(p: Params, s: State, rng: Rng, lives: Lives) -> None:
+    """Play as `companion.accounting.lives` says; lives show what arm 0 has released last, the
+    mean gradient (d,)."""
+    live(play, show_gradient, p, s, rng, lives)
 
 
 def sco_bandit(
