@@ -19,7 +19,7 @@ import numpy as np
 from companion._jit import jit
 from companion._types import Array, Ints, Rng
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.lasso_descent import descend
+from companion.baselines.lasso_descent import Gram, descend
 from companion.checks import need_float, need_int, need_positive
 from companion.core import Policy
 from companion.kernels.linalg import add_outer, axpy, copy, dot
@@ -98,7 +98,7 @@ def learn(p: Params, s: State, which: int, arm: int, x: Array, r: float, penalty
         if theta[j] != 0.0:
             axpy(-theta[j], G[j], s.q)
     half = 0.5 * penalty * s.count[which, arm]
-    return descend(G, s.index, p.d, half, p.tolerance, theta, s.q)
+    return descend(Gram(G, s.index, s.index, G), 0, p.d, half, p.tolerance, theta, s.q)
 
 
 @jit

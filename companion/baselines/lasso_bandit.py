@@ -3,9 +3,9 @@ privacy.
 
 Source: Oh, Iyengar and Zeevi (2021), Algorithm 1; the FLIPHAT paper uses it as the limit of no
 privacy.
-Cost: O(K d + d^2) time per round: K |support| to select, d a to learn for a coordinates that were
-ever active; T d numbers of memory; 0.8 times the floor of `kernels.optimism`, which reads every
-coordinate of a context.
+Cost: O(K d + d^2) time per round: K a to select and a per sweep to learn, for a coordinates that
+were ever active, and d for each that is not zero; T d numbers of memory; 0.8 times the floor of
+`kernels.optimism`, which reads every coordinate of a context.
 Differs: the estimate may be refitted every `every` rounds instead of every round; a fit ends after
 `lasso_descent.SWEEPS` sweeps at the latest (`State.capped`).
 """
@@ -18,7 +18,7 @@ import numpy as np
 from companion._jit import jit
 from companion._types import Array, Ints, Rng
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.lasso_descent import descend
+from companion.baselines.lasso_descent import Gram, descend, whole
 from companion.checks import need_float, need_int, need_positive
 from companion.core import Policy
 from companion.kernels.linalg import axpy, copy
@@ -40,8 +40,9 @@ class State(NamedTuple):
     X: np.ndarray  # (T, d) contexts of the chosen arms
     y: np.ndarray  # (T,)
     c: np.ndarray  # (d,) X'y
-    G: np.ndarray  # (d, d) row i: X'X of the i-th coordinate that became active
+    G: np.ndarray  # (d, d) row i: X'X of the i-th coordinate that became active, as `seen` says
     index: np.ndarray  # type: ignore[assignment]  # (d,) which coordinate that is
+    seen: np.ndarray  # (d,) rows of X that are in row i of G: it lacks the others until it is read
     place: np.ndarray  # (d,) -1, or where the coordinate stands in index
     q: np.ndarray  # (d,) X'(y - X theta)
     capped: int  # fits that ended before the solver had converged
@@ -51,8 +52,9 @@ def init(p: Params) -> State:
     """State before the first round."""
     zeros = [np.zeros(p.d) for _ in range(3)]
     X, y, G = np.zeros((p.T, p.d)), np.zeros(p.T), np.zeros((p.d, p.d))
-    index, place = np.zeros(p.d, np.int64), np.full(p.d, -1)
-    return State(0, 0, zeros[0], X, y, zeros[1], G, index, place, zeros[2], 0)
+    index, seen = np.zeros((2, p.d), np.int64)
+    place = np.full(p.d, -1)
+    return State(0, 0, zeros[0], X, y, zeros[1], G, index, seen, place, zeros[2], 0)
 
 
 @jit
@@ -62,35 +64,34 @@ def level(p: Params, t: int) -> float:
 
 
 @jit
-def activate(p: Params, s: State, active: Any, j: int, t: int) -> None:
-    """Build the Gram row of coordinate j from the t stored rows."""
+def activate(s: State, active: Any, j: int) -> None:
+    """Make coordinate j the next active one, whose Gram row is empty."""
     s.index[active] = j
     s.place[j] = active
-    row = s.G[active]
-    row[:] = 0.0
-    for i in range(t):
-        axpy(s.X[i, j], s.X[i], row)
+    s.seen[active] = 0
+    s.G[active][:] = 0.0
 
 
 @jit
-def lasso(p: Params, s: State, active: int, t: int) -> tuple[int, bool]:
-    """theta_hat <- the lasso on t rows, by coordinate descent from the last one; returns (number of
-    active ones, whether it converged).
+def lasso(p: Params, s: State, active: int, t: int, n: int) -> tuple[int, bool]:
+    """theta_hat <- the lasso after t rounds, on the n rows that are stored, by coordinate descent
+    from the last one; returns (number of active ones, whether it converged).
 
     Sweeps the coordinates that were ever active; then takes in those that violate the optimality
     conditions: at most d + 1 times.
     """
-    penalty, converged = level(p, t) * t, True
+    penalty, converged, G = level(p, t) * t, True, Gram(s.G, s.index, s.seen, s.X)
     copy(s.c, s.q)
     for a in range(active):
-        axpy(-s.theta_hat[s.index[a]], s.G[a], s.q)
+        if s.theta_hat[s.index[a]] != 0.0:
+            axpy(-s.theta_hat[s.index[a]], whole(G, a, n), s.q)
     while True:
-        done = descend(s.G, s.index, active, penalty, p.tolerance, s.theta_hat, s.q)
+        done = descend(G, n, active, penalty, p.tolerance, s.theta_hat, s.q)
         converged = converged and done
         before = active
         for j in range(p.d):
             if s.place[j] < 0 and abs(s.q[j]) > penalty:
-                activate(p, s, active, j, t)
+                activate(s, active, j)
                 active += 1
         if active == before:
             return active, converged
@@ -120,12 +121,11 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
     copy(x, s.X[s.t])
     s.y[s.t] = r
     axpy(r, x, s.c)
-    for a in range(active):
-        axpy(x[s.index[a]], x, s.G[a])
     if t % p.every == 0:
-        active, converged = lasso(p, s, active, t)
+        active, converged = lasso(p, s, active, t, t)
         capped += 0 if converged else 1
-    return State(t, active, s.theta_hat, s.X, s.y, s.c, s.G, s.index, s.place, s.q, capped)
+    gram = s.G, s.index, s.seen, s.place
+    return State(t, active, s.theta_hat, s.X, s.y, s.c, *gram, s.q, capped)
 
 
 @jit

@@ -21,7 +21,8 @@ takes more noise, the local budget is (epsilon, delta): this is LDP-LinUCB with 
 Width: radius of LinUCB at ridge lambda_t = 1 + shift s sqrt(d t), s the noise per user and
 coordinate.
 Cost: O(K d^2) time per round and O(d^3) per batch, O(d^2) memory; 4 times the floor of
-`kernels.optimism`: of 1.0 microseconds 0.25 learn, the others select.  Noise bits are drawn
+`kernels.optimism`: of 1.0 microseconds 0.25 learn, the others select; where the arms stay, once
+per batch, and 0.1 to see that they do.  Noise bits are drawn
 once per batch and entry, as one Bin(b B, p): exactly the law of the messages
 (`mechanisms.shuffle_messages`).
 """
@@ -59,6 +60,7 @@ from companion.kernels.mechanisms import (
     shuffle_analyse,
     statistics_size,
 )
+from companion.kernels.optimism import same_arms
 
 if TYPE_CHECKING:
     from companion.accounting.audit import Attack
@@ -122,9 +124,15 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 
 @jit
 def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]].
+
+    Within a batch the model stays, and the same arms have the same best one.
+    """
     for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
+        if t > 0 and s.t % p.statistics.batch > 0 and same_arms(X, t):
+            arms[t] = arms[t - 1]
+        else:
+            arms[t] = select(p, s, X[t], rng)
         s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
     return s
 

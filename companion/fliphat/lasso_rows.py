@@ -138,10 +138,8 @@ def fit(p: Any, s: Any, w: Scored, B: Ints, L: Array, V: Array, t: int, rng: Rng
         x = s.X[n[1]]
         draw(w, B, L, values[i], rng, x)
         axpy(values[i, B.shape[0]], x, s.c)
-        for a in range(n[0]):
-            axpy(x[s.index[a]], x, s.G[a])
         n[1] += 1
-    now, beyond = lasso(p, s, n[0], t)[0], False
+    now, beyond = lasso(p, s, n[0], t, n[1])[0], False
     for a in range(n[0], now):
         known = w.beta[s.index[a]] != 0.0
         beyond = beyond or not known
@@ -152,7 +150,7 @@ def fit(p: Any, s: Any, w: Scored, B: Ints, L: Array, V: Array, t: int, rng: Rng
         for _ in range(n[2]):
             draw(w, B, L, np.zeros(B.shape[0]), rng, s.X[n[1]])
             n[1] += 1
-        n[2], now = 0, lasso(p, s, n[0], t)[0]
+        n[2], now = 0, lasso(p, s, n[0], t, n[1])[0]
     n[0] = now
     return beyond
 

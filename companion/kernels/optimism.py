@@ -70,3 +70,21 @@ def row_sum(A: Array) -> float:
             row += abs(A[i, j])
         top = max(top, row)
     return top
+
+
+@jit
+def same_arms(X: Array, t: int) -> bool:
+    """Whether the arms of round t >= 1 of X (n, K, d) are those of the round before, entry by
+    entry.
+
+    Asks the first arm first, where arms that are new differ; the rest is counted to the end, which
+    the compiler turns into vector instructions.
+    """
+    _, K, d = X.shape
+    for i in range(d):
+        if X[t, 0, i] != X[t - 1, 0, i]:
+            return False
+    now, before, others = X[t].reshape(K * d), X[t - 1].reshape(K * d), 0
+    for i in range(K * d):
+        others += now[i] != before[i]
+    return others == 0

@@ -38,6 +38,7 @@ from companion.environments import block_lengths, draw_arm, fill
 from companion.kernels.all_arms import optimistic_of_all
 from companion.kernels.linalg import cholesky, dot, inverse, matvec, quad
 from companion.kernels.mechanisms import add_symmetric_gaussian, round_at_random
+from companion.kernels.optimism import same_arms
 
 KINDS = ("LinUCB", "LDP", "JDP", "SDP (amplification)", "SDP (vector)")
 LINUCB, LDP, JDP, AMPLIFIED, VECTOR = range(len(KINDS))  # as kernels know them
@@ -191,9 +192,15 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 
 @jit
 def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]].
+
+    Within a batch the model stays, and the same arms have the same best one.
+    """
     for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
+        if t > 0 and s.t % p.batch > 0 and same_arms(X, t):
+            arms[t] = arms[t - 1]
+        else:
+            arms[t] = select(p, s, X[t], rng)
         s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
     return s
 

@@ -5,12 +5,13 @@ import pytest
 
 from companion.baselines.forced_lasso import forced_lasso
 from companion.baselines.lasso_bandit import lasso_bandit
-from companion.baselines.lasso_descent import descend
+from companion.baselines.lasso_descent import Gram, descend, whole
 
 
 def solved(G, c, penalty, tolerance=1e-12):
     theta, q, index = np.zeros(len(c)), np.array(c, float), np.arange(len(c))
-    return descend(np.array(G, float), index, len(c), penalty, tolerance, theta, q), theta, q
+    gram = Gram(np.array(G, float), index, index, np.empty((0, len(c))))
+    return descend(gram, 0, len(c), penalty, tolerance, theta, q), theta, q
 
 
 def test_soft_threshold_by_hand():
@@ -64,3 +65,31 @@ def test_huge_rewards_come_to_an_end(policy):
     state = played(policy, 1.0, 1e30)
     assert state.capped == 0
     assert np.isfinite(next(a for n, a in state._asdict().items() if "theta" in n)).all()
+
+
+def test_a_gram_row_takes_in_rows_of_data_in_their_order():
+    X = np.random.default_rng(2).standard_normal((9, 4))
+    late = Gram(np.zeros((2, 4)), np.array([3, 1]), np.zeros(2, int), X)
+    often = Gram(np.zeros((2, 4)), np.array([3, 1]), np.zeros(2, int), X)
+    for n in (0, 2, 2, 5, 9):
+        whole(often, 0, n)
+        np.testing.assert_allclose(often.rows[0], X[:n, 3] @ X[:n], atol=1e-12)
+    assert (whole(late, 0, 9) == often.rows[0]).all()
+    assert (whole(late, 0, 4) == often.rows[0]).all()  # it knows more already
+    assert late.seen.tolist() == often.seen.tolist() == [9, 0]
+
+
+def test_rows_that_lag_behind_change_no_bit():
+    """Against a twin whose Gram rows are whole after every round."""
+    rng, lag, d = np.random.default_rng(3), [], 12
+    policy = lasso_bandit(d, 200, penalty=0.05, every=3)
+    p, lazy, eager = policy.params, policy.init(policy.params), policy.init(policy.params)
+    for x in rng.standard_normal((200, d)):
+        r = x[0] - 0.5 * x[4] + rng.standard_normal()
+        lazy, eager = (policy.update(p, s, 0, x, r, rng) for s in (lazy, eager))
+        for a in range(eager.active):
+            whole(Gram(eager.G, eager.index, eager.seen, eager.X), a, eager.t)
+        assert (lazy.theta_hat == eager.theta_hat).all()
+        lag.append((eager.seen - lazy.seen)[: lazy.active].max(initial=0))
+    assert lazy.active == eager.active > 6
+    assert max(lag) > 20

@@ -11,12 +11,14 @@ from companion.accounting.binomial import binomial_delta, binomial_epsilon
 from companion.baselines import sdp_linucb as sdp
 from companion.baselines.linucb import linucb
 from companion.baselines.sdp_linucb import amplified_local_budget, sdp_linucb, vector_sum
+from companion.environments import sphere
 from companion.kernels.mechanisms import (
     clip_record,
     pack_statistics,
     shuffle_messages,
     statistics_size,
 )
+from companion.online_linucb import as_run
 
 
 def message_level(policy, X, R, rng):
@@ -184,3 +186,29 @@ def test_the_model_changes_only_at_the_end_of_a_batch(protocol):
 def test_the_shuffled_one_rejects_bad_input_by_name(name, value):
     with pytest.raises(ValueError, match=name):
         sdp_linucb(**{"d": 3, "T": 400, "epsilon": 1.0, name: value})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: sdp_linucb(5, 2_000, 10.0, universe="offset_sphere", width=0.1),
+        lambda: as_run.baseline("SDP (vector)", 5, 2_000, 10.0, 0.1),
+        lambda: as_run.baseline("LDP", 5, 2_000, 10.0, 0.1),
+    ],
+)
+def test_a_choice_stands_for_the_rest_of_its_batch_where_arms_stay(make):
+    """`play` against a twin that selects in every round, over arms that are fixed, or almost."""
+    policy = make()
+    p, changes = policy.params, 0
+    X, R, _ = next(sphere(9, 5, fresh=False).blocks(1_400, np.random.default_rng(6)))
+    X = X.copy()
+    for t in range(700, 1_400, 7):  # in the second half one arm moves now and then
+        X[t:, t % 9, 0] *= -1.0
+    rng, arms, s = np.random.default_rng(8), np.empty(len(X), np.int64), policy.init(p)
+    policy.play(p, policy.init(p), X, R, np.random.default_rng(8), arms)
+    for t in range(len(X)):
+        arm = policy.select(p, s, X[t], rng)
+        assert arms[t] == arm
+        changes += t > 0 and arm != arms[t - 1]
+        s = policy.update(p, s, arm, X[t, arm], R[t, arm], rng)
+    assert changes > 9

@@ -33,8 +33,10 @@ def test_a_fit_of_the_lasso_takes_few_rows_until_it_looks_beyond():
     assert rows + left == 300
     index = state.index[:active]
     assert sorted(index) == np.flatnonzero(state.place >= 0).tolist()
-    X = state.X[:rows]
-    np.testing.assert_allclose(state.G[:active], X[:, index].T @ X, atol=1e-9)
+    for row, j, seen in zip(state.G, index, state.seen, strict=False):
+        X = state.X[:seen]
+        np.testing.assert_allclose(row, X[:, j] @ X, atol=1e-9)
+    assert 0 < state.seen[:active].max() <= rows
 
 
 @pytest.mark.parametrize("n", [3, 5, 40])

@@ -64,3 +64,17 @@ def test_the_first_arm_wins_ties_and_negative_forms_count_as_zero(copies):
     assert optimism.optimistic_arm(twice, -np.eye(2), np.array([-1.0, 0.0]), 1.0) == 0
     # equal means of no width at all
     assert optimism.optimistic_arm(twice[1:], np.zeros((2, 2)), np.array([1.0, 0.0]), 1.0) == 0
+
+
+def test_the_same_arms_are_the_same_in_every_entry():
+    X = np.repeat(RNG.standard_normal((1, 9, 4)), 3, axis=0)
+    assert optimism.same_arms(X, 1)
+    assert optimism.same_arms(X, 2)
+    for k in range(9):
+        for i in range(4):
+            other = X.copy()
+            other[1, k, i] = np.nextafter(other[1, k, i], 9.0)
+            assert not optimism.same_arms(other, 1)
+            assert not optimism.same_arms(other, 2)
+    X[:, 8, 3] = np.nan  # nobody knows what a choice among these would be
+    assert not optimism.same_arms(X, 1)
