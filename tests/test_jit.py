@@ -76,6 +76,7 @@ def test_what_an_edit_compiles(package):
     assert package() == (22.0, 6.0, 0, 0)
 
 
+@pytest.mark.slow
 def test_four_cold_processes_at_once_agree(package):
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: package()[:2], range(4)))

@@ -217,6 +217,7 @@ def test_what_is_not_whole_is_not_taken_for_a_result(whole, kind):
     assert cache.get(root / "_build", "one", key) is None
 
 
+@pytest.mark.slow
 def test_a_damaged_result_is_executed_again_to_the_same_bytes_but_for_its_time(whole):
     root, data, key = whole
     path = cache.place(root / "_build", "one", key)
@@ -258,6 +259,7 @@ def test_two_runs_at_once_are_refused(tmp_path):
     assert "another run is working" in second.stderr
 
 
+@pytest.mark.slow
 def test_claims_and_times_reach_the_scoreboard(tmp_path):
     board = "import pathlib\nprint('seen', pathlib.Path(records).read_text())"
     root = tiny(tmp_path, one=[show([CLAIM])], scoreboard=[board])

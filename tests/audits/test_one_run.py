@@ -60,6 +60,7 @@ def test_the_innocent_are_rarely_accused(mu, guesses):
     assert accused <= sps.binom.isf(ALARM, runs, 0.1)
 
 
+@pytest.mark.slow
 def test_randomised_response_is_rarely_accused_and_nearly_found_out():
     bounds = []
     for seed in range(200):

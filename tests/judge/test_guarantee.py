@@ -46,6 +46,7 @@ def test_no_part_finds_a_fault_in_the_template(tmp_path, part):
     assert not found(tmp_path, f"sound_{part}", [], part)[0]
 
 
+@pytest.mark.slow
 def test_batches_that_are_cleared_are_as_private_as_they_say(tmp_path):
     wrong, said = found(tmp_path, "cleared", judged.BATCHES, "measured")
     assert not wrong

@@ -40,6 +40,7 @@ def test_an_interrupted_judgement_goes_on_where_it_stopped(tmp_path, monkeypatch
     assert again.data | {"took": 0} == report.data | {"took": 0}
 
 
+@pytest.mark.slow
 def test_the_clock_changes_nothing_but_the_cost(tmp_path, monkeypatch):
     """Numbers of runs are fixed: a machine that is slower gives the same report, to the bit."""
     path = str(judged.written(tmp_path, "timed"))

@@ -40,7 +40,7 @@ def test_without_noise_the_choice_of_a_vertex_has_the_numbers_of_single_runs():
     np.testing.assert_allclose(found, one_by_one(o, SLOPES, N, seeds, GRID), rtol=1e-12)
 
 
-@pytest.mark.parametrize("epsilon", [60.0, 5.0])
+@pytest.mark.parametrize("epsilon", [60.0, pytest.param(5.0, marks=pytest.mark.slow)])
 def test_a_noisy_choice_has_the_law_of_single_runs(epsilon):
     """At every place of the grid, where nothing is known yet and where two slopes have learned; at
     the smaller budget all vertices keep a chance."""
