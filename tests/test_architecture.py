@@ -1,6 +1,7 @@
 """The plan of the house: who imports whom, how long things get, where randomness comes from."""
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -44,18 +45,23 @@ FLOOR = {part: i for i, floor in enumerate(FLOORS) for part in floor}
 DRAWING = ("report.", "audits.", "arena.", "judge.")
 
 
+@functools.cache
 def tree(name):
+    """The syntax tree of a file, read once for all tests, which leave it as it is."""
     return ast.parse(TREES[name].read_text())
 
 
+@functools.cache
 def imports(name):
     """Dotted names that a file imports, at the top or inside functions, but for types alone."""
-    for node in ast.walk(bare(tree(name))):
+    found = []
+    for node in ast.walk(bare(ast.parse(TREES[name].read_text()))):
         if isinstance(node, ast.Import):
-            yield from (a.name for a in node.names)
+            found += [a.name for a in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "write imports in full"
-            yield from (f"{node.module}.{a.name}" for a in node.names)
+            found += [f"{node.module}.{a.name}" for a in node.names]
+    return tuple(found)
 
 
 def ours(name):
