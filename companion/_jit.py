@@ -14,7 +14,7 @@ from typing import Any
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 
-from companion import _linked
+from companion import _compiler, _linked
 from companion._closure import Package
 from companion._types import Function
 
@@ -133,7 +133,7 @@ def jit(func: Function, inline: Any = "never") -> Function:
     function outside this package, or inside another function, is compiled in every process.
     """
     options = HOUSE | {"inline": inline, "forceinline": is_short(func), "no_cfunc_wrapper": True}
-    kernel: Any = numba.njit(**options)(func)
+    kernel: Any = numba.njit(**options, pipeline_class=_compiler.Pipeline)(func)
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return kernel
     kernel.linked = numba.njit(**options, **_linked.OPTIONS)(func)

@@ -11,7 +11,8 @@ from typing import Any
 import llvmlite.binding as llvm
 from numba.core.caching import CompileResultCacheImpl
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+
+from companion import _compiler
 
 ENVIRONMENT = "_ZN08NumbaEnv"  # how the names of variables for Python's objects begin
 
@@ -50,11 +51,11 @@ class Library(JITCodeLibrary):
         return self.serialize_using_bitcode()
 
 
-class Pipeline(Compiler):
-    """Numba's own pipeline, which fills a `Library`."""
+class Pipeline(_compiler.Pipeline):
+    """Our pipeline, which fills a `Library`."""
 
     def compile_extra(self, func: Any) -> Any:
-        """As Numba does, with a library that is there before."""
+        """As ever, with a library that is there before."""
         codegen = self.state.targetctx.codegen()
         self.state.library = Library(codegen, func.__qualname__)
         return super().compile_extra(func)
