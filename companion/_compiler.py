@@ -78,7 +78,7 @@ def ours(pipeline: PassManager) -> PassManager:
 
 
 def untyped(state: Any) -> PassManager:
-    """What is done to a kernel before types are known."""
+    """What is done to a kernel before types are known; the state is its compilation."""
     return ours(numbas.DefaultPassBuilder.define_untyped_pipeline(state))
 
 
