@@ -138,6 +138,10 @@ def test_extremes():
     assert binomial_epsilon(0.1, 10**9, 0.25, 5.0, 3, 5) == 0.0
     beyond = binomial_epsilon(1e-9, 10**18, 0.25, 5.0, 3, 5)
     assert beyond == binomial_epsilon(1e-9, binomial.MOST, 0.25, 5.0, 3, 5) < 1e-5
+
+
+@pytest.mark.slow
+def test_a_delta_that_rounding_errors_hide_is_refused():
     with pytest.raises(ValueError, match="delta=1e-300"):
         binomial_bits(1.0, 1e-300, 20, 0.25, 5.0, 3, 5)
 
