@@ -86,12 +86,17 @@ def quad(A: Array, x: Array) -> float:
 
 @jit
 def wide_quad(A: Array, x: Array) -> float:
-    """`quad` with four rows at a time, whose sums do not wait for each other: the same bits."""
-    total, d = 0.0, x.shape[0]
-    n = d - d % 4
-    for i in range(0, n, 4):
+    """`quad` with four rows at a time, whose sums do not wait for each other, from the first entry
+    of x that is not 0 to the last: the same bits."""
+    total, begin, d = 0.0, 0, x.shape[0]
+    while begin < d and x[begin] == 0.0:
+        begin += 1
+    while d > begin and x[d - 1] == 0.0:
+        d -= 1
+    n = d - (d - begin) % 4
+    for i in range(begin, n, 4):
         p, q, r, s = 0.0, 0.0, 0.0, 0.0
-        for j in range(i):
+        for j in range(begin, i):
             p += A[i, j] * x[j]
             q += A[i + 1, j] * x[j]
             r += A[i + 2, j] * x[j]
@@ -107,7 +112,7 @@ def wide_quad(A: Array, x: Array) -> float:
         total += x[i + 3] * (A[i + 3, i + 3] * x[i + 3] + 2.0 * s)
     for i in range(n, d):
         row = 0.0
-        for j in range(i):
+        for j in range(begin, i):
             row += A[i, j] * x[j]
         total += x[i] * (A[i, i] * x[i] + 2.0 * row)
     return total

@@ -60,6 +60,21 @@ def test_sums_side_by_side_have_the_bits_of_one_after_the_other(d):
     assert linalg.quad(A, x) == linalg.wide_quad(A, x) == form
 
 
+@pytest.mark.parametrize("ends", [(0, 30), (0, 7), (12, 30), (9, 14), (17, 18), (5, 5)])
+def test_a_form_of_a_context_that_is_zero_outside_one_block(ends):
+    """To the bit, for the form of the block alone and of the whole."""
+    A, x, block = symmetric(30), np.zeros(30), slice(*ends)
+    x[block] = RNG.standard_normal(ends[1] - ends[0])
+    form = 0.0
+    for i in range(30):
+        below = 0.0
+        for j in range(i):
+            below += A[i, j] * x[j]
+        form += x[i] * (A[i, i] * x[i] + 2.0 * below)
+    assert linalg.wide_quad(A, x) == form
+    assert linalg.wide_quad(A[block, block].copy(), x[block].copy()) == form
+
+
 @sizes
 def test_inverse_of_definite_and_indefinite_matrices(d):
     out, work = np.empty((d, d)), np.empty((d, d))
