@@ -25,10 +25,12 @@ from companion.fliphat.environments import draw_row
 from companion.fliphat.two_scores import (
     PARALLEL,
     Factor,
+    Part,
     Scored,
     covariance,
     factor,
     move,
+    place,
     play_round,
 )
 from companion.kernels.linalg import axpy, cholesky_solve, copy
@@ -157,7 +159,7 @@ def fit(p: Any, s: Any, w: Scored, B: Ints, L: Array, V: Array, t: int, rng: Rng
 
 @jit
 def run_segments(p: Any, s: Any, w: Scored, rng: Rng, grid: Ints, regret: Array, n: Ints) -> None:
-    """Play to round grid[-1], a few rows for every fit; regret as in `runs.run_lazy`.  The
+    """Play to round grid[-1], a few rows for every fit; regret as in a `Part`.  The
     arrays of s are overwritten; n (3,) zeros, then as `fit` leaves them."""
     at, f = 0, factor(w, s.theta_hat)
     B, L = watched(s, 0, w)
@@ -175,25 +177,10 @@ def run_segments(p: Any, s: Any, w: Scored, rng: Rng, grid: Ints, regret: Array,
 
 
 @jit
-def run_lasso(
-    p: Any,
-    s: Any,
-    w: Scored,
-    Z: Array,
-    first: int,
-    rng: Rng,
-    noise_rng: Rng,
-    grid: Ints,
-    regret: Array,
-) -> Any:
-    """`run_lazy` of the lasso bandit, whose estimate may change at any round: rounds from `first`
-    on, of which row t - first of Z makes round t.
-
-    Size: 9 arguments; those of `run_lazy`.
-    """
-    f, at = factor(w, s.theta_hat), 0
-    while grid[at] < first:
-        at += 1
+def run_lasso(p: Any, s: Any, w: Scored, part: Part, rng: Rng, noise_rng: Rng) -> Any:
+    """`run_lazy` of the lasso bandit, whose estimate may change at any round."""
+    first, Z, grid, regret = part
+    f, at = factor(w, s.theta_hat), place(grid, first)
     for t in range(first, min(2 * first - 1, grid[-1]) + 1):
         one, two, y = play_round(w, f, t <= p.every, rng)
         picks = s.index[: s.active]

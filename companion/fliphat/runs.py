@@ -9,30 +9,14 @@ from companion._types import Array, Ints, Rng
 from companion.fliphat import episodes, two_scores
 from companion.fliphat.policy import update
 from companion.fliphat.regression import Regression, add_moment
-from companion.fliphat.two_scores import Scored
+from companion.fliphat.two_scores import Part, Scored
 
 
 @jit
-def run_lazy(
-    p: Any,
-    s: Any,
-    w: Scored,
-    Z: Array,
-    first: int,
-    rng: Rng,
-    noise_rng: Rng,
-    grid: Ints,
-    regret: Array,
-) -> Any:
-    """Play the episode that begins with round `first`, to round grid[-1] at most, with the policy's
-    own `update`; row t - first of Z makes that of round t.  regret[i] <- cumulative regret after
-    round grid[i].
-
-    Size: 9 arguments; a run as it stands, and the draws of its next part.
-    """
-    f, at = two_scores.factor(w, s.theta_hat), 0
-    while grid[at] < first:
-        at += 1
+def run_lazy(p: Any, s: Any, w: Scored, part: Part, rng: Rng, noise_rng: Rng) -> Any:
+    """Play an episode with the policy's own `update`."""
+    first, Z, grid, regret = part
+    f, at = two_scores.factor(w, s.theta_hat), two_scores.place(grid, first)
     for t in range(first, min(2 * first - 1, grid[-1]) + 1):
         one, two, y = two_scores.play_round(w, f, s.size == 0, rng)
         if t < 1 << p.iterations.shape[0]:  # rows of the last episode are never looked at
@@ -45,26 +29,13 @@ def run_lazy(
 
 
 @jit
-def run_streamed(
-    p: Any,
-    s: Any,
-    w: Scored,
-    Z: Array,
-    first: int,
-    rng: Rng,
-    noise_rng: Rng,
-    grid: Ints,
-    regret: Array,
-) -> Any:
+def run_streamed(p: Any, s: Any, w: Scored, part: Part, rng: Rng, noise_rng: Rng) -> Any:
     """`run_lazy` where a release takes one step (`one_step`): to the bit, but every row is added to
-    the moment of that step when it is played, and none is stored.  Z and first are those of
-    `run_lazy`.
-
-    Size: 9 arguments; those of `run_lazy`.
+    the moment of that step when it is played, and none is stored.
     """
-    f, at, episode, last = two_scores.factor(w, s.theta_hat), 0, 0, min(2 * first - 1, grid[-1])
-    while grid[at] < first:
-        at += 1
+    first, Z, grid, regret = part
+    f, at = two_scores.factor(w, s.theta_hat), two_scores.place(grid, first)
+    episode, last = 0, min(2 * first - 1, grid[-1])
     while 2 << episode <= first:
         episode += 1
     learns, start = episode < p.iterations.shape[0], s.size if p.warm else 0
@@ -91,7 +62,7 @@ def run_streamed(
 def run_scores(
     p: Any, s: Any, w: Scored, rng: Rng, noise_rng: Rng, grid: Ints, regret: Array
 ) -> Any:
-    """Play to round grid[-1], one row per episode; regret as in `run_lazy`; returns the state (no
+    """Play to round grid[-1], one row per episode; regret as in a `Part`; returns the state (no
     rows are stored)."""
     size, T, episode = 0, grid[-1], 0
     while 1 << episode <= T:

@@ -29,7 +29,7 @@ from companion.fliphat import episodes
 from companion.fliphat.environments import Autoregressive, Margin, draw_rows
 from companion.fliphat.lasso_rows import run_lasso, run_segments
 from companion.fliphat.runs import run_lazy, run_scores, run_streamed
-from companion.fliphat.two_scores import scored
+from companion.fliphat.two_scores import Part, scored
 from companion.simulate import as_result, need_run, over, simulate, stream
 
 if TYPE_CHECKING:
@@ -174,8 +174,8 @@ def lazily(
         begin = time.thread_time()
         draw_rows(worlds[0].phi, rows, Z[: max(min(first, stored - first + 1), 0)])
         for i, policy in enumerate(policies):
-            game = policy.params, states[i], worlds[i], Z, first, *streams[i]
-            states[i] = kernels[i](*game, grid, regret[i])
+            part = Part(first, Z, grid, regret[i])
+            states[i] = kernels[i](policy.params, states[i], worlds[i], part, *streams[i])
             seconds[i] += time.thread_time() - begin
             begin = time.thread_time()
         first *= 2

@@ -152,6 +152,24 @@ def move(
         out[j] = scale * v[j] + (one * w.first[j] + two * w.second[j])
 
 
+class Part(NamedTuple):
+    """Rounds first, ..., min(2 first - 1, grid[-1]) of a run, and what is kept of them."""
+
+    first: int
+    Z: np.ndarray  # row t - first makes the row of round t
+    grid: np.ndarray  # (n,), rising: rounds after which regret is kept
+    regret: np.ndarray  # (n,) <- cumulative regret after these rounds
+
+
+@jit
+def place(grid: Ints, first: int) -> int:
+    """The first place of the grid that is not before round `first`."""
+    at = 0
+    while grid[at] < first:
+        at += 1
+    return at
+
+
 @jit
 def play_episode(
     p: Any, s: Any, w: Scored, episode: int, size: int, rng: Rng, grid: Ints, regret: Array
@@ -159,13 +177,12 @@ def play_episode(
     """Play one episode, to round grid[-1] at most, with s.theta_hat (zero if size == 0);
     s.work.moment <- sum clip(y) x, if a release needs it, and regret[i] <- cumulative regret after
     round grid[i]."""
-    needed, at = episode < p.iterations.shape[0], 0
+    needed = episode < p.iterations.shape[0]
     bound = p.reward_clip[episode] if needed else np.inf
     first, last = 1 << episode, min((2 << episode) - 1, grid[-1])
     f = factor(w, s.theta_hat)
     w.sums[:3] = 0.0
-    while grid[at] < first:
-        at += 1
+    at = place(grid, first)
     for t in range(first, last + 1):
         one, two, y = play_round(w, f, size == 0, rng)
         y = clip(y, bound)

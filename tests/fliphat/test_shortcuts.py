@@ -22,7 +22,7 @@ from companion.fliphat.shortcuts import (
     run_scores,
     simulate_sparse,
 )
-from companion.fliphat.two_scores import scored
+from companion.fliphat.two_scores import Part, scored
 from companion.simulate import repetitions, stream
 
 SIGNAL = (1.0, 0.0, 0.8, 0.0, 0.6)
@@ -106,11 +106,11 @@ def drawn(seed, laplaces):
     return rng.bit_generator.state
 
 
-def episodes_lazily(p, s, w, *rest):
+def episodes_lazily(p, s, w, rng, noise_rng, grid, regret):
     """`run_lazy` to round 300."""
     Z = np.random.default_rng(3).standard_normal((256, p.d))
     for episode in range(9):
-        s = run_lazy(p, s, w, Z, 1 << episode, *rest)
+        s = run_lazy(p, s, w, Part(1 << episode, Z, grid, regret), rng, noise_rng)
 
 
 def test_noise_comes_from_the_stream_of_noise_and_contexts_from_theirs():
