@@ -15,6 +15,8 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.inline_closurecall import InlineWorker, callee_ir_validator
 from numba.core.untyped_passes import InlineInlinables
 
+from companion import _generators
+
 
 class Flags(numbas.Flags):
     """Options of a kernel, compared by those that are set."""
@@ -86,7 +88,8 @@ class Pipeline(numbas.Compiler):
     """Numba's own pipeline, cheaper."""
 
     def compile_extra(self, func: Any) -> Any:
-        """As Numba does, with our options."""
+        """As Numba does, with our options, and with our way to take a generator."""
+        _generators.install()
         self.state.flags = Flags(self.state.flags)
         return super().compile_extra(func)
 

@@ -19,7 +19,17 @@ every_file = pytest.mark.parametrize("name", TREES)
 
 ROOMS = {"online_linucb", "fliphat", "lplr", "streaming_sco", "private_glm"}
 FLOORS = (  # from the ground up
-    {"checks", "_borrowed", "_closure", "_compiler", "_jit", "_linked", "_types", "stats"},
+    {
+        "checks",
+        "_borrowed",
+        "_closure",
+        "_compiler",
+        "_generators",
+        "_jit",
+        "_linked",
+        "_types",
+        "stats",
+    },
     {"kernels"},
     {"accounting"},
     {
