@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 WIDTH = 3.55  # inches: 341 pixels of CSS, the text of a page 375 wide
 SMALLEST, LARGEST = 7.5, 10.0  # points; a point is 4/3 of a pixel
+GAP = 1.44  # points between the labels of two ticks
 END = "end-label"  # what `plots.label_ends` writes; on a phone a legend says it
 
 
@@ -50,10 +51,12 @@ def stack(fig: "Figure") -> None:
             ax.set_subplotspec(row[ax.get_subplotspec()])
     rows = sum(_narrow(fig, legend) for legend in list(fig.legends))
     fig.set_size_inches(WIDTH, sum(heights.values()) + 0.35 + 0.18 * rows)
+    for ax in fig.axes:
+        _legend(ax)
     arrange(fig)
     if any([_turn(ax.xaxis) for ax in fig.axes]):
-        arrange(fig)
-    if any([_legend(ax) for ax in fig.axes]):
+        for ax in fig.axes:
+            _hang(ax)
         arrange(fig)
     for ax in fig.axes:
         thin(ax.xaxis)
@@ -103,7 +106,8 @@ def _turn(axis):
         return False  # numbers: some of them may
     labels = [label for label in axis.get_majorticklabels() if label.get_text()]
     boxes = sorted((label.get_window_extent() for label in labels), key=lambda box: box.x0)
-    meet = any(left.x1 + 2 > right.x0 for left, right in pairwise(boxes))
+    gap = GAP * axis.figure.dpi / 72
+    meet = any(left.x1 + gap > right.x0 for left, right in pairwise(boxes))
     if meet:
         names = [text.replace("\n", " ") for text in texts]
         axis.set_ticks(axis.get_majorticklocs(), names, rotation=90)
@@ -134,29 +138,35 @@ def _own_labels(ax, first):
 
 
 def _legend(ax):
-    """Below the axes and what is written there, say which line is which; whether it did so."""
+    """Below the axes and what is written there, say which line is which."""
     if not ax._stacked_legend:
-        return False
+        return
+    old = ax.get_legend()
+    ax.legend(*getattr(ax, "_legend_of", ()), loc="upper left", frameon=False, fontsize=8.5,
+              handlelength=2.4, borderaxespad=0.0, labelspacing=0.3)  # fmt: skip
+    if old is not None:
+        ax.add_artist(old)
+    _hang(ax)
+
+
+def _hang(ax):
+    """Put the legend that `_legend` wrote, if any, below what the axis below the axes takes."""
+    if not ax._stacked_legend:
+        return
     fig = ax.figure
     bottom = ax.xaxis.get_tightbbox(fig.canvas.get_renderer())
     below = (ax.get_window_extent().y0 - bottom.y0) / fig.dpi if bottom else 0.0
     anchor = ax.transAxes + ScaledTranslation(0, -below - 0.03, fig.dpi_scale_trans)
-    old = ax.get_legend()
-    ax.legend(*getattr(ax, "_legend_of", ()), loc="upper left", bbox_to_anchor=(0, 0),
-              bbox_transform=anchor, frameon=False, fontsize=8.5, handlelength=2.4,
-              borderaxespad=0.0, labelspacing=0.3)  # fmt: skip
-    if old is not None:
-        ax.add_artist(old)
-    return True
+    ax.get_legend().set_bbox_to_anchor((0, 0), anchor)
 
 
 def thin(axis: "Axis") -> None:
     """Hide tick labels that run into others; those of major ticks stay first."""
-    kept = []
+    kept, gap = [], GAP * axis.figure.dpi / 72
     for label in [*axis.get_majorticklabels(), *axis.get_minorticklabels()]:
         box = label.get_window_extent()
         if label.get_text() and label.get_visible():
-            if any(box.x0 < other.x1 + 2 and other.x0 < box.x1 + 2 for other in kept):
+            if any(box.x0 < other.x1 + gap and other.x0 < box.x1 + gap for other in kept):
                 label.set_visible(False)
             else:
                 kept.append(box)

@@ -7,7 +7,6 @@ numbers as CSV.  A policy has one colour and dash in the whole book (`look`).
 
 import base64
 import html
-import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from cycler import cycler
 from matplotlib import pyplot as plt
 
 from companion._types import AnyArray, Array, ArrayLike
-from companion.report import markup, phone
+from companion.report import markup, phone, vector
 from companion.report.looks import COLOURS, DASHES, MARKERS, MODELS, POLICIES, ink, look, looks
 from companion.stats import band
 
@@ -242,12 +241,13 @@ def figure_html(
     """The HTML that `show` displays; leaves the figure in its layout for phones."""
     import pandas as pd
 
-    phone.arrange(fig)
-    for ax in fig.axes:
-        phone.thin(ax.xaxis)
-    wide = _svg(fig)
-    phone.stack(fig)
-    narrow = _svg(fig)
+    with vector.measuring(fig):
+        phone.arrange(fig)
+        for ax in fig.axes:
+            phone.thin(ax.xaxis)
+        wide = vector.svg(fig)
+        phone.stack(fig)
+        narrow = vector.svg(fig)
     csv = pd.DataFrame(data).to_csv(index=False, float_format="%.6g", lineterminator="\n")
     table = base64.b64encode(csv.encode()).decode()
     return (
@@ -258,10 +258,3 @@ def figure_html(
         f'<a download="{html.escape(name)}.csv" href="data:text/csv;base64,{table}">Data (CSV)</a>'
         "</figcaption></figure>"
     )
-
-
-def _svg(fig):
-    """The picture, in base 64."""
-    out = io.BytesIO()
-    fig.savefig(out, format="svg", metadata={"Date": None}, bbox_inches="tight")
-    return base64.b64encode(out.getvalue()).decode()

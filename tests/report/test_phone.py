@@ -72,3 +72,18 @@ def test_names_of_two_lines_have_room_for_both():
         assert all(a.y1 < b.y0 for a, b in pairwise(boxes))
         plots.plt.close(fig)
     assert heights[0] < heights[1]
+
+
+def test_a_legend_hangs_below_names_that_were_turned():
+    with plt.rc_context():
+        plots.use_style()
+        fig, (ax,) = plots.panels(1, width=9.0)
+        names = ["as printed", "exact Gaussian", "half the size", "clipped at 3", "no privacy"]
+        ax.bar(names, 1.0, label="bars")
+        ax.legend(loc="upper right")
+        phone.stack(fig)
+    boxes = [t.get_window_extent() for t in ax.get_xticklabels()]
+    assert all(box.height > box.width for box in boxes)
+    legend = ax.get_legend().get_window_extent()
+    assert 0 < legend.y0 < legend.y1 < min(box.y0 for box in boxes)
+    plots.plt.close(fig)
