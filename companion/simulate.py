@@ -4,6 +4,8 @@ Seeds: a repetition is one `numpy.random.SeedSequence`.  Its child 0 feeds the e
 policy's child is named by a digest of the policy's name.  A result therefore depends on the
 parameters and the seed alone: not on threads, executors or order, nor on which other policies are
 in the list.
+
+Size: one horizon or several, a run takes the same steps and the same checks, which stand here.
 """
 
 import hashlib
@@ -218,33 +220,76 @@ def trace(
                 yield t, state, X[cut], mu[cut], arms
 
 
+def nested(
+    env: Any, points: Sequence[tuple[Any, int]], seeds: Iterable[Any], executor: Any = None
+) -> list[Result]:
+    """[`simulate`(env, policies, T, seeds, grid=[T]) for (policies, T) in points], to the bit, the
+    rounds that the horizons share drawn once.
+
+    env: object with `nested(horizons, rng)` that yields (places, block): the next block of each of
+    the horizons at these places, the streams of `blocks`.  Raises ValueError as `simulate` does.
+    """
+    env_of, seeds = need_method("env", env, "nested"), need_seeds(seeds)
+    runs = [need_run(policies, T, seeds, [T]) for policies, T in points]
+    order = sorted(range(len(runs)), key=lambda i: runs[i][1])
+    parts = [(runs[i][0], runs[i][1], runs[i][3]) for i in order]
+    found = zip(*over(_nested, [(env_of, parts, s) for s in seeds], executor), strict=True)
+    results = {i: as_result(runs[i][0], runs[i][3], f) for i, f in zip(order, found, strict=True)}
+    return [results[i] for i in range(len(runs))]
+
+
+def _nested(env, parts, seed):
+    """One repetition of `nested`, whose parts (policies, T, grid) go from short to long."""
+    runs = [_Run(policies, T, seed, grid) for policies, T, grid in parts]
+    for places, block in env.nested([run.T for run in runs], stream(seed, "environment")):
+        for i in places:
+            runs[i].play(*block)
+    return [run.ended() for run in runs]
+
+
 def repetition(
     env: Any, policies: Sequence[Policy], T: int, seed: int, grid: Any
 ) -> tuple[Array, Any]:
     """One repetition of checked arguments: (regret (n_policies, n_grid), seconds (n_policies,))."""
-    rngs = [stream(seed, p.name) for p in policies]
-    states = [p.init(p.params) for p in policies]
-    regret, played = np.zeros((len(policies), len(grid))), 0
-    total, seconds = np.zeros((2, len(policies)))
-    for X, R, mu in env.blocks(T, stream(seed, "environment")):
-        n = _check_block(X, R, mu, policies, T - played)
+    run = _Run(policies, T, seed, grid)
+    for block in env.blocks(T, stream(seed, "environment")):
+        run.play(*block)
+    return run.ended()
+
+
+class _Run:
+    """One repetition under way."""
+
+    def __init__(self, policies, T, seed, grid):
+        self.policies, self.T, self.grid, self.played = policies, T, grid, 0
+        self.rngs = [stream(seed, p.name) for p in policies]
+        self.states = [p.init(p.params) for p in policies]
+        self.regret = np.zeros((len(policies), len(grid)))
+        self.total, self.seconds = np.zeros((2, len(policies)))
+
+    def play(self, X, R, mu):
+        """Every policy plays a block."""
+        n = _check_block(X, R, mu, self.policies, self.T - self.played)
         best = mu.max(axis=1)
-        here = (grid > played) & (grid <= played + n)
-        at = grid[here] - played - 1
-        for i, p in enumerate(policies):
+        here = (self.grid > self.played) & (self.grid <= self.played + n)
+        at = self.grid[here] - self.played - 1
+        for i, p in enumerate(self.policies):
             arms = np.empty(n, dtype=np.int64)
             begin = time.thread_time()
-            states[i] = p.play(p.params, states[i], X, R, rngs[i], arms)
-            seconds[i] += time.thread_time() - begin
+            self.states[i] = p.play(p.params, self.states[i], X, R, self.rngs[i], arms)
+            self.seconds[i] += time.thread_time() - begin
             if arms.min() < 0 or arms.max() >= R.shape[1]:
                 raise ValueError(f"policy {p.name!r} chose an arm outside 0..{R.shape[1] - 1}")
-            curve = total[i] + np.cumsum(best - mu[np.arange(n), arms])
-            regret[i, here] = curve[at]
-            total[i] = curve[-1]
-        played += n
-    if played != T:
-        raise ValueError(f"the environment must give T={T} rounds; got {played}")
-    return regret, seconds
+            curve = self.total[i] + np.cumsum(best - mu[np.arange(n), arms])
+            self.regret[i, here] = curve[at]
+            self.total[i] = curve[-1]
+        self.played += n
+
+    def ended(self):
+        """(regret, seconds) of `repetition`, after all rounds."""
+        if self.played != self.T:
+            raise ValueError(f"the environment must give T={self.T} rounds; got {self.played}")
+        return self.regret, self.seconds
 
 
 def _check_block(X, R, mu, policies, left):

@@ -12,7 +12,8 @@ from companion.baselines.lasso_bandit import lasso_bandit
 from companion.baselines.linucb import linucb
 from companion.baselines.random import random
 from companion.environments import replay, sphere
-from companion.simulate import even_grid, over, repetitions, simulate, stream
+from companion.private_glm.environments import world
+from companion.simulate import even_grid, nested, over, repetitions, simulate, stream
 
 X, R, MU = make_stream(300)
 ENV = replay(X, R, MU)
@@ -215,3 +216,15 @@ def test_each_job_is_told_when_it_ends_and_the_results_come_in_order():
     assert sorted(told) == [(0, 4), (1, 3), (2, 2)]
     assert over(lambda a: a, [(7,)], done=lambda *end: told.append(end)) == [7]
     assert told[-1] == (0, 7)
+
+
+def test_nested_runs_are_those_of_every_horizon_alone():
+    """Other policies at other horizons, in any order, one of them refused by name."""
+    env, seeds = world("ball", 3, 2.0), repetitions(1, 2)
+    points = [([linucb(3), random()], 3000), ([random()], 40), ([linucb(3)], 2500)]
+    for found, (policies, T) in zip(nested(env, points, seeds), points, strict=True):
+        alone = simulate(env, policies, T, seeds, grid=[T])
+        assert (found.names, found.rounds.tolist()) == (alone.names, [T])
+        assert found.regret.tolist() == alone.regret.tolist()
+    with pytest.raises(ValueError, match="env"):
+        nested(ENV, points, seeds)

@@ -6,7 +6,8 @@ Its direction of theta is a normalised point of the cube, not uniform on the sph
 says.
 """
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -188,13 +189,33 @@ class World(NamedTuple):
 
     def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
         """Yield (X, R, mu) for T rounds."""
-        theta, start = self.theta(rng), 0
-        for n in block_lengths(T, self.K, self.d):
-            X, R, mu = np.empty((n, self.K, self.d)), np.empty((n, self.K)), np.empty((n, self.K))
-            self.fill(rng, start, X)
-            bernoulli(rng, self.link, theta, X, R, mu)
-            yield X, R, mu
-            start += n
+        for _, block in self.nested([T], rng):
+            yield block
+
+    def nested(
+        self, horizons: Sequence[int], rng: Rng
+    ) -> Iterator[tuple[range, tuple[Array, Array, Array]]]:
+        """Yield (places, (X, R, mu)): a block that `blocks` yields for each of the horizons at
+        these places, all with this rng; horizons do not decrease.
+
+        Streams of one seed are alike up to the last block of the shorter one, which is drawn with
+        a copy of the rng.
+        """
+        theta, start, most = self.theta(rng), 0, len(horizons)
+        n = block_lengths(horizons[-1], self.K, self.d)[0]
+        for i, T in enumerate(horizons):
+            while T - start >= n:
+                yield range(i, most), self._block(rng, theta, start, n)
+                start += n
+            if start < T:
+                last = rng if i == most - 1 else copy.deepcopy(rng)
+                yield range(i, i + 1), self._block(last, theta, start, T - start)
+
+    def _block(self, rng: Rng, theta: Array, start: int, n: int) -> tuple[Array, Array, Array]:
+        X, R, mu = np.empty((n, self.K, self.d)), np.empty((n, self.K)), np.empty((n, self.K))
+        self.fill(rng, start, X)
+        bernoulli(rng, self.link, theta, X, R, mu)
+        return X, R, mu
 
     def arms(self, rng: Rng, n: int) -> Array:
         """Contexts (n, K, d) of n rounds."""

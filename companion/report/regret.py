@@ -11,7 +11,7 @@ import pandas as pd
 
 from companion._types import Array, ArrayLike, SeedSequence
 from companion.report import plots
-from companion.simulate import simulate
+from companion.simulate import Result, nested, simulate
 from companion.stats import exponent
 
 if TYPE_CHECKING:
@@ -99,9 +99,20 @@ def picture(
 def finals(points: Any, seeds: Sequence[SeedSequence]) -> dict[str, Array]:
     """{name: (n_reps, m)}: final regrets of policies at m points (env, policies, T).
 
-    The names are the same at every point, and all points see the same seeds.
+    The names are the same at every point, and all points see the same seeds.  What the horizons of
+    an environment share is drawn once, if it has a method `nested`.
     """
-    runs = [simulate(env, policies, T, seeds, grid=[T]) for env, policies, T in points]
+    alike: dict[Any, list[int]] = {}
+    for i, (env, _, _) in enumerate(points):
+        alike.setdefault(env if hasattr(env, "nested") else i, []).append(i)
+    found: dict[int, Result] = {}
+    for mine in alike.values():
+        env, policies, T = points[mine[0]]
+        if len(mine) == 1:
+            found[mine[0]] = simulate(env, policies, T, seeds, grid=[T])
+        else:
+            found |= zip(mine, nested(env, [points[i][1:] for i in mine], seeds), strict=True)
+    runs = [found[i] for i in range(len(points))]
     return {n: np.stack([r.of(n)[:, -1] for r in runs], axis=1) for n in runs[0].names}
 
 

@@ -94,3 +94,23 @@ def test_the_environment_is_the_paper_s():
     np.testing.assert_allclose(
         wide.X[0, 0], [-0.213525, 0.049939, -0.078375, 0.273725, -0.770789], atol=1e-6
     )
+
+
+@pytest.mark.parametrize("kind", ["ball", "spiked", "rotating"])
+def test_nested_streams_are_those_of_every_horizon(kind, monkeypatch):
+    """Block by block, to the bit: ends within a block, at one, twice at one place, and before the
+    first block ends."""
+    monkeypatch.setattr("companion.environments.BLOCK", 1_200)
+    env = world(kind, 3, 2.0, K=4)
+    n = 1_200 // (env.K * 3)
+    horizons = [n // 2, n, n + 7, n + 7, 3 * n, 3 * n + 1]
+    for last in (len(horizons), 1, 4):
+        found = [[] for _ in horizons[:last]]
+        for places, block in env.nested(horizons[:last], np.random.default_rng(3)):
+            for i in places:
+                found[i].append(block)
+        for T, blocks in zip(horizons, found, strict=False):
+            alone = list(env.blocks(T, np.random.default_rng(3)))
+            assert [len(b[0]) for b in blocks] == [len(b[0]) for b in alone]
+            for ours, theirs in zip(blocks, alone, strict=True):
+                assert all(map(np.array_equal, ours, theirs))

@@ -7,6 +7,7 @@ from matplotlib import pyplot as plt
 
 from companion.baselines.random import random
 from companion.environments import sphere
+from companion.private_glm.environments import world
 from companion.report import plots, regret
 from companion.simulate import repetitions, simulate
 from companion.stats import exponent
@@ -71,6 +72,17 @@ def test_finals_are_those_of_simulate_at_every_point():
     for i, T in enumerate((50, 80)):
         ours = simulate(env, [random()], T, seeds, grid=[T]).final[:, 0]
         assert found["Random"][:, i].tolist() == ours.tolist()
+
+
+def test_finals_draw_once_what_horizons_share():
+    """In the order of the points, whatever their horizons and worlds."""
+    seeds, counts = repetitions(1, 3), []
+    points = [(world("ball", 3, S, K=4), [random()], T) for S, T in ((2, 90), (1, 50), (2, 60))]
+    found = regret.finals(points, seeds)["Random"]
+    for i, (env, policies, T) in enumerate(points):
+        counts.append(simulate(env, policies, T, seeds, grid=[T]).final[:, 0].tolist())
+        assert found[:, i].tolist() == counts[-1]
+    assert counts[0] != counts[2]
 
 
 def test_round_ticks_reach_small_numbers_and_leave_many_decades_to_powers():
