@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from companion._borrowed import borrowing
 from companion._jit import jit
 from companion._types import Array, Ints, Rng
 from companion.checks import need_array, need_float, need_int
@@ -74,7 +75,7 @@ def move(a: Any, s: Any, w: Any) -> None:
             w.M_inv[i, j] = (w.M_inv[i, j] - c * w.v[i] * w.v[j]) / (1.0 - s)
 
 
-@jit
+@borrowing
 def optimal(
     A: Array, alive: Ints, tolerance: float, most: int, pi: Array, w: Work
 ) -> tuple[int, float, float]:

@@ -34,6 +34,7 @@ from companion.kernels.mechanisms import clip_to_ball, shuffle_analyse
 from companion.private_glm.batch_attack import on_batch
 from companion.private_glm.batches import lengths, plan, top_weight
 from companion.private_glm.design import Work, draw, optimal, work_for
+from companion.private_glm.elimination import eliminate
 from companion.private_glm.learning import Batch, Params, add_user, batch_for, learn
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class State(NamedTuple):
     theta: np.ndarray  # (M, d) released estimates
     batch: Batch
     alive: np.ndarray  # (K,) arms that no finished batch rules out
+    left: np.ndarray  # (K,) the same as a list, in order, and what else stood there
     doubt: np.ndarray  # (K,) half-widths of the first batch, of arms that were alive then
     half: np.ndarray  # (K,) the same of a later batch
     score: np.ndarray  # (K,) estimated scores of that batch
@@ -64,32 +66,13 @@ def init(p: Params) -> State:
     d, M = p.d, len(p.ends)
     matrices = np.zeros((M, d, d)), np.zeros((M, d, d)), np.zeros((M, d))
     rows = np.zeros(p.K), np.zeros(p.K), np.zeros(p.K), np.zeros((p.K, d)), np.zeros(p.K)
-    alive = np.ones(p.K, np.int64)
-    return State(0, 0, *matrices, batch_for(p), alive, *rows, 0, work_for(p.K, d))
+    arms = np.ones(p.K, np.int64), np.arange(p.K)
+    return State(0, 0, *matrices, batch_for(p), *arms, *rows, 0, work_for(p.K, d))
 
 
 def universe(p: Params) -> Universe:
     """What is not clipped: the unit ball, rewards in [0, 1]."""
     return Universe(low=0.0)
-
-
-@jit
-def eliminate(p: Params, s: State, X: Array) -> None:
-    """s.alive <- arms that no earlier batch rules out, one batch after the other (line 17);
-    s.doubt <- half-widths of the first batch."""
-    for a in range(p.K):
-        s.alive[a] = 1
-    for j in range(s.k):
-        theta, V_inv, low = s.theta[j], s.V_inv[j], -np.inf
-        half = s.doubt if j == 0 else s.half
-        for a in range(p.K):
-            if s.alive[a]:
-                half[a] = p.widths[j] * math.sqrt(quad(V_inv, X[a]))
-                s.score[a] = dot(X[a], theta)
-                low = max(low, s.score[a] - half[a])
-        for a in range(p.K):
-            if s.alive[a] and s.score[a] + half[a] < low:
-                s.alive[a] = 0
 
 
 @jit
@@ -99,16 +82,20 @@ def weight(link: int, score: float, doubt: float, theta_bound: float, cap: float
     return min(slope(link, score) * math.exp(-min(2.0 * theta_bound, doubt)), cap)
 
 
-@jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+@inlined
+def decide(p: Params, s: State, X: Array, rng: Rng) -> int:
     """A row of X (K, d) drawn from the design of the scaled arms alive (lines 16 to 20)."""
-    eliminate(p, s, X)
-    left, arm = 0, 0
-    for a in range(p.K):
-        if s.alive[a]:
-            left, arm = left + 1, a
-    if left == 1:
-        return arm
+    arm = s.left[0] if eliminate(p, s, X) == 1 else -1
+    if arm < 0:
+        scale(p, s, X)
+        optimal(s.A, s.alive, p.tolerance, MOST, s.pi, s.work)
+        arm = draw(s.pi, rng)
+    return arm
+
+
+@inlined
+def scale(p: Params, s: State, X: Array) -> None:
+    """s.A (K, d) <- the rows of X that are alive, times the roots of their weights."""
     for a in range(p.K):
         if s.alive[a]:
             root = 1.0
@@ -118,8 +105,12 @@ def select(p: Params, s: State, X: Array, rng: Rng) -> int:
                 root = math.sqrt(w)
             for i in range(p.d):
                 s.A[a, i] = root * X[a, i]
-    optimal(s.A, s.alive, p.tolerance, MOST, s.pi, s.work)
-    return draw(s.pi, rng)
+
+
+@jit
+def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+    """`decide`, as a call of its own, which copies the whole state."""
+    return decide(p, s, X, rng)
 
 
 @jit
@@ -133,7 +124,7 @@ def clip(x: Array, r: float, out: Array) -> tuple[float, int]:
 @inlined
 def at(s: State, t: int, k: int, clipped: int) -> State:
     """The state s with other counts."""
-    rows = s.alive, s.doubt, s.half, s.score, s.A, s.pi
+    rows = s.alive, s.left, s.doubt, s.half, s.score, s.A, s.pi
     return State(t, k, s.V, s.V_inv, s.theta, s.batch, *rows, clipped, s.work)
 
 
@@ -162,7 +153,7 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 def rounds(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> tuple[int, int, int]:
     """(rounds, batch, clipped records) after all rounds of `play`."""
     for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
+        arms[t] = decide(p, s, X[t], rng)
         s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
     return s.t, s.k, s.clipped
 
@@ -251,7 +242,7 @@ def disclosures() -> tuple[Disclosure, ...]:
     """
 
     mine = tuple(f"batch.{name}" for name in Batch._fields if name != "size")
-    rows = "alive", "doubt", "half", "score", "A", "pi"  # of a round, on the user's device
+    rows = "alive", "left", "doubt", "half", "score", "A", "pi"  # of a round, on the user's device
     secret, found = (*mine, *rows, "clipped", "work"), []
     flat = np.array([[np.cos(a), np.sin(a), 0.0] for a in (0.05, np.pi - 0.05)])
     for share, calibration in ((0.98, "corrected"), (0.02, "corrected"), (0.5, "paper")):

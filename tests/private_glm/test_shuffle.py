@@ -5,7 +5,7 @@ import pytest
 
 from companion.private_glm import batches
 from companion.private_glm.environments import world
-from companion.private_glm.shuffle import eliminate, init, shuffle_glm, update, weight
+from companion.private_glm.shuffle import init, shuffle_glm, update, weight
 from companion.simulate import repetitions, simulate
 
 
@@ -57,18 +57,6 @@ def test_the_width_follows_the_budget():
     for epsilon, gamma in ((0.25, 2.0), (4.0, 1.0), (np.inf, 1.0)):
         p = shuffle_glm(3, 4, 400, epsilon, kappa=9.0).params
         assert p.widths == pytest.approx([3.0 * gamma, gamma])
-
-
-def test_elimination_keeps_an_arm_and_uses_the_first_width_once():
-    policy = shuffle_glm(2, 4, 400, 1.0, theta_bound=2.0, kappa=9.0, gamma=0.5)
-    p, s = policy.params, init(policy.params)._replace(k=2)
-    assert p.widths == pytest.approx([1.5, 0.5])
-    assert shuffle_glm(2, 4, 400, 1.0, kappa=9.0, gamma=0.5, widths="paper").params.widths[1] == 1.5
-    s.V_inv[:] = 1e-8 * np.eye(2)
-    s.theta[:] = 1.0, 0.0
-    X = np.array([[0.9, 0.0], [0.1, 0.0], [-0.9, 0.0], [0.9, 0.0]])
-    eliminate(p, s, X)
-    assert s.alive.tolist() == [1, 0, 0, 1]
 
 
 def test_it_learns_and_noise_costs():
