@@ -25,10 +25,11 @@ from companion.accounting.disclosure import Disclosure, lives, shows
 from companion.accounting.lives import lived
 from companion.accounting.privacy import STATISTICS_SENSITIVITY, gaussian_release, tree_levels
 from companion.baselines import noisy_ridge
-from companion.baselines.noisy_ridge import Model, choose, init_model, refit
+from companion.baselines.noisy_ridge import Model, choose, choose_next, init_model, refit
 from companion.checks import need_int, need_options
 from companion.core import Policy, linear_universe
 from companion.kernels import tree
+from companion.kernels.all_arms import nothing_seen
 from companion.kernels.linalg import axpy, copy
 from companion.kernels.lives import Lives, live
 from companion.kernels.mechanisms import add_unpacked, clip_record, pack_statistics, statistics_size
@@ -98,8 +99,9 @@ def update(p: "Params", s: State, arm: int, x: Array, r: float, rng: Rng) -> Sta
 @jit
 def play(p: "Params", s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    seen = nothing_seen(X)
     for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
+        arms[t] = choose_next(s.model, X, t, seen)
         s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
     return s
 

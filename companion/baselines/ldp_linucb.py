@@ -23,9 +23,10 @@ from companion.accounting import audit, learned
 from companion.accounting.disclosure import Disclosure, lives, shows
 from companion.accounting.privacy import STATISTICS_SENSITIVITY, UNIVERSES, gaussian_release
 from companion.baselines import noisy_ridge
-from companion.baselines.noisy_ridge import Model, choose, init_model, refit
+from companion.baselines.noisy_ridge import Model, choose, choose_next, init_model, refit
 from companion.checks import need_options
 from companion.core import Policy, linear_universe
+from companion.kernels.all_arms import nothing_seen
 from companion.kernels.mechanisms import (
     add_gaussian,
     add_unpacked,
@@ -102,8 +103,9 @@ def update(p: "Params", s: State, arm: int, x: Array, r: float, rng: Rng) -> Sta
 @jit
 def play(p: "Params", s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    seen = nothing_seen(X)
     for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
+        arms[t] = choose_next(s.model, X, t, seen)
         s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
     return s
 

@@ -15,6 +15,7 @@ from companion._types import Array, Ints, Rng
 from companion.accounting.privacy import NO_PRIVACY
 from companion.checks import need_float, need_int, need_positive, need_probability
 from companion.core import Policy
+from companion.kernels.all_arms import nothing_seen, optimistic_next
 from companion.kernels.linalg import axpy, matvec, sherman_morrison
 from companion.kernels.optimism import optimistic_arm
 
@@ -74,8 +75,9 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 @jit
 def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    seen = nothing_seen(X)
     for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
+        arms[t] = optimistic_next(X, t, s.V_inv, s.theta_hat, radius(p, s.t), seen)
         s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
     return s
 

@@ -13,6 +13,7 @@ from companion._types import Array
 from companion.accounting import audit
 from companion.baselines.linucb import theorem_radius
 from companion.checks import need_float, need_int, need_positive, need_probability
+from companion.kernels.all_arms import optimistic_next
 from companion.kernels.linalg import matvec
 from companion.kernels.mechanisms import pack_statistics, statistics_size
 from companion.kernels.optimism import optimistic_arm
@@ -57,6 +58,12 @@ def radius(p: Params, t: int, ridge: float) -> float:
 def choose(m: Model, X: Array) -> int:
     """The optimistic row of X (K, d)."""
     return optimistic_arm(X, m.V_inv, m.theta, m.radius[0])
+
+
+@jit
+def choose_next(m: Model, X: Array, t: int, seen: Array) -> int:
+    """The same in round t of X (n, K, d); seen as in `all_arms`."""
+    return optimistic_next(X, t, m.V_inv, m.theta, m.radius[0], seen)
 
 
 @jit

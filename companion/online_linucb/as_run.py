@@ -15,6 +15,8 @@ Its departures from the published mechanisms are kept:
 5. the width is the same for every noise, and NaN widths (indefinite matrices) are chosen first.
 No guarantee is attached to 3 and 4; that of the others is computed for the statistics' sensitivity
 2 sqrt3 at norm sqrt2.
+
+Size: world, baselines and constants of one program, whose departures are listed once.
 """
 
 import math
@@ -35,7 +37,7 @@ from companion.accounting.privacy import (
 from companion.checks import LARGEST, need_choice, need_int
 from companion.core import Policy
 from companion.environments import block_lengths, draw_arm, fill
-from companion.kernels.all_arms import optimistic_of_all
+from companion.kernels import all_arms
 from companion.kernels.linalg import cholesky, dot, inverse, matvec, quad
 from companion.kernels.mechanisms import add_symmetric_gaussian, round_at_random
 from companion.kernels.optimism import same_arms
@@ -107,8 +109,14 @@ def init(p: Params) -> State:
 @jit
 def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     """First row of X with the largest score, where NaN counts as largest (departure 5)."""
+    return select_seen(p, s, X, all_arms.seen_alone(X))
+
+
+@jit
+def select_seen(p: Params, s: State, X: Array, seen: Array) -> int:
+    """The same, where seen holds X as in `all_arms`."""
     if s.definite[0] > 0.0:
-        return optimistic_of_all(X, s.V_inv, s.theta, p.width)
+        return all_arms.optimistic_of_seen(seen, s.V_inv, s.theta, p.width)
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
         ucb = NORM * (dot(X[k], s.theta) + p.width * np.sqrt(quad(s.V_inv, X[k])))
@@ -192,15 +200,15 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 
 @jit
 def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]].
-
-    Within a batch the model stays, and the same arms have the same best one.
-    """
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    seen = all_arms.nothing_seen(X)
     for t in range(X.shape[0]):
-        if t > 0 and s.t % p.batch > 0 and same_arms(X, t):
+        if not (again := t > 0 and same_arms(X, t)):
+            all_arms.see(X[t], seen)
+        if again and s.t % p.batch > 0:  # the model has stayed, too
             arms[t] = arms[t - 1]
         else:
-            arms[t] = select(p, s, X[t], rng)
+            arms[t] = select_seen(p, s, X[t], seen)
         s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
     return s
 

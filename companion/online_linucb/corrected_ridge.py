@@ -23,9 +23,10 @@ from companion._jit import jit
 from companion._types import Array, Ints, Rng
 from companion.accounting.disclosure import Disclosure
 from companion.baselines import noisy_ridge
-from companion.baselines.noisy_ridge import Model, choose, init_model, refit
+from companion.baselines.noisy_ridge import Model, choose, choose_next, init_model, refit
 from companion.checks import need_options
 from companion.core import Policy, linear_universe
+from companion.kernels.all_arms import nothing_seen
 from companion.kernels.linalg import add_outer, axpy
 from companion.online_linucb.policy import message_attack, pair_noise, pair_of, randomize
 
@@ -85,8 +86,9 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 @jit
 def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    seen = nothing_seen(X)
     for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
+        arms[t] = choose_next(s.model, X, t, seen)
         s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
     return s
 

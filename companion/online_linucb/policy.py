@@ -30,6 +30,7 @@ from companion.accounting.disclosure import Disclosure
 from companion.accounting.privacy import PAIR_SENSITIVITY, UNIVERSES, gaussian_release
 from companion.checks import LARGEST, need_choice, need_float, need_int, need_positive
 from companion.core import Policy, linear_universe
+from companion.kernels.all_arms import nothing_seen, optimistic_next
 from companion.kernels.linalg import axpy, dot, matvec, norm, sherman_morrison
 from companion.kernels.mechanisms import add_gaussian, clip_record
 from companion.kernels.optimism import optimistic_arm
@@ -140,10 +141,12 @@ def at(s: State, t: int, seen: int, clipped: int) -> State:
 
 
 @borrowing
-def rounds(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> tuple[int, int, int]:
-    """(rounds, gradients, clipped records) after all rounds of `play`."""
+def rounds(
+    p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints, seen: Array
+) -> tuple[int, int, int]:
+    """(rounds, gradients, clipped records) after all rounds of `play`; seen as in `all_arms`."""
     for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
+        arms[t] = optimistic_next(X, t, s.V_inv, s.centre, p.width, seen)
         s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
     return s.t, s.learner.t, s.clipped
 
@@ -151,7 +154,7 @@ def rounds(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> tup
 @jit
 def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    t, seen, clipped = rounds(p, s, X, R, rng, arms)
+    t, seen, clipped = rounds(p, s, X, R, rng, arms, nothing_seen(X))
     return at(s, t, seen, clipped)
 
 
