@@ -9,8 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats as sps
-from scipy.special import betaincinv
+from scipy.special import betaincinv, stdtrit
 
 from companion._types import AnyArray, Array
 from companion.checks import need_array, need_int, need_probability, need_seed, shown
@@ -56,7 +55,7 @@ def band(samples: Array, level: float = 0.95) -> tuple[Array, Array, Array]:
 @lru_cache(maxsize=1024)
 def _t(level, n):
     """Half of an interval for the mean of n numbers, in standard errors."""
-    return sps.t.ppf(0.5 + level / 2, n - 1)
+    return stdtrit(n - 1, 0.5 + level / 2)
 
 
 def _mean_and_half(samples, level):

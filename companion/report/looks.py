@@ -5,11 +5,22 @@ from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
-import seaborn as sns
 
 # Seaborn's colour-blind-safe palette; its pink and grey, too pale for text, are replaced.
-COLOURS = (*sns.color_palette("colorblind").as_hex()[:6], "#4d4d4d", "#7a5195")
+COLOURS = ("#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#4d4d4d", "#7a5195")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
+STYLE = {  # Seaborn's "ticks" for a notebook; without it pages begin half a second sooner
+    "axes.axisbelow": True, "axes.edgecolor": ".15", "axes.labelcolor": ".15",
+    "axes.labelsize": 12, "axes.linewidth": 1.25, "axes.titlesize": 12, "font.size": 12,
+    "font.sans-serif": ["Arial", "DejaVu Sans", "Liberation Sans", "Bitstream Vera Sans",
+                        "sans-serif"],
+    "grid.color": ".8", "grid.linewidth": 1, "legend.fontsize": 11, "legend.title_fontsize": 12,
+    "lines.solid_capstyle": "round", "patch.edgecolor": "w", "patch.force_edgecolor": True,
+    "text.color": ".15", "xtick.color": ".15", "xtick.labelsize": 11, "xtick.major.size": 6,
+    "xtick.major.width": 1.25, "xtick.minor.size": 4, "xtick.minor.width": 1,
+    "ytick.color": ".15", "ytick.labelsize": 11, "ytick.major.size": 6,
+    "ytick.major.width": 1.25, "ytick.minor.size": 4, "ytick.minor.width": 1,
+}  # fmt: skip
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 # Policies by name: colour and dash (and marker).  No two share both; those that meet, neither.
 POLICIES = {

@@ -12,13 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
-import seaborn as sns
 from cycler import cycler
 from matplotlib import pyplot as plt
 
 from companion._types import AnyArray, Array, ArrayLike
 from companion.report import markup, phone, vector
-from companion.report.looks import COLOURS, DASHES, MARKERS, MODELS, POLICIES, ink, look, looks
+from companion.report.looks import (
+    COLOURS,
+    DASHES,
+    MARKERS,
+    MODELS,
+    POLICIES,
+    STYLE,
+    ink,
+    look,
+    looks,
+)
 from companion.stats import band
 
 if TYPE_CHECKING:
@@ -37,9 +46,9 @@ _numbers = {}  # name -> number of the figures shown since `use_style`
 def use_style() -> None:
     """Set the house style and count figures from 1; call it once, in the import cell."""
     _numbers.clear()
-    sns.set_theme(context="notebook", style="ticks", palette="colorblind")
     mpl.rcParams.update(
-        {
+        STYLE
+        | {
             "figure.figsize": (7.0, 4.2),
             "figure.constrained_layout.use": True,
             "axes.spines.top": False,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats as sps
+from scipy.special import ndtri
 
 from companion._types import Array
 from companion.report import markup
@@ -114,7 +114,7 @@ AGREE = (
 
 def agrees(table: Any) -> bool:
     """Whether `beside` has differences, all within their joint 95 % interval (rule `AGREE`)."""
-    limit = sps.norm.isf(0.025 / max(len(table), 1))
+    limit = -ndtri(0.025 / max(len(table), 1))
     return len(table) > 0 and bool((table["z"].abs() <= limit).all())
 
 
@@ -149,7 +149,7 @@ def share(groups: Any) -> Interval:
         means.append(samples.mean())
         errors.append(np.hypot(own, np.mean([se / mean for _, mean, se, _ in rows])))
     value = float(np.mean(means))
-    half = float(sps.norm.isf(0.025) * np.sqrt(np.sum(np.square(errors))) / len(errors))
+    half = float(-ndtri(0.025) * np.sqrt(np.sum(np.square(errors))) / len(errors))
     return Interval(value, value - half, value + half)
 
 
@@ -173,7 +173,7 @@ def confirm(
     control = f"{300 * tolerance:g} % more regret than published in all of ours", planted
     claim.row(setting, found, of=of, low=1 - tolerance, high=1 + tolerance, control=control)
     table = joined(groups)
-    limit, z = sps.norm.isf(5e-7 / len(table)), table["z"].abs().max()
+    limit, z = -ndtri(5e-7 / len(table)), table["z"].abs().max()
     half = joined([[[*row, np.asarray(y) * 1.5] for *row, y in g] for g in groups])["z"].abs().min()
     control = "half as much again in one setting, the least visible one", half
     of = "largest |z| of all settings (false alarm one in a million)"
@@ -202,5 +202,5 @@ def without_errors(
 
 
 def _over(samples, mean, runs):
-    half = sps.norm.isf(0.025) * np.std(samples, ddof=1) * np.sqrt(2 / runs)
+    half = -ndtri(0.025) * np.std(samples, ddof=1) * np.sqrt(2 / runs)
     return Interval(*((np.mean(samples) + np.array([0.0, -half, half])) / mean))

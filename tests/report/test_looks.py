@@ -1,10 +1,11 @@
 """One look for a policy, and one colour for a trust model, through the whole book."""
 
+import matplotlib as mpl
 import pytest
 
 from companion.arena.recipes import RECIPES
 from companion.catalogue import policies
-from companion.report import plots
+from companion.report import looks, plots
 
 
 def test_styles_tell_curves_apart_without_colour():
@@ -25,3 +26,14 @@ def test_a_trust_model_has_the_colour_of_the_linucb_that_keeps_it():
     for model, name in kept.items():
         assert plots.COLOURS[plots.MODELS[model]] == plots.look(name)["color"]
     assert plots.MODELS.keys() == kept.keys()
+
+
+def test_the_style_is_seaborns():
+    """What is written out here is what Seaborn would set, but for colours that we set ourselves."""
+    import seaborn
+
+    ours = dict(mpl.rcParamsDefault) | looks.STYLE
+    theirs = seaborn.plotting_context("notebook") | seaborn.axes_style("ticks")
+    theirs.pop("image.cmap")  # no page has a picture in false colours
+    assert {k: ours[k] for k in theirs} == theirs
+    assert seaborn.color_palette("colorblind").as_hex()[:6] == [*looks.COLOURS[:6]]
