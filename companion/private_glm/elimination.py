@@ -1,8 +1,7 @@
 """Which arms the finished batches of ShuffleGLM rule out.
 
 Source: Algorithm 1 of the paper, line 17.
-Cost: K d^2/2 multiplications for each batch; of 100 ns a round at K = 10, d = 3 and two batches,
-most is arithmetic of single arms.
+Cost: K d^2/2 multiplications for each batch: 100 ns a round at K = 10, d = 3 and two batches.
 """
 
 import math
