@@ -86,6 +86,17 @@ def listed(values: Mapping[float, Interval], form: str = "{:.3g} ({})", joint: s
     return joint.join(form.format(value, label) for label, value in values.items())
 
 
+def point(sentence: str, holds: bool) -> str:
+    """The sentence that says what a figure shows, or that these runs do not show it.
+
+    holds: computed from the numbers that are drawn, so that a caption is true for all parameters.
+
+    >>> point("Regret falls.", 1.0 < 2.0) + point("It rises.", 1.0 > 2.0)
+    'Regret falls. Not in these runs: It rises. '
+    """
+    return f"{sentence} " if holds else f"Not in these runs: {sentence} "
+
+
 def spoken(value: Any) -> str:
     """A number as prose shows it."""
     if isinstance(value, Interval):

@@ -1,8 +1,9 @@
 """What a chapter says to its prose arrives as MyST-NB wants it."""
 
+import numpy as np
 import pytest
 
-from companion.report.page import PREFIX, Page, listed, spoken
+from companion.report.page import PREFIX, Page, listed, point, spoken
 from companion.stats import Interval
 
 
@@ -32,6 +33,11 @@ def test_values_are_listed_with_their_labels():
     said = listed(values, "{:.2f} at ε = {:g}", "; ")
     assert said == "1.00 [0.25, 2.00] at ε = 0.5; 3.00 [2.00, 4.00] at ε = 2"
     assert listed({}) == ""
+
+
+def test_a_point_says_when_it_is_not_seen():
+    assert point("It falls.", True) == "It falls. "
+    assert point("It falls.", np.nan < 1.0) == "Not in these runs: It falls. "
 
 
 def test_provenance_counts_claims_and_no_findings(outputs, capsys):
