@@ -2,6 +2,7 @@
 
 import gc
 import importlib
+import pkgutil
 import re
 from types import ModuleType
 
@@ -11,7 +12,7 @@ import pytest
 import streams
 from numba.core.runtime import _nrt_python, rtsys
 
-from companion import catalogue
+from companion import catalogue, kernels
 from companion._borrowed import borrowing
 from companion._jit import jit
 from companion.private_glm.as_run import aliased
@@ -66,7 +67,7 @@ def callees(function, seen):
 
 def hands_on(kernel):
     """Whether the annotation of a kernel's result names anything but numbers."""
-    words = set(re.findall(r"\w+", str(kernel.py_func.__annotations__["return"])))
+    words = set(re.findall(r"\w+", str(kernel.py_func.__annotations__.get("return"))))
     return bool(words - {"class", "tuple", "int", "float", "bool", "None", "NoneType"})
 
 
@@ -96,6 +97,36 @@ def test_the_list_is_complete():
     names = {e.name: vars(importlib.import_module(e.module)) for e in entries}
     found = {n for n, inside in names.items() if inside.get("borrowing") is borrowing}
     assert found == set(BORROWERS)
+
+
+def smallest():
+    """(kernels of `companion.kernels`, by name) that make and hand on numbers alone."""
+    modules = [
+        importlib.import_module(m.name)
+        for m in pkgutil.iter_modules(kernels.__path__, "companion.kernels.")
+    ]
+    own = {f"{m.__name__}.{n}": k for m in modules for n, k in vars(m).items()
+           if getattr(k, "linked", None) and k.py_func.__module__ == m.__name__}  # fmt: skip
+    never = {n for n, k in own.items() if k.targetoptions.get("inline") == "always"}
+    return {n: k for n, k in own.items() if n not in never and not hands_on(k)}
+
+
+@compiled
+def test_small_steps_never_count_whoever_was_compiled_first():
+    """Else machine code, and its time, would hang on the policies that were played before."""
+    counting = {n for n, k in smallest().items() if k.linked.targetoptions.get("_nrt") is not False}
+    assert counting == {"companion.kernels.peeling.lazy_peel"}  # makes its own room
+
+
+@compiled
+def test_small_steps_make_nothing_and_call_what_makes_nothing():
+    found = {k.py_func: k for n, k in smallest().items() if not n.endswith("lazy_peel")}
+    assert len(found) > 80
+    for function in list(found):
+        callees(function, found)
+    inner = [k for f, k in found.items() if k.targetoptions.get("inline") != "always"]
+    assert [k.py_func.__name__ for k in inner if hands_on(k)] == []
+    assert [k.py_func.__name__ for k in inner if MAKES & set(k.py_func.__code__.co_names)] == []
 
 
 @jit

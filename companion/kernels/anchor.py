@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
+from companion._borrowed import lean
 from companion._types import Array
 from companion.kernels.glm import LOGISTIC
 from companion.kernels.likelihood import mills, true_derivatives
@@ -59,7 +59,7 @@ def anchor_for(d: int, penalty: float) -> Anchor:
     )
 
 
-@jit
+@lean
 def third_of_log(z: float) -> float:
     """Third derivative of -log Phi at z."""
     h = mills(z)
@@ -67,7 +67,7 @@ def third_of_log(z: float) -> float:
     return h * (1.0 - s) - s * (h + z)
 
 
-@jit
+@lean
 def true_third(link: int, z: float, r: float) -> float:
     """Third derivative in z of `likelihood.true_loss`."""
     if link == LOGISTIC:
@@ -79,7 +79,7 @@ def true_third(link: int, z: float, r: float) -> float:
     return r * up - (1.0 - r) * down
 
 
-@jit
+@lean
 def add(link: int, x: Array, y: float, anchor: Anchor) -> None:
     """A new row x (d,), y enters the sums of the anchor."""
     z = dot(x, anchor.at)
@@ -95,7 +95,7 @@ def add(link: int, x: Array, y: float, anchor: Anchor) -> None:
                 anchor.third[i, j, k] += c * x[k]
 
 
-@jit
+@lean
 def put(
     link: int, X: Array, y: Array, n: int, penalty: float, theta: Array, anchor: Anchor
 ) -> None:
@@ -112,7 +112,7 @@ def put(
         add(link, X[s], y[s], anchor)
 
 
-@jit
+@lean
 def reach(link: int, anchor: Anchor) -> tuple[float, float, float]:
     """(m, C3, C4) of the module's docstring at the present move of the anchor."""
     m = anchor.most[0] * norm(anchor.move)
@@ -120,7 +120,7 @@ def reach(link: int, anchor: Anchor) -> tuple[float, float, float]:
     return (m, 1.0, 1.0) if link == LOGISTIC else (m, z + 0.5, z * z + 0.5)
 
 
-@jit
+@lean
 def model_gradient(anchor: Anchor, out: Array) -> None:
     """out (d,) <- gradient of the cubic model of the anchor at its move."""
     for i in range(out.shape[0]):
@@ -129,7 +129,7 @@ def model_gradient(anchor: Anchor, out: Array) -> None:
         )
 
 
-@jit
+@lean
 def follow(link: int, tolerance: float, anchor: Anchor, theta: Array) -> bool:
     """theta (d,) <- the minimiser of the anchor's model, if it is not far; whether the objective is
     surely within the tolerance of its minimum there."""

@@ -7,11 +7,11 @@ Source: Jacobi's method with cyclic sweeps (Golub and Van Loan, section 8.5); Mo
 import math
 from typing import Any
 
-from companion._jit import jit
+from companion._borrowed import lean
 from companion._types import Array
 
 
-@jit
+@lean
 def jacobi(A: Array, rows: Any) -> None:
     """Diagonalise the symmetric A (m, m): its diagonal becomes the eigenvalues, row i of rows the
     i-th eigenvector.
@@ -36,7 +36,7 @@ def jacobi(A: Array, rows: Any) -> None:
                 rotate(A, rows, i, j)
 
 
-@jit
+@lean
 def rotate(A: Array, rows: Array, i: int, j: int) -> None:
     """One Jacobi rotation in the plane (i, j), which sets A[i, j] to zero."""
     if A[i, j] == 0.0:
@@ -56,7 +56,7 @@ def rotate(A: Array, rows: Array, i: int, j: int) -> None:
         rows[i, k], rows[j, k] = c * x - s * y, s * x + c * y
 
 
-@jit
+@lean
 def ball_least_squares(A: Array, b: Array, rows: Array, work: Array, out: Array) -> None:
     """out <- argmin v'Av/2 - b'v over ||v|| <= 1, with the negative eigenvalues of the symmetric A
     set to 0.
@@ -90,7 +90,7 @@ def ball_least_squares(A: Array, b: Array, rows: Array, work: Array, out: Array)
             out[k] += rows[i, k] * (work[i] / a if a > 0.0 else 0.0)
 
 
-@jit
+@lean
 def ball_norm(A: Array, b: Array, t: float) -> float:
     """Norm of (A_+ + t I)^-1 b for a diagonal A; infinite if it does not exist."""
     total = 0.0

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from companion._jit import jit
+from companion._borrowed import lean
 from companion._types import Array
 from companion.kernels.linalg import quad
 from companion.kernels.optimism import TINY, form_bound, row_sum
@@ -22,7 +22,7 @@ UNKNOWN = -1.0  # a half-width that nobody has needed so far
 SLACK = 1e-12  # of a difference that rounding can move
 
 
-@jit
+@lean
 def tabulate(X: Array, first: Array, second: Array, table: Array) -> None:
     """table (4, K) <- what a round needs of every row of X (K, d); half-widths are unknown."""
     for k in range(X.shape[0]):
@@ -35,7 +35,7 @@ def tabulate(X: Array, first: Array, second: Array, table: Array) -> None:
         table[SIZE, k], table[SECOND, k] = size, b
 
 
-@jit
+@lean
 def widest(X: Array, A: Array, least: float, table: Array) -> tuple[float, int]:
     """(largest x'Ax of the rows of X (K, d), the first row that has it); A is symmetric.
 
@@ -51,7 +51,7 @@ def widest(X: Array, A: Array, least: float, table: Array) -> tuple[float, int]:
     return best, arm
 
 
-@jit
+@lean
 def half_width(X: Array, A: Array, width: float, k: int, table: Array) -> float:
     """width sqrt(x'Ax) of row k of X, computed once.  Rounding makes forms of long contexts (1e8)
     negative, here and below: they count as 0."""
@@ -60,7 +60,7 @@ def half_width(X: Array, A: Array, width: float, k: int, table: Array) -> float:
     return table[HALF, k]
 
 
-@jit
+@lean
 def least_form(A: Array) -> float:
     """Times ||x||^2 it is at most x'Ax, by more than rounding, for a symmetric A; 0 if nothing
     above it is sure (Gershgorin's circles)."""
@@ -74,7 +74,7 @@ def least_form(A: Array) -> float:
     return max(least - 1e-9 * row_sum(A), 0.0)
 
 
-@jit
+@lean
 def best_lower(X: Array, A: Array, width: float, table: Array) -> float:
     """Largest lower end of the arms: whose upper one is below it is ruled out."""
     low, bound = -np.inf, width * width * least_form(A)
@@ -86,14 +86,14 @@ def best_lower(X: Array, A: Array, width: float, table: Array) -> float:
     return low
 
 
-@jit
+@lean
 def survives(X: Array, A: Array, width: float, low: float, k: int, table: Array) -> bool:
     """Whether the upper end of row k of X is not below `low`."""
     score = table[FIRST, k]
     return score >= low or score + half_width(X, A, width, k, table) >= low
 
 
-@jit
+@lean
 def best_left(
     X: Array, A: Array, reach: float, low: float, B: Array, width: float, table: Array
 ) -> int:

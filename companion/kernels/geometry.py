@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from companion._jit import inlined, jit
+from companion._borrowed import lean
+from companion._jit import inlined
 from companion._types import Array
 from companion.checks import need_float, need_int
 
@@ -55,7 +56,7 @@ def regularity(r: float, q: float, d: int) -> float:
     return (r - 1.0) * d ** (2.0 / r - (0.0 if q == np.inf else 2.0 / q))
 
 
-@jit
+@lean
 def power_sum(x: Array, q: float, factor: float) -> float:
     """sum |factor x_i|^q for q in [1, inf)."""
     total = 0.0
@@ -80,7 +81,7 @@ def power_sum(x: Array, q: float, factor: float) -> float:
     return total
 
 
-@jit
+@lean
 def largest(x: Array) -> float:
     """max |x_i|; four at a time, for the processor waits for each comparison."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
@@ -93,7 +94,7 @@ def largest(x: Array) -> float:
     return max(max(a, b), max(c, d))
 
 
-@jit
+@lean
 def lq_norm(x: Array, q: Any) -> float:
     """The l_q norm of a vector, q in [1, inf]; scaled by the largest entry if powers overflow."""
     if q == 1.0:
@@ -123,7 +124,7 @@ def admit(x: Array, y: float, q: float, low: float, high: float, out: Array) -> 
     return z, (1 if c != 1.0 or z != y else 0)
 
 
-@jit
+@lean
 def admit_all(X: Array, Y: Array, q: float, high: float, A: Array, b: Array) -> int:
     """A (n, d), b (n,) <- the records X, Y, labels within +-high; how many had to be clipped."""
     clipped = 0
@@ -176,7 +177,7 @@ def vertex(gradient: Array, p: float, radius: float, out: Array) -> None:
         out[i] *= factor
 
 
-@jit
+@lean
 def project(x: Array, p: Any, radius: float) -> None:
     """x <- its Euclidean projection on ||v||_p <= radius, for p in [2, inf].
 
@@ -209,7 +210,7 @@ def project(x: Array, p: Any, radius: float) -> None:
         x[i] *= radius / size
 
 
-@jit
+@lean
 def _shrink(a, p, m):
     """The v in [0, a] with v + m v^(p - 1) = a."""
     v = a
@@ -222,7 +223,7 @@ def _shrink(a, p, m):
     return max(v, 0.0)
 
 
-@jit
+@lean
 def _size(x, p, radius, m):
     """||v||_p^p for the v of multiplier m, in units of the radius."""
     total = 0.0

@@ -10,7 +10,7 @@ Source: McCullagh and Nelder (1989), section 4.3.
 import math
 from typing import Any
 
-from companion._jit import jit
+from companion._borrowed import lean
 from companion.checks import need_choice
 
 LINKS = ("linear", "logistic", "probit")
@@ -22,7 +22,7 @@ def need_link(name: str, value: Any) -> int:
     return LINKS.index(need_choice(name, value, LINKS))
 
 
-@jit
+@lean
 def mean(link: int, z: float) -> float:
     """Mean at score z; both tails are exact, neither overflows."""
     if link == LINEAR:
@@ -35,7 +35,7 @@ def mean(link: int, z: float) -> float:
     return e / (1.0 + e)
 
 
-@jit
+@lean
 def slope(link: int, z: float) -> float:
     """First derivative of the mean at score z."""
     if link == LINEAR:
@@ -46,7 +46,7 @@ def slope(link: int, z: float) -> float:
     return e / ((1.0 + e) * (1.0 + e))
 
 
-@jit
+@lean
 def bend(link: int, z: float) -> float:
     """Second derivative of the mean at score z."""
     if link == LINEAR:

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from companion._jit import jit
+from companion._borrowed import lean
 from companion._types import Array
 from companion.kernels.glm import LOGISTIC, PROBIT, mean, slope
 from companion.kernels.linalg import cholesky, cholesky_solve, dot
@@ -20,7 +20,7 @@ from companion.kernels.linalg import cholesky, cholesky_solve, dot
 STEPS = 60  # damped Newton needs a handful; 60 is a stop against nonsense
 
 
-@jit
+@lean
 def canonical(link: int, z: float, r: float) -> float:
     """Integral of the mean from 0 to z, minus r z."""
     if link == LOGISTIC:
@@ -30,7 +30,7 @@ def canonical(link: int, z: float, r: float) -> float:
     return 0.5 * z * z - r * z
 
 
-@jit
+@lean
 def mills(z: float) -> float:
     """phi(z) / Phi(z), also far in the left tail, where it is -z (1 + 1/z^2 - 2/z^4 + ...)."""
     if z < -30.0:
@@ -38,7 +38,7 @@ def mills(z: float) -> float:
     return slope(PROBIT, z) / mean(PROBIT, z)
 
 
-@jit
+@lean
 def log_mean(link: int, z: float) -> float:
     """log mean(z) of the logistic or the probit link, without underflow."""
     if link == LOGISTIC:
@@ -48,13 +48,13 @@ def log_mean(link: int, z: float) -> float:
     return math.log(mean(link, z))
 
 
-@jit
+@lean
 def true_loss(link: int, z: float, r: float) -> float:
     """Negative log-likelihood of a Bernoulli reward r; of r in [0, 1] the mixture of the two."""
     return -r * log_mean(link, z) - (1.0 - r) * log_mean(link, -z)
 
 
-@jit
+@lean
 def true_derivatives(link: int, z: float, r: float) -> tuple[float, float]:
     """(first, second) derivative in z of `true_loss`; the second is positive."""
     if link == LOGISTIC:  # mean - r and slope, bit for bit, with one exponential
@@ -66,7 +66,7 @@ def true_derivatives(link: int, z: float, r: float) -> tuple[float, float]:
     return first, r * up * (up + z) + (1.0 - r) * down * (down - z)
 
 
-@jit
+@lean
 def objective(link: int, X: Array, y: Array, n: int, penalty: float, theta: Array) -> float:
     """Sum of `true_loss` over the first n rows of X (., d), y, plus penalty ||theta||^2."""
     total = penalty * dot(theta, theta)
@@ -75,7 +75,7 @@ def objective(link: int, X: Array, y: Array, n: int, penalty: float, theta: Arra
     return total
 
 
-@jit
+@lean
 def newton_system(
     link: int, X: Array, y: Array, n: int, penalty: float, theta: Array, g: Array, H: Array
 ) -> None:
@@ -95,7 +95,7 @@ def newton_system(
                 H[i, j] += c * x[j]
 
 
-@jit
+@lean
 def falls_surely(link: int, X: Array, n: int, theta: Array, step: Array) -> bool:
     """Whether a full step surely lets the objective fall by a quarter of its decrement.
 
@@ -116,7 +116,7 @@ def falls_surely(link: int, X: Array, n: int, theta: Array, step: Array) -> bool
     return c * far <= 1.0
 
 
-@jit
+@lean
 def fit(
     link: int,
     X: Array,

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from companion._jit import jit
+from companion._borrowed import lean
 from companion._types import Array
 
 WIDE = 20  # dimension from which four sums side by side pay
 
 
-@jit
+@lean
 def dot(a: Any, b: Any) -> float:
     """a'b for vectors of one length."""
     s = 0.0
@@ -23,27 +23,27 @@ def dot(a: Any, b: Any) -> float:
     return s
 
 
-@jit
+@lean
 def norm(a: Array) -> float:
     """Euclidean norm of a vector."""
     return np.sqrt(dot(a, a))
 
 
-@jit
+@lean
 def axpy(c: float, x: Array, y: Array) -> None:
     """y <- y + c x."""
     for i in range(x.shape[0]):
         y[i] += c * x[i]
 
 
-@jit
+@lean
 def copy(a: Array, out: Array) -> None:
     """out <- a, two arrays of one shape; a whole slice would take two seconds to compile."""
     for i, v in np.ndenumerate(a):
         out[i] = v
 
 
-@jit
+@lean
 def set_identity(c: float, out: Array) -> None:
     """out <- c I."""
     out[:] = 0.0
@@ -51,7 +51,7 @@ def set_identity(c: float, out: Array) -> None:
         out[i, i] = c
 
 
-@jit
+@lean
 def matvec(A: Array, x: Array, out: Array) -> None:
     """out <- A x; four rows at a time, whose sums do not wait for each other."""
     n = A.shape[0] - A.shape[0] % 4
@@ -70,7 +70,7 @@ def matvec(A: Array, x: Array, out: Array) -> None:
         out[i] = s
 
 
-@jit
+@lean
 def quad(A: Array, x: Array) -> float:
     """x'Ax for a symmetric A; the lower triangle is read."""
     if x.shape[0] >= WIDE:
@@ -84,7 +84,7 @@ def quad(A: Array, x: Array) -> float:
     return s
 
 
-@jit
+@lean
 def wide_quad(A: Array, x: Array) -> float:
     """`quad` with four rows at a time, whose sums do not wait for each other, from the first entry
     of x that is not 0 to the last: the same bits."""
@@ -118,7 +118,7 @@ def wide_quad(A: Array, x: Array) -> float:
     return total
 
 
-@jit
+@lean
 def add_outer(c: float, x: Array, A: Array) -> None:
     """A <- A + c x x'."""
     for i in range(x.shape[0]):
@@ -126,7 +126,7 @@ def add_outer(c: float, x: Array, A: Array) -> None:
             A[i, j] += c * x[i] * x[j]
 
 
-@jit
+@lean
 def sherman_morrison(A_inv: Array, x: Array, work: Array) -> None:
     """A_inv <- (A + x x')^-1 for a symmetric positive definite A; work (d,) is overwritten."""
     matvec(A_inv, x, work)
@@ -136,7 +136,7 @@ def sherman_morrison(A_inv: Array, x: Array, work: Array) -> None:
             A_inv[i, j] -= c * work[i] * work[j]
 
 
-@jit
+@lean
 def inverse(A: Array, out: Array, work: Array) -> bool:
     """out <- A^-1 by Gauss-Jordan with partial pivoting, in place; A need not be definite.
 
@@ -175,7 +175,7 @@ def inverse(A: Array, out: Array, work: Array) -> bool:
     return True
 
 
-@jit
+@lean
 def cholesky(A: Array, L: Array) -> bool:
     """Lower triangle of L <- Cholesky factor of A, of which the lower triangle is read.
 
@@ -195,7 +195,7 @@ def cholesky(A: Array, L: Array) -> bool:
     return True
 
 
-@jit
+@lean
 def cholesky_solve(L: Array, b: Array, out: Array) -> None:
     """out <- (L L')^-1 b; b and out may be the same array."""
     d = L.shape[0]
@@ -211,7 +211,7 @@ def cholesky_solve(L: Array, b: Array, out: Array) -> None:
         out[i] = s / L[i, i]
 
 
-@jit
+@lean
 def project_ball(x: Array, radius: float) -> bool:
     """x <- its projection on the ball of the given radius around 0; True if x was outside."""
     n = norm(x)
@@ -222,7 +222,7 @@ def project_ball(x: Array, radius: float) -> bool:
     return True
 
 
-@jit
+@lean
 def project_ball_in_norm(
     S: Array, z: Array, radius: float, L: Array, work: Array, out: Array
 ) -> None:

@@ -13,24 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from companion._jit import jit
+from companion._borrowed import lean
 from companion._types import Array, Rng
 
 
-@jit
+@lean
 def laplace(rng: Rng, scale: Any) -> float:
     """One draw with density exp(-|z|/scale) / (2 scale)."""
     return scale * (rng.standard_exponential() - rng.standard_exponential())
 
 
-@jit
+@lean
 def add_laplace(rng: Rng, scale: float, out: Array) -> None:
     """out <- out + independent Laplace(scale) noise."""
     for i in range(out.shape[0]):
         out[i] += laplace(rng, scale)
 
 
-@jit
+@lean
 def gumbel(rng: Rng, scale: float) -> float:
     """One draw with distribution function exp(-exp(-z/scale)); the noisy maximum with this noise is
     the exponential mechanism.
@@ -38,7 +38,7 @@ def gumbel(rng: Rng, scale: float) -> float:
     return -scale * math.log(rng.standard_exponential())
 
 
-@jit
+@lean
 def generalized_gaussian(rng: Rng, exponent: float, sigma: float, out: Array) -> None:
     """out (d,) <- one draw with density proportional to exp(-||z||^2 / (2 sigma^2)), in the norm of
     l_exponent, exponent > 0.
@@ -64,14 +64,14 @@ def generalized_gaussian(rng: Rng, exponent: float, sigma: float, out: Array) ->
         out[i] *= factor
 
 
-@jit
+@lean
 def add_gaussian(rng: Rng, sigma: float, out: Array) -> None:
     """out <- out + N(0, sigma^2 I)."""
     for i in range(out.shape[0]):
         out[i] += sigma * rng.standard_normal()
 
 
-@jit
+@lean
 def add_symmetric_gaussian(rng: Rng, sigma: float, out: Array) -> None:
     """out (d, d) <- out + symmetric noise, N(0, sigma^2) in every Frobenius direction.
 
@@ -86,7 +86,7 @@ def add_symmetric_gaussian(rng: Rng, sigma: float, out: Array) -> None:
             out[j, i] += z
 
 
-@jit
+@lean
 def add_wishart(rng: Rng, degrees: float, scale: float, root: Array, out: Array) -> None:
     """out (d, d) <- out + scale times a Wishart_d(degrees, I) matrix; degrees real >= d; root (d,
     d) is overwritten.
@@ -114,7 +114,7 @@ def add_wishart(rng: Rng, degrees: float, scale: float, root: Array, out: Array)
 # times sqrt2 (and times sqrt(1/2) on the way back) the vector's norm is the Frobenius norm.
 
 
-@jit
+@lean
 def add_packed(c: Any, off: float, x: Array, out: Array) -> None:
     """out <- out + c x x', packed; entries off the diagonal times `off`."""
     n = 0
@@ -126,7 +126,7 @@ def add_packed(c: Any, off: float, x: Array, out: Array) -> None:
         n += 1
 
 
-@jit
+@lean
 def unpack(c: float, off: float, packed: Array, G: Array) -> None:
     """G (d, d) <- G + c times the symmetric matrix that is packed; entries off the diagonal times
     `off`."""
@@ -140,13 +140,13 @@ def unpack(c: float, off: float, packed: Array, G: Array) -> None:
         n += 1
 
 
-@jit
+@lean
 def statistics_size(d: int) -> int:
     """Length of (x x', x y) as one vector: d(d+1)/2 + d."""
     return d * (d + 1) // 2 + d
 
 
-@jit
+@lean
 def pack_statistics(x: Array, y: float, out: Array) -> None:
     """out <- the vector with the joint norm of (x x', x y): x_i^2 and sqrt2 x_i x_j, then x_i y."""
     d = x.shape[0]
@@ -156,7 +156,7 @@ def pack_statistics(x: Array, y: float, out: Array) -> None:
         out[out.shape[0] - d + i] = x[i] * y
 
 
-@jit
+@lean
 def add_unpacked(c: float, packed: Array, G: Array, b: Array) -> None:
     """G (d, d) <- G + c times the matrix part of packed, b (d,) <- b + c times its vector part."""
     d = b.shape[0]
@@ -165,7 +165,7 @@ def add_unpacked(c: float, packed: Array, G: Array, b: Array) -> None:
         b[i] += c * packed[packed.shape[0] - d + i]
 
 
-@jit
+@lean
 def clip_to_ball(x: Array, y: float, out: Array) -> tuple[float, int]:
     """out <- x scaled into the unit ball; (y in [-1, 1], 1 if anything was clipped else 0)."""
     s = 0.0
@@ -178,7 +178,7 @@ def clip_to_ball(x: Array, y: float, out: Array) -> tuple[float, int]:
     return z, (1 if c != 1.0 or z != y else 0)
 
 
-@jit
+@lean
 def clip_to_offset_sphere(x: Array, y: float, out: Array) -> tuple[float, int]:
     """out <- (u, 1/sqrt2), ||u|| <= 1/sqrt2; (y in [0, 1], 1 if anything was clipped else 0)."""
     d = x.shape[0]
@@ -193,7 +193,7 @@ def clip_to_offset_sphere(x: Array, y: float, out: Array) -> tuple[float, int]:
     return z, (1 if c != 1.0 or z != y or abs(x[d - 1] - out[d - 1]) > 1e-9 else 0)
 
 
-@jit
+@lean
 def clip_record(offset: bool, x: Array, y: float, out: Array) -> tuple[float, int]:
     """Clip one user's (x, y) into a universe of `privacy.UNIVERSES`: offset sphere or ball."""
     if offset:
@@ -207,14 +207,14 @@ def clip_record(offset: bool, x: Array, y: float, out: Array) -> tuple[float, in
 # nothing but their number, entry by entry.
 
 
-@jit
+@lean
 def round_at_random(rng: Rng, w: float) -> int:
     """An integer with mean w >= 0: floor(w), or one more with the probability of the remainder."""
     low = np.floor(w)
     return int(low) + (1 if rng.random() < w - low else 0)
 
 
-@jit
+@lean
 def shuffle_messages(rng: Rng, v: Array, L: float, g: float, b: int, p: float, out: Array) -> None:
     """Message level: out (n, 2g' + b) <- the bits that one user sends for each entry of v.
 
@@ -230,14 +230,14 @@ def shuffle_messages(rng: Rng, v: Array, L: float, g: float, b: int, p: float, o
             out[i, top + j] = 1 if rng.random() < p else 0
 
 
-@jit
+@lean
 def shuffle_add(rng: Rng, v: Array, L: float, g: float, counts: Array) -> None:
     """Aggregated law, one user: counts (n,) += rounded values; the noise comes with the batch."""
     for i in range(v.shape[0]):
         counts[i] += round_at_random(rng, (v[i] + L) * g / L)
 
 
-@jit
+@lean
 def shuffle_analyse(
     rng: Rng, counts: Array, B: int, L: float, g: float, b: int, p: float, out: Array
 ) -> None:

@@ -10,7 +10,7 @@ arm, and the noise that is drawn, at T = 20000, K = 100, d = 5, timed in alterna
 
 import numpy as np
 
-from companion._jit import jit
+from companion._borrowed import lean
 from companion._types import Array
 from companion.kernels.linalg import dot, quad
 
@@ -18,7 +18,7 @@ MANY = 8  # arms from which bounding quadratic forms pays
 TINY = 1e-300  # keeps the bound above forms of contexts whose squares vanish
 
 
-@jit
+@lean
 def optimistic_arm(X: Array, V_inv: Array, theta: Array, width: float) -> int:
     """First arm with the largest X[k]'theta + width sqrt(X[k]'V_inv X[k]); V_inv is symmetric.
 
@@ -47,20 +47,20 @@ def optimistic_arm(X: Array, V_inv: Array, theta: Array, width: float) -> int:
     return arm
 
 
-@jit
+@lean
 def form_bound(A: Array, width: float) -> float:
     """Times ||x||^2 it is at least width^2 x'Ax, by more than rounding, for a symmetric A."""
     return width * width * (1.0 + 1e-9) * row_sum(A)
 
 
-@jit
+@lean
 def beaten(gap: float, bound: float, x: Array) -> bool:
     """Whether the arm x, whose score is `gap` below the best index so far, can have none above it:
     bound is the `form_bound` of its width."""
     return gap >= 0.0 and gap * gap >= bound * (dot(x, x) + TINY)
 
 
-@jit
+@lean
 def row_sum(A: Array) -> float:
     """The largest sum of absolute entries of a row: at least every eigenvalue of a symmetric A."""
     top = 0.0
@@ -72,7 +72,7 @@ def row_sum(A: Array) -> float:
     return top
 
 
-@jit
+@lean
 def same_arms(X: Array, t: int) -> bool:
     """Whether the arms of round t >= 1 of X (n, K, d) are those of the round before, entry by
     entry.

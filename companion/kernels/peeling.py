@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from companion._borrowed import lean
 from companion._jit import jit
 from companion._types import Array, Bools, Ints, Rng
 from companion.kernels.mechanisms import laplace
@@ -28,7 +29,7 @@ MORE = 4  # large entries whose noise is drawn, besides as many as are picked
 LN4 = math.log(4.0)
 
 
-@jit
+@lean
 def large_first(v: Array, m: int, order: Ints) -> float:
     """order (d,) <- all indices, those of the m <= d largest |v_j| in front, in decreasing order;
     returns the largest of the others, or -inf.
@@ -51,7 +52,7 @@ def large_first(v: Array, m: int, order: Ints) -> float:
     return rest
 
 
-@jit
+@lean
 def line(v: Array, xi: float, m: int, rest: float, order: Ints, ends: Array) -> None:
     """ends (d + 1,) <- where the entries in the places before end on the line, for noise of scale
     xi; the first m have no length.  order and rest are those of `large_first`."""
@@ -63,7 +64,7 @@ def line(v: Array, xi: float, m: int, rest: float, order: Ints, ends: Array) -> 
             ends[i + 1] = ends[i] + math.exp((abs(v[order[i]]) - rest) / xi)
 
 
-@jit
+@lean
 def pick(
     rng: Rng, v: Array, xi: float, m: int, rest: float, order: Ints, ends: Array, taken: Bools
 ) -> int:

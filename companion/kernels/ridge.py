@@ -10,14 +10,14 @@ Source: Goodnight (1979), the sweep operator; the pivots are Bunch and Parlett's
 Cost: d^3/2 multiplications, half of `linalg.inverse`: 13 microseconds at d = 50 (there 36).
 """
 
-from companion._jit import jit
+from companion._borrowed import lean
 from companion._types import Array
 from companion.kernels.linalg import copy, inverse
 
 WEAK = 0.1  # least pivot, in units of the largest entry of its column that is not swept
 
 
-@jit
+@lean
 def ridge_inverse(G: Array, ridge: float, out: Array, work: Array) -> bool:
     """out <- (G + ridge I)^-1 for a symmetric G (d, d), of which the lower triangle is read.
 
@@ -52,7 +52,7 @@ def ridge_inverse(G: Array, ridge: float, out: Array, work: Array) -> bool:
     return True
 
 
-@jit
+@lean
 def column(A: Array, k: int, left: Array, v: Array) -> float:
     """v <- column k of a symmetric A, with 0 at k; the lower triangle is read.
 
@@ -69,7 +69,7 @@ def column(A: Array, k: int, left: Array, v: Array) -> float:
     return top
 
 
-@jit
+@lean
 def lower(G: Array, ridge: float, out: Array) -> None:
     """Lower triangle of out <- that of G + ridge I."""
     for i in range(G.shape[0]):
@@ -78,7 +78,7 @@ def lower(G: Array, ridge: float, out: Array) -> None:
         out[i, i] = G[i, i] + ridge
 
 
-@jit
+@lean
 def pivoted_inverse(G: Array, ridge: float, out: Array, work: Array) -> bool:
     """`ridge_inverse` by exchanges of rows: out <- (G + ridge I)^-1; work is overwritten.
 

@@ -13,13 +13,13 @@ import math
 
 import numpy as np
 
-from companion._jit import jit
+from companion._borrowed import lean
 from companion._types import Array, Bools, Ints, Rng
 from companion.kernels.mechanisms import gumbel, laplace
 from companion.kernels.whole import below
 
 
-@jit
+@lean
 def noisy_largest(rng: Rng, scores: Array, scale: float, extreme: bool) -> int:
     """Index of the largest of scores (n,) with independent noise: Gumbel if extreme, else Laplace.
 
@@ -33,13 +33,13 @@ def noisy_largest(rng: Rng, scores: Array, scale: float, extreme: bool) -> int:
     return at
 
 
-@jit
+@lean
 def noisy_max(rng: Rng, scores: Array, scale: float) -> int:
     """Report noisy max: index of the largest of scores (n,) with Laplace(scale) noise."""
     return noisy_largest(rng, scores, scale, False)
 
 
-@jit
+@lean
 def exponential_mechanism(rng: Rng, scores: Array, scale: float) -> int:
     """Index i of scores (n,) with probability proportional to exp(scores[i]/scale), scale > 0.
 
@@ -52,13 +52,13 @@ def exponential_mechanism(rng: Rng, scores: Array, scale: float) -> int:
 # 2 j + 1 for -x_j.
 
 
-@jit
+@lean
 def at_place(x: Array, place: int) -> float:
     """x_j for place = 2 j, -x_j for place = 2 j + 1."""
     return x[place >> 1] if place & 1 == 0 else -x[place >> 1]
 
 
-@jit
+@lean
 def signed_exponential(rng: Rng, x: Array, scale: float, top: float) -> int:
     """Place of `exponential_mechanism` among the x_j and -x_j, for top = max |x_j|, by rejection.
 
@@ -79,7 +79,7 @@ def signed_exponential(rng: Rng, x: Array, scale: float, top: float) -> int:
     return at
 
 
-@jit
+@lean
 def signed_noisy_max(rng: Rng, x: Array, scale: float, top: float) -> int:
     """Place of `noisy_max` among the x_j and -x_j, for top = max |x_j|, with few draws.
 
@@ -103,7 +103,7 @@ def signed_noisy_max(rng: Rng, x: Array, scale: float, top: float) -> int:
     return at
 
 
-@jit
+@lean
 def peel(
     rng: Rng, v: Array, sparsity: int, xi: float, out: Array, picks: Ints, taken: Bools
 ) -> None:

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 from scipy import fft
 
-from companion._jit import inlined, jit
+from companion._borrowed import lean
+from companion._jit import inlined
 from companion._types import Array, Rng
 
 
-@jit
+@lean
 def trailing_zeros(t: int) -> int:
     """Number of trailing zero bits of t >= 1: the level of the block that round t completes."""
     q = 0
@@ -52,7 +53,7 @@ def complete(rows: Array, t: int) -> None:
             rows[level, i] = 0.0
 
 
-@jit
+@lean
 def advance(rows: Array, t: int, sigma: float, rng: Rng) -> int:
     """Row of rows (levels, n) with the noise of prefix 1..t, after N(0, sigma^2) for the block that
     round t >= 1 completes."""
