@@ -109,7 +109,7 @@ def scale(p: Params, s: State, X: Array) -> None:
 
 @jit
 def select(p: Params, s: State, X: Array, rng: Rng) -> int:
-    """`decide`, as a call of its own, which copies the whole state."""
+    """`decide`, as a call of its own."""
     return decide(p, s, X, rng)
 
 
