@@ -59,3 +59,14 @@ def test_compiled_equals_interpreted_to_the_bit(policy, module, interpreted):
     X, R, _ = stream_for(policy)
     arms, state = run(policy, X, R)
     streams.check_interpreted(arms, state, interpreted[module])
+
+
+@every_policy
+def test_contexts_that_are_a_slice_are_played_as_their_copy_is(policy):
+    """Arms of a wider array, without their last coordinate copied out: rows of X with gaps."""
+    X, R, _ = stream_for(policy)
+    wide = np.full((*X.shape[:2], X.shape[2] + 1), 9.0)
+    wide[:, :, :-1] = X
+    sliced = wide[:, :, :-1]
+    assert not sliced.flags.c_contiguous
+    assert np.array_equal(run(policy, sliced, R)[0], run(policy, X, R)[0])

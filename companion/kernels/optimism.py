@@ -84,7 +84,8 @@ def same_arms(X: Array, t: int) -> bool:
     for i in range(d):
         if X[t, 0, i] != X[t - 1, 0, i]:
             return False
-    now, before, others = X[t].reshape(K * d), X[t - 1].reshape(K * d), 0
-    for i in range(K * d):
-        others += now[i] != before[i]
+    others = 0
+    for k in range(K):
+        for i in range(d):
+            others += X[t, k, i] != X[t - 1, k, i]
     return others == 0

@@ -8,8 +8,9 @@ import matplotlib as mpl
 
 # Seaborn's colour-blind-safe palette; its pink and grey, too pale for text, are replaced.
 COLOURS = ("#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#4d4d4d", "#7a5195")
+DASHES: tuple[Any, ...]
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
-STYLE = {  # Seaborn's "ticks" for a notebook; without it pages begin half a second sooner
+STYLE: Any = {  # Seaborn's "ticks" for a notebook; without it pages begin half a second sooner
     "axes.axisbelow": True, "axes.edgecolor": ".15", "axes.labelcolor": ".15",
     "axes.labelsize": 12, "axes.linewidth": 1.25, "axes.titlesize": 12, "font.size": 12,
     "font.sans-serif": ["Arial", "DejaVu Sans", "Liberation Sans", "Bitstream Vera Sans",
@@ -100,7 +101,7 @@ def looks(names: Sequence[str]) -> dict[str, dict[str, str]]:
         if own["linestyle"] not in dashes and dashes:
             own = own | {"linestyle": dashes[0], "marker": MARKERS[DASHES.index(dashes[0])]}
         found[name] = own
-    return {name: found[name] for name in names}  # type: ignore[misc]
+    return {name: found[name] for name in names}
 
 
 def ink(colour: Any) -> str:
