@@ -4,9 +4,9 @@ No privacy.
 Source: Bastani and Bayati (2020), Algorithm "LASSO Bandit"; one context per round, a parameter per
 arm.
 Cost: O(K d + d^2) time per round, d^2 for the Gram matrix of the arm that was played, with a warm
-lasso; 8 times the floor of `kernels.optimism`.  Half of it are the sweeps of the lasso, each of
-which waits for d divisions, one after the other; two fifths the products of every arm with both of
-its estimates, where the floor has one.
+lasso; 8 times the floor of `kernels.optimism`.  A quarter of it are the products of all arms with
+both of their estimates, where the floor has one; most of the rest are the sweeps of the lasso, each
+of which waits for d divisions, one after the other.
 Differs: coordinate descent to a tolerance, at most `lasso_descent.SWEEPS` times (`State.capped`);
 ties go to the lowest arm.
 """
@@ -22,7 +22,8 @@ from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.lasso_descent import Gram, descend
 from companion.checks import need_float, need_int, need_positive
 from companion.core import Policy
-from companion.kernels.linalg import add_outer, axpy, copy, dot
+from companion.kernels.all_arms import combined
+from companion.kernels.linalg import add_outer, axpy, copy
 
 
 class Params(NamedTuple):
@@ -42,6 +43,8 @@ class State(NamedTuple):
     G: np.ndarray  # (2, K, d, d) their sums of x x'
     c: np.ndarray  # (2, K, d) of x r
     theta: np.ndarray  # (2, K, d) estimates
+    columns: np.ndarray  # (2, d, K) the same, with the arms innermost
+    scores: np.ndarray  # (2, K) scratch
     index: np.ndarray  # type: ignore[assignment]  # (d,) 0, 1, ..., d - 1: all coordinates are active
     q: np.ndarray  # (d,) scratch
     capped: int  # fits that ended before the solver had converged
@@ -51,7 +54,8 @@ def init(p: Params) -> State:
     """State before the first round."""
     K, d = p.K, p.d
     arrays = np.zeros((2, K, d, d)), np.zeros((2, K, d)), np.zeros((2, K, d))
-    return State(0, np.zeros((2, K), np.int64), *arrays, np.arange(d), np.zeros(d), 0)
+    more = np.zeros((2, d, K)), np.zeros((2, K)), np.arange(d), np.zeros(d)
+    return State(0, np.zeros((2, K), np.int64), *arrays, *more, 0)
 
 
 @jit
@@ -72,15 +76,15 @@ def select(p: Params, s: State, X: Array, rng: Rng) -> int:
     arm = forced_arm(p, s.t + 1)
     if arm >= 0:
         return arm
-    x, top = X[0], -np.inf
+    top = -np.inf
+    for which in range(2):
+        combined(X[0], p.d, s.columns[which], s.scores[which])  # x'theta_k of every arm k
     for k in range(p.K):
-        top = max(top, dot(x, s.theta[0, k]))
+        top = max(top, s.scores[0, k])
     best, arm = -np.inf, 0
     for k in range(p.K):
-        if dot(x, s.theta[0, k]) >= top - 0.5 * p.gap:
-            z = dot(x, s.theta[1, k])
-            if z > best:
-                best, arm = z, k
+        if s.scores[0, k] >= top - 0.5 * p.gap and s.scores[1, k] > best:
+            best, arm = s.scores[1, k], k
     return arm
 
 
@@ -98,7 +102,9 @@ def learn(p: Params, s: State, which: int, arm: int, x: Array, r: float, penalty
         if theta[j] != 0.0:
             axpy(-theta[j], G[j], s.q)
     half = 0.5 * penalty * s.count[which, arm]
-    return descend(Gram(G, s.index, s.index, G), 0, p.d, half, p.tolerance, theta, s.q)
+    converged = descend(Gram(G, s.index, s.index, G), 0, p.d, half, p.tolerance, theta, s.q)
+    copy(theta, s.columns[which, :, arm])
+    return converged
 
 
 @jit
@@ -109,7 +115,8 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
         capped += 0 if learn(p, s, 0, arm, x, r, p.penalty_forced) else 1
     penalty = p.penalty_all * math.sqrt((math.log(t) + math.log(p.d)) / t)
     capped += 0 if learn(p, s, 1, arm, x, r, penalty) else 1
-    return State(t, s.count, s.G, s.c, s.theta, s.index, s.q, capped)
+    moved = s.theta, s.columns, s.scores, s.index, s.q
+    return State(t, s.count, s.G, s.c, *moved, capped)
 
 
 @jit

@@ -76,3 +76,22 @@ def test_defaults_by_their_source():
     # (3 - theta)^2 + penalty |theta|: theta = 3 - penalty/2, in round 1 with log t = 0
     assert state.theta[0, 0] == pytest.approx([2.975, 0.0])
     assert state.theta[1, 0] == pytest.approx([3 - 0.025 * np.sqrt(np.log(2.0)), 0.0])
+
+
+def test_the_arm_is_the_one_that_its_products_choose():
+    """All arms at once, with the arms innermost, against one product per arm and estimate."""
+    policy, K, T = fl.forced_lasso(5, 9, gap=0.3), 9, 400
+    p, rng = policy.params, np.random.default_rng(3)
+    X, R, _ = next(one_context(K, 5, 2).blocks(T, rng))
+    state, arms, near = policy.init(p), np.empty(1, dtype=np.int64), []
+    for t in range(T):
+        forced, every = state.theta @ X[t, 0]
+        candidates = np.flatnonzero(forced >= forced.max() - 0.5 * p.gap)
+        expected = fl.forced_arm(p, t + 1)
+        if expected < 0:
+            expected = candidates[np.argmax(every[candidates])]
+            near.append(len(candidates))
+        state = policy.play(p, state, X[t : t + 1], R[t : t + 1], rng, arms)
+        assert arms[0] == expected
+    assert min(near) < K  # some rounds leave arms out
+    assert max(near) > 1
