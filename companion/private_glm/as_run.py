@@ -26,15 +26,17 @@ if TYPE_CHECKING:
 
 @inlined
 def decide(p: Any, s: Any, X: Array, table: Array) -> int:
-    """As `rs_glinucb.decide`, with one fit, and the width from the running matrix."""
+    """As `rs_glinucb.decide`, with one fit of all rows, and the width from the running matrix."""
     tabulate(X, s.theta_warm, s.theta_hat, table)
     square, arm = widest(X, s.V_inv, p.threshold, table)
     s.warm[0] = 1 if square > p.threshold else 0
     if s.warm[0] == 1:
         return arm
-    if s.log_det[0] == -np.inf:
+    stale, first = mended.fit_warm_up(p, s), s.log_det[0] == -np.inf
+    if first:
         s.log_det[0] = 0.0
         fit(p.link, s.X, s.y, s.t, mended.PENALTY, p.tolerance, s.theta_hat, s.work)
+    if first or stale:
         tabulate(X, s.theta_warm, s.theta_hat, table)
     inverse(s.H, s.H_inv, s.L)
     return choose(p, s, X, table)
