@@ -3,7 +3,7 @@
 RS-GLinUCB, aliased: the matrix at the last fit is the *same array* as the running one, which is
 updated in place, so det H never exceeds 1.5 det H again.  The second estimate is fitted exactly
 once, right after the warm-up, on the few rows of the warm-up, while the width uses the current H.
-Regret is then linear, with a slope that depends on luck.
+In the long run regret is linear, with a slope that depends on luck.
 Source: the public program of Sawarni et al. (2024); used only by cells that explain Table 2.
 """
 
