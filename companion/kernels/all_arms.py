@@ -77,8 +77,11 @@ def optimistic_of_seen(seen: Array, V_inv: Array, theta: Array, width: float) ->
     mean, forms, best, arm = seen[theta.shape[0]], seen[theta.shape[0] + 1], -np.inf, 0
     for k in range(seen.shape[1]):
         gap, form = best - mean[k], max(forms[k], 0.0)
-        if not (gap >= 0.0 and gap * gap >= width * width * form):
-            best, arm = mean[k] + width * np.sqrt(form), k
+        if gap >= 0.0 and gap * gap >= width * width * form:
+            continue
+        index = mean[k] + width * np.sqrt(form)
+        if index > best:
+            best, arm = index, k
     return arm
 
 

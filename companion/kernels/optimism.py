@@ -43,7 +43,9 @@ def optimistic_arm(X: Array, V_inv: Array, theta: Array, width: float) -> int:
         form = max(quad(V_inv, X[k]), 0.0)
         if gap >= 0.0 and gap * gap >= width * width * form:
             continue
-        best, arm = mean + width * np.sqrt(form), k
+        index = mean + width * np.sqrt(form)
+        if index > best:  # squares are rounded: without this a later, identical arm may win
+            best, arm = index, k
     return arm
 
 
