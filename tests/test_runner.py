@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from tiny_book import CLAIM, PROJECT, asked, build, command, executed, show, tiny
+from tiny_book import CLAIM, PROJECT, asked, build, command, executed, notebook, show, tiny
 
 from tools import cache, chapters, results
 from tools.errors import Failure
@@ -301,3 +301,10 @@ def test_a_claim_shown_twice_is_named():
     book = {"cells": [{"cell_type": "code", "outputs": [output, output]}]}
     with pytest.raises(Failure, match="more than one claim is named c1"):
         results.claims("one", book)
+
+
+def test_what_a_chapter_reads_is_part_of_its_key(tmp_path):
+    book = json.loads(notebook(tmp_path / "one.ipynb", "print(T)").read_text())
+    chapter = chapters.Chapter("one", tmp_path, book, {})
+    keys = {cache.key(chapter, {"T": 1}, "code", inputs) for inputs in ("", "claims", "others")}
+    assert len(keys) == 3
