@@ -143,11 +143,11 @@ MUTANTS = [
         "kernels/test_selection.py::test_exponential_mechanism_law",
     ),
     Mutant(
-        "selection: one noise for all picks of peeling",
+        "selection: released values have half of the noise",
         "companion/kernels/selection.py",
         "out[picks[i]] += laplace(rng, xi)",
         "out[picks[i]] += laplace(rng, 0.5 * xi)",
-        "kernels/test_peeling.py::test_picks_and_values_have_the_law_of_peeling",
+        "fliphat/test_regression.py::test_peeling_equals_the_twin",
     ),
     Mutant(
         "optimism: width without its root",
@@ -623,6 +623,20 @@ MUTANTS = [
         "online_linucb/test_theory.py::test_constants_of_the_anytime_learner_by_hand",
     ),
     Mutant(
+        "combiner: the server keeps the exact reward",
+        "companion/online_linucb/combiner.py",
+        "record(p, s, s.base, y)",
+        "record(p, s, s.base, r)",
+        "online_linucb/test_combiner.py::test_plays_algorithm_2",
+    ),
+    Mutant(
+        "combiner: noise is not in a learner's promise",
+        "companion/online_linucb/combiner.py",
+        "spread = n * (1.0 + p.sigma * p.sigma)",
+        "spread = n * 1.0",
+        "online_linucb/test_combiner.py::test_plays_algorithm_2",
+    ),
+    Mutant(
         "ridge: the noise's energy is not subtracted",
         "companion/online_linucb/corrected_ridge.py",
         "        s.A[i, i] -= sigma * sigma\n",
@@ -934,7 +948,7 @@ MUTANTS = [
         "streaming_sco/test_policy.py::test_every_arm_is_the_optimiser_of_its_own_records",
     ),
     Mutant(
-        "movement: later leaves are left out",
+        "calibration: later leaves are left out",
         "companion/streaming_sco/calibration.py",
         "released - 1.0",
         "0.0",
@@ -1195,6 +1209,13 @@ MUTANTS = [
         'need(same_state(state, one.state), "select',
         'need(same_state(state, state), "select',
         "judge/test_in_play.py::test_a_live_run_that_ends_in_another_state_is_named",
+    ),
+    Mutant(
+        "in play: data are compared with themselves",
+        "companion/judge/in_play.py",
+        "before = X.copy(), R.copy()",
+        "before = X, R",
+        "judge/test_contract.py::test_a_fault_is_found_by_its_point",
     ),
     Mutant(
         "in play: references to the caller's arrays pass",
