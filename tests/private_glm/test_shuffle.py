@@ -168,3 +168,11 @@ def test_without_noise_every_arm_is_the_twin_s():
     assert np.array_equal(arms, twin)
     assert state.k == 2
     assert state.alive.sum() < 6  # arms were ruled out
+
+
+def test_a_new_batch_has_none_of_the_users_before():
+    policy = shuffle_glm(2, 2, 400, np.inf, first=50)
+    state, rng = init(policy.params), np.random.default_rng(0)
+    for t in range(53):
+        assert state.batch.size[0] == (t if t < 50 else t - 50)
+        state = policy.update(policy.params, state, 0, np.array([0.6, 0.0]), 1.0, rng)
