@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from companion.saved import leaves, refilled
+from companion.fliphat.policy import fliphat
+from companion.saved import described, leaves, need_same, refilled
 
 
 class Inner(NamedTuple):
@@ -36,3 +37,15 @@ def test_what_does_not_fit_is_refused_by_name():
             refilled(value(1), arrays | bad, "state")
     with pytest.raises(ValueError, match="must hold numbers"):
         dict(leaves((object(),), "state"))
+
+
+def test_another_number_in_an_array_of_parameters_is_another_policy():
+    """FLIPHAT's `noise` shows in bounds and scales alone, which are arrays."""
+    one, other = (
+        described(fliphat(3, 400, sparsity=2, epsilon=5.0, b_max=1.0, eta=0.1, noise=n,
+                          iteration_rate=0.4), np.random.default_rng(0))
+        for n in (1.0, 9.0)
+    )  # fmt: skip
+    need_same(one, one)
+    with pytest.raises(ValueError, match=r"its params\.\w+ is"):
+        need_same(one, other)
