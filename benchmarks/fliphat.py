@@ -7,7 +7,7 @@ from companion.fliphat.environments import autoregressive, pad
 from companion.fliphat.policy import fliphat
 from companion.fliphat.regression import Regression, niht, work_for
 from companion.fliphat.shortcuts import simulate_sparse
-from companion.kernels.peeling import lazy_peel
+from companion.kernels.mechanisms import lazy_peel
 from companion.simulate import repetitions
 
 T, K, D, S = 20_000, 3, 400, 10

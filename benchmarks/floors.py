@@ -4,8 +4,7 @@ The multiples in the Cost lines come from here.  LinUCB also stands beside the l
 extra `bench`, if they are installed.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,7 +31,7 @@ class Timed(NamedTuple):
     grown: growth.Growth | None
 
 
-def pair(name: str, rounds: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
+def pair(name: str, rounds: int):
     """(ours, its NumPy twin) on a stream of so many rounds.
 
     Raises AssertionError unless the twin plays our arms, or ends at our parameter.
@@ -106,7 +105,7 @@ def missed(t: Timed) -> list[str]:
     return found
 
 
-def rows() -> Any:
+def rows():
     """LinUCB beside the libraries that are installed, on a short stream."""
     X, R = floors.stream(100, K, D)
     ours = floors.run_of(ROSTER["linucb"].make(D, K, 100), X, R)

@@ -23,7 +23,7 @@ class Twin(NamedTuple):
 
     play: Callable[..., Any]  # (params, X, R, rng) -> arms; of an optimiser (params, X, y, rng)
     rounds: int = 400  # that it plays here
-    make: Callable[[int, int, int], Any] | None = None  # of d, K, T; None: that of the roster
+    make = None  # of d, K, T; None: that of the roster
 
 
 class Row(NamedTuple):
@@ -33,7 +33,7 @@ class Row(NamedTuple):
     times: Any  # (n, 2) seconds of a run of ours and of the reference, turn by turn
     least: float = 0.0  # limit: how many times faster ours is at least; 0: none
 
-    def quartiles(self) -> Any:
+    def quartiles(self):
         """Quartile, median, quartile of how many times faster ours is."""
         return np.quantile(self.times[:, 1] / self.times[:, 0], (0.25, 0.5, 0.75))
 
@@ -48,8 +48,8 @@ class Row(NamedTuple):
 
 def beside(
     what: str,
-    ours: Callable[[], object],
-    reference: Callable[[], object],
+    ours,
+    reference,
     least: float = 0.0,
     part: float = 1.0,
 ) -> Row:

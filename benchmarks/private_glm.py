@@ -7,8 +7,7 @@ import numpy as np
 
 from benchmarks import glm_twins
 from benchmarks.measure import Twin, beside
-from companion.kernels.glm import LOGISTIC
-from companion.kernels.likelihood import fit, work_for
+from companion.kernels.glm import LOGISTIC, fit, work_for
 from companion.private_glm.design import optimal
 from companion.private_glm.design import work_for as design_work
 from companion.timing.roster import GLM, made

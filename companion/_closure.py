@@ -10,19 +10,17 @@ by looking (`LOOKING`) depends on the whole package.
 import ast
 import functools
 import hashlib
-from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-TYPES = {"__future__", "typing", "collections.abc", "companion._types"}  # names for annotations
-LOOKING = {"catalogue", "report.scoreboard"}  # walk over the package, or over all rooms
+TYPES = {"__future__", "typing", "collections.abc"}  # names for annotations
+LOOKING = {"policies", "optimisers", "report.scoreboard"}  # import modules by name
 DATA = {".json", ".toml"}  # what a folder's modules read
 
 
 class Package:
     """The Python files below a folder, by dotted name: `companion`, `companion.core`, ..."""
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root):
         self.root = Path(root)
         self.name = self.root.name
         self._facts = functools.cache(self._read)
@@ -36,7 +34,7 @@ class Package:
         places = [stem / "__init__.py", *([stem.with_suffix(".py")] if rest else [])]
         return next((p for p in places if p.is_file()), None)
 
-    def module(self, path: Path | str) -> Any:
+    def module(self, path: Path | str):
         """Dotted name of a file below the folder, or None for one elsewhere."""
         path = Path(path)
         if not path.is_relative_to(self.root) or path.suffix != ".py":
@@ -48,7 +46,7 @@ class Package:
         """Dotted names of all modules."""
         return {self.module(p) for p in self.root.rglob("*.py")}
 
-    def closure(self, modules: Iterable[Any]) -> set[str]:
+    def closure(self, modules) -> set[str]:
         """The modules of this package that `modules` import, transitively, with themselves."""
         found, todo = set(), {m for m in modules if self.file(m)}
         while todo:
@@ -59,7 +57,7 @@ class Package:
             todo |= self._facts(module)[1] - found
         return found
 
-    def imported(self, tree: Any) -> set[Any] | set[str]:
+    def imported(self, tree):
         """Modules of this package that the code of a syntax tree imports, directly."""
         found = set()
         for node in ast.walk(tree):
@@ -73,14 +71,14 @@ class Package:
                         found.add(node.module)
         return {m for m in found if self.file(m)}
 
-    def digest(self, modules: Sequence[str]) -> str:
+    def digest(self, modules) -> str:
         """Hexadecimal digest (16 characters) of the closure of `modules`."""
         parts = [(m, self._facts(m)[0]) for m in sorted(self.closure(modules))]
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
-    def data(self, modules: Iterable[str]) -> list[Any]:
+    def data(self, modules):
         """Paths of the data files beside the modules of a closure, in order."""
-        folders = {self.file(m).parent for m in self.closure(modules)}  # type: ignore[union-attr]
+        folders = {self.file(m).parent for m in self.closure(modules)}
         return sorted(p for f in folders for p in f.iterdir() if p.suffix in DATA)
 
     def _read(self, module):
@@ -105,7 +103,7 @@ class Package:
         return names
 
 
-def bare(tree: Any) -> Any:
+def bare(tree):
     """The syntax tree without docstrings and without what serves annotations alone."""
     return _Bare().visit(tree)
 

@@ -4,23 +4,22 @@ A saved run is a zip of plain arrays with a JSON text: nothing in it is executed
 holds private data (records, exact sums, counts of what was clipped): keep it as you keep those.
 """
 
+from __future__ import annotations
+
 import json
 import os
-import sys
 import tempfile
 import warnings
 import zipfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._types import Rng
 from companion.accounting.privacy import Guarantee
-from companion.checks import need_array, need_float, need_int, need_kind, need_path, shown
 from companion.core import LARGEST_RECORD, Policy, need_contexts, need_rounds
-from companion.late import why_in_order
 from companion.saved import described, leaves, need_same, refilled
+from companion.validate import need_array, need_float, need_int, need_kind, need_path, shown
 
 KEPT = 1000  # tickets that a run remembers after their rewards came
 MANY = 0.01  # share of clipped records above which a run warns
@@ -48,28 +47,27 @@ class Live:
     once when more than 1 % of the records were clipped.
 
     Late rewards: a question with a `ticket` (a text of the caller's) stays open until `update` gets
-    the same ticket, so many can be open and end in any order, if the policy allows it (see
-    `companion.late`; otherwise a second question is refused, and says why).  Open questions count
-    as rounds of the horizon.
+    the same ticket, so many can be open and end in any order, if the policy has
+    `delayed_feedback`; otherwise a second question is refused.  Open questions count as rounds of
+    the horizon.  When a reward arrives, and that it never does, is not protected.
 
     >>> from companion.baselines.jdp_linucb import jdp_linucb
-    >>> live = jdp_linucb(2, T=100, epsilon=1.0).start(seed=1)
+    >>> live = jdp_linucb(2, T=100, epsilon=1.0, delta=0.1).start(seed=1)
     >>> arm = live.select([[0.6, 0.0], [0.0, 0.6]])
     >>> live.update(arm, 0.5)
     >>> live.report().rounds
     1
     """
 
-    def __init__(self, policy: Policy, rng: Rng) -> None:
+    def __init__(self, policy, rng):
         self.policy, self.rng = policy, rng
         self.state = policy.init(policy.params)
         self.rounds = 0
         self._open, self._ended, self._warned = {}, [], False
         self._arms, self._clipped = {}, {"contexts": 0, "rewards": 0, "records": 0}
-        declared = getattr(sys.modules.get(policy.init.__module__), "universe", None)
-        self._universe = declared(policy.params) if callable(declared) else None
+        self._universe = policy.universe
 
-    def select(self, X: Any, ticket: Any | None = None) -> int:
+    def select(self, X, ticket=None) -> int:
         """Arm (int) for contexts X (K, d), one row per arm; asked once per round, or per ticket."""
         if ticket is not None and not (isinstance(ticket, str) and 0 < len(ticket) <= 200):
             raise ValueError(
@@ -77,10 +75,10 @@ class Live:
             )
         if ticket in self._open:
             raise ValueError("select was called twice in one round: call update(arm, r) first")
-        if self._open and why_in_order(self.policy):
+        if self._open and not self.policy.delayed_feedback:
             raise ValueError(
-                f"ticket must wait: policy {self.policy.name!r} takes one question at a time, "
-                f"because {why_in_order(self.policy)}"
+                f"ticket must wait: policy {self.policy.name!r} has no delayed feedback, it takes "
+                "one question at a time"
             )
         need_rounds(self.policy, self.rounds + len(self._open) + 1)
         X = need_array("contexts X", X, ("K", "d")).copy()  # the caller may overwrite the original
@@ -89,7 +87,7 @@ class Live:
         self._open[ticket] = X, arm
         return arm
 
-    def update(self, arm: int, r: float, ticket: Any | None = None) -> None:
+    def update(self, arm: int, r: float, ticket=None) -> None:
         """Tell the policy that `arm` was played, advised or not, and paid the reward `r`."""
         X, _ = self._asked(ticket)
         arm = need_int("arm", arm, 0, len(X) - 1)
@@ -97,26 +95,26 @@ class Live:
         x = X[arm].copy()
         self._count(arm, x, r)
         p = self.policy
-        self.state = p.update(p.params, self.state, arm, x, r, self.rng)
+        self.state = p.update(p.params, self.state, arm, x, r, self.rng) or self.state
         self._end(ticket)
         self.rounds += 1
 
-    def drop(self, ticket: Any) -> None:
+    def drop(self, ticket) -> None:
         """Forget an open question whose reward never comes: nothing is learned, no round passes."""
         self._asked(ticket)
-        if why_in_order(self.policy):
+        if not self.policy.delayed_feedback:
             raise ValueError(
-                f"ticket must get a reward: policy {self.policy.name!r} takes rounds in order, "
-                f"because {why_in_order(self.policy)}"
+                f"ticket must get a reward: policy {self.policy.name!r} has no delayed feedback, it "
+                "takes rounds in order"
             )
         self._end(ticket)
 
     @property
-    def open(self) -> dict[Any, Any]:
+    def open(self):
         """{ticket: (contexts X, arm advised)} of the questions that wait; no ticket is None."""
         return {ticket: (X.copy(), arm) for ticket, (X, arm) in self._open.items()}
 
-    def ended(self, ticket: Any) -> bool:
+    def ended(self, ticket) -> bool:
         """Whether this was one of the last 1,000 tickets that ended."""
         return ticket in self._ended
 
@@ -171,7 +169,7 @@ class Live:
             raise
 
     @classmethod
-    def load(cls, path: Path, policy: Policy) -> "Live":
+    def load(cls, path: Path, policy: Policy) -> Live:
         """The run that was saved at `path`, made with the same policy: it goes on to the bit.
 
         Raises ValueError, naming what differs, on a file of another version of the package, of

@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion._types import Array, ArrayLike, Ints
 from companion.accounting import privacy
 from companion.accounting.privacy import NO_PRIVACY, Guarantee
-from companion.checks import (
+from companion.core import Policy, need_contexts, need_moderate, need_rounds
+from companion.kernels.mechanisms import laplace
+from companion.stats import Interval, mean_interval
+from companion.validate import (
     need_array,
     need_float,
     need_generator,
@@ -28,9 +30,6 @@ from companion.checks import (
     need_probability,
     shown,
 )
-from companion.core import Policy, need_contexts, need_moderate, need_rounds
-from companion.kernels.mechanisms import laplace
-from companion.stats import Interval, mean_interval
 
 REPLACE_VALUE = "replace one person's row"
 
@@ -53,7 +52,7 @@ class Estimate(NamedTuple):
     guarantee: Guarantee  # for the people in the log
 
 
-def log_of(X: Array, arms: Ints, rewards: Array, propensities: ArrayLike | None = None) -> Log:
+def log_of(X: np.ndarray, arms: np.ndarray, rewards: np.ndarray, propensities=None) -> Log:
     """A `Log`: contexts X (n, K, d), arms (n,) in 0..K-1, their rewards (n,), and propensities.
 
     propensities: "uniform" if every arm was as likely as every other; an array (n, K), rows in
@@ -94,7 +93,7 @@ def replay_value(
     rng, state, kept = need_generator("seed", seed), policy.init(policy.params), []
     for x, arm, r in zip(log.X, log.arms, log.rewards, strict=True):
         if policy.select(policy.params, state, x, rng) == arm:
-            state = policy.update(policy.params, state, arm, x[arm], r, rng)
+            state = policy.update(policy.params, state, arm, x[arm], r, rng) or state
             kept.append(r)
     bias = "unbiased for the first rounds of the policy, as many as are kept"
     if len(kept) < 2:
@@ -104,7 +103,7 @@ def replay_value(
     return Estimate(interval, len(kept), bias, NO_PRIVACY)
 
 
-def inverse_weighted(log: Log, target: Any, level: float = 0.95) -> Estimate:
+def inverse_weighted(log: Log, target, level: float = 0.95) -> Estimate:
     """`Estimate` of a fixed rule: mean of w r, with w = target / propensity of the arm played.
 
     target: what the rule does in each round of the log, arms (n,) or an array of probabilities
@@ -120,7 +119,7 @@ def inverse_weighted(log: Log, target: Any, level: float = 0.95) -> Estimate:
     return _estimate(mean_interval(terms, need_probability("level", level)), log, bias)
 
 
-def self_normalised(log: Log, target: Any, level: float = 0.95) -> Estimate:
+def self_normalised(log: Log, target, level: float = 0.95) -> Estimate:
     """`Estimate` of a fixed rule: sum of w r over sum of w, arguments as in `inverse_weighted`.
 
     Biased by (v Var(w) - Cov(w, w r)) / n up to smaller terms, v the value; its spread does not
@@ -139,7 +138,7 @@ def self_normalised(log: Log, target: Any, level: float = 0.95) -> Estimate:
     return _estimate(Interval(value, value - half, value + half), log, bias)
 
 
-def doubly_robust(log: Log, target: Any, model: str | None = None, level: float = 0.95) -> Estimate:
+def doubly_robust(log: Log, target, model: str | None = None, level: float = 0.95) -> Estimate:
     """`Estimate` of a fixed rule: the model's value, plus the weighted error of the model.
 
     Arguments as in `inverse_weighted`; model (n, K): predicted mean rewards, each row made without
@@ -154,7 +153,7 @@ def doubly_robust(log: Log, target: Any, model: str | None = None, level: float 
     return _estimate(mean_interval(terms, need_probability("level", level)), log, bias)
 
 
-def fitted(log: Log, folds: int = 2, ridge: float = 1.0) -> Array:
+def fitted(log: Log, folds: int = 2, ridge: float = 1.0) -> np.ndarray:
     """Predicted mean rewards (n, K): ridge regression on the context of the arm played.
 
     Row i is predicted from the rows of the other folds, i modulo `folds` >= 2; ridge > 0.
@@ -170,7 +169,7 @@ def fitted(log: Log, folds: int = 2, ridge: float = 1.0) -> Array:
 
 
 def private_mean(
-    values: Any,
+    values,
     low: float,
     high: float,
     epsilon: float,
@@ -202,10 +201,10 @@ def private_mean(
 
 def private_value(
     log: Log,
-    target: Any,
+    target,
     low: float,
     high: float,
-    least: Any,
+    least,
     epsilon: float,
     seed: int | None = None,
     level: float = 0.95,

@@ -4,22 +4,16 @@ Nothing is executed or unpickled: a file that does not fit the fresh State is re
 """
 
 import hashlib
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import companion
-from companion._types import Rng
-from companion.checks import shown
-
-if TYPE_CHECKING:
-    from companion.core import Policy
+from companion.validate import shown
 
 FORMAT = 2  # of saved runs
 
 
-def leaves(value: Any, name: str) -> Iterator[Any]:
+def leaves(value, name: str):
     """(dotted name, array) of everything that nested named tuples hold."""
     if isinstance(value, tuple):
         names = getattr(value, "_fields", range(len(value)))
@@ -34,7 +28,7 @@ def leaves(value: Any, name: str) -> Iterator[Any]:
         yield name, leaf
 
 
-def described(policy: "Policy", rng: Rng) -> dict[str, Any]:
+def described(policy, rng: np.random.Generator):
     """What must be the same for a run to go on: names, guarantee, parameters, kind of generator."""
     kernels = getattr(policy.select, "py_func", policy.select)
     about = {
@@ -46,12 +40,12 @@ def described(policy: "Policy", rng: Rng) -> dict[str, Any]:
         "kind of generator": type(rng.bit_generator).__name__,
     }
     for name, leaf in leaves(policy.params, "params"):
-        digest = hashlib.sha256(np.ascontiguousarray(leaf)).hexdigest()[:16]  # type: ignore[arg-type]
+        digest = hashlib.sha256(np.ascontiguousarray(leaf)).hexdigest()[:16]
         about[name] = repr(leaf.item()) if leaf.ndim == 0 else f"{leaf.dtype}{leaf.shape} {digest}"
     return about
 
 
-def need_same(found: Any, wanted: Any) -> None:
+def need_same(found, wanted) -> None:
     """Raise ValueError, naming what differs, unless a file tells what is wanted."""
     for name, value in wanted.items():
         if found.get(name) != value:
@@ -61,7 +55,7 @@ def need_same(found: Any, wanted: Any) -> None:
             )
 
 
-def refilled(template: Any, arrays: Any, name: str) -> Any:
+def refilled(template, arrays, name: str):
     """The fresh State with every number replaced by the saved one of the same place and type."""
     if isinstance(template, tuple):
         names = getattr(template, "_fields", range(len(template)))

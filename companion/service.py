@@ -18,11 +18,12 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from companion.checks import (
+from companion.core import Policy
+from companion.live import Live
+from companion.validate import (
     need_array,
     need_choice,
     need_generator,
@@ -31,18 +32,16 @@ from companion.checks import (
     need_path,
     shown,
 )
-from companion.core import Policy
-from companion.live import Live
 
 VERBS = ("select", "update", "drop", "report")
 
 
 def serve(
     policy: Policy,
-    path: Any,
+    path,
     seed: int | None = None,
-    requests: Iterable[str] | None = None,
-    answers: Any | None = None,
+    requests=None,
+    answers=None,
 ) -> None:
     """Answer every line of `requests` on `answers` until they end; the run lives at `path`.
 
@@ -74,7 +73,7 @@ def _lines(requests):
     return requests
 
 
-def answered(live: Any, line: str, path: Any) -> Any:
+def answered(live, line: str, path):
     """The answer to one line, as a dictionary; a run that has changed is saved at `path` first."""
     need_kind("live", live, Live)
     need_path("path", path)

@@ -12,23 +12,13 @@ import hashlib
 import os
 import queue
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._types import Array, ArrayLike, Environment, Ints, Rng, SeedSequence
-from companion.checks import (
-    need_int,
-    need_members,
-    need_method,
-    need_seed,
-)
 from companion.core import Policy, need_contexts, need_moderate, need_rounds
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from companion.validate import need_int, need_members, need_method, need_seed
 
 
 class Result(NamedTuple):
@@ -41,15 +31,15 @@ class Result(NamedTuple):
     seconds: np.ndarray  # (n_reps, n_policies) CPU time inside `play`
 
     @property
-    def final(self) -> Array:
+    def final(self) -> np.ndarray:
         """Regret after the last round, (n_reps, n_policies)."""
         return self.regret[:, :, -1]
 
-    def of(self, name: str) -> Array:
+    def of(self, name: str) -> np.ndarray:
         """Regret curves of one policy, (n_reps, n_grid)."""
         return self.regret[:, self.names.index(name)]
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self):
         """Tidy pandas data frame with columns policy, repetition, round, regret."""
         import pandas as pd
 
@@ -64,7 +54,7 @@ class Result(NamedTuple):
         )
 
 
-def repetitions(seed: int, n_reps: int, *key: Any) -> list[SeedSequence]:
+def repetitions(seed: int, n_reps: int, *key):
     """Independent seeds of n_reps >= 1 repetitions, from one integer seed >= 0.
 
     key: integers >= 0 that name an experiment; another key gives other seeds.
@@ -74,7 +64,7 @@ def repetitions(seed: int, n_reps: int, *key: Any) -> list[SeedSequence]:
     return root.spawn(need_int("n_reps", n_reps, 1))
 
 
-def stream(seed: Any, label: str) -> Rng:
+def stream(seed, label: str) -> np.random.Generator:
     """The generator of one part of a repetition: `label` "environment", or the name of a policy."""
     key = (0,) if label == "environment" else (1, *hashlib.sha256(label.encode()).digest()[:8])
     return np.random.default_rng(
@@ -82,19 +72,19 @@ def stream(seed: Any, label: str) -> Rng:
     )
 
 
-def even_grid(T: int, n: int = 200) -> Ints:
+def even_grid(T: int, n: int = 200) -> np.ndarray:
     """About n evenly spaced rounds from 1 to T, with T."""
     return np.unique(-(-np.arange(1, n + 1) * T // n))  # in whole numbers: the last one is T
 
 
 def simulate(
-    env: Environment,
-    policies: Iterable[Policy],
+    env,
+    policies,
     T: int,
-    seeds: Iterable[Any],
-    executor: Any = None,
+    seeds,
+    executor=None,
     *,
-    grid: ArrayLike | None = None,
+    grid=None,
 ) -> Result:
     """Play T rounds of env with every policy, once per seed.
 
@@ -122,9 +112,7 @@ def threads() -> int:
     return int(os.environ.get("COMPANION_THREADS", 0)) or os.cpu_count() or 1
 
 
-def over(
-    task: Callable[..., Any], jobs: Sequence[Any], executor: Any = None, done: Any = None
-) -> list[Any]:
+def over(task, jobs, executor=None, done=None):
     """[task(*job) for job in jobs], in this order: the one place that spreads work out.
 
     executor: a `concurrent.futures.Executor`, a Dask `Client`, or None for a thread pool over the
@@ -158,9 +146,7 @@ def _as_they_end(futures):
         yield ended.get()
 
 
-def need_run(
-    policies: Iterable[Policy], T: int, seeds: Iterable[Any], grid: Any
-) -> tuple[Any, ...]:
+def need_run(policies, T: int, seeds, grid):
     """(policies, T, seeds, grid) of `simulate`, checked: tuple, int, SeedSequences, rounds to T."""
     policies, T = need_members("policies", policies, Policy), need_int("T", T, 1)
     names = tuple(p.name for p in policies)
@@ -171,21 +157,21 @@ def need_run(
     return policies, T, need_seeds(seeds), even_grid(T) if grid is None else need_grid(grid, T)
 
 
-def need_seeds(seeds: Iterable[Any]) -> Any:
+def need_seeds(seeds):
     """Seeds of repetitions as SeedSequences: integers >= 0 or SeedSequences, at least one."""
     whole = np.random.SeedSequence
     given = need_members("seeds", seeds)
     return [s if isinstance(s, whole) else whole(need_seed("seeds", s)) for s in given]
 
 
-def as_result(policies: Sequence[Any], grid: Any, runs: Sequence[Sequence[Array]]) -> Result:
+def as_result(policies, grid, runs) -> Result:
     """`Result` from one (regret (n_policies, n_grid), seconds (n_policies,)) per repetition."""
     regret, seconds = (np.stack(parts) for parts in zip(*runs, strict=True))
     names, guarantees = (tuple(getattr(p, f) for p in policies) for f in ("name", "guarantee"))
     return Result(names, grid, regret, guarantees, seconds)
 
 
-def need_grid(grid: Any, T: int) -> Ints:
+def need_grid(grid, T: int) -> np.ndarray:
     """The grid as increasing rounds that end with T; ValueError unless they lie in [1, T]."""
     grid = np.array([need_int("grid", t, 1, T) for t in need_members("grid", grid)], np.int64)
     if not (np.diff(grid) > 0).all():
@@ -193,9 +179,7 @@ def need_grid(grid: Any, T: int) -> Ints:
     return grid if grid[-1] == T else np.append(grid, T)
 
 
-def trace(
-    env: Environment, policy: Policy, T: int, seed: int | SeedSequence, every: int
-) -> Iterator[Any]:
+def trace(env, policy: Policy, T: int, seed, every: int):
     """Watch one repetition: yield (t, state, X, mu, arms) after every `every` rounds.
 
     t counts from 1; X (n, K, d), mu (n, K), arms (n,) are the rounds since the last yield, as far
@@ -214,15 +198,13 @@ def trace(
             n = min(len(X) - start, every - t % every)
             cut = slice(start, start + n)
             arms = np.empty(n, dtype=np.int64)
-            state = policy.play(policy.params, state, X[cut], R[cut], rng, arms)
+            state = policy.loop(policy.params, state, X[cut], R[cut], rng, arms) or state
             t, start = t + n, start + n
             if t % every == 0:
                 yield t, state, X[cut], mu[cut], arms
 
 
-def nested(
-    env: Any, points: Sequence[tuple[Any, int]], seeds: Iterable[Any], executor: Any = None
-) -> list[Result]:
+def nested(env, points, seeds, executor=None) -> list[Result]:
     """[`simulate`(env, policies, T, seeds, grid=[T]) for (policies, T) in points], to the bit, the
     rounds that the horizons share drawn once.
 
@@ -247,9 +229,7 @@ def _nested(env, parts, seed):
     return [run.ended() for run in runs]
 
 
-def repetition(
-    env: Any, policies: Sequence[Policy], T: int, seed: int, grid: Any
-) -> tuple[Array, Any]:
+def repetition(env, policies, T: int, seed: int, grid):
     """One repetition of checked arguments: (regret (n_policies, n_grid), seconds (n_policies,))."""
     run = _Run(policies, T, seed, grid)
     for block in env.blocks(T, stream(seed, "environment")):
@@ -276,7 +256,8 @@ class _Run:
         for i, p in enumerate(self.policies):
             arms = np.empty(n, dtype=np.int64)
             begin = time.thread_time()
-            self.states[i] = p.play(p.params, self.states[i], X, R, self.rngs[i], arms)
+            s = self.states[i]
+            self.states[i] = p.loop(p.params, s, X, R, self.rngs[i], arms) or s
             self.seconds[i] += time.thread_time() - begin
             if arms.min() < 0 or arms.max() >= R.shape[1]:
                 raise ValueError(f"policy {p.name!r} chose an arm outside 0..{R.shape[1] - 1}")

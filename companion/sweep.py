@@ -26,12 +26,11 @@ import platform
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -39,11 +38,8 @@ import scipy
 
 import companion
 from companion._closure import Package, bare
-from companion.checks import need_choice, need_method, need_module, need_path, shown
 from companion.simulate import as_result, need_run, need_seeds, over, repetition
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from companion.validate import need_choice, need_method, need_module, need_path, shown
 
 FORMAT = 1  # of the store
 TABLE = (
@@ -59,17 +55,17 @@ class Setting(NamedTuple):
     env: Any
     policies: tuple
     T: int
-    grid: Any = None
+    grid = None
 
 
 def sweep(
-    settings: Sequence[Any],
-    seeds: Sequence[Any],
-    executor: Any = None,
+    settings,
+    seeds,
+    executor=None,
     *,
-    store: Any,
+    store,
     progress: bool = True,
-) -> dict[Any, Any]:
+):
     """{name: `Result`} of every setting, one repetition per seed; what is in the store is not run.
 
     settings: {name: `Setting`}; seeds: as `simulate` takes them, the same for all settings;
@@ -110,7 +106,7 @@ def sweep(
     }
 
 
-def finished(settings: Sequence[Any], seeds: Sequence[Any], store: Any) -> "DataFrame":
+def finished(settings, seeds, store):
     """Data frame of what is done: setting, repetitions done, repetitions missing, CPU seconds.
 
     The arguments of `sweep`; nothing runs and nothing is written.  Needs pandas.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion import catalogue, environments, logs, simulate, stats
+from companion import environments, logs, optimisers, policies, simulate, stats
 from companion.accounting import audit, binomial, privacy
 from companion.baselines import noisy_ridge
 from companion.baselines.linucb import linucb
@@ -70,14 +70,17 @@ class Call(NamedTuple):
 
 
 def factories():
-    every = catalogue.policies() | catalogue.optimisers()
+    every = policies.TABLE | optimisers.TABLE
     out = {}
-    for name, entry in every.items():
-        f = entry.factory
+    for name in every:
+        f = policies.factory(name) if name in policies.TABLE else optimisers.factory(name)
         needed = [p for p, v in inspect.signature(f).parameters.items() if v.default is v.empty]
         out[name] = Call(f, {p: GOOD[p] for p in needed if p in GOOD})
-    bases = [online_linucb(3, 400, 1.0), online_linucb(3, 400, 1.0, width=0.5)]
-    out["combiner"] = Call(every["combiner"].factory, {"bases": bases, "T": 400})
+    bases = [
+        online_linucb(3, 400, epsilon=1.0, delta=0.1),
+        online_linucb(3, 400, epsilon=1.0, delta=0.1, width=0.5),
+    ]
+    out["combiner"] = Call(policies.factory("combiner"), {"bases": bases, "T": 400})
     out["sco_bandit"].good["t0"] = 2
     return out
 
@@ -175,10 +178,10 @@ def others():
         (logs.private_value, {"target": [0, 1], "low": 0.0, "high": 1.0, "least": 0.1}
          | noisy_mean | rated),
         (linucb(2).start, {"seed": 1}),
-        (streaming_fw(3, 64, 1.0).start, {"seed": 1}),
+        (streaming_fw(3, 64, epsilon=1.0).start, {"seed": 1}),
         (asked, {"X": X[0]}),
         (played, {"arm": 1, "r": 0.5}),
-        (streaming_fw(3, 64, 1.0).start(0).update, {"x": [0.1, 0.2, 0.3], "y": 0.5}),
+        (streaming_fw(3, 64, epsilon=1.0).start(0).update, {"x": [0.1, 0.2, 0.3], "y": 0.5}),
     ]  # fmt: skip
     named = {"asked": "Live.select", "played": "Live.update", "update": "Stream.update"}
     out = {}

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from boundary import Call, X
 
-from companion import data, late, service, sweep
+from companion import late, service, sweep
+from companion import tabular as data
 from companion.baselines.linucb import linucb
 from companion.environments import sphere
 from companion.live import Live

@@ -70,7 +70,7 @@ KERNEL = """    r, _ = clip_to_ball(x, r, clean)  # ||x|| <= 1 and |r| <= 1, wha
 """
 CASE = """    sent = shows(randomize, "laplace", "message")
     diagonal = np.array([[math.sqrt(0.5), math.sqrt(0.5), r] for r in (-1.0, 1.0)])
-    return (Disclosure(private_greedy(2, 1.0), sent, ("x",), records=diagonal),)
+    return (AuditInstance(private_greedy(2, 1.0), sent, ("x",), records=diagonal),)
 """
 BATCHES = [  # the template with batches of two: the server is trusted, and shows noisy sums
     (RELEASE, BATCHED),

@@ -25,4 +25,4 @@ def golden(p, n=8):
 
 def plain(d, n, p, epsilon=np.inf, **options):
     options = {"radius": 2.0, "label_bound": 50.0, "clip": np.inf} | options
-    return streaming_fw(d, n, epsilon, 1e-3, p=p, **options)
+    return streaming_fw(d, n, epsilon=epsilon, delta=1e-3, p=p, **options)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from companion._jit import PACKAGE
+from companion.jit import PACKAGE
 from tools import api, api_names, api_page, chapters, code_pages
 from tools.errors import Failure
 

@@ -9,7 +9,7 @@ import boundary_runs
 import pytest
 from boundary import DOUBTFUL, NEVER, arguments, tried
 
-from companion import catalogue
+from companion import optimisers, policies
 from companion.lplr import lplr_params
 
 CALLS = boundary.factories() | boundary.options() | boundary.others() | boundary_runs.calls()
@@ -35,7 +35,7 @@ def test_every_bad_argument_is_refused_by_name(name, tmp_path, monkeypatch):
     assert found["refused"] >= len(arguments(call)) * len(NEVER)
 
 
-FACTORIES = catalogue.policies() | catalogue.optimisers()
+FACTORIES = policies.TABLE | optimisers.TABLE
 
 
 @pytest.mark.parametrize("name", FACTORIES)

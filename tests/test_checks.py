@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from companion import checks
+from companion import validate as checks
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -0.1, 1.1, True, "0.5", None, 1j])

@@ -13,12 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from companion import _jit
+from companion.jit import CACHE
 
 ROOT = Path(__file__).resolve().parent.parent
 POLICIES = sorted(Path(__file__).with_name("contributing").glob("*.py"))
 LOOKING = (
-    "catalogue",
     "streams.names",
     "ROOT.rglob",
 )  # what a test that looks at every policy says
@@ -54,7 +53,7 @@ def tried(root, which):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
     job = subprocess.run(
         [*command, "-k", which, *looking()], cwd=root, capture_output=True, text=True,
-        env=os.environ | {"PYTHONPATH": str(root), "NUMBA_CACHE_DIR": str(_jit.CACHE)},
+        env=os.environ | {"PYTHONPATH": str(root), "NUMBA_CACHE_DIR": str(CACHE)},
     )  # fmt: skip
     return job.stdout + job.stderr
 
@@ -76,7 +75,7 @@ LEFT_OUT = {  # what is taken out of a file: (from, to), and what the one failur
     "an argument": ("explore in\n    [0, 1] is the share of rounds that try any arm.", "",
                     "say in the docstring of `noisy_direction`"),
     "the cost": ("Cost:", "Price:", "`Cost:`"),
-    "what leaves it": ("def disclosures(", "def _disclosed(",
+    "what leaves it": ("def disclosures(", "def _audit_instances(",
                        "baselines.noisy_direction promises privacy: write `disclosures()` there"),
     "an attack": ("def attack(", "def _attacked(",
                   "baselines.noisy_direction must define `attack(policy)`"),

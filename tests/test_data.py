@@ -11,9 +11,9 @@ import pytest
 from companion.accounting.privacy import UNIVERSES
 from companion.baselines.jdp_linucb import jdp_linucb
 from companion.core import need_contexts
-from companion.data import Contexts, bounds, contexts_of, levels
 from companion.live import Live
 from companion.streaming_sco.policy import sco_bandit
+from companion.tabular import Contexts, bounds, contexts_of, levels
 
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = {"age": bounds(0, 100), "sex": levels("f", "m"), "visits": bounds(0, 20)}
@@ -143,7 +143,7 @@ def test_from_a_csv_to_a_saved_private_run(tmp_path):
     PEOPLE.to_csv(tmp_path / "people.csv", index=False)
     m = of(reward=bounds(0, 10))
     X = m.contexts(tmp_path / "people.csv")
-    policy = jdp_linucb(m.d, 400, 4.0)
+    policy = jdp_linucb(m.d, 400, epsilon=4.0, delta=0.1)
     live = policy.start(seed=1)
     for t in range(4):
         live.update(live.select(X[t]), m.scaled(7))
@@ -151,14 +151,14 @@ def test_from_a_csv_to_a_saved_private_run(tmp_path):
     live.save(tmp_path / "run.npz")
     (tmp_path / "map.json").write_text(m.to_json())
     again = Contexts.from_json((tmp_path / "map.json").read_text())
-    run = Live.load(tmp_path / "run.npz", jdp_linucb(again.d, 400, 4.0))
+    run = Live.load(tmp_path / "run.npz", jdp_linucb(again.d, 400, epsilon=4.0, delta=0.1))
     row = PEOPLE.iloc[0]
     assert run.select(again.context(row)) == live.select(X[0])
 
 
 def test_shared_contexts_are_what_the_sparse_bandit_takes():
     m = of(form="shared", universe="cube")
-    X, policy = m.contexts(PEOPLE), sco_bandit(m.d, m.K, 400, 1.0, t0=2)
+    X, policy = m.contexts(PEOPLE), sco_bandit(m.d, m.K, 400, epsilon=1.0, t0=2)
     need_contexts([policy], X)
     live = policy.start(0)
     for t in range(4):

@@ -21,7 +21,7 @@ def forbidden(*_):
 
 
 POLICY = Policy(
-    "Picky", Params(), lambda p: None, forbidden, NO_PRIVACY, forbidden, lambda p, s, *_: s
+    "Picky", Params(), lambda p: None, forbidden, lambda p, s, *_: s, forbidden, NO_PRIVACY
 )
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import companion._jit
+import companion.jit
 
 FILES = {
     "__init__": "",
-    "_jit": companion._jit.__file__,
+    "_jit": companion.jit.__file__,
     "constants": '"""Numbers."""\n\nFACTOR = 2.0\n',
     "callee": "from tiny._jit import jit\nfrom tiny import constants\n\n"
     "FACTOR = constants.FACTOR\n\n@jit\ndef f(x):\n    return FACTOR * x\n",
@@ -101,23 +101,23 @@ def test_old_kernels_go(package):
 
 
 def test_options_are_the_house_options():
-    kernel = companion._jit.jit(lambda x: x)
+    kernel = companion.jit.jit(lambda x: x)
     assert kernel.targetoptions["nogil"]
     assert kernel.targetoptions["error_model"] == "numpy"
     assert not kernel.targetoptions.get("fastmath")
 
 
 def test_a_function_outside_the_package_is_never_taken_from_the_disk():
-    kernel = companion._jit.jit(lambda x: x + 1)
+    kernel = companion.jit.jit(lambda x: x + 1)
     assert kernel(1) == 2
     assert not kernel.stats.cache_path
 
 
 def test_no_kernel_depends_on_a_file_or_on_the_environment():
     """The digest covers syntax trees: a module with kernels reads nothing else."""
-    package = companion._jit.PACKAGE
+    package = companion.jit.PACKAGE
     reading = {"open", "read_text", "environ", "files", "load"}
-    for module in package.modules() - {"companion._jit"}:
+    for module in package.modules() - {"companion.jit"}:
         text = package.file(module).read_text()
         if "import jit" in text or "import inlined" in text:
             names = {w for w in reading if re.search(rf"\b{w}\(|\.{w}\b", text)}
@@ -128,7 +128,7 @@ def with_part(idle):
     """(a kernel with so many statements that do little, a kernel that calls it twice in a loop)."""
     work = "".join(f"    a[{i}:] += x * a[{i + 1}]\n" for i in range(3))
     work += "    x = 0.5 * x + 0.25 * x\n" * idle
-    made = {"jit": companion._jit.jit}
+    made = {"jit": companion.jit.jit}
     exec(f"@jit\ndef part(a, x):\n{work}    a[0] += x\n    return a", made)
     exec(
         "@jit\ndef whole(a):\n    for x in a:\n        a = part(part(a, x), -x)\n    return a", made
@@ -148,5 +148,5 @@ def test_a_short_kernel_stands_in_its_callers(idle, short):
     np.testing.assert_array_equal(made, plain)
     (code,) = whole.inspect_llvm().values()
     calls = [line for line in code.splitlines() if " call " in line and "4part" in line]
-    assert companion._jit.is_short(part.py_func) == short
+    assert companion.jit.is_short(part.py_func) == short
     assert bool(calls) != short

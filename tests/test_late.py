@@ -97,7 +97,7 @@ X3 = np.eye(3)[:2]
 
 
 def test_tickets():
-    live = jdp_linucb(3, 3, 1.0).start(0)
+    live = jdp_linucb(3, 3, epsilon=1.0, delta=0.1).start(0)
     for bad in ("", 3, b"a", "x" * 201, True):
         with pytest.raises(ValueError, match="ticket must be a text"):
             live.select(X3, bad)
@@ -122,7 +122,7 @@ def test_tickets():
 
 
 def test_open_questions_are_saved(tmp_path):
-    policy = jdp_linucb(3, 20, 1.0)
+    policy = jdp_linucb(3, 20, epsilon=1.0, delta=0.1)
     live = policy.start(0)
     asked = {t: live.select(X3[::-1] if t == "b" else X3, t) for t in ("a", "b", "c")}
     live.update(asked["c"], 0.25, "c")

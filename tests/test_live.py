@@ -81,7 +81,7 @@ def test_every_private_policy_declares_its_universe():
 
 
 def test_one_warning_when_many_records_are_clipped():
-    live = jdp_linucb(3, 400, 1.0).start(0)
+    live = jdp_linucb(3, 400, epsilon=1.0, delta=0.1).start(0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         live.select(5.0 * X)
@@ -103,7 +103,7 @@ def test_one_warning_when_many_records_are_clipped():
 
 
 def test_one_percent_is_not_many():
-    live = jdp_linucb(3, 1000, 1.0).start(0)
+    live = jdp_linucb(3, 1000, epsilon=1.0, delta=0.1).start(0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for t in range(600):
@@ -113,7 +113,7 @@ def test_one_percent_is_not_many():
 
 
 def test_a_run_says_what_it_is():
-    live = jdp_linucb(3, 400, 1.0).start(0)
+    live = jdp_linucb(3, 400, epsilon=1.0, delta=0.1).start(0)
     assert live.guarantee == live.policy.guarantee
     assert repr(live).startswith("<Live JDP-LinUCB: 0 rounds; (1, 0.1)-joint DP")
     live.select(X)
@@ -140,14 +140,14 @@ def test_seeds_of_all_sizes_and_sequences_are_seeds():
     ("other", "named"),
     [
         (linucb(3), "policy is 'JDP-LinUCB', here it is 'LinUCB'"),
-        (jdp_linucb(3, 500, 1.0), "params.T is '400', here it is '500'"),
-        (jdp_linucb(3, 400, 2.0), "guarantee is"),
-        (jdp_linucb(3, 400, 1.0, ridge=2.0), "params.ridge is '1.0'"),
+        (jdp_linucb(3, 500, epsilon=1.0, delta=0.1), "params.T is '400', here it is '500'"),
+        (jdp_linucb(3, 400, epsilon=2.0, delta=0.1), "guarantee is"),
+        (jdp_linucb(3, 400, epsilon=1.0, delta=0.1, ridge=2.0), "params.ridge is '1.0'"),
     ],
 )
 def test_a_run_of_another_policy_or_parameter_is_refused_by_name(other, named, tmp_path):
     file = tmp_path / "run.npz"
-    jdp_linucb(3, 400, 1.0).start(0).save(file)
+    jdp_linucb(3, 400, epsilon=1.0, delta=0.1).start(0).save(file)
     with pytest.raises(ValueError, match=f"its {named}"):
         Live.load(file, other)
 
@@ -247,7 +247,7 @@ def test_contexts_and_rewards_of_any_admitted_size_leave_a_finite_state(name, si
 
 
 def test_clipped_records_of_the_offset_sphere_are_counted_as_the_policy_counts_them():
-    live = jdp_linucb(3, 400, 1.0, universe="offset_sphere").start(0)
+    live = jdp_linucb(3, 400, epsilon=1.0, delta=0.1, universe="offset_sphere").start(0)
     rows = [(0.5, 0.5, half) for half in (np.sqrt(0.5), 0.5)] + [(0.6, 0.5, np.sqrt(0.5))]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

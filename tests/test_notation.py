@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import companion
-from companion import catalogue
+from companion import optimisers, policies
 from tools.chapters import load, pages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,7 +40,7 @@ def shared_names():
     return {name for row in tables(SHARED) for name in CELL.findall(row[1])}
 
 
-FOUND = {**catalogue.policies(), **catalogue.optimisers()}
+FOUND = {**policies.TABLE, **optimisers.TABLE}
 
 
 def arguments(policy):
@@ -94,8 +94,8 @@ def test_every_argument_of_a_policy_is_explained(policy):
 def test_names_of_single_policies_are_theirs(chapter, known):
     """Of finished chapters, that is of those that the table of contents lists."""
     finished = f"book/{chapter}" in pages(ROOT)
-    for policies, names, *_ in CHAPTERS[chapter]:
-        for policy in CELL.findall(policies):
+    for cell, names, *_ in CHAPTERS[chapter]:
+        for policy in CELL.findall(cell):
             if policy in FOUND:
                 factory = FOUND[policy].factory
                 open_ended = any(

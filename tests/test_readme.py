@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from companion import _jit
+from companion.jit import CACHE
 from tools.build import arguments
 from tools.chapters import load, requests, scales
 
@@ -68,7 +68,7 @@ def fresh(tmp_path_factory):
     (copy / ".venv" / ".installed").unlink(missing_ok=True)
     (copy / ".venv" / ".installed").touch()
     env = os.environ | {"HOME": str(base / "home"), "PYTHONPATH": str(copy)}
-    env["NUMBA_CACHE_DIR"] = str(_jit.CACHE)  # kernels are known by content: those of the same code
+    env["NUMBA_CACHE_DIR"] = str(CACHE)  # kernels are known by content: those of the same code
     env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     (base / "home").mkdir()
     return base, env

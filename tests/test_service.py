@@ -18,7 +18,7 @@ from companion.baselines.jdp_linucb import jdp_linucb
 from companion.service import serve
 serve(jdp_linucb(3, 60, 2.0), sys.argv[1], seed=5)
 """
-POLICY = jdp_linucb(3, 60, 2.0)
+POLICY = jdp_linucb(3, 60, epsilon=2.0, delta=0.1)
 X = np.random.default_rng(0).uniform(-0.5, 0.5, (40, 4, 3)).round(3)
 
 

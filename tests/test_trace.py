@@ -10,7 +10,7 @@ from companion.simulate import repetitions, simulate, trace
 
 @pytest.mark.parametrize("every", [1, 7, 50, 400])
 def test_same_run_as_simulate_however_it_is_cut(every):
-    env, policy = sphere(30, 3), ldp_linucb(3, 400, 1.0)
+    env, policy = sphere(30, 3), ldp_linucb(3, 400, epsilon=1.0, delta=0.1)
     (seed,) = repetitions(3, 1)
     final = simulate(env, [policy], 400, [seed]).final[0, 0]
     *_, (t, state, _, _, _) = trace(env, policy, 400, seed, every)
@@ -27,4 +27,12 @@ def test_same_run_as_simulate_however_it_is_cut(every):
 
 def test_refuses_bad_steps():
     with pytest.raises(ValueError, match="every"):
-        next(trace(sphere(3, 3), ldp_linucb(3, 400, 1.0), 400, repetitions(0, 1)[0], 0))
+        next(
+            trace(
+                sphere(3, 3),
+                ldp_linucb(3, 400, epsilon=1.0, delta=0.1),
+                400,
+                repetitions(0, 1)[0],
+                0,
+            )
+        )

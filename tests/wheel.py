@@ -10,7 +10,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from companion import _jit
+from companion.jit import CACHE
 from tools import release
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -53,5 +53,5 @@ def unpack(wheel):
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
     (site / "myst_nb.py").write_text('raise ImportError("a chapter asked for MyST-NB")\n')
-    variables = {"PYTHONPATH": str(site), "NUMBA_CACHE_DIR": str(_jit.CACHE)}
+    variables = {"PYTHONPATH": str(site), "NUMBA_CACHE_DIR": str(CACHE)}
     return {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | variables

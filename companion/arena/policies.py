@@ -5,11 +5,9 @@ import html
 import importlib
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from companion import catalogue
+from companion import policies
 from companion.report import markup
 from companion.report.tables import Shown
 
@@ -33,7 +31,7 @@ MODELS = {  # from the least trust to the most
 HEAD = ("Factory", "What it is", "Chapters", "Cost")
 
 
-def which_policy(book: Mapping[str, Any] | None = None, fold: bool | None = None) -> Shown:
+def which_policy(book=None, fold: bool | None = None) -> Shown:
     """Every policy with source's first sentence, chapters and cost, a table for each trust model.
 
     book: the folder of the notebooks, whose chapters are linked if they import the policy (None:
@@ -42,17 +40,17 @@ def which_policy(book: Mapping[str, Any] | None = None, fold: bool | None = None
     """
     imported = _imports(Path("book" if Path("book").is_dir() else ".") if book is None else book)
     rows, lines = {model: [] for model in MODELS}, []
-    for entry in catalogue.policies().values():
-        model = entry.example().guarantee.model
+    for name, entry in policies.TABLE.items():
+        model = policies.example(name).guarantee.model
         what, cost = described(importlib.import_module(entry.module).__doc__)
         links = [
             f'<a href="{stem}.html">{html.escape(title)}</a>'
             for stem, (title, names) in imported.items()
-            if entry.name in names
+            if name in names
         ]
-        name = f"<code>{entry.name}</code>"
-        rows[model].append([name, html.escape(what), ", ".join(links), html.escape(cost)])
-        lines.append(f"{model:8} {entry.name:18} {what}")
+        code = f"<code>{name}</code>"
+        rows[model].append([code, html.escape(what), ", ".join(links), html.escape(cost)])
+        lines.append(f"{model:8} {name:18} {what}")
     parts = [
         f"<p><b>{model.capitalize()}.</b> {MODELS[model]}</p>"
         + markup.table(f"Policies of trust model {model}", HEAD, found)
@@ -60,11 +58,11 @@ def which_policy(book: Mapping[str, Any] | None = None, fold: bool | None = None
         if found
     ]
     page = "".join(parts)
-    page = markup.folded(html.escape(fold), page) if fold else page  # type: ignore[arg-type]
+    page = markup.folded(html.escape(fold), page) if fold else page
     return Shown(page, "\n".join(sorted(lines, key=lambda x: x.split()[1])))
 
 
-def described(doc: Any) -> tuple[Any, Any]:
+def described(doc):
     """(what it is, what it costs): the first paragraph and the Cost line of a module's text."""
     what, *rest = (re.sub(r"[\s`]+", " ", part).strip() for part in doc.split("\n\n"))
     cost = re.search(r"Cost: (.*?)(?:\.(?= )|\.?$)", " ".join(rest))

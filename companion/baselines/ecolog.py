@@ -14,14 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
 from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.glm_parts import clipped_reward, need_model, optimistic_mean
-from companion.checks import need_positive
 from companion.core import Policy, Universe
-from companion.kernels.glm import LOGISTIC, mean, slope
-from companion.kernels.likelihood import true_loss
+from companion.jit import jit
+from companion.kernels.glm import LOGISTIC, mean, slope, true_loss
 from companion.kernels.linalg import (
     add_outer,
     copy,
@@ -32,6 +29,7 @@ from companion.kernels.linalg import (
     quad,
     sherman_morrison,
 )
+from companion.validate import need_positive
 
 STEP = 0.75  # of the inverse smoothness
 SETTLED = 1e-13  # further steps would move theta by rounding errors only
@@ -63,13 +61,13 @@ def init(p: Params) -> State:
     return State(0, V, np.eye(p.d) / p.ridge, np.zeros(p.d), 0.0, 0, 0, rows, matrix)
 
 
-def universe(p: Params) -> Universe:
+def universe_of(p: Params) -> Universe:
     """What is not clipped: any context, rewards in [0, 1]."""
     return Universe(radius=np.inf, low=0.0)
 
 
 @jit
-def radius(p: Params, s: State) -> float:
+def radius(p, s):
     """Radius of the confidence set after s.t rounds."""
     root = math.sqrt(p.ridge)
     inside = 2.0 / p.failure * math.sqrt(1.0 + (s.t + 1.0) / (4.0 * p.ridge))
@@ -79,7 +77,7 @@ def radius(p: Params, s: State) -> float:
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """Row of X (K, d) with the largest mean(x'theta_hat) + radius ||x||_{V^-1}; the first on
     ties."""
     return optimistic_mean(LOGISTIC, s.theta_hat, s.V_inv, radius(p, s), X)
@@ -87,15 +85,15 @@ def select(p: Params, s: State, X: Array, rng: Rng) -> int:
 
 @jit
 def descend(
-    p: Params,
-    s: State,
-    x: Array,
-    centre: Array,
-    scale: float,
-    target: float,
-    steps: int,
-    theta: Array,
-) -> None:
+    p,
+    s,
+    x,
+    centre,
+    scale,
+    target,
+    steps,
+    theta,
+):
     """theta <- about argmin ||theta - centre||_V^2/2 + loss with derivative scale mean(x'theta) -
     target, over the ball of radius S, started from theta.
 
@@ -118,7 +116,7 @@ def descend(
 
 
 @jit
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     y = clipped_reward(r)
     t = s.t + 1
@@ -148,7 +146,7 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -166,9 +164,14 @@ def ecolog(
     """
     m = need_model(d, "logistic", theta_bound, None, failure)
     p = Params(m.d, m.theta_bound, need_positive("ridge", ridge), m.failure)
-    return Policy("ECOLog", p, init, play, NO_PRIVACY, select, update)
-
-
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return ecolog(3, theta_bound=2.0)
+    return Policy(
+        "ECOLog",
+        p,
+        init,
+        select,
+        update,
+        play,
+        NO_PRIVACY,
+        universe=universe_of(p),
+        delayed_feedback=True,
+    )

@@ -16,14 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
 from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.lasso_descent import Gram, descend
-from companion.checks import need_float, need_int, need_positive
 from companion.core import Policy
-from companion.kernels.all_arms import combined
+from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy, copy
+from companion.kernels.ucb import combined
+from companion.validate import need_float, need_int, need_positive
 
 
 class Params(NamedTuple):
@@ -39,13 +38,13 @@ class Params(NamedTuple):
 
 class State(NamedTuple):
     t: int  # rounds played
-    count: np.ndarray  # type: ignore[assignment]  # (2, K) rows of the forced and of the all-sample lasso
+    count: np.ndarray  # (2, K) rows of the forced and of the all-sample lasso
     G: np.ndarray  # (2, K, d, d) their sums of x x'
     c: np.ndarray  # (2, K, d) of x r
     theta: np.ndarray  # (2, K, d) estimates
     columns: np.ndarray  # (2, d, K) the same, with the arms innermost
     scores: np.ndarray  # (2, K) scratch
-    index: np.ndarray  # type: ignore[assignment]  # (d,) 0, 1, ..., d - 1: all coordinates are active
+    index: np.ndarray  # (d,) 0, 1, ..., d - 1: all coordinates are active
     q: np.ndarray  # (d,) scratch
     capped: int  # fits that ended before the solver had converged
 
@@ -59,7 +58,7 @@ def init(p: Params) -> State:
 
 
 @jit
-def forced_arm(p: Params, t: int) -> int:
+def forced_arm(p, t):
     """Arm that round t >= 1 has to play, or -1: t = (2^k - 1) K q + j, j = 1..K q."""
     size = p.K * p.forced
     start = 0
@@ -71,7 +70,7 @@ def forced_arm(p: Params, t: int) -> int:
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """The forced arm, or the best all-sample estimate among those near the best forced one."""
     arm = forced_arm(p, s.t + 1)
     if arm >= 0:
@@ -89,7 +88,7 @@ def select(p: Params, s: State, X: Array, rng: Rng) -> int:
 
 
 @jit
-def learn(p: Params, s: State, which: int, arm: int, x: Array, r: float, penalty: float) -> bool:
+def learn(p, s, which, arm, x, r, penalty):
     """Add the row to one lasso and refit it: ||y - X theta||^2/n + penalty ||theta||_1; returns
     whether the solver converged.
     """
@@ -108,7 +107,7 @@ def learn(p: Params, s: State, which: int, arm: int, x: Array, r: float, penalty
 
 
 @jit
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     t, capped = s.t + 1, s.capped
     if forced_arm(p, t) == arm:
@@ -120,7 +119,7 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -154,9 +153,4 @@ def forced_lasso(
         need_float("tolerance", tolerance, 1e-14),
         True,
     )
-    return Policy("Forced lasso", p, init, play, NO_PRIVACY, select, update)
-
-
-def example(K: int = 4) -> Policy:
-    """A small instance for the common tests."""
-    return forced_lasso(3, K)
+    return Policy("Forced lasso", p, init, select, update, play, NO_PRIVACY)

@@ -5,16 +5,15 @@ hyper-parameters the baselines here follow; rewards lie in [0, 1].
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
-from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
+from companion.jit import jit
 from companion.kernels.glm import LINKS, mean, need_link, slope
 from companion.kernels.linalg import dot, quad
-from companion.kernels.optimism import beaten, form_bound
+from companion.kernels.ucb import beaten, form_bound
+from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
 
 
 class Model(NamedTuple):
@@ -28,7 +27,7 @@ class Model(NamedTuple):
     tolerance: float
 
 
-def need_bernoulli_link(value: Any) -> int:
+def need_bernoulli_link(value) -> int:
     """The number of the link "logistic" or "probit"; raises ValueError on any other."""
     return need_link("link", need_choice("link", value, LINKS[1:]))
 
@@ -66,13 +65,13 @@ def need_model(
 
 
 @jit
-def clipped_reward(r: float) -> float:
+def clipped_reward(r):
     """The reward in [0, 1]."""
     return min(max(r, 0.0), 1.0)
 
 
 @jit
-def start_at_random(started: Ints, theta: Array, rng: Rng) -> None:
+def start_at_random(started, theta, rng):
     """theta <- N(0, I), once: started (1,) remembers."""
     if started[0] == 0:
         started[0] = 1
@@ -81,7 +80,7 @@ def start_at_random(started: Ints, theta: Array, rng: Rng) -> None:
 
 
 @jit
-def optimistic_mean(link: int, theta: Array, A_inv: Array, width: float, X: Array) -> int:
+def optimistic_mean(link, theta, A_inv, width, X):
     """Row of X (K, d) with the largest mean(x'theta) + width ||x||_{A^-1}; the first on ties.
 
     A mean and a quadratic form are computed only of arms that may beat the best so far: the mean

@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
 from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.glm_parts import (
     clipped_reward,
@@ -24,12 +22,11 @@ from companion.baselines.glm_parts import (
     optimistic_mean,
     start_at_random,
 )
-from companion.checks import need_int
 from companion.core import Policy, Universe
-from companion.kernels.anchor import Anchor, add, anchor_for, follow, put
-from companion.kernels.glm import PROBIT, slope
-from companion.kernels.likelihood import fit, work_for
+from companion.jit import jit
+from companion.kernels.glm import PROBIT, Anchor, add, anchor_for, fit, follow, put, slope, work_for
 from companion.kernels.linalg import copy, sherman_morrison
+from companion.validate import need_int
 
 
 class Params(NamedTuple):
@@ -62,13 +59,13 @@ def init(p: Params) -> State:
     return State(0, V_inv, np.zeros(p.d), X, y, started, 0, anchor, work_for(p.d), np.zeros(p.d))
 
 
-def universe(p: Params) -> Universe:
+def universe_of(p: Params) -> Universe:
     """What is not clipped: any context, rewards in [0, 1]."""
     return Universe(radius=np.inf, low=0.0)
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """Row of X (K, d) with the largest mean(x'theta_hat) + c_t ||x||_{V^-1}; the first on ties."""
     start_at_random(s.started, s.theta_hat, rng)
     width = p.width * (math.sqrt(math.log(s.t + 1.0)) if p.link == PROBIT else 1.0)
@@ -76,7 +73,7 @@ def select(p: Params, s: State, X: Array, rng: Rng) -> int:
 
 
 @jit
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     y = clipped_reward(r)
     s.y[s.t] = y
@@ -95,7 +92,7 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -131,9 +128,14 @@ def glm_ucb(
     T = need_int("T", T, 1)
     width = width_of(m.d, T, m.link, m.kappa, m.failure)
     p = Params(m.d, T, m.link, float(m.d), width, m.tolerance)
-    return Policy("GLM-UCB", p, init, play, NO_PRIVACY, select, update)
-
-
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return glm_ucb(3, 400, link="probit", theta_bound=2.0, kappa=18.4)
+    return Policy(
+        "GLM-UCB",
+        p,
+        init,
+        select,
+        update,
+        play,
+        NO_PRIVACY,
+        universe=universe_of(p),
+        delayed_feedback=True,
+    )

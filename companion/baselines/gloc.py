@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
 from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.glm_parts import clipped_reward, need_model, optimistic_mean
 from companion.core import Policy, Universe
+from companion.jit import jit
 from companion.kernels.glm import mean, slope
 from companion.kernels.linalg import dot, matvec, norm, quad, sherman_morrison
 
@@ -46,13 +45,13 @@ def init(p: Params) -> State:
     return State(0, np.eye(p.d) / p.ridge, np.zeros(p.d), regret, 0, np.zeros(p.d))
 
 
-def universe(p: Params) -> Universe:
+def universe_of(p: Params) -> Universe:
     """What is not clipped: any context, rewards in [0, 1]."""
     return Universe(radius=np.inf, low=0.0)
 
 
 @jit
-def radius(p: Params, s: State) -> float:
+def radius(p, s):
     """Radius of the confidence set after s.t rounds."""
     inside = 1.0 + 2.0 * s.regret / p.k + 4.0 * (p.q * p.q / p.failure) ** 2
     log_term = math.log(2.0 / p.failure * math.sqrt(inside))
@@ -60,14 +59,14 @@ def radius(p: Params, s: State) -> float:
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """Row of X (K, d) with the largest mean(x'theta_hat) + radius ||x||_{V^-1}; the first on
     ties."""
     return optimistic_mean(p.link, s.theta_hat, s.V_inv, radius(p, s), X)
 
 
 @jit
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     y = clipped_reward(r)
     g = mean(p.link, dot(x, s.theta_hat)) - y
@@ -84,7 +83,7 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -108,9 +107,14 @@ def gloc(
     m = need_model(d, link, theta_bound, kappa, failure)
     L = slope(m.link, 0.0)
     p = Params(m.d, m.link, m.theta_bound, 1.0 / m.kappa, L * L * m.kappa, float(m.d), m.failure)
-    return Policy("GLOC", p, init, play, NO_PRIVACY, select, update)
-
-
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return gloc(3, link="probit", theta_bound=2.0, kappa=18.4)
+    return Policy(
+        "GLOC",
+        p,
+        init,
+        select,
+        update,
+        play,
+        NO_PRIVACY,
+        universe=universe_of(p),
+        delayed_feedback=True,
+    )

@@ -14,30 +14,24 @@ Cost: O(K d^2 + d^3 + d^2 log T) time per round, O(d^2 log T) memory; 4 times th
 others select.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
-from companion.accounting import learned
-from companion.accounting.disclosure import Disclosure, lives, shows
+from companion.accounting import audit as learned
+from companion.accounting.audit import AuditInstance, AuditSpec, lives, shows
 from companion.accounting.lives import lived
 from companion.accounting.privacy import STATISTICS_SENSITIVITY, gaussian_release, tree_levels
 from companion.baselines import noisy_ridge
 from companion.baselines.noisy_ridge import Model, choose, choose_next, init_model, refit
-from companion.checks import need_int, need_options
 from companion.core import Policy, linear_universe
+from companion.jit import jit
 from companion.kernels import tree
-from companion.kernels.all_arms import nothing_seen
 from companion.kernels.linalg import axpy, copy
-from companion.kernels.lives import Lives, live
+from companion.kernels.lives import live
 from companion.kernels.mechanisms import add_unpacked, clip_record, pack_statistics, statistics_size
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
-    from companion.baselines.noisy_ridge import Params
-    from companion.core import Universe
+from companion.kernels.ucb import nothing_seen
+from companion.validate import need_int, need_options
 
 
 class State(NamedTuple):
@@ -53,7 +47,7 @@ class State(NamedTuple):
     clipped: int  # records that were outside the universe
 
 
-def init(p: "Params") -> State:
+def init(p) -> State:
     """State before the first round."""
     d, n = p.d, statistics_size(p.d)
     exact, nodes, shown = np.zeros(n), np.zeros((tree_levels(p.T), n)), np.zeros(n)
@@ -61,13 +55,13 @@ def init(p: "Params") -> State:
     return State(0, exact, nodes, shown, *noisy, np.zeros(d), np.zeros(n), 0)
 
 
-def universe(p: "Params | Any") -> "Universe":
+def universe_of(p):
     """What is not clipped."""
     return linear_universe(p.offset)
 
 
 @jit
-def release(p: "Params", s: State, t: int, rng: Rng) -> None:
+def release(p, s, t, rng):
     """s.release <- exact statistics of t rounds + noise of the tree's live blocks."""
     row = tree.advance(s.nodes, t, p.sigma, rng)
     for i in range(s.release.shape[0]):
@@ -75,13 +69,13 @@ def release(p: "Params", s: State, t: int, rng: Rng) -> None:
 
 
 @jit
-def select(p: "Params", s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """The optimistic row of X (K, d)."""
     return choose(s.model, X)
 
 
 @jit
-def update(p: "Params", s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,)."""
     t = s.t + 1
     r, clipped = clip_record(p.offset, x, r, s.x)
@@ -97,7 +91,7 @@ def update(p: "Params", s: State, arm: int, x: Array, r: float, rng: Rng) -> Sta
 
 
 @jit
-def play(p: "Params", s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     seen = nothing_seen(X)
     for t in range(X.shape[0]):
@@ -107,13 +101,13 @@ def play(p: "Params", s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> Sta
 
 
 @jit
-def show_release(s: State, out: Array) -> None:
+def show_release(s, out):
     """out <- what is released, packed."""
     copy(s.release, out)
 
 
 @jit
-def play_many(p: "Params", s: State, rng: Rng, lives: Lives) -> None:
+def play_many(p, s, rng, lives):
     """Play as `companion.accounting.lives` says; lives show what is released, packed."""
     live(play, show_release, p, s, rng, lives)
 
@@ -121,19 +115,19 @@ def play_many(p: "Params", s: State, rng: Rng, lives: Lives) -> None:
 def jdp_linucb(
     d: int,
     T: int,
-    epsilon: float,
-    delta: float = 0.1,
     *,
+    epsilon: float,
+    delta: float,
     calibration: str = "corrected",
     universe: str = "ball",
-    **options: Any,
+    **options,
 ) -> Policy:
     """LinUCB on tree-noised statistics; epsilon = inf is LinUCB itself.
 
     d >= 1; T >= 1, horizon of the tree; epsilon in (0, inf], delta in (0, 1); the rest as in
     `ldp_linucb`.  Raises ValueError on anything else.
 
-    >>> print(jdp_linucb(2, T=100, epsilon=1.0).guarantee)
+    >>> print(jdp_linucb(2, T=100, epsilon=1.0, delta=0.1).guarantee)
     (1, 0.1)-joint DP, replace one record, per user (ball)
     """
     need_options("jdp_linucb", options, noisy_ridge.make_params)
@@ -143,15 +137,21 @@ def jdp_linucb(
         "joint", epsilon, delta, calibration, universe, query, releases=levels
     )
     p = noisy_ridge.make_params(d, T, 1, sigma, universe, **options)
-    return Policy("JDP-LinUCB", p, init, play, guarantee, select, update)
+    return Policy(
+        "JDP-LinUCB",
+        p,
+        init,
+        select,
+        update,
+        play,
+        guarantee,
+        universe=universe_of(p),
+        delayed_feedback=True,
+        audit=AuditSpec(own_attacks, measured=audit_instances),
+    )
 
 
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return jdp_linucb(3, 400, 1.0)
-
-
-def attack(policy: Policy) -> "tuple[Attack, ...]":
+def own_attacks(policy: Policy):
     """Two `audit.Attack`s on the first user: the nodes that hold its record, which are the sums
     after 1, 2, 4, ... rounds if all others send zeros; and the arms of those who come next.
 
@@ -166,9 +166,11 @@ def attack(policy: Policy) -> "tuple[Attack, ...]":
     return nodes, learned.on_later_signs(policy, several)
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: every prefix sum."""
     secret = ("exact", "nodes", "x", "message", "clipped")
     kinds = (10, "corrected", "ball"), (3, "corrected", "offset_sphere"), (2, "paper", "ball")
-    instances = (jdp_linucb(2, T, 1.0, calibration=c, universe=u) for T, c, u in kinds)
+    instances = (
+        jdp_linucb(2, T, epsilon=1.0, delta=0.1, calibration=c, universe=u) for T, c, u in kinds
+    )
     return lives(shows(release, "gaussian", "s.release"), secret, *instances)

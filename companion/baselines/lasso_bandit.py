@@ -11,18 +11,17 @@ Differs: the estimate may be refitted every `every` rounds instead of every roun
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
 from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.lasso_descent import Gram, descend, whole
-from companion.checks import need_float, need_int, need_positive
 from companion.core import Policy
+from companion.jit import jit
 from companion.kernels.linalg import axpy, copy
-from companion.kernels.whole import below
+from companion.kernels.mechanisms import below
+from companion.validate import need_float, need_int, need_positive
 
 
 class Params(NamedTuple):
@@ -41,7 +40,7 @@ class State(NamedTuple):
     y: np.ndarray  # (T,)
     c: np.ndarray  # (d,) X'y
     G: np.ndarray  # (d, d) row i: X'X of the i-th coordinate that became active, as `seen` says
-    index: np.ndarray  # type: ignore[assignment]  # (d,) which coordinate that is
+    index: np.ndarray  # (d,) which coordinate that is
     seen: np.ndarray  # (d,) rows of X that are in row i of G: it lacks the others until it is read
     place: np.ndarray  # (d,) -1, or where the coordinate stands in index
     q: np.ndarray  # (d,) X'(y - X theta)
@@ -58,13 +57,13 @@ def init(p: Params) -> State:
 
 
 @jit
-def level(p: Params, t: int) -> float:
+def level(p, t):
     """Penalty alpha_t of (1/(2t)) ||y - X theta||^2 + alpha_t ||theta||_1 after t rounds."""
     return 2.0 * p.penalty * math.sqrt((4.0 * math.log(t) + 2.0 * math.log(p.d)) / t)
 
 
 @jit
-def activate(s: State, active: Any, j: int) -> None:
+def activate(s, active, j):
     """Make coordinate j the next active one, whose Gram row is empty."""
     s.index[active] = j
     s.place[j] = active
@@ -73,7 +72,7 @@ def activate(s: State, active: Any, j: int) -> None:
 
 
 @jit
-def lasso(p: Params, s: State, active: int, t: int, n: int) -> tuple[int, bool]:
+def lasso(p, s, active, t, n):
     """theta_hat <- the lasso after t rounds, on the n rows that are stored, by coordinate descent
     from the last one; returns (number of active ones, whether it converged).
 
@@ -98,7 +97,7 @@ def lasso(p: Params, s: State, active: int, t: int, n: int) -> tuple[int, bool]:
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> Any:
+def select(p, s, X, rng):
     """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row before the
     first fit.
     """
@@ -115,7 +114,7 @@ def select(p: Params, s: State, X: Array, rng: Rng) -> Any:
 
 
 @jit
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     t, active, capped = s.t + 1, s.active, s.capped
     copy(x, s.X[s.t])
@@ -129,7 +128,7 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -153,9 +152,4 @@ def lasso_bandit(
         need_int("every", every, 1),
         need_float("tolerance", tolerance, 1e-14),
     )
-    return Policy("Lasso bandit", p, init, play, NO_PRIVACY, select, update)
-
-
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return lasso_bandit(3, 4000, penalty=0.1, every=5)
+    return Policy("Lasso bandit", p, init, select, update, play, NO_PRIVACY, delayed_feedback=True)

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array
+from companion.jit import jit
 from companion.kernels.linalg import axpy
 
 SWEEPS = 10_000  # at most; the chapters need up to a thousand
@@ -21,13 +20,13 @@ class Gram(NamedTuple):
     """X'X, row by row, as far as anybody has read it."""
 
     rows: np.ndarray  # (m, d) row a: X'X of coordinate index[a], over the first seen[a] rows of X
-    index: np.ndarray  # type: ignore[assignment]  # (m,) coordinates
+    index: np.ndarray  # (m,) coordinates
     seen: np.ndarray  # (m,)
     X: np.ndarray  # (n or more, d) rows of data
 
 
 @jit
-def whole(G: Gram, a: int, n: int) -> Array:
+def whole(G, a, n):
     """Row a of G, over at least n rows of X: those that it lacks enter in their order."""
     row, j = G.rows[a], G.index[a]
     for i in range(G.seen[a], n):
@@ -37,9 +36,7 @@ def whole(G: Gram, a: int, n: int) -> Array:
 
 
 @jit
-def descend(
-    G: Gram, n: int, active: int, penalty: float, tolerance: float, theta: Array, q: Array
-) -> bool:
+def descend(G, n, active, penalty, tolerance, theta, q):
     """Sweep until the largest move is at most `tolerance`, or rounding: theta <- argmin over its
     coordinates G.index[:active] of theta'G theta / 2 - c'theta + penalty ||theta||_1, for X'X over
     n rows (0 if all rows of G are whole); q (d,) = c - G theta is kept up to date.  A coordinate

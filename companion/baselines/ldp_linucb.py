@@ -13,20 +13,18 @@ Cost: O(K d^2 + d^3) time per round, O(d^2) memory; 4 times the floor of `kernel
 microseconds 0.6 learn, where the inverse takes 0.2 and noise 0.1; the others select.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
-from companion.accounting import audit, learned
-from companion.accounting.disclosure import Disclosure, lives, shows
+from companion.accounting import audit
+from companion.accounting import audit as learned
+from companion.accounting.audit import AuditInstance, AuditSpec, lives, shows
 from companion.accounting.privacy import STATISTICS_SENSITIVITY, UNIVERSES, gaussian_release
 from companion.baselines import noisy_ridge
 from companion.baselines.noisy_ridge import Model, choose, choose_next, init_model, refit
-from companion.checks import need_options
 from companion.core import Policy, linear_universe
-from companion.kernels.all_arms import nothing_seen
+from companion.jit import jit
 from companion.kernels.mechanisms import (
     add_gaussian,
     add_unpacked,
@@ -34,11 +32,8 @@ from companion.kernels.mechanisms import (
     pack_statistics,
     statistics_size,
 )
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
-    from companion.baselines.noisy_ridge import Params
-    from companion.core import Universe
+from companion.kernels.ucb import nothing_seen
+from companion.validate import need_options
 
 
 class State(NamedTuple):
@@ -51,20 +46,20 @@ class State(NamedTuple):
     clipped: int  # records that were outside the universe
 
 
-def init(p: "Params") -> State:
+def init(p) -> State:
     """State before the first round."""
     d = p.d
     message = np.zeros(statistics_size(d))
     return State(0, np.zeros((d, d)), np.zeros(d), init_model(p), np.zeros(d), message, 0)
 
 
-def universe(p: "Params | Any") -> "Universe":
+def universe_of(p):
     """What is not clipped."""
     return linear_universe(p.offset)
 
 
 @jit
-def randomize(p: "Params", x: Array, r: float, rng: Rng, clean: Array, message: Array) -> int:
+def randomize(p, x, r, rng, clean, message):
     """Everything that leaves the device: message <- packed (x x', r x) + N(0, sigma^2 I);
     returns 1 if clipped.
     """
@@ -75,20 +70,20 @@ def randomize(p: "Params", x: Array, r: float, rng: Rng, clean: Array, message: 
 
 
 @jit
-def messages(p: Any, x: Array, r: float, rng: Rng, clean: Any, out: Array) -> None:
+def messages(p, x, r, rng, clean, out):
     """out (n, :) <- n independent messages of one user, for audits."""
     for i in range(out.shape[0]):
         randomize(p, x, r, rng, clean, out[i])
 
 
 @jit
-def select(p: "Params", s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """The optimistic row of X (K, d)."""
     return choose(s.model, X)
 
 
 @jit
-def update(p: "Params", s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); the model is fitted anew at the end of every
     batch.
     """
@@ -101,7 +96,7 @@ def update(p: "Params", s: State, arm: int, x: Array, r: float, rng: Rng) -> Sta
 
 
 @jit
-def play(p: "Params", s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     seen = nothing_seen(X)
     for t in range(X.shape[0]):
@@ -113,12 +108,12 @@ def play(p: "Params", s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> Sta
 def ldp_linucb(
     d: int,
     T: int,
-    epsilon: float,
-    delta: float = 0.1,
     *,
+    epsilon: float,
+    delta: float,
     calibration: str = "corrected",
     universe: str = "ball",
-    **options: Any,
+    **options,
 ) -> Policy:
     """LinUCB on locally randomised statistics; epsilon = inf is LinUCB itself.
 
@@ -127,7 +122,7 @@ def ldp_linucb(
     records outside are clipped into it and counted; options: ridge, shift, noise, theta_bound,
     failure and width of `noisy_ridge.make_params`.  Raises ValueError on anything else.
 
-    >>> print(ldp_linucb(2, T=100, epsilon=1.0).guarantee)
+    >>> print(ldp_linucb(2, T=100, epsilon=1.0, delta=0.1).guarantee)
     (1, 0.1)-local DP, replace one record, per user (ball)
     """
     need_options("ldp_linucb", options, noisy_ridge.make_params)
@@ -135,15 +130,21 @@ def ldp_linucb(
         "local", epsilon, delta, calibration, universe, STATISTICS_SENSITIVITY, paper=4.0
     )
     p = noisy_ridge.make_params(d, T, 1, sigma, universe, **options)
-    return Policy("LDP-LinUCB", p, init, play, guarantee, select, update)
+    return Policy(
+        "LDP-LinUCB",
+        p,
+        init,
+        select,
+        update,
+        play,
+        guarantee,
+        universe=universe_of(p),
+        delayed_feedback=True,
+        audit=AuditSpec(own_attacks, measured=audit_instances),
+    )
 
 
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return ldp_linucb(3, 400, 1.0)
-
-
-def attack(policy: Policy) -> "tuple[Attack, ...]":
+def own_attacks(policy: Policy):
     """`audit.Attack`: one user's message."""
     p = policy.params
 
@@ -152,11 +153,13 @@ def attack(policy: Policy) -> "tuple[Attack, ...]":
 
     mechanism = learned.filled((statistics_size(p.d),), sent)
     far = noisy_ridge.far_apart(p)
-    return (audit.Attack(mechanism, *far, "message", "", False, True),)  # type: ignore[arg-type, call-arg]
+    return (audit.Attack(mechanism, *far, "message", "", False, True),)
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: one message per user."""
     kinds = [(c, u) for c in ("corrected", "paper") for u in UNIVERSES]
-    instances = (ldp_linucb(2, 8, 1.0, calibration=c, universe=u) for c, u in kinds)
+    instances = (
+        ldp_linucb(2, 8, epsilon=1.0, delta=0.1, calibration=c, universe=u) for c, u in kinds
+    )
     return lives(shows(randomize, "gaussian", "message"), ("x",), *instances, rounds=3)

@@ -10,14 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
 from companion.accounting.privacy import NO_PRIVACY
-from companion.checks import need_float, need_int, need_positive, need_probability
 from companion.core import Policy
-from companion.kernels.all_arms import nothing_seen, optimistic_next
+from companion.jit import jit
 from companion.kernels.linalg import axpy, matvec, sherman_morrison
-from companion.kernels.optimism import optimistic_arm
+from companion.kernels.ucb import nothing_seen, optimistic_arm, optimistic_next
+from companion.validate import need_float, need_int, need_positive, need_probability
 
 
 class Params(NamedTuple):
@@ -43,28 +41,26 @@ def init(p: Params) -> State:
 
 
 @jit
-def theorem_radius(
-    d: int, t: int, ridge: float, noise: float, theta_bound: float, failure: float
-) -> float:
+def theorem_radius(d, t, ridge, noise, theta_bound, failure):
     """Theorem 2 for contexts in the unit ball: confidence radius after t rounds."""
     log_det = d * math.log1p(t / (ridge * d))
     return noise * np.sqrt(log_det - 2.0 * math.log(failure)) + np.sqrt(ridge) * theta_bound
 
 
 @jit
-def radius(p: Params, t: int) -> float:
+def radius(p, t):
     """The radius that is used after t rounds: the theorem's, times the width."""
     return p.width * theorem_radius(p.d, t, p.ridge, p.noise, p.theta_bound, p.failure)
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """Row of X (K, d) with the largest upper confidence bound; the first one on ties."""
     return optimistic_arm(X, s.V_inv, s.theta_hat, radius(p, s.t))
 
 
 @jit
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     sherman_morrison(s.V_inv, x, s.work)  # V <- V + x x'
     axpy(r, x, s.b)  # b <- b + r x
@@ -73,7 +69,7 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     seen = nothing_seen(X)
     for t in range(X.shape[0]):
@@ -109,9 +105,4 @@ def linucb(
         need_probability("failure", failure),
         need_float("width", width, 0.0),
     )
-    return Policy("LinUCB", p, init, play, NO_PRIVACY, select, update)
-
-
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return linucb(3, noise=0.5)
+    return Policy("LinUCB", p, init, select, update, play, NO_PRIVACY, delayed_feedback=True)

@@ -17,14 +17,12 @@ certain (the source relies on sampling); batch sizes are rounded down, at least 
 """
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
-from companion.accounting import learned
-from companion.accounting.disclosure import Disclosure, corners, in_both, lives, shows
+from companion.accounting import audit as learned
+from companion.accounting.audit import AuditInstance, AuditSpec, corners, in_both, lives, shows
 from companion.accounting.privacy import (
     NO_PRIVACY,
     REPLACE_RECORD,
@@ -34,14 +32,12 @@ from companion.accounting.privacy import (
     need_budget,
 )
 from companion.baselines.mirror_maps import mirror_step
-from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Optimiser
+from companion.jit import jit
 from companion.kernels.geometry import admit_all, dual_exponent, euclidean_factor, need_exponent
 from companion.kernels.linalg import copy, dot
-from companion.kernels.whole import below
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
+from companion.kernels.mechanisms import below
+from companion.validate import need_choice, need_float, need_int, need_positive
 
 
 class Params(NamedTuple):
@@ -65,13 +61,13 @@ class State(NamedTuple):
     clipped: int  # records outside the universe
 
 
-def init(p: Params, rng: Rng) -> State:
+def init(p: Params, rng: np.random.Generator) -> State:
     """State before the data."""
     return State(0, np.zeros(p.d), 0)
 
 
 @jit
-def shuffle(rng: Rng, order: Ints) -> None:
+def shuffle(rng, order):
     """order <- a uniform permutation of itself."""
     for i in range(order.shape[0] - 1, 0, -1):
         j = below(rng, i + 1)
@@ -79,9 +75,7 @@ def shuffle(rng: Rng, order: Ints) -> None:
 
 
 @jit
-def release(
-    p: Params, i: int, x: Array, X: Array, Y: Array, rows: Ints, rng: Rng, gradient: Array
-) -> None:
+def release(p, i, x, X, Y, rows, rng, gradient):
     """gradient (d,) <- the mean gradient at x over these rows of phase i, with its noise."""
     gradient[:] = 0.0
     for j in rows:
@@ -94,7 +88,7 @@ def release(
 
 
 @jit
-def phase(p: Params, i: int, X: Array, Y: Array, theta: Array, rng: Rng) -> None:
+def phase(p, i, X, Y, theta, rng):
     """Phase i on its records X, Y: theta <- the average of its iterates, started from theta."""
     d, n, b = p.d, X.shape[0], p.batch[i]
     centre, mean, u = theta.copy(), np.zeros(d), np.zeros(d)
@@ -117,7 +111,7 @@ def phase(p: Params, i: int, X: Array, Y: Array, theta: Array, rng: Rng) -> None
 
 
 @jit
-def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
+def run(p, s, X, Y, rng, out):
     """All phases on the n records X (n, d), Y (n,); the last row of out <- the parameter."""
     A, b, start = np.empty(X.shape), np.empty(Y.shape), 0
     clipped = admit_all(X, Y, p.q, p.high, A, b)
@@ -129,9 +123,7 @@ def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
     return State(X.shape[0], s.theta, clipped)
 
 
-def phases(
-    d: int, n: int, p: Any, epsilon: float, delta: float, eta: float, lipschitz: float
-) -> tuple[Any, ...]:
+def phases(d: int, n: int, p, epsilon: float, delta: float, eta: float, lipschitz: float):
     """Arrays records, batch, steps, eta, radius, printed sigma of the phases of two steps or more;
     epsilon is finite."""
     rows, q = [], dual_exponent(p)
@@ -152,7 +144,7 @@ def phases(
     return *(c.astype(np.int64) for c in columns[:3]), *(c.astype(float) for c in columns[3:])
 
 
-def spent(p: Params) -> Array:
+def spent(p: Params) -> np.ndarray:
     """(phases,) l_2 movement of all noisy gradients that a record enters, over their noise at 1."""
     uses = np.ceil(p.steps / (p.records // p.batch))
     longest = np.minimum(p.clip, 2.0 * (np.cumsum(p.radius) + p.high))
@@ -162,9 +154,9 @@ def spent(p: Params) -> Array:
 def local_md(
     d: int,
     n: int,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     p: float = 1.5,
     radius: float = 1.0,
     label_bound: float = 1.0,
@@ -199,26 +191,29 @@ def local_md(
         true = gaussian_epsilon(delta, 1.0, float((spent(params) / params.sigma).max()))
         claimed = (epsilon, delta) if calibration == "paper" else None
         said = Guarantee("central", true, delta, REPLACE_RECORD, "record", claimed)
-    return Optimiser("LocalMD", params, init, None, run, said)
+    return Optimiser(
+        "LocalMD",
+        params,
+        init,
+        None,
+        run,
+        said,
+        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
+    )
 
 
-def example() -> Optimiser:
-    """A small instance for the common tests."""
-    return local_md(3, 400, 2.0, 1e-2)
-
-
-def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":
+def own_attacks(optimiser: Optimiser):
     """`audit.Attack`: the parameter at the end, all that is public, as the first label moves it."""
     return (learned.on_first_label(optimiser, "the order of steps")._replace(anew=True),)
 
 
-def victims() -> tuple[Any, ...]:
+def attack_instances():
     """What the audits attack, in both calibrations: for a small ball 2 L is nearly attained."""
-    return in_both(local_md, 2, 12, 1.0, 0.1, radius=0.02)
+    return in_both(local_md, 2, 12, epsilon=1.0, delta=0.1, radius=0.02)
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: every noisy gradient."""
-    pair = in_both(local_md, 2, 12, 1.0, 1e-9, radius=0.02, step_scale=0.01)
+    pair = in_both(local_md, 2, 12, epsilon=1.0, delta=1e-9, radius=0.02, step_scale=0.01)
     kernels, how = shows(release, "gaussian", "gradient"), {"records": corners(2), "reaches": False}
-    return lives(kernels, ("clipped",), *pair, **how)  # type: ignore[arg-type]
+    return lives(kernels, ("clipped",), *pair, **how)

@@ -4,15 +4,13 @@ Source: Asi, Feldman, Koren and Talwar (2021), Algorithm 5, for `local_md`.
 """
 
 import math
-from typing import Any
 
-from companion._jit import jit
-from companion._types import Array
+from companion.jit import jit
 from companion.kernels.geometry import lq_norm
 
 
 @jit
-def power(x: float, exponent: float) -> float:
+def power(x, exponent):
     """x^exponent for x >= 0; 1/2 and 2, those of p = 1.5, take no power."""
     if exponent == 0.5:
         return math.sqrt(x)
@@ -20,7 +18,7 @@ def power(x: float, exponent: float) -> float:
 
 
 @jit
-def mirror(z: Array, p: Any, q: float, out: Array) -> float:
+def mirror(z, p, q, out):
     """out <- grad h*(z) = (p - 1) ||z||_q sign(z) (|z|/||z||_q)^(q - 1); returns its l_p norm,
     (p - 1) ||z||_q."""
     size = lq_norm(z, q)
@@ -31,7 +29,7 @@ def mirror(z: Array, p: Any, q: float, out: Array) -> float:
 
 
 @jit
-def dual(u: Array, p: Any, out: Array) -> None:
+def dual(u, p, out):
     """out <- grad h(u) = ||u||_p sign(u) (|u|/||u||_p)^(p - 1) / (p - 1), inverse of `mirror`."""
     size = lq_norm(u, p)
     for i in range(u.shape[0]):
@@ -40,7 +38,7 @@ def dual(u: Array, p: Any, out: Array) -> None:
 
 
 @jit
-def mirror_step(u: Array, gradient: Array, p: Any, q: float, radius: float, z: Array) -> None:
+def mirror_step(u, gradient, p, q, radius, z):
     """u <- argmin <gradient, v> + D_h(v, u) over ||v||_p <= radius, u the offset from the centre.
 
     Without the ball it is grad h*(grad h(u) - gradient); the level sets of h are balls, so the

@@ -8,16 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array
 from companion.accounting import audit
 from companion.baselines.linucb import theorem_radius
-from companion.checks import need_float, need_int, need_positive, need_probability
-from companion.kernels.all_arms import optimistic_next
-from companion.kernels.linalg import matvec
+from companion.jit import jit
+from companion.kernels.linalg import matvec, ridge_inverse
 from companion.kernels.mechanisms import pack_statistics, statistics_size
-from companion.kernels.optimism import optimistic_arm
-from companion.kernels.ridge import ridge_inverse
+from companion.kernels.ucb import optimistic_arm, optimistic_next
+from companion.validate import need_float, need_int, need_positive, need_probability
 
 
 class Params(NamedTuple):
@@ -49,25 +46,25 @@ def init_model(p: Params) -> Model:
 
 
 @jit
-def radius(p: Params, t: int, ridge: float) -> float:
+def radius(p, t, ridge):
     """LinUCB's confidence radius after t rounds at this ridge, times the width."""
     return p.width * theorem_radius(p.d, t, ridge, p.noise, p.theta_bound, p.failure)
 
 
 @jit
-def choose(m: Model, X: Array) -> int:
+def choose(m, X):
     """The optimistic row of X (K, d)."""
     return optimistic_arm(X, m.V_inv, m.theta, m.radius[0])
 
 
 @jit
-def choose_next(m: Model, X: Array, t: int, seen: Array) -> int:
+def choose_next(m, X, t, seen):
     """The same in round t of X (n, K, d); seen as in `all_arms`."""
     return optimistic_next(X, t, m.V_inv, m.theta, m.radius[0], seen)
 
 
 @jit
-def refit(p: Params, m: Model, t: int, energy: float, G: Array, b: Array) -> None:
+def refit(p, m, t, energy, G, b):
     """m <- ridge regression on noisy statistics G (d, d), b (d,) of t rounds, with lambda = ridge +
     shift * energy.
 
@@ -81,7 +78,7 @@ def refit(p: Params, m: Model, t: int, energy: float, G: Array, b: Array) -> Non
         m.radius[0] = radius(p, t, ridge)
 
 
-def far_records(offset: bool, d: int) -> tuple[tuple[Array, float], tuple[Array, float]]:
+def far_records(offset: bool, d: int) -> tuple[tuple[np.ndarray, float], tuple[np.ndarray, float]]:
     """Two records (x, r) of the universe, d >= 2, whose statistics are as far apart as any."""
     x, z = np.zeros(d), np.zeros(d)
     if offset:
@@ -92,7 +89,7 @@ def far_records(offset: bool, d: int) -> tuple[tuple[Array, float], tuple[Array,
     return (x, 1.0), (z, -1.0)
 
 
-def far_move(offset: bool, d: int) -> Array:
+def far_move(offset: bool, d: int) -> np.ndarray:
     """How far those two move the packed statistics."""
     ends = []
     for x, r in far_records(offset, d):
@@ -101,7 +98,7 @@ def far_move(offset: bool, d: int) -> Array:
     return ends[0] - ends[1]
 
 
-def far_apart(p: "Params") -> tuple[object, ...]:
+def far_apart(p: Params) -> tuple[object, ...]:
     """What an `audit.Attack` takes beside a mechanism: those two, and the best statistic."""
     return *far_records(p.offset, p.d), audit.along(far_move(p.offset, p.d))
 

@@ -11,14 +11,13 @@ Differs: "corrected" is the exact Gaussian; b is the whole number floor(sqrt n /
 """
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import inlined, jit
-from companion._types import Array, Rng
-from companion.accounting import audit, learned
-from companion.accounting.disclosure import Disclosure, corners, in_both, lives, shows
+from companion.accounting import audit
+from companion.accounting import audit as learned
+from companion.accounting.audit import AuditInstance, AuditSpec, corners, in_both, lives, shows
 from companion.accounting.privacy import (
     NO_PRIVACY,
     REPLACE_RECORD,
@@ -28,8 +27,8 @@ from companion.accounting.privacy import (
     need_budget,
     zcdp_epsilon,
 )
-from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Optimiser
+from companion.jit import inlined, jit
 from companion.kernels.geometry import (
     admit,
     dual_exponent,
@@ -40,9 +39,7 @@ from companion.kernels.geometry import (
 )
 from companion.kernels.linalg import copy
 from companion.kernels.mechanisms import generalized_gaussian
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
+from companion.validate import need_choice, need_float, need_int, need_positive
 
 
 class Params(NamedTuple):
@@ -73,13 +70,13 @@ class State(NamedTuple):
     noise: np.ndarray  # (d,) noise of a release, then what is released
 
 
-def init(p: Params, rng: Rng | None) -> State:
+def init(p: Params, rng: np.random.Generator | None) -> State:
     """State before the first record."""
     return State(0, np.zeros(p.d), 0, *(np.zeros(p.d) for _ in range(6)))
 
 
 @inlined
-def gather(p: Params, s: State, t: int, x: Array, y: float) -> int:
+def gather(p, s, t, x, y):
     """Add the record after t others to the sum of its batch; 1 if it was clipped else 0."""
     inside, theta, old, total = s.x, s.theta, s.old, s.total
     y, clipped = admit(x, y, p.q, -p.high, p.high, inside)
@@ -96,7 +93,7 @@ def gather(p: Params, s: State, t: int, x: Array, y: float) -> int:
 
 
 @inlined
-def batch_end(p: Params, t: int) -> int:
+def batch_end(p, t):
     """Records of the batch that record t >= 1 completes, or 0."""
     if t == p.half:
         return p.half
@@ -105,7 +102,7 @@ def batch_end(p: Params, t: int) -> int:
 
 
 @jit
-def release(p: Params, s: State, size: int, sigma: float, rng: Rng) -> None:
+def release(p, s, size, sigma, rng):
     """s.noise <- the batch's mean with noise of scale sigma, all that is shown of the batch."""
     s.noise[:] = 0.0
     if sigma > 0.0:
@@ -114,7 +111,7 @@ def release(p: Params, s: State, size: int, sigma: float, rng: Rng) -> None:
 
 
 @jit
-def add_mean(p: Params, s: State, size: int) -> None:
+def add_mean(p, s, size):
     """s.noise += mean of the batch, whose sum <- 0."""
     for i in range(p.d):
         s.noise[i] += s.total[i] / size
@@ -122,7 +119,7 @@ def add_mean(p: Params, s: State, size: int) -> None:
 
 
 @jit
-def descend(p: Params, s: State) -> None:
+def descend(p, s):
     """Add what was released to the gradient, then one Frank-Wolfe step."""
     for i in range(p.d):
         s.gradient[i] += s.noise[i]
@@ -133,7 +130,7 @@ def descend(p: Params, s: State) -> None:
 
 
 @inlined
-def advance(p: Params, s: State, t: int, x: Array, y: float, rng: Rng) -> int:
+def advance(p, s, t, x, y, rng):
     """The arrays of s after the record x (d,), y, which comes after t others; 1 if it was clipped
     else 0."""
     clipped = gather(p, s, t, x, y)
@@ -145,14 +142,14 @@ def advance(p: Params, s: State, t: int, x: Array, y: float, rng: Rng) -> int:
 
 
 @jit
-def step(p: Params, s: State, x: Array, y: float, rng: Rng) -> State:
+def step(p, s, x, y, rng):
     """State after the record x (d,), y; the arrays of s are overwritten."""
     clipped = s.clipped + advance(p, s, s.t, x, y, rng)
     return State(s.t + 1, s.theta, clipped, s.old, s.gradient, s.total, s.v, s.x, s.noise)
 
 
 @jit
-def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
+def run(p, s, X, Y, rng, out):
     """Read n records X (n, d), Y (n,); out (n, d) <- the public parameter after each."""
     clipped, theta, n = s.clipped, s.theta, X.shape[0]
     for t in range(n):
@@ -185,9 +182,9 @@ def noise(
 def noisy_sfw(
     d: int,
     n: int,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     p: float = 1.5,
     radius: float = 1.0,
     label_bound: float = 1.0,
@@ -216,16 +213,19 @@ def noisy_sfw(
         params = params._replace(exponent=sizes[0], sigma_first=sizes[1], sigma=sizes[2])
         claimed = (epsilon, delta) if calibration == "paper" else None
         said = Guarantee("central", true, delta, REPLACE_RECORD, "record", claimed)
-    return Optimiser("NoisySFW", params, init, step, run, said)
-
-
-def example() -> Optimiser:
-    """A small instance for the common tests."""
-    return noisy_sfw(3, 400, 2.0, 1e-2, step_scale=0.5)
+    return Optimiser(
+        "NoisySFW",
+        params,
+        init,
+        step,
+        run,
+        said,
+        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
+    )
 
 
 @jit
-def first_releases(p: Params, s: State, x: Array, y: float, rng: Rng, out: Array) -> None:
+def first_releases(p, s, x, y, rng, out):
     """out (n, d) <- n first releases about the record x (d,), y and zeros; s is overwritten."""
     for i in range(out.shape[0]):
         gather(p, s, 0, x, y)
@@ -233,26 +233,26 @@ def first_releases(p: Params, s: State, x: Array, y: float, rng: Rng, out: Array
         copy(s.noise, out[i])
 
 
-def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":
+def own_attacks(optimiser: Optimiser):
     """`audit.Attack`: the first release; a label is as large as it may be, or its opposite."""
     p = optimiser.params
     x, s = np.full(p.d, p.d ** (-1.0 / p.q)), init(p, None)  # no context is longer in l_2
-    mechanism = learned.filled((p.d,), lambda z, rng, out: first_releases(p, s, *z, rng, out))  # type: ignore[call-arg]
+    mechanism = learned.filled((p.d,), lambda z, rng, out: first_releases(p, s, *z, rng, out))
     a, b, far = (x, p.high), (x, -p.high), audit.along(-x)
     return (audit.Attack(mechanism, a, b, far, "releases", "later gradients", False, True),)
 
 
-def victims() -> tuple[Any, ...]:
+def attack_instances():
     """What the audits attack, in both calibrations: for a small ball 2 L is nearly attained."""
-    return in_both(noisy_sfw, 2, 16, 1.0, 0.1, radius=0.02)
+    return in_both(noisy_sfw, 2, 16, epsilon=1.0, delta=0.1, radius=0.02)
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: gradients.  The first is the dearest and
     nearly attains 2 L for a small ball; the bound of the later ones is out of reach for squares."""
     secret, found = ("clipped", "total", "x"), ()
     for d, law in ((2, "gaussian"), (9, "generalized")):
-        pair = in_both(noisy_sfw, d, 16, 1.0, 1e-2, radius=0.02)[d > 2 :]
+        pair = in_both(noisy_sfw, d, 16, epsilon=1.0, delta=1e-2, radius=0.02)[d > 2 :]
         kernels, records = shows(release, law, "s.noise"), corners(d)
-        found += lives(kernels, secret, *pair, records=records, reaches=False)
+        found += lives(kernels, secret, *pair, records=records, bound_is_tight=False)
     return found

@@ -11,24 +11,21 @@ iterate may be released (the tables of the streaming paper use the last).
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
-from companion.accounting import audit, learned
-from companion.accounting.disclosure import Disclosure, corners, in_both, lives, shows
+from companion.accounting import audit
+from companion.accounting import audit as learned
+from companion.accounting.audit import AuditInstance, AuditSpec, corners, in_both, lives, shows
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
 from companion.baselines.sampled_steps import composed, smallest_noise
-from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Optimiser
+from companion.jit import jit
 from companion.kernels.geometry import admit_all, dual_exponent, need_exponent, project
 from companion.kernels.linalg import copy, dot
-from companion.kernels.whole import below
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
+from companion.kernels.mechanisms import below
+from companion.validate import need_choice, need_float, need_int, need_positive
 
 
 class Params(NamedTuple):
@@ -51,13 +48,13 @@ class State(NamedTuple):
     mean: np.ndarray  # (d,) average of the iterates
 
 
-def init(p: Params, rng: Rng) -> State:
+def init(p: Params, rng: np.random.Generator) -> State:
     """State before the data."""
     return State(0, np.zeros(p.d), 0, np.zeros(p.d))
 
 
 @jit
-def release(p: Params, theta: Array, x: Array, y: float, rng: Rng, out: Array) -> None:
+def release(p, theta, x, y, rng, out):
     """out (d,) <- the gradient of (y - x'theta)^2 with noise: all that a step shows of a record."""
     c = 2.0 * (dot(x, theta) - y)
     for i in range(p.d):
@@ -65,7 +62,7 @@ def release(p: Params, theta: Array, x: Array, y: float, rng: Rng, out: Array) -
 
 
 @jit
-def descend(p: Params, theta: Array, A: Array, b: Array, rng: Rng, gradient: Array) -> None:
+def descend(p, theta, A, b, rng, gradient):
     """theta <- after a step on one random record; gradient <- all that the step shows."""
     j = below(rng, p.n)
     release(p, theta, A[j], b[j], rng, gradient)
@@ -79,7 +76,7 @@ def descend(p: Params, theta: Array, A: Array, b: Array, rng: Rng, gradient: Arr
 
 
 @jit
-def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
+def run(p, s, X, Y, rng, out):
     """All steps on the n records X (n, d), Y (n,); the last row of out <- the parameter."""
     A, b = np.empty(X.shape), np.empty(Y.shape)
     clipped = admit_all(X, Y, p.q, p.high, A, b)
@@ -98,9 +95,9 @@ def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
 def noisy_sgd(
     d: int,
     n: int,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     p: float = np.inf,
     radius: float = 1.0,
     label_bound: float = 1.0,
@@ -135,16 +132,19 @@ def noisy_sgd(
         true = composed(delta, n, sigma / (2.0 * valid), steps)
         said = Guarantee("central", true, delta, REPLACE_RECORD, "record", claimed)
     params = Params(d, n, p, dual_exponent(p), r, Y, steps, eta, sigma, average)
-    return Optimiser("NoisySGD", params, init, None, run, said)
-
-
-def example() -> Optimiser:
-    """A small instance for the common tests."""
-    return noisy_sgd(3, 60, 2.0, 1e-2)  # of n^2 steps
+    return Optimiser(
+        "NoisySGD",
+        params,
+        init,
+        None,
+        run,
+        said,
+        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
+    )
 
 
 @jit
-def gradients(p: Params, theta: Array, X: Array, Y: Array, rng: Rng, out: Array) -> None:
+def gradients(p, theta, X, Y, rng, out):
     """out (runs, steps, d) <- all that the steps show of the records X, Y; theta is overwritten."""
     A, b = np.empty(X.shape), np.empty(Y.shape)
     admit_all(X, Y, p.q, p.high, A, b)
@@ -154,7 +154,7 @@ def gradients(p: Params, theta: Array, X: Array, Y: Array, rng: Rng, out: Array)
             descend(p, theta, A, b, rng, out[i, k])
 
 
-def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":
+def own_attacks(optimiser: Optimiser):
     """`audit.Attack`s: all noisy gradients, which the proof composes, and the parameter at the end,
     all that is public.
 
@@ -172,21 +172,21 @@ def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":
     return released, learned.on_first_label(optimiser, "the order of steps")
 
 
-def sampled_loss(p: Params, seen: Any) -> Array:
+def sampled_loss(p: Params, seen) -> np.ndarray:
     """Log-likelihood ratios (n,) of gradients (n, steps, d): all have mean 2 Y e_1, but under the
     first input -2 Y e_1 with chance 1/n of the records; the parameter is taken for 0."""
     apart = -4.0 * p.high / p.sigma**2 * seen[:, :, 0]
     return (np.logaddexp(np.log(p.n - 1.0), apart) - np.log(p.n)).sum(axis=1)
 
 
-def victims() -> tuple[Any, ...]:
+def attack_instances():
     """What the audits attack, in both calibrations."""
-    return in_both(noisy_sgd, 1, 2, 1.0, 0.1, radius=0.02)
+    return in_both(noisy_sgd, 1, 2, epsilon=1.0, delta=0.1, radius=0.02)
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: noisy gradients; a small ball nearly attains
     2 L."""
-    instances = in_both(noisy_sgd, 2, 6, 1.0, 1e-6, radius=0.02)
+    instances = in_both(noisy_sgd, 2, 6, epsilon=1.0, delta=1e-6, radius=0.02)
     kernels, how = shows(release, "sampled", "out"), {"records": corners(2), "reaches": False}
-    return lives(kernels, ("clipped",), *instances, **how)  # type: ignore[arg-type]
+    return lives(kernels, ("clipped",), *instances, **how)

@@ -4,12 +4,11 @@ Source: none; every regret is a share of its own.
 Cost: O(1) time per round.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
 from companion.accounting.privacy import NO_PRIVACY
 from companion.core import Policy
+from companion.jit import jit
 
 
 class Params(NamedTuple):
@@ -26,19 +25,19 @@ def init(p: Params) -> State:
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> Any:
+def select(p, s, X, rng):
     """A uniformly random row of X (K, d)."""
     return rng.integers(0, X.shape[0])
 
 
 @jit
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """Nothing is learned."""
     return State(s.t + 1)
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds; no reward is read."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -48,9 +47,4 @@ def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State
 
 def random() -> Policy:
     """Every arm with the same chance, whatever the rewards."""
-    return Policy("Random", Params(), init, play, NO_PRIVACY, select, update)
-
-
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return random()
+    return Policy("Random", Params(), init, select, update, play, NO_PRIVACY, delayed_feedback=True)

@@ -18,16 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._borrowed import borrowing
-from companion._jit import inlined, jit
-from companion._types import Array, Ints, Rng
 from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.glm_parts import clipped_reward, need_model
-from companion.checks import need_int
 from companion.core import Policy, Universe
-from companion.kernels.elimination import FIRST, SECOND, best_left, best_lower, tabulate, widest
-from companion.kernels.glm import slope
-from companion.kernels.likelihood import fit, work_for
+from companion.jit import inlined, jit
+from companion.kernels.glm import fit, slope, work_for
 from companion.kernels.linalg import (
     add_outer,
     cholesky,
@@ -36,6 +31,8 @@ from companion.kernels.linalg import (
     inverse,
     sherman_morrison,
 )
+from companion.kernels.ucb import FIRST, SECOND, best_left, best_lower, tabulate, widest
+from companion.validate import need_int
 
 PENALTY = 0.25  # of both fits
 GROWTH = 1.5  # of the determinant between two fits
@@ -81,13 +78,13 @@ def init(p: Params) -> State:
     return State(0, 0, V_inv, H, *last, *rows, flag, 0, np.zeros((d, d)), work_for(d))
 
 
-def universe(p: Params) -> Universe:
+def universe_of(p: Params) -> Universe:
     """What is not clipped: any context, rewards in [0, 1]."""
     return Universe(radius=np.inf, low=0.0)
 
 
 @jit
-def may_have_grown(H_inv: Array, H: Array) -> bool:
+def may_have_grown(H_inv, H):
     """False only if det H is below GROWTH times that of the matrix whose inverse H_inv is.
 
     The determinant of H_inv H is at most the power d of the mean of its eigenvalues, its trace/d;
@@ -102,7 +99,7 @@ def may_have_grown(H_inv: Array, H: Array) -> bool:
 
 
 @inlined
-def refit(p: Params, s: State) -> bool:
+def refit(p, s):
     """theta_hat, H_inv <- of all data, if det H has grown by GROWTH since the last fit; whether."""
     if s.log_det[0] > -np.inf and not may_have_grown(s.H_inv, s.H):
         return False
@@ -119,7 +116,7 @@ def refit(p: Params, s: State) -> bool:
 
 
 @inlined
-def learn(p: Params, s: State, X: Array, table: Array) -> None:
+def learn(p, s, X, table):
     """Both estimates, where they are due, and what they say of the rows of X in the table."""
     stale = s.warm[1] == 1
     if stale:
@@ -130,7 +127,7 @@ def learn(p: Params, s: State, X: Array, table: Array) -> None:
 
 
 @inlined
-def choose(p: Params, s: State, X: Array, table: Array) -> int:
+def choose(p, s, X, table):
     """Arm with the largest index, at the average of the two estimates, among those that the warm-up
     estimate does not rule out; table: that of `tabulate`, overwritten."""
     for k in range(X.shape[0]):
@@ -140,7 +137,7 @@ def choose(p: Params, s: State, X: Array, table: Array) -> int:
 
 
 @inlined
-def decide(p: Params, s: State, X: Array, table: Array) -> int:
+def decide(p, s, X, table):
     """The widest row of X (K, d) while it is too wide, else the optimistic one; table (4, K) is
     overwritten."""
     tabulate(X, s.theta_warm, s.theta_hat, table)
@@ -153,20 +150,20 @@ def decide(p: Params, s: State, X: Array, table: Array) -> int:
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """`decide`, with scratch of its own."""
     return decide(p, s, X, np.empty((4, X.shape[0])))
 
 
 @jit
-def store(X: Array, y: Array, n: int, x: Array, r: float) -> None:
+def store(X, y, n, x, r):
     """Row n of X, y <- x, r."""
     y[n] = r
     copy(x, X[n])
 
 
 @inlined
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     y, n_warm = clipped_reward(r), s.n_warm
     store(s.X, s.y, s.t, x, y)
@@ -181,17 +178,15 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 
 
 @inlined
-def at(s: State, t: int, n_warm: int, clipped: int) -> State:
+def at(s, t, n_warm, clipped):
     """The state s with other counts."""
     matrices = s.V_inv, s.H, s.H_inv, s.log_det, s.theta_warm, s.theta_hat
     rows = s.X_warm, s.y_warm, s.X, s.y
     return State(t, n_warm, *matrices, *rows, s.warm, clipped, s.L, s.work)
 
 
-@borrowing
-def rounds(
-    p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints, table: Array
-) -> tuple[int, int, int]:
+@jit
+def rounds(p, s, X, R, rng, arms, table):
     """(rounds, warm-up rounds, clipped rewards) after all rounds of `play`; table (4, K) is
     overwritten."""
     for t in range(X.shape[0]):
@@ -201,7 +196,7 @@ def rounds(
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     t, n_warm, clipped = rounds(p, s, X, R, rng, arms, np.empty((4, X.shape[1])))
     return at(s, t, n_warm, clipped)
@@ -229,9 +224,4 @@ def rs_glinucb(
     elimination = m.theta_bound * root * math.sqrt(m.kappa)
     threshold = 100.0 / (m.kappa * m.theta_bound**2 * m.d)
     p = Params(m.d, T, m.link, 0.5, elimination, 4.0 * root, threshold, m.tolerance)
-    return Policy("RS-GLinUCB", p, init, play, NO_PRIVACY, select, update)
-
-
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return rs_glinucb(3, 400, link="probit", theta_bound=2.0, kappa=18.4)
+    return Policy("RS-GLinUCB", p, init, select, update, play, NO_PRIVACY, universe=universe_of(p))

@@ -12,10 +12,8 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr
 
-from companion._types import Array
 
-
-def log_profile(epsilon: Array, g: float, noise: float) -> Array:
+def log_profile(epsilon: np.ndarray, g: float, noise: float) -> np.ndarray:
     """log delta(epsilon) of one step, epsilon >= 0: g times that of N(0, noise^2) at sensitivity 1
     and log(1 + (e^epsilon - 1)/g).
 

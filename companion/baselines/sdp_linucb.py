@@ -27,16 +27,15 @@ once per batch and entry, as one Bin(b B, p): exactly the law of the messages
 (`mechanisms.shuffle_messages`).
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
-from companion.accounting import audit, learned
+from companion.accounting import audit
+from companion.accounting import audit as learned
+from companion.accounting.audit import AuditInstance, AuditSpec, lives, shows
 from companion.accounting.binomial import binomial_bits, binomial_epsilon
-from companion.accounting.disclosure import Disclosure, lives, shows
 from companion.accounting.privacy import (
     NO_PRIVACY,
     REPLACE_RECORD,
@@ -49,8 +48,8 @@ from companion.accounting.privacy import (
 )
 from companion.baselines import ldp_linucb, noisy_ridge
 from companion.baselines.noisy_ridge import Model, choose, init_model, refit
-from companion.checks import need_choice, need_int, need_options
 from companion.core import Policy
+from companion.jit import jit
 from companion.kernels.linalg import copy
 from companion.kernels.mechanisms import (
     add_unpacked,
@@ -60,10 +59,8 @@ from companion.kernels.mechanisms import (
     shuffle_analyse,
     statistics_size,
 )
-from companion.kernels.optimism import same_arms
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
+from companion.kernels.ucb import same_arms
+from companion.validate import need_choice, need_int, need_options
 
 RANGE = 1.0  # L: every packed entry of one user lies in [-1, 1]
 P = 0.25  # chance that a noise bit is one
@@ -96,17 +93,17 @@ def init(p: Params) -> State:
     return State(0, np.zeros((d, d)), np.zeros(d), model, np.zeros(d), np.zeros(n), np.zeros(n), 0)
 
 
-universe = ldp_linucb.universe
+universe_of = ldp_linucb.universe_of
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """The optimistic row of X (K, d)."""
     return choose(s.model, X)
 
 
 @jit
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); at the end of a batch the analyser's estimate
     enters the model.
     """
@@ -123,7 +120,7 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]].
 
     Within a batch the model stays, and the same arms have the same best one.
@@ -176,14 +173,14 @@ def amplified_local_budget(epsilon: float, delta: float, batch: int) -> tuple[fl
 def sdp_linucb(
     d: int,
     T: int,
-    epsilon: float,
-    delta: float = 0.1,
     *,
+    epsilon: float,
+    delta: float,
     batch: int = 20,
     protocol: str = "vector",
     calibration: str = "corrected",
     universe: str = "ball",
-    **options: Any,
+    **options,
 ) -> Policy:
     """LinUCB on shuffled statistics, refitted once per batch.
 
@@ -202,7 +199,9 @@ def sdp_linucb(
             sigma = gaussian_scale(*amplified_local_budget(epsilon, delta, batch), sensitivity)
             guarantee = Guarantee("shuffle", epsilon, delta, REPLACE_RECORD, unit)
         p = noisy_ridge.make_params(d, T, batch, sigma, universe, **options)
-        local = ldp_linucb.ldp_linucb(d, T, np.inf)  # the same rounds, but for noise and batch
+        local = ldp_linucb.ldp_linucb(
+            d, T, epsilon=np.inf, delta=0.1
+        )  # the same rounds, but for noise and batch
         return local._replace(name="SDP-LinUCB (amplification)", params=p, guarantee=guarantee)
     if epsilon == np.inf:
         raise ValueError(f'epsilon must be finite for protocol="vector"; got {epsilon=}')
@@ -212,15 +211,21 @@ def sdp_linucb(
     claimed = None if calibration == "corrected" else (epsilon, delta)
     guarantee = Guarantee("shuffle", true, delta, REPLACE_RECORD, unit, claimed)
     p = Params(q.d, q.T, q.offset, g, b, q)
-    return Policy("SDP-LinUCB", p, init, play, guarantee, select, update)
+    return Policy(
+        "SDP-LinUCB",
+        p,
+        init,
+        select,
+        update,
+        play,
+        guarantee,
+        universe=universe_of(p),
+        delayed_feedback=True,
+        audit=AuditSpec(own_attacks, measured=audit_instances),
+    )
 
 
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return sdp_linucb(3, 400, 1.0)
-
-
-def attack(policy: Policy) -> "tuple[Attack, ...]":
+def own_attacks(policy: Policy):
     """`audit.Attack`: the estimate of a batch in which all other users have rounded already."""
     p = policy.params
     if not isinstance(p, Params):
@@ -231,11 +236,11 @@ def attack(policy: Policy) -> "tuple[Attack, ...]":
         batches(p, past, *record, rng, out)
 
     mechanism = learned.filled((statistics_size(p.d),), last)
-    return (audit.Attack(mechanism, *noisy_ridge.far_apart(p), "batch"),)  # type: ignore[arg-type, call-arg]
+    return (audit.Attack(mechanism, *noisy_ridge.far_apart(p), "batch"),)
 
 
 @jit
-def batches(p: Params, s: State, x: Array, r: float, rng: Rng, out: Array) -> None:
+def batches(p, s, x, r, rng, out):
     """out (n, packed) <- the analyser's estimate of n batches whose last user has the record x, r;
     all others have rounded already; the arrays of s, a state before the last round, are
     overwritten."""
@@ -244,15 +249,23 @@ def batches(p: Params, s: State, x: Array, r: float, rng: Rng, out: Array) -> No
         copy(update(p, s, 0, x, r, rng).message, out[i])
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: a batch's last user; two small batches."""
     sums, secret = shows(shuffle_analyse, "counts", "out"), ("x", "message", "counts", "clipped")
     found = []
     for c, u in (("corrected", "ball"), ("corrected", UNIVERSES[1]), ("paper", "ball")):
-        policy = sdp_linucb(2, 800, 1.0, batch=400, calibration=c, universe=u)
+        policy = sdp_linucb(2, 800, epsilon=1.0, delta=0.1, batch=400, calibration=c, universe=u)
         past = init(policy.params)._replace(t=399)
-        found.append(Disclosure(policy, sums, secret, past, reaches=False))
-    found += lives(sums, secret, sdp_linucb(2, 4, 1.0, batch=2), reaches=None)
-    policy, sent = sdp_linucb(2, 800, 1.0, protocol="amplification"), ldp_linucb.randomize
+        found.append(AuditInstance(policy, sums, secret, past, bound_is_tight=False))
+    found += lives(
+        sums, secret, sdp_linucb(2, 4, epsilon=1.0, delta=0.1, batch=2), bound_is_tight=None
+    )
+    policy, sent = (
+        sdp_linucb(2, 800, epsilon=1.0, delta=0.1, protocol="amplification"),
+        ldp_linucb.randomize,
+    )
     past = ldp_linucb.init(policy.params)._replace(t=19)
-    return (*found, Disclosure(policy, shows(sent, "gaussian", "message"), ("x",), past, rounds=2))
+    return (
+        *found,
+        AuditInstance(policy, shows(sent, "gaussian", "message"), ("x",), past, rounds=2),
+    )

@@ -19,9 +19,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from companion._types import Array, Ints
 from companion.accounting.privacy import need_budget
-from companion.checks import need_float, need_int, need_positive
+from companion.validate import need_float, need_int, need_positive
 
 
 def need_affordable(epsilon: float, delta: float) -> tuple[float, float]:
@@ -125,16 +124,16 @@ def exact_factor(picks: int, epsilon: float, delta: float) -> float:
 
 def noise_scales(
     paper: bool,
-    n: Ints,
+    n: np.ndarray,
     sparsity: int,
     epsilon: float,
     delta: float,
     eta: float,
     x_max: float,
     b_max: float,
-    R: Array,
-    iterations: Ints,
-) -> tuple[tuple[Array, Array], float]:
+    R: np.ndarray,
+    iterations: np.ndarray,
+) -> tuple[tuple[np.ndarray, np.ndarray], float]:
     """((xi_first, xi_rest), epsilon that they guarantee on contexts in [-x_max, x_max]).
 
     A swap of one of n rows moves eta times the gradient by at most 4 eta x_max R/n in iteration 0,

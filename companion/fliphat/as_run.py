@@ -8,26 +8,19 @@ the published numbers for many arms.  (Its other departures need no code: the it
 where the paper prints 1.6, contexts are not clipped; both are arguments of `fliphat`.)
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
 from companion.fliphat.episodes import Params, init
 from companion.fliphat.regression import l1_project
 from companion.fliphat.shortcuts import aggregated_is_exact, need_sparse_run
 from companion.fliphat.two_scores import play_episode, scored
+from companion.jit import jit
 from companion.kernels.mechanisms import laplace
 from companion.simulate import over, stream
 
-if TYPE_CHECKING:
-    from companion.core import Policy
-
 
 @jit
-def release(p: Any, s: Any, n: int, episode: int, rng: Rng, pool: Any) -> int:
+def release(p, s, n, episode, rng, pool):
     """One step from zero; pick i uses the unit Laplace vector pool[episode + i]."""
     w, xi = s.work, p.xi_first[episode]
     w.taken[:], s.theta_hat[:] = False, 0.0
@@ -48,9 +41,7 @@ def release(p: Any, s: Any, n: int, episode: int, rng: Rng, pool: Any) -> int:
 
 
 @jit
-def run(
-    p: Any, s: Any, w: Any, rng: Rng, noise_rng: Rng, pool: Any, grid: Ints, regret: Array
-) -> None:
+def run(p, s, w, rng, noise_rng, pool, grid, regret):
     """`runs.run_scores` with the reused noise."""
     size, episode = 0, 0
     for i in range(pool.shape[0]):
@@ -63,9 +54,7 @@ def run(
         episode += 1
 
 
-def final_regret(
-    env: Any, policy: "Policy", T: int, seeds: Sequence[Any], executor: Any = None
-) -> Array:
+def final_regret(env, policy, T: int, seeds, executor=None) -> np.ndarray:
     """Regret after T rounds, (n_reps,), of a one-step policy with the program's noise.
 
     Arguments as in `simulate_sparse`, one policy; raises ValueError as it does, and for a policy

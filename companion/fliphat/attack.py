@@ -8,27 +8,21 @@ whether theta_j is positive, negative or zero.
 """
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.stats import binom
 
-from companion._jit import jit
-from companion._types import Array, Rng
 from companion.accounting import audit
 from companion.accounting.lives import lived
-from companion.checks import need_probability
 from companion.fliphat.episodes import State, release, store
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
-    from companion.core import Policy
+from companion.jit import jit
+from companion.validate import need_probability
 
 PLAYS = "companion.fliphat.policy"  # where `play_many` stands, for all variants
 FAR = 1e3  # size of a context or reward that a policy does not clip
 
 
-def sign_attack(policy: "Policy", far: float = np.inf) -> "Attack":
+def sign_attack(policy, far: float = np.inf):
     """`audit.Attack` on the last release of a FLIPHAT or residual FLIPHAT policy: positive minus
     negative signs that the actions of others show.
 
@@ -65,7 +59,7 @@ def _inputs(policy, far):
 
 
 @jit
-def last_releases(p: Any, s: Any, X: Array, y: Array, rng: Rng, out: Array) -> None:
+def last_releases(p, s, X, y, rng, out):
     """out (n, d) <- the last release of n runs in which everybody plays the rows X with rewards y;
     the arrays of s, a state before the first round, are overwritten."""
     episodes = p.iterations.shape[0]
@@ -83,7 +77,7 @@ def last_releases(p: Any, s: Any, X: Array, y: Array, rng: Rng, out: Array) -> N
             out[i, j] = s.theta_hat[j]
 
 
-def attack(policy: "Policy") -> "tuple[Attack, ...]":
+def own_attacks(policy):
     """`audit.Attack`s on the last release: `on_picks` for a policy that keeps one of two
     coordinates, by one step; for any other `sign_attack`."""
     p = policy.params
@@ -92,7 +86,7 @@ def attack(policy: "Policy") -> "tuple[Attack, ...]":
     return (sign_attack(policy, FAR),)
 
 
-def on_picks(policy: "Policy") -> "tuple[Attack, Attack]":
+def on_picks(policy):
     """What the last release shows, and what the actions of others say of which coordinate it kept.
 
     Two users have x = x_max (1, 1), the last one x_max (1, -1); all have the largest reward, the
@@ -122,7 +116,7 @@ def on_picks(policy: "Policy") -> "tuple[Attack, Attack]":
     )
 
 
-def pick_loss(unit: float, scale: float, theta: Array) -> float:
+def pick_loss(unit: float, scale: float, theta: np.ndarray) -> float:
     """Log-likelihood ratio of releases (n, 2): the noisy larger of (3, 1) units, or of (1, 3)."""
     first, gap = np.abs(theta[:, 0]) > 0.0, 2 * unit / scale
     wrong = np.log1p(gap / 2) - gap  # log of twice the chance that Laplace noise turns the order
@@ -131,7 +125,7 @@ def pick_loss(unit: float, scale: float, theta: Array) -> float:
     return np.where(first, 1.0, -1.0) * (np.log(2 - np.exp(wrong)) - wrong + value)
 
 
-def picked(actions: Any) -> Array:
+def picked(actions) -> np.ndarray:
     """1 where the first coordinate of the estimate is not zero, -1 where the second is, (n,)."""
     answers = actions[:, -4:]
     return answers[:, :2].sum(axis=1) - answers[:, 2:].sum(axis=1)
@@ -144,13 +138,13 @@ def _bound(what, *bounds):
     return min(bounds)
 
 
-def signs(d: int, actions: Any) -> Array:
+def signs(d: int, actions) -> np.ndarray:
     """Positive minus negative signs among d coordinates, read off the last actions (n, >= 2 d)."""
     questions = actions[:, -2 * d :]
     return (questions[:, 1::2] == 1).sum(axis=1) - (questions[:, 0::2] == 1).sum(axis=1)
 
 
-def sign_epsilon(policy: "Policy", delta: float) -> float:
+def sign_epsilon(policy, delta: float) -> float:
     """Exact epsilon at delta of the signs that `sign_attack` counts: those of `sparsity`
     independent values +-Delta/2 with Laplace(xi) noise, Delta the sensitivity; one iteration only.
     """

@@ -4,28 +4,26 @@ Source: the FLIPHAT paper, section 6 (autoregressive contexts) and Assumption 5.
 condition).
 """
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
-from companion.checks import need_array, need_choice, need_float, need_int, need_positive
 from companion.environments import block_lengths
+from companion.jit import jit
 from companion.kernels.linalg import dot
+from companion.validate import need_array, need_choice, need_float, need_int, need_positive
 
 NOISES = ("gaussian", "uniform")
 
 
 @jit
-def draw_noise(rng: Rng, uniform: bool, noise: float) -> float:
+def draw_noise(rng, uniform, noise):
     """One reward error: N(0, noise^2), or uniform on [-noise, noise]."""
     return noise * (2.0 * rng.random() - 1.0) if uniform else noise * rng.standard_normal()
 
 
 @jit
-def draw_row(phi: float, rng: Rng, x: Array) -> None:
+def draw_row(phi, rng, x):
     """x (d,) <- a stationary AR(1) sequence, N(0, Sigma) with Sigma_ij = phi^|i-j|."""
     innovation = np.sqrt(1.0 - phi * phi)
     x[0] = rng.standard_normal()
@@ -34,16 +32,14 @@ def draw_row(phi: float, rng: Rng, x: Array) -> None:
 
 
 @jit
-def draw_rows(phi: float, rng: Rng, Z: Array) -> None:
+def draw_rows(phi, rng, Z):
     """Z (n, d) <- independent rows."""
     for t in range(Z.shape[0]):
         draw_row(phi, rng, Z[t])
 
 
 @jit
-def fill_autoregressive(
-    rng: Rng, beta: Array, phi: Any, uniform: bool, noise: float, X: Array, R: Array, mu: Array
-) -> None:
+def fill_autoregressive(rng, beta, phi, uniform, noise, X, R, mu):
     """One block: rows of X are stationary AR(1) sequences along the coordinates, mu = X beta, R =
     mu + noise.
     """
@@ -71,7 +67,7 @@ class Autoregressive(NamedTuple):
         """Dimension of a context."""
         return len(self.beta)
 
-    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
+    def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu) for T rounds."""
         for n in block_lengths(T, self.K, self.d):
             X, R, mu = np.empty((n, self.K, self.d)), np.empty((n, self.K)), np.empty((n, self.K))
@@ -88,7 +84,7 @@ class Autoregressive(NamedTuple):
 
 
 def autoregressive(
-    K: int, beta: Any, *, phi: float = 0.1, rewards: str = "gaussian", noise: float = 0.1
+    K: int, beta, *, phi: float = 0.1, rewards: str = "gaussian", noise: float = 0.1
 ) -> Autoregressive:
     """Sparse linear bandit with K >= 1 fresh Gaussian arms per round.
 
@@ -103,7 +99,7 @@ def autoregressive(
     return Autoregressive(need_int("K", K, 1), beta, phi, rewards, need_float("noise", noise, 0.0))
 
 
-def pad(signal: Array, d: int) -> Array:
+def pad(signal: np.ndarray, d: int) -> np.ndarray:
     """beta (d,): the given leading entries, then zeros; ValueError if signal is longer than d."""
     signal = need_array("signal", signal, ("s",))
     d = need_int("d", d, len(signal))
@@ -111,9 +107,7 @@ def pad(signal: Array, d: int) -> Array:
 
 
 @jit
-def fill_margin(
-    rng: Rng, beta: Array, gap: float, power: float, noise: float, X: Array, R: Array, mu: Array
-) -> None:
+def fill_margin(rng, beta, gap, power, noise, X, R, mu):
     """One block of two arms whose mean rewards differ by gap U^power, U uniform; power 0: by gap
     exactly.
 
@@ -146,7 +140,7 @@ class Margin(NamedTuple):
     alpha: float
     noise: float
 
-    K = 2  # type: ignore[misc]
+    K = 2
 
     @property
     def d(self) -> int:
@@ -158,7 +152,7 @@ class Margin(NamedTuple):
         """The gap of a round is gap U^power."""
         return 0.0 if self.alpha == np.inf else 1.0 / self.alpha
 
-    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
+    def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu) for T rounds."""
         for n in block_lengths(T, 2, self.d):
             X, R, mu = np.empty((n, 2, self.d)), np.empty((n, 2)), np.empty((n, 2))
@@ -177,10 +171,12 @@ def margin(beta: float, *, gap: float, alpha: float, noise: float = 0.5) -> Marg
     if not beta.any():
         raise ValueError("beta must have a non-zero entry; got zeros")
     alpha = need_positive("alpha", alpha, allow_inf=True)
-    return Margin(beta, need_positive("gap", gap), alpha, need_float("noise", noise, 0.0))  # type: ignore[call-arg]
+    return Margin(beta, need_positive("gap", gap), alpha, need_float("noise", noise, 0.0))
 
 
-def gaussian_statistics(rng: Rng, n: int, beta: float, noise: float) -> tuple[Array, Array]:
+def gaussian_statistics(
+    rng: np.random.Generator, n: int, beta: float, noise: float
+) -> tuple[np.ndarray, np.ndarray]:
     """(X'X, X'y) of n > d rows x ~ N(0, I), y = x'beta + N(0, noise^2): exact, and free of n.
 
     They are a (d + 1)-dimensional Wishart matrix, drawn by its Cholesky factor (Bartlett 1933).

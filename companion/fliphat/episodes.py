@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
-from companion.checks import LARGEST, need_int
 from companion.core import Universe
 from companion.fliphat.regression import Regression, Work, clip, niht, step, work_for
+from companion.jit import jit
+from companion.validate import LARGEST, need_int
 
 
 class Params(NamedTuple):
@@ -53,7 +52,7 @@ def releases(T: int) -> int:
     return need_int("T", T, 1, LARGEST).bit_length() - 1
 
 
-def rows_in_release(T: int, forget: bool = True) -> Ints:
+def rows_in_release(T: int, forget: bool = True) -> np.ndarray:
     """Number of rows behind each of the releases(T) estimates: 2^l, or all 2^(l+1) - 1 so far."""
     n = 2 ** np.arange(releases(T), dtype=np.int64)
     return n if forget else 2 * n - 1
@@ -68,13 +67,13 @@ def init(p: Params, rows: int | None = None) -> State:
     return State(0, 0, 0, 0, np.zeros(p.d), picks, X, y, work_for(p.d, p.sparsity))
 
 
-def universe(p: Params) -> Universe:
+def universe_of(p: Params) -> Universe:
     """What is not clipped: contexts in a cube; rewards are clipped in a release, not as records."""
     return Universe(min(p.row_clip, p.gradient_clip), -np.inf, np.inf, np.inf)
 
 
 @jit
-def store(p: Params, s: State, x: Array, r: float) -> bool:
+def store(p, s, x, r):
     """Row s.n of the episode's data <- (clipped x, r); True if x was wider than the bounds."""
     wide, row = 0, s.X[s.n]
     bound = min(p.row_clip, p.gradient_clip)
@@ -86,7 +85,7 @@ def store(p: Params, s: State, x: Array, r: float) -> bool:
 
 
 @jit
-def regression(p: Params, episode: int) -> Regression:
+def regression(p, episode):
     """Settings of the release after this episode."""
     return Regression(
         p.sparsity,
@@ -102,7 +101,7 @@ def regression(p: Params, episode: int) -> Regression:
 
 
 @jit
-def release(p: Params, s: State, n: int, episode: int, rng: Rng) -> int:
+def release(p, s, n, episode, rng):
     """theta_hat <- N-IHT on the n stored rows; returns its number of picks.  This is all that
     others ever see.
     """
@@ -116,7 +115,7 @@ def release(p: Params, s: State, n: int, episode: int, rng: Rng) -> int:
 
 
 @jit
-def release_from_moment(p: Params, s: State, n: int, episode: int, rng: Rng) -> int:
+def release_from_moment(p, s, n, episode, rng):
     """The same from s.work.moment, the sum over the n rows that `regression.add_moment` makes for
     the start: exact if there is at most one iteration.
     """

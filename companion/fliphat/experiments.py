@@ -4,13 +4,8 @@ the regret proof on a run.
 Source: the FLIPHAT paper, section 6 and Theorem 4.1.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from companion._types import Array
-from companion.checks import need_array, need_int, need_positive
 from companion.fliphat.accounting import exact_factor, gradient_sensitivity
 from companion.fliphat.environments import gaussian_statistics
 from companion.fliphat.policy import fliphat
@@ -18,12 +13,10 @@ from companion.fliphat.regression import Regression, niht_statistics, work_for
 from companion.fliphat.residual import residual_fliphat
 from companion.fliphat.shortcuts import simulate_sparse
 from companion.simulate import need_run, need_seeds, over, stream
-
-if TYPE_CHECKING:
-    from companion.core import Policy
+from companion.validate import need_array, need_int, need_positive
 
 
-def as_published(epsilon: float, d: int, T: int, *, signal: str, **options: Any) -> "Policy":
+def as_published(epsilon: float, d: int, T: int, *, signal: str, **options):
     """FLIPHAT with the paper's noise, b_max = |signal|_1, contexts not clipped; named by epsilon.
 
     options: as for `fliphat`.
@@ -34,12 +27,12 @@ def as_published(epsilon: float, d: int, T: int, *, signal: str, **options: Any)
 
 def honest_variants(
     epsilon: float, d: int, T: int, *, signal: str, sparsity: int, delta: float = 0.01
-) -> dict[str, Any]:
+):
     """{name: residual FLIPHAT} with all bounds 1: "one step", "warm start", "three steps".
 
     Like the published runs, they take the radius |signal|_1 of the l1 ball from the truth.
     """
-    options: dict[str, Any] = {"sparsity": sparsity, "epsilon": epsilon, "delta": delta}
+    options = {"sparsity": sparsity, "epsilon": epsilon, "delta": delta}
     options["l1_radius"] = np.abs(signal).sum()
     return {
         "one step": residual_fliphat(d, T, iterations=1, **options),
@@ -48,9 +41,7 @@ def honest_variants(
     }
 
 
-def scaling(
-    worlds: Any, budgets: Sequence[float], T: int, seeds: Sequence[Any], executor: Any = None
-) -> dict[Any, Any]:
+def scaling(worlds, budgets, T: int, seeds, executor=None):
     """{epsilon: regret after T rounds of the published algorithm, (n_reps, len(worlds))}.
 
     worlds: {name: (environment, options of `as_published`)}; each has streams of its own, named
@@ -65,17 +56,17 @@ def scaling(
 
 
 def niht_errors(
-    truth: Array,
-    ns: Sequence[int],
-    epsilons: Sequence[float],
-    seeds: Sequence[Any],
-    executor: Any = None,
+    truth: np.ndarray,
+    ns,
+    epsilons,
+    seeds,
+    executor=None,
     *,
     sparsity: int,
     delta: float,
     iterations: int = 6,
     eta: float = 0.4,
-) -> Array:
+) -> np.ndarray:
     """Squared errors of N-IHT on n > d Gaussian rows with N(0, 1) errors, (n_reps, len(epsilons),
     len(ns)); one data set for all epsilons.
 
@@ -108,9 +99,7 @@ def _errors(seed, truth, ns, factors, sparsity, iterations, eta):
     return found
 
 
-def regret_terms(
-    env: Any, policy: "Policy", T: int, seeds: Sequence[Any], executor: Any = None
-) -> Array:
+def regret_terms(env, policy, T: int, seeds, executor=None) -> np.ndarray:
     """Terms in the proof of Theorem 5.6, means over the rounds of an episode (n_reps, episodes, 4):
     regret, 2 phi, 2 phi in rounds whose gap is at most 2 phi, share of such rounds.
 

@@ -13,31 +13,25 @@ Source: Oh, Iyengar and Zeevi (2021), Algorithm 1 (`baselines.lasso_bandit`).
 Cost: 2 K + |B| + 1 normals per round, and (|B| + 1) d per fit.
 """
 
-from typing import Any
-
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
 from companion.baselines.lasso_bandit import lasso
 from companion.baselines.lasso_bandit import update as learn
 from companion.fliphat.environments import draw_row
 from companion.fliphat.two_scores import (
     PARALLEL,
-    Factor,
-    Part,
-    Scored,
     covariance,
     factor,
     move,
     place,
     play_round,
 )
+from companion.jit import jit
 from companion.kernels.linalg import axpy, cholesky_solve, copy
 
 
 @jit
-def root(A: Array, L: Array) -> None:
+def root(A, L):
     """L (n, n) <- the lower factor of A = L L', zero in columns without a positive pivot."""
     for j in range(A.shape[0]):
         for i in range(A.shape[0]):
@@ -52,7 +46,7 @@ def root(A: Array, L: Array) -> None:
 
 
 @jit
-def fewer(V: Array) -> Array:
+def fewer(V):
     """At most m rows with the same sums of products as the rows V (n, m)."""
     n, m = V.shape
     if n <= m:
@@ -69,7 +63,7 @@ def fewer(V: Array) -> Array:
 
 
 @jit
-def watched(s: Any, active: int, w: Scored) -> tuple[Ints, Array]:
+def watched(s, active, w):
     """(B, the factor of Cov(x_B)): where beta is not zero, or one of `active` coefficients is."""
     b = w.support.shape[0]
     B = np.empty(b + active, np.int64)
@@ -87,7 +81,7 @@ def watched(s: Any, active: int, w: Scored) -> tuple[Ints, Array]:
 
 
 @jit
-def draw(w: Scored, B: Ints, L: Array, values: Array, rng: Rng, out: Array) -> None:
+def draw(w, B, L, values, rng, out):
     """out (d,) <- a row x ~ N(0, Sigma) given that x_B are the first of `values`; B and L are those
     of `watched`."""
     b, d = B.shape[0], out.shape[0]
@@ -105,9 +99,7 @@ def draw(w: Scored, B: Ints, L: Array, values: Array, rng: Rng, out: Array) -> N
 
 
 @jit
-def play_one(
-    w: Scored, f: Factor, theta: Array, B: Ints, L: Array, zero: bool, rng: Rng, v: Array
-) -> None:
+def play_one(w, f, theta, B, L, zero, rng, v):
     """One round: v <- (x_B, y) of the arm that is played, as `two_scores.move` makes all of x; B, L
     are those of `watched`."""
     e, b, z, mu = play_round(w, f, zero, rng), B.shape[0], 0.0, 0.0
@@ -126,7 +118,7 @@ def play_one(
 
 
 @jit
-def fit(p: Any, s: Any, w: Scored, B: Ints, L: Array, V: Array, t: int, rng: Rng, n: Ints) -> bool:
+def fit(p, s, w, B, L, V, t, rng, n):
     """The lasso after round t, whose last rows had (x_B, y) as in V; whether B is too small now.
 
     B and L are those of `watched`; n: numbers of active coefficients, of rows that are stored, and
@@ -158,7 +150,7 @@ def fit(p: Any, s: Any, w: Scored, B: Ints, L: Array, V: Array, t: int, rng: Rng
 
 
 @jit
-def run_segments(p: Any, s: Any, w: Scored, rng: Rng, grid: Ints, regret: Array, n: Ints) -> None:
+def run_segments(p, s, w, rng, grid, regret, n):
     """Play to round grid[-1], a few rows for every fit; regret as in a `Part`.  The
     arrays of s are overwritten; n (3,) zeros, then as `fit` leaves them."""
     at, f = 0, factor(w, s.theta_hat)
@@ -177,7 +169,7 @@ def run_segments(p: Any, s: Any, w: Scored, rng: Rng, grid: Ints, regret: Array,
 
 
 @jit
-def run_lasso(p: Any, s: Any, w: Scored, part: Part, rng: Rng, noise_rng: Rng) -> Any:
+def run_lasso(p, s, w, part, rng, noise_rng):
     """`run_lazy` of the lasso bandit, whose estimate may change at any round."""
     first, Z, grid, regret = part
     f, at = factor(w, s.theta_hat), place(grid, first)

@@ -10,30 +10,35 @@ which the paper does not do.
 """
 
 import warnings
-from typing import Any
 
 import numpy as np
 
-from companion._jit import inlined, jit
-from companion._types import AnyArray, Array, Ints, Rng
-from companion.accounting.disclosure import Disclosure
+from companion.accounting.audit import AuditInstance, AuditSpec
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
-from companion.checks import LARGEST, need_choice, need_float, need_int
 from companion.core import Policy
 from companion.fliphat import accounting
-from companion.fliphat.attack import attack as attack
-from companion.fliphat.episodes import Params, State, init, release, rows_in_release, store
+from companion.fliphat.attack import own_attacks
+from companion.fliphat.episodes import (
+    Params,
+    State,
+    init,
+    release,
+    rows_in_release,
+    store,
+    universe_of,
+)
 from companion.fliphat.regression import sparse_dot
+from companion.jit import inlined, jit
 from companion.kernels.linalg import copy
-from companion.kernels.lives import Lives, live
-from companion.kernels.peeling import lazy_peel
-from companion.kernels.whole import below
+from companion.kernels.lives import live
+from companion.kernels.mechanisms import below, lazy_peel
+from companion.validate import LARGEST, need_choice, need_float, need_int
 
 MOST = 1000  # iterations of a release, and their rate
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> Any:
+def select(p, s, X, rng):
     """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row while there
     is no estimate.
     """
@@ -48,7 +53,7 @@ def select(p: Params, s: State, X: Array, rng: Rng) -> Any:
 
 
 @inlined
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     t, n, clipped, size = s.t + 1, s.n, s.clipped, s.size
     episodes = p.iterations.shape[0]
@@ -65,7 +70,7 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -74,18 +79,18 @@ def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State
 
 
 @jit
-def show_estimate(s: State, out: Array) -> None:
+def show_estimate(s, out):
     """out <- the estimate (d,)."""
     copy(s.theta_hat, out)
 
 
 @jit
-def play_many(p: Params, s: State, rng: Rng, lives: Lives) -> None:
+def play_many(p, s, rng, lives):
     """Play as `companion.accounting.lives` says; lives show their estimates (d,)."""
     live(play, show_estimate, p, s, rng, lives)
 
 
-def warn_idle(name: str, steps: Ints) -> None:
+def warn_idle(name: str, steps: np.ndarray) -> None:
     """Warn if no release takes a step: such a policy always plays at random."""
     if not (steps > 0).any():
         text = f"{name} cannot learn as configured: none of its {len(steps)} releases takes a step"
@@ -100,7 +105,7 @@ def need_problem(
     return d, T, need_int("sparsity", sparsity, 1, d), *accounting.need_affordable(epsilon, delta)
 
 
-def need_scale(name: str, value: Any) -> float:
+def need_scale(name: str, value) -> float:
     """A step or bound in [1e-50, 1e50]: noise in proportion to three of them is never 0 or inf."""
     return need_float(name, value, 1e-50, 1e50)
 
@@ -141,7 +146,7 @@ def fliphat(
     the guarantee says what that gives (infinite if not).  Raises ValueError on anything else, and
     warns if no release takes a step.
 
-    >>> live = fliphat(50, 1000, sparsity=4, epsilon=1.0, b_max=2.0).start(0)
+    >>> live = fliphat(50, 1000, sparsity=4, epsilon=1.0, delta=0.01, b_max=2.0).start(0)
     >>> live.select(np.ones((1, 50)))
     0
     """
@@ -164,43 +169,56 @@ def fliphat(
         guarantee = Guarantee("joint", true, delta, REPLACE_RECORD, "user", claim)
     clips, start = (bound, np.inf, np.inf), (False, True)  # nothing else is clipped; from zero
     p = Params(d, T, sparsity, eta, b_max, *clips, *start, iterations, R, *xi)
-    return Policy("FLIPHAT", p, init, play, guarantee, select, update)
-
-
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return fliphat(3, 4000, sparsity=2, epsilon=5.0, b_max=1.0, iteration_rate=0.4)
+    return Policy(
+        "FLIPHAT",
+        p,
+        init,
+        select,
+        update,
+        play,
+        guarantee,
+        universe=universe_of(p),
+        delayed_feedback=True,
+        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
+    )
 
 
 SECRET = ("X", "y", "work", "clipped")  # fields of the State that the curator keeps
 
 
 def peeled(
-    _: Any, rng: Rng, v: Array, size: int, xi: float, out: Array, picks: Ints, taken: Any
-) -> list[tuple[str, AnyArray]]:
-    """What `peel` lets out, for `companion.accounting.disclosure`."""
+    _,
+    rng: np.random.Generator,
+    v: np.ndarray,
+    size: int,
+    xi: float,
+    out: np.ndarray,
+    picks: np.ndarray,
+    taken,
+) -> list[tuple[str, np.ndarray]]:
+    """What `peel` lets out, for `companion.accounting.audit`."""
     return [("peeling", v), ("peeled", out), ("picks", picks)]
 
 
-def victims() -> tuple[Any, ...]:
+def attack_instances():
     """What the audits attack: a last release of one step on four rows, of one pick.
 
     At epsilon = 1 no pair of rows loses half of what is proved for one pick; at 4 one does.
     """
-    options: dict[str, Any] = {"sparsity": 1, "b_max": 1.0, "x_max": 3.0, "noise": 10.0}
+    options = {"sparsity": 1, "b_max": 1.0, "x_max": 3.0, "noise": 10.0}
     options |= {"delta": 0.1, "iteration_rate": 0.7}
     printed = fliphat(2, 12, epsilon=1.0, calibration="paper", clip_contexts=True, **options)
     return fliphat(2, 12, epsilon=4.0, **options), printed
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: three releases."""
-    options: dict[str, Any] = {"sparsity": 2, "epsilon": 1.0, "b_max": 1.0, "iteration_rate": 1.5}
-    paper: dict[str, Any] = {"calibration": "paper", "noise": 10.0, **options}
+    options = {"sparsity": 2, "epsilon": 1.0, "b_max": 1.0, "iteration_rate": 1.5}
+    paper = {"calibration": "paper", "noise": 10.0, **options}
     policies = fliphat(3, 8, **options), fliphat(3, 8, clip_contexts=True, **paper)
     bounds = True, False  # with the printed noise, every iteration is charged like the worst
     clipped = [
-        Disclosure(q, {lazy_peel: peeled}, SECRET, rounds=7, reaches=b)
+        AuditInstance(q, {lazy_peel: peeled}, SECRET, rounds=7, bound_is_tight=b)
         for q, b in zip(policies, bounds, strict=True)
     ]
-    return (*clipped, Disclosure(fliphat(3, 8, **paper), {lazy_peel: peeled}, SECRET, rounds=7))
+    return (*clipped, AuditInstance(fliphat(3, 8, **paper), {lazy_peel: peeled}, SECRET, rounds=7))

@@ -7,14 +7,13 @@ gradient and the residual as a whole may be clipped; with all three bounds infin
 this is the paper's algorithm.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
+from companion.jit import jit
 from companion.kernels.linalg import axpy
-from companion.kernels.peeling import lazy_peel
+from companion.kernels.mechanisms import lazy_peel
 
 
 class Regression(NamedTuple):
@@ -48,13 +47,13 @@ def work_for(d: int, sparsity: int) -> Work:
 
 
 @jit
-def clip(z: float, bound: float) -> float:
+def clip(z, bound):
     """z moved into [-bound, bound]; bound may be inf."""
     return min(max(z, -bound), bound)
 
 
 @jit
-def l1_project(v: Array, picks: Ints, size: int, radius: float, magnitudes: Array) -> None:
+def l1_project(v, picks, size, radius, magnitudes):
     """v <- its projection on the l1 ball; v is zero off picks[:size]; magnitudes (>= size,) is
     overwritten.
     """
@@ -80,7 +79,7 @@ def l1_project(v: Array, picks: Ints, size: int, radius: float, magnitudes: Arra
 
 
 @jit
-def sparse_dot(x: Array, theta: Array, picks: Ints, size: int) -> float:
+def sparse_dot(x, theta, picks, size):
     """x'theta for a theta that is zero off picks[:size]."""
     z = 0.0
     for i in range(size):
@@ -89,9 +88,7 @@ def sparse_dot(x: Array, theta: Array, picks: Ints, size: int) -> float:
 
 
 @jit
-def add_moment(
-    q: Regression, x: Array, y: float, theta: Array, picks: Ints, size: int, out: Array
-) -> None:
+def add_moment(q, x, y, theta, picks, size, out):
     """out <- out + clipped context times clipped residual: this row's share of -n/2 times the
     gradient.
     """
@@ -104,9 +101,7 @@ def add_moment(
 
 
 @jit
-def step(
-    q: Regression, m: int, n: int, rng: Rng, theta: Array, picks: Ints, size: int, w: Work
-) -> int:
+def step(q, m, n, rng, theta, picks, size, w):
     """Iteration m from theta, whose rows' moment is in w.moment: overwrites theta and picks,
     returns the new size.
     """
@@ -120,16 +115,16 @@ def step(
 
 @jit
 def niht(
-    q: Regression,
-    X: Array,
-    y: Array,
-    n: int,
-    rng: Rng,
-    theta: Array,
-    picks: Ints,
-    size: int,
-    w: Work,
-) -> int:
+    q,
+    X,
+    y,
+    n,
+    rng,
+    theta,
+    picks,
+    size,
+    w,
+):
     """Algorithm 1 on the first n >= 1 rows of X and y; theta (zero off picks[:size]) is the start
     and the result.
 
@@ -148,18 +143,18 @@ def niht(
 
 @jit
 def niht_statistics(
-    q: Any,
-    G: Array,
-    c: Array,
-    n: int,
-    rng: Rng,
-    theta: Array,
-    picks: Ints,
-    size: int,
-    w: Any,
-    errors: Array,
-    truth: Array,
-) -> int:
+    q,
+    G,
+    c,
+    n,
+    rng,
+    theta,
+    picks,
+    size,
+    w,
+    errors,
+    truth,
+):
     """Algorithm 1 from the statistics G = X'X, c = X'y of n rows (no clipping): cost free of n.
 
     errors[m] <- squared distance of theta to truth after iteration m.

@@ -10,17 +10,14 @@ Differs: the gradient is clipped; the noise follows from exact composition; opti
 starts from the last estimate, or data are kept.
 """
 
-from typing import Any
-
 import numpy as np
 
-from companion.accounting.disclosure import Disclosure
+from companion.accounting.audit import AuditInstance, AuditSpec
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
-from companion.checks import LARGEST, need_choice, need_int, need_positive
 from companion.core import Policy
 from companion.fliphat.accounting import exact_factor
-from companion.fliphat.attack import attack as attack
-from companion.fliphat.episodes import Params, init, rows_in_release
+from companion.fliphat.attack import own_attacks
+from companion.fliphat.episodes import Params, init, rows_in_release, universe_of
 from companion.fliphat.policy import (
     MOST,
     SECRET,
@@ -32,7 +29,8 @@ from companion.fliphat.policy import (
     update,
     warn_idle,
 )
-from companion.kernels.peeling import lazy_peel
+from companion.kernels.mechanisms import lazy_peel
+from companion.validate import LARGEST, need_choice, need_int, need_positive
 
 
 def residual_fliphat(
@@ -81,25 +79,31 @@ def residual_fliphat(
     guarantee = NO_PRIVACY
     if epsilon < np.inf:
         guarantee = Guarantee("joint", epsilon, delta, REPLACE_RECORD, "user")
-    return Policy("Residual FLIPHAT", p, init, play, guarantee, select, update)
+    return Policy(
+        "Residual FLIPHAT",
+        p,
+        init,
+        select,
+        update,
+        play,
+        guarantee,
+        universe=universe_of(p),
+        delayed_feedback=True,
+        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
+    )
 
 
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return residual_fliphat(3, 4000, sparsity=2, epsilon=5.0, warm=True)
-
-
-def victims() -> tuple[Any, ...]:
-    """What the audits attack: one release of one step, of one pick; see `policy.victims`."""
+def attack_instances():
+    """What the audits attack: one release of one step, of one pick; see `policy.attack_instances`."""
     return (residual_fliphat(2, 12, sparsity=1, epsilon=4.0, delta=0.1, iterations=1, skip=4),)
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: three releases."""
-    options: dict[str, Any] = {"sparsity": 2, "epsilon": 1.0, "skip": 0}
+    options = {"sparsity": 2, "epsilon": 1.0, "skip": 0}
     policies = (
         residual_fliphat(3, 8, iterations=2, warm=True, **options),
         residual_fliphat(3, 8, iterations=1, forget=False, **options),
         residual_fliphat(3, 8, iterations=2, warm=True, forget=False, l1_radius=2.0, **options),
     )
-    return tuple(Disclosure(q, {lazy_peel: peeled}, SECRET, rounds=7) for q in policies)
+    return tuple(AuditInstance(q, {lazy_peel: peeled}, SECRET, rounds=7) for q in policies)

@@ -2,18 +2,14 @@
 (`two_scores`), and rows of one law for all policies.
 """
 
-from typing import Any
-
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
 from companion.fliphat import episodes, two_scores
 from companion.fliphat.policy import update
 from companion.fliphat.regression import Regression, add_moment
-from companion.fliphat.two_scores import Part, Scored
+from companion.jit import jit
 
 
 @jit
-def run_lazy(p: Any, s: Any, w: Scored, part: Part, rng: Rng, noise_rng: Rng) -> Any:
+def run_lazy(p, s, w, part, rng, noise_rng):
     """Play an episode with the policy's own `update`."""
     first, Z, grid, regret = part
     f, at = two_scores.factor(w, s.theta_hat), two_scores.place(grid, first)
@@ -29,7 +25,7 @@ def run_lazy(p: Any, s: Any, w: Scored, part: Part, rng: Rng, noise_rng: Rng) ->
 
 
 @jit
-def run_streamed(p: Any, s: Any, w: Scored, part: Part, rng: Rng, noise_rng: Rng) -> Any:
+def run_streamed(p, s, w, part, rng, noise_rng):
     """`run_lazy` where a release takes one step (`one_step`): to the bit, but every row is added to
     the moment of that step when it is played, and none is stored.
     """
@@ -59,9 +55,7 @@ def run_streamed(p: Any, s: Any, w: Scored, part: Part, rng: Rng, noise_rng: Rng
 
 
 @jit
-def run_scores(
-    p: Any, s: Any, w: Scored, rng: Rng, noise_rng: Rng, grid: Ints, regret: Array
-) -> Any:
+def run_scores(p, s, w, rng, noise_rng, grid, regret):
     """Play to round grid[-1], one row per episode; regret as in a `Part`; returns the state (no
     rows are stored)."""
     size, T, episode = 0, grid[-1], 0

@@ -17,29 +17,22 @@ Tests compare the laws with `simulate`, which draws all K x d coordinates.
 """
 
 import time
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from companion._types import Array, Environment, Ints
 from companion.baselines import lasso_bandit
-from companion.checks import need_choice
 from companion.fliphat import episodes
 from companion.fliphat.environments import Autoregressive, Margin, draw_rows
 from companion.fliphat.lasso_rows import run_lasso, run_segments
 from companion.fliphat.runs import run_lazy, run_scores, run_streamed
 from companion.fliphat.two_scores import Part, scored
 from companion.simulate import as_result, need_run, over, simulate, stream
-
-if TYPE_CHECKING:
-    from companion.core import Policy
-    from companion.simulate import Result
+from companion.validate import need_choice
 
 PATHS = ("auto", "full", "lazy", "scores")
 
 
-def aggregated_is_exact(policy: "Policy") -> bool:
+def aggregated_is_exact(policy) -> bool:
     """Whether the path "scores" has the policy's law: at most one iteration, from zero, on one
     episode, nothing but y clipped; or a lasso of several rounds at a time.
     """
@@ -50,7 +43,7 @@ def aggregated_is_exact(policy: "Policy") -> bool:
     return unclipped and p.forget and not p.warm and one_step(p)
 
 
-def one_step(p: Any) -> bool:
+def one_step(p) -> bool:
     """Whether `run_streamed` is `run_lazy` for FLIPHAT with these Params: releases take one step,
     whose moment is known row by row."""
     if not (len(p.iterations) and p.iterations.max() <= 1):
@@ -60,15 +53,15 @@ def one_step(p: Any) -> bool:
 
 
 def simulate_sparse(
-    env: Environment,
-    policies: "Sequence[Policy]",
+    env,
+    policies,
     T: int,
-    seeds: Sequence[Any],
-    executor: Any = None,
+    seeds,
+    executor=None,
     *,
-    grid: Any = None,
+    grid=None,
     path: str = "auto",
-) -> "Result":
+):
     """`simulate` for FLIPHAT policies and lasso bandits on an `Autoregressive` or a `Margin`
     environment, by the cheapest path that is exact.
 
@@ -91,9 +84,7 @@ def simulate_sparse(
     return as_result(policies, grid, over(_repetition, jobs, executor))
 
 
-def need_sparse_run(
-    env: Any, policies: "Sequence[Policy]", T: int, seeds: Sequence[Any], grid: Ints | None = None
-) -> "tuple[Sequence[Policy], int, Sequence[Any], Ints | None]":
+def need_sparse_run(env, policies, T: int, seeds, grid: np.ndarray | None = None):
     """What `simulate` checks, and that kernels may index the contexts of env as these policies do.
 
     Raises ValueError unless env is an `Autoregressive` or a `Margin` environment and the policies
@@ -149,9 +140,7 @@ def _begun(p, memory):
     return episodes.init(p, 0)._replace(X=X, y=y)
 
 
-def lazily(
-    envs: Sequence[Any], policies: "Sequence[Policy]", grid: Ints, seed: Any
-) -> tuple[Array, Array]:
+def lazily(envs, policies, grid: np.ndarray, seed) -> tuple[np.ndarray, np.ndarray]:
     """One repetition by the path "lazy" of policies, each in its environment of envs, of checked
     arguments: (regret (n_policies, n_grid), seconds (n_policies,)).
 
@@ -161,7 +150,7 @@ def lazily(
     regret, seconds = np.zeros((len(policies), len(grid))), np.zeros(len(policies))
     streams, worlds = [_streams(seed, p) for p in policies], [scored(env) for env in envs]
     states, memory, rows, first = [], {}, stream(seed, "rows"), 1
-    kernels: list[Any] = []
+    kernels = []
     stored = 0
     for p in (policy.params for policy in policies):
         sparse = isinstance(p, episodes.Params)

@@ -4,13 +4,10 @@ Source: the FLIPHAT paper, section 6 (setting) and appendix C (proof of Theorem 
 one step are our own (the chapter's proposition "One step under greedy play").
 """
 
-from typing import Any
-
 import numpy as np
 from scipy.stats import norm
 
-from companion._types import Array, Rng
-from companion.checks import need_int, need_positive, need_probability
+from companion.validate import need_int, need_positive, need_probability
 
 
 def best_moment(K: int, power: float = 1) -> float:
@@ -19,12 +16,12 @@ def best_moment(K: int, power: float = 1) -> float:
     return norm.expect(lambda z: K * z**power * norm.cdf(z) ** (K - 1))
 
 
-def random_regret(env: Any, T: int) -> float:
+def random_regret(env, T: int) -> float:
     """Expected regret of random play in T rounds of an `Autoregressive` environment."""
     return need_int("T", T, 1) * best_moment(env.K) * env.reward_scale
 
 
-def one_step_fixed_point(env: Any, sparsity: int, steps: int = 100) -> tuple[Array, Any, Any]:
+def one_step_fixed_point(env, sparsity: int, steps: int = 100):
     """(theta, last change, regret per round there) of one step from zero per episode, without noise
     and with ever more rows.
 
@@ -53,9 +50,7 @@ def zcdp_root(epsilon: float, delta: float) -> float:
     return float(t[(np.abs(t.imag) < 1e-9) & (t.real > 0)].real.max() ** 4)
 
 
-def regret_bound(
-    alpha: float, T: int, sparsity: int, log_d: float, epsilon: float, delta: float
-) -> tuple[Any, Any]:
+def regret_bound(alpha: float, T: int, sparsity: int, log_d: float, epsilon: float, delta: float):
     """(I, J) of Theorem 5.6 at Delta_* = 1 for alpha in [0, inf), its hidden constants left out;
     sparsity is s + s*.
     """
@@ -79,7 +74,7 @@ def lower_bound(
     return np.sqrt(sparsity * log_ratio**2 * np.log(1 / delta)) / epsilon, other
 
 
-def peeling_error(rng: Rng, d: int) -> float:
+def peeling_error(rng: np.random.Generator, d: int) -> float:
     """Error of peeling in Lemma D.1, as a share of its bound at the c that makes it smallest, for
     one random vector v, rival and noise in dimension d >= 3.
     """

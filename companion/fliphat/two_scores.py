@@ -23,16 +23,15 @@ this, so the same two formulas hold.
 Cost: 2 K normals per round and d per row v, whatever the supports.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import inlined, jit
-from companion._types import Array, Ints, Rng
 from companion.fliphat.environments import Autoregressive, draw_noise, draw_row
 from companion.fliphat.regression import clip, sparse_dot
+from companion.jit import inlined, jit
 from companion.kernels.linalg import dot
-from companion.kernels.whole import below
+from companion.kernels.mechanisms import below
 
 PARALLEL = 1e-12  # share of the variance of mu beside z, below which z says all of mu
 
@@ -62,17 +61,17 @@ class Factor(NamedTuple):
     c: float
 
 
-def scored(env: Any) -> Scored:
+def scored(env) -> Scored:
     """`Scored` of an `Autoregressive` or a `Margin` environment."""
     chain, rows = isinstance(env, Autoregressive), np.zeros((3, env.d))
     law = (env.phi, env.rewards == "uniform") if chain else (0.0, False)
     gaps = (0.0, 0.0) if chain else (env.gap, env.power)
     shape = env.K, env.beta, np.flatnonzero(env.beta)
-    return Scored(*shape, *law, env.noise, *gaps, *rows, np.zeros(4))  # type: ignore[call-arg]
+    return Scored(*shape, *law, env.noise, *gaps, *rows, np.zeros(4))
 
 
 @jit
-def covariance(phi: float, v: Array, out: Array) -> None:
+def covariance(phi, v, out):
     """out (d,) <- Sigma v, Sigma_ij = phi^|i-j|: sums from the left and from the right."""
     d, s = v.shape[0], 0.0
     for i in range(d):
@@ -85,7 +84,7 @@ def covariance(phi: float, v: Array, out: Array) -> None:
 
 
 @jit
-def factor(w: Scored, theta: Array) -> Factor:
+def factor(w, theta):
     """`Factor` for this estimate; w.first, w.second <- Cov(x, e).
 
     A part of no variance (theta = 0; beta along theta, or 0) gets weight 0 and direction 0.
@@ -104,7 +103,7 @@ def factor(w: Scored, theta: Array) -> Factor:
 
 
 @jit
-def play_margin(w: Scored, f: Factor, zero: bool, rng: Rng) -> tuple[float, float, float]:
+def play_margin(w, f, zero, rng):
     """`play_round` in a `Margin` world."""
     size = np.sqrt(f.b * f.b + f.c * f.c)
     g = w.gap if w.power == 0.0 else w.gap * rng.random() ** w.power
@@ -121,7 +120,7 @@ def play_margin(w: Scored, f: Factor, zero: bool, rng: Rng) -> tuple[float, floa
 
 
 @inlined
-def play_round(w: Scored, f: Factor, zero: bool, rng: Rng) -> Any:
+def play_round(w, f, zero, rng):
     """Draw the scores of the arms, play greedily (zero: at random) and draw the reward; adds the
     regret to w.sums, and returns (e_1, e_2) of the arm that was played, and the reward."""
     if w.gap > 0.0:
@@ -139,9 +138,7 @@ def play_round(w: Scored, f: Factor, zero: bool, rng: Rng) -> Any:
 
 
 @jit
-def move(
-    w: Scored, f: Factor, theta: Array, picks: Ints, e: Any, scale: float, v: Array, out: Array
-) -> None:
+def move(w, f, theta, picks, e, scale, v, out):
     """out (d,) <- scale v + H (e - scale e(v)) for the pair e, in the words of the module; f is
     made for theta, which is zero off picks."""
     one = sparse_dot(v, theta, picks, picks.shape[0]) / f.a if f.a > 0.0 else 0.0
@@ -162,7 +159,7 @@ class Part(NamedTuple):
 
 
 @jit
-def place(grid: Ints, first: int) -> int:
+def place(grid, first):
     """The first place of the grid that is not before round `first`."""
     at = 0
     while grid[at] < first:
@@ -171,9 +168,7 @@ def place(grid: Ints, first: int) -> int:
 
 
 @jit
-def play_episode(
-    p: Any, s: Any, w: Scored, episode: int, size: int, rng: Rng, grid: Ints, regret: Array
-) -> None:
+def play_episode(p, s, w, episode, size, rng, grid, regret):
     """Play one episode, to round grid[-1] at most, with s.theta_hat (zero if size == 0);
     s.work.moment <- sum clip(y) x, if a release needs it, and regret[i] <- cumulative regret after
     round grid[i]."""

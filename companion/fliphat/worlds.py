@@ -4,27 +4,20 @@ Worlds of one dimension and correlation differ in their arms and rewards; what i
 row once its two scores are known has one law in all of them (`two_scores`), and is drawn once.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-from companion._types import Environment
-from companion.checks import need_members
 from companion.fliphat.shortcuts import lazily, need_sparse_run
 from companion.fliphat.two_scores import scored
 from companion.simulate import Result, as_result, over
-
-if TYPE_CHECKING:
-    from companion.core import Policy
+from companion.validate import need_members
 
 
 def simulate_worlds(
-    worlds: Mapping[str, Environment],
-    policies: "Sequence[Policy]",
+    worlds,
+    policies,
     T: int,
-    seeds: Sequence[Any],
-    executor: Any = None,
+    seeds,
+    executor=None,
     *,
-    grid: Any = None,
+    grid=None,
 ) -> dict[str, Result]:
     """{name: `simulate_sparse` by the path "lazy" in this world}, for worlds {name: environment}.
 

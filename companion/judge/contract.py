@@ -82,6 +82,6 @@ POINTS = {
     ),
     "refusals": Point(
         on_paper.refusals,
-        "check arguments by companion.checks, before anything is built",
+        "check arguments by companion.validate, before anything is built",
     ),
 }

@@ -28,17 +28,17 @@ class Subject(NamedTuple):
     tuned: str  # the one argument of the factory that may be tuned, or nothing
 
     @property
-    def policy(self) -> Any:
+    def policy(self):
         """The example."""
         return self.make(4)
 
 
-def source(what: Any) -> Any:
+def source(what):
     """The file of what is to be judged, or None for a policy that is given as it is."""
     if isinstance(what, Policy):
         return None
     if inspect.ismodule(what):
-        return Path(what.__file__)  # type: ignore[arg-type]
+        return Path(what.__file__)
     if Path(what).suffix == ".py":
         return Path(what)
     try:
@@ -48,13 +48,13 @@ def source(what: Any) -> Any:
     return Path(spec.origin) if spec and spec.origin else Path(what)
 
 
-def digest(what: Any) -> Any:
+def digest(what):
     """A digest of the file, or None where there is none."""
     path = source(what)
     return hashlib.sha256(path.read_bytes()).hexdigest() if path and path.is_file() else None
 
 
-def load(what: Any) -> Subject:
+def load(what) -> Subject:
     """The `Subject` of a path, a dotted name, a module or a policy; raises `Refused`."""
     if isinstance(what, Policy):
         return Subject(what.name, None, None, lambda K: what, "")
@@ -94,7 +94,7 @@ def _imported(what):
         raise Refused(f"{what} does not import: {said(error)}") from None
 
 
-def said(error: Any) -> str:
+def said(error) -> str:
     """An error in one line of at most 200 characters."""
     text = " ".join(f"{type(error).__name__}: {error}".split())
     return text if len(text) <= 200 else f"{text[:197]}..."

@@ -1,7 +1,5 @@
 """The words of a report, made from what was found."""
 
-from typing import Any
-
 from companion.judge.contract import POINTS
 
 UNSEEN = (
@@ -20,7 +18,7 @@ UNMEASURED = (
 )
 
 
-def essentials(parts: Any) -> tuple[bool, list[str]]:
+def essentials(parts) -> tuple[bool, list[str]]:
     """(whether the promise is refuted, the lines that say the essentials, the worst first)."""
     if "refused" in parts:
         return False, [f"Nothing could be judged: {parts['refused']}."]
@@ -50,7 +48,7 @@ def essentials(parts: Any) -> tuple[bool, list[str]]:
     return bool(broken), lines
 
 
-def refutations(parts: Any) -> list[str]:
+def refutations(parts) -> list[str]:
     """What refutes the promise, in words."""
     shown = [a["found"] for a in parts["attack"] if a.get("found", {}).get("refuted")]
     found = [f"{a['said']} ({'; '.join(filter(None, (a['attack'] + ' attack', a['note'])))})"
@@ -63,7 +61,7 @@ def refutations(parts: Any) -> list[str]:
     return found
 
 
-def measuring(parts: Any, promise: Any) -> str:
+def measuring(parts, promise) -> str:
     """The line on what was measured of the promise."""
     cases = parts["measured"]
     if not promise["disclosures"]:
@@ -74,13 +72,13 @@ def measuring(parts: Any, promise: Any) -> str:
     return f"Measured, {len(cases)}{part} disclosure(s): {'; '.join(said)}."
 
 
-def spoken(parts: Any) -> list[str]:
+def spoken(parts) -> list[str]:
     """A line for what a run says beside its arms."""
     found = parts["speaks"].get("found", [])
     return [f"A run says more than its arms: {what}." for what in found]
 
 
-def place(setting: Any, name: str) -> str:
+def place(setting, name: str) -> str:
     """The line on one setting of the arena."""
     where = f"{setting['world']}, T = {setting['T']:,}, epsilon = {setting['epsilon']:g}"
     if "refused" in setting:
@@ -96,7 +94,7 @@ def place(setting: Any, name: str) -> str:
     return f"Arena, {where}: {said}; {counts or 'no difference to its trust model is shown'}."
 
 
-def cost_line(parts: Any) -> list[str]:
+def cost_line(parts) -> list[str]:
     """The line on what it costs, if that was measured."""
     found = parts.get("cost", {}).get("found")
     if not found:
@@ -106,7 +104,7 @@ def cost_line(parts: Any) -> list[str]:
     return [f"Cost: {said}; {found['state']:,} bytes of state."]
 
 
-def contract_rows(parts: Any) -> list[Any]:
+def contract_rows(parts):
     """[(point, "holds", "does not hold" or "not settled", what was found, what to change)]."""
     rows = []
     for name, a in parts["contract"].items():
@@ -119,7 +117,7 @@ def contract_rows(parts: Any) -> list[Any]:
     return rows
 
 
-def unseen(parts: Any) -> list[Any]:
+def unseen(parts):
     """What this report cannot see, as sentences."""
     if "refused" in parts or "failed" in parts["promise"]:
         return []
@@ -128,7 +126,7 @@ def unseen(parts: Any) -> list[Any]:
     return [*UNSEEN, *([] if parts["measured"] else UNMEASURED)]
 
 
-def text(data: Any) -> str:
+def text(data) -> str:
     """The report as lines for a terminal."""
     lines = [*data["lines"]]
     if "contract" in data:

@@ -7,22 +7,19 @@ regularity is derived in `smooth_exponent`.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
-from companion._borrowed import lean
-from companion._jit import inlined
-from companion._types import Array
-from companion.checks import need_float, need_int
+from companion.jit import inlined, jit
+from companion.validate import need_float, need_int
 
 
-def need_exponent(name: str, value: Any) -> float:
+def need_exponent(name: str, value) -> float:
     """`value` as a float in [1, inf]."""
     return need_float(name, value, 1.0, allow_inf=True)
 
 
-def dual_exponent(p: Any) -> float:
+def dual_exponent(p) -> float:
     """q with 1/p + 1/q = 1, for p in [1, inf]."""
     p = need_exponent("p", p)
     if p == 1.0:
@@ -56,8 +53,8 @@ def regularity(r: float, q: float, d: int) -> float:
     return (r - 1.0) * d ** (2.0 / r - (0.0 if q == np.inf else 2.0 / q))
 
 
-@lean
-def power_sum(x: Array, q: float, factor: float) -> float:
+@jit
+def power_sum(x, q, factor):
     """sum |factor x_i|^q for q in [1, inf)."""
     total = 0.0
     if q == 1.0:
@@ -81,8 +78,8 @@ def power_sum(x: Array, q: float, factor: float) -> float:
     return total
 
 
-@lean
-def largest(x: Array) -> float:
+@jit
+def largest(x):
     """max |x_i|; four at a time, for the processor waits for each comparison."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     fours = x.shape[0] // 4 * 4
@@ -94,8 +91,8 @@ def largest(x: Array) -> float:
     return max(max(a, b), max(c, d))
 
 
-@lean
-def lq_norm(x: Array, q: Any) -> float:
+@jit
+def lq_norm(x, q):
     """The l_q norm of a vector, q in [1, inf]; scaled by the largest entry if powers overflow."""
     if q == 1.0:
         return power_sum(x, q, 1.0)
@@ -112,7 +109,7 @@ def lq_norm(x: Array, q: Any) -> float:
 
 
 @inlined
-def admit(x: Array, y: float, q: float, low: float, high: float, out: Array) -> tuple[float, int]:
+def admit(x, y, q, low, high, out):
     """out <- x scaled to ||x||_q <= 1; (y in [low, high], 1 if anything was clipped else 0)."""
     size = lq_norm(x, q) if q == np.inf else power_sum(x, q, 1.0)
     if not size <= 1.0 + 1e-9:  # a norm above 1 is at most its power: no root within
@@ -124,8 +121,8 @@ def admit(x: Array, y: float, q: float, low: float, high: float, out: Array) -> 
     return z, (1 if c != 1.0 or z != y else 0)
 
 
-@lean
-def admit_all(X: Array, Y: Array, q: float, high: float, A: Array, b: Array) -> int:
+@jit
+def admit_all(X, Y, q, high, A, b):
     """A (n, d), b (n,) <- the records X, Y, labels within +-high; how many had to be clipped."""
     clipped = 0
     for t in range(X.shape[0]):
@@ -135,7 +132,7 @@ def admit_all(X: Array, Y: Array, q: float, high: float, A: Array, b: Array) -> 
 
 
 @inlined
-def vertex(gradient: Array, p: float, radius: float, out: Array) -> None:
+def vertex(gradient, p, radius, out):
     """out <- argmin <gradient, v> over ||v||_p <= radius, the linear minimisation oracle.
 
     The value is -radius times the l_q norm.  p = 1: the lowest index wins ties.  Where the gradient
@@ -177,8 +174,8 @@ def vertex(gradient: Array, p: float, radius: float, out: Array) -> None:
         out[i] *= factor
 
 
-@lean
-def project(x: Array, p: Any, radius: float) -> None:
+@jit
+def project(x, p, radius):
     """x <- its Euclidean projection on ||v||_p <= radius, for p in [2, inf].
 
     Inside the ball nothing moves.  p = inf clips.  Between, v_i + m v_i^(p - 1) = |x_i| with the
@@ -210,7 +207,7 @@ def project(x: Array, p: Any, radius: float) -> None:
         x[i] *= radius / size
 
 
-@lean
+@jit
 def _shrink(a, p, m):
     """The v in [0, a] with v + m v^(p - 1) = a."""
     v = a
@@ -223,7 +220,7 @@ def _shrink(a, p, m):
     return max(v, 0.0)
 
 
-@lean
+@jit
 def _size(x, p, radius, m):
     """||v||_p^p for the v of multiplier m, in units of the radius."""
     total = 0.0

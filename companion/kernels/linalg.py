@@ -2,20 +2,35 @@
 
 Every function takes C-contiguous float64 arrays and checks nothing.  What is overwritten is said in
 the docstring.
+
+Eigenvalues of small symmetric matrices, and least squares in the unit ball, for kernels.
+
+Source: Jacobi's method with cyclic sweeps (Golub and Van Loan, section 8.5); More and Sorensen
+(1983) for the ball.
+
+The inverse that ridge regression on noisy statistics needs: of a symmetric matrix, which noise
+may make indefinite.
+
+A sweep of coordinate k solves for it and leaves a symmetric matrix, so half of it is enough; after
+all sweeps, in any order, it is minus the inverse.  The next coordinate is the one with the largest
+pivot: a definite matrix always has one that is large enough.  Where the pivot is below WEAK times
+its column, which happens to one in a hundred matrices of noise, Gauss-Jordan (`linalg.inverse`)
+does it all; above, a sweep makes no entry more than 1 + 1/WEAK times larger.
+Source: Goodnight (1979), the sweep operator; the pivots are Bunch and Parlett's of one row.
+Cost: d^3/2 multiplications, half of `linalg.inverse`: 13 microseconds at d = 50 (there 36).
 """
 
-from typing import Any
+import math
 
 import numpy as np
 
-from companion._borrowed import lean
-from companion._types import Array
+from companion.jit import jit
 
 WIDE = 20  # dimension from which four sums side by side pay
 
 
-@lean
-def dot(a: Any, b: Any) -> float:
+@jit
+def dot(a, b):
     """a'b for vectors of one length."""
     s = 0.0
     for i in range(a.shape[0]):
@@ -23,36 +38,36 @@ def dot(a: Any, b: Any) -> float:
     return s
 
 
-@lean
-def norm(a: Array) -> float:
+@jit
+def norm(a):
     """Euclidean norm of a vector."""
     return np.sqrt(dot(a, a))
 
 
-@lean
-def axpy(c: float, x: Array, y: Array) -> None:
+@jit
+def axpy(c, x, y):
     """y <- y + c x."""
     for i in range(x.shape[0]):
         y[i] += c * x[i]
 
 
-@lean
-def copy(a: Array, out: Array) -> None:
+@jit
+def copy(a, out):
     """out <- a, two arrays of one shape; a whole slice would take two seconds to compile."""
     for i, v in np.ndenumerate(a):
         out[i] = v
 
 
-@lean
-def set_identity(c: float, out: Array) -> None:
+@jit
+def set_identity(c, out):
     """out <- c I."""
     out[:] = 0.0
     for i in range(out.shape[0]):
         out[i, i] = c
 
 
-@lean
-def matvec(A: Array, x: Array, out: Array) -> None:
+@jit
+def matvec(A, x, out):
     """out <- A x; four rows at a time, whose sums do not wait for each other."""
     n = A.shape[0] - A.shape[0] % 4
     for i in range(0, n, 4):
@@ -70,8 +85,8 @@ def matvec(A: Array, x: Array, out: Array) -> None:
         out[i] = s
 
 
-@lean
-def quad(A: Array, x: Array) -> float:
+@jit
+def quad(A, x):
     """x'Ax for a symmetric A; the lower triangle is read."""
     if x.shape[0] >= WIDE:
         return wide_quad(A, x)
@@ -84,8 +99,8 @@ def quad(A: Array, x: Array) -> float:
     return s
 
 
-@lean
-def wide_quad(A: Array, x: Array) -> float:
+@jit
+def wide_quad(A, x):
     """`quad` with four rows at a time, whose sums do not wait for each other, from the first entry
     of x that is not 0 to the last: the same bits."""
     total, begin, d = 0.0, 0, x.shape[0]
@@ -118,16 +133,16 @@ def wide_quad(A: Array, x: Array) -> float:
     return total
 
 
-@lean
-def add_outer(c: float, x: Array, A: Array) -> None:
+@jit
+def add_outer(c, x, A):
     """A <- A + c x x'."""
     for i in range(x.shape[0]):
         for j in range(x.shape[0]):
             A[i, j] += c * x[i] * x[j]
 
 
-@lean
-def sherman_morrison(A_inv: Array, x: Array, work: Array) -> None:
+@jit
+def sherman_morrison(A_inv, x, work):
     """A_inv <- (A + x x')^-1 for a symmetric positive definite A; work (d,) is overwritten."""
     matvec(A_inv, x, work)
     c = 1.0 / (1.0 + dot(x, work))
@@ -136,8 +151,8 @@ def sherman_morrison(A_inv: Array, x: Array, work: Array) -> None:
             A_inv[i, j] -= c * work[i] * work[j]
 
 
-@lean
-def inverse(A: Array, out: Array, work: Array) -> bool:
+@jit
+def inverse(A, out, work):
     """out <- A^-1 by Gauss-Jordan with partial pivoting, in place; A need not be definite.
 
     The first row of work (d, d) is overwritten; A and out may be the same array.  Returns False
@@ -175,8 +190,8 @@ def inverse(A: Array, out: Array, work: Array) -> bool:
     return True
 
 
-@lean
-def cholesky(A: Array, L: Array) -> bool:
+@jit
+def cholesky(A, L):
     """Lower triangle of L <- Cholesky factor of A, of which the lower triangle is read.
 
     Returns False (and leaves L undefined) if A is not positive definite.
@@ -195,8 +210,8 @@ def cholesky(A: Array, L: Array) -> bool:
     return True
 
 
-@lean
-def cholesky_solve(L: Array, b: Array, out: Array) -> None:
+@jit
+def cholesky_solve(L, b, out):
     """out <- (L L')^-1 b; b and out may be the same array."""
     d = L.shape[0]
     for i in range(d):
@@ -211,8 +226,8 @@ def cholesky_solve(L: Array, b: Array, out: Array) -> None:
         out[i] = s / L[i, i]
 
 
-@lean
-def project_ball(x: Array, radius: float) -> bool:
+@jit
+def project_ball(x, radius):
     """x <- its projection on the ball of the given radius around 0; True if x was outside."""
     n = norm(x)
     if not n > radius:
@@ -222,10 +237,8 @@ def project_ball(x: Array, radius: float) -> bool:
     return True
 
 
-@lean
-def project_ball_in_norm(
-    S: Array, z: Array, radius: float, L: Array, work: Array, out: Array
-) -> None:
+@jit
+def project_ball_in_norm(S, z, radius, L, work, out):
     """out <- argmin (v - z)'S(v - z) over ||v|| <= radius; S (d, d) is positive definite.
 
     The solution is v(m) = (S + m I)^-1 S z with the multiplier m >= 0 at which ||v(m)|| = radius.
@@ -252,3 +265,176 @@ def project_ball_in_norm(
         cholesky_solve(L, out, work)
         m += n * n / dot(out, work) * (n - radius) / radius
     project_ball(out, radius)  # the last rounding error
+
+
+@jit
+def jacobi(A, rows):
+    """Diagonalise the symmetric A (m, m): its diagonal becomes the eigenvalues, row i of rows the
+    i-th eigenvector.
+
+    A is overwritten.  Sweeps stop when everything off the diagonal is below 1e-15 of the Frobenius
+    norm; 30 sweeps are never reached for m <= 10 (convergence is quadratic).
+    """
+    m = A.shape[0]
+    for i in range(m):
+        for j in range(m):
+            rows[i, j] = 1.0 if i == j else 0.0
+    for _ in range(30):
+        off, total = 0.0, 0.0
+        for i in range(m):
+            total += A[i, i] * A[i, i]
+            for j in range(i):
+                off += 2.0 * A[i, j] * A[i, j]
+        if off <= 1e-30 * (off + total):
+            break
+        for i in range(m):
+            for j in range(i + 1, m):
+                rotate(A, rows, i, j)
+
+
+@jit
+def rotate(A, rows, i, j):
+    """One Jacobi rotation in the plane (i, j), which sets A[i, j] to zero."""
+    if A[i, j] == 0.0:
+        return
+    ratio = (A[j, j] - A[i, i]) / (2.0 * A[i, j])
+    t = (1.0 if ratio >= 0.0 else -1.0) / (abs(ratio) + math.hypot(ratio, 1.0))
+    c = 1.0 / math.sqrt(1.0 + t * t)
+    s = t * c
+    m = A.shape[0]
+    for k in range(m):
+        x, y = A[k, i], A[k, j]
+        A[k, i], A[k, j] = c * x - s * y, s * x + c * y
+    for k in range(m):
+        x, y = A[i, k], A[j, k]
+        A[i, k], A[j, k] = c * x - s * y, s * x + c * y
+        x, y = rows[i, k], rows[j, k]
+        rows[i, k], rows[j, k] = c * x - s * y, s * x + c * y
+
+
+@jit
+def ball_least_squares(A, b, rows, work, out):
+    """out <- argmin v'Av/2 - b'v over ||v|| <= 1, with the negative eigenvalues of the symmetric A
+    set to 0.
+
+    A, rows (m, m) and work (m,) are overwritten.  In the eigenbasis v_i = b_i / (a_i + t); the
+    multiplier t >= 0 that brings the norm down to 1 is found by bisection.
+    """
+    m = b.shape[0]
+    jacobi(A, rows)
+    size = 0.0
+    for i in range(m):
+        work[i] = 0.0
+        for k in range(m):
+            work[i] += rows[i, k] * b[k]
+        size += work[i] * work[i]
+    low, high = 0.0, math.sqrt(size)
+    if not ball_norm(A, work, 0.0) <= 1.0:
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            if ball_norm(A, work, middle) > 1.0:
+                low = middle
+            else:
+                high = middle
+    else:
+        high = 0.0
+    for k in range(m):
+        out[k] = 0.0
+    for i in range(m):
+        a = max(A[i, i], 0.0) + high
+        for k in range(m):
+            out[k] += rows[i, k] * (work[i] / a if a > 0.0 else 0.0)
+
+
+@jit
+def ball_norm(A, b, t):
+    """Norm of (A_+ + t I)^-1 b for a diagonal A; infinite if it does not exist."""
+    total = 0.0
+    for i in range(b.shape[0]):
+        a = max(A[i, i], 0.0) + t
+        if a > 0.0:
+            total += (b[i] / a) ** 2
+        elif b[i] != 0.0:
+            return math.inf
+    return math.sqrt(total)
+
+
+WEAK = 0.1  # least pivot, in units of the largest entry of its column that is not swept
+
+
+@jit
+def ridge_inverse(G, ridge, out, work):
+    """out <- (G + ridge I)^-1 for a symmetric G (d, d), of which the lower triangle is read.
+
+    work (3, d, d) is overwritten.  Returns False, and leaves out as it is, if there is no inverse.
+    """
+    d, A, v, left = G.shape[0], work[0], work[1, 0], work[2, 0]
+    lower(G, ridge, A)
+    for i in range(d):
+        left[i] = 1.0
+    for _ in range(d):
+        k = -1
+        for i in range(d):
+            if left[i] > 0.0 and (k < 0 or abs(A[i, i]) > abs(A[k, k])):
+                k = i
+        left[k] = 0.0
+        if not column(A, k, left, v) * WEAK < abs(A[k, k]):
+            return pivoted_inverse(G, ridge, out, work)
+        c = 1.0 / A[k, k]
+        for i in range(d):
+            f = c * v[i]
+            for j in range(i + 1):
+                A[i, j] -= f * v[j]
+        for j in range(k):
+            A[k, j] = c * v[j]
+        A[k, k] = -c
+        for i in range(k + 1, d):
+            A[i, k] = c * v[i]
+    for i in range(d):
+        for j in range(i + 1):
+            out[i, j] = -A[i, j]
+            out[j, i] = -A[i, j]
+    return True
+
+
+@jit
+def column(A, k, left, v):
+    """v <- column k of a symmetric A, with 0 at k; the lower triangle is read.
+
+    Returns the largest size of an entry whose coordinate is left.
+    """
+    top = 0.0
+    for j in range(k):
+        v[j] = A[k, j]
+        top = max(top, left[j] * abs(v[j]))
+    v[k] = 0.0
+    for j in range(k + 1, A.shape[0]):
+        v[j] = A[j, k]
+        top = max(top, left[j] * abs(v[j]))
+    return top
+
+
+@jit
+def lower(G, ridge, out):
+    """Lower triangle of out <- that of G + ridge I."""
+    for i in range(G.shape[0]):
+        for j in range(i):
+            out[i, j] = G[i, j]
+        out[i, i] = G[i, i] + ridge
+
+
+@jit
+def pivoted_inverse(G, ridge, out, work):
+    """`ridge_inverse` by exchanges of rows: out <- (G + ridge I)^-1; work is overwritten.
+
+    Returns whether there is an inverse.
+    """
+    A = work[0]
+    lower(G, ridge, A)
+    for i in range(G.shape[0]):
+        for j in range(i):
+            A[j, i] = A[i, j]
+    found = inverse(A, A, work[1])
+    if found:
+        copy(A, out)
+    return found

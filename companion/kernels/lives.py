@@ -1,25 +1,26 @@
 """Many lives of one policy in one call: the loop of every room's `play_many`."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from companion._jit import inlined
-from companion._types import AnyArray, Array, Ints, Rng
+import numpy as np
+
+from companion.jit import inlined
 from companion.kernels.linalg import copy
 
 
 class Lives(NamedTuple):
     """The rounds of n lives, and what they show after m of them."""
 
-    memory: AnyArray  # (2, words): the state's arrays now, and as they are when a life begins
-    X: Array  # contexts (T, K, d)
-    R: Array  # rewards (T, K)
-    arms: Ints  # (n, T) <- what was played
-    ends: Ints  # (m,), rising: the rounds after which a life shows something
-    out: Array  # (n, m, size) <- what it shows
+    memory: np.ndarray  # (2, words): the state's arrays now, and as they are when a life begins
+    X: np.ndarray  # contexts (T, K, d)
+    R: np.ndarray  # rewards (T, K)
+    arms: np.ndarray  # (n, T) <- what was played
+    ends: np.ndarray  # (m,), rising: the rounds after which a life shows something
+    out: np.ndarray  # (n, m, size) <- what it shows
 
 
 @inlined
-def live(play: Any, show: Any, p: Any, s: Any, rng: Rng, w: Lives) -> None:
+def live(play, show, p, s, rng, w):
     """Begin and `play` one life after the other from the state s, whose arrays stand in the memory
     of w; `show(state, out)` writes what a life shows.
     """

@@ -6,14 +6,11 @@ oracle would never be used, so its users are not asked.
 Source: the LPLR paper, Algorithm 1.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Bools, Ints, Rng
-from companion.checks import need_choice, need_int
+from companion.jit import jit
 from companion.lplr import elimination as rounds
 from companion.lplr.bins import interval, tree_of
 from companion.lplr.crowd import Crowd, Law, crowd, draw
@@ -21,10 +18,7 @@ from companion.lplr.elimination import EXACT, LPLR, NONE, SUFFSTATS
 from companion.lplr.params import MAX_USERS
 from companion.lplr.repeat import in_parts
 from companion.simulate import stream
-
-if TYPE_CHECKING:
-    from companion.lplr.elimination import Oracle
-    from companion.lplr.environments import Contexts
+from companion.validate import need_choice, need_int
 
 EPOCHS = 64  # 2^64 rounds: more than any run has
 LOST, MISSED, BOUND, ROUNDS, REGRET = 0, 1, 2, 3, 4  # columns of a log, see `elimination`
@@ -56,7 +50,7 @@ class Work(NamedTuple):
     arms: rounds.Arms  # (C, A)
 
 
-def game_of(bandit: "Contexts", per_action: bool = False) -> tuple[Game, Work]:
+def game_of(bandit, per_action: bool = False) -> tuple[Game, Work]:
     """(`Game`, `Work`) of a bandit; per_action: oracle a is fed with the actions in place a."""
     C, A, d = bandit.X.shape
     owner = np.tile(np.arange(A) if per_action else np.zeros(A), C).astype(np.int64)
@@ -68,7 +62,7 @@ def game_of(bandit: "Contexts", per_action: bool = False) -> tuple[Game, Work]:
 
 
 @jit
-def spread_out(prob: Array, alive: Bools, share: Any) -> None:
+def spread_out(prob, alive, share):
     """share (C*A,) <- chance of context c and arm a under uniform play of the arms alive."""
     C, A = alive.shape
     for c in range(C):
@@ -80,7 +74,7 @@ def spread_out(prob: Array, alive: Bools, share: Any) -> None:
 
 
 @jit
-def answers(o: "Oracle", m: Any, law: Law, work: Work) -> None:
+def answers(o, m, law, work):
     """The oracle's estimates and half-widths everywhere -> work.arms."""
     if o.kind == LPLR:
         tree_answers(o, m, law, work)
@@ -96,7 +90,7 @@ def answers(o: "Oracle", m: Any, law: Law, work: Work) -> None:
 
 
 @jit
-def tree_answers(o: "Oracle", m: Any, law: Law, work: Work) -> None:
+def tree_answers(o, m, law, work):
     """`answers` of LPLR oracles, tree by tree: to take one out of the forest takes longer than to
     ask it."""
     A = work.arms.f.shape[1]
@@ -109,7 +103,7 @@ def tree_answers(o: "Oracle", m: Any, law: Law, work: Work) -> None:
 
 
 @jit
-def judge(game: Game, work: Work, log: Any) -> None:
+def judge(game, work, log):
     """Eliminate in every context and log what Lemma EC.2 speaks of (see `elimination`)."""
     alive, f, width = work.arms
     C, A = alive.shape
@@ -131,7 +125,7 @@ def judge(game: Game, work: Work, log: Any) -> None:
 
 
 @jit
-def count_regret(game: Game, plays: Ints) -> float:
+def count_regret(game, plays):
     """Pseudo-regret of plays (C*A,), which are set to 0."""
     total = 0.0
     for j in range(plays.shape[0]):
@@ -141,9 +135,7 @@ def count_regret(game: Game, plays: Ints) -> float:
 
 
 @jit
-def elimination(
-    o: "Oracle", m: Any, game: Game, T: int, n0: int, rng: Rng, work: Work, log: Any
-) -> None:
+def elimination(o, m, game, T, n0, rng, work, log):
     """Algorithm 1 with oracle o for T rounds.
 
     log (EPOCHS, 5) <- per epoch: optimal arms LOST so far; intervals that MISSED; BOUND, the mean
@@ -166,16 +158,16 @@ def elimination(
 
 
 def eliminate_with(
-    oracle: Callable[..., Any],
-    bandit: "Contexts",
+    oracle,
+    bandit,
     T: int,
-    seeds: Sequence[Any],
-    executor: Any = None,
+    seeds,
+    executor=None,
     *,
     epsilon: float = 1.0,
     per_action: bool = False,
     n0: int = 64,
-    **options: Any,
+    **options,
 ) -> Runs:
     """RegCB.Elimination (Algorithm 1) on a `Contexts` bandit for T rounds, exact in law: `Runs`.
 

@@ -12,17 +12,12 @@ implied by the first and left out.
 """
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array
-from companion.kernels.eigen import jacobi
-from companion.kernels.linalg import axpy, copy, dot, norm
-
-if TYPE_CHECKING:
-    from companion.lplr.params import Params
+from companion.jit import jit
+from companion.kernels.linalg import axpy, copy, dot, jacobi, norm
 
 PARENT, CHILD, ACTIVE = 0, 1, 2  # columns of Tree.link
 COUNT, SPREAD, VALUE, COEF, FLAT, SLOPE = 0, 1, 2, 3, 4, 5  # columns of Tree.stat
@@ -45,12 +40,12 @@ class Tree(NamedTuple):
     work: np.ndarray  # (3, d, d) scratch
 
 
-def room(p: "Params") -> int:
+def room(p) -> int:
     """Largest number of nodes that a tree can have."""
     return sum(p.M**h for h in range(1, p.d + 1))
 
 
-def plant(p: "Params", copies: int | None = None) -> Tree:
+def plant(p, copies: int | None = None) -> Tree:
     """A tree, or a forest whose arrays have a leading axis of `copies`; `open_layer` grows it."""
     lead, n, d = () if copies is None else (copies,), room(p) + 1, p.d
     counts = [np.zeros((*lead, *s), dtype=np.int64) for s in ((d + 1,), (n, 3))]
@@ -59,13 +54,13 @@ def plant(p: "Params", copies: int | None = None) -> Tree:
 
 
 @jit
-def tree_of(f: Tree, i: int) -> Tree:
+def tree_of(f, i):
     """Tree number i of a forest, sharing its memory."""
     return Tree(f.start[i], f.link[i], f.stat[i], f.vec[i], f.mat[i], f.frame[i], f.work[i])
 
 
 @jit
-def open_layer(p: "Params", tree: Tree, h: int) -> None:
+def open_layer(p, tree, h):
     """Give every active node of the layer above M children of layer h, with all statistics zero.
 
     With h = 0 the tree is cut down to its root, whose frame is the identity, and its children.
@@ -90,7 +85,7 @@ def open_layer(p: "Params", tree: Tree, h: int) -> None:
 
 
 @jit
-def bin_index(p: "Params", length: float) -> int:
+def bin_index(p, length):
     """max {k <= M : length <= gamma^-k}; the tolerance 1e-9 keeps exact powers in their own bin."""
     if not length > 0.0:
         return p.M
@@ -99,14 +94,14 @@ def bin_index(p: "Params", length: float) -> int:
 
 
 @jit
-def enter(p: "Params", tree: Tree, a: int, residual: Array) -> int:
+def enter(p, tree, a, residual):
     """Child of node a that the residual falls in, or -1 if it is too short for any."""
     k = bin_index(p, norm(residual))
     return tree.link[a, CHILD] + k if k < p.M else -1
 
 
 @jit
-def walk(p: "Params", tree: Tree, h: int, phi: Array, residual: Array) -> tuple[int, float, float]:
+def walk(p, tree, h, phi, residual):
     """Figure 2: the node of layer h < d that phi falls in, or for h = d the last one it passes.
 
     Returns (node, or -1 where the walk stops above; prediction and half-width gathered on the way);
@@ -127,7 +122,7 @@ def walk(p: "Params", tree: Tree, h: int, phi: Array, residual: Array) -> tuple[
 
 
 @jit
-def predict(p: "Params", tree: Tree, phi: Array, residual: Array) -> tuple[float, float]:
+def predict(p, tree, phi, residual):
     """Algorithm 6: (estimate in [-1, 1], half-width) at phi; (0, 0) at the dummy phi = 0."""
     b, prediction, eta = walk(p, tree, p.d, phi, residual)
     if b < 0:
@@ -136,7 +131,7 @@ def predict(p: "Params", tree: Tree, phi: Array, residual: Array) -> tuple[float
 
 
 @jit
-def interval(p: "Params", tree: Tree, phi: Array, residual: Array) -> tuple[float, float]:
+def interval(p, tree, phi, residual):
     """`predict`, or (0, ||phi||) if its half-width is no less: |f*| <= ||phi|| is always true."""
     f, width = predict(p, tree, phi, residual)
     length = norm(phi)
@@ -144,7 +139,7 @@ def interval(p: "Params", tree: Tree, phi: Array, residual: Array) -> tuple[floa
 
 
 @jit
-def fit_node(p: "Params", tree: Tree, h: int, b: int, n: int) -> None:
+def fit_node(p, tree, h, b, n):
     """Algorithm 4: direction, eigenvalue and coefficient of node b after n users; or inactive."""
     d, k = p.d, (b - tree.start[h]) % p.M
     if not tree.stat[b, COUNT] > max(p.threshold * math.sqrt(n), 0.0):  # line 2
@@ -175,7 +170,7 @@ def fit_node(p: "Params", tree: Tree, h: int, b: int, n: int) -> None:
 
 
 @jit
-def turn_frame(tree: Tree, h: int, b: int, top: int, m: int) -> None:
+def turn_frame(tree, h, b, top, m):
     """Frame of b: the rows above it, its principal direction, then the other eigenvectors."""
     above, frame, rows = tree.frame[tree.link[b, PARENT]], tree.frame[b], tree.work[1]
     copy(above[:h], frame[:h])
@@ -187,7 +182,7 @@ def turn_frame(tree: Tree, h: int, b: int, top: int, m: int) -> None:
 
 
 @jit
-def widen_node(p: "Params", tree: Tree, h: int, b: int, n: int) -> None:
+def widen_node(p, tree, h, b, n):
     """Algorithm 5, lines 9 to 16: the half-width's coefficients of an active node b of layer h."""
     g, count, value = p.edge[(b - tree.start[h]) % p.M], tree.stat[b, COUNT], tree.stat[b, VALUE]
     share = count / math.sqrt(n)  # psi sqrt(n)
@@ -207,13 +202,13 @@ def widen_node(p: "Params", tree: Tree, h: int, b: int, n: int) -> None:
 
 
 @jit
-def matrix_sd(p: "Params") -> float:
+def matrix_sd(p):
     """Largest standard deviation of u'Nv over unit u, v: one user's matrix noise N in bin k = 0."""
     return p.matrix_scale * math.sqrt((2.0 if p.one_sided else 4.0) * (p.d + 1))
 
 
 @jit
-def bin_tax(p: Any, tree: Tree, n: int) -> float:
+def bin_tax(p, tree, n):
     """Sum over bins with a model of the smaller of share x size and noise, for n users per stage.
 
     In bin k, with share psi, predictions have size gamma^-k.  Noise moves them by about sqrt(2

@@ -3,15 +3,11 @@
 Source: the laws of the LPLR paper's examples; a multinomial is drawn point by point as binomials.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
-
-if TYPE_CHECKING:
-    from companion.lplr.environments import Design
+from companion.jit import jit
 
 
 class Law(NamedTuple):
@@ -32,7 +28,7 @@ class Crowd(NamedTuple):
     residual: np.ndarray  # (d,) scratch: what is left of a vector
 
 
-def law(design: "Design", signs: Any = True) -> Law:
+def law(design, signs=True) -> Law:
     """The law of one `Design`, all of whose points go to oracle 0."""
     owner = np.zeros(len(design.points), dtype=np.int64)
     return Law(design.points, design.means, design.prob, owner, bool(signs))
@@ -44,7 +40,7 @@ def crowd(K: int, d: int) -> Crowd:
 
 
 @jit
-def draw(law: Law, n: int, rng: Rng, crowd: Crowd) -> None:
+def draw(law, n, rng, crowd):
     """n users from a law -> crowd.seen, and added to crowd.plays."""
     multinomial(rng, n, law.prob, crowd.seen)
     for j in range(crowd.seen.shape[0]):
@@ -52,7 +48,7 @@ def draw(law: Law, n: int, rng: Rng, crowd: Crowd) -> None:
 
 
 @jit
-def multinomial(rng: Rng, n: int, prob: Array, out: Array) -> None:
+def multinomial(rng, n, prob, out):
     """out (K,) <- how many of n users fall on each of K points with chances prob; the rest of them
     fall on none.
 
@@ -75,7 +71,7 @@ def multinomial(rng: Rng, n: int, prob: Array, out: Array) -> None:
 
 
 @jit
-def sign_sum(rng: Rng, n: int, mean: float) -> float:
+def sign_sum(rng, n, mean):
     """Sum of n labels that are +1 or -1 with this mean."""
     if n <= 0:
         return 0.0

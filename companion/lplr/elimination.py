@@ -6,19 +6,15 @@ Source: the LPLR paper, Algorithm 1 (RegCB.Elimination, simplified).  Epoch tau 
 """
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
+from companion.jit import jit
 from companion.lplr import sufficient_statistics as statistics
 from companion.lplr.bins import ACTIVE, Tree, interval, plant, tree_of
 from companion.lplr.fit import fit_sums, observe
 from companion.lplr.params import Params, lplr_params
-
-if TYPE_CHECKING:
-    from companion.lplr.crowd import Crowd, Law
 
 LPLR, SUFFSTATS, EXACT, NONE = 0, 1, 2, 3  # kinds; the last two exist in experiments only
 
@@ -54,7 +50,7 @@ class Arms(NamedTuple):
     width: np.ndarray  # (..., K) half-widths
 
 
-def oracle(kind: int, d: int, T: int, epsilon: float, options: Any) -> Oracle:
+def oracle(kind: int, d: int, T: int, epsilon: float, options) -> Oracle:
     """An oracle of this kind for horizon T; options as in `lplr_params` or `ssp_params`."""
     if options and kind in (EXACT, NONE):
         raise ValueError(f"options must be empty for this oracle; got {sorted(options)}")
@@ -69,13 +65,13 @@ def memory(o: Oracle, copies: int) -> Memory:
     return Memory(plant(o.lplr, trees), statistics.ssp_model(o.ssp.d, models))
 
 
-def arms(*shape: Any) -> Arms:
+def arms(*shape) -> Arms:
     """Fresh scratch for arms (..., K)."""
     return Arms(np.zeros(shape, dtype=np.int64), np.zeros(shape), np.zeros(shape))
 
 
 @jit
-def answer(o: Oracle, m: Memory, i: int, phi: Array, residual: Array) -> tuple[float, float]:
+def answer(o, m, i, phi, residual):
     """(estimate, half-width) of oracle number i at phi."""
     if o.kind == LPLR:
         return interval(o.lplr, tree_of(m.forest, i), phi, residual)
@@ -83,7 +79,7 @@ def answer(o: Oracle, m: Memory, i: int, phi: Array, residual: Array) -> tuple[f
 
 
 @jit
-def knows(o: Oracle, m: Memory, i: int) -> bool:
+def knows(o, m, i):
     """Whether oracle number i can say anything.
 
     A tree without a model on its first layer answers (0, ||phi||) everywhere: nobody is eliminated,
@@ -99,16 +95,16 @@ def knows(o: Oracle, m: Memory, i: int) -> bool:
 
 @jit
 def hear(
-    o: Oracle,
-    m: Memory,
-    i: int,
-    user: int,
-    rounds: int,
-    phi: Array,
-    y: float,
-    rng: Rng,
-    residual: Array,
-) -> None:
+    o,
+    m,
+    i,
+    user,
+    rounds,
+    phi,
+    y,
+    rng,
+    residual,
+):
     """The message of user number `user` (from 0) of an epoch's rounds to oracle number i.
 
     Fits the oracle when a stage ends.
@@ -124,7 +120,7 @@ def hear(
 
 
 @jit
-def hear_sums(o: Oracle, m: Any, law: "Law", rounds: int, rng: Rng, crowd: "Crowd") -> int:
+def hear_sums(o, m, law, rounds, rng, crowd):
     """An epoch's users at once, as in `fit.fit_sums`; returns how many were asked."""
     if o.kind == LPLR:
         n = rounds // (2 * o.lplr.d)
@@ -139,13 +135,13 @@ def hear_sums(o: Oracle, m: Any, law: "Law", rounds: int, rng: Rng, crowd: "Crow
 
 
 @jit
-def rounds_of(n0: int, epoch: int) -> int:
+def rounds_of(n0, epoch):
     """Rounds of an epoch, counted from 0."""
     return n0 * 2 ** (epoch + 1)
 
 
 @jit
-def tick(clock: Clock, n0: int) -> Clock:
+def tick(clock, n0):
     """The clock one round later."""
     t = clock.t + 1
     if t == clock.begin + rounds_of(n0, clock.epoch):
@@ -163,13 +159,13 @@ def epochs(T: int, n0: int) -> int:
 
 
 @jit
-def revive(alive: Ints) -> None:
+def revive(alive):
     """Line 6: every arm of alive (..., K) is in play again."""
     alive[:] = 1
 
 
 @jit
-def eliminate(f: Array, width: Array, alive: Ints) -> None:
+def eliminate(f, width, alive):
     """Line 8: arms whose upper end f + width is below the largest lower end leave alive (K,)."""
     best = -math.inf
     for k in range(alive.shape[0]):
@@ -181,7 +177,7 @@ def eliminate(f: Array, width: Array, alive: Ints) -> None:
 
 
 @jit
-def pick(alive: Ints, rng: Rng) -> int:
+def pick(alive, rng):
     """Line 10: one of the arms in alive (K,), all with the same chance."""
     left = 0
     for k in range(alive.shape[0]):

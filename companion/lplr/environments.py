@@ -7,15 +7,13 @@ Equation (4) of the LPLR paper for the cases named after them; the others are ou
 """
 
 import math
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._types import Array, ArrayLike, Rng
-from companion.checks import need_array, need_choice, need_float, need_generator, need_int
 from companion.environments import block_lengths
 from companion.lplr.params import MAX_DIMENSION, MAX_USERS
+from companion.validate import need_array, need_choice, need_float, need_generator, need_int
 
 SLACK = 1e-9
 MAX_POINTS = 10_000
@@ -35,13 +33,13 @@ class Design(NamedTuple):
         return self.points.shape[1]
 
 
-def need_ball(name: str, rows: Any) -> None:
+def need_ball(name: str, rows) -> None:
     """Raise ValueError unless rows (..., d) are finite, with norms of at most 1."""
     if not (largest := np.linalg.norm(rows, axis=-1).max()) <= 1 + SLACK:
         raise ValueError(f"{name} must be finite with norm at most 1; got norm {largest:.6g}")
 
 
-def design(points: ArrayLike, theta: ArrayLike, prob: Any = None) -> Design:
+def design(points, theta, prob=None) -> Design:
     """A design: points (K, d) and theta (d,) in unit balls, prob (K,) >= 0 with sum <= 1.
 
     prob None is uniform.  Raises ValueError on anything else.
@@ -64,7 +62,7 @@ def constant(r: float, theta: float = 0.7) -> Design:
     return design([[r]], [theta])
 
 
-def split(r: float, theta: ArrayLike = (0.5, 0.5), wide: float = 0.5) -> Design:
+def split(r: float, theta=(0.5, 0.5), wide: float = 0.5) -> Design:
     """d = 2: (wide, r) or (wide, -r), equal chances: Case II of Equation (4), Theorem 2, scaled."""
     r, wide = (need_float(n, v, -1.0, 1.0) for n, v in (("r", r), ("wide", wide)))
     if math.hypot(wide, r) > 1 + SLACK:
@@ -72,7 +70,7 @@ def split(r: float, theta: ArrayLike = (0.5, 0.5), wide: float = 0.5) -> Design:
     return design([[wide, r], [wide, -r]], theta)
 
 
-def rare(share: Any, theta: ArrayLike = (0.0, 1.0)) -> Design:
+def rare(share, theta=(0.0, 1.0)) -> Design:
     """d = 2: e1, or e2 with chance `share`: Case I of Equation (4), and Theorem 1."""
     share = need_float("share", share, 0.0, 1.0)
     return design(np.eye(2), theta, [1 - share, share])
@@ -117,7 +115,7 @@ class Contexts(NamedTuple):
     theta: np.ndarray  # (d,)
     mu: np.ndarray  # (C, A)
 
-    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
+    def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu) for `simulate`; rewards are +1 or -1."""
         _, A, d = self.X.shape
         for n in block_lengths(T, A, d):
@@ -127,7 +125,7 @@ class Contexts(NamedTuple):
             yield np.ascontiguousarray(self.X[c]), R, mu
 
 
-def contexts(X: Array, theta: Array, prob: Array | None = None) -> Contexts:
+def contexts(X: np.ndarray, theta: np.ndarray, prob: np.ndarray | None = None) -> Contexts:
     """A bandit: X (C, A, d) and theta (d,) in unit balls, prob (C,) with sum 1 (None: uniform)."""
     X = need_array("X", X, ("C", "A", "d"))
     C, A, d = X.shape

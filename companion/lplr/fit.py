@@ -12,38 +12,31 @@ are not asked.
 """
 
 import math
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
-from companion.checks import need_array, need_int
+from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy, dot
 from companion.lplr import bins
 from companion.lplr.bins import ACTIVE, COUNT, SPREAD, VALUE, open_layer, plant, tree_of, walk
 from companion.lplr.crowd import draw, sign_sum
 from companion.lplr.environments import SLACK, need_ball
 from companion.lplr.noise import add_matrix_noise, laplace_sum
-
-if TYPE_CHECKING:
-    from companion.lplr.bins import Tree
-    from companion.lplr.crowd import Crowd, Law
-    from companion.lplr.params import Params
+from companion.validate import need_array, need_int
 
 
 @jit
 def tell(
-    p: "Params",
-    tree: "Tree",
-    stage: int,
-    phi: Array,
-    users: int,
-    label: float,
-    signs: bool,
-    rng: Rng,
-    residual: Array,
-) -> None:
+    p,
+    tree,
+    stage,
+    phi,
+    users,
+    label,
+    signs,
+    rng,
+    residual,
+):
     """What users with this phi hold, added to the node that they fall in; 0 falls nowhere.
 
     Algorithm 3, lines 3 to 5: each of them 1, y_h phi and phi phi'; y_h = y - clip(prediction) lies
@@ -69,7 +62,7 @@ def tell(
 
 
 @jit
-def add_noise(p: "Params", tree: "Tree", stage: int, n: int, rng: Rng) -> None:
+def add_noise(p, tree, stage, n, rng):
     """The noise of n users' messages about every node of the stage's layer.
 
     Of several users at once, vectors and matrices of nodes below the threshold get none: it is
@@ -91,7 +84,7 @@ def add_noise(p: "Params", tree: "Tree", stage: int, n: int, rng: Rng) -> None:
 
 
 @jit
-def close(p: "Params", tree: "Tree", stage: int, n: int) -> None:
+def close(p, tree, stage, n):
     """End of a stage of n users: fit the layer's models, or their half-widths."""
     h = stage // 2
     for b in range(tree.start[h], tree.start[h + 1]):
@@ -102,18 +95,14 @@ def close(p: "Params", tree: "Tree", stage: int, n: int) -> None:
 
 
 @jit
-def send(
-    p: "Params", tree: "Tree", stage: int, phi: Array, y: float, rng: Rng, residual: Array
-) -> None:
+def send(p, tree, stage, phi, y, rng, residual):
     """One user's message, added to the statistics (on zeroed ones it *is* the message)."""
     tell(p, tree, stage, phi, 1, y, False, rng, residual)
     add_noise(p, tree, stage, 1, rng)
 
 
 @jit
-def observe(
-    p: "Params", tree: "Tree", user: int, n: int, phi: Array, y: float, rng: Rng, residual: Array
-) -> None:
+def observe(p, tree, user, n, phi, y, rng, residual):
     """Feed user number `user` (from 0, of 2dn) to the oracle: phi (d,), y; the dummy is phi = 0.
 
     The last user of a stage closes it.  Users after 2dn are not asked.
@@ -130,7 +119,7 @@ def observe(
 
 
 @jit
-def fit_messages(p: Any, tree: "Tree", phi: Array, y: Array, rng: Rng) -> None:
+def fit_messages(p, tree, phi, y, rng):
     """Algorithm 2 on users phi (N, d), y (N,), N // (2d) in each stage; the tree is overwritten."""
     residual = np.empty(p.d)
     n = phi.shape[0] // (2 * p.d)
@@ -139,7 +128,7 @@ def fit_messages(p: Any, tree: "Tree", phi: Array, y: Array, rng: Rng) -> None:
 
 
 @jit
-def fit_sums(p: Any, forest: Any, law: "Law", n: int, rng: Rng, crowd: "Crowd") -> None:
+def fit_sums(p, forest, law, n, rng, crowd):
     """The law of `fit_messages` for users drawn from a `Law`, for one oracle or several at once.
 
     forest: one tree per oracle, overwritten; n users per stage; crowd.plays grows by the users seen
@@ -162,7 +151,7 @@ def fit_sums(p: Any, forest: Any, law: "Law", n: int, rng: Rng, crowd: "Crowd") 
             close(p, tree, stage, n)
 
 
-def fit_users(p: Any, phi: Array, y: float, rng: Rng) -> Any:
+def fit_users(p, phi: np.ndarray, y: float, rng: np.random.Generator):
     """A tree fitted by Algorithm 2 to users phi (N, d), y (N,), message by message, in their order.
 
     Raises ValueError on NaN, ||phi|| > 1, |y| > 1, or fewer than 2d users.

@@ -3,14 +3,9 @@
 Source: Theorem 2 of the LPLR paper for what users send; the estimator is ours.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
-from companion.checks import need_int, need_positive
+from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy, dot
 from companion.kernels.mechanisms import laplace
 from companion.lplr.crowd import law
@@ -19,13 +14,11 @@ from companion.lplr.repeat import in_parts
 from companion.lplr.ssp_trials import theta_error
 from companion.lplr.sufficient_statistics import ssp_clear, ssp_model
 from companion.simulate import stream
-
-if TYPE_CHECKING:
-    from companion.lplr.environments import Design
+from companion.validate import need_int, need_positive
 
 
 @jit
-def perturbed_inputs(points: Array, theta: Array, epsilon: float, n: Any, rng: Rng, m: Any) -> None:
+def perturbed_inputs(points, theta, epsilon, n, rng, m):
     """Theorem 2's observations, phi and phi'theta + Lap(1/epsilon), of n users uniform on points.
 
     Leaves in m the debiased moments: mat, less n (2/epsilon^2) I, and vec.
@@ -43,9 +36,7 @@ def perturbed_inputs(points: Array, theta: Array, epsilon: float, n: Any, rng: R
         m.mat[i, i] -= n * 2.0 / epsilon**2
 
 
-def estimate_inputs(
-    design: "Design", n: int, seeds: Sequence[Any], executor: Any = None, *, epsilon: float = 1.0
-) -> Any:
+def estimate_inputs(design, n: int, seeds, executor=None, *, epsilon: float = 1.0):
     """(mad, mse), each (n_reps,): debiased moments of perturbed inputs, users drawn one by one."""
     if not np.allclose(design.prob, design.prob[0]):
         raise ValueError("design must have equal chances for perturbed inputs")

@@ -5,25 +5,18 @@ two refits the policy is fixed, so who plays what is one multinomial.
 """
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
-from companion.checks import need_int, need_positive, need_probability
+from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy, copy, dot, inverse, matvec, quad
 from companion.lplr.bandits import count_regret, game_of
 from companion.lplr.crowd import draw, sign_sum
 from companion.lplr.params import MAX_USERS
 from companion.lplr.repeat import in_parts
 from companion.simulate import stream
-
-if TYPE_CHECKING:
-    from companion.lplr.bandits import Game
-    from companion.lplr.crowd import Crowd
-    from companion.lplr.environments import Contexts
+from companion.validate import need_int, need_positive, need_probability
 
 
 class Sums(NamedTuple):
@@ -42,9 +35,7 @@ def no_sums(d: int) -> Sums:
 
 
 @jit
-def radius_and_shift(
-    d: int, t: int, T: int, sigma: float, bonus: float, failure: float
-) -> tuple[float, Any]:
+def radius_and_shift(d, t, T, sigma, bonus, failure):
     """Exploration radius after t rounds, and the shift that keeps V positive."""
     log_T = math.log(T)
     shift = sigma * math.sqrt(t) * (4 * math.sqrt(d) + 2 * math.log(2 * T / failure)) * bonus
@@ -54,7 +45,7 @@ def radius_and_shift(
 
 
 @jit
-def choose(game: "Game", sums: Sums, radius: float) -> None:
+def choose(game, sums, radius):
     """law.prob <- all of a context's chance on the arm of the largest upper confidence bound."""
     C = game.prob.shape[0]
     A = game.gap.shape[0] // C
@@ -70,7 +61,7 @@ def choose(game: "Game", sums: Sums, radius: float) -> None:
 
 
 @jit
-def hear(game: "Game", plays: Ints, n: int, sigma: float, rng: Rng, sums: Sums) -> None:
+def hear(game, plays, n, sigma, rng, sums):
     """Add what n users send: V += sum x x', u += sum y x, both with symmetric Gaussian noise."""
     V, u = sums.V, sums.u
     for j in range(plays.shape[0]):
@@ -88,15 +79,15 @@ def hear(game: "Game", plays: Ints, n: int, sigma: float, rng: Rng, sums: Sums) 
 
 @jit
 def linucb_batches(
-    game: "Game",
-    T: int,
-    sigma: float,
-    bonus: float,
-    failure: float,
-    rng: Rng,
-    crowd: "Crowd",
-    sums: Sums,
-) -> float:
+    game,
+    T,
+    sigma,
+    bonus,
+    failure,
+    rng,
+    crowd,
+    sums,
+):
     """Regret of T rounds, NaN if a matrix is singular (chance 0); sums from `no_sums`."""
     d, t, total = sums.u.shape[0], 0, 0.0
     while t < T:
@@ -117,16 +108,16 @@ def linucb_batches(
 
 
 def ldp_linucb_regret(
-    bandit: "Contexts",
+    bandit,
     T: int,
-    seeds: Sequence[Any],
-    executor: Any = None,
+    seeds,
+    executor=None,
     *,
     epsilon: float = 1.0,
     delta: float = 1e-6,
     bonus: float = 1.0,
     failure: float = 0.1,
-) -> Array:
+) -> np.ndarray:
     """Regret (n_reps,) of LDP-LinUCB with refits at growing times; (epsilon, delta)-local privacy.
 
     sigma = 4 sqrt(2 ln(1.25/delta))/epsilon; bonus in (0, inf) multiplies its shift and exploration

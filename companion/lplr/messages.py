@@ -5,23 +5,17 @@ Source: Algorithm 3 and lines 4 to 7 of Algorithm 5 of the LPLR paper.
 
 import math
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
 from companion.accounting.audit import Attack, attacked
-from companion.checks import need_array, need_float, need_int
+from companion.jit import jit
 from companion.kernels.mechanisms import clip_to_ball
 from companion.lplr.bins import ACTIVE, COEF, COUNT, FLAT, SPREAD, VALUE, open_layer, plant
 from companion.lplr.fit import send
 from companion.lplr.params import lplr_params
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Audit
-    from companion.lplr.bins import Tree
-    from companion.lplr.params import Params
+from companion.validate import need_array, need_float, need_int
 
 
 @jit
@@ -43,7 +37,7 @@ def _messages(p, tree, part, phi, y, rng, out):
                     row[1 + d + j * d + q] = tree.mat[b, j, q]
 
 
-def past(p: "Params", coef: float = 0.0, width: float = 0.0) -> "Tree":
+def past(p, coef: float = 0.0, width: float = 0.0):
     """A public state that a server may have reached: d = 1, an empty layer; d = 2, two layers.
 
     With d = 2 the first layer's bin 0 is active, with direction e1, coefficient `coef` and flat
@@ -65,14 +59,14 @@ def past(p: "Params", coef: float = 0.0, width: float = 0.0) -> "Tree":
     return tree
 
 
-def update_messages(p: Any, tree: "Tree", user: int, rng: Rng, n: int) -> Array:
+def update_messages(p, tree, user: int, rng: np.random.Generator, n: int) -> np.ndarray:
     """n messages of the LPLR-UPDATE stage of the tree's last layer from a user (phi (d,), y):
     (n, bins, 1 + d + d^2), per bin count, vector, matrix by rows.
     """
     return _sent(p, tree, 0, user, rng, n)
 
 
-def spread_messages(p: Any, tree: "Tree", user: int, rng: Rng, n: int) -> Array:
+def spread_messages(p, tree, user: int, rng: np.random.Generator, n: int) -> np.ndarray:
     """n messages of the LPLR-CI stage of that layer from a user (phi (d,), y): (n, bins)."""
     return _sent(p, tree, 1, user, rng, n)[:, :, 0]
 
@@ -89,13 +83,13 @@ def _sent(p, tree, part, user, rng, n):
     return out
 
 
-def laplace_loss(a: Any, b: Array, scale: float, outputs: Array) -> Array:
+def laplace_loss(a, b: np.ndarray, scale: float, outputs: np.ndarray) -> np.ndarray:
     """Log-likelihood ratios (n,) of outputs (n, ...), for Lap(scale) around a against around b."""
     axes = tuple(range(1, outputs.ndim))
     return ((abs(outputs - b) - abs(outputs - a)) / scale).sum(axis=axes)
 
 
-def attack(p: Any) -> Any:
+def attack(p):
     """`audit.Attack` on the first stage of an oracle with d = 1: a user in bin 0, one in bin 1.
 
     The statistic is the log-likelihood ratio; for the printed one-sided noise, the matrix part,
@@ -131,7 +125,7 @@ class Case(NamedTuple):
     faulty: Attack  # the same attack on a message with a fault, which has to be found
 
 
-def audited(case: Case, trials: int, seed: int, planted: bool = False) -> "Audit":
+def audited(case: Case, trials: int, seed: int, planted: bool = False):
     """The lower bound of one case, or of its planted fault: an `audit.Audit`."""
     one = case.faulty if planted else case.attack
     return attacked(one, delta=0.0, trials=trials, seed=seed)
@@ -167,7 +161,7 @@ def _interval(p):
     return partial(laplace_loss, *p.cap * np.eye(2), p.spread_scale)
 
 
-def halved(p: Any) -> Any:
+def halved(p):
     """Half of the noise: a fault that an audit has to find."""
     small = {k: getattr(p, k) / 2 for k in ("count_scale", "matrix_scale", "spread_scale")}
     return p._replace(vector_scale=p.vector_scale / 2, **small)
@@ -197,7 +191,7 @@ def _spreads(users):
     return on
 
 
-def audits(epsilon: float, coef: float = 8.0) -> list[Any]:
+def audits(epsilon: float, coef: float = 8.0):
     """`Case`s for the printed and the corrected message at this budget; the corrected message as a
     whole has the policy's own `attack`, the others attack a part alone.
 

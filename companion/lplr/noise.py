@@ -11,13 +11,12 @@ Numerical limit: differences of Gamma(n) lose 1e-16 n absolutely, 1e-7 of a stan
 Source: Algorithm 3 (LPLR-UPDATE), lines 3 to 5; Bartlett (1933).
 """
 
-from companion._jit import jit
-from companion._types import Array, Rng
+from companion.jit import jit
 from companion.kernels.mechanisms import add_wishart, laplace
 
 
 @jit
-def laplace_sum(rng: Rng, n: int, scale: float) -> float:
+def laplace_sum(rng, n, scale):
     """Sum of n independent Laplace variables of this scale."""
     if n == 1:
         return laplace(rng, scale)
@@ -25,9 +24,7 @@ def laplace_sum(rng: Rng, n: int, scale: float) -> float:
 
 
 @jit
-def add_matrix_noise(
-    rng: Rng, n: int, scale: float, one_sided: bool, factor: float, root: Array, out: Array
-) -> None:
+def add_matrix_noise(rng, n, scale, one_sided, factor, root, out):
     """out (d, d) <- out + factor times the sum of the matrix noises of n users; root (d, d) is
     overwritten.
 

@@ -16,12 +16,12 @@ b_e.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from companion.accounting.privacy import Guarantee
-from companion.checks import (
+from companion.validate import (
     need_choice,
     need_float,
     need_int,
@@ -56,7 +56,7 @@ class Params(NamedTuple):
     smallest_value: float  # smallest possible eigenvalue times (d-h+1), in units of gamma^(-2k)
 
 
-def scales(d: int, epsilon: float, calibration: str) -> tuple[Any, ...]:
+def scales(d: int, epsilon: float, calibration: str):
     """(b_c, b_v by layer, c, b_e, one_sided, clip, cap), printed or corrected (see the module)."""
     root, printed = math.sqrt(d), calibration == "paper"
     layers = np.array([1.0] + [2.0] * (d - 1))  # Y_h
@@ -107,7 +107,7 @@ def lplr_params(
     M: int | None = None,
     calibration: str = "corrected",
     project: bool = True,
-    **constants: Any,
+    **constants,
 ) -> Params:
     """Parameters of one LPLR oracle.
 
@@ -138,7 +138,7 @@ def lplr_params(
     noise = scales(d, epsilon, calibration)
     limits = widths(d, T, epsilon, gamma, **constants)
     edge = gamma ** -np.arange(M + 1.0)
-    return Params(d, M, math.log(gamma), edge, *noise, *limits, bool(project), gamma**-2.0)  # type: ignore[call-arg]
+    return Params(d, M, math.log(gamma), edge, *noise, *limits, bool(project), gamma**-2.0)
 
 
 def guarantee(p: Params, epsilon: float) -> Guarantee:

@@ -14,17 +14,14 @@ Cost: per round O(epochs K d^2) to select, from epochs that learned something, a
 send a message about the bins of a layer.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
-from companion.accounting.disclosure import Disclosure
+from companion.accounting.audit import AuditInstance, AuditSpec
 from companion.accounting.privacy import NO_PRIVACY
-from companion.checks import need_choice, need_int, need_options
 from companion.core import Policy, Universe
+from companion.jit import jit
 from companion.kernels.mechanisms import clip_to_ball
 from companion.lplr import elimination as rounds
 from companion.lplr import messages
@@ -33,9 +30,7 @@ from companion.lplr.elimination import LPLR, Arms, Clock, Memory, Oracle, answer
 from companion.lplr.fit import send
 from companion.lplr.messages import past
 from companion.lplr.params import MAX_DIMENSION, MAX_USERS, guarantee, lplr_params, widths
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
+from companion.validate import need_choice, need_int, need_options
 
 MAX_NUMBERS = 5 * 10**7  # memory of a policy, in floats
 
@@ -64,19 +59,19 @@ def init(p: Params) -> State:
     return State(Clock(0, 0, 0), own, rounds.arms(p.K), *[np.zeros(p.d) for _ in range(3)])
 
 
-def universe(p: Params) -> Universe:
+def universe_of(p: Params) -> Universe:
     """What is not clipped: the unit ball, rewards in [-1, 1]."""
     return Universe()
 
 
 @jit
-def oracle_of(p: Params, epoch: int, k: int) -> int:
+def oracle_of(p, epoch, k):
     """Number of the oracle that an epoch keeps for arm k."""
     return epoch * p.K + k if p.per_action else epoch
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """Algorithm 1, lines 6 to 10: a random arm of X (K, d) that no finished epoch eliminates."""
     alive, f, width = s.arms
     rounds.revive(alive)
@@ -92,7 +87,7 @@ def select(p: Params, s: State, X: Array, rng: Rng) -> int:
 
 
 @jit
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """Algorithm 1, line 11: the user's message to every oracle of the epoch."""
     epoch, user = s.clock.epoch, s.clock.t - s.clock.begin
     length = rounds.rounds_of(p.n0, epoch)
@@ -106,7 +101,7 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -118,11 +113,11 @@ def lplr(
     d: int,
     T: int,
     K: int,
-    epsilon: float = 1.0,
     *,
+    epsilon: float = 1.0,
     per_action: bool = False,
     n0: int = 64,
-    **options: Any,
+    **options,
 ) -> Policy:
     """RegCB.Elimination with LPLR oracles for T rounds with K arms each.
 
@@ -147,8 +142,8 @@ def eliminating(
     epsilon: float,
     per_action: bool,
     n0: int,
-    options: Mapping[str, Any],
-) -> Any:
+    options,
+):
     """Elimination with an oracle of this kind, checked; its guarantee is still to be filled in."""
     d = need_int("d", d, 1, MAX_DIMENSION)
     T, K = need_int("T", T, 4 * d, MAX_USERS), need_int("K", K, 1)
@@ -160,31 +155,37 @@ def eliminating(
     if size > MAX_NUMBERS:
         raise ValueError(f"T, d and K need {size} numbers of memory, more than {MAX_NUMBERS}")
     p = Params(d, T, K, per_action, n0, o)
-    return Policy("LPLR", p, init, play, NO_PRIVACY, select, update)
+    return Policy(
+        "LPLR",
+        p,
+        init,
+        select,
+        update,
+        play,
+        NO_PRIVACY,
+        universe=universe_of(p),
+        delayed_feedback=True,
+        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
+    )
 
 
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return lplr(3, 400, 4, 1.0, n0=8, gamma=4.0, threshold=0.0)
-
-
-def attack(policy: Policy) -> "tuple[Attack, ...]":
+def own_attacks(policy: Policy):
     """`audit.Attack`: one user's message, for d = 1."""
     return messages.attack(policy.params.oracle.lplr)
 
 
-def victims() -> tuple[Any, ...]:
+def attack_instances():
     """What the audits attack, in both calibrations; ours at a budget at which few messages show all
     of the loss."""
-    own = lplr(1, 64, 3, 3.0, M=2, n0=8)
+    own = lplr(1, 64, 3, epsilon=3.0, M=2, n0=8)
     return own, lplr(1, 64, 3, M=2, n0=8, calibration="paper")
 
 
 SECRET = ("x", "residual", "arms")  # fields of the State that are scratch on the user's device
 
 
-def message(_: Any, p: Params, tree: Any, stage: int, *user: Any) -> list[tuple[str, Array]]:
-    """What `send` lets out, for `companion.accounting.disclosure`."""
+def message(_, p: Params, tree, stage: int, *user) -> list[tuple[str, np.ndarray]]:
+    """What `send` lets out, for `companion.accounting.audit`."""
     here = slice(*tree.start[stage // 2 : stage // 2 + 2])
     if stage % 2 == 1:
         return [("laplace", tree.stat[here, SPREAD])]
@@ -201,11 +202,11 @@ def second_layer(policy: Policy, t: int) -> State:
     return s._replace(clock=Clock(t, 0, 0))
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: the messages of three
     stages, and of one oracle per arm; records on the edges of both bins, in both layers.
     """
-    options: dict[str, Any] = {"n0": 8, "gamma": 20.0, "M": 2}
+    options = {"n0": 8, "gamma": 20.0, "M": 2}
     c, r = np.meshgrid([-0.99, -0.25, 0.0, 0.25, 0.99], [-0.96, -0.05, 0.0, 0.05, 0.96])
     x = np.sqrt(0.5) * np.column_stack([(c + r).ravel(), (r - c).ravel()])
     records = np.vstack([np.column_stack([x, np.full(len(x), y)]) for y in (-1.0, 1.0)])
@@ -213,4 +214,4 @@ def disclosures() -> tuple[Disclosure, ...]:
     printed = lplr(2, 64, 3, calibration="paper", **options)
     pasts = (one, None), (one, second_layer(one, 9)), (one, second_layer(one, 12))
     pasts = *pasts, (apart, None), (printed, None)
-    return tuple(Disclosure(q, {send: message}, SECRET, s, 2, records) for q, s in pasts)
+    return tuple(AuditInstance(q, {send: message}, SECRET, s, 2, records) for q, s in pasts)

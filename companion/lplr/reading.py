@@ -4,27 +4,21 @@ Source: Algorithm 6 and Lemma 3 of the LPLR paper.
 """
 
 import math
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from companion._types import Array
 from companion.kernels.linalg import norm
 from companion.lplr.bins import ACTIVE, COEF, PARENT, interval, walk
 
-if TYPE_CHECKING:
-    from companion.lplr.bins import Tree
-    from companion.lplr.environments import Design
 
-
-def read(p: Any, tree: "Tree", points: Array) -> tuple[Any, ...]:
+def read(p, tree, points: np.ndarray):
     """Estimates and half-widths (0 and ||phi|| where trivial), each (K,), at points (K, d)."""
     points, residual = np.ascontiguousarray(points, dtype=float), np.empty(p.d)
     pairs = [interval(p, tree, x, residual) for x in points]
     return tuple(np.array(a) for a in zip(*pairs, strict=True))
 
 
-def layer_widths(p: Any, tree: "Tree", design: "Design") -> Array:
+def layer_widths(p, tree, design) -> np.ndarray:
     """Lemma 3's E_h = sum over bins B of layer h of psi_B sqrt(E_B[eta_B^2]), for every layer (d,).
 
     Points that stop on a layer count there, with the half-width they stop with.
@@ -44,7 +38,7 @@ def layer_widths(p: Any, tree: "Tree", design: "Design") -> Array:
     return np.array([sum(math.sqrt(s * t) for s, t in layer.values()) for layer in squares])
 
 
-def tree_rows(p: Any, tree: "Tree", n: int) -> list[Any]:
+def tree_rows(p, tree, n: int):
     """A fitted tree as rows for a table, one dict per tracked bin; n users were in a stage.
 
     A bin of layer 1 is called B and its index k; a deeper one its parent's name and its own k.

@@ -1,27 +1,17 @@
 """Repeated runs: seeds in parts, over any executor, and the world of one repetition."""
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from companion._types import Array
 from companion.lplr.crowd import law
 from companion.simulate import need_seeds, over, stream, threads
 
-if TYPE_CHECKING:
-    from companion.lplr.crowd import Law
-    from companion.lplr.environments import Design
 
-
-def powers(first: int, step: int, last: int) -> list[Any]:
+def powers(first: int, step: int, last: int):
     """first, first * step, ... up to last, as integers."""
     return [first, *(powers(first * step, step, last) if first * step <= last else [])]
 
 
-def in_parts(
-    task: Callable[..., Any], args: Sequence[Any], seeds: Sequence[Any], executor: Any
-) -> Array:
+def in_parts(task, args, seeds, executor) -> np.ndarray:
     """Rows of task(*args, part) over parts of the seeds (one per repetition), in their order.
 
     A part for each thread, or eight for an executor: every part makes its memory anew.
@@ -32,6 +22,6 @@ def in_parts(
     return np.concatenate(over(task, [(*args, part) for part in parts], executor))
 
 
-def drawn(design: "Design", seed: int, signs: Array) -> "Law":
+def drawn(design, seed: int, signs: np.ndarray):
     """The law of one repetition: a function draws its design from the environment's stream."""
     return law(design(stream(seed, "environment")) if callable(design) else design, signs)

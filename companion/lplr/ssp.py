@@ -10,16 +10,13 @@ Cost: per round O(epochs K d^2).
 """
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
-from companion.accounting import learned
-from companion.accounting.audit import Attack
-from companion.accounting.disclosure import Disclosure, shows
+from companion.accounting import audit as learned
+from companion.accounting.audit import Attack, AuditInstance, shows
 from companion.core import Policy
+from companion.jit import jit
 from companion.kernels.mechanisms import clip_to_ball
 from companion.lplr.elimination import SUFFSTATS
 from companion.lplr.messages import laplace_loss
@@ -28,7 +25,7 @@ from companion.lplr.sufficient_statistics import ssp_guarantee, ssp_model, ssp_o
 
 
 def suffstats(
-    d: int, T: int, K: int, epsilon: float = 1.0, *, n0: int = 64, z: float | None = None
+    d: int, T: int, K: int, *, epsilon: float = 1.0, n0: int = 64, z: float | None = None
 ) -> Policy:
     """Elimination with perturbed sufficient statistics for T rounds with K arms each; epsilon = inf
     is least squares without privacy.
@@ -42,13 +39,8 @@ def suffstats(
     return policy._replace(name=name, guarantee=promise)
 
 
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return suffstats(3, 400, 4, 1.0, n0=8)
-
-
 @jit
-def messages(p: Any, m: Any, x: Array, r: float, rng: Rng, out: Array) -> None:
+def messages(p, m, x, r, rng, out):
     """out (n, 1 + d, d) <- vector, and matrix below it, of n messages of one user, for audits."""
     for i in range(out.shape[0]):
         ssp_observe(p, m, 0, 2, x, r, rng)
@@ -58,7 +50,7 @@ def messages(p: Any, m: Any, x: Array, r: float, rng: Rng, out: Array) -> None:
                 out[i, 1 + j, k] = m.mat[j, k]
 
 
-def attack(policy: Policy) -> tuple[Attack, ...]:
+def own_attacks(policy: Policy) -> tuple[Attack, ...]:
     """`audit.Attack`: one user's message, d >= 2: e_1 or e_2, with reward 1.
 
     The statistic is the log-likelihood ratio of the vector, and of the matrix what its density
@@ -75,19 +67,19 @@ def attack(policy: Policy) -> tuple[Attack, ...]:
     return (Attack(mechanism, a, b, told, "message", runs=False, fresh=True),)
 
 
-def message_loss(p: Any, a: Any, b: Array, outputs: Array) -> Array:
+def message_loss(p, a, b: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     """Losses (n,) of outputs (n, 1 + d, d), for the context a against b, both with reward 1."""
     vector = laplace_loss(a, b, p.vector_scale, outputs[:, 0])
     far = [abs(np.linalg.eigvalsh(outputs[:, 1:] - np.outer(x, x))).sum(axis=1) for x in (b, a)]
     return vector + (far[0] - far[1]) / (2 * p.matrix_scale)
 
 
-def victims() -> tuple[Any, ...]:
+def attack_instances():
     """What the audits attack: a budget at which few messages are needed to see all of the loss."""
-    return (suffstats(2, 64, 3, 3.0, n0=8),)
+    return (suffstats(2, 64, 3, epsilon=3.0, n0=8),)
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: messages of two users."""
     message = shows(ssp_observe, "laplace", "m.vec", "wishart", "m.mat")
-    return (Disclosure(suffstats(2, 64, 3, n0=8), message, SECRET, rounds=2),)
+    return (AuditInstance(suffstats(2, 64, 3, n0=8), message, SECRET, rounds=2),)

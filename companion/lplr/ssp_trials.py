@@ -1,12 +1,8 @@
 """Repeated estimation runs of perturbed sufficient statistics, alone or paired with LPLR's."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from companion._jit import jit
-from companion.checks import need_int, need_positive
+from companion.jit import jit
 from companion.kernels.linalg import dot
 from companion.lplr.crowd import crowd
 from companion.lplr.params import MAX_USERS, lplr_params
@@ -14,14 +10,11 @@ from companion.lplr.repeat import drawn, in_parts
 from companion.lplr.sufficient_statistics import ssp_estimate, ssp_model, ssp_params, ssp_sums
 from companion.lplr.trials import estimate_lplr
 from companion.simulate import stream
-
-if TYPE_CHECKING:
-    from companion.lplr.crowd import Law
-    from companion.lplr.environments import Design
+from companion.validate import need_int, need_positive
 
 
 @jit
-def theta_error(model: Any, law: "Law") -> tuple[float, float]:
+def theta_error(model, law):
     """(mad, mse) of least squares from the statistics in model."""
     ssp_estimate(model)
     mad, mse = 0.0, 0.0
@@ -33,14 +26,14 @@ def theta_error(model: Any, law: "Law") -> tuple[float, float]:
 
 
 def estimate_ssp(
-    design: "Design",
+    design,
     n: int,
-    seeds: Sequence[Any],
-    executor: Any = None,
+    seeds,
+    executor=None,
     *,
     epsilon: float = 1.0,
     signs: bool = True,
-) -> Any:
+):
     """(mad, mse) (2, n_reps) of perturbed sufficient statistics, least squares in the unit ball.
 
     Arguments as for `estimate_lplr`.
@@ -60,9 +53,7 @@ def _ssp_fits(design, n, epsilon, signs, seeds):
     return np.array(rows)
 
 
-def both(
-    design: "Design", d: int, n: int, seeds: Sequence[Any], epsilon: float, signs: bool = True
-) -> tuple[Any, Any]:
+def both(design, d: int, n: int, seeds, epsilon: float, signs: bool = True):
     """(`Trials` of LPLR, (mad, mse) of its rival), in the same repetitions on a design in R^d."""
     ours = estimate_lplr(design, lplr_params(d, n, epsilon), n, seeds, signs=signs)
     return ours, estimate_ssp(design, n, seeds, epsilon=epsilon, signs=signs)

@@ -8,22 +8,17 @@ Source: Shariff and Sheffet (2018), the local version of Section 2.2 of the LPLR
 """
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
 from companion.accounting.privacy import NO_PRIVACY, Guarantee
-from companion.checks import need_float, need_int, need_positive
-from companion.kernels.eigen import ball_least_squares, jacobi
-from companion.kernels.linalg import add_outer, axpy, copy, dot, norm
+from companion.jit import jit
+from companion.kernels.linalg import add_outer, axpy, ball_least_squares, copy, dot, jacobi, norm
 from companion.lplr.crowd import draw, sign_sum
 from companion.lplr.noise import add_matrix_noise, laplace_sum
 from companion.lplr.params import MAX_DIMENSION
-
-if TYPE_CHECKING:
-    from companion.lplr.crowd import Crowd, Law
+from companion.validate import need_float, need_int, need_positive
 
 
 class SSP(NamedTuple):
@@ -68,20 +63,20 @@ def ssp_model(d: int, copies: int | None = None) -> Model:
 
 
 @jit
-def ssp_clear(m: Any) -> None:
+def ssp_clear(m):
     """Forget all users."""
     m.vec[:] = 0.0
     m.mat[:] = 0.0
 
 
 @jit
-def model_of(m: Model, i: int) -> Model:
+def model_of(m, i):
     """Model number i of several, sharing their memory."""
     return Model(m.V_inv[i], m.theta[i], m.error[i], m.mat[i], m.vec[i], m.work[i])
 
 
 @jit
-def ssp_observe(p: SSP, m: Any, user: int, n: int, phi: Array, y: float, rng: Rng) -> None:
+def ssp_observe(p, m, user, n, phi, y, rng):
     """Message of user number `user` (from 0, of n), added to the statistics; the last one fits."""
     if user == 0:
         ssp_clear(m)
@@ -93,7 +88,7 @@ def ssp_observe(p: SSP, m: Any, user: int, n: int, phi: Array, y: float, rng: Rn
 
 
 @jit
-def ssp_noise(p: SSP, m: Any, n: int, rng: Rng) -> None:
+def ssp_noise(p, m, n, rng):
     """The noise of n users, drawn at once (nothing is drawn without privacy)."""
     if p.matrix_scale > 0.0:
         for i in range(p.d):
@@ -102,7 +97,7 @@ def ssp_noise(p: SSP, m: Any, n: int, rng: Rng) -> None:
 
 
 @jit
-def ssp_sums(p: Any, m: Any, law: "Law", n: int, rng: Rng, crowd: "Crowd") -> None:
+def ssp_sums(p, m, law, n, rng, crowd):
     """Statistics of n users from a `Law`, with noise, into m; crowd.plays grows by them."""
     seen = crowd.seen
     ssp_clear(m)
@@ -118,7 +113,7 @@ def ssp_sums(p: Any, m: Any, law: "Law", n: int, rng: Rng, crowd: "Crowd") -> No
 
 
 @jit
-def ssp_estimate(m: Any) -> None:
+def ssp_estimate(m):
     """m.theta <- least squares in the unit ball, negative eigenvalues set to 0; V_inv is lost."""
     A, rows, work = m.work[0], m.work[1], m.work[2, 0]
     scale = 1e-300  # keeps squares in range; the matrix may be negative, so entries of both count
@@ -135,7 +130,7 @@ def ssp_estimate(m: Any) -> None:
 
 
 @jit
-def ssp_fit(p: SSP, m: Model, n: int) -> None:
+def ssp_fit(p, m, n):
     """Elimination oracle after n users: V = mat + ridge I, eigenvalues at least a tenth of it.
 
     theta_hat - theta = V^-1 (vector noise + label noise - (matrix noise + ridge) theta).  The ridge
@@ -158,7 +153,7 @@ def ssp_fit(p: SSP, m: Model, n: int) -> None:
 
 
 @jit
-def ssp_interval(p: SSP, m: Model, phi: Array) -> tuple[float, float]:
+def ssp_interval(p, m, phi):
     """(estimate in [-1, 1], half-width) at phi; (0, ||phi||) where the half-width is no less."""
     far, near = 0.0, 0.0
     for i in range(p.d):

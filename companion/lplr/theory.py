@@ -5,12 +5,10 @@ constants of the lower bounds and the proposition on sufficient statistics: see 
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
+from companion.jit import jit
 
 
 def theorem_1(n: int, epsilon: float = 1.0) -> tuple[float, float]:
@@ -25,13 +23,13 @@ def theorem_1(n: int, epsilon: float = 1.0) -> tuple[float, float]:
     return c / math.sqrt(n), 3 * c / (16 * math.sqrt(n))
 
 
-def sufficient_statistics_bound(n: int, scale: float) -> tuple[float, Any]:
+def sufficient_statistics_bound(n: int, scale: float):
     """(r, bound): design phi = r, and the least MAD from r^2 + Lap(scale) and r y + Lap(scale)."""
     r = math.sqrt(scale) * n**-0.25
     return r, 3 * r / 16
 
 
-def chi_square_laplace(mu: Array, epsilon: float = 1.0, nodes: int = 60) -> float:
+def chi_square_laplace(mu: np.ndarray, epsilon: float = 1.0, nodes: int = 60) -> float:
     """chi^2 of the mixture of Lap(+-mu, 1/epsilon) against its centre; mu (1,) or (2,) above 0.
 
     The density ratio is constant beyond mu in every coordinate, so only [-mu, mu] needs quadrature
@@ -110,7 +108,7 @@ def _sum_of_ratios(m, epsilon, n, second, rng):
 
 
 @jit
-def likelihood_ratio_errors(m: int, epsilon: float, n: int, trials: int, rng: Rng) -> int:
+def likelihood_ratio_errors(m, epsilon, n, trials, rng):
     """Wrong decisions of the likelihood-ratio test between Theorem 2's two hypotheses, out of 2 x
     trials samples of n users; m: size of the second feature.
     """
@@ -123,9 +121,7 @@ def likelihood_ratio_errors(m: int, epsilon: float, n: int, trials: int, rng: Rn
     return wrong
 
 
-def lemma_1(
-    p: Any, n: int, epsilon: float, failure: float, share: Any = 1.0, k: int = 0
-) -> tuple[float, Any, Any]:
+def lemma_1(p, n: int, epsilon: float, failure: float, share=1.0, k: int = 0):
     """Bounds of Lemma 1 (logarithm corrected) on (share, vector, matrix) errors of a bin."""
     d, beta = p.d, 1 / (2 * p.M)
     L = math.log(48 * d / (beta * failure)) / (epsilon * math.sqrt(n))
@@ -142,7 +138,7 @@ def support_violation(epsilon: float, norm: float = 1.0) -> float:
     return -math.expm1(-epsilon * norm**2 / 9)
 
 
-def lemma_3(p: Any, n: int, epsilon: float, failure: float) -> float:
+def lemma_3(p, n: int, epsilon: float, failure: float) -> float:
     """12 M^h K / sqrt n of Lemma 3 for every layer h, (d,), n users per stage, smallest kappas."""
     L = math.log(48 * p.d * 2 * p.M / failure) / epsilon  # 1/beta is about 2M
     gamma, d = math.exp(p.log_gamma), p.d
@@ -151,7 +147,7 @@ def lemma_3(p: Any, n: int, epsilon: float, failure: float) -> float:
     return 12 * K / math.sqrt(n) * float(p.M) ** np.arange(1, d + 1)
 
 
-def action_loss(p: Any) -> float:
+def action_loss(p) -> float:
     """Exact loss of a change of action with one oracle per action: data against dummy in two.
 
     Per oracle one bin is touched or not: 1/b_c + sqrt(d) Y/b_v + 1/(2c), with Y = 1 on the first

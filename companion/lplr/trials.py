@@ -4,13 +4,11 @@ Repetitions are spread by `simulate.over`; from the streams of its seed the desi
 rivals (`ssp_trials`, `input_trials`) draw, so that they are paired.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion.checks import need_int
+from companion.jit import jit
 from companion.kernels.linalg import norm
 from companion.lplr.bins import ACTIVE, bin_tax, plant, predict, tree_of
 from companion.lplr.crowd import crowd
@@ -18,10 +16,7 @@ from companion.lplr.fit import fit_sums
 from companion.lplr.params import MAX_USERS
 from companion.lplr.repeat import drawn, in_parts
 from companion.simulate import need_seeds, stream
-
-if TYPE_CHECKING:
-    from companion.lplr.bins import Tree
-    from companion.lplr.environments import Design
+from companion.validate import need_int
 
 
 class Trials(NamedTuple):
@@ -61,11 +56,11 @@ def _score(p, tree, law, n, residual):
 
 
 def estimate_lplr(
-    design: "Design",
-    p: Any,
+    design,
+    p,
     n: int,
-    seeds: Sequence[Any],
-    executor: Any = None,
+    seeds,
+    executor=None,
     *,
     signs: bool = True,
 ) -> Trials:
@@ -97,7 +92,7 @@ def _fit(design, p, n, signs, seed, forest):
     return world, users.residual
 
 
-def fit_design(design: "Design", p: Any, n: int, seed: int, *, signs: bool = True) -> "Tree":
+def fit_design(design, p, n: int, seed: int, *, signs: bool = True):
     """The tree of one repetition of `estimate_lplr`; seed: an integer or a SeedSequence."""
     n, (seed,), forest = need_int("n", n, 2 * p.d, MAX_USERS), need_seeds([seed]), plant(p, 1)
     _fit(design, p, n // (2 * p.d), signs, seed, forest)

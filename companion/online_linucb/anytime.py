@@ -13,23 +13,16 @@ Differs: the last of the EPOCHS = 40 epochs (10^12 rounds) does not end.  What a
 forgotten at its end, as in the paper, though messages could be used again at no privacy cost.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._borrowed import borrowing
-from companion._jit import inlined, jit
-from companion._types import Array, Ints, Rng
-from companion.accounting.disclosure import Disclosure
-from companion.checks import need_float, need_positive
+from companion.accounting.audit import AuditInstance, AuditSpec
 from companion.core import Policy, linear_universe
+from companion.jit import inlined, jit
 from companion.online_linucb import maler, policy
 from companion.online_linucb.policy import message_attack
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
-    from companion.core import Universe
+from companion.validate import need_float, need_positive
 
 EPOCHS = 40
 NEVER = 1 << 62  # length of an epoch that does not end
@@ -67,13 +60,13 @@ def init(p: Params) -> State:
     return State(0, 0, restart(p, run, 0))
 
 
-def universe(p: Params) -> "Universe":
+def universe_of(p: Params):
     """What is not clipped."""
     return linear_universe(p.offset)
 
 
 @inlined
-def epoch_params(p: Params, m: int) -> policy.Params:
+def epoch_params(p, m):
     """Parameters of Algorithm 1 in epoch m; views, nothing is copied."""
     rates = p.rates[m, : p.n_rates[m]]
     learner = maler.Params(p.d, p.ball[m], p.clip[m], rates, p.rate_convex[m])
@@ -81,7 +74,7 @@ def epoch_params(p: Params, m: int) -> policy.Params:
 
 
 @inlined
-def restart(p: Params, s: Any, m: int) -> policy.State:
+def restart(p, s, m):
     """Algorithm 1's state at the start of epoch m, in the arrays of its state s."""
     a, n = s.learner, p.n_rates[m]
     s.u[:] = s.centre[:] = a.theta[:] = a.convex[:] = 0.0
@@ -97,19 +90,19 @@ def restart(p: Params, s: Any, m: int) -> policy.State:
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """The optimistic row of X (K, d)."""
     return policy.select(epoch_params(p, s.epoch), s.run, X, rng)
 
 
 @jit
-def randomize(p: Params, s: State, x: Array, r: float, rng: Rng) -> tuple[float, int]:
+def randomize(p, s, x, r, rng):
     """The user's message: s.run.x <- noisy x; returns (noisy reward, 1 if clipped)."""
     return policy.randomize(epoch_params(p, s.epoch), x, r, rng, s.run.x)
 
 
 @inlined
-def receive(p: Params, s: State, y: float, clipped: int) -> State:
+def receive(p, s, y, clipped):
     """State after the message (s.run.x, y); a new epoch begins when the old one is over."""
     run = policy.receive(epoch_params(p, s.epoch), s.run, y, clipped)
     if run.t < p.length[s.epoch]:
@@ -118,16 +111,14 @@ def receive(p: Params, s: State, y: float, clipped: int) -> State:
 
 
 @inlined
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     y, clipped = randomize(p, s, x, r, rng)
     return receive(p, s, y, clipped)
 
 
-@borrowing
-def rounds(
-    p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints
-) -> tuple[int, int, int, int, int]:
+@jit
+def rounds(p, s, X, R, rng, arms):
     """(rounds, epoch, its rounds, its gradients, clipped records) after all rounds of `play`."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -136,13 +127,13 @@ def rounds(
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     t, epoch, run, seen, clipped = rounds(p, s, X, R, rng, arms)
     return State(t, epoch, policy.at(s.run, run, seen, clipped))
 
 
-def stack_epochs(runs: Sequence[Any]) -> Params:
+def stack_epochs(runs) -> Params:
     """`Params` from Algorithm 1's parameters, one per epoch: epoch m lasts for its own horizon."""
     n = max(len(q.learner.rates) for q in runs)
     rates, log_prior = np.zeros((len(runs), n)), np.zeros((len(runs), 2 * n + 1))
@@ -165,9 +156,9 @@ def stack_epochs(runs: Sequence[Any]) -> Params:
 
 def anytime_linucb(
     d: int,
-    epsilon: float,
-    delta: float = 0.1,
     *,
+    epsilon: float,
+    delta: float,
     k: float = 0.125,
     lambda_min: float = 0.0,
     calibration: str = "corrected",
@@ -188,9 +179,9 @@ def anytime_linucb(
     for name, function in (("width", width), ("clip", clip)):
         if not (callable(function) or function is None):
             raise ValueError(f"{name} must be a function or None; got {name}={function!r}")
-    options: dict[str, Any] = {"calibration": calibration, "universe": universe, "learner": learner}
+    options = {"calibration": calibration, "universe": universe, "learner": learner}
     options |= {"delta": delta, "ball": ball}
-    first = policy.online_linucb(d, 1, epsilon, **options)
+    first = policy.online_linucb(d, 1, epsilon=epsilon, **options)
     sigma = first.params.sigma
 
     def epoch(m):
@@ -199,27 +190,37 @@ def anytime_linucb(
         beta = None if width is None else width(sigma, 2**m)
         G = None if clip is None else clip(sigma, jitter, d)
         each = options | {"jitter": jitter, "width": beta, "clip": G}
-        return policy.online_linucb(d, 2**m, epsilon, **each).params
+        return policy.online_linucb(d, 2**m, epsilon=epsilon, **each).params
 
     p = stack_epochs([epoch(m) for m in range(EPOCHS)])
-    return Policy(f"{first.name}, anytime", p, init, play, first.guarantee, select, update)
+    return Policy(
+        f"{first.name}, anytime",
+        p,
+        init,
+        select,
+        update,
+        play,
+        first.guarantee,
+        universe=universe_of(p),
+        delayed_feedback=True,
+        audit=AuditSpec(own_attacks, measured=audit_instances),
+    )
 
 
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return anytime_linucb(3, 1.0)
-
-
-def attack(policy: Policy) -> "tuple[Attack, ...]":
+def own_attacks(policy: Policy):
     """`audit.Attack`: one user's message in the last epoch, which perturbs least."""
     p = policy.params
     return message_attack(epoch_params(p, len(p.length) - 1))
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: rounds of three epochs."""
     kernels = {policy.randomize: policy.pair_of}
     return tuple(
-        Disclosure(anytime_linucb(2, 1.0, lambda_min=1.0, calibration=c), kernels, rounds=3)
+        AuditInstance(
+            anytime_linucb(2, epsilon=1.0, delta=0.1, lambda_min=1.0, calibration=c),
+            kernels,
+            rounds=3,
+        )
         for c in ("corrected", "paper")
     )

@@ -20,13 +20,10 @@ Size: world, baselines and constants of one program, whose departures are listed
 """
 
 import math
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
 from companion.accounting.privacy import (
     NO_PRIVACY,
     REPLACE_RECORD,
@@ -34,13 +31,14 @@ from companion.accounting.privacy import (
     gaussian_epsilon,
     need_budget,
 )
-from companion.checks import LARGEST, need_choice, need_int
 from companion.core import Policy
 from companion.environments import block_lengths, draw_arm, fill
-from companion.kernels import all_arms
+from companion.jit import jit
+from companion.kernels import ucb as all_arms
 from companion.kernels.linalg import cholesky, dot, inverse, matvec, quad
 from companion.kernels.mechanisms import add_symmetric_gaussian, round_at_random
-from companion.kernels.optimism import same_arms
+from companion.kernels.ucb import same_arms
+from companion.validate import LARGEST, need_choice, need_int
 
 KINDS = ("LinUCB", "LDP", "JDP", "SDP (amplification)", "SDP (vector)")
 LINUCB, LDP, JDP, AMPLIFIED, VECTOR = range(len(KINDS))  # as kernels know them
@@ -80,7 +78,7 @@ class Arms(NamedTuple):
     K: int = 100
     d: int = 5
 
-    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
+    def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu), Bernoulli rewards; theta and arms are new in every repetition."""
         K, d = self.K, self.d
         theta, arms = np.empty(d), np.empty((K, d))
@@ -107,13 +105,13 @@ def init(p: Params) -> State:
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """First row of X with the largest score, where NaN counts as largest (departure 5)."""
     return select_seen(p, s, X, all_arms.seen_alone(X))
 
 
 @jit
-def select_seen(p: Params, s: State, X: Array, seen: Array) -> int:
+def select_seen(p, s, X, seen):
     """The same, where seen holds X as in `all_arms`."""
     if s.definite[0] > 0.0:
         return all_arms.optimistic_of_seen(seen, s.V_inv, s.theta, p.width)
@@ -128,7 +126,7 @@ def select_seen(p: Params, s: State, X: Array, seen: Array) -> int:
 
 
 @jit
-def collect(p: Params, s: State, x: Array, r: float, rng: Rng) -> None:
+def collect(p, s, x, r, rng):
     """One user's statistics, with the noise of the local kinds, into s.G and s.b."""
     for i in range(p.d):
         for j in range(i + 1):
@@ -142,13 +140,13 @@ def collect(p: Params, s: State, x: Array, r: float, rng: Rng) -> None:
 
 
 @jit
-def reported(p: Params, v: Array, rng: Rng) -> Any:
+def reported(p, v, rng):
     """What an entry v of one user's statistics adds to the sum, before any Gaussian noise."""
     return count(p, v, rng) if p.kind == VECTOR else v
 
 
 @jit
-def add_noise(p: Params, G: Array, b: Array, rng: Rng) -> None:
+def add_noise(p, G, b, rng):
     """(N + N')/2 onto G: standard deviation sigma on the diagonal, sigma/sqrt2 off it; N onto b."""
     add_symmetric_gaussian(rng, p.sigma, G)
     for i in range(p.d):
@@ -156,14 +154,14 @@ def add_noise(p: Params, G: Array, b: Array, rng: Rng) -> None:
 
 
 @jit
-def count(p: Params, v: Array, rng: Rng) -> float:
+def count(p, v, rng):
     """Vector protocol (departure 4): one user's part of the analyser's estimate of the sum of v."""
     bits = round_at_random(rng, (v + NORM) * p.g / NORM) + rng.binomial(int(p.b), P)
     return NORM / p.g * (bits - P * p.b) - NORM
 
 
 @jit
-def refit(p: Params, s: State, t: int) -> None:
+def refit(p, s, t):
     """New model after t rounds; JDP adds its first floor(ln(1 + t)) + 1 noises (departure 3)."""
     live = int(math.log(1.0 + t)) + 1 if p.kind == JDP else 0
     A, square, u = s.work[: p.d], s.work[p.d : 2 * p.d], s.work[2 * p.d]
@@ -182,7 +180,7 @@ def refit(p: Params, s: State, t: int) -> None:
 
 
 @jit
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,) of norm 1, stretched to the program's norm."""
     if s.t == 0 and p.kind == JDP:
         for m in range(s.noise_b.shape[0]):
@@ -199,7 +197,7 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     seen = all_arms.nothing_seen(X)
     for t in range(X.shape[0]):
@@ -213,9 +211,7 @@ def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State
     return s
 
 
-def scales(
-    kind: str, d: int, T: int, epsilon: float, delta: float, batch: int
-) -> tuple[float, Any, float, Any]:
+def scales(kind: str, d: int, T: int, epsilon: float, delta: float, batch: int):
     """(noise per entry sigma, Gamma, g, b) of the program for one of KINDS.
 
     Gamma bounds the noise in the Gram matrix of T rounds; ridge and width are made from it.
@@ -257,9 +253,9 @@ def baseline(
     p = Params(d, T, KINDS.index(kind), every, sigma, g, b, ridge, width)
     model = {"LinUCB": "none", "LDP": "local", "JDP": "joint"}.get(kind, "shuffle")
     if model == "none":
-        return Policy(kind, p, init, play, NO_PRIVACY, select, update)
+        return Policy(kind, p, init, select, update, play, NO_PRIVACY)
     # What is private by itself stays so behind a shuffler; departures 3 and 4 guarantee nothing.
     local = kind in ("LDP", "SDP (amplification)")
     true = gaussian_epsilon(delta, sigma, SENSITIVITY) if local else np.inf
     guarantee = Guarantee(model, true, delta, REPLACE_RECORD, "user", (epsilon, delta))
-    return Policy(kind, p, init, play, guarantee, select, update)
+    return Policy(kind, p, init, select, update, play, guarantee)

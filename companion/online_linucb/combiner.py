@@ -18,16 +18,17 @@ is far above any reward, so that R_i alone decides.
 """
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._borrowed import borrowing
-from companion._jit import inlined, jit
-from companion._types import Array, Ints, Rng
-from companion.accounting.disclosure import Disclosure
-from companion.checks import (
+from companion.accounting.audit import AuditInstance, AuditSpec
+from companion.core import Policy, linear_universe
+from companion.jit import inlined, jit
+from companion.online_linucb import anytime, policy
+from companion.online_linucb.copies import base_params, base_state, stack, store
+from companion.online_linucb.theory import theory_constants
+from companion.validate import (
     LARGEST,
     need_array,
     need_choice,
@@ -37,14 +38,6 @@ from companion.checks import (
     need_probability,
     shown,
 )
-from companion.core import Policy, linear_universe
-from companion.online_linucb import anytime, policy
-from companion.online_linucb.copies import base_params, base_state, stack, store
-from companion.online_linucb.theory import theory_constants
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
-    from companion.core import Universe
 
 
 class Params(NamedTuple):
@@ -74,16 +67,16 @@ def init(p: Params) -> State:
     M = len(p.L)
     bases = stack([anytime.init(base_params(p.bases, i)) for i in range(M)])
     zeros = [np.zeros(M) for _ in range(2)]
-    return State(0, int(np.argmin(p.R)), np.zeros(M, np.int64), *zeros, np.ones(M, bool), bases)  # type: ignore[arg-type, call-arg]
+    return State(0, int(np.argmin(p.R)), np.zeros(M, np.int64), *zeros, np.ones(M, bool), bases)
 
 
-def universe(p: Params) -> "Universe":
+def universe_of(p: Params):
     """What is not clipped: the same for all learners."""
-    return linear_universe(bool(p.bases.offset[0]))  # type: ignore[index]
+    return linear_universe(bool(p.bases.offset[0]))
 
 
 @jit
-def promise(p: Params, i: int, n: float) -> float:
+def promise(p, i, n):
     """Regret that learner i promises after n >= 1 rounds, plus the concentration of rewards."""
     spread = n * (1.0 + p.sigma * p.sigma)
     log = 3.0 * math.log(p.T) + math.log(len(p.L) * max(math.log(spread), 1.0) / p.failure)
@@ -91,7 +84,7 @@ def promise(p: Params, i: int, n: float) -> float:
 
 
 @jit
-def choose(p: Params, s: State) -> int:
+def choose(p, s):
     """Lines 9 and 10: the active learner with the largest bound; those never asked come first."""
     best, arm = -np.inf, -1
     for i in range(len(p.L)):
@@ -109,7 +102,7 @@ def choose(p: Params, s: State) -> int:
 
 
 @jit
-def record(p: Params, s: State, i: int, y: float) -> None:
+def record(p, s, i, y):
     """Lines 16 to 21: noisy reward y of learner i, dropped if it earned less than promised."""
     mean = s.total[i] / s.counts[i] if s.counts[i] > 0 else 0.0
     s.excess[i] += mean - y
@@ -121,14 +114,14 @@ def record(p: Params, s: State, i: int, y: float) -> None:
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """Line 13: the row of X (K, d) that the serving learner plays."""
     i = s.base
     return anytime.select(base_params(p.bases, i), base_state(s.bases, i), X, rng)
 
 
 @inlined
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     q, run = base_params(p.bases, s.base), base_state(s.bases, s.base)
     y, clipped = anytime.randomize(q, run, x, r, rng)
@@ -138,8 +131,8 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
     return State(s.t, choose(p, s), s.counts, s.total, s.excess, s.active, s.bases)
 
 
-@borrowing
-def rounds(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> tuple[int, int]:
+@jit
+def rounds(p, s, X, R, rng, arms):
     """(rounds, learner that serves the next user) after all rounds of `play`."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -148,13 +141,13 @@ def rounds(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> tup
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     t, base = rounds(p, s, X, R, rng, arms)
     return State(t, base, s.counts, s.total, s.excess, s.active, s.bases)
 
 
-def as_copies(bases: Sequence[Policy], T: int) -> Any:
+def as_copies(bases, T: int):
     """Base learners' parameters in the anytime form.  Raises ValueError if they do not match."""
     bases = need_members("bases", bases)
     copies = []
@@ -175,7 +168,7 @@ def as_copies(bases: Sequence[Policy], T: int) -> Any:
     return copies
 
 
-def need_promises(L: Any, alpha: Any, R: Any, M: int) -> tuple[Array, Array, Array]:
+def need_promises(L, alpha, R, M: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(L, alpha, R) as arrays (M,): L > 0, alpha in (0, 1), R >= 0; a number stands for all M."""
     L, alpha, R = (
         np.full(M, need_float(name, v)) if np.isscalar(v) else need_array(name, v, (M,))
@@ -192,7 +185,7 @@ def need_promises(L: Any, alpha: Any, R: Any, M: int) -> tuple[Array, Array, Arr
 
 
 def combiner(
-    bases: Sequence[Policy],
+    bases,
     T: int,
     *,
     constants: str = "practical",
@@ -223,27 +216,31 @@ def combiner(
         alpha = [0.75 if isinstance(b.params, anytime.Params) else 0.5 for b in bases]
     promises, p = need_promises(L, alpha, R, M), need_float("p", p, 0.0)
     q = Params(copies[0].d, T, copies[0].sigma, *promises, p, failure, stack(copies))
-    return Policy(f"Combiner of {M}", q, init, play, guarantee, select, update)
+    return Policy(
+        f"Combiner of {M}",
+        q,
+        init,
+        select,
+        update,
+        play,
+        guarantee,
+        universe=universe_of(q),
+        audit=AuditSpec(own_attacks, measured=audit_instances),
+    )
 
 
-def example() -> Policy:
-    """A small instance for the common tests."""
-    bases = [policy.online_linucb(3, 400, 1.0, width=w) for w in (1.0, 30.0)]
-    return combiner([anytime.anytime_linucb(3, 1.0), *bases], 400)
-
-
-def attack(policy: Policy) -> "tuple[Attack, ...]":
+def own_attacks(policy: Policy):
     """`audit.Attack`: one user's message, which is that of the learners."""
-    return anytime.attack(policy._replace(params=base_params(policy.params.bases, 0)))
+    return anytime.own_attacks(policy._replace(params=base_params(policy.params.bases, 0)))
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: rounds of two learners."""
     kernels = {policy.randomize: policy.pair_of}
 
     def of_two(calibration):
         options = {"calibration": calibration}
-        one = anytime.anytime_linucb(2, 1.0, lambda_min=1.0, **options)
-        return combiner([one, policy.online_linucb(2, 8, 1.0, **options)], 8)
+        one = anytime.anytime_linucb(2, epsilon=1.0, lambda_min=1.0, **options)
+        return combiner([one, policy.online_linucb(2, 8, epsilon=1.0, **options)], 8)
 
-    return tuple(Disclosure(of_two(c), kernels, rounds=3) for c in ("corrected", "paper"))
+    return tuple(AuditInstance(of_two(c), kernels, rounds=3) for c in ("corrected", "paper"))

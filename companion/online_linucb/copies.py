@@ -3,19 +3,13 @@
 A copy is an `anytime_linucb` (Params, State); plain Online LinUCB is one with a single epoch.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from companion._jit import inlined, jit
+from companion.jit import inlined, jit
 from companion.online_linucb import anytime, maler, policy
 
-if TYPE_CHECKING:
-    from companion.online_linucb.anytime import Params, State
 
-
-def stack(trees: Sequence[Any]) -> Any:
+def stack(trees):
     """One named tuple of arrays with a leading axis; smaller arrays are padded with zeros."""
     first = trees[0]
     if isinstance(first, tuple):
@@ -24,12 +18,12 @@ def stack(trees: Sequence[Any]) -> Any:
     shape = tuple(np.max([a.shape for a in arrays], axis=0).astype(int))
     out = np.zeros((len(arrays), *shape), arrays[0].dtype)
     for i, a in enumerate(arrays):
-        out[(i, *map(slice, a.shape))] = a  # type: ignore[index]
+        out[(i, *map(slice, a.shape))] = a
     return out
 
 
 @inlined
-def base_params(b: Any, i: Any) -> "Params":
+def base_params(b, i):
     """Parameters of base learner i; views, nothing is copied."""
     per_epoch = (b.length[i], b.jitter[i], b.width[i], b.clip[i], b.ball[i], b.rate_convex[i])
     rates = (b.n_rates[i], b.rates[i], b.log_prior[i])
@@ -37,7 +31,7 @@ def base_params(b: Any, i: Any) -> "Params":
 
 
 @inlined
-def base_state(b: Any, i: Any) -> "State":
+def base_state(b, i):
     """State of base learner i; views, nothing is copied."""
     r, a = b.run, b.run.learner
     experts = (a.theta[i], a.convex[i], a.strong[i], a.newton[i], a.S[i], a.S_inv[i])
@@ -47,7 +41,7 @@ def base_state(b: Any, i: Any) -> "State":
 
 
 @jit
-def store(b: Any, i: Any, s: "State") -> None:
+def store(b, i, s):
     """Write the scalars of learner i's state s back; its arrays are already in place."""
     b.t[i], b.epoch[i] = s.t, s.epoch
     b.run.t[i], b.run.learner.t[i], b.run.clipped[i] = s.run.t, s.run.learner.t, s.run.clipped

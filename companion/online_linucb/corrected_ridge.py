@@ -15,24 +15,19 @@ microseconds 0.5 learn, where the inverse takes 0.2; the others select, for wide
 more arms to compare.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
-from companion.accounting.disclosure import Disclosure
+from companion.accounting.audit import AuditInstance, AuditSpec
 from companion.baselines import noisy_ridge
 from companion.baselines.noisy_ridge import Model, choose, choose_next, init_model, refit
-from companion.checks import need_options
 from companion.core import Policy, linear_universe
-from companion.kernels.all_arms import nothing_seen
+from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy
+from companion.kernels.ucb import nothing_seen
 from companion.online_linucb.policy import message_attack, pair_noise, pair_of, randomize
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
-    from companion.core import Universe
+from companion.validate import need_options
 
 
 class Params(NamedTuple):
@@ -59,19 +54,19 @@ def init(p: Params) -> State:
     return State(0, np.zeros((d, d)), np.zeros(d), model, np.zeros(d), 0)
 
 
-def universe(p: Params) -> "Universe":
+def universe_of(p: Params):
     """What is not clipped."""
     return linear_universe(p.offset)
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """The optimistic row of X (K, d)."""
     return choose(s.model, X)
 
 
 @jit
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     y, clipped = randomize(p, x, r, rng, s.x)
     t, sigma = s.t + 1, p.sigma
@@ -84,7 +79,7 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     seen = nothing_seen(X)
     for t in range(X.shape[0]):
@@ -96,13 +91,13 @@ def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State
 def corrected_ridge(
     d: int,
     T: int,
-    epsilon: float,
-    delta: float = 0.1,
     *,
+    epsilon: float,
+    delta: float,
     calibration: str = "corrected",
     universe: str = "ball",
     shift: float = 3.0,
-    **options: Any,
+    **options,
 ) -> Policy:
     """LinUCB on noisy pairs, corrected for the noise; epsilon = inf is LinUCB itself.
 
@@ -112,22 +107,32 @@ def corrected_ridge(
     sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)
     q = noisy_ridge.make_params(d, T, 1, sigma, universe, shift=shift, **options)
     p = Params(q.d, q.T, sigma, 0.0, q.offset, q)
-    return Policy("Corrected ridge", p, init, play, guarantee, select, update)
+    return Policy(
+        "Corrected ridge",
+        p,
+        init,
+        select,
+        update,
+        play,
+        guarantee,
+        universe=universe_of(p),
+        delayed_feedback=True,
+        audit=AuditSpec(own_attacks, measured=audit_instances),
+    )
 
 
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return corrected_ridge(3, 400, 1.0)
-
-
-def attack(policy: Policy) -> "tuple[Attack, ...]":
+def own_attacks(policy: Policy):
     """`audit.Attack`: one user's message."""
     return message_attack(policy.params)
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: one message per user."""
     return tuple(
-        Disclosure(corrected_ridge(2, 8, 1.0, calibration=c), {randomize: pair_of}, rounds=3)
+        AuditInstance(
+            corrected_ridge(2, 8, epsilon=1.0, delta=0.1, calibration=c),
+            {randomize: pair_of},
+            rounds=3,
+        )
         for c in ("corrected", "paper")
     )

@@ -5,24 +5,19 @@ and H.6, Theorem 3.4, Table 1; `oracle_loss` is a comparison of ours.
 Plain NumPy around the kernels of `policy` and `maler`, and one that follows a learner.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
+from companion.jit import jit
 from companion.kernels.linalg import dot
 from companion.online_linucb import maler
 from companion.online_linucb.policy import Params, gradient
 from companion.simulate import trace
 from companion.stats import Interval
 
-if TYPE_CHECKING:
-    from companion.core import Policy
 
-
-def minimisers(theta: Array, sigma: float, n: int, rng: Rng) -> tuple[Array, Array]:
+def minimisers(
+    theta: np.ndarray, sigma: float, n: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Minimisers of the squared and of the corrected loss over n noisy pairs, times theta.
 
     Contexts are uniform on the unit sphere; every coordinate and the reward have noise sigma.
@@ -36,7 +31,7 @@ def minimisers(theta: Array, sigma: float, n: int, rng: Rng) -> tuple[Array, Arr
     return np.linalg.solve(A, b) @ theta, np.linalg.solve(corrected, b) @ theta
 
 
-def family_weights(env: Any, policy: "Policy", T: int, seed: int) -> Array:
+def family_weights(env, policy, T: int, seed: int) -> np.ndarray:
     """Rows (round, convex, strongly convex, exp-concave): weight of Maler's families in one run."""
     rows = []
     for t, s, *_ in trace(env, policy, T, seed, max(1, T // 100)):
@@ -45,7 +40,7 @@ def family_weights(env: Any, policy: "Policy", T: int, seed: int) -> Array:
     return np.array(rows)
 
 
-def needed_width(env: Any, policy: "Policy", T: int, seed: int) -> Array:
+def needed_width(env, policy, T: int, seed: int) -> np.ndarray:
     """Largest distances of theta*, and of -theta*, from the centre in the norm of V: a pair.
 
     Over 200 rounds of one run; the second is a control, for no set should hold the opposite.
@@ -58,7 +53,7 @@ def needed_width(env: Any, policy: "Policy", T: int, seed: int) -> Array:
     return need
 
 
-def proof_terms(env: Any, policy: "Policy", T: int, seed: int) -> Array:
+def proof_terms(env, policy, T: int, seed: int) -> np.ndarray:
     """What the proof of Theorem 3.4 adds up, over one run: regret, signal, noise, Q_T, potential.
 
     With gap = theta_t - theta*, u the clean action and x the noisy one: signal, sum of <u, gap>^2;
@@ -76,7 +71,9 @@ def proof_terms(env: Any, policy: "Policy", T: int, seed: int) -> Array:
     return total
 
 
-def learner_regret(learner: Any, sigma: float, T: int, rng: Rng, uphill: bool = False) -> Array:
+def learner_regret(
+    learner, sigma: float, T: int, rng: np.random.Generator, uphill: bool = False
+) -> np.ndarray:
     """Cumulative (realised regret, linearised regret, squared distance to theta*), (T, 3).
 
     The learner sees noisy pairs: contexts uniform on the unit sphere, rewards signs with mean <x,
@@ -96,9 +93,7 @@ def learner_regret(learner: Any, sigma: float, T: int, rng: Rng, uphill: bool = 
 
 
 @jit
-def follow(
-    p: Params, s: maler.State, X: Array, Y: Array, theta: Array, sign: float, out: Array
-) -> None:
+def follow(p, s, X, Y, theta, sign, out):
     """out (T, 3) <- in every round what a prediction loses more than theta, <g, gap> and ||gap||^2
     with gap = prediction - theta; the learner is told sign times the gradient g."""
     g, gap = np.empty(p.d), np.empty(p.d)
@@ -115,7 +110,7 @@ def follow(
         s = maler.update(p.learner, s, g)
 
 
-def oracle_loss(env: Any, T: int, sigmas: Sequence[float], rng: Rng) -> Array:
+def oracle_loss(env, T: int, sigmas, rng: np.random.Generator) -> np.ndarray:
     """T times what the arm that an oracle prefers loses, for every noise in sigmas.
 
     It explores T rounds uniformly for free and knows the second moment S of the contexts; from the
@@ -134,16 +129,14 @@ def oracle_loss(env: Any, T: int, sigmas: Sequence[float], rng: Rng) -> Array:
     return loss
 
 
-def figure_one_arms(K: int, d: int, rng: Rng) -> Array:
+def figure_one_arms(K: int, d: int, rng: np.random.Generator) -> np.ndarray:
     """K arms (K, d) of Figure 1: (u, 1/sqrt2) with u uniform of norm 1/sqrt2."""
     u = rng.standard_normal((K, d - 1))
     u /= np.linalg.norm(u, axis=1, keepdims=True)
     return np.hstack([u, np.ones((K, 1))]) / np.sqrt(2.0)
 
 
-def least_eigenvalues(
-    policy: "Policy", K: int, sizes: Sequence[int], T: int, seed: int
-) -> dict[Any, Any]:
+def least_eigenvalues(policy, K: int, sizes, T: int, seed: int):
     """Table 1: {M: least eigenvalues, per round, of the mean of x x' over M runs, (groups, T)}.
 
     max(sizes) runs share theta but not the action set, rewards are Bernoulli; they are cut into as
@@ -173,7 +166,7 @@ def _least(group):
     return np.concatenate(parts)
 
 
-def price_of_combining(finals: Any, rng: Rng, draws: int = 4000) -> Interval:
+def price_of_combining(finals, rng: np.random.Generator, draws: int = 4000) -> Interval:
     """A combiner's worst ratio to the best base learner, over that of the safest base learner.
 
     finals: per world, final regrets (n_reps, learners): the base learners, then the combiner.  The

@@ -6,12 +6,11 @@ vector instructions.  The operations of one expert, and their order, are those o
 Cost: O(n d^2) for n experts; of 9 in R^5 a step takes half the time of one after the other.
 """
 
-from companion._jit import jit
-from companion._types import Array
+from companion.jit import jit
 
 
 @jit
-def gaps(x: Array, theta: Array, g: Array, n: int, along: Array, square: Array) -> None:
+def gaps(x, theta, g, n, along, square):
     """along, square <- <g, gap> and ||gap||^2 of gap = theta - expert, for n experts x (d, n)."""
     for i in range(n):
         along[i] = square[i] = 0.0
@@ -23,7 +22,7 @@ def gaps(x: Array, theta: Array, g: Array, n: int, along: Array, square: Array) 
 
 
 @jit
-def scaled(x: Array, rates: Array, g: Array, theta: Array, grad: Array, c: Array) -> None:
+def scaled(x, rates, g, theta, grad, c):
     """grad (d, n) <- (eta + 2 eta^2 <g, x - theta>) g, for experts x (d, n) with rates eta (n,);
     c (n,) is overwritten."""
     n, d = rates.shape[0], theta.shape[0]
@@ -40,7 +39,7 @@ def scaled(x: Array, rates: Array, g: Array, theta: Array, grad: Array, c: Array
 
 
 @jit
-def add_squares(S: Array, grad: Array, n: int) -> None:
+def add_squares(S, grad, n):
     """Lower triangles of S (d, d, n) <- S + grad grad'."""
     for a in range(grad.shape[0]):
         for b in range(a + 1):
@@ -49,7 +48,7 @@ def add_squares(S: Array, grad: Array, n: int) -> None:
 
 
 @jit
-def divide(S_inv: Array, grad: Array, n: int, v: Array, rows: Array) -> None:
+def divide(S_inv, grad, n, v, rows):
     """S_inv (d, d, n) <- (S + grad grad')^-1 and v (d, n) <- the old S_inv grad, of which the new
     S_inv grad is rows[1] times as much; rows (3, n) is overwritten."""
     d, shrunk, c = grad.shape[0], rows[1], rows[2]

@@ -17,11 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import inlined, jit
-from companion._types import Array
-from companion.checks import LARGEST, need_choice, need_int, need_positive
+from companion.jit import inlined, jit
 from companion.kernels.linalg import dot, project_ball, project_ball_in_norm
 from companion.online_linucb.experts import add_squares, divide, gaps, scaled
+from companion.validate import LARGEST, need_choice, need_int, need_positive
 
 KINDS = ("maler", "ogd")
 NEWTON = 0.5 * 1.0 / (8.0 * 7.0 / 50.0)  # a = 1/2 min(1/(8 G_l D), 1) with G_l = 7/(50 D): 0.446...
@@ -71,11 +70,11 @@ def init(p: Params) -> State:
     squares = [np.repeat(c * np.eye(d)[:, :, None], n, axis=2) for c in (1.0 / scale, scale)]
     experts = [np.zeros((d, n)) for _ in range(2)]
     scratch = [np.zeros((3 + 2 * d, size)) for size in (n, d)]
-    return State(0, np.zeros(d), np.zeros(d), *experts, *squares, log_w, *scratch)  # type: ignore[call-arg]
+    return State(0, np.zeros(d), np.zeros(d), *experts, *squares, log_w, *scratch)
 
 
 @inlined
-def update(p: Params, s: State, g: Array) -> State:
+def update(p, s, g):
     """State after gradient g (d,), ||g|| <= G, at s.theta: experts move, then the prediction."""
     t, n = s.t + 1, p.rates.shape[0]
     reweigh(p, s, g)
@@ -88,14 +87,14 @@ def update(p: Params, s: State, g: Array) -> State:
 
 
 @inlined
-def at(s: State, t: int) -> State:
+def at(s, t):
     """The state s after t gradients."""
     arrays = s.theta, s.convex, s.strong, s.newton, s.S, s.S_inv
     return State(t, *arrays, s.log_w, s.rows, s.work)
 
 
 @inlined
-def reweigh(p: Params, s: State, g: Array) -> None:
+def reweigh(p, s, g):
     """Algorithm 5: log_w <- log_w - surrogate loss of every expert, normalised to sum 1."""
     n, d = p.rates.shape[0], p.d
     gap, along, square, G = s.work[0], s.rows[0], s.rows[1], p.gradient
@@ -121,7 +120,7 @@ def reweigh(p: Params, s: State, g: Array) -> None:
 
 
 @inlined
-def step_convex(p: Params, s: State, g: Array, t: int) -> None:
+def step_convex(p, s, g, t):
     """Algorithm 6: gradient step 2D/(G sqrt t), projected on the ball."""
     c = 2.0 * p.ball / (p.gradient * np.sqrt(float(t)))
     for j in range(p.d):
@@ -130,7 +129,7 @@ def step_convex(p: Params, s: State, g: Array, t: int) -> None:
 
 
 @jit
-def step_strong(p: Params, g: Array, theta: Array, t: int, x: Array, square: Array) -> None:
+def step_strong(p, g, theta, t, x, square):
     """Algorithm 8, all rates: projected step 1/(2 eta^2 G^2 t) on eta g + 2 eta^2 G^2 (x - theta).
 
     x (d, n): the experts; square (n,) is overwritten.
@@ -152,7 +151,7 @@ def step_strong(p: Params, g: Array, theta: Array, t: int, x: Array, square: Arr
 
 
 @inlined
-def step_newton(p: Params, s: State, g: Array) -> None:
+def step_newton(p, s, g):
     """Algorithm 7, all rates: online Newton step in the norm of S, projected in that norm."""
     n, d = p.rates.shape[0], p.d
     grad, z = s.rows[3 : 3 + d], s.rows[3 + d :]
@@ -174,7 +173,7 @@ def step_newton(p: Params, s: State, g: Array) -> None:
 
 
 @jit
-def project_expert(p: Params, s: State, z: Array, i: int) -> None:
+def project_expert(p, s, z, i):
     """Newton expert i <- column i of z (d, n), projected on the ball in the norm of its S."""
     d, point, out = p.d, s.work[0], s.work[1]
     S, L = s.work[3 : 3 + d], s.work[3 + d :]
@@ -188,7 +187,7 @@ def project_expert(p: Params, s: State, z: Array, i: int) -> None:
 
 
 @inlined
-def predict(p: Params, s: State) -> None:
+def predict(p, s):
     """Algorithm 5: theta <- mean of the experts, weighted by weight times rate."""
     n, a, b = p.rates.shape[0], s.rows[0], s.rows[1]
     total = math.exp(s.log_w[0]) * p.rate_convex

@@ -18,29 +18,21 @@ not clip).  Width and G take practical forms by default: those of the theory lea
 play's regret at the paper's horizon (measured in the chapter).
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._borrowed import borrowing
-from companion._jit import inlined, jit
-from companion._types import Array, Ints, Rng
 from companion.accounting import audit
-from companion.accounting.disclosure import Disclosure
+from companion.accounting.audit import AuditInstance, AuditSpec
 from companion.accounting.privacy import PAIR_SENSITIVITY, UNIVERSES, gaussian_release
-from companion.checks import LARGEST, need_choice, need_float, need_int, need_positive
 from companion.core import Policy, linear_universe
-from companion.kernels.all_arms import nothing_seen, optimistic_next
+from companion.jit import inlined, jit
 from companion.kernels.linalg import axpy, dot, matvec, norm, sherman_morrison
 from companion.kernels.mechanisms import add_gaussian, clip_record
-from companion.kernels.optimism import optimistic_arm
+from companion.kernels.ucb import nothing_seen, optimistic_arm, optimistic_next
 from companion.online_linucb import maler
 from companion.online_linucb.theory import conversion_width, practical_clip, practical_width
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
-    from companion.accounting.privacy import Guarantee
-    from companion.core import Universe
+from companion.validate import LARGEST, need_choice, need_float, need_int, need_positive
 
 
 class Params(NamedTuple):
@@ -71,19 +63,19 @@ def init(p: Params) -> State:
     return State(0, np.eye(d), *vectors, 0)
 
 
-def universe(p: Params) -> "Universe":
+def universe_of(p: Params):
     """What is not clipped."""
     return linear_universe(p.offset)
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """Lines 8, 9: the optimistic row of X (K, d)."""
     return optimistic_arm(X, s.V_inv, s.centre, p.width)
 
 
 @jit
-def randomize(p: Any, x: Array, y: float, rng: Rng, out: Array) -> tuple[float, int]:
+def randomize(p, x, y, rng, out):
     """Lines 11, 12: all that leaves the device; out (d,) <- noisy x; returns (noisy y, clipped)."""
     y, clipped = clip_record(p.offset, x, y, out)
     if p.jitter > 0.0:
@@ -93,14 +85,14 @@ def randomize(p: Any, x: Array, y: float, rng: Rng, out: Array) -> tuple[float, 
 
 
 @jit
-def messages(p: Params, x: Array, y: float, rng: Rng, out: Array) -> None:
+def messages(p, x, y, rng, out):
     """out (n, d + 1) <- n independent messages (noisy x, noisy y) of one user, for audits."""
     for i in range(out.shape[0]):
         out[i, p.d] = randomize(p, x, y, rng, out[i, : p.d])[0]
 
 
 @jit
-def gradient(p: Params, x: Array, y: float, theta: Array, out: Array) -> float:
+def gradient(p, x, y, theta, out):
     """Line 14: out <- gradient of the corrected loss, clipped to norm G; returns <x, theta>.
 
     The loss is (<x, theta> - y)^2 - sigma^2 ||theta||^2.
@@ -116,7 +108,7 @@ def gradient(p: Params, x: Array, y: float, theta: Array, out: Array) -> float:
 
 
 @inlined
-def receive(p: Params, s: State, y: float, clipped: int) -> State:
+def receive(p, s, y, clipped):
     """Lines 17 to 19, the server: State after the message (s.x, y); arrays are overwritten."""
     prediction = gradient(p, s.x, y, s.learner.theta, s.g)
     sherman_morrison(s.V_inv, s.x, s.centre)  # line 19: V <- V + x x' (centre is scratch here)
@@ -127,23 +119,21 @@ def receive(p: Params, s: State, y: float, clipped: int) -> State:
 
 
 @inlined
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     y, clipped = randomize(p, x, r, rng, s.x)
     return receive(p, s, y, clipped)
 
 
 @inlined
-def at(s: State, t: int, seen: int, clipped: int) -> State:
+def at(s, t, seen, clipped):
     """The state s with other counts: t rounds, `seen` gradients of the learner, clipped records."""
     learner = maler.at(s.learner, seen)
     return State(t, s.V_inv, s.u, s.centre, learner, s.x, s.g, clipped)
 
 
-@borrowing
-def rounds(
-    p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints, seen: Array
-) -> tuple[int, int, int]:
+@jit
+def rounds(p, s, X, R, rng, arms, seen):
     """(rounds, gradients, clipped records) after all rounds of `play`; seen as in `all_arms`."""
     for t in range(X.shape[0]):
         arms[t] = optimistic_next(X, t, s.V_inv, s.centre, p.width, seen)
@@ -152,15 +142,13 @@ def rounds(
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     t, seen, clipped = rounds(p, s, X, R, rng, arms, nothing_seen(X))
     return at(s, t, seen, clipped)
 
 
-def pair_noise(
-    epsilon: float, delta: float, calibration: str, universe: str
-) -> "tuple[float, Guarantee]":
+def pair_noise(epsilon: float, delta: float, calibration: str, universe: str):
     """(sigma, Guarantee) of the pair (x, y) with Gaussian noise: nothing else is released."""
     # Line 2 prints one block's sensitivity, 2, for each of the two blocks.
     return gaussian_release(
@@ -171,9 +159,9 @@ def pair_noise(
 def online_linucb(
     d: int,
     T: int,
-    epsilon: float,
-    delta: float = 0.1,
     *,
+    epsilon: float,
+    delta: float,
     calibration: str = "corrected",
     universe: str = "ball",
     learner: str = "maler",
@@ -191,7 +179,7 @@ def online_linucb(
     G on gradients (None: `practical_clip`); jitter = Delta^2 >= 0; ball = D > 0, the radius within
     which predictions stay.  Raises ValueError on anything else.
 
-    >>> print(online_linucb(2, T=100, epsilon=1.0).guarantee)
+    >>> print(online_linucb(2, T=100, epsilon=1.0, delta=0.1).guarantee)
     (1, 0.1)-local DP, replace one record, per user (ball)
     """
     d, T = need_int("d", d, 1, LARGEST), need_int("T", T, 1, LARGEST)
@@ -205,20 +193,26 @@ def online_linucb(
     width = need_float("width", width, 0.0)
     p = Params(d, T, sigma, jitter, universe == "offset_sphere", width, inner)
     name = "OnlineLinUCB" if learner == "maler" else "OnlineLinUCB (OGD)"
-    return Policy(name, p, init, play, guarantee, select, update)
+    return Policy(
+        name,
+        p,
+        init,
+        select,
+        update,
+        play,
+        guarantee,
+        universe=universe_of(p),
+        delayed_feedback=True,
+        audit=AuditSpec(own_attacks, measured=audit_instances),
+    )
 
 
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return online_linucb(3, 400, 1.0)
-
-
-def attack(policy: Policy) -> "tuple[Attack, ...]":
+def own_attacks(policy: Policy):
     """`audit.Attack`: one user's message, for two records that are as far apart as any."""
     return message_attack(policy.params)
 
 
-def message_attack(p: Params) -> "tuple[Attack]":
+def message_attack(p: Params):
     """The same from the `Params` of any policy with this message."""
     x, y, size = np.zeros(p.d), 0.0 if p.offset else -1.0, np.sqrt(0.5) if p.offset else 1.0
     x[0] = size
@@ -236,17 +230,24 @@ def message_attack(p: Params) -> "tuple[Attack]":
 
 
 def pair_of(
-    result: tuple[float, int], p: Params, x: Array, y: float, rng: Rng, out: Array
-) -> list[tuple[str, Array]]:
-    """The message that `randomize` lets out, for `companion.accounting.disclosure`."""
+    result: tuple[float, int],
+    p: Params,
+    x: np.ndarray,
+    y: float,
+    rng: np.random.Generator,
+    out: np.ndarray,
+) -> list[tuple[str, np.ndarray]]:
+    """The message that `randomize` lets out, for `companion.accounting.audit`."""
     return [("gaussian", out), ("gaussian", np.array([result[0]]))]
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: one message per user."""
     return tuple(
-        Disclosure(
-            online_linucb(2, 8, 1.0, calibration=c, universe=u), {randomize: pair_of}, rounds=3
+        AuditInstance(
+            online_linucb(2, 8, epsilon=1.0, delta=0.1, calibration=c, universe=u),
+            {randomize: pair_of},
+            rounds=3,
         )
         for c in ("corrected", "paper")
         for u in UNIVERSES

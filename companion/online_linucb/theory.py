@@ -4,14 +4,13 @@ Source: "Improved rate for locally differentially private linear bandits", Lemma
 Theorems 4.1 (with P = P' = 1), A.2, C.2, Corollary C.1.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._types import Array
 from companion.accounting.privacy import gaussian_scale
-from companion.checks import LARGEST, need_int, need_positive, need_probability
 from companion.online_linucb import maler
+from companion.validate import LARGEST, need_int, need_positive, need_probability
 
 
 class Constants(NamedTuple):
@@ -24,7 +23,7 @@ class Constants(NamedTuple):
     R: np.ndarray
 
 
-def theory_constants(d: int, T: int, epsilon: float, failure: float, M: Any = None) -> Constants:
+def theory_constants(d: int, T: int, epsilon: float, failure: float, M=None) -> Constants:
     """Constants of Theorem 4.1 for M learners (None: the theorem's ceil(log2(T)/8) + 1).
 
     d >= 1, T >= 2, epsilon in (0, inf), failure in (0, 1).  Raises ValueError on anything else.
@@ -51,7 +50,7 @@ def theory_constants(d: int, T: int, epsilon: float, failure: float, M: Any = No
 
 
 def conversion_width(
-    learner: Any, T: int, noise: float = 0.5, theta_bound: float = 1.0, failure: float = 0.01
+    learner, T: int, noise: float = 0.5, theta_bound: float = 1.0, failure: float = 0.01
 ) -> float:
     """Theorem A.2 (no privacy): sqrt(S^2 + 1 + 2 M_T + 32 R^2 ln((R sqrt8 + sqrt(1 +
     M_T))/failure)).
@@ -61,7 +60,7 @@ def conversion_width(
     return float(np.sqrt(theta_bound**2 + 1.0 + 2.0 * M + 32.0 * noise**2 * log))
 
 
-def theory_clip(sigma: float, jitter: Any, T: int, failure: float, ball: float = 1.0) -> float:
+def theory_clip(sigma: float, jitter, T: int, failure: float, ball: float = 1.0) -> float:
     """Corollary C.1 with its universal constant set to 1: a bound on every gradient of the run."""
     log, D, Delta = np.log(2.0 * T / failure), ball, np.sqrt(jitter)
     first = 2.0 * np.sqrt(2.0 * log) * (2.0 * D * sigma + 2.0 * sigma + D * Delta + Delta)
@@ -71,10 +70,10 @@ def theory_clip(sigma: float, jitter: Any, T: int, failure: float, ball: float =
 
 
 def theory_width(
-    learner: Any,
+    learner,
     epsilon: float,
     delta: float,
-    jitter: Any,
+    jitter,
     T: int,
     failure: float,
     noise: float = 0.5,
@@ -94,7 +93,7 @@ def theory_width(
     return float(np.sqrt(maler.regret_bound(learner, T) + K))
 
 
-def strong_bounds(learner: Any, mu: Array, T: int, failure: float) -> tuple[Array, Array]:
+def strong_bounds(learner, mu: np.ndarray, T: int, failure: float) -> tuple[np.ndarray, np.ndarray]:
     """Theorem C.2 for a mu-strongly convex expected loss: bounds on its regret and on Q_T.
 
     The second, on Q_T = sum ||theta_t - theta*||^2, is 2/mu times the first.
@@ -112,7 +111,7 @@ def display_3_6(
     delta: float,
     lambda_min: float,
     noise: float = 0.5,
-    clip: Any = None,
+    clip=None,
 ) -> float:
     """Corollary 3.6 before its last inequality, Delta = 0, D = 1, failure 1/T, its O at constant 1.
 
@@ -136,7 +135,7 @@ def practical_clip(sigma: float, jitter: float, d: int, factor: float = 10.0) ->
     return factor * (2.0 * (sigma**2 + jitter) * np.sqrt(2.0 * d) + 2.0)
 
 
-def literal(d: int, T: int, epsilon: float, delta: float) -> dict[str, Any]:
+def literal(d: int, T: int, epsilon: float, delta: float):
     """Algorithm 1 with OGD as the theory has it: {"width": Lemma 3.3's, "clip": Corollary C.1's}.
 
     With the paper's noise, failure 1/T and no extra perturbation.

@@ -7,25 +7,18 @@ Regret is then linear, with a slope that depends on luck.
 Source: the public program of Sawarni et al. (2024); used only by cells that explain Table 2.
 """
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from companion._borrowed import borrowing
-from companion._jit import inlined, jit
-from companion._types import Array, Ints, Rng
 from companion.baselines import rs_glinucb as mended
 from companion.baselines.rs_glinucb import choose
-from companion.kernels.elimination import tabulate, widest
-from companion.kernels.likelihood import fit
+from companion.jit import inlined, jit
+from companion.kernels.glm import fit
 from companion.kernels.linalg import inverse
-
-if TYPE_CHECKING:
-    from companion.core import Policy
+from companion.kernels.ucb import tabulate, widest
 
 
 @inlined
-def decide(p: Any, s: Any, X: Array, table: Array) -> int:
+def decide(p, s, X, table):
     """As `rs_glinucb.decide`, with one fit, and the width from the running matrix."""
     tabulate(X, s.theta_warm, s.theta_hat, table)
     square, arm = widest(X, s.V_inv, p.threshold, table)
@@ -41,15 +34,13 @@ def decide(p: Any, s: Any, X: Array, table: Array) -> int:
 
 
 @jit
-def select(p: Any, s: Any, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """`decide`, with scratch of its own."""
     return decide(p, s, X, np.empty((4, X.shape[0])))
 
 
-@borrowing
-def rounds(
-    p: Any, s: Any, X: Array, R: Array, rng: Rng, arms: Ints, table: Array
-) -> tuple[int, int, int]:
+@jit
+def rounds(p, s, X, R, rng, arms, table):
     """As `rs_glinucb.rounds`."""
     for t in range(X.shape[0]):
         arms[t] = decide(p, s, X[t], table)
@@ -58,13 +49,13 @@ def rounds(
 
 
 @jit
-def play(p: Any, s: Any, X: Array, R: Array, rng: Rng, arms: Ints) -> Any:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     t, n_warm, clipped = rounds(p, s, X, R, rng, arms, np.empty((4, X.shape[1])))
     return mended.at(s, t, n_warm, clipped)
 
 
-def aliased(policy: "Policy") -> "Policy":
+def aliased(policy):
     """The same RS-GLinUCB as the program ran it; ValueError for another policy."""
     if policy.init is not mended.init:
         raise ValueError(f"policy must be an RS-GLinUCB; got {policy.name!r}")

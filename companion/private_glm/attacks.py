@@ -7,33 +7,26 @@ an estimate at once if so, and later arms change.
 Source: Sections 5, 6 and J.3 of the paper, whose proof composes these nodes.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
-from companion.accounting import audit, learned
+from companion.accounting import audit
+from companion.accounting import audit as learned
 from companion.accounting.lives import lived
 from companion.accounting.privacy import tree_levels
+from companion.jit import jit
 from companion.kernels import tree
 from companion.kernels.linalg import copy, dot
 from companion.private_glm import ledger
 from companion.private_glm.continual import add_leaf
 
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
-    from companion.core import Policy
 
-
-def on_joint(policy: "Policy") -> tuple[Any, ...]:
+def on_joint(policy):
     """The `audit.Attack`s on a Joint-DP GLM; the printed rule leaks without its nodes."""
     told = on_exploration(policy)
     return told if policy.params.literal else (on_nodes(policy), *told)
 
 
-def on_nodes(policy: "Policy") -> "Attack":
+def on_nodes(policy):
     """The first user's context is e_1 or e_2 (d >= 2), and enters one of the two trees."""
     start, (a, b) = policy.init(policy.params), np.eye(policy.params.d)[:2]
     explored = start.V.inverse[0, 0] >= policy.params.threshold
@@ -49,13 +42,13 @@ def on_nodes(policy: "Policy") -> "Attack":
     return learned.on_first_nodes(policy, (a, 0.0), (b, 0.0), sums, move, K=1, note="gradients")
 
 
-def several(policy: "Policy") -> Callable[..., Any]:
+def several(policy):
     """`lives.lived`, which shows of every state the released sums of V and of H, and theta_o."""
     d = policy.params.d
     return lived(policy, d * (d + 1) + d, "companion.private_glm.lives")
 
 
-def on_exploration(policy: "Policy") -> "tuple[Attack, Attack]":
+def on_exploration(policy):
     """A late user has unit vectors, or zeros: has theta_o changed before the next user's selection,
     and does a later user with short contexts, a probe, get another arm than the first?"""
     p, note = policy.params, "what the estimates say"
@@ -68,14 +61,14 @@ def on_exploration(policy: "Policy") -> "tuple[Attack, Attack]":
     )
 
 
-def any_second(actions: Any) -> Array:
+def any_second(actions) -> np.ndarray:
     """Whether anybody was shown the second arm, (n,)."""
     return actions.any(axis=1).astype(float)
 
 
 def probe_world(
     T: int, user: int, d: int, size: float = 0.1
-) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
     """(a, b): data (X, R) in which everybody has the arms size e_j and -size e_j, j in turn, but
     for user `user` (from 0): e_1 and e_2 in a, zeros in b (d >= 2).
 
@@ -93,7 +86,7 @@ def probe_world(
 
 def attack_world(
     T: int = 61, user: int = 59, K: int = 4, d: int = 3, seed: int = 0
-) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
     """(a, b): two data sets (X, R) that differ in one user.
 
     Everybody has K unit vectors as contexts, user `user` (from 0) only in a and zeros in b, and the
@@ -109,7 +102,7 @@ def attack_world(
     return (X, R), (other, R)
 
 
-def estimate_changes(policy: "Policy", user: int) -> Callable[..., Any]:
+def estimate_changes(policy, user: int):
     """The mechanism that says, of data (X, R), whether theta_o changed while `user` was served:
     from before this user's round until after the next one's selection.  Outputs (n,) of 0 or 1."""
 
@@ -122,7 +115,7 @@ def estimate_changes(policy: "Policy", user: int) -> Callable[..., Any]:
     return mechanism
 
 
-def tree_nodes(sigma: float, T: int) -> Callable[..., Any]:
+def tree_nodes(sigma: float, T: int):
     """The mechanism that averages N_11 - N_22 over the m nodes that one user enters, whose leaf is
     e_1 e_1' or e_2 e_2' (data +1 or -1); every node has N(0, sigma^2) on its diagonal."""
     m = tree_levels(T)
@@ -133,7 +126,9 @@ def tree_nodes(sigma: float, T: int) -> Callable[..., Any]:
     return mechanism
 
 
-def node_loss(T: int, user: int, sigma: float, shift: Array, trials: int, seed: int) -> Array:
+def node_loss(
+    T: int, user: int, sigma: float, shift: np.ndarray, trials: int, seed: int
+) -> np.ndarray:
     """Privacy loss (trials,) of the tree's nodes, for a leaf of round `user` (from 1) that moves by
     the packed vector `shift`: the log-likelihood ratio of every node that holds the leaf."""
     rng, out = np.random.default_rng(seed), np.empty(trials)
@@ -142,9 +137,7 @@ def node_loss(T: int, user: int, sigma: float, shift: Array, trials: int, seed: 
 
 
 @jit
-def _node_losses(
-    rng: Rng, T: int, user: int, sigma: float, shift: Array, nodes: Array, out: Array
-) -> None:
+def _node_losses(rng, T, user, sigma, shift, nodes, out):
     """out (trials,) <- the privacy losses of `node_loss`; nodes (levels, len(shift)): scratch."""
     before, z = np.zeros(shift.shape[0]), np.zeros(shift.shape[0])
     for i in range(out.shape[0]):
@@ -162,7 +155,7 @@ def _node_losses(
                 out[i] += (dot(shift, shift) + 2.0 * dot(shift, z)) / (2.0 * sigma**2)
 
 
-def late_world(K: int = 4, d: int = 3, seed: int = 0) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+def late_world(K: int = 4, d: int = 3, seed: int = 0):
     """(a, b): data (X, R) of two rounds; the second user has unit vectors in a and zeros in b."""
     (X, R), _ = attack_world(T=2, user=0, K=K, d=d, seed=seed)
     X[1] = attack_world(T=3, user=1, K=K, d=d, seed=seed + 1)[0][0][1]
@@ -172,7 +165,7 @@ def late_world(K: int = 4, d: int = 3, seed: int = 0) -> tuple[tuple[Any, Any], 
     return (X, R), (other, R)
 
 
-def estimates_released(policy: "Policy") -> Callable[..., Any]:
+def estimates_released(policy):
     """The mechanism that counts the fits of theta_tau when all users of data (X, R) have left."""
 
     def mechanism(data, rng, n):
@@ -185,7 +178,7 @@ def estimates_released(policy: "Policy") -> Callable[..., Any]:
     return mechanism
 
 
-def mean_gradients(rho: float, steps: int, d: int) -> Callable[..., Any]:
+def mean_gradients(rho: float, steps: int, d: int):
     """The mechanism that releases `steps` mean gradients of n rows (all 0) with the printed noise,
     variance 2 steps/(n^2 rho) per coordinate; of these their mean square.  Data: which rounds
     explored, of which there are n."""
@@ -198,7 +191,7 @@ def mean_gradients(rho: float, steps: int, d: int) -> Callable[..., Any]:
     return mechanism
 
 
-def refitted(policy: "Policy", times: int = 8) -> Callable[..., Any]:
+def refitted(policy, times: int = 8):
     """The mechanism that fits theta_o `times` times, from 0, on rows whose contexts are all 0; of
     the estimates their mean square.  Data: which rounds explored."""
     p, nothing = policy.params, np.zeros((1, policy.params.d))
@@ -219,7 +212,7 @@ def refitted(policy: "Policy", times: int = 8) -> Callable[..., Any]:
     return mechanism
 
 
-def explorations(policy: "Policy", user: int) -> Callable[..., Any]:
+def explorations(policy, user: int):
     """The mechanism that counts the rounds of all users but `user` in which Criterion I fired."""
 
     def mechanism(data, rng, n):
@@ -241,7 +234,7 @@ def tight_tree(
     trials: int,
     seed: int,
     level: float = 0.999,
-) -> tuple[Any, Any]:
+):
     """(audit's lower bound, exact epsilon) of tree V calibrated tightly to (epsilon, delta) for
     leaves that move by `sensitivity`; the user moves from e_1 to e_2."""
     m = tree_levels(T)

@@ -3,23 +3,17 @@
 Source: Section 5 of the paper, whose proof hides one user in the sums of her batch.
 """
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Rng
-from companion.accounting import audit, learned
+from companion.accounting import audit
+from companion.accounting import audit as learned
+from companion.jit import jit
 from companion.kernels.mechanisms import clip_to_ball
 from companion.private_glm.learning import add_user, analyse
 
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
-    from companion.private_glm.learning import Batch, Params
-
 
 @jit
-def first_matrices(p: Any, b: Any, x: Any, rng: Rng, out: Any) -> None:
+def first_matrices(p, b, x, rng, out):
     """out (n, d(d+1)/2) <- the analyser's matrix of n first batches, whose last user has context x
     (d,); all other users send zeros and have rounded already; b is overwritten."""
     for i in range(out.shape[0]):
@@ -32,7 +26,7 @@ def first_matrices(p: Any, b: Any, x: Any, rng: Rng, out: Any) -> None:
             out[i, j] = b.triangle[j]
 
 
-def on_batch(p: "Params", b: "Batch") -> "Attack":
+def on_batch(p, b):
     """ShuffleGLM's first matrix, of which the last user has the context e_1 or e_2; p, b: its
     Params and an empty `Batch`."""
 
@@ -40,4 +34,4 @@ def on_batch(p: "Params", b: "Batch") -> "Attack":
     mechanism = learned.filled(move.shape, lambda x, rng, out: first_matrices(p, b, x, rng, out))
     move[0], move[2] = 1.0, -1.0  # of rows (11), (21, 22), ...
     far, contexts = audit.along(move), np.eye(p.d)[:2]
-    return audit.Attack(mechanism, *contexts, far, "batch", "gradients", runs=False)  # type: ignore[call-arg, misc]
+    return audit.Attack(mechanism, *contexts, far, "batch", "gradients", runs=False)

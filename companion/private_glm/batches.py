@@ -19,18 +19,17 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from companion._types import Ints
 from companion.accounting.binomial import Noise, releases_delta, releases_epsilon
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, gaussian_scale
-from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
 from companion.kernels.glm import slope
+from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
 
 P = 0.25  # chance of a further one
 UNIT = "user (contexts in the unit ball, reward in [0, 1])"
 FACTORS = (1.0, 1.005, 1.01, 1.02, 1.03, 1.05, 1.08, 1.12, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0)
 
 
-def lengths(T: int, M: int, first: int | None = None, schedule: str = "corrected") -> Ints:
+def lengths(T: int, M: int, first: int | None = None, schedule: str = "corrected") -> np.ndarray:
     """Lengths (M,) of the batches of T rounds.
 
     T >= 1, M >= 2 batches; first: length of the first one, 1 <= first <= T - M + 1 (None: 4
@@ -150,7 +149,7 @@ class Plan(NamedTuple):
 
 
 def plan(
-    n: Ints, d: int, steps: int, epsilon: float, delta: float, calibration: str, share: float
+    n: np.ndarray, d: int, steps: int, epsilon: float, delta: float, calibration: str, share: float
 ) -> Plan:
     """`Plan` of batches of n (M - 1,) users; epsilon = inf: exact sums; else as `calibrated`.
 

@@ -13,7 +13,7 @@ same rho = m/sigma_V^2, and the mixed user m (1/2 + 1/2)/sigma_V^2, the same aga
 """
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from companion.accounting.privacy import (
     NO_PRIVACY,
@@ -23,13 +23,10 @@ from companion.accounting.privacy import (
     tree_levels,
 )
 from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
-from companion.checks import need_choice, need_int, need_positive
 from companion.kernels.glm import slope
 from companion.private_glm.descent import SENSITIVITY, Descent
 from companion.private_glm.ledger import Release, budget, gdp, together, total
-
-if TYPE_CHECKING:
-    from companion.private_glm.presets import Preset
+from companion.validate import need_choice, need_int, need_positive
 
 GROWTH = 2.0  # of a released matrix between two fits, in the order of matrices
 FALSE_FIT = 0.01  # chance that noise alone lets tr V grow by the guard, once in T rounds
@@ -92,9 +89,7 @@ def spent(p: Params) -> float:
     return max(*same_side, total(found["changes sides"]))
 
 
-def noise(
-    epsilon: float, delta: float, T: int, link: int, q: "Preset"
-) -> tuple[float, float, float, float]:
+def noise(epsilon: float, delta: float, T: int, link: int, q) -> tuple[float, float, float, float]:
     """(sigma_v, sigma_h, sigma of gradients o, of gradients tau) of this budget and preset q."""
     if epsilon == math.inf:
         return 0.0, 0.0, 0.0, 0.0
@@ -125,9 +120,9 @@ def make(
     delta: float,
     link: str,
     theta_bound: float,
-    kappa: Any,
+    kappa,
     rule: str,
-    q: "Preset",
+    q,
 ) -> tuple[Params, Guarantee]:
     """(Params, Guarantee) from the arguments of `joint.joint_glm` and a `Preset` q; raises
     ValueError by name."""

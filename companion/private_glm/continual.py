@@ -7,15 +7,13 @@ twice the variance).
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import inlined, jit
-from companion._types import Array, Rng
+from companion.jit import inlined, jit
 from companion.kernels import tree
-from companion.kernels.eigen import jacobi
-from companion.kernels.linalg import add_outer, cholesky, copy, inverse, set_identity
+from companion.kernels.linalg import add_outer, cholesky, copy, inverse, jacobi, set_identity
 from companion.kernels.mechanisms import add_packed, unpack
 
 
@@ -49,13 +47,13 @@ def start(d: int, levels: int, ridge: float) -> Continual:
 
 
 @jit
-def add_leaf(c: Any, x: Array, out: Array) -> None:
+def add_leaf(c, x, out):
     """out (n,) <- out + c x x', packed: x_i^2 and sqrt2 x_i x_j; Frobenius norm is preserved."""
     add_packed(c, math.sqrt(2.0), x, out)
 
 
 @jit
-def release(c: Continual, t: int, sigma: float, rng: Rng) -> None:
+def release(c, t, sigma, rng):
     """c.release <- the sum after round t >= 1 with the noise of the tree's live blocks; at sigma 0
     nothing is drawn."""
     if sigma == 0.0:
@@ -67,7 +65,7 @@ def release(c: Continual, t: int, sigma: float, rng: Rng) -> None:
 
 
 @jit
-def dominant(A: Array) -> bool:
+def dominant(A):
     """Whether a symmetric A, of which the lower triangle is read, is surely positive definite.
 
     In every row the diagonal entry exceeds the others together by a part in 1e9.  So A, scaled to a
@@ -85,7 +83,7 @@ def dominant(A: Array) -> bool:
 
 
 @inlined
-def above(A: Array, B: Array, c: Any, w: Scratch) -> bool:
+def above(A, B, c, w):
     """Whether c A - B is positive definite."""
     for i in range(A.shape[0]):
         for j in range(i + 1):
@@ -94,7 +92,7 @@ def above(A: Array, B: Array, c: Any, w: Scratch) -> bool:
 
 
 @jit
-def raise_floor(value: Any, least: float, w: Scratch) -> bool:
+def raise_floor(value, least, w):
     """value (d, d) <- the same with eigenvalues raised to at least `least`; whether any was."""
     d = value.shape[0]
     copy(value, w.A)
@@ -111,9 +109,7 @@ def raise_floor(value: Any, least: float, w: Scratch) -> bool:
 
 
 @inlined
-def publish(
-    c: Continual, t: int, ridge: float, floor: float, sigma: float, rng: Rng, w: Scratch
-) -> None:
+def publish(c, t, ridge, floor, sigma, rng, w):
     """Release the sum after round t >= 1: tree noise, ridge, eigenvalues raised to the floor."""
     release(c, t, sigma, rng)
     set_identity(ridge, c.value)
@@ -123,19 +119,19 @@ def publish(
 
 
 @inlined
-def invert(c: Continual, w: Scratch) -> None:
+def invert(c, w):
     """c.inverse <- inverse of the value."""
     inverse(c.value, c.inverse, w.A)
 
 
 @inlined
-def outgrown(c: Continual, growth: float, w: Scratch) -> bool:
+def outgrown(c, growth, w):
     """Whether the value is not below growth times the last one, in the order of matrices."""
     return not above(c.last, c.value, growth, w)
 
 
 @jit
-def trace_gain(c: Continual) -> float:
+def trace_gain(c):
     """Trace of the value less that of the last one."""
     gain = 0.0
     for i in range(c.value.shape[0]):
@@ -144,6 +140,6 @@ def trace_gain(c: Continual) -> float:
 
 
 @jit
-def remember(c: Continual) -> None:
+def remember(c):
     """last <- value."""
     copy(c.value, c.last)

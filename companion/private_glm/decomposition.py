@@ -4,26 +4,17 @@ Source: Theorem K.1, Lemmas M.1, P.1 and Q.2 of the paper.
 """
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from companion._borrowed import borrowing
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
+from companion.jit import jit
 from companion.kernels.glm import slope
 from companion.kernels.linalg import dot, quad, sherman_morrison
 from companion.private_glm.joint import at, rounds
 from companion.simulate import need_seeds, over, stream
 
-if TYPE_CHECKING:
-    from companion.core import Policy
 
-
-def terms(
-    env: Any, policy: "Policy", T: int, seeds: Sequence[Any], executor: Any = None
-) -> dict[Any, Any]:
+def terms(env, policy, T: int, seeds, executor=None):
     """What the proof of Theorem 6.2 adds up, as means over runs of a Joint-DP GLM in a `World`.
 
     Regret in rounds that explore, of the others before the first fit of theta_tau, and after it;
@@ -34,10 +25,8 @@ def terms(
     return {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
 
 
-@borrowing
-def one_by_one(
-    p: Any, s: Any, X: Array, R: Array, rng: Rng, arms: Ints, watched: Array, table: Array
-) -> tuple[int, int]:
+@jit
+def one_by_one(p, s, X, R, rng, arms, watched, table):
     """`joint.rounds`; watched (n, 2) <- after every round the weight in H of the played context at
     theta_o, and how often theta_tau was fitted."""
     for t in range(X.shape[0]):
@@ -82,7 +71,7 @@ def _potential(X, weights, ridge):
 
 
 @jit
-def potential(X: Array, V_inv: Array, work: Array) -> float:
+def potential(X, V_inv, work):
     """Sum of x' V^-1 x, at most 1 each, over rows of X (n, d), V growing by x x'; V_inv (d, d) and
     work (d,) are overwritten."""
     total = 0.0

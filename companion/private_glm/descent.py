@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
+from companion.jit import jit
 from companion.kernels.glm import mean
 from companion.kernels.linalg import axpy, dot, inverse, project_ball
 from companion.kernels.mechanisms import add_gaussian
@@ -43,9 +42,7 @@ class Rows(NamedTuple):
 
 
 @jit
-def release_gradient(
-    q: Descent, rows: Rows, side: int, n: int, theta: Array, rng: Rng, g: Array
-) -> None:
+def release_gradient(q, rows, side, n, theta, rng, g):
     """g (d,) <- sum of the gradients of rows s < n on this side, and N(0, sigma^2)."""
     g[:] = 0.0
     for s in range(n):
@@ -55,9 +52,7 @@ def release_gradient(
 
 
 @jit
-def precondition(
-    curvature: float, penalty: float, matrix: Array, P: Array, A: Array, B: Array
-) -> None:
+def precondition(curvature, penalty, matrix, P, A, B):
     """P (d, d) <- (curvature matrix + penalty I)^-1; A, B (d, d) are overwritten."""
     for i in range(P.shape[0]):
         for j in range(P.shape[1]):
@@ -66,9 +61,7 @@ def precondition(
 
 
 @jit
-def step(
-    k: int, steps: int, penalty: float, radius: float, P: Array, theta: Array, work: Array
-) -> None:
+def step(k, steps, penalty, radius, P, theta, work):
     """Step k < steps of a descent: theta (d,) <- projection of theta - P (g + penalty theta) on the
     ball of this radius; after the last one theta <- average of the second half of the iterates.
 
@@ -91,9 +84,7 @@ def step(
 
 
 @jit
-def descend(
-    q: Descent, rows: Rows, side: int, n: int, P: Array, rng: Rng, theta: Array, work: Array
-) -> None:
+def descend(q, rows, side, n, P, rng, theta, work):
     """theta (d,) <- q.steps noisy steps from where it stands, on rows s < n of this side; P (d, d)
     from `precondition`, work (3, d) is overwritten."""
     for k in range(q.steps):

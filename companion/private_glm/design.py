@@ -9,15 +9,13 @@ Source: Lemma 4.3 of the paper, whose relaxed bound is tolerance 2; Wynn (1970).
 Cost: O(K d^2) per move after O(d^3); a few moves, none in benign contexts.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._borrowed import borrowing
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
-from companion.checks import need_array, need_float, need_int
+from companion.jit import jit
 from companion.kernels.linalg import axpy, dot, inverse, matvec, quad
+from companion.validate import need_array, need_float, need_int
 
 RIDGE = 1e-8  # of the largest squared norm: makes M invertible where the arms do not span
 
@@ -35,11 +33,11 @@ class Work(NamedTuple):
 def work_for(K: int, d: int) -> Work:
     """Scratch of `optimal`."""
     matrices = [np.zeros((d, d)) for _ in range(3)]
-    return Work(np.zeros(K), *matrices, np.zeros(d))  # type: ignore[call-arg]
+    return Work(np.zeros(K), *matrices, np.zeros(d))
 
 
 @jit
-def begin(A: Array, alive: Ints, pi: Array, w: Work) -> bool:
+def begin(A, alive, pi, w):
     """pi <- uniform on the arms alive, w.M_inv <- inverse of its matrix; False if all are zero."""
     K, d = A.shape
     n, top, first = 0, 0.0, -1
@@ -65,7 +63,7 @@ def begin(A: Array, alive: Ints, pi: Array, w: Work) -> bool:
 
 
 @jit
-def move(a: Any, s: Any, w: Any) -> None:
+def move(a, s, w):
     """M_inv <- inverse of (1 - s) M + s a a'."""
     d = a.shape[0]
     matvec(w.M_inv, a, w.v)
@@ -75,10 +73,8 @@ def move(a: Any, s: Any, w: Any) -> None:
             w.M_inv[i, j] = (w.M_inv[i, j] - c * w.v[i] * w.v[j]) / (1.0 - s)
 
 
-@borrowing
-def optimal(
-    A: Array, alive: Ints, tolerance: float, most: int, pi: Array, w: Work
-) -> tuple[int, float, float]:
+@jit
+def optimal(A, alive, tolerance, most, pi, w):
     """pi (K,) <- a design on the arms A (K, d) with alive[k], at least one; (moves, max g, rank).
 
     Ends at max g <= tolerance times the rank, or after `most` moves.  Arms that are zero keep their
@@ -107,7 +103,7 @@ def optimal(
 
 
 @jit
-def draw(pi: Array, rng: Rng) -> int:
+def draw(pi, rng):
     """An arm drawn from the design pi (K,)."""
     u, last = rng.random(), 0
     for k in range(pi.shape[0]):
@@ -119,7 +115,7 @@ def draw(pi: Array, rng: Rng) -> int:
     return last
 
 
-def design(A: Array, tolerance: float = 2.0, most: int = 500) -> tuple[Array, Any, Any, Any]:
+def design(A: np.ndarray, tolerance: float = 2.0, most: int = 500):
     """(pi, max g, rank, moves) of one set of arms A (K, d); tolerance > 1, most >= 0.
 
     Raises ValueError on anything else, and on arms that are not finite.

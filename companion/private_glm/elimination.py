@@ -5,19 +5,15 @@ Cost: K d^2/2 multiplications for each batch: 100 ns a round at K = 10, d = 3 an
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
-from companion._jit import inlined, jit
-from companion._types import Array, Ints
+from companion.jit import inlined, jit
 from companion.kernels.linalg import WIDE, wide_quad
 
 
 @jit
-def ends(
-    d: int, X: Array, V_inv: Array, theta: Array, width: float, left: Ints, half: Any, score: Any
-) -> float:
+def ends(d, X, V_inv, theta, width, left, half, score):
     """half, score <- width sqrt(x'V_inv x) and x'theta of the rows x = X[a] for a in left; the
     largest lower end.  The bits are those of `linalg.quad` and `linalg.dot`.
 
@@ -42,7 +38,7 @@ def ends(
 
 
 @inlined
-def eliminate(p: Any, s: Any, X: Array) -> int:
+def eliminate(p, s, X):
     """s.left[:n] <- arms that no earlier batch rules out, one batch after the other (line 17), in
     order; s.alive <- the same; s.doubt <- half-widths of the first batch; returns n.
 

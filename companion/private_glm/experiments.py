@@ -7,23 +7,18 @@ Everything random comes from the seeds that are passed; `simulate.over` spreads 
 
 import inspect
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array
 from companion.accounting import audit
+from companion.jit import jit
 from companion.kernels.glm import slope
 from companion.private_glm import attacks
 from companion.private_glm.environments import idle_regret, paper_world
 from companion.private_glm.joint import attack, joint_glm
 from companion.private_glm.presets import PRESETS
 from companion.simulate import even_grid, need_seeds, over, simulate, stream
-
-if TYPE_CHECKING:
-    from companion.core import Policy
 
 
 class Counted(NamedTuple):
@@ -36,9 +31,7 @@ class Counted(NamedTuple):
     first_fit: np.ndarray  # (n,) at most 50 rounds before the first fit of theta_tau, or T + 1
 
 
-def counted(
-    env: Any, policy: "Policy", T: int, seeds: Sequence[Any], executor: Any = None
-) -> Counted:
+def counted(env, policy, T: int, seeds, executor=None) -> Counted:
     """`Counted` runs of a Joint-DP GLM, on the streams of `simulate`, one per seed.
 
     Raises AssertionError if a run makes more fits than its ledger pays for.
@@ -76,20 +69,20 @@ def labelled(preset: str, epsilon: float) -> str:
     return f"{preset}, no noise" if epsilon == math.inf else f"{preset}, ε = {epsilon:g}"
 
 
-def lineup(d: int, T: int, delta: float, choices: Any, **model: Any) -> list[Any]:
+def lineup(d: int, T: int, delta: float, choices, **model):
     """Joint-DP GLMs, one for every (preset, epsilon) in choices, renamed by `labelled`.
 
     Raises AssertionError if one spends more than its epsilon.
     """
-    policies = [joint_glm(d, T, e, delta, preset=name, **model) for name, e in choices]
+    policies = [
+        joint_glm(d, T, epsilon=e, delta=delta, preset=name, **model) for name, e in choices
+    ]
     spent = [p.guarantee.epsilon for p in policies]
     assert all(s <= e * (1 + 1e-9) for s, (_, e) in zip(spent, choices, strict=True)), spent
     return [p.renamed(labelled(*c)) for p, c in zip(policies, choices, strict=True)]
 
 
-def figure1(
-    panel: Any, T: int, delta: float, choices: Any, baselines: Sequence[Any], seeds: Sequence[Any]
-) -> tuple[Any, Any]:
+def figure1(panel, T: int, delta: float, choices, baselines, seeds):
     """(Result, random play's regret (T,)) of one panel of Figure 1.
 
     panel: its d, theta_bound and link (`published.json`); baselines: factories, which get d and
@@ -120,9 +113,7 @@ class Covered(NamedTuple):
     lost: np.ndarray  # (n,) rounds in which the best arm was ruled out, share
 
 
-def covered(
-    env: Any, policy: "Policy", T: int, seeds: Sequence[Any], fresh: Any = 400, executor: Any = None
-) -> Covered:
+def covered(env, policy, T: int, seeds, fresh=400, executor=None) -> Covered:
     """`Covered` runs of a ShuffleGLM in a `World`, one per seed, on the streams of `simulate`."""
     jobs = [(env, policy, T, s, fresh) for s in need_seeds(seeds)]
     return Covered(*map(np.array, zip(*over(_covered, jobs, executor), strict=True)))
@@ -143,7 +134,7 @@ def _covered(env, policy, T, seed, fresh):
     return _inside(p, state, theta, X)
 
 
-def slopes(link: int, z: Array) -> Array:
+def slopes(link: int, z: np.ndarray) -> np.ndarray:
     """Slope of the link at every score of an array."""
     out = np.ravel(z).copy()
     slopes_in_place(link, out)
@@ -151,7 +142,7 @@ def slopes(link: int, z: Array) -> Array:
 
 
 @jit
-def slopes_in_place(link: int, z: Array) -> None:
+def slopes_in_place(link, z):
     """z (n,) <- slope of the link at every score."""
     for i in range(z.shape[0]):
         z[i] = slope(link, z[i])
@@ -187,30 +178,34 @@ def _inside(p, s, theta, X):
 # --- what attacks find of the printed and of the corrected rule ---------------------------------
 
 
-def leaky(rule: str, epsilon: float = 1.0, delta: float = 0.01) -> "Policy":
+def leaky(rule: str, epsilon: float = 1.0, delta: float = 0.01):
     """Joint-DP GLM as attacked: it explores in every round that offers a unit vector.
 
     The bound on theta is large, so that an estimate of noise alone rules arms out.
     """
     preset = PRESETS["explore"]._replace(gamma=3.0, cutoff_o=100)
-    return joint_glm(3, 64, epsilon, delta, theta_bound=10.0, kappa=20.0, preset=preset, rule=rule)
+    return joint_glm(
+        3, 64, epsilon=epsilon, delta=delta, theta_bound=10.0, kappa=20.0, preset=preset, rule=rule
+    )
 
 
-def late(rule: str, epsilon: float = 1.0, delta: float = 0.01) -> "Policy":
+def late(rule: str, epsilon: float = 1.0, delta: float = 0.01):
     """Joint-DP GLM that explores unit vectors but not those of norm 0.3, with so small a ridge of H
     that noise alone outgrows it after one round."""
     preset = PRESETS["tight"]._replace(gamma=4.0, a_h=0.0)
-    return joint_glm(3, 64, epsilon, delta, theta_bound=1e4, kappa=20.0, preset=preset, rule=rule)
+    return joint_glm(
+        3, 64, epsilon=epsilon, delta=delta, theta_bound=1e4, kappa=20.0, preset=preset, rule=rule
+    )
 
 
-def leaks(rule: str, trials: int, seed: int, level: float = 0.999) -> dict[str, Any]:
+def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
     """{attack: lower bound on epsilon} of the three leaks under a rule that claims (1, 0.01).
 
     The first is told by the policy's own `attack`.  The third is about the noise of a fit: 2
     explored rounds against 1, all contexts 0.  As printed the gradients are means; the corrected
     rule is played.
     """
-    options: dict[str, Any] = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
+    options = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
 
     def found(mechanism, a, b):
         return audit.epsilon_lower_bound(mechanism, a, b, **options).epsilon
@@ -229,7 +224,9 @@ def leaks(rule: str, trials: int, seed: int, level: float = 0.999) -> dict[str, 
 def exploration_audit(epsilon: float, trials: int, seed: int, level: float = 0.999) -> float:
     """The audit's lower bound at delta = 0.01 for `explorations`, on data that move them."""
     preset = PRESETS["tight"]._replace(gamma=2.0, a_v=1.0)
-    policy = joint_glm(3, 64, epsilon, 0.01, theta_bound=2.0, kappa=4.1, preset=preset)
+    policy = joint_glm(
+        3, 64, epsilon=epsilon, delta=0.01, theta_bound=2.0, kappa=4.1, preset=preset
+    )
     mechanism, pair = attacks.explorations(policy, 20), attacks.attack_world(user=20)
-    options: dict[str, Any] = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
+    options = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
     return audit.epsilon_lower_bound(mechanism, *pair, **options).epsilon

@@ -17,20 +17,18 @@ Size: the rounds, which read next to the paper's box, and what audits need of th
 """
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._borrowed import borrowing
-from companion._jit import inlined, jit
-from companion._types import Array, Ints, Rng
-from companion.accounting.disclosure import Disclosure, shows
+from companion.accounting.audit import AuditInstance, AuditSpec, shows
 from companion.accounting.privacy import tree_levels
 from companion.core import Policy, Universe
-from companion.kernels.elimination import best_left, best_lower, tabulate, widest
+from companion.jit import inlined, jit
 from companion.kernels.glm import slope
 from companion.kernels.linalg import dot, inverse
 from companion.kernels.mechanisms import clip_to_ball
+from companion.kernels.ucb import best_left, best_lower, tabulate, widest
 from companion.private_glm import attacks, calibrate
 from companion.private_glm.calibrate import GROWTH
 from companion.private_glm.continual import (
@@ -48,11 +46,6 @@ from companion.private_glm.continual import (
 from companion.private_glm.descent import Rows, descend, precondition, release_gradient
 from companion.private_glm.presets import PRESETS, need_preset
 
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
-    from companion.private_glm.calibrate import Params
-    from companion.private_glm.presets import Preset
-
 
 class State(NamedTuple):
     t: int  # rounds played
@@ -69,7 +62,7 @@ class State(NamedTuple):
     scratch: Scratch
 
 
-def init(p: "Params") -> State:
+def init(p) -> State:
     """State before the first round."""
     d, levels = p.d, tree_levels(p.T)
     matrices = start(d, levels, p.ridge_v), start(d, levels, p.ridge_h), np.eye(d) / p.ridge_h
@@ -79,13 +72,13 @@ def init(p: "Params") -> State:
     return State(0, *matrices, *estimates, rows, 0, P, np.zeros((3, d)), Scratch(*scratch))
 
 
-def universe(p: "Params") -> Universe:
+def universe_of(p) -> Universe:
     """What is not clipped: the unit ball, rewards in [0, 1]."""
     return Universe(low=0.0)
 
 
 @jit
-def fit_explored(p: Any, s: State, n: int, rng: Rng) -> None:
+def fit_explored(p, s, n, rng):
     """theta_o <- fitted on the explored rounds among the first n (line 8)."""
     s.fits[0] += 1
     remember(s.V)
@@ -95,7 +88,7 @@ def fit_explored(p: Any, s: State, n: int, rng: Rng) -> None:
 
 
 @inlined
-def fit_exploited(p: "Params", s: State, rng: Rng) -> None:
+def fit_exploited(p, s, rng):
     """theta_tau, H_tau <- from all other rounds, if H has outgrown H_tau (lines 11 and 12)."""
     if s.fits[1] < p.fit_tau.cutoff and outgrown(s.H, GROWTH, s.scratch):
         s.fits[1] += 1
@@ -107,7 +100,7 @@ def fit_exploited(p: "Params", s: State, rng: Rng) -> None:
 
 
 @inlined
-def refresh(p: "Params", s: State, rng: Rng) -> None:
+def refresh(p, s, rng):
     """Both tests, from released matrices alone, before a round's contexts are seen."""
     grown = s.fits[0] < p.fit_o.cutoff and outgrown(s.V, GROWTH, s.scratch)
     if grown and trace_gain(s.V) >= p.guard:  # else it is the tree's noise that has grown
@@ -116,14 +109,14 @@ def refresh(p: "Params", s: State, rng: Rng) -> None:
 
 
 @inlined
-def choose(p: "Params", s: State, X: Array, table: Array) -> int:
+def choose(p, s, X, table):
     """Optimistic arm (line 15) among those that theta_o does not rule out (line 14)."""
     low = best_lower(X, s.V.inverse, p.elimination, table)
     return best_left(X, s.V.inverse, p.elimination, low, s.H_inv, p.width, table)
 
 
 @inlined
-def decide(p: "Params", s: State, X: Array, rng: Rng, table: Array) -> int:
+def decide(p, s, X, rng, table):
     """Row of X (K, d) to play: the widest while it is too wide (lines 4 to 6), else `choose`."""
     if not p.literal:
         refresh(p, s, rng)
@@ -139,19 +132,19 @@ def decide(p: "Params", s: State, X: Array, rng: Rng, table: Array) -> int:
 
 
 @jit
-def select(p: "Params", s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """`decide`, with scratch of its own."""
     return decide(p, s, X, rng, np.empty((4, X.shape[0])))
 
 
 @jit
-def leaf_weight(link: int, score: float) -> float:
+def leaf_weight(link, score):
     """Weight of x x' in H: slope(x'theta_o)/e, at most slope(0)/e whatever theta_o is."""
     return slope(link, score) / math.e
 
 
 @inlined
-def update(p: "Params", s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     t, explored = s.t + 1, s.rows.side[s.t] == 1
     row, y = s.rows.X[s.t], min(max(r, 0.0), 1.0)
@@ -172,16 +165,14 @@ def update(p: "Params", s: State, arm: int, x: Array, r: float, rng: Rng) -> Sta
 
 
 @inlined
-def at(s: State, t: int, clipped: int) -> State:
+def at(s, t, clipped):
     """The state s with other counts."""
     estimates = s.H_inv, s.theta_o, s.theta_tau, s.fits
     return State(t, s.V, s.H, *estimates, s.rows, clipped, s.P, s.work, s.scratch)
 
 
-@borrowing
-def rounds(
-    p: "Params", s: State, X: Array, R: Array, rng: Rng, arms: Ints, table: Array
-) -> tuple[int, int]:
+@jit
+def rounds(p, s, X, R, rng, arms, table):
     """(rounds, clipped records) after all rounds of `play`."""
     for t in range(X.shape[0]):
         arms[t] = decide(p, s, X[t], rng, table)
@@ -190,7 +181,7 @@ def rounds(
 
 
 @jit
-def play(p: "Params", s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     t, clipped = rounds(p, s, X, R, rng, arms, np.empty((4, X.shape[1])))
     return at(s, t, clipped)
@@ -199,13 +190,13 @@ def play(p: "Params", s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> Sta
 def joint_glm(
     d: int,
     T: int,
-    epsilon: float,
-    delta: float = 0.02,
     *,
+    epsilon: float,
+    delta: float,
     link: str = "logistic",
     theta_bound: float = 1.0,
     kappa: float | None = None,
-    preset: "Preset | str" = "tight",
+    preset="tight",
     calibration: str | None = None,
     width: float | None = None,
     rule: str = "corrected",
@@ -221,20 +212,25 @@ def joint_glm(
     """
     q = need_preset(preset, calibration=calibration, width=width)
     p, guarantee = calibrate.make(d, T, epsilon, delta, link, theta_bound, kappa, rule, q)
-    return Policy("Joint-DP GLM", p, init, play, guarantee, select, update)
+    return Policy(
+        "Joint-DP GLM",
+        p,
+        init,
+        select,
+        update,
+        play,
+        guarantee,
+        universe=universe_of(p),
+        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
+    )
 
 
-def example() -> Policy:
-    """A small instance for the common tests: with exploration, fits of both kinds, and noise."""
-    return joint_glm(3, 400, 4.0, link="probit", theta_bound=2.0, kappa=6.0, preset="explore")
-
-
-def attack(policy: Policy) -> "tuple[Attack, ...]":
+def own_attacks(policy: Policy):
     """`audit.Attack`s: what one user adds to a tree, and whether it explored."""
     return attacks.on_joint(policy)
 
 
-def victims() -> tuple[Any, ...]:
+def attack_instances():
     """What the audits attack: both calibrations of the noise, and the printed rule of refreshing.
 
     At this gamma every unit vector is explored.
@@ -242,14 +238,16 @@ def victims() -> tuple[Any, ...]:
     often = PRESETS["explore"]._replace(gamma=3.0)
     calm = often._replace(share=0.9, steps_o=1, steps_tau=1, cutoff_o=1, cutoff_tau=1)
     known, kinds = {"theta_bound": 2.0, "kappa": 20.0}, ("corrected", "paper")
-    quiet = (joint_glm(3, 4, 1.0, 0.1, preset=calm, calibration=c, **known) for c in kinds)  # type: ignore[arg-type]
+    quiet = (
+        joint_glm(3, 4, epsilon=1.0, delta=0.1, preset=calm, calibration=c, **known) for c in kinds
+    )
     many = often._replace(cutoff_o=100)
     known["theta_bound"] = 10.0  # an estimate of noise alone rules arms out
-    leaky = joint_glm(3, 16, 1.0, 0.1, preset=many, rule="paper", **known)  # type: ignore[arg-type]
+    leaky = joint_glm(3, 16, epsilon=1.0, delta=0.1, preset=many, rule="paper", **known)
     return *quiet, leaky.renamed("Joint-DP GLM, printed rule")
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: prefixes and gradients.
 
     Rounds are few, so the last matrices are such that noise alone outgrows them.
@@ -264,9 +262,9 @@ def disclosures() -> tuple[Disclosure, ...]:
     known = {"theta_bound": 200.0, "kappa": 4.0}
     kinds = ("corrected", "paper", "corrected", "corrected")
     for calibration, gamma in zip(kinds, (0.1, 0.1, 1e3, 1.3), strict=True):
-        T, known["link"] = (8, "probit") if gamma == 1.3 else (4, "logistic")  # type: ignore[assignment]
-        preset = PRESETS["tight"]._replace(gamma=gamma, **once)  # type: ignore[arg-type]
-        policy = joint_glm(2, T, 1.0, preset=preset, calibration=calibration, **known)  # type: ignore[arg-type]
+        T, known["link"] = (8, "probit") if gamma == 1.3 else (4, "logistic")
+        preset = PRESETS["tight"]._replace(gamma=gamma, **once)
+        policy = joint_glm(2, T, epsilon=1.0, preset=preset, calibration=calibration, **known)
         past, p = init(policy.params), policy.params
         if gamma < 1e3:
             past.theta_tau[1] = 200.0
@@ -274,5 +272,5 @@ def disclosures() -> tuple[Disclosure, ...]:
         if gamma > 1.0:
             past.theta_o[1] = 200.0
             past.V.last[:] = (p.ridge_v - 0.5 * p.guard + 1e-3) * np.eye(2)
-        found.append(Disclosure(policy, kernels, secret, past, rounds=T, reaches=False))
+        found.append(AuditInstance(policy, kernels, secret, past, rounds=T, bound_is_tight=False))
     return tuple(found)

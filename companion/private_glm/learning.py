@@ -4,12 +4,11 @@ Source: Algorithms 5 to 7 of the paper.  Every sum is a shuffled vector sum with
 per user and coordinate; bits = 0 stands for exact sums (no privacy).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
+from companion.jit import jit
 from companion.kernels.glm import mean, slope
 from companion.kernels.linalg import axpy, dot, inverse, set_identity
 from companion.kernels.mechanisms import add_packed, shuffle_add, shuffle_analyse, unpack
@@ -60,7 +59,7 @@ def batch_for(p: Params) -> Batch:
 
 
 @jit
-def send(rng: Rng, v: Array, L: float, g: float, bits: int, sums: Array) -> None:
+def send(rng, v, L, g, bits, sums):
     """sums <- with one user's vector v in [-L, L]^n: rounded, or exact if bits is 0."""
     if bits > 0:
         shuffle_add(rng, v, L, g, sums)
@@ -69,7 +68,7 @@ def send(rng: Rng, v: Array, L: float, g: float, bits: int, sums: Array) -> None
 
 
 @jit
-def analyse(rng: Rng, sums: Array, n: int, L: float, g: float, bits: int, out: Array) -> None:
+def analyse(rng, sums, n, L, g, bits, out):
     """out <- estimate of the sum of n users' vectors; sums is emptied."""
     if bits > 0:
         shuffle_analyse(rng, sums, n, L, g, bits, P, out)
@@ -80,7 +79,7 @@ def analyse(rng: Rng, sums: Array, n: int, L: float, g: float, bits: int, out: A
 
 
 @jit
-def add_user(p: Params, b: Any, k: int, weight: float, y: float, rng: Rng) -> None:
+def add_user(p, b, k, weight, y, rng):
     """The user of this round, with clipped context b.x, joins batch k."""
     n = b.size[0]
     b.y[n] = y
@@ -93,9 +92,7 @@ def add_user(p: Params, b: Any, k: int, weight: float, y: float, rng: Rng) -> No
 
 
 @jit
-def release_matrix(
-    p: Params, b: Batch, k: int, rng: Rng, V: Array, V_inv: Array, w: Scratch
-) -> None:
+def release_matrix(p, b, k, rng, V, V_inv, w):
     """V, V_inv <- ridge I + the batch's weighted sum of x x', eigenvalues at least ridge/2; w is
     scratch."""
     analyse(rng, b.counts, b.size[0], p.caps[k], p.g[k], p.bits_matrix[k], b.triangle)
@@ -106,7 +103,7 @@ def release_matrix(
 
 
 @jit
-def gradient_message(p: Params, x: Array, y: float, theta: Array, out: Array) -> None:
+def gradient_message(p, x, y, theta, out):
     """out <- one user's gradient (mean - y) x, of norm at most 1."""
     c = mean(p.link, dot(x, theta)) - y
     for i in range(p.d):
@@ -114,7 +111,7 @@ def gradient_message(p: Params, x: Array, y: float, theta: Array, out: Array) ->
 
 
 @jit
-def release_gradient(p: Params, b: Batch, k: int, theta: Array, rng: Rng, g: Array) -> None:
+def release_gradient(p, b, k, theta, rng, g):
     """g (d,) <- the batch's sum of gradients at theta, from messages."""
     for s in range(b.size[0]):
         gradient_message(p, b.X[s], b.y[s], theta, g)
@@ -123,9 +120,7 @@ def release_gradient(p: Params, b: Batch, k: int, theta: Array, rng: Rng, g: Arr
 
 
 @jit
-def learn(
-    p: Params, b: Batch, k: int, V: Array, V_inv: Array, theta: Array, work: Any, rng: Rng
-) -> None:
+def learn(p, b, k, V, V_inv, theta, work, rng):
     """Release batch k: V, V_inv, then theta (d,) by p.steps gradients from where it stands; work:
     that of `design.work_for`, overwritten."""
     w, P = Scratch(work.M, work.M_inv), work.B

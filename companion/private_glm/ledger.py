@@ -14,13 +14,12 @@ and Appendix J.3 of the paper.
 """
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from scipy.optimize import brentq, minimize_scalar
 
 from companion.accounting.privacy import gaussian_epsilon, gaussian_scale, need_budget
-from companion.checks import need_choice, need_float, need_probability
+from companion.validate import need_choice, need_float, need_probability
 
 CALIBRATIONS = ("corrected", "rdp", "simple", "thirds", "paper")
 
@@ -41,7 +40,7 @@ class Release(NamedTuple):
         return self.times * self.sensitivity**2 / (2.0 * self.sigma**2)
 
 
-def total(releases: Sequence[Release]) -> float:
+def total(releases) -> float:
     """rho of a list of releases."""
     return math.fsum(r.rho for r in releases)
 

@@ -5,26 +5,22 @@ rewards (R = 1), so that g(theta) = sum of mean x + ridge theta and H* its Hessi
 Source: the paper, Lemma S.1 of Appendix S, whose N is ridge I here.
 """
 
-from typing import Any
-
 import numpy as np
 from scipy.optimize import brentq
 
-from companion._types import Array
 
-
-def mean(z: Any) -> Any:
+def mean(z):
     """Logistic mean of scores z."""
     return 1.0 / (1.0 + np.exp(-z))
 
 
-def loss(X: Array, r: Array, ridge: float, theta: Array) -> Any:
+def loss(X: np.ndarray, r: np.ndarray, ridge: float, theta: np.ndarray):
     """L at theta (d,) for rows X (n, d), rewards r (n,)."""
     z = X @ theta
     return (np.logaddexp(0.0, z) - r * z).sum() + 0.5 * ridge * theta @ theta
 
 
-def least(X: Array, r: Array, ridge: float) -> Any:
+def least(X: np.ndarray, r: np.ndarray, ridge: float):
     """The minimiser of the loss, by Newton's method; ArithmeticError if it does not converge."""
     theta = np.zeros(X.shape[1])
     for _ in range(100):
@@ -36,22 +32,20 @@ def least(X: Array, r: Array, ridge: float) -> Any:
     raise ArithmeticError(f"no minimum after 100 steps; the gradient is {np.abs(g).max():g}")
 
 
-def hessian(X: Array, ridge: float, theta: Array) -> Any:
+def hessian(X: np.ndarray, ridge: float, theta: np.ndarray):
     """(d, d) Hessian of the loss at theta."""
     m = mean(X @ theta)
     return (X * (m * (1.0 - m))[:, None]).T @ X + ridge * np.eye(X.shape[1])
 
 
-def bound(gamma: float, nu: Any, c: float, ridge: float) -> Any:
+def bound(gamma: float, nu, c: float, ridge: float):
     """The right side of Lemma S.1 at R = 1."""
     return (2.0 + c) * (gamma + np.sqrt(nu)) + np.sqrt(
         (2.0 + c) * (gamma**2 / np.sqrt(ridge) + gamma)
     )
 
 
-def fits_with_excess(
-    n: int, d: int, norm: Any, ridge: float, excesses: Any, runs: Any, seed: int
-) -> tuple[Any, Any]:
+def fits_with_excess(n: int, d: int, norm, ridge: float, excesses, runs, seed: int):
     """(share, moved), each (runs, m), for excess losses nu (m,) in one random direction per run.
 
     n contexts in the unit ball of R^d, ||theta*|| = norm.  share: distance from theta* in the norm

@@ -1,16 +1,13 @@
 """Two parts of Algorithm 2 on their own: the printed optimiser, and both switching rules."""
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
 from companion.accounting.privacy import tree_levels
-from companion.kernels.glm import LOGISTIC, mean
-from companion.kernels.likelihood import canonical
+from companion.jit import jit
+from companion.kernels.glm import LOGISTIC, canonical, mean
 from companion.kernels.linalg import axpy, cholesky, dot, project_ball
 from companion.kernels.mechanisms import add_gaussian
 from companion.private_glm.calibrate import GROWTH
@@ -25,9 +22,6 @@ from companion.private_glm.continual import (
 )
 from companion.private_glm.environments import ball_arms, bernoulli
 
-if TYPE_CHECKING:
-    from companion.private_glm.continual import Continual
-
 
 class Printed(NamedTuple):
     """The optimiser of Lemma U.4."""
@@ -40,7 +34,7 @@ class Printed(NamedTuple):
 
 
 @jit
-def printed_descent(q: Printed, X: Array, y: Array, rng: Rng, work: Array) -> None:
+def printed_descent(q, X, y, rng, work):
     """work[1] <- mean iterate of `Printed` q on the mean loss of rows X (n, d), y (n,); work[0] the
     last one; work (3, d) is overwritten."""
     theta, average, g = work[0], work[1], work[2]
@@ -57,7 +51,13 @@ def printed_descent(q: Printed, X: Array, y: Array, rng: Rng, work: Array) -> No
 
 
 def excess_loss(
-    link: int, X: Array, y: Array, radius: float, rho: float, failure: float, rng: Rng
+    link: int,
+    X: np.ndarray,
+    y: np.ndarray,
+    radius: float,
+    rho: float,
+    failure: float,
+    rng: np.random.Generator,
 ) -> float:
     """Excess mean loss of `printed_descent` at zCDP budget rho, with the lemma's noise, step and
     number of steps (L = 1, diameter 2 radius), over the least loss in the ball.
@@ -75,7 +75,7 @@ def excess_loss(
 
 
 @jit
-def mean_loss(link: int, X: Array, y: Array, theta: Array) -> float:
+def mean_loss(link, X, y, theta):
     """Mean canonical loss of rows X (n, d), y (n,)."""
     total = 0.0
     for s in range(X.shape[0]):
@@ -85,15 +85,15 @@ def mean_loss(link: int, X: Array, y: Array, theta: Array) -> float:
 
 @jit
 def count_switches(
-    X: Array,
-    weight: float,
-    sigma: float,
-    growth: float,
-    directional: bool,
-    c: "Continual",
-    rng: Rng,
-    w: Scratch,
-) -> tuple[Any, float]:
+    X,
+    weight,
+    sigma,
+    growth,
+    directional,
+    c,
+    rng,
+    w,
+):
     """(switches, worst lambda_max(H_last^-1 H) between them) of the sum of weight x x' over rows X
     (T, d) released with tree noise: when it has grown by this factor in some direction if
     directional, else in its determinant.
@@ -117,7 +117,7 @@ def count_switches(
 
 
 @jit
-def log_det(A: Array, L: Array) -> float:
+def log_det(A, L):
     """log det A of a positive definite A; L is overwritten."""
     cholesky(A, L)
     s = 0.0
@@ -126,7 +126,7 @@ def log_det(A: Array, L: Array) -> float:
     return s
 
 
-def switches(X: Array, weight: float, ridge: float, sigma: float, seed: int) -> Array:
+def switches(X: np.ndarray, weight: float, ridge: float, sigma: float, seed: int) -> np.ndarray:
     """(4,): switches and worst ratio of the directional rule and of determinant doubling."""
     rng = np.random.default_rng(seed)
     rules = (rule(X, weight, ridge, sigma, directional, rng) for directional in (True, False))
@@ -134,14 +134,14 @@ def switches(X: Array, weight: float, ridge: float, sigma: float, seed: int) -> 
 
 
 def rule(
-    X: Array,
+    X: np.ndarray,
     weight: float,
     ridge: float,
     sigma: float,
     directional: bool,
-    rng: Rng,
+    rng: np.random.Generator,
     growth: float = GROWTH,
-) -> tuple[Any, float]:
+):
     """`count_switches` of one rule, from ridge I on."""
     T, d = X.shape
     w, c = Scratch(np.zeros((d, d)), np.zeros((d, d))), start(d, tree_levels(T), ridge)
@@ -149,7 +149,7 @@ def rule(
 
 
 def axis_switches(
-    d: int, T: int, weight: float, ridge: float, blocks: Any, growth: float = GROWTH
+    d: int, T: int, weight: float, ridge: float, blocks, growth: float = GROWTH
 ) -> tuple[int, float]:
     """Noise-free switches of the directional rule where contexts are unit vectors: each axis for
     T/d rounds on end if blocks, else all in turn."""
@@ -157,7 +157,7 @@ def axis_switches(
     return rule(np.eye(d)[axes], weight, ridge, 0.0, True, np.random.default_rng(0), growth)[0]
 
 
-def excess_losses(cases: Sequence[Any], reps: int, seed: int, failure: float = 0.02) -> Array:
+def excess_losses(cases, reps: int, seed: int, failure: float = 0.02) -> np.ndarray:
     """`excess_loss` (reps, m) for cases (n, rho): logistic rewards, theta of norm 1.87 in R^3,
     contexts on the unit sphere, radius 2; all fresh in every repetition."""
     theta, out = np.array([1.5, -1.0, 0.5]), np.empty((reps, len(cases)))

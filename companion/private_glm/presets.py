@@ -9,10 +9,10 @@ uses.  A reader changes one by `_replace`:
 1.0
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
 from companion.private_glm.ledger import CALIBRATIONS
+from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
 
 
 class Preset(NamedTuple):
@@ -40,7 +40,7 @@ PRESETS = {
 }
 
 
-def need_preset(preset: Any, **changes: Any) -> Preset:
+def need_preset(preset, **changes) -> Preset:
     """The `Preset` of this name, or the one given, with these changes; None changes nothing.
 
     Raises ValueError by field on values out of range: a_v, a_h, width >= 0; gamma, penalty > 0;
@@ -50,11 +50,11 @@ def need_preset(preset: Any, **changes: Any) -> Preset:
     q = PRESETS[need_choice("preset", preset, tuple(PRESETS))] if named else preset
     q = q._replace(**{name: value for name, value in changes.items() if value is not None})
     need_choice("calibration", q.calibration, CALIBRATIONS)
-    scales: dict[str, Any] = {n: need_float(n, getattr(q, n), 0.0) for n in ("a_v", "a_h", "width")}
-    counts: dict[str, Any] = {
+    scales = {n: need_float(n, getattr(q, n), 0.0) for n in ("a_v", "a_h", "width")}
+    counts = {
         n: need_int(n, getattr(q, n), 1, 10_000)
         for n in ("steps_o", "steps_tau", "cutoff_o", "cutoff_tau")
     }
-    positive: dict[str, Any] = {n: need_positive(n, getattr(q, n)) for n in ("gamma", "penalty")}
+    positive = {n: need_positive(n, getattr(q, n)) for n in ("gamma", "penalty")}
     share = need_probability("share", q.share)
     return q._replace(**scales, **counts, **positive, share=share)

@@ -16,18 +16,15 @@ design.
 """
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._borrowed import borrowing
-from companion._jit import inlined, jit
-from companion._types import Array, Ints, Rng
-from companion.accounting.disclosure import Disclosure, in_both, shows
+from companion.accounting.audit import AuditInstance, AuditSpec, in_both, shows
 from companion.accounting.privacy import need_budget
 from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
-from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.core import Policy, Universe
+from companion.jit import inlined, jit
 from companion.kernels.glm import slope
 from companion.kernels.linalg import dot, quad
 from companion.kernels.mechanisms import clip_to_ball, shuffle_analyse
@@ -36,9 +33,7 @@ from companion.private_glm.batches import lengths, plan, top_weight
 from companion.private_glm.design import Work, draw, optimal, work_for
 from companion.private_glm.elimination import eliminate
 from companion.private_glm.learning import Batch, Params, add_user, batch_for, learn
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
+from companion.validate import need_choice, need_float, need_int, need_positive
 
 MOST = 500  # moves of a design
 
@@ -70,20 +65,20 @@ def init(p: Params) -> State:
     return State(0, 0, *matrices, batch_for(p), *arms, *rows, 0, work_for(p.K, d))
 
 
-def universe(p: Params) -> Universe:
+def universe_of(p: Params) -> Universe:
     """What is not clipped: the unit ball, rewards in [0, 1]."""
     return Universe(low=0.0)
 
 
 @jit
-def weight(link: int, score: float, doubt: float, theta_bound: float, cap: float) -> float:
+def weight(link, score, doubt, theta_bound, cap):
     """Weight of x x' after the first batch (10), (11): slope at the first estimate's score, less
     what that may be wrong by (doubt: the half-width of x after that batch), and at most the cap."""
     return min(slope(link, score) * math.exp(-min(2.0 * theta_bound, doubt)), cap)
 
 
 @inlined
-def decide(p: Params, s: State, X: Array, rng: Rng) -> int:
+def decide(p, s, X, rng):
     """A row of X (K, d) drawn from the design of the scaled arms alive (lines 16 to 20)."""
     arm = s.left[0] if eliminate(p, s, X) == 1 else -1
     if arm < 0:
@@ -94,7 +89,7 @@ def decide(p: Params, s: State, X: Array, rng: Rng) -> int:
 
 
 @inlined
-def scale(p: Params, s: State, X: Array) -> None:
+def scale(p, s, X):
     """s.A (K, d) <- the rows of X that are alive, times the roots of their weights."""
     for a in range(p.K):
         if s.alive[a]:
@@ -108,13 +103,13 @@ def scale(p: Params, s: State, X: Array) -> None:
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """`decide`, as a call of its own."""
     return decide(p, s, X, rng)
 
 
 @jit
-def clip(x: Array, r: float, out: Array) -> tuple[float, int]:
+def clip(x, r, out):
     """(reward in [0, 1], 1 if the record was clipped else 0); out <- x clipped to the unit ball."""
     y = min(max(r, 0.0), 1.0)
     _, outside = clip_to_ball(x, 0.0, out)
@@ -122,14 +117,14 @@ def clip(x: Array, r: float, out: Array) -> tuple[float, int]:
 
 
 @inlined
-def at(s: State, t: int, k: int, clipped: int) -> State:
+def at(s, t, k, clipped):
     """The state s with other counts."""
     rows = s.alive, s.left, s.doubt, s.half, s.score, s.A, s.pi
     return State(t, k, s.V, s.V_inv, s.theta, s.batch, *rows, clipped, s.work)
 
 
 @inlined
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); at the end of a batch its sums are released."""
     k, b = s.k, s.batch
     y, outside = clip(x, r, b.x)
@@ -149,8 +144,8 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
     return at(s, s.t + 1, k, s.clipped + outside)
 
 
-@borrowing
-def rounds(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> tuple[int, int, int]:
+@jit
+def rounds(p, s, X, R, rng, arms):
     """(rounds, batch, clipped records) after all rounds of `play`."""
     for t in range(X.shape[0]):
         arms[t] = decide(p, s, X[t], rng)
@@ -159,7 +154,7 @@ def rounds(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> tup
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     t, k, clipped = rounds(p, s, X, R, rng, arms)
     return at(s, t, k, clipped)
@@ -169,9 +164,9 @@ def shuffle_glm(
     d: int,
     K: int,
     T: int,
-    epsilon: float,
-    delta: float = 0.01,
     *,
+    epsilon: float,
+    delta: float,
     link: str = "logistic",
     theta_bound: float = 1.0,
     kappa: float | None = None,
@@ -214,25 +209,31 @@ def shuffle_glm(
     bits, fit = (q.g, q.matrix, q.gradient), (steps, penalty, tolerance)
     widths_of = gamma * factors[:-1]
     p = Params(d, K, int(n.sum()), link, bound, np.cumsum(n), *bits, ridge, caps, widths_of, *fit)
-    return Policy("ShuffleGLM", p, init, play, q.guarantee, select, update)
+    return Policy(
+        "ShuffleGLM",
+        p,
+        init,
+        select,
+        update,
+        play,
+        q.guarantee,
+        universe=universe_of(p),
+        delayed_feedback=True,
+        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
+    )
 
 
-def example(K: int = 4) -> Policy:
-    """A small instance for the common tests: three batches, the last one with elimination."""
-    return shuffle_glm(3, K, 400, 8.0, theta_bound=2.0, first=60, gamma=0.3, steps=5)
-
-
-def attack(policy: Policy) -> "tuple[Attack, ...]":
+def own_attacks(policy: Policy):
     """`audit.Attack`: the matrix of the first batch (d >= 2)."""
     return (on_batch(policy.params, batch_for(policy.params)),)
 
 
-def victims() -> tuple[Any, ...]:
+def attack_instances():
     """What the audits attack: nearly all of the budget is the matrix's."""
-    return in_both(shuffle_glm, 2, 3, 400, 1.0, 0.1, first=50, steps=1, share=0.98)
+    return in_both(shuffle_glm, 2, 3, 400, epsilon=1.0, delta=0.1, first=50, steps=1, share=0.98)
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: a batch's last user.
 
     One user cannot move matrix and gradient as far as either can go, so either has nearly all of
@@ -247,7 +248,7 @@ def disclosures() -> tuple[Disclosure, ...]:
     flat = np.array([[np.cos(a), np.sin(a), 0.0] for a in (0.05, np.pi - 0.05)])
     for share, calibration in ((0.98, "corrected"), (0.02, "corrected"), (0.5, "paper")):
         policy = shuffle_glm(
-            2, 3, 2000, 1.0, theta_bound=200.0, kappa=4.0, first=50, steps=1, share=share,
+            2, 3, 2000, epsilon=1.0, delta=0.01, theta_bound=200.0, kappa=4.0, first=50, steps=1, share=share,
             calibration=calibration,
         )  # fmt: skip
         ends = policy.params.ends
@@ -255,9 +256,20 @@ def disclosures() -> tuple[Disclosure, ...]:
         past.batch.size[0] = ends[1] - ends[0] - 1
         past.theta[0, 1] = 200.0 if share == 0.02 else 0.0
         kernels = shows(shuffle_analyse, "counts", "out")
-        case = Disclosure(policy, kernels, secret, past, records=flat, reaches=False)
+        case = AuditInstance(policy, kernels, secret, past, records=flat, bound_is_tight=False)
         found.append(case)
-    both = shuffle_glm(2, 3, 53, 1.0, theta_bound=200.0, kappa=4.0, first=50, steps=1, share=0.98)
+    both = shuffle_glm(
+        2,
+        3,
+        53,
+        epsilon=1.0,
+        delta=0.01,
+        theta_bound=200.0,
+        kappa=4.0,
+        first=50,
+        steps=1,
+        share=0.98,
+    )
     past = init(both.params)._replace(t=49)
     past.batch.size[0] = 49
-    return (*found, Disclosure(both, kernels, secret, past, 2, flat, None))
+    return (*found, AuditInstance(both, kernels, secret, past, 2, flat, None))

@@ -4,9 +4,9 @@ Source: (50) to (52) and Section J.1 (Algorithm 2), Lemma P.4, Lemma U.4, (6) an
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from companion.checks import need_float, need_int, need_positive, need_probability
+from companion.validate import need_float, need_int, need_positive, need_probability
 
 
 class Printed(NamedTuple):
@@ -99,6 +99,6 @@ def composed(epsilon: float, delta: float, iterations: int) -> float:
     return N * e0 * math.expm1(e0) + e0 * math.sqrt(2.0 * N * math.log((N + 1) / delta))
 
 
-def count2(d: int, T: int, R: Any = 1.0) -> float:
+def count2(d: int, T: int, R=1.0) -> float:
     """Lemma J.6: most fits on all other rounds, 4 log2(1 + T R^3/d)."""
     return 4.0 * math.log2(1.0 + T * R**3 / d)

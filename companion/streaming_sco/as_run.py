@@ -12,27 +12,22 @@ Source: the authors' repository, the state of June to August 2022 that produced 
 """
 
 import math
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
 from companion.baselines import noisy_sfw as sfw
+from companion.jit import jit
 from companion.kernels.geometry import admit, dual_exponent, vertex
 from companion.kernels.mechanisms import laplace
 from companion.kernels.tree import complete, trailing_zeros
 from companion.streaming_sco import learner
 from companion.streaming_sco.streaming_fw import streaming_fw
 
-if TYPE_CHECKING:
-    from companion.core import Optimiser
-
 BETA, LIPSCHITZ = 1.0, 4.0
 
 
 @jit
-def noise(rng: Rng, exponent: float, sigma: float, out: Array) -> None:
+def noise(rng, exponent, sigma, out):
     """out (d,) <- the program's draw; exponent 2 stands for p > 2, where directions are normal."""
     total = 0.0
     for i in range(out.shape[0]):
@@ -49,7 +44,7 @@ def noise(rng: Rng, exponent: float, sigma: float, out: Array) -> None:
 
 
 @jit
-def node_outputs(rng: Rng, p: Any, g: Array, out: Array) -> None:
+def node_outputs(rng, p, g, out):
     """`attacks.node_outputs` with the program's noise."""
     for i in range(out.shape[0]):
         for k in range(out.shape[1]):
@@ -59,7 +54,7 @@ def node_outputs(rng: Rng, p: Any, g: Array, out: Array) -> None:
 
 
 @jit
-def run_tree(p: Any, s: Any, X: Array, Y: Array, rng: Rng, out: Array) -> Any:
+def run_tree(p, s, X, Y, rng, out):
     """Algorithm 1 with the program's noise; out (n, d) <- the public parameters."""
     theta, old, total, gradient, v, nodes, inside = s.memory
     for t0 in range(X.shape[0]):
@@ -80,7 +75,7 @@ def run_tree(p: Any, s: Any, X: Array, Y: Array, rng: Rng, out: Array) -> Any:
 
 
 @jit
-def run_sfw(p: Any, s: Any, X: Array, Y: Array, rng: Rng, out: Array) -> Any:
+def run_sfw(p, s, X, Y, rng, out):
     """NoisySFW with the program's noise; out (n, d) <- the public parameters."""
     t, theta = 0, s.theta
     for t0 in range(X.shape[0]):
@@ -96,7 +91,7 @@ def run_sfw(p: Any, s: Any, X: Array, Y: Array, rng: Rng, out: Array) -> Any:
 
 
 @jit
-def clean_sign(rng: Rng, score: Array, b: Array, out: Array) -> None:
+def clean_sign(rng, score, b, out):
     """out (runs, d) <- vertices whose coordinate is noisy and whose sign is not: the choice of
     Algorithm 3's program, for the scores (d,) and Laplace scale b.
     """
@@ -120,9 +115,9 @@ def misprinted(p: float, d: int) -> tuple[float, float]:
 
 def algorithm1(
     d: int, n: int, epsilon: float, delta: float, *, p: float, radius: float, step_scale: float
-) -> "Optimiser":
+):
     """Algorithm 1 as run: the optimiser with the program's noise; no guarantee."""
-    made = streaming_fw(d, n, np.inf, delta, p=p, radius=radius, label_bound=1e9, clip=np.inf,
+    made = streaming_fw(d, n, epsilon=np.inf, delta=delta, p=p, radius=radius, label_bound=1e9, clip=np.inf,
                         step_scale=step_scale)  # fmt: skip
     exponent, kappa = misprinted(p, d)
     m = math.ceil(math.log2(n)) + 1
@@ -133,10 +128,10 @@ def algorithm1(
 
 
 def noisy_sfw(
-    d: int, n: int, epsilon: float, delta: float, *, p: float, radius: float, step_scale: float
-) -> "Optimiser":
+    d: int, n: int, *, epsilon: float, delta: float, p: float, radius: float, step_scale: float
+):
     """NoisySFW as run: the same noise; no guarantee."""
-    made = sfw.noisy_sfw(d, n, np.inf, delta, p=p, radius=radius, label_bound=1e9,
+    made = sfw.noisy_sfw(d, n, epsilon=np.inf, delta=delta, p=p, radius=radius, label_bound=1e9,
                          step_scale=step_scale)  # fmt: skip
     exponent, kappa = misprinted(p, d)
     unit = math.sqrt(32.0 * kappa * math.log(1.0 / delta)) / epsilon

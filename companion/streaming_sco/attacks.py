@@ -5,29 +5,22 @@ two.  With all later records at 0 each of them is the first leaf plus one draw o
 Source: section A.1 of the paper, which composes exactly these outputs.
 """
 
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Bools, Ints, Rng
-from companion.accounting import audit, learned
+from companion.accounting import audit
+from companion.accounting import audit as learned
 from companion.accounting.lives import lived
 from companion.accounting.privacy import tree_levels
+from companion.jit import jit
 from companion.kernels.geometry import admit, vertex
 from companion.kernels.mechanisms import generalized_gaussian
 from companion.streaming_sco import learner
 
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
-    from companion.core import Optimiser, Policy
-    from companion.streaming_sco.learner import Params
-
 
 @jit
-def node_outputs(rng: Rng, p: Any, g: Array, out: Array) -> None:
+def node_outputs(rng, p, g, out):
     """out (runs, m, d) <- the released sums of the nodes that hold a leaf g, other leaves 0."""
     for i in range(out.shape[0]):
         for k in range(out.shape[1]):
@@ -37,26 +30,26 @@ def node_outputs(rng: Rng, p: Any, g: Array, out: Array) -> None:
 
 
 @jit
-def vertices(p: Any, sums: Any, out: Array) -> None:
+def vertices(p, sums, out):
     """out (runs, m, d) <- the vertices that the released sums lead to, as theta shows them."""
     for i in range(sums.shape[0]):
         for k in range(sums.shape[1]):
             vertex(sums[i, k], p.p, p.radius, out[i, k])
 
 
-def first_leaf(p: "Params", x: Array, y: float) -> Array:
+def first_leaf(p, x: np.ndarray, y: float) -> np.ndarray:
     """g_1 of the record x (d,), y: the gradient at 0, clipped."""
     inside, zero = np.empty(p.d), np.zeros(p.d)
     y, _ = admit(x, float(y), p.q, p.low, p.high, inside)
     return learner.leaf(p, 1, inside, y, zero, zero) * inside
 
 
-def loudest(p: "Params") -> Array:
+def loudest(p) -> np.ndarray:
     """A context (d,) of l_q norm 1 whose gradients are as long as any in l_2: q >= 2."""
     return np.full(p.d, p.d ** (-1.0 / p.q))
 
 
-def shown(optimiser: "Optimiser", target: str, outputs: Callable[..., Any]) -> Callable[..., Any]:
+def shown(optimiser, target: str, outputs):
     """The mechanism that maps the first record (x, y) to what is seen of it: an array (n, m, d).
 
     target "nodes" (the released sums, which the proof composes) or "vertices" (where they lead: all
@@ -76,9 +69,7 @@ def shown(optimiser: "Optimiser", target: str, outputs: Callable[..., Any]) -> C
     return mechanism
 
 
-def on_nodes(
-    optimiser: "Optimiser", outputs: Callable[..., Any] = node_outputs, labels: Any | None = None
-) -> "tuple[Attack, Attack]":
+def on_nodes(optimiser, outputs=node_outputs, labels=None):
     """Two `audit.Attack`s: the nodes that hold the first record, and the vertices that they lead
     to, which the public parameters reveal.  labels: the record's (None: the ends of their range).
     """
@@ -87,12 +78,12 @@ def on_nodes(
     pair, along_x = [(x, y) for y in ends], audit.along(np.tile(-x, tree_levels(p.n)))
     nodes, seen = (shown(optimiser, target, outputs) for target in ("nodes", "vertices"))
     return (
-        audit.Attack(nodes, *pair, along_x, "releases", runs=False),  # type: ignore[arg-type, call-arg, misc]
-        audit.Attack(seen, *pair, along_x, "parameters", "other times", runs=False),  # type: ignore[arg-type, call-arg, misc]
+        audit.Attack(nodes, *pair, along_x, "releases", runs=False),
+        audit.Attack(seen, *pair, along_x, "parameters", "other times", runs=False),
     )
 
 
-def second_leaf(p: "Params", x: Array, y: float) -> Array:
+def second_leaf(p, x: np.ndarray, y: float) -> np.ndarray:
     """g_2 of the record x (d,), y after theta_1 = 0 and the vertex r e_1, which is public."""
     inside, theta = np.empty(p.d), np.zeros(p.d)
     theta[0] = 0.5 * p.step * p.radius
@@ -100,7 +91,7 @@ def second_leaf(p: "Params", x: Array, y: float) -> Array:
     return learner.leaf(p, 2, inside, y, theta, np.zeros(p.d)) * inside
 
 
-def loudest_pair(p: "Params") -> tuple[tuple[Array, float], tuple[Array, float]]:
+def loudest_pair(p) -> tuple[tuple[np.ndarray, float], tuple[np.ndarray, float]]:
     """Two records (x (d,), low), d >= 2, whose second leaves are as far apart in l_2 as any of
     their kind: x_1 = a, all other entries equal, or their opposites."""
     pairs = []
@@ -114,7 +105,7 @@ def loudest_pair(p: "Params") -> tuple[tuple[Array, float], tuple[Array, float]]
     return max(pairs, key=lambda pair: pair[:2])[2:]
 
 
-def on_second_nodes(optimiser: "Optimiser", outputs: Callable[..., Any] = node_outputs) -> "Attack":
+def on_second_nodes(optimiser, outputs=node_outputs):
     """`audit.Attack` on the nodes that hold the second record, d >= 2, after a public past in which
     the parameter has moved: its leaf can move further than the first, at theta = 0, ever does.
 
@@ -133,7 +124,7 @@ def on_second_nodes(optimiser: "Optimiser", outputs: Callable[..., Any] = node_o
     return audit.Attack(mechanism, a, b, told, "releases", "the first node", runs=False)
 
 
-def on_parameters(optimiser: "Optimiser") -> "Attack":
+def on_parameters(optimiser):
     """`audit.Attack` on whole runs: the vertices that all public parameters reveal.
 
     The label of the first record has either sign; all later records are zero.
@@ -145,7 +136,7 @@ def on_parameters(optimiser: "Optimiser") -> "Attack":
     return audit.Attack(learned.learning(optimiser), (X, Y), (X, Z), statistic, "parameters")
 
 
-def weights(p: "Params") -> Any:
+def weights(p):
     """How much each vertex (n,) of a run says: what its own noise lets it say; of a tree's, that it
     stands on a node which holds the first record."""
     t = np.arange(1, p.n + 1)
@@ -154,7 +145,7 @@ def weights(p: "Params") -> Any:
     return 1.0 / ((t + 1.0) * [learner.noise_scale(p, k) for k in t])
 
 
-def vertices_along(step: float, x: Array, weight: Any, thetas: Array) -> Array:
+def vertices_along(step: float, x: np.ndarray, weight, thetas: np.ndarray) -> np.ndarray:
     """Sum of weight_t <v_t, x> over the vertices v_t of runs (n, T, d), which are theta_t + eta_t
     (v_t - theta_t)."""
     eta = (step / np.arange(2.0, thetas.shape[1] + 2.0))[:, None]
@@ -162,7 +153,7 @@ def vertices_along(step: float, x: Array, weight: Any, thetas: Array) -> Array:
     return ((before + (thetas - before) / eta) @ x) @ weight
 
 
-def on_choices(optimiser: "Optimiser") -> "Attack":
+def on_choices(optimiser):
     """`audit.Attack` on the same vertices, where they are drawn: later records are zero, so the sum
     of leaves stays the first one."""
     p = optimiser.params
@@ -171,7 +162,7 @@ def on_choices(optimiser: "Optimiser") -> "Attack":
     return audit.Attack(mechanism, (x, p.high), (x, p.low), said, "parameters", runs=False)
 
 
-def chosen(optimiser: "Optimiser", steps: int) -> Callable[..., Any]:
+def chosen(optimiser, steps: int):
     """The mechanism that maps the first record (x (d,), y) to the first vertices, (n, steps, d)."""
     p = optimiser.params
 
@@ -184,14 +175,14 @@ def chosen(optimiser: "Optimiser", steps: int) -> Callable[..., Any]:
 
 
 @jit
-def choices(p: Any, total: Array, gradient: Array, out: Array, rng: Rng) -> None:
+def choices(p, total, gradient, out, rng):
     """out (runs, steps, d) <- vertices chosen from a sum that stays."""
     for i in range(out.shape[0]):
         for k in range(out.shape[1]):
             learner.choose(p, k + 1, total, gradient, out[i, k], rng)
 
 
-def on_later_users(policy: "Policy") -> "Attack":
+def on_later_users(policy):
     """`audit.Attack` on Algorithm 3: the arms of all users but the first, whose reward has either
     sign.
 
@@ -207,12 +198,12 @@ def on_later_users(policy: "Policy") -> "Attack":
     return audit.Attack(shown, (X, R), (X, other), sent_to_first, "actions")
 
 
-def sent_to_first(arms: Ints) -> Ints:
+def sent_to_first(arms: np.ndarray) -> np.ndarray:
     """How many users were sent to arm 0, in runs (n, users)."""
     return (arms == 0).sum(axis=1)
 
 
-def on_standing_arms(policy: "Policy") -> "Attack":
+def on_standing_arms(policy):
     """`audit.Attack` on Algorithm 3 with three arms and no forced rounds: is the third user sent to
     arm 2?
 
@@ -228,12 +219,12 @@ def on_standing_arms(policy: "Policy") -> "Attack":
     return audit.Attack(shown, (X, R), (silent, R), third_asked, "actions")
 
 
-def third_asked(arms: Ints) -> Bools:
+def third_asked(arms: np.ndarray) -> np.ndarray:
     """Whether the third user was sent to arm 2, in runs (n, others than the second)."""
     return arms[:, 1] == 2
 
 
-def stands_still(policy: "Policy", sign: float, runs: int, seed: int, rounds: int = 20) -> int:
+def stands_still(policy, sign: float, runs: int, seed: int, rounds: int = 20) -> int:
     """In how many of `runs` runs the published parameter of arm 0 does not move when a user comes
     whose context points along sign times the difference of the two parameters, which she likes.
 

@@ -9,7 +9,7 @@ Source: the paper, sections A.1 and A.6; Bassily, Guzman and Nandi (2021), Lemma
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from companion.accounting.privacy import (
     zcdp_epsilon,
     zcdp_rho,
 )
-from companion.checks import need_choice, need_float, need_int, need_positive
 from companion.kernels.geometry import (
     dual_exponent,
     euclidean_factor,
@@ -46,6 +45,7 @@ from companion.streaming_sco.learner import (
     Params,
 )
 from companion.streaming_sco.movement import sum_movement
+from companion.validate import need_choice, need_float, need_int, need_positive
 
 PRINTED = METHODS[TREE], METHODS[ARGMIN]  # the methods whose noise the paper prints
 LEMMA_LIMIT = 2.0  # epsilon per release up to which Lemma 2.7 is proved (by concentrated privacy)
@@ -173,12 +173,12 @@ def smooth(q: float, d: int) -> tuple[float, float, float]:
     return 2.0, kappa, 1.0 / math.sqrt(kappa)
 
 
-def releases(n: int, method: Any) -> float:
+def releases(n: int, method) -> float:
     """Squared growth of one leaf's shift over all that is released: m of the tree, or sum f_k^2."""
     return float((root_coefficients(n) ** 2).sum()) if method == SQRT else float(tree_levels(n))
 
 
-def total_movement(c: Any, method: Any, clip: Any) -> float:
+def total_movement(c, method, clip) -> float:
     """Root of the largest squared l_2 shift of all releases of the noise "corrected".
 
     Clipped leaves of squares at p = 2: `sum_movement`.  Only the first leaf has all m releases:
@@ -191,7 +191,7 @@ def total_movement(c: Any, method: Any, clip: Any) -> float:
     return sum_movement(c.radius, c.high, clip, released, later)
 
 
-def euclidean_sensitivity(c: Any, clip: Any) -> float:
+def euclidean_sensitivity(c, clip) -> float:
     """How far one record moves a leaf in l_2: 2 C if clipped there, else from the l_q bound."""
     return c.sensitivity * euclidean_factor(c.q, c.d) if clip == np.inf else 2.0 * clip
 
@@ -270,4 +270,4 @@ def calibrated(
             noise, true = vertex_noise(c, epsilon, delta, calibration, method, kind, bound)
         claimed = (epsilon, delta) if calibration == "paper" else None
         said = Guarantee(model, true, delta, REPLACE_RECORD, unit, claimed)
-    return make_params(c, bound, norm, step_scale, number, **noise), said  # type: ignore[arg-type]
+    return make_params(c, bound, norm, step_scale, number, **noise), said

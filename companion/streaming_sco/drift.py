@@ -6,23 +6,14 @@ loss is F_t(theta) = E 1{a(x) = i} (x'(theta - theta*_i))^2 + noise, so that gra
 Source: the paper, Lemmas 4.7 and B.1, section B.1.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from companion._types import Ints
 from companion.simulate import over, stream
-
-if TYPE_CHECKING:
-    from companion.core import Policy
 
 SAMPLE = 20_000  # contexts that stand for their law
 
 
-def drifts(
-    world: Any, policy: "Policy", T: int, seeds: Sequence[Any], grid: Ints
-) -> tuple[Any, Any]:
+def drifts(world, policy, T: int, seeds, grid: np.ndarray):
     """(error, dropped), each (n_reps, n_grid): of the worst arm after every t of the grid.
 
     error: ||d_t - grad F_t(theta_t)||_inf of the released gradient, theta_t being the estimate at

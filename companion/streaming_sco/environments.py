@@ -4,26 +4,22 @@ Source: section C of the paper (normal contexts divided by their l_q norm, linea
 designs are ours.
 """
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
-from companion.checks import need_array, need_choice, need_float, need_int
 from companion.environments import block_lengths
+from companion.jit import jit
 from companion.kernels import glm
 from companion.kernels.geometry import dual_exponent, lq_norm, need_exponent
 from companion.kernels.linalg import dot
+from companion.validate import need_array, need_choice, need_float, need_int
 
 DESIGNS = ("sphere", "signs")
 
 
 @jit
-def fill(
-    rng: Rng, signs: Any, q: Any, theta: Array, link: int, noise: float, X: Array, Y: Array
-) -> None:
+def fill(rng, signs, q, theta, link, noise, X, Y):
     """X (n, d) <- contexts with ||x||_q = 1, Y (n,) <- labels; records are drawn one by one.
 
     signs: entries are +1 or -1 instead of normals divided by their norm.  link linear: Y = x'theta
@@ -54,14 +50,14 @@ class Regression(NamedTuple):
     noise: float
     design: str
 
-    def records(self, n: int, rng: Rng) -> tuple[Array, Array]:
+    def records(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """(X (n, d), Y (n,))."""
         X, Y = np.empty((n, len(self.theta))), np.empty(n)
         signs, q = self.design == "signs", dual_exponent(self.p)
         fill(rng, signs, q, self.theta, glm.LINEAR, self.noise, X, Y)
         return X, Y
 
-    def blocks(self, n: int, rng: Rng) -> Iterator[tuple[Array, Array]]:
+    def blocks(self, n: int, rng: np.random.Generator):
         """Yield the same records in blocks (X, Y), arrays that the next block overwrites."""
         lengths = block_lengths(n, 1, len(self.theta))
         X, Y = np.empty((lengths[0], len(self.theta))), np.empty(lengths[0])
@@ -70,7 +66,7 @@ class Regression(NamedTuple):
             fill(rng, signs, q, self.theta, glm.LINEAR, self.noise, X[:k], Y[:k])
             yield X[:k], Y[:k]
 
-    def excess(self, theta: Array) -> Array:
+    def excess(self, theta: np.ndarray) -> np.ndarray:
         """SubOpt of theta (..., d): ||theta - theta*||_2^2 / ||theta*||_2^2, exactly.
 
         The design is symmetric under signs and permutations of coordinates, so E x x' = c I, and c
@@ -84,23 +80,23 @@ class Regression(NamedTuple):
         squares = (X**2).mean(axis=1)
         return float(squares.mean()), float(squares.std(ddof=1) / np.sqrt(n))
 
-    def gradient(self, theta: Array, c: float) -> Array:
+    def gradient(self, theta: np.ndarray, c: float) -> np.ndarray:
         """Exact gradient 2 c (theta - theta*) of the population loss at theta (..., d)."""
         return 2.0 * c * (theta - self.theta)
 
 
-def flat(d: int, p: float) -> Array:
+def flat(d: int, p: float) -> np.ndarray:
     """The paper's parameter: all ones, divided by its l_p norm."""
     return np.full(d, 1.0 / d ** (0.0 if p == np.inf else 1.0 / p))
 
 
-def first(d: int, p: float, s: int) -> Array:
+def first(d: int, p: float, s: int) -> np.ndarray:
     """s equal entries, then zeros, of l_p norm 1: what the released program draws with s = 5."""
     return np.concatenate([flat(s, p), np.zeros(d - s)])
 
 
 def regression(
-    p: float, theta: Array, *, noise: float = 0.05, design: str = "sphere"
+    p: float, theta: np.ndarray, *, noise: float = 0.05, design: str = "sphere"
 ) -> Regression:
     """The paper's linear regression in the geometry of l_p.
 
@@ -127,13 +123,13 @@ class Functional(NamedTuple):
         """d^(-1/q): the entries of a record."""
         return self.d ** (-1.0 / dual_exponent(self.p))
 
-    def records(self, n: int, rng: Rng) -> tuple[Array, Array]:
+    def records(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """(X (n, d), labels that nothing reads)."""
         X = np.where(rng.random((n, self.d)) < 0.5, 1.0, -1.0)
         X[:, 0] = np.where(rng.random(n) < 0.5 * (1.0 + self.slope), -1.0, 1.0)
         return self.size * X, np.zeros(n)
 
-    def excess(self, theta: Array) -> Array:
+    def excess(self, theta: np.ndarray) -> np.ndarray:
         """slope (1 - theta_1) times the size: the minimiser over the ball is e_1."""
         return self.size * self.slope * (1.0 - theta[..., 0])
 
@@ -147,7 +143,7 @@ class CommonContext(NamedTuple):
     link: int
     noise: float
 
-    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
+    def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu) for T rounds; the context of a round is repeated in its K rows."""
         theta = np.zeros((self.K, self.d))
         for k in range(self.K):
@@ -160,9 +156,7 @@ class CommonContext(NamedTuple):
 
 
 @jit
-def fill_rounds(
-    rng: Rng, theta: Array, link: int, noise: float, X: Array, R: Array, mu: Array
-) -> None:
+def fill_rounds(rng, theta, link, noise, X, R, mu):
     """One block: contexts N(0, I) divided by their largest entry, and the rewards of all arms."""
     for t in range(R.shape[0]):
         x = X[t, 0]

@@ -5,21 +5,14 @@ named by a digest of the method's name.
 """
 
 import time
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._types import Array, ArrayLike, SeedSequence
-from companion.checks import need_int
 from companion.core import need_records
 from companion.environments import block_lengths
 from companion.simulate import need_grid, need_seeds, over, stream
-
-if TYPE_CHECKING:
-    from companion.core import Optimiser
-    from companion.streaming_sco.environments import Functional, Regression
-    from companion.streaming_sco.learner import State
+from companion.validate import need_int
 
 
 class Risk(NamedTuple):
@@ -32,23 +25,23 @@ class Risk(NamedTuple):
     seconds: np.ndarray  # (n_reps, n_methods) CPU time inside `init` and `run`
 
     @property
-    def final(self) -> Array:
+    def final(self) -> np.ndarray:
         """Excess risk after the last record, (n_reps, n_methods)."""
         return self.excess[:, :, -1]
 
-    def of(self, name: str) -> Array:
+    def of(self, name: str) -> np.ndarray:
         """Excess risk of one method, (n_reps, n_grid)."""
         return self.excess[:, self.names.index(name)]
 
 
 def excess_risk(
-    world: "Functional | Regression",
-    optimisers: "Sequence[Optimiser]",
+    world,
+    optimisers,
     n: int,
-    seeds: Sequence[SeedSequence],
-    executor: Any = None,
+    seeds,
+    executor=None,
     *,
-    grid: ArrayLike | None = None,
+    grid=None,
 ) -> Risk:
     """Run every optimiser on n records of the world, once per seed.
 
@@ -71,12 +64,12 @@ def excess_risk(
     return Risk(names, grid, excess, tuple(o.guarantee for o in optimisers), seconds)
 
 
-def drawn(world: Any, n: int, seed: SeedSequence) -> tuple[Array, Array]:
+def drawn(world, n: int, seed) -> tuple[np.ndarray, np.ndarray]:
     """The n records (X, Y) of the repetition `seed`."""
     return world.records(n, stream(seed, "environment"))
 
 
-def blocks(world: Any, n: int, seed: SeedSequence) -> Iterator[tuple[Array, Array]]:
+def blocks(world, n: int, seed):
     """The same records in blocks, which take less memory; in one if the world has no `blocks`."""
     rng = stream(seed, "environment")
     yield from world.blocks(n, rng) if hasattr(world, "blocks") else [world.records(n, rng)]
@@ -87,12 +80,12 @@ class Run:
     blocks and stops at every t of the increasing grid.
     """
 
-    def __init__(self, optimiser: "Optimiser", seed: SeedSequence, grid: ArrayLike) -> None:
+    def __init__(self, optimiser, seed, grid):
         self.optimiser, self.rng = optimiser, stream(seed, optimiser.name)
         self.state = optimiser.init(optimiser.params, self.rng)
         self.t, self.left = 0, [int(t) for t in np.asarray(grid)[::-1]]
 
-    def read(self, X: Array, Y: Array) -> "Iterator[tuple[int, State, Array]]":
+    def read(self, X: np.ndarray, Y: np.ndarray):
         """Yield (t, state, theta) at every place of the grid within these records (n, d), (n,).
 
         Arrays of `state` are overwritten afterwards.
@@ -110,9 +103,7 @@ class Run:
                 yield self.t, self.state, out[k - 1].copy()
 
 
-def watch(
-    optimiser: "Optimiser", world: Any, n: int, seed: SeedSequence, grid: ArrayLike
-) -> "Iterator[tuple[int, State, Array]]":
+def watch(optimiser, world, n: int, seed, grid):
     """Yield (t, state, theta) at every t of the increasing grid, in one run on n records.
 
     The run is that of `excess_risk` with this seed.  Arrays of `state` are overwritten afterwards.

@@ -3,29 +3,21 @@
 Source: section 3.1 of the paper and Algorithm 3.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from companion._types import Array, Ints, SeedSequence
 from companion.kernels.geometry import lq_norm
 from companion.simulate import over, stream
 from companion.streaming_sco.excess import watch
 from companion.streaming_sco.linear import excesses
 
-if TYPE_CHECKING:
-    from companion.core import Optimiser, Policy
-    from companion.streaming_sco.environments import CommonContext, Regression
-
 
 def envelope(
-    optimiser: "Optimiser",
-    slopes: Sequence[float],
+    optimiser,
+    slopes,
     n: int,
-    seeds: Sequence[SeedSequence],
-    grid: Ints,
-) -> tuple[Array, Array]:
+    seeds,
+    grid: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
     """(means (slopes, checkpoints), samples (runs, checkpoints)) of linear losses.
 
     At every checkpoint the samples are those of the slope with the largest mean excess.
@@ -35,9 +27,7 @@ def envelope(
     return means, samples[means.argmax(axis=0), :, np.arange(len(grid))].T
 
 
-def removed(
-    world: "CommonContext", policy: "Policy", later: int, seeds: Sequence[SeedSequence]
-) -> Array:
+def removed(world, policy, later: int, seeds) -> np.ndarray:
     """Shares of `later` rounds in which the filter of Algorithm 3 removes the best arm, and any
     arm, (n_reps, 2).  The filter is fixed after the forced rounds, which alone are played.
     """
@@ -56,12 +46,12 @@ def _removed(world, policy, later, seed):
 
 
 def estimates(
-    world: "CommonContext",
-    policy: "Policy",
+    world,
+    policy,
     T: int,
-    seeds: Sequence[SeedSequence],
-    grid: Sequence[int],
-) -> Array:
+    seeds,
+    grid,
+) -> np.ndarray:
     """Largest squared l_1 error of an arm's estimate after every t of the grid, (n_reps, n_grid).
 
     The true parameters are solved from the means of a linear world.
@@ -86,25 +76,25 @@ def _estimates(world, policy, T, seed, grid):
 
 
 def gradient_errors(
-    world: "Regression",
-    optimiser: "Optimiser",
+    world,
+    optimiser,
     n: int,
-    seeds: Sequence[SeedSequence],
-    grid: Ints,
+    seeds,
+    grid: np.ndarray,
     c: float,
-) -> Array:
+) -> np.ndarray:
     """||d_t - grad F(theta_t)||_q at every t of the grid, (n_reps, n_grid); E x x' = c I."""
     return errors_and_risks(world, optimiser, n, seeds, grid, c)[0]
 
 
 def errors_and_risks(
-    world: "Regression",
-    optimiser: "Optimiser",
+    world,
+    optimiser,
     n: int,
-    seeds: Sequence[SeedSequence],
-    grid: Ints,
+    seeds,
+    grid: np.ndarray,
     c: float,
-) -> Array:
+) -> np.ndarray:
     """(2, n_reps, n_grid): `gradient_errors`, and the excess risk of the same runs."""
     jobs = [(world, optimiser, n, seed, grid, c) for seed in seeds]
     return np.stack(over(_errors_and_risks, jobs), axis=1)
@@ -119,7 +109,7 @@ def _errors_and_risks(world, optimiser, n, seed, grid, c):
     return np.array([errors, world.excess(np.array(public))])
 
 
-def checkpoints(n: int, count: int = 24, start: float = 64) -> Ints:
+def checkpoints(n: int, count: int = 24, start: float = 64) -> np.ndarray:
     """About `count` numbers of records below n, none a power of two, where the tree is best.
 
     Every number has a one-bit at half of its length, like a typical one.

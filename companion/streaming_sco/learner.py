@@ -11,17 +11,20 @@ the universe ||x||_q <= 1, low <= y <= Y are clipped into it and counted.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import inlined, jit
-from companion._types import Array, Rng
 from companion.accounting.privacy import tree_levels
+from companion.jit import inlined, jit
 from companion.kernels import glm
 from companion.kernels.geometry import admit, largest, lq_norm, vertex
-from companion.kernels.mechanisms import generalized_gaussian, laplace
-from companion.kernels.selection import signed_exponential, signed_noisy_max
+from companion.kernels.mechanisms import (
+    generalized_gaussian,
+    laplace,
+    signed_exponential,
+    signed_noisy_max,
+)
 from companion.kernels.tree import complete, root_noise, trailing_zeros
 
 LOSSES = ("squares", "logistic", "probit", "inner product")
@@ -70,24 +73,24 @@ class State(NamedTuple):
     memory: Memory
 
 
-def memory(p: Params, rng: Rng | None = None) -> Memory:
+def memory(p: Params, rng: np.random.Generator | None = None) -> Memory:
     """Memory before the first record; rng draws the path of the square-root factorisation."""
     rows = tree_levels(p.n) if p.method == TREE else 1
     if p.method == SQRT and p.sigma > 0.0:
         noise = root_noise(p.n, p.d, p.sigma, rng)
     else:
         noise = np.zeros((rows, p.d))
-    return Memory(*(np.zeros(p.d) for _ in range(5)), noise, np.zeros(p.d))  # type: ignore[call-arg]
+    return Memory(*(np.zeros(p.d) for _ in range(5)), noise, np.zeros(p.d))
 
 
-def init(p: Params, rng: Rng) -> State:
+def init(p: Params, rng: np.random.Generator) -> State:
     """State before the first record: theta_0 = theta_1 = 0."""
     m = memory(p, rng)
     return State(0, m.theta, 0, m)
 
 
 @jit
-def pull(loss: int, z: float, y: float) -> float:
+def pull(loss, z, y):
     """c such that the gradient of the loss at score z = x'theta is c x."""
     if loss == SQUARES:
         return 2.0 * (z - y)
@@ -97,7 +100,7 @@ def pull(loss: int, z: float, y: float) -> float:
 
 
 @inlined
-def leaf(p: Params, t: int, x: Array, y: float, theta: Array, old: Array) -> float:
+def leaf(p, t, x, y, theta, old):
     """c such that g_t = c x, clipped: a gradient of a linear model is a multiple of x."""
     z, z_old = 0.0, 0.0
     for i in range(x.shape[0]):
@@ -112,7 +115,7 @@ def leaf(p: Params, t: int, x: Array, y: float, theta: Array, old: Array) -> flo
 
 
 @inlined
-def release(p: Params, t: int, total: Array, noise: Array, gradient: Array, rng: Rng) -> None:
+def release(p, t, total, noise, gradient, rng):
     """gradient <- d_t from the released prefix sum of t leaves; noise as in `Memory`."""
     row = 0
     if p.method == SQRT:
@@ -131,7 +134,7 @@ def release(p: Params, t: int, total: Array, noise: Array, gradient: Array, rng:
 
 
 @jit
-def noise_scale(p: Params, t: Any) -> float:
+def noise_scale(p, t):
     """b_t of the vertex selection at local time t >= 1."""
     if p.schedule == PAPER:
         return p.scale / math.sqrt(t)
@@ -139,7 +142,7 @@ def noise_scale(p: Params, t: Any) -> float:
 
 
 @jit
-def choose(p: Params, t: int, total: Array, gradient: Array, v: Array, rng: Rng) -> None:
+def choose(p, t, total, gradient, v, rng):
     """v <- a vertex +-r e_j with noisily small <d_t, v>; the exact d_t is never shown."""
     b, best, at = noise_scale(p, t) / p.radius, 0.0, 0
     for j in range(p.d):
@@ -161,7 +164,7 @@ def choose(p: Params, t: int, total: Array, gradient: Array, v: Array, rng: Rng)
 
 
 @inlined
-def publish(p: Params, t: int, m: Memory, rng: Rng) -> None:
+def publish(p, t, m, rng):
     """Local time t >= 1 once its leaf is in m.total: the vertex, and the next parameter."""
     theta, old, total, gradient, v, noise, _ = m
     if p.method <= SQRT:
@@ -176,7 +179,7 @@ def publish(p: Params, t: int, m: Memory, rng: Rng) -> None:
 
 
 @inlined
-def advance(p: Params, t: int, m: Memory, x: Array, y: float, rng: Rng) -> int:
+def advance(p, t, m, x, y, rng):
     """One step with local time t >= 1: m after the record; returns 1 if it was clipped else 0."""
     total, inside = m.total, m.x
     y, clipped = admit(x, y, p.q, p.low, p.high, inside)
@@ -188,14 +191,14 @@ def advance(p: Params, t: int, m: Memory, x: Array, y: float, rng: Rng) -> int:
 
 
 @jit
-def step(p: Params, s: State, x: Array, y: float, rng: Rng) -> State:
+def step(p, s, x, y, rng):
     """State after the record x (d,), y; the arrays of s are overwritten."""
     clipped = advance(p, s.t + 1, s.memory, x, y, rng)
     return State(s.t + 1, s.theta, s.clipped + clipped, s.memory)
 
 
 @jit
-def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
+def run(p, s, X, Y, rng, out):
     """Read n records X (n, d), Y (n,); out (n, d) <- the public parameter after each."""
     clipped, theta = s.clipped, s.theta
     for t in range(X.shape[0]):

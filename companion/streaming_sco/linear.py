@@ -12,13 +12,11 @@ Cost: O(d) time per record, and O(1) for every slope.
 """
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng, SeedSequence
+from companion.jit import jit
 from companion.kernels.geometry import lq_norm, vertex
 from companion.kernels.linalg import copy
 from companion.simulate import need_grid, need_seeds, over, stream
@@ -33,20 +31,17 @@ from companion.streaming_sco.learner import (
     release,
 )
 
-if TYPE_CHECKING:
-    from companion.core import Optimiser
-
 
 class Lines(NamedTuple):
     """The records of one repetition for m slopes, as far as they are drawn before the run."""
 
-    slopes: Array  # (m,)
-    u: Array  # (n,) the first entry is -size if u < (1 + slope)/2, else size
+    slopes: np.ndarray  # (m,)
+    u: np.ndarray  # (n,) the first entry is -size if u < (1 + slope)/2, else size
     size: float  # of the entries of a leaf
 
 
 @jit
-def add_leaf(w: Lines, t: int, records: Rng, total: Array, lead: Array) -> None:
+def add_leaf(w, t, records, total, lead):
     """Add leaf t >= 1: its first entry to lead (m,), all others to total (d,), whose first entry
     stays; records draws the signs in the order of `Functional.records`."""
     for i in range(total.shape[0]):
@@ -57,9 +52,7 @@ def add_leaf(w: Lines, t: int, records: Rng, total: Array, lead: Array) -> None:
 
 
 @jit
-def by_release(
-    p: Any, w: Lines, grid: Ints, records: Rng, rng: Rng, noise: Array, out: Array
-) -> None:
+def by_release(p, w, grid, records, rng, noise, out):
     """out (m, places) <- theta_1 of m slopes at every t of the grid, where d_t is released.
 
     w, records as in `add_leaf`; noise as in `learner.Memory`.
@@ -80,7 +73,7 @@ def by_release(
 
 
 @jit
-def by_choice(p: Any, w: Lines, grid: Ints, records: Rng, rng: Rng, out: Array) -> None:
+def by_choice(p, w, grid, records, rng, out):
     """out (m, places) <- theta_1 of m slopes at every t of the grid, where +-r e_j is chosen with
     chance proportional to exp(score/b); w, records as in `add_leaf`."""
     total, lead = np.zeros(p.d), np.zeros(w.slopes.shape[0])
@@ -107,13 +100,13 @@ def by_choice(p: Any, w: Lines, grid: Ints, records: Rng, rng: Rng, out: Array) 
 
 
 def excesses(
-    optimiser: "Optimiser",
-    slopes: Sequence[float],
+    optimiser,
+    slopes,
     n: int,
-    seeds: Sequence[SeedSequence],
-    grid: Ints,
-    executor: Any = None,
-) -> Array:
+    seeds,
+    grid: np.ndarray,
+    executor=None,
+) -> np.ndarray:
     """Excess risk (slopes, n_reps, n_grid) of linear losses at every t of the increasing grid.
 
     slopes: of `Functional`, in (0, 1); executor as in `simulate`; optimiser: `streaming_fw`, or

@@ -6,32 +6,25 @@ factorisation), "clipped at 3" (the same, leaves clipped at 3 in l_2), "no priva
 Source: section C of the paper.
 """
 
-from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from companion._types import Array
 from companion.baselines.noisy_sfw import noisy_sfw
 from companion.baselines.noisy_sgd import noisy_sgd
-from companion.checks import need_choice
 from companion.stats import difference
 from companion.streaming_sco.environments import first, flat, regression
 from companion.streaming_sco.excess import excess_risk
 from companion.streaming_sco.shortcuts import noisy_sgds
 from companion.streaming_sco.streaming_fw import streaming_fw
-
-if TYPE_CHECKING:
-    from companion.core import Optimiser
-    from companion.stats import Interval
+from companion.validate import need_choice
 
 ROWS = ("as run", "as printed", "corrected", "square root", "clipped at 3", "no privacy")
 OURS = ROWS[3:5]  # variants of Algorithm 1 alone; its rivals are corrected
 RADIUS, LABELS = 2.0, 1.2  # r of the program; |y| <= 1 + 4 standard deviations of the noise
 
 
-def scales(method: str, row: str, p: float, grids: Mapping[str, Sequence[float]]) -> list[float]:
+def scales(method: str, row: str, p: float, grids) -> list[float]:
     """Step scales that are tried: the published grid; for our own rows further ones, and 1."""
     key = f"{method}, p={'inf' if p == np.inf else p}"
     grid = list(grids.get(key, grids.get(method, [1.0])))
@@ -46,10 +39,10 @@ def candidates(
     d: int,
     n: int,
     p: float,
-    grids: Mapping[str, Sequence[float]],
-    programs: Mapping[str, Callable[..., Any]],
+    grids,
+    programs,
     epsilon: float = 1.0,
-) -> "dict[float, Optimiser]":
+):
     """{step scale: optimiser} of one row; programs: {method: maker} for the row "as run"."""
     need_choice("row", row, ROWS)
     found = {}
@@ -67,25 +60,27 @@ def _made(method, row, d, n, p, c, programs, epsilon):
     epsilon = np.inf if row == "no privacy" else epsilon
     options = {"p": p, "label_bound": LABELS, "calibration": calibration, "step_scale": c}
     if method == "NoisySFW":
-        return noisy_sfw(d, n, epsilon, delta, radius=RADIUS, **options)
+        return noisy_sfw(d, n, epsilon=epsilon, delta=delta, radius=RADIUS, **options)
     if method == "NoisySGD":
         if row == "as run":  # the box and the constant of the program
-            return noisy_sgd(d, n, epsilon, delta, radius=1.0, lipschitz=4.0, **options)
-        return noisy_sgd(d, n, epsilon, delta, radius=RADIUS, **options)
+            return noisy_sgd(
+                d, n, epsilon=epsilon, delta=delta, radius=1.0, lipschitz=4.0, **options
+            )
+        return noisy_sgd(d, n, epsilon=epsilon, delta=delta, radius=RADIUS, **options)
     options |= {"factorisation": "sqrt"} if row in OURS else {}
     options |= {"clip": 3.0} if row == "clipped at 3" else {}
-    return streaming_fw(d, n, epsilon, delta, radius=RADIUS, **options)
+    return streaming_fw(d, n, epsilon=epsilon, delta=delta, radius=RADIUS, **options)
 
 
 def table(
-    methods: Mapping[str, int],
-    rows: Sequence[Any],
-    settings: Sequence[Any],
-    p: Any,
-    seeds: Sequence[Any],
-    grids: Mapping[str, Sequence[float]],
-    programs: Mapping[str, Callable[..., Any]],
-) -> dict[Any, Any]:
+    methods,
+    rows,
+    settings,
+    p,
+    seeds,
+    grids,
+    programs,
+):
     """{(method, row, (n, d)): {step scale: SubOpt samples}} of the paper's regression.
 
     methods: {name: repetitions}; OURS are rows of Algorithm 1 alone.
@@ -106,14 +101,14 @@ def table(
     return found
 
 
-def best(samples: Any) -> tuple[float, Array]:
+def best(samples) -> tuple[float, np.ndarray]:
     """(step scale, SubOpt samples) of the smallest mean: a choice on test data, as in the paper."""
     return min(samples.items(), key=lambda item: item[1].mean())
 
 
 def shown(
-    found: Mapping[tuple[str, str, Sequence[int]], Mapping[float, Array]],
-    settings: Sequence[Sequence[int]],
+    found,
+    settings,
 ) -> list[dict[str, str]]:
     """Rows of a table: mean ± standard deviation at the best scale (×), and the mean at scale 1."""
     rows = []
@@ -128,13 +123,13 @@ def shown(
 
 
 def gaps(
-    found: Mapping[tuple[str, str, Sequence[int]], Mapping[float, Array]],
+    found,
     a: str,
     b: str,
-    settings: Sequence[Sequence[int]],
+    settings,
     level: float,
     factor: float = 1.0,
-) -> "dict[str, list[Interval]]":
+):
     """{row: [interval of SubOpt of method a minus factor times method b's]}, each at its best scale
     and over the repetitions that both have; OURS meet b's corrected row.
     """
@@ -150,16 +145,18 @@ def gaps(
 
 
 def dimensions_of_trees(
-    geometries: Sequence[float],
-    dimensions: Sequence[int],
+    geometries,
+    dimensions,
     n: int,
     epsilon: float,
-    seeds: Sequence[Any],
-) -> dict[Any, Any]:
+    seeds,
+):
     """{(p, d): SubOpt samples (reps, 2)} of Algorithm 1 at epsilon and without privacy."""
     found = {}
     for p, d in product(geometries, dimensions):
         options = {"p": p, "radius": RADIUS, "label_bound": LABELS}
-        pair = [streaming_fw(d, n, e, **options).renamed(f"{e:g}") for e in (epsilon, np.inf)]  # type: ignore[arg-type]
+        pair = [
+            streaming_fw(d, n, epsilon=e, **options).renamed(f"{e:g}") for e in (epsilon, np.inf)
+        ]
         found[p, d] = excess_risk(regression(p, first(d, p, 5)), pair, n, seeds).final
     return found

@@ -18,12 +18,11 @@ Source: ours; the paper has 2 (beta D + L).
 """
 
 import math
-from typing import Any
 
 FARTHEST = 1.5  # |w| / r
 
 
-def leaf_movement(size: float, labels: Any) -> float:
+def leaf_movement(size: float, labels) -> float:
     """The largest ||g - g'||_2 for |w| = size >= 0 and |y| <= labels, labels > 0.
 
     The best gamma has sin(gamma) = (-Y + sqrt(Y^2 + 8 |w|^2))/(4 |w|).
@@ -37,7 +36,7 @@ def leaf_movement(size: float, labels: Any) -> float:
     return 4.0 * math.sqrt(1.0 - sine * sine) * (size * sine + labels)
 
 
-def sum_movement(radius: float, labels: Any, clip: Any, first: float, later: float) -> float:
+def sum_movement(radius: float, labels, clip, first: float, later: float) -> float:
     """Root of the largest squared shift of all that is released, when one record is replaced.
 
     clip: bound of a leaf; first, later: squared growth of the shift of the first leaf, at w = 0,

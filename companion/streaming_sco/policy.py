@@ -12,28 +12,24 @@ Differs: local clocks (the paper's global t breaks the sum after the forced roun
 rewards are clipped; the learner may be the tree of Algorithm 1 on the l_1 ball.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import inlined, jit
-from companion._types import Array, Ints, Rng
-from companion.accounting import learned
-from companion.accounting.disclosure import Disclosure, corners, in_both, lives, shows
+from companion.accounting import audit as learned
+from companion.accounting.audit import AuditInstance, AuditSpec, corners, in_both, lives, shows
 from companion.accounting.lives import lived
 from companion.accounting.privacy import NO_PRIVACY
-from companion.checks import need_choice, need_float, need_int
 from companion.core import Policy, Universe
+from companion.jit import inlined, jit
 from companion.kernels import glm
 from companion.kernels.linalg import copy, dot
-from companion.kernels.lives import Lives, live
+from companion.kernels.lives import live
 from companion.streaming_sco import attacks
 from companion.streaming_sco import calibration as noise
 from companion.streaming_sco import learner as learning
 from companion.streaming_sco.learner import Memory, advance, memory, publish
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
+from companion.validate import need_choice, need_float, need_int
 
 LEARNERS = ("tree", "argmin", "coordinates", "gumbel")
 CALIBRATIONS = ("paper", "corrected")
@@ -66,19 +62,19 @@ def init(p: Params) -> State:
     return State(0, 0, np.zeros(p.K, np.int64), np.zeros((p.K, p.d)), arms)
 
 
-def universe(p: Params) -> Universe:
+def universe_of(p: Params) -> Universe:
     """What is not clipped: ||x||_inf <= 1 and rewards within the bounds of the learner."""
     return Universe(low=p.learner.low, high=p.learner.high, norm=np.inf)
 
 
 @inlined
-def of_arm(m: Memory, k: int) -> Memory:
+def of_arm(m, k):
     """Memory of arm k alone; views, nothing is copied."""
     return Memory(m.theta[k], m.old[k], m.total[k], m.gradient[k], m.v[k], m.noise[k], m.x[k])
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """The forced arm; then the best present estimate among those near the best forced one."""
     if s.t < p.K * p.t0:
         return s.t // p.t0
@@ -95,7 +91,7 @@ def select(p: Params, s: State, X: Array, rng: Rng) -> int:
 
 
 @jit
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
+def update(p, s, arm, x, r, rng):
     """State after reward r on context x (d,); the arrays of s are overwritten."""
     t, clipped = s.t + 1, s.clipped
     for k in range(p.K):
@@ -111,7 +107,7 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
@@ -120,13 +116,13 @@ def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State
 
 
 @jit
-def show_gradient(s: State, out: Array) -> None:
+def show_gradient(s, out):
     """out <- arm 0's mean gradient (d,)."""
     copy(s.arms.gradient[0], out)
 
 
 @jit
-def play_many(p: Params, s: State, rng: Rng, lives: Lives) -> None:
+def play_many(p, s, rng, lives):
     """Play as `companion.accounting.lives` says; lives show what arm 0 has released last, the
     mean gradient (d,)."""
     live(play, show_gradient, p, s, rng, lives)
@@ -136,9 +132,9 @@ def sco_bandit(
     d: int,
     K: int,
     T: int,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     t0: int = 100,
     gap: float = 1.0,
     link: str = "linear",
@@ -173,15 +169,21 @@ def sco_bandit(
     if not need_choice("synthetic", synthetic, (True, False)):
         said = NO_PRIVACY
     p = Params(c.d, K, T, t0, gap, number, synthetic, q, True)
-    return Policy("Algorithm 3", p, init, play, said, select, update)
+    return Policy(
+        "Algorithm 3",
+        p,
+        init,
+        select,
+        update,
+        play,
+        said,
+        universe=universe_of(p),
+        delayed_feedback=True,
+        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
+    )
 
 
-def example(K: int = 4) -> Policy:
-    """A small instance for the common tests."""
-    return sco_bandit(3, K, 400, 20.0, 1e-2, t0=min(20, 200 // K), learner="gumbel")
-
-
-def attack(policy: Policy) -> "tuple[Attack, ...]":
+def own_attacks(policy: Policy):
     """Two `audit.Attack`s on the first user, whose reward has either sign: the sums of arm 0 after
     1, 2, 4, ... rounds, all later contexts 0; and the arms of the others.
     """
@@ -193,20 +195,22 @@ def attack(policy: Policy) -> "tuple[Attack, ...]":
     return released, attacks.on_later_users(policy)
 
 
-def victims() -> tuple[Any, ...]:
+def attack_instances():
     """What the audits attack, in both calibrations; every arm is free from the first round on."""
-    return in_both(sco_bandit, 1, 2, 4, 1.0, 0.1, t0=0, radius=0.02)
+    return in_both(sco_bandit, 1, 2, 4, epsilon=1.0, delta=0.1, t0=0, radius=0.02)
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: every sum of every arm.
 
     The printed constants, 2 (beta D + L), are nearly attained for a small ball and large rewards.
     """
     sums = shows(learning.release, "gaussian", "gradient")
     secret = "clipped", "arms.total", "arms.noise", "arms.x"
-    clipped, forced = (sco_bandit(2, 2, 5 + t0, 1.0, 1e-2, t0=t0, clip=0.05) for t0 in (0, 1))
-    printed = sco_bandit(2, 2, 3, 1.0, 1e-2, t0=0, radius=0.01, calibration="paper")
+    clipped, forced = (
+        sco_bandit(2, 2, 5 + t0, epsilon=1.0, delta=1e-2, t0=t0, clip=0.05) for t0 in (0, 1)
+    )
+    printed = sco_bandit(2, 2, 3, epsilon=1.0, delta=1e-2, t0=0, radius=0.01, calibration="paper")
     how = ((clipped, {}), (printed, {"reaches": False}), (forced, {"follows": True}))
     found = [lives(sums, secret, q, records=corners(2), **o) for q, o in how]
     return tuple(life for (life,) in found)

@@ -6,29 +6,19 @@ Cost: one set of d normals per step and O(d) per variant, which lie side by side
 the processor takes several at once.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng, SeedSequence
+from companion.jit import jit
 from companion.kernels.geometry import admit_all
-from companion.kernels.whole import below
+from companion.kernels.mechanisms import below
 from companion.simulate import need_seeds, over, stream
 from companion.streaming_sco.excess import drawn
-
-if TYPE_CHECKING:
-    from companion.core import Optimiser
-    from companion.streaming_sco.environments import Regression
 
 LANES = 8  # variants come in multiples of it: those that are left over would go one by one
 
 
 @jit
-def descend(
-    A: Array, b: Array, steps: int, eta: Array, sigma: Array, radius: Array, rng: Rng, theta: Array
-) -> None:
+def descend(A, b, steps, eta, sigma, radius, rng, theta):
     """theta (d, m) <- the last iterates of m variants over boxes of radius (m,), steps eta (m,) and
     noises sigma (m,), on admitted records A (n, d), b (n,).
     """
@@ -51,12 +41,12 @@ def descend(
 
 
 def noisy_sgds(
-    world: "Regression",
-    optimisers: "Sequence[Optimiser]",
+    world,
+    optimisers,
     n: int,
-    seeds: Sequence[SeedSequence],
-    executor: Any = None,
-) -> Array:
+    seeds,
+    executor=None,
+) -> np.ndarray:
     """Excess risk (n_reps, n_methods) of NoisySGD variants: `excess_risk(...).final` in law.
 
     optimisers: `noisy_sgd` values for p = inf that release the last iterate, alike in d, n and the

@@ -7,17 +7,12 @@ Differs: the default calibration clips the leaves and adds Gaussian noise of exa
 the budget needs; the tree is kept in streaming form, so that powers of two are no special case.
 """
 
-from typing import TYPE_CHECKING, Any
-
-from companion.accounting.disclosure import Disclosure, corners, in_both, lives, shows
-from companion.checks import need_choice
+from companion.accounting.audit import AuditInstance, AuditSpec, corners, in_both, lives, shows
 from companion.core import Optimiser
 from companion.streaming_sco import attacks
 from companion.streaming_sco import calibration as noise
 from companion.streaming_sco.learner import METHODS, SQRT, init, release, run, step
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
+from companion.validate import need_choice
 
 FACTORISATIONS = METHODS[: SQRT + 1]
 CALIBRATIONS = ("paper", "zcdp", "corrected")
@@ -26,9 +21,9 @@ CALIBRATIONS = ("paper", "zcdp", "corrected")
 def streaming_fw(
     d: int,
     n: int,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     p: float = 2.0,
     radius: float = 1.0,
     loss: str = "squares",
@@ -56,38 +51,41 @@ def streaming_fw(
         c, epsilon, delta, calibration, factorisation, clip=clip, step_scale=step_scale
     )
     name = "Algorithm 1" if factorisation == "tree" else "Algorithm 1, square root"
-    return Optimiser(name, params, init, step, run, said)
+    return Optimiser(
+        name,
+        params,
+        init,
+        step,
+        run,
+        said,
+        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
+    )
 
 
-def example() -> Optimiser:
-    """A small instance for the common tests."""
-    return streaming_fw(3, 400, 4.0, 1e-3, p=1.5, radius=1.0)
-
-
-def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":
+def own_attacks(optimiser: Optimiser):
     """`audit.Attack`s: the nodes that hold the first record, the vertices that they lead to, those
     of whole runs, and the nodes that hold the second record, whose leaf can move further."""
     later = (attacks.on_second_nodes(optimiser),) if optimiser.params.d > 1 else ()
     return *attacks.on_nodes(optimiser), attacks.on_parameters(optimiser), *later
 
 
-def victims() -> tuple[Any, ...]:
+def attack_instances():
     """What the audits attack, by calibration; for a small ball the constants are attained."""
-    return in_both(streaming_fw, 2, 16, 1.0, 0.1, radius=0.02)
+    return in_both(streaming_fw, 2, 16, epsilon=1.0, delta=0.1, radius=0.02)
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: every released sum.
 
     The printed constants, 2 (beta D + L), are nearly attained for a small ball and large labels.
     """
     secret = "clipped", "memory.total", "memory.noise", "memory.x"
     normal, blocks = (shows(release, law, "gradient") for law in ("gaussian", "prefix"))
-    exact = [streaming_fw(2, 5, 1.0, 1e-2, p=1.5, clip=0.05, factorisation=f)
+    exact = [streaming_fw(2, 5, epsilon=1.0, delta=1e-2, p=1.5, clip=0.05, factorisation=f)
              for f in FACTORISATIONS]  # fmt: skip
     sums = lives(normal, secret, *exact, records=corners(2))
     for kind in ("paper", "zcdp"):
         for d, law in ((2, normal), (9, blocks)):
-            made = streaming_fw(d, 3, 1.0, 1e-2, p=1.5, radius=0.01, calibration=kind)
-            sums += lives(law, secret, made, records=corners(d), reaches=False)
+            made = streaming_fw(d, 3, epsilon=1.0, delta=1e-2, p=1.5, radius=0.01, calibration=kind)
+            sums += lives(law, secret, made, records=corners(d), bound_is_tight=False)
     return sums

@@ -4,20 +4,15 @@ Source: the paper, Propositions 3.3 and A.2; the root mean squares are ours.
 """
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from companion._types import Array, ArrayLike
 from companion.kernels.tree import root_coefficients
-
-if TYPE_CHECKING:
-    from companion.streaming_sco.calibration import Problem
 
 
 def gradient_error_bound(
-    t: ArrayLike, problem: "Problem", sigma: float, kappa: float, failure: float = 0.05
-) -> Array:
+    t, problem, sigma: float, kappa: float, failure: float = 0.05
+) -> np.ndarray:
     """Proposition A.2: with probability 1 - failure, ||d_t - grad F(theta_t)||_q is at most this.
 
     t (m,) records; problem: a `calibration.Problem`, whose G = 2 L holds for any loss; sigma: scale

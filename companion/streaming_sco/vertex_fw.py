@@ -9,17 +9,12 @@ per coordinate ("coordinates") and the exponential mechanism ("gumbel"); the def
 clips the leaves and composes by concentrated privacy.
 """
 
-from typing import TYPE_CHECKING, Any
-
-from companion.accounting.disclosure import Disclosure, corners, lives, shows
-from companion.checks import need_choice
+from companion.accounting.audit import AuditInstance, AuditSpec, corners, lives, shows
 from companion.core import Optimiser
 from companion.streaming_sco import attacks
 from companion.streaming_sco import calibration as noise
 from companion.streaming_sco.learner import METHODS, SQRT, choose, init, run, step
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
+from companion.validate import need_choice
 
 SELECTORS = METHODS[SQRT + 1 :]
 CALIBRATIONS = ("paper", "corrected")
@@ -28,9 +23,9 @@ CALIBRATIONS = ("paper", "corrected")
 def vertex_fw(
     d: int,
     n: int,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     radius: float = 1.0,
     loss: str = "squares",
     label_bound: float = 1.0,
@@ -55,34 +50,46 @@ def vertex_fw(
         c, epsilon, delta, calibration, selector, schedule=schedule, clip=clip,
         step_scale=step_scale,
     )  # fmt: skip
-    return Optimiser("Algorithm 2", params, init, step, run, said)
+    return Optimiser(
+        "Algorithm 2",
+        params,
+        init,
+        step,
+        run,
+        said,
+        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
+    )
 
 
-def example() -> Optimiser:
-    """A small instance for the common tests."""
-    return vertex_fw(3, 400, 4.0, 1e-3)
-
-
-def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":
+def own_attacks(optimiser: Optimiser):
     """`audit.Attack`s: all vertices as they are drawn, and as public parameters show them."""
     return attacks.on_choices(optimiser), attacks.on_parameters(optimiser)
 
 
-def victims() -> tuple[Any, ...]:
+def attack_instances():
     """What the audits attack, in both calibrations (the printed one is for `argmin`)."""
-    own = vertex_fw(1, 16, 1.0, 0.1, radius=0.02)
-    return own, vertex_fw(1, 16, 1.0, 0.1, radius=0.02, calibration="paper", selector="argmin")
+    own = vertex_fw(1, 16, epsilon=1.0, delta=0.1, radius=0.02)
+    return own, vertex_fw(
+        1, 16, epsilon=1.0, delta=0.1, radius=0.02, calibration="paper", selector="argmin"
+    )
 
 
-def disclosures() -> tuple[Disclosure, ...]:
+def audit_instances() -> tuple[AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: every chosen vertex."""
     secret, found = ("clipped", "memory.total", "memory.gradient", "memory.x"), ()
     kinds = zip(SELECTORS, ("falling", "constant", "falling"), strict=True)
-    made = [vertex_fw(2, 4, 1.0, 1e-2, clip=0.05, selector=s, schedule=k) for s, k in kinds]
-    made.append(vertex_fw(2, 4, 1.0, 1e-2, clip=0.05))
-    made.append(vertex_fw(2, 4, 1.0, 1e-2, radius=0.01, calibration="paper", selector="argmin"))
+    made = [
+        vertex_fw(2, 4, epsilon=1.0, delta=1e-2, clip=0.05, selector=s, schedule=k)
+        for s, k in kinds
+    ]
+    made.append(vertex_fw(2, 4, epsilon=1.0, delta=1e-2, clip=0.05))
+    made.append(
+        vertex_fw(
+            2, 4, epsilon=1.0, delta=1e-2, radius=0.01, calibration="paper", selector="argmin"
+        )
+    )
     for s, o in zip((*SELECTORS, "gumbel", "argmin"), made, strict=True):
         law = "scores: " + ("laplace" if s == "argmin" else s)
         kernels, reaches = shows(choose, law, "total", "vertex", "v"), o is not made[-1]
-        found += lives(kernels, secret, o, records=corners(2), reaches=reaches)
+        found += lives(kernels, secret, o, records=corners(2), bound_is_tight=reaches)
     return found

@@ -12,7 +12,7 @@ from companion.audits.watching import arrays, same
 from companion.baselines.jdp_linucb import jdp_linucb
 from companion.streaming_sco import sco_bandit
 
-BANDIT = sco_bandit(2, 3, 9, 5.0, 0.1, t0=1, gap=4.0)
+BANDIT = sco_bandit(2, 3, 9, epsilon=5.0, delta=0.1, t0=1, gap=4.0)
 
 
 class State(NamedTuple):
@@ -23,7 +23,7 @@ class State(NamedTuple):
 
 
 def test_lives_of_a_tree_are_those_of_play():
-    policy = jdp_linucb(2, 9, 5.0)
+    policy = jdp_linucb(2, 9, epsilon=5.0, delta=0.1)
     arms = compare(policy, lived(policy, 5), lambda s: s.release)
     assert len(np.unique(arms, axis=0)) > 3
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from companion.audits import samplers
-from companion.kernels import mechanisms, selection
+from companion.kernels import mechanisms
+from companion.kernels import mechanisms as selection
 
 EVERY = {s.name: s for s in samplers.everything(1.0, 0.1)}
 

@@ -10,8 +10,8 @@ from companion.baselines.glm_ucb import glm_ucb
 from companion.baselines.gloc import gloc
 from companion.baselines.rs_glinucb import rs_glinucb
 from companion.kernels import glm
-from companion.kernels.elimination import tabulate
 from companion.kernels.linalg import dot, quad
+from companion.kernels.ucb import tabulate
 from companion.private_glm.environments import paper_world, world
 from companion.simulate import repetitions, simulate
 

@@ -13,7 +13,7 @@ from companion.baselines.jdp_linucb import jdp_linucb
 def test_tree_release_is_exact_plus_the_live_nodes(t):
     """Variance popcount(t) sigma^2; false alarms 2 in 10^7."""
     X, R, G, b = one_arm(t)
-    policy = jdp_linucb(3, 31, 1.0)
+    policy = jdp_linucb(3, 31, epsilon=1.0, delta=0.1)
     z = []
     for seed in range(300):
         _, s = run(policy, X, R, seed=seed)

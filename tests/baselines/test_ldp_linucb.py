@@ -14,7 +14,7 @@ from companion.kernels.mechanisms import pack_statistics, statistics_size
 @pytest.mark.parametrize("universe", privacy.UNIVERSES)
 def test_statistics_of_clipped_records_stay_within_the_sensitivity(universe):
     rng, rows = np.random.default_rng(0), []
-    p = ldp_linucb(3, 10, 1.0, universe=universe).params._replace(sigma=0.0)
+    p = ldp_linucb(3, 10, epsilon=1.0, delta=0.1, universe=universe).params._replace(sigma=0.0)
     x, message = np.empty(3), np.empty(statistics_size(3))
     worst = [[0.5, np.sqrt(0.75), 0.0], [1.0, 0.0, 0.0], [-0.7, 0.1, 0.7], [0.7, -0.1, 0.7]]
     for v in [*np.array(worst), *(rng.standard_normal((400, 3)) * rng.random((400, 1)) * 3)]:
@@ -38,7 +38,7 @@ def test_packing_keeps_the_joint_norm():
 def test_local_noise_energy(calibration):
     """False alarms: 2 in 10^7."""
     X, R, G, b = one_arm(25)
-    policy = ldp_linucb(3, 25, 1.0, calibration=calibration)
+    policy = ldp_linucb(3, 25, epsilon=1.0, delta=0.1, calibration=calibration)
     z = []
     for seed in range(300):
         _, s = run(policy, X, R, seed=seed)

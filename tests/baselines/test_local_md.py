@@ -14,7 +14,7 @@ from companion.baselines import local_md as md
 def test_local_md_without_noise_learns():
     n = 1000
     X, Y = records(n)
-    o = md.local_md(3, n, np.inf, step_scale=100.0, calibration="paper", **OPTIONS)
+    o = md.local_md(3, n, epsilon=np.inf, step_scale=100.0, calibration="paper", **OPTIONS)
     assert ((learn(o, X, Y, seed=0)[0][-1] - 0.8) ** 2).sum() < 0.02
 
 
@@ -22,7 +22,7 @@ def test_local_md_without_noise_learns():
     ("calibration", "scale"), [("paper", 1.0), ("corrected", 1.0), ("corrected", 100.0)]
 )
 def test_local_md_guarantee_is_rebuilt_from_counted_uses(calibration, scale):
-    o = md.local_md(3, 1000, 1.0, **OPTIONS, calibration=calibration, step_scale=scale)
+    o = md.local_md(3, 1000, epsilon=1.0, **OPTIONS, calibration=calibration, step_scale=scale)
     p, rng, reach, ratios = o.params, np.random.default_rng(0), 0.0, []
     for n, b, steps, radius, sigma in zip(
         p.records, p.batch, p.steps, p.radius, p.sigma, strict=True
@@ -51,7 +51,7 @@ def test_exact_noise_by_hand():
     """d = 3, n = 1000, delta = 1/1000, L = 6.4, scale 100: phase 1 has n = 500, b = 21, T = 566,
     so 25 passes of 23 batches; mu(1, 1/1000) = 0.388401: sigma = 2 L 3^(1/6) 5/(21 mu).
     """
-    p = md.local_md(3, 1000, 1.0, **OPTIONS, step_scale=100.0).params
+    p = md.local_md(3, 1000, epsilon=1.0, **OPTIONS, step_scale=100.0).params
     assert (p.batch[0], p.steps[0]) == (21, 566)
     assert p.sigma[0] == pytest.approx(12.8 * 3 ** (1 / 6) * 5 / (21 * 0.388401), rel=1e-5)
 
@@ -61,7 +61,7 @@ def test_gradients_are_clipped_by_the_corrected_noise_alone():
     X, Y, far = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0.5, -0.5]), np.array([50.0, 0.0])
     rows = np.arange(2)
     for calibration, first in (("paper", 99.0), ("corrected", 6.4)):
-        p = md.local_md(2, 400, np.inf, **OPTIONS, calibration=calibration).params
+        p = md.local_md(2, 400, epsilon=np.inf, **OPTIONS, calibration=calibration).params
         out = np.empty(2)
         md.release(p, 0, far, X, Y, rows, np.random.default_rng(0), out)
         assert out == pytest.approx([first / 2, 1.0 / 2], rel=1e-12)
@@ -82,7 +82,7 @@ def test_bad_arguments_are_named(name):
 
 def test_what_is_outside_its_range_is_refused():
     with pytest.raises(ValueError, match="p must be in"):
-        md.local_md(3, 50, 1.0, p=1.0)
+        md.local_md(3, 50, epsilon=1.0, p=1.0)
 
 
 def test_printed_constants_by_hand():
@@ -92,16 +92,18 @@ def test_printed_constants_by_hand():
     n = 200, b = floor sqrt(200/log 7) = 10, T = 400, sigma = 640 sqrt(7^(1/3) log 100)/10; phase 2:
     epsilon 1/2, n = 100, b = 7, T = 204; steps fall by 16, radii are 2 L eta n/2.
     """
-    p = md.local_md(7, 400, 2.0, 0.01, **OPTIONS, calibration="paper").params
+    p = md.local_md(7, 400, epsilon=2.0, delta=0.01, **OPTIONS, calibration="paper").params
     assert p.records[:2].tolist() == [200, 100]
     assert p.batch[:2].tolist() == [10, 7]
     assert p.steps[:2].tolist() == [400, 204]
     assert p.eta[:2] == pytest.approx([0.0441942 / 16, 0.0441942 / 256], rel=1e-5)
     assert p.radius[:2] == pytest.approx([6.4 * p.eta[0] * 200, 6.4 * p.eta[1] * 100], rel=1e-12)
     assert p.sigma[:2] == pytest.approx([189.9558, 542.7308], rel=1e-5)
-    scarce = md.local_md(7, 400, 0.1, 0.01, **OPTIONS).params  # the second term: 0.1/9.745008
+    scarce = md.local_md(
+        7, 400, epsilon=0.1, delta=0.01, **OPTIONS
+    ).params  # the second term: 0.1/9.745008
     assert scarce.eta[0] == pytest.approx(0.625 * 0.1 / 9.745008 / 16, rel=1e-5)
     assert scarce.batch[0] == 11  # sqrt(7/0.05) = 11.8
     # at n = 12, d = 60: sqrt(d/epsilon_1) = 7.7 is above n_1 = 6, so that T = 1: no phase
     with pytest.raises(ValueError, match="n must leave a phase with two steps"):
-        md.local_md(60, 12, 2.0, 0.01)
+        md.local_md(60, 12, epsilon=2.0, delta=0.01)

@@ -25,8 +25,14 @@ def test_without_privacy_it_is_linucb(make):
 @pytest.mark.parametrize(
     ("policy", "sigma"),
     [
-        (ldp_linucb(5, 100, 0.5, calibration="paper"), 17.9803577960),  # 4 sqrt(2 ln 12.5)/eps
-        (jdp_linucb(5, 400, 0.5, calibration="paper"), 28.6065740821),  # 9 levels, sqrt(4.5)
+        (
+            ldp_linucb(5, 100, epsilon=0.5, delta=0.1, calibration="paper"),
+            17.9803577960,
+        ),  # 4 sqrt(2 ln 12.5)/eps
+        (
+            jdp_linucb(5, 400, epsilon=0.5, delta=0.1, calibration="paper"),
+            28.6065740821,
+        ),  # 9 levels, sqrt(4.5)
     ],
 )
 def test_printed_noise_by_hand(policy, sigma):
@@ -71,7 +77,7 @@ def test_rejects_bad_input_by_name(make, name, value):
 
 
 def test_a_matrix_without_inverse_leaves_the_last_model():
-    p = ldp_linucb(3, 400, np.inf).params
+    p = ldp_linucb(3, 400, epsilon=np.inf, delta=0.1).params
     m, G, b = noisy_ridge.init_model(p), np.eye(3), np.ones(3)
     noisy_ridge.refit(p, m, 1, 0.0, G, b)
     before = [a.copy() for a in m[:3]]

@@ -15,7 +15,7 @@ from companion.kernels.geometry import vertex
 def test_noisy_sfw_is_its_definition():
     n, d, p = 90, 3, 1.5
     X, Y = records(n)
-    o = sfw.noisy_sfw(d, n, np.inf, p=p, **OPTIONS)
+    o = sfw.noisy_sfw(d, n, epsilon=np.inf, p=p, **OPTIONS)
     eta, b = math.log(n) / (2 * math.sqrt(n)), int(math.sqrt(n) / 2)
     assert (o.params.eta, o.params.batch, o.params.steps) == (pytest.approx(eta), b, 8)
     v, old = np.empty(d), np.zeros(d)
@@ -37,7 +37,9 @@ def test_noisy_sfw_guarantee_is_rebuilt_from_its_releases():
     """One record moves the first mean by 2 L/(n/2) and a later one by 2 beta eta D/b."""
     n = 400
     for calibration in ("paper", "corrected"):
-        o = sfw.noisy_sfw(10, n, 1.0, 1e-2, calibration=calibration, step_scale=0.3, **OPTIONS)
+        o = sfw.noisy_sfw(
+            10, n, epsilon=1.0, delta=1e-2, calibration=calibration, step_scale=0.3, **OPTIONS
+        )
         p = o.params
         first, later = 2 * 6.4 / 200, 2 * 2 * p.eta * 4 / p.batch
         ratio = max(first / p.sigma_first, later / p.sigma)
@@ -55,7 +57,7 @@ def test_noisy_sfw_guarantee_is_rebuilt_from_its_releases():
 def test_noise_of_the_running_kernel():
     """Without data the released gradient is the noise alone; 5 standard errors."""
     runs, n, d = 400, 16, 50
-    o = sfw.noisy_sfw(d, n, 1.0, 1e-2, step_scale=0.5, **OPTIONS)
+    o = sfw.noisy_sfw(d, n, epsilon=1.0, delta=1e-2, step_scale=0.5, **OPTIONS)
     rng, found = np.random.default_rng(0), []
     for _ in range(runs):
         s = o.init(o.params, rng)
@@ -77,8 +79,8 @@ def test_bad_arguments_are_named(name):
 
 def test_what_is_outside_its_range_is_refused():
     with pytest.raises(ValueError, match="p must be in"):
-        sfw.noisy_sfw(3, 50, 1.0, p=2.5)
+        sfw.noisy_sfw(3, 50, epsilon=1.0, p=2.5)
     with pytest.raises(ValueError, match="step_scale must keep the step at most 1"):
-        sfw.noisy_sfw(3, 50, 1.0, step_scale=10.0)
+        sfw.noisy_sfw(3, 50, epsilon=1.0, step_scale=10.0)
     with pytest.raises(ValueError, match="epsilon must be at most 2"):
-        sfw.noisy_sfw(3, 50, 3.0, calibration="paper")
+        sfw.noisy_sfw(3, 50, epsilon=3.0, calibration="paper")

@@ -36,7 +36,7 @@ def message_level(policy, X, R, rng):
 
 def test_without_privacy_and_batches_of_one_the_shuffled_one_is_linucb():
     X, R, _ = stream()
-    policy = sdp_linucb(3, 400, np.inf, batch=1, protocol="amplification")
+    policy = sdp_linucb(3, 400, epsilon=np.inf, delta=0.1, batch=1, protocol="amplification")
     arms = run(policy, X, R)[0]
     assert np.array_equal(arms, run(linucb(3, noise=0.5, failure=1 / 401), X, R)[0])
 
@@ -54,7 +54,7 @@ def test_printed_noise_bits_by_hand(query, g, b):
 
 def test_batch_of_the_policy_has_the_law_of_its_messages():
     """Means at 5.5 standard errors (4e-8 each), Kolmogorov-Smirnov at 1e-7."""
-    policy = sdp_linucb(2, 20, 10.0, batch=20)
+    policy = sdp_linucb(2, 20, epsilon=10.0, delta=0.1, batch=20)
     X, R, G, b = one_arm(20, d=2)
     truth, p, N = packed(G, b), policy.params, 1500
     rng = np.random.default_rng(0)
@@ -96,7 +96,7 @@ def test_noise_bits_are_the_fewest_that_provably_suffice(epsilon, cost, universe
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 10.0, 1000.0])
 def test_guarantee_of_the_published_noise_bits(epsilon):
-    policy = sdp_linucb(5, 100, epsilon, calibration="paper")
+    policy = sdp_linucb(5, 100, epsilon=epsilon, delta=0.1, calibration="paper")
     p, n = policy.params, 20
     noise = 20 * p.b, 0.25, np.sqrt(4.5) * p.g + np.sqrt(n), n, int(np.ceil(2 * p.g))
     assert policy.guarantee.epsilon == binomial_epsilon(0.1, *noise)
@@ -169,7 +169,7 @@ def test_local_budget_is_amplified_to_the_one_that_was_asked_for(batch, epsilon,
 @pytest.mark.parametrize("protocol", ["vector", "amplification"])
 def test_the_model_changes_only_at_the_end_of_a_batch(protocol):
     X, R, _, _ = one_arm(60)
-    policy = sdp_linucb(3, 60, 5.0, protocol=protocol)
+    policy = sdp_linucb(3, 60, epsilon=5.0, delta=0.1, protocol=protocol)
     rng, s, seen = np.random.default_rng(0), policy.init(policy.params), []
     for t in range(60):
         before = s.model.theta.copy()
@@ -191,7 +191,7 @@ def test_the_shuffled_one_rejects_bad_input_by_name(name, value):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: sdp_linucb(5, 2_000, 10.0, universe="offset_sphere", width=0.1),
+        lambda: sdp_linucb(5, 2_000, epsilon=10.0, delta=0.1, universe="offset_sphere", width=0.1),
         lambda: as_run.baseline("SDP (vector)", 5, 2_000, 10.0, 0.1),
         lambda: as_run.baseline("LDP", 5, 2_000, 10.0, 0.1),
     ],

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
 from companion.accounting.privacy import NO_PRIVACY
-from companion.checks import need_float, need_int
 from companion.core import Policy
+from companion.jit import jit
+from companion.validate import need_float, need_int
 
 
 class Params(NamedTuple):
@@ -65,7 +65,7 @@ def epsilon_greedy(K, *, explore=0.1) -> Policy:
     Raises ValueError on anything else.
     """
     p = Params(need_int("K", K, 1), need_float("explore", explore, 0.0, 1.0))
-    return Policy("Epsilon-greedy", p, init, play, NO_PRIVACY, select, update)
+    return Policy("Epsilon-greedy", p, init, select, update, play, NO_PRIVACY)
 
 
 def example(K=4):

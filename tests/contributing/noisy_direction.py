@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
 from companion.accounting import audit
-from companion.accounting.disclosure import Disclosure, shows
+from companion.accounting.audit import AuditInstance, AuditSpec, shows
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
-from companion.checks import need_float, need_int, need_positive
 from companion.core import Policy
+from companion.jit import jit
 from companion.kernels.linalg import dot
 from companion.kernels.mechanisms import clip_to_ball, laplace
+from companion.validate import need_float, need_int, need_positive
 
 
 class Params(NamedTuple):
@@ -95,7 +95,16 @@ def noisy_direction(d, epsilon, *, explore=0.1) -> Policy:
     guarantee = NO_PRIVACY
     if epsilon < np.inf:
         guarantee = Guarantee("local", epsilon, 0.0, REPLACE_RECORD, "user")
-    return Policy("Noisy direction", p, init, play, guarantee, select, update)
+    return Policy(
+        "Noisy direction",
+        p,
+        init,
+        select,
+        update,
+        play,
+        guarantee,
+        audit=AuditSpec(own_attacks, measured=audit_instances),
+    )
 
 
 def example():
@@ -103,7 +112,7 @@ def example():
     return noisy_direction(3, 1.0)
 
 
-def attack(policy):
+def own_attacks(policy):
     """`audit.Attack`: one user's message, for a context along the diagonal and either reward."""
     p = policy.params
 
@@ -119,8 +128,8 @@ def attack(policy):
     return (audit.Attack(mechanism, (x, -1.0), (x, 1.0), signs, "message", runs=False),)
 
 
-def disclosures():
+def audit_instances():
     """What the laboratory of `companion.audits` plays: one message per user."""
     sent = shows(randomize, "laplace", "message")
     diagonal = np.array([[math.sqrt(0.5), math.sqrt(0.5), r] for r in (-1.0, 1.0)])
-    return (Disclosure(noisy_direction(2, 1.0), sent, ("x",), records=diagonal),)
+    return (AuditInstance(noisy_direction(2, 1.0), sent, ("x",), records=diagonal),)

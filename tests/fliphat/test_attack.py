@@ -22,7 +22,9 @@ def lost(policy, trials=6000):
 
 
 def test_the_attack_changes_one_user_within_the_bounds_and_counts_signs():
-    policy = residual_fliphat(4, 80, sparsity=2, epsilon=2.0, iterations=1, x_clip=0.5, skip=0)
+    policy = residual_fliphat(
+        4, 80, sparsity=2, epsilon=2.0, delta=0.01, iterations=1, x_clip=0.5, skip=0
+    )
     game = sign_attack(policy)
     for x, y in zip(game.a, game.b, strict=True):
         different = np.flatnonzero((x != y).reshape(len(x), -1).any(axis=1))
@@ -37,7 +39,7 @@ def test_the_attack_changes_one_user_within_the_bounds_and_counts_signs():
 
 def test_the_exact_loss_of_the_attack_is_that_of_randomised_response():
     """One pick at delta -> 0: log(p/(1 - p)); at most what composition allows."""
-    policy = residual_fliphat(2, 70, sparsity=1, epsilon=2.0, iterations=1, skip=0)
+    policy = residual_fliphat(2, 70, sparsity=1, epsilon=2.0, delta=0.01, iterations=1, skip=0)
     p = policy.params
     right = 1 - 0.5 * np.exp(-2 / (32 * p.xi_first[-1]))
     assert sign_epsilon(policy, 1e-12) == pytest.approx(np.log(right / (1 - right)), rel=1e-6)
@@ -49,7 +51,7 @@ def test_lives_in_one_call_are_those_of_play(forget):
     """Of both variants, to the bit; the actions are those that a loop over `play` shows."""
     options = {"sparsity": 2, "epsilon": 9.0, "skip": 2, "warm": True, "forget": forget}
     residual = residual_fliphat(3, 20, **options)
-    printed = fliphat(3, 20, sparsity=2, epsilon=9.0, b_max=1.0, iteration_rate=1.0)
+    printed = fliphat(3, 20, sparsity=2, epsilon=9.0, delta=0.01, b_max=1.0, iteration_rate=1.0)
     for policy in (residual, printed):
         arms = compare(policy, lived(policy, 3, PLAYS), lambda s: s.theta_hat)
         assert len(np.unique(arms, axis=0)) > 3
@@ -81,7 +83,9 @@ def test_the_printed_noise_loses_more_than_it_claims(epsilon):
 @pytest.mark.slow
 @pytest.mark.parametrize("warm", [True, False])
 def test_the_residual_variants_keep_their_promise(warm):
-    policy = residual_fliphat(D, ROUNDS, sparsity=10, epsilon=1.0, iterations=2, warm=warm)
+    policy = residual_fliphat(
+        D, ROUNDS, sparsity=10, epsilon=1.0, delta=0.01, iterations=2, warm=warm
+    )
     assert lost(policy) < 1.0
 
 

@@ -36,12 +36,14 @@ def test_wide_contexts_are_clipped_and_counted():
 
 
 def test_guarantees_are_computed_from_the_noise():
-    assert fliphat(400, 20_000, sparsity=10, epsilon=1.0, b_max=B).guarantee.epsilon == 1.0
+    assert (
+        fliphat(400, 20_000, sparsity=10, epsilon=1.0, delta=0.01, b_max=B).guarantee.epsilon == 1.0
+    )
     assert paper().guarantee.epsilon == np.inf  # nothing bounds the contexts
     assert paper().guarantee.claimed == (1.0, 0.01)
     true = [paper(e, clip_contexts=True).guarantee.epsilon for e in (0.5, 1.0, 2.0, 5.0, 10.0)]
     np.testing.assert_allclose(true, [2.85, 7.13, 17.6, 50.8, 102], rtol=0.01)
-    corrected = fliphat(400, 20_000, sparsity=10, epsilon=1.0, b_max=B).params
+    corrected = fliphat(400, 20_000, sparsity=10, epsilon=1.0, delta=0.01, b_max=B).params
     exact = 13.12 * 4 * 1e-4 * np.sqrt(2 * np.log(400)) * corrected.reward_clip[13] / 8192
     assert corrected.xi_first[13] == pytest.approx(exact, rel=1e-3)
 
@@ -67,12 +69,14 @@ def test_only_the_corrected_noise_follows_a_change_of_units():
 
 def test_a_policy_that_never_takes_a_step_says_so(recwarn):
     with pytest.warns(UserWarning, match="FLIPHAT cannot learn as configured: none of its 5"):
-        fliphat(5, 63, sparsity=2, epsilon=1.0, b_max=1.0)  # 0.16 log(1 + 16) is below 1
+        fliphat(
+            5, 63, sparsity=2, epsilon=1.0, delta=0.01, b_max=1.0
+        )  # 0.16 log(1 + 16) is below 1
     with pytest.warns(UserWarning, match="Residual FLIPHAT cannot learn"):
-        residual_fliphat(5, 63, sparsity=2, epsilon=1.0)  # fewer than skip = 32 rows
+        residual_fliphat(5, 63, sparsity=2, epsilon=1.0, delta=0.01)  # fewer than skip = 32 rows
     recwarn.clear()
     paper()
-    residual_fliphat(5, 64, sparsity=2, epsilon=1.0)
+    residual_fliphat(5, 64, sparsity=2, epsilon=1.0, delta=0.01)
     assert not recwarn.list
 
 
@@ -80,7 +84,7 @@ def test_a_policy_that_never_takes_a_step_says_so(recwarn):
 def test_edge_cases():
     for T, d, K in ((1, 3, 2), (2, 1, 1), (33, 1, 1)):
         X, R = stream(T, max(d, 2), K)
-        policy = fliphat(d, T, sparsity=1, epsilon=1.0, b_max=1.0)
+        policy = fliphat(d, T, sparsity=1, epsilon=1.0, delta=0.01, b_max=1.0)
         arms, _ = run(policy, np.ascontiguousarray(X[:, :, :d]), R)
         assert set(arms) <= set(range(K))
 
@@ -125,7 +129,7 @@ def test_rejects_bad_input_by_name(name, value):
 def test_defaults_by_their_formulas(d, x_max):
     """x_max = sqrt(2 log d), R = x_max b_max + sqrt(2 log(1 + n)), M = floor(0.16 log(1 + n b^2));
     at n = 128 and b = 3 the last is floor(0.16 log 1153) = floor(1.128), at n = 64 floor(1.017)."""
-    p = fliphat(d, 256, sparsity=1, epsilon=1.0, b_max=3.0).params
+    p = fliphat(d, 256, sparsity=1, epsilon=1.0, delta=0.01, b_max=3.0).params
     assert p.row_clip == pytest.approx(x_max, rel=1e-6)
     assert p.reward_clip[7] == pytest.approx(3 * x_max + 3.117631, rel=1e-6)
     assert p.iterations.tolist() == [0, 0, 0, 0, 0, 0, 1, 1]

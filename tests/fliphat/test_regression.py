@@ -12,7 +12,7 @@ from companion.fliphat.regression import (
     niht_statistics,
     work_for,
 )
-from companion.kernels.selection import peel
+from companion.kernels.mechanisms import peel
 
 
 def peeled(v, s, xi, seed=0):

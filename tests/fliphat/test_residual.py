@@ -11,7 +11,7 @@ from companion.fliphat.residual import residual_fliphat
 
 def test_contexts_beyond_the_bound_of_the_gradient_are_counted_too():
     X, R = stream(60, 3)
-    policy = residual_fliphat(3, 64, sparsity=1, epsilon=1.0, x_clip=10.0)
+    policy = residual_fliphat(3, 64, sparsity=1, epsilon=1.0, delta=0.01, x_clip=10.0)
     X[31:60:7, :, 2] = 50.0
     state = run(policy, X, R)[1]
     assert state.clipped == 5
@@ -21,13 +21,13 @@ def test_contexts_beyond_the_bound_of_the_gradient_are_counted_too():
 def test_arms_are_drawn_at_random_until_there_is_an_estimate():
     """400 arms of four; Pearson's test at 1e-7."""
     X, R = stream(400, 3, K=4)
-    arms = run(residual_fliphat(3, 1024, sparsity=1, epsilon=1.0, skip=512), X, R)[0]
+    arms = run(residual_fliphat(3, 1024, sparsity=1, epsilon=1.0, delta=0.01, skip=512), X, R)[0]
     assert sps.chisquare(np.bincount(arms, minlength=4)).pvalue > 1e-7
 
 
 def test_fresh_noise_in_every_release():
     """With zero data the estimate is the noise: no two releases (or picks) may share it."""
-    policy = residual_fliphat(2, 2**12, sparsity=2, epsilon=1.0, skip=0, iterations=1)
+    policy = residual_fliphat(2, 2**12, sparsity=2, epsilon=1.0, delta=0.01, skip=0, iterations=1)
     state, rng, noises = policy.init(policy.params), np.random.default_rng(0), []
     for t in range(1, 2**12):
         state = policy.update(policy.params, state, 0, np.zeros(2), 0.0, rng)

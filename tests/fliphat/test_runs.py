@@ -16,7 +16,7 @@ STREAMED = {
     "from zero": residual_fliphat(**CLIPPED),
     "warm": residual_fliphat(warm=True, **CLIPPED),
     "keeps": residual_fliphat(forget=False, **CLIPPED),
-    "clipped rows": fliphat(12, 300, sparsity=6, epsilon=1e3, b_max=2.4, x_max=1.0),
+    "clipped rows": fliphat(12, 300, sparsity=6, epsilon=1e3, delta=0.01, b_max=2.4, x_max=1.0),
 }
 
 
@@ -46,4 +46,6 @@ def test_what_one_step_may_not_see_is_stored():
     assert not one_step(p._replace(forget=True, warm=True, row_clip=1.0))
     assert not one_step(p._replace(iterations=2 * p.iterations))
     assert not one_step(p._replace(reward_clip=np.arange(1.0, 9.0)))
-    assert not one_step(residual_fliphat(3, 300, sparsity=2, epsilon=1.0, iterations=2).params)
+    assert not one_step(
+        residual_fliphat(3, 300, sparsity=2, epsilon=1.0, delta=0.01, iterations=2).params
+    )

@@ -138,7 +138,9 @@ def test_policies_share_the_rows_that_they_store_and_no_scores(monkeypatch):
 
     env, counts, seed = autoregressive(3, pad(SIGNAL, 20)), [], repetitions(1, 1)
     keeps, other = (
-        residual_fliphat(20, 300, sparsity=6, epsilon=e, forget=False).renamed(f"keeps, {e}")
+        residual_fliphat(20, 300, sparsity=6, epsilon=e, delta=0.01, forget=False).renamed(
+            f"keeps, {e}"
+        )
         for e in (10.0, 100.0)
     )
     longer = residual(20, 600).renamed("longer")
@@ -243,9 +245,16 @@ def test_nothing_indexes_memory_unchecked():
 def test_the_cheap_path_is_refused_where_it_is_not_exact():
     env, seeds = autoregressive(3, pad(SIGNAL, 30)), repetitions(1, 1)
     assert aggregated_is_exact(one_step())
-    corrected = fliphat(30, 300, sparsity=6, epsilon=8.0, b_max=2.4)  # clips contexts
+    corrected = fliphat(30, 300, sparsity=6, epsilon=8.0, delta=0.01, b_max=2.4)  # clips contexts
     deep = fliphat(
-        30, 300, sparsity=6, epsilon=8.0, b_max=2.4, calibration="paper", iteration_rate=1.0
+        30,
+        300,
+        sparsity=6,
+        epsilon=8.0,
+        delta=0.01,
+        b_max=2.4,
+        calibration="paper",
+        iteration_rate=1.0,
     )
     often = lasso_bandit(30, 300, penalty=0.1)
     for policy in (corrected, deep, residual(), often):
@@ -267,7 +276,7 @@ def test_the_cheap_path_is_refused_where_it_is_not_exact():
 @pytest.mark.filterwarnings("ignore:FLIPHAT cannot learn")
 def test_no_regret_with_one_arm_or_no_signal():
     T, seeds = 100, repetitions(1, 2)
-    policy = fliphat(10, T, sparsity=2, epsilon=1.0, b_max=1.0, calibration="paper")
+    policy = fliphat(10, T, sparsity=2, epsilon=1.0, delta=0.01, b_max=1.0, calibration="paper")
     for env in (autoregressive(1, pad(SIGNAL, 10)), autoregressive(3, np.zeros(10))):
         for path in ("lazy", "scores", "full"):
             assert not simulate_sparse(env, [policy], T, seeds, path=path).regret.any()
@@ -282,7 +291,7 @@ def test_published_regret():
     env = autoregressive(3, pad(signal, 400))
     make = [
         fliphat(
-            400, 20_000, sparsity=10, epsilon=e, b_max=sum(signal), calibration="paper"
+            400, 20_000, sparsity=10, epsilon=e, delta=0.01, b_max=sum(signal), calibration="paper"
         ).renamed(str(e))
         for e in (1, 5)
     ]

@@ -47,7 +47,7 @@ def test_an_episode_has_the_regret_and_the_moment_of_its_rows(name, bound):
     env, n = autoregressive(2, BETA, phi=0.6, noise=0.4), 8
     theta, rng = np.array(ESTIMATES.get(name, [0.0] * 4)), np.random.default_rng(7)
     with pytest.warns(UserWarning, match="cannot learn"):  # which nothing here asks of it
-        policy = fliphat(4, 20, sparsity=2, epsilon=1.0, b_max=2.0, calibration="paper")
+        policy = fliphat(4, 20, sparsity=2, epsilon=1.0, delta=0.01, b_max=2.0, calibration="paper")
     p = policy.params._replace(reward_clip=np.full(4, bound))
     w, s, grid, regret, found = scored(env), init(p), np.array([15, 20]), np.zeros(2), []
     s.theta_hat[:], s.picks[: np.count_nonzero(theta)] = theta, np.flatnonzero(theta)

@@ -20,12 +20,15 @@ from companion.fliphat.worlds import simulate_worlds
 from companion.simulate import repetitions, simulate
 
 BETA, T = pad([1.0, 0.0, -0.8, 0.0, 0.6], 12), 300
-WARM = residual_fliphat(12, T, sparsity=6, epsilon=1000.0, l1_radius=2.4, iterations=2, warm=True)
+WARM = residual_fliphat(
+    12, T, sparsity=6, epsilon=1000.0, delta=0.01, l1_radius=2.4, iterations=2, warm=True
+)
 ONE = fliphat(
     12,
     T,
     sparsity=6,
     epsilon=1000.0,
+    delta=0.01,
     b_max=2.4,
     calibration="paper",
     eta=0.1,

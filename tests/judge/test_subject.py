@@ -3,7 +3,7 @@
 import judged
 import pytest
 
-from companion import catalogue
+from companion import policies
 from companion.judge.subject import Refused, digest, load, said
 
 
@@ -11,12 +11,12 @@ def test_a_file_a_module_and_a_policy_are_found(tmp_path):
     path = judged.written(tmp_path, "found")
     assert load(str(path)).name == "private_greedy"
     assert load(str(path)).tuned == "explore"
-    entry = catalogue.policies()["linucb"]
-    assert load(entry.module).factory is entry.factory
-    alone = load(entry.example())
+    module, example = policies.TABLE["linucb"].module, policies.example("linucb")
+    assert load(module).factory is policies.factory("linucb")
+    alone = load(example)
     assert (alone.factory, alone.module, alone.policy.name) == (None, None, "LinUCB")
-    assert digest(entry.example()) is None
-    assert digest(str(path)) != digest(entry.module)
+    assert digest(example) is None
+    assert digest(str(path)) != digest(module)
 
 
 def test_a_factory_without_an_example_is_made_from_what_the_judge_knows(tmp_path):

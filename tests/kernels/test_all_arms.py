@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 
-from companion.kernels.all_arms import (
+from companion.kernels.linalg import dot, quad
+from companion.kernels.ucb import (
+    MANY,
     nothing_seen,
+    optimistic_arm,
     optimistic_next,
     optimistic_of_seen,
     scores,
     see,
     seen_alone,
 )
-from companion.kernels.linalg import dot, quad
-from companion.kernels.optimism import MANY, optimistic_arm
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 8])

@@ -3,9 +3,21 @@
 import numpy as np
 import pytest
 
-from companion.kernels.anchor import add, anchor_for, follow, put, reach, true_third
-from companion.kernels.glm import LOGISTIC, PROBIT, mean
-from companion.kernels.likelihood import fit, objective, true_derivatives, work_for
+from companion.kernels.glm import (
+    LOGISTIC,
+    PROBIT,
+    add,
+    anchor_for,
+    fit,
+    follow,
+    mean,
+    objective,
+    put,
+    reach,
+    true_derivatives,
+    true_third,
+    work_for,
+)
 
 LINKS = (LOGISTIC, PROBIT)
 H = 1e-4  # of differences

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from companion.kernels.eigen import ball_least_squares, jacobi
+from companion.kernels.linalg import ball_least_squares, jacobi
 
 
 def test_compress_and_clip_is_within_twice_the_error():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from companion.kernels import elimination
+from companion.kernels import ucb as elimination
 from companion.kernels.linalg import dot, quad
 
 KINDS = ("definite", "indefinite", "diagonal", "one direction")

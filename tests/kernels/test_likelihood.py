@@ -5,16 +5,19 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import log_ndtr
 
-from companion.kernels.glm import LOGISTIC, PROBIT, mean, slope
-from companion.kernels.likelihood import (
+from companion.kernels.glm import (
+    LOGISTIC,
+    PROBIT,
     STEPS,
     canonical,
     falls_surely,
     fit,
     log_mean,
+    mean,
     mills,
     newton_system,
     objective,
+    slope,
     true_derivatives,
     true_loss,
     work_for,

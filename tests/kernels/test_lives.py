@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from companion._jit import jit
 from companion.accounting.lives import in_one
+from companion.jit import jit
 from companion.kernels.lives import Lives, live
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats as sps
 
-from companion._jit import jit
+from companion.jit import jit
 from companion.kernels import mechanisms
 
 ALARM = 1e-7  # false-alarm rate of one comparison; no test makes more than ten

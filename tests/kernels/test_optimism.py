@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from companion.kernels import optimism
+from companion.kernels import ucb as optimism
 from companion.kernels.linalg import dot, quad
 
 RNG = np.random.default_rng(7)

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats as sps
 
-from companion._jit import jit
-from companion.kernels.peeling import MORE, large_first, lazy_peel, line, pick
-from companion.kernels.selection import noisy_max, peel
+from companion.jit import jit
+from companion.kernels.mechanisms import MORE, large_first, lazy_peel, line, noisy_max, peel, pick
 
 PICKS, D = 3, 24
 SPREAD = np.concatenate([[3.0, -2.5, 2.0], np.linspace(-1.0, 1.0, D - 3)])

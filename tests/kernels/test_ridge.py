@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from companion.kernels import ridge
+from companion.kernels import linalg as ridge
 
 sizes = pytest.mark.parametrize("d", [1, 2, 3, 5, 20, 50])
 

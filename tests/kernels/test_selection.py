@@ -5,8 +5,8 @@ import pytest
 from counted import outputs
 from scipy import stats as sps
 
-from companion._jit import jit
-from companion.kernels import selection
+from companion.jit import jit
+from companion.kernels import mechanisms as selection
 
 ALARM = 1e-7  # false-alarm rate of one comparison; no test makes more than ten
 SIGMAS = 6.0  # a mean is further off than this with probability 2e-9

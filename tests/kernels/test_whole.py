@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from companion._jit import jit
-from companion.kernels.whole import below
+from companion.jit import jit
+from companion.kernels.mechanisms import below
 
 
 @jit

@@ -40,7 +40,7 @@ def test_an_epoch_that_learned_nothing_eliminates_nobody():
     """The shortcut of `select` against its slow twin, which asks every epoch: with a threshold that
     some epochs reach and others do not, all arms stay wherever it is taken.
     """
-    policy = lplr(2, 3000, 6, 20.0, n0=16, gamma=4.0)
+    policy = lplr(2, 3000, 6, epsilon=20.0, n0=16, gamma=4.0)
     p, rng, seen = policy.params, np.random.default_rng(4), set()
     state, arms = policy.init(p), np.empty(50, dtype=np.int64)
     for _ in range(60):

@@ -11,7 +11,7 @@ from companion.simulate import simulate
 
 
 def test_the_oracle_of_the_arm_played_is_fed_whatever_was_advised():
-    policy = lplr(1, 100, 3, math.inf, per_action=True, n0=8, threshold=0.0)
+    policy = lplr(1, 100, 3, epsilon=math.inf, per_action=True, n0=8, threshold=0.0)
     live, X = policy.start(0), np.array([[0.9], [0.8], [0.7]])
     advised = []
     for _ in range(8):  # the users of the first stage

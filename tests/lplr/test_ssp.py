@@ -10,12 +10,12 @@ from companion.lplr.sufficient_statistics import ssp_params
 
 
 def test_it_says_what_it_is():
-    assert (suffstats(2, 64, 3, 3.0).name, suffstats(2, 64, 3, math.inf).name) == (
+    assert (suffstats(2, 64, 3, epsilon=3.0).name, suffstats(2, 64, 3, epsilon=math.inf).name) == (
         "SSP",
         "Least squares",
     )
-    assert suffstats(2, 64, 3, 3.0).guarantee.epsilon == pytest.approx(3.0)
-    assert suffstats(2, 64, 3, math.inf).guarantee.model == "none"
+    assert suffstats(2, 64, 3, epsilon=3.0).guarantee.epsilon == pytest.approx(3.0)
+    assert suffstats(2, 64, 3, epsilon=math.inf).guarantee.model == "none"
 
 
 def test_the_loss_of_a_message_without_noise_by_hand():
@@ -28,7 +28,7 @@ def test_the_loss_of_a_message_without_noise_by_hand():
 
 def test_the_attacked_message_is_the_record_and_noise_of_mean_zero():
     """5.5 standard errors; the record (3 e_1, 1) is clipped to (e_1, 1)."""
-    policy, n = suffstats(2, 64, 3, 1000.0), 4000
+    policy, n = suffstats(2, 64, 3, epsilon=1000.0), 4000
     (one,) = attack(policy)
     out = one.mechanism((np.array([3.0, 0.0]), 1.0), np.random.default_rng(0), n)
     assert out.shape == (n, 3, 2)

@@ -15,12 +15,12 @@ from companion.online_linucb.theory import practical_clip, practical_width
 @pytest.mark.parametrize("learner", ["maler", "ogd"])
 def test_is_a_sequence_of_restarts(epsilon, learner):
     X, R, _ = stream(n=500)
-    policy = anytime_linucb(3, epsilon, k=0.5, lambda_min=0.2, learner=learner)
+    policy = anytime_linucb(3, epsilon=epsilon, delta=0.1, k=0.5, lambda_min=0.2, learner=learner)
     arms, s = run(policy, X, R)
     rng, start = np.random.default_rng(1), 0
     for m in range(9):
         jitter = 2.0 ** (-m / 2) if 2.0 ** (-m / 2) >= 0.2 and epsilon < np.inf else 0.0
-        epoch = online_linucb(3, 2**m, epsilon, learner=learner, jitter=jitter)
+        epoch = online_linucb(3, 2**m, epsilon=epsilon, delta=0.1, learner=learner, jitter=jitter)
         state = epoch.init(epoch.params)
         block = slice(start, min(start + 2**m, 500))
         expected = np.empty(block.stop - start, dtype=np.int64)
@@ -32,7 +32,9 @@ def test_is_a_sequence_of_restarts(epsilon, learner):
 
 
 def test_parameters_are_functions_of_the_epochs_horizon():
-    policy = anytime_linucb(3, 5.0, k=0.125, lambda_min=0.4, width=lambda s, T: s + T)
+    policy = anytime_linucb(
+        3, epsilon=5.0, delta=0.1, k=0.125, lambda_min=0.4, width=lambda s, T: s + T
+    )
     p = policy.params
     m = np.arange(EPOCHS)
     wanted = np.where(2.0 ** (-m / 8) >= 0.4, 2.0 ** (-m / 8), 0.0)
@@ -42,20 +44,23 @@ def test_parameters_are_functions_of_the_epochs_horizon():
     np.testing.assert_allclose(p.clip, [practical_clip(p.sigma, j, 3) for j in wanted])
     assert p.n_rates.tolist() == [int(np.ceil(i / 2)) + 1 for i in m]
     assert p.length.tolist() == [2**i for i in range(EPOCHS - 1)] + [NEVER]
-    default = anytime_linucb(3, 5.0).params
+    default = anytime_linucb(3, epsilon=5.0, delta=0.1).params
     np.testing.assert_allclose(default.width, [practical_width(p.sigma, 2.0**i) for i in m])
 
 
 def test_has_no_horizon_and_the_privacy_of_one_message():
-    policy = anytime_linucb(3, 5.0, calibration="paper")
+    policy = anytime_linucb(3, epsilon=5.0, delta=0.1, calibration="paper")
     assert core.horizon(policy) is None
-    assert policy.guarantee == online_linucb(3, 10, 5.0, calibration="paper").guarantee
+    assert (
+        policy.guarantee
+        == online_linucb(3, 10, epsilon=5.0, delta=0.1, calibration="paper").guarantee
+    )
     assert policy.params.sigma == base.pair_noise(5.0, 0.1, "paper", "ball")[0]
 
 
 def test_clipped_records_are_counted_over_all_epochs():
     X, R, _ = stream(n=100, K=1)
-    state = run(anytime_linucb(3, 5.0), 9 * X, R)[1]
+    state = run(anytime_linucb(3, epsilon=5.0, delta=0.1), 9 * X, R)[1]
     assert state.run.clipped == (np.linalg.norm(9 * X[:, 0], axis=1) > 1).sum() > 50
 
 

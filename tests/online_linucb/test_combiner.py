@@ -11,7 +11,7 @@ from companion.online_linucb.policy import online_linucb, randomize
 
 
 def bases(T=400, epsilon=20.0, widths=(0.5, 3.0, 30.0), **options):
-    return [online_linucb(3, T, epsilon, width=w, **options) for w in widths]
+    return [online_linucb(3, T, epsilon=epsilon, width=w, **options) for w in widths]
 
 
 def twin(policies, p, X, R, seed=1):
@@ -69,7 +69,11 @@ def test_plays_algorithm_2(options):
 @pytest.mark.parametrize("make", ["online", "anytime"])
 def test_one_learner_is_that_learner(make):
     X, R, _ = stream()
-    learner = online_linucb(3, 400, 5.0) if make == "online" else anytime_linucb(3, 5.0)
+    learner = (
+        online_linucb(3, 400, epsilon=5.0, delta=0.1)
+        if make == "online"
+        else anytime_linucb(3, epsilon=5.0, delta=0.1)
+    )
     arms, s = run(combiner([learner], 400), X, R)
     own, _ = run(learner, X, R)
     assert np.array_equal(arms, own)
@@ -79,7 +83,7 @@ def test_one_learner_is_that_learner(make):
 def test_learners_keep_their_own_state():
     """Rounds of the anytime learner and of the others interleave; each sees only its own."""
     X, R, _ = stream()
-    policy = combiner([anytime_linucb(3, 20.0), *bases(learner="ogd")], 400)
+    policy = combiner([anytime_linucb(3, epsilon=20.0, delta=0.1), *bases(learner="ogd")], 400)
     s = run(policy, X, R)[1]
     assert s.counts.min() > 0
     assert np.array_equal(s.bases.t, s.counts)
@@ -149,11 +153,29 @@ def test_guarantee_is_that_of_one_message():
     ("wrong", "text"),
     [
         ([], "bases must hold at least one"),
-        ([online_linucb(3, 400, 1.0), online_linucb(3, 400, 2.0)], "bases must share"),
-        ([online_linucb(3, 400, 1.0), online_linucb(4, 400, 1.0)], "bases must share"),
-        ([online_linucb(3, 400, 1.0), anytime_linucb(3, 1.0, universe="offset_sphere")], "share"),
-        ([online_linucb(3, 300, 1.0)], r"bases\[0\] must have a horizon"),
-        ([online_linucb(3, 400, 1.0), linucb(3)], r"bases\[1\] must be"),
+        (
+            [
+                online_linucb(3, 400, epsilon=1.0, delta=0.1),
+                online_linucb(3, 400, epsilon=2.0, delta=0.1),
+            ],
+            "bases must share",
+        ),
+        (
+            [
+                online_linucb(3, 400, epsilon=1.0, delta=0.1),
+                online_linucb(4, 400, epsilon=1.0, delta=0.1),
+            ],
+            "bases must share",
+        ),
+        (
+            [
+                online_linucb(3, 400, epsilon=1.0, delta=0.1),
+                anytime_linucb(3, epsilon=1.0, delta=0.1, universe="offset_sphere"),
+            ],
+            "share",
+        ),
+        ([online_linucb(3, 300, epsilon=1.0, delta=0.1)], r"bases\[0\] must have a horizon"),
+        ([online_linucb(3, 400, epsilon=1.0, delta=0.1), linucb(3)], r"bases\[1\] must be"),
         ([3], r"bases\[0\] must be"),
     ],
 )
@@ -189,7 +211,7 @@ def test_the_theorem_needs_a_finite_epsilon():
 
 def test_a_learner_is_dropped_when_its_excess_reaches_its_promise():
     """Without noise and concentration: promise sqrt(n)/2, rewards 1, 0, 0, ...; met at n = 6."""
-    bases = [online_linucb(2, 100, np.inf, width=w) for w in (1.0, 2.0)]
+    bases = [online_linucb(2, 100, epsilon=np.inf, delta=0.1, width=w) for w in (1.0, 2.0)]
     policy = combiner(bases, 100, L=0.5, p=0.0)
     s = policy.init(policy.params)
     for n, y in enumerate([1.0, 0.0, 0.0, 0.0, 0.0, 0.0], start=1):
@@ -201,7 +223,7 @@ def test_a_learner_is_dropped_when_its_excess_reaches_its_promise():
 
 
 def test_a_message_carries_the_perturbation_of_the_learner_that_serves():
-    bases = [online_linucb(2, 100, 1e3, jitter=v) for v in (0.0, 100.0)]
+    bases = [online_linucb(2, 100, epsilon=1e3, delta=0.1, jitter=v) for v in (0.0, 100.0)]
     policy = combiner(bases, 100, R=[1.0, 0.0])
     s = policy.init(policy.params)
     assert s.base == 1

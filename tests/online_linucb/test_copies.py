@@ -22,7 +22,10 @@ def test_a_stack_by_hand():
 
 
 def test_a_copy_has_the_parameters_it_was_made_of():
-    made = [anytime_linucb(3, 1.0, universe="ball").params, anytime_linucb(3, 5.0).params]
+    made = [
+        anytime_linucb(3, epsilon=1.0, delta=0.1, universe="ball").params,
+        anytime_linucb(3, epsilon=5.0, delta=0.1).params,
+    ]
     both = stack(made)
     for i, p in enumerate(made):
         for mine, own in zip(base_params(both, i), p, strict=True):
@@ -30,7 +33,7 @@ def test_a_copy_has_the_parameters_it_was_made_of():
 
 
 def test_arrays_of_a_state_are_views_and_numbers_are_written_back():
-    p = anytime_linucb(3, 1.0).params
+    p = anytime_linucb(3, epsilon=1.0, delta=0.1).params
     both = stack([init(p), init(p)])
     second = base_state(both, 1)
     second.run.u[:] = 7.0

@@ -11,7 +11,7 @@ from companion.online_linucb.policy import online_linucb, randomize
 
 def test_without_privacy_it_is_linucb():
     X, R, _ = stream()
-    arms, s = run(corrected_ridge(3, 400, np.inf), X, R)
+    arms, s = run(corrected_ridge(3, 400, epsilon=np.inf, delta=0.1), X, R)
     own, reference = run(linucb(3, noise=0.5, failure=1 / 401), X, R)
     assert np.array_equal(arms, own)
     np.testing.assert_allclose(s.model.theta, reference.theta_hat, atol=1e-10)
@@ -19,7 +19,7 @@ def test_without_privacy_it_is_linucb():
 
 def test_plays_the_formula():
     X, R, _ = stream()
-    policy = corrected_ridge(3, 400, 30.0, shift=0.5, width=0.7)
+    policy = corrected_ridge(3, 400, epsilon=30.0, delta=0.1, shift=0.5, width=0.7)
     arms, s = run(policy, X, R)
     p, rng, x = policy.params, np.random.default_rng(1), np.empty(3)
     A, b, inverse, radius = np.zeros((3, 3)), np.zeros(3), np.eye(3), None
@@ -41,7 +41,7 @@ def test_estimate_has_no_attenuation():
     n = 100
     X, _, _ = stream(n, K=1)
     R = X @ THETA
-    policy = corrected_ridge(3, n, 10.0)
+    policy = corrected_ridge(3, n, epsilon=10.0, delta=0.1)
     A = np.array([run(policy, X, R, seed=i)[1].A for i in range(300)])
     b = np.array([run(policy, X, R, seed=i)[1].b for i in range(300)])
     S = np.einsum("ti,tj->ij", X[:, 0], X[:, 0])
@@ -53,7 +53,10 @@ def test_estimate_has_no_attenuation():
 
 def test_message_and_guarantee_are_those_of_online_linucb():
     X, R, _ = stream(K=1)
-    ours, theirs = corrected_ridge(3, 400, 5.0), online_linucb(3, 400, 5.0)
+    ours, theirs = (
+        corrected_ridge(3, 400, epsilon=5.0, delta=0.1),
+        online_linucb(3, 400, epsilon=5.0, delta=0.1),
+    )
     assert ours.guarantee == theirs.guarantee
     assert ours.params.sigma == theirs.params.sigma
     np.testing.assert_array_equal(run(ours, X, R)[1].x, run(theirs, X, R)[1].x)

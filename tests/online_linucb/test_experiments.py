@@ -27,14 +27,18 @@ def test_minimisers_shrink_without_the_correction_and_do_not_with_it():
 
 def test_weights_of_the_families_sum_to_one_and_begin_with_a_third():
     X, R, mu = stream()
-    policy = online_linucb(3, 400, 1.0, clip=1e9)  # so large that no expert learns anything
+    policy = online_linucb(
+        3, 400, epsilon=1.0, delta=0.1, clip=1e9
+    )  # so large that no expert learns anything
     W = experiments.family_weights(replay(X, R, mu), policy, 400, 3)
     np.testing.assert_array_equal(W[:, 0], np.arange(4, 401, 4))
     # Only Algorithm 5's constant loss (2 eta_c G D)^2 = 1/(4 T) moves the convex expert.
     left = np.exp(-W[:, 0] / 1600.0)
     expected = np.stack([left, np.ones(100), np.ones(100)], axis=1) / (left + 2.0)[:, None]
     np.testing.assert_allclose(W[:, 1:], expected, atol=1e-6)
-    W = experiments.family_weights(replay(X, R, mu), online_linucb(3, 400, 30.0, clip=3.0), 400, 3)
+    W = experiments.family_weights(
+        replay(X, R, mu), online_linucb(3, 400, epsilon=30.0, delta=0.1, clip=3.0), 400, 3
+    )
     np.testing.assert_allclose(W[:, 1:].sum(axis=1), 1.0, atol=1e-12)
     assert np.abs(W[-1, 1:] - 1 / 3).max() > 0.02
 
@@ -44,7 +48,7 @@ def test_needed_width_is_the_largest_distance_in_the_norm_of_V():
     arms, theta = np.eye(3), np.array([0.9, -0.3, 0.5])
     X = np.repeat(arms[None], 60, axis=0)
     mu = X @ theta
-    policy = online_linucb(3, 60, np.inf, learner="ogd", clip=4.0, width=3.0)
+    policy = online_linucb(3, 60, epsilon=np.inf, delta=0.1, learner="ogd", clip=4.0, width=3.0)
     need = experiments.needed_width(replay(X, mu, mu), policy, 60, 1)
     V, u, prediction, worst, g = np.eye(3), np.zeros(3), np.zeros(3), np.zeros(2), np.empty(3)
     for t in range(1, 61):
@@ -88,7 +92,9 @@ def test_terms_of_the_proof_add_up_what_happened():
     X, _, mu = stream(n=80)
     mu = X @ np.array([0.6, 0.3, -0.1])
     for epsilon in (np.inf, 5.0):
-        policy = online_linucb(3, 80, epsilon, learner="ogd", clip=4.0, width=1.0)
+        policy = online_linucb(
+            3, 80, epsilon=epsilon, delta=0.1, learner="ogd", clip=4.0, width=1.0
+        )
         env, seed = replay(X, mu, mu), repetitions(5, 1)[0]
         seen = [
             (s.x.copy(), s.learner.theta.copy(), int(arms[0]), means.max() - means[0, arms[0]])
@@ -230,7 +236,7 @@ def test_price_of_combining_has_an_interval_that_covers():
 @pytest.mark.parametrize(("universe", "apart"), [("ball", 8), ("offset_sphere", 3)])
 def test_the_attack_sends_the_messages_of_two_records_far_apart(universe, apart):
     """Means and deviations of 20000 messages: 5.5 standard errors."""
-    policy = online_linucb(4, 100, 2.0, universe=universe)
+    policy = online_linucb(4, 100, epsilon=2.0, delta=0.1, universe=universe)
     (told,) = attack(policy)
     ends = [np.append(x, y) for x, y in (told.a, told.b)]
     assert np.linalg.norm(ends[0] - ends[1]) == pytest.approx(np.sqrt(apart))

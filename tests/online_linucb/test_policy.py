@@ -57,7 +57,7 @@ def test_plays_algorithm_1(options):
 
 def test_inverse_does_not_drift_in_a_long_run():
     X, R, _ = stream(n=2000)
-    policy = online_linucb(3, 100_000, 2.0, learner="ogd")
+    policy = online_linucb(3, 100_000, epsilon=2.0, delta=0.1, learner="ogd")
     rng, s, V = np.random.default_rng(0), policy.init(policy.params), np.eye(3)
     x, state = np.empty(3), np.random.default_rng(0)
     for _ in range(50):
@@ -77,7 +77,7 @@ ARMS = np.array([[0.9, 0.1, 0.0], [-0.2, 0.7, 0.3], [0.1, -0.4, 0.8]])
 @pytest.mark.parametrize("jitter", [0.0, 0.4])
 def test_mean_gradient_has_no_errors_in_variables_bias(jitter):
     """Mean over the noise: 2 S (theta - theta*) + 2 jitter theta.  False alarms: 3 in 10^7."""
-    policy = online_linucb(3, 100, 8.0, jitter=jitter, clip=1e6)
+    policy = online_linucb(3, 100, epsilon=8.0, delta=0.1, jitter=jitter, clip=1e6)
     p, rng, out, g = policy.params, np.random.default_rng(5), np.empty(3), np.empty(3)
     theta, draws = np.array([-0.3, 0.5, 0.4]), []
     for i in range(45_000):
@@ -96,7 +96,7 @@ def test_mean_gradient_has_no_errors_in_variables_bias(jitter):
 
 
 def test_gradient_is_the_derivative_of_the_loss_and_is_clipped():
-    p = online_linucb(3, 100, 3.0, clip=1e6).params
+    p = online_linucb(3, 100, epsilon=3.0, delta=0.1, clip=1e6).params
     x, y, theta, g = np.array([1.5, -2.0, 0.3]), 0.7, np.array([0.2, 0.1, -0.5]), np.empty(3)
     loss = lambda v: (x @ v - y) ** 2 - p.sigma**2 * v @ v  # noqa: E731
     assert module.gradient(p, x, y, theta, g) == pytest.approx(x @ theta)
@@ -111,7 +111,7 @@ def test_gradient_is_the_derivative_of_the_loss_and_is_clipped():
 def test_without_noise_the_width_covers():
     """Theorem A.2 at failure 0.01: 7 or more misses in 40 runs have chance below 2e-7."""
     misses, T = 0, 400
-    policy = online_linucb(3, T, np.inf, clip=6.0)
+    policy = online_linucb(3, T, epsilon=np.inf, delta=0.1, clip=6.0)
     assert policy.params.width == conversion_width(policy.params.learner, T)
     for seed in range(40):
         rng = np.random.default_rng([7, seed])
@@ -130,7 +130,7 @@ def test_without_noise_the_width_covers():
 
 
 def test_width_of_the_conversion_by_hand():
-    inner = online_linucb(3, 100, 1.0, clip=2.0).params.learner
+    inner = online_linucb(3, 100, epsilon=1.0, delta=0.1, clip=2.0).params.learner
     M = (2 * np.log(3) + 1.5) * 2.0 * 2.0 * 10.0
     square = 1 + 1 + 2 * M + 32 / 4 * np.log((0.5 * np.sqrt(8) + np.sqrt(1 + M)) / 0.01)
     assert conversion_width(inner, 100) == pytest.approx(np.sqrt(square), rel=1e-12)
@@ -190,7 +190,7 @@ def test_the_claim_fails_at_delta_1e_5_already_below_epsilon_1():
 
 @pytest.mark.parametrize("universe", privacy.UNIVERSES)
 def test_no_two_clipped_records_are_further_apart_than_the_sensitivity(universe):
-    policy = online_linucb(3, 100, 5.0, universe=universe)
+    policy = online_linucb(3, 100, epsilon=5.0, delta=0.1, universe=universe)
     p = policy.params._replace(sigma=0.0)
     rng, records = np.random.default_rng(0), []
     extreme = [np.array(x) for x in ([1.0, 0, 0.7], [-1.0, 0, 0.7], [9.0, 9, 9], [-9.0, -9, -9])]
@@ -207,7 +207,10 @@ def test_no_two_clipped_records_are_further_apart_than_the_sensitivity(universe)
 
 def test_message_is_the_record_plus_independent_gaussian_noise():
     """Kolmogorov-Smirnov at 1e-7 for each coordinate, correlations at 5.5 sigma (4e-8 each)."""
-    p, rng = online_linucb(3, 100, 3.0, jitter=0.2).params, np.random.default_rng(11)
+    p, rng = (
+        online_linucb(3, 100, epsilon=3.0, delta=0.1, jitter=0.2).params,
+        np.random.default_rng(11),
+    )
     x, out, draws = np.array([0.3, -0.2, 0.5]), np.empty(3), []
     for _ in range(20_000):
         y, clipped = module.randomize(p, x, 0.25, rng, out)
@@ -225,13 +228,21 @@ def test_records_outside_the_universe_are_clipped_and_counted():
     X[::3] *= 10.0
     R[1] = 5.0
     norms = np.linalg.norm(X, axis=2)
-    arms, s = run(online_linucb(3, 60, 5.0), X, R)
+    arms, s = run(online_linucb(3, 60, epsilon=5.0, delta=0.1), X, R)
     rows = np.arange(60)
     assert s.clipped == ((norms[rows, arms] > 1) | (np.abs(R[rows, arms]) > 1)).sum() > 0
     wide, narrow = X.copy(), X.copy()
     narrow[norms > 1] /= norms[norms > 1][:, None]
-    one = run(online_linucb(3, 60, 5.0, width=0.0), wide[:, :1], np.clip(R[:, :1], -1, 1))[1]
-    two = run(online_linucb(3, 60, 5.0, width=0.0), narrow[:, :1], np.clip(R[:, :1], -1, 1))[1]
+    one = run(
+        online_linucb(3, 60, epsilon=5.0, delta=0.1, width=0.0),
+        wide[:, :1],
+        np.clip(R[:, :1], -1, 1),
+    )[1]
+    two = run(
+        online_linucb(3, 60, epsilon=5.0, delta=0.1, width=0.0),
+        narrow[:, :1],
+        np.clip(R[:, :1], -1, 1),
+    )[1]
     np.testing.assert_allclose(one.centre, two.centre, atol=1e-12)
 
 

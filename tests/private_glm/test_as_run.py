@@ -13,7 +13,7 @@ def test_table_2_within_four_standard_errors():
     """`table2` at epsilon = 8, S = 2 of the prototype: 388 (5) in 20 runs; here 10 runs."""
     env = paper_world(5000, 3, 2.0, "probit")
     kw = {"link": "probit", "theta_bound": 2.0, "kappa": env.kappa[0]}
-    policies = [joint_glm(3, 5000, 8.0, preset="table2", **kw), rs_glinucb(3, 5000, **kw)]
+    policies = [joint_glm(3, 5000, epsilon=8.0, preset="table2", **kw), rs_glinucb(3, 5000, **kw)]
     policies.append(as_run.aliased(policies[1]))
     found = simulate(env, policies, 5000, repetitions(3, 10), grid=[2500, 5000])
     regret = found.final.mean(axis=0)

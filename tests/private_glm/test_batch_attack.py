@@ -11,7 +11,7 @@ from companion.private_glm.shuffle import shuffle_glm
 
 def test_without_noise_the_analyser_sees_the_matrix_of_the_last_user():
     """e_1 e_1' and e_2 e_2' packed as (11, 21, 22), and a context of length 2 is clipped."""
-    p = shuffle_glm(2, 3, 400, math.inf).params
+    p = shuffle_glm(2, 3, 400, epsilon=math.inf, delta=0.01).params
     attack, rng = on_batch(p, batch_for(p)), np.random.default_rng(0)
     seen = [attack.mechanism(x, rng, 2) for x in (attack.a, attack.b, 2.0 * attack.a)]
     assert [rows.tolist() for rows in seen] == [

@@ -26,6 +26,6 @@ def test_noise_alone_hardly_ever_reaches_the_guard_of_the_first_fit():
 def test_widths_follow_gamma_and_kappa_as_printed():
     """Criterion I at 1/(gamma^2 kappa), elimination at gamma sqrt(kappa): lines 4 and 14."""
     preset = PRESETS["tight"]._replace(gamma=0.5)
-    p = joint_glm(3, 100, 1.0, kappa=9.0, preset=preset).params
+    p = joint_glm(3, 100, epsilon=1.0, delta=0.02, kappa=9.0, preset=preset).params
     assert p.threshold == pytest.approx(1 / (0.25 * 9))
     assert p.elimination == pytest.approx(1.5)

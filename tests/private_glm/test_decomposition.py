@@ -10,7 +10,7 @@ from companion.simulate import repetitions, simulate
 def test_terms_add_up_to_the_regret_and_potentials_to_their_bounds():
     env, seeds = world("ball", 3, 3.0), repetitions(1, 2)
     preset = PRESETS["explore"]._replace(gamma=0.4)
-    policy = joint_glm(3, 300, np.inf, theta_bound=3.0, preset=preset)
+    policy = joint_glm(3, 300, epsilon=np.inf, delta=0.02, theta_bound=3.0, preset=preset)
     found = decomposition.terms(env, policy, 300, seeds)
     parts = [found[k] for k in ("regret exploring", "before the first fit", "after it")]
     assert min(parts) > 0

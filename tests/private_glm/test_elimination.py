@@ -9,10 +9,15 @@ from companion.private_glm.shuffle import init, shuffle_glm
 
 
 def test_elimination_keeps_an_arm_and_uses_the_first_width_once():
-    policy = shuffle_glm(2, 4, 400, 1.0, theta_bound=2.0, kappa=9.0, gamma=0.5)
+    policy = shuffle_glm(2, 4, 400, epsilon=1.0, delta=0.01, theta_bound=2.0, kappa=9.0, gamma=0.5)
     p, s = policy.params, init(policy.params)._replace(k=2)
     assert p.widths == pytest.approx([1.5, 0.5])
-    assert shuffle_glm(2, 4, 400, 1.0, kappa=9.0, gamma=0.5, widths="paper").params.widths[1] == 1.5
+    assert (
+        shuffle_glm(
+            2, 4, 400, epsilon=1.0, delta=0.01, kappa=9.0, gamma=0.5, widths="paper"
+        ).params.widths[1]
+        == 1.5
+    )
     s.V_inv[:] = 1e-8 * np.eye(2)
     s.theta[:] = 1.0, 0.0
     X = np.array([[0.9, 0.0], [0.1, 0.0], [-0.9, 0.0], [0.9, 0.0]])
@@ -49,7 +54,7 @@ def slow_elimination(p, s, X):
 
 @pytest.mark.parametrize("d", [2, 3, 4, 5])
 def test_elimination_is_that_of_all_arms_batch_by_batch(d):
-    p = shuffle_glm(d, 12, 4000, 1.0, theta_bound=2.0, M=4, gamma=0.02).params
+    p = shuffle_glm(d, 12, 4000, epsilon=1.0, delta=0.01, theta_bound=2.0, M=4, gamma=0.02).params
     rng, sizes = np.random.default_rng(d), set()
     for _ in range(200):
         k = int(rng.integers(0, 4))

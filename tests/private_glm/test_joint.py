@@ -66,7 +66,9 @@ def test_without_noise_every_arm_is_the_twin_s():
     X, R, _ = next(world("ball", 3, 2.0, K=6).blocks(500, np.random.default_rng(4)))
     changes = {"gamma": 1.0, "width": 0.7, "penalty": 2.0, "steps_o": 5, "steps_tau": 5}
     preset = TIGHT._replace(cutoff_o=50, cutoff_tau=50, **changes)
-    policy = joint_glm(3, 500, np.inf, theta_bound=2.0, kappa=9.0, preset=preset)
+    policy = joint_glm(
+        3, 500, epsilon=np.inf, delta=0.02, theta_bound=2.0, kappa=9.0, preset=preset
+    )
     arms = np.empty(500, np.int64)
     state = policy.play(policy.params, init(policy.params), X, R, np.random.default_rng(0), arms)
     twin, explored, theta = twin_arms(X, R, 2.0, 9.0, 1.0, 0.7, 5, 2.0)
@@ -78,7 +80,7 @@ def test_without_noise_every_arm_is_the_twin_s():
 
 
 def test_records_outside_the_universe_are_clipped_and_counted():
-    policy = joint_glm(2, 10, 1.0, preset=TIGHT._replace(gamma=0.01))
+    policy = joint_glm(2, 10, epsilon=1.0, delta=0.02, preset=TIGHT._replace(gamma=0.01))
     state, rng = init(policy.params), np.random.default_rng(0)
     for x, r in (([30.0, 0.0], 0.5), ([0.3, 0.0], 7.0), ([0.3, 0.0], -7.0), ([0.6, 0.8], 1.0)):
         select(policy.params, state, np.zeros((1, 2)), rng)
@@ -94,7 +96,7 @@ def test_records_outside_the_universe_are_clipped_and_counted():
 def test_matrices_that_go_on_doubling_stop_at_the_cutoff(gamma):
     """Every round exploits, or every round explores; both matrices double at least five times."""
     preset = TIGHT._replace(gamma=gamma, cutoff_tau=3, cutoff_o=3)
-    policy = joint_glm(2, 400, np.inf, preset=preset)
+    policy = joint_glm(2, 400, epsilon=np.inf, delta=0.02, preset=preset)
     live = policy.start(0)
     for t in range(400):
         live.update(live.select(np.eye(2)[t % 2 :][:1]), 1.0)
@@ -107,7 +109,7 @@ def test_without_exploration_both_rules_refresh_alike():
     arms = {}
     for rule in ("paper", "corrected"):
         preset = TIGHT._replace(gamma=0.05, a_h=0.5)
-        policy = joint_glm(3, 300, 4.0, rule=rule, preset=preset)
+        policy = joint_glm(3, 300, epsilon=4.0, delta=0.02, rule=rule, preset=preset)
         arms[rule] = np.empty(300, np.int64)
         policy.play(policy.params, init(policy.params), X, R, np.random.default_rng(0), arms[rule])
     assert np.array_equal(arms["paper"], arms["corrected"])
@@ -116,7 +118,7 @@ def test_without_exploration_both_rules_refresh_alike():
 @pytest.mark.parametrize(("last", "fits"), [(0.4, 0), (-10.0, 1)])
 def test_growth_that_noise_explains_makes_no_first_fit(last, fits):
     """V has outgrown its last value both times, but its trace by more than the guard only once."""
-    policy = joint_glm(2, 50, 1.0)
+    policy = joint_glm(2, 50, epsilon=1.0, delta=0.02)
     state = init(policy.params)
     state.V.last[:] = last * policy.params.ridge_v * np.eye(2)
     select(policy.params, state, np.zeros((1, 2)), np.random.default_rng(0))
@@ -126,7 +128,7 @@ def test_growth_that_noise_explains_makes_no_first_fit(last, fits):
 def test_the_best_arm_survives_a_wide_elimination():
     """With gamma sqrt(kappa) large nothing is ruled out: the arm has the largest index of all."""
     preset = TIGHT._replace(gamma=0.05, width=0.0)
-    policy = joint_glm(2, 50, np.inf, kappa=1e9, preset=preset)
+    policy = joint_glm(2, 50, epsilon=np.inf, delta=0.02, kappa=1e9, preset=preset)
     state = init(policy.params)
     state.theta_tau[:] = 1.0, 0.5
     state.theta_o[:] = -0.1, -0.05

@@ -50,7 +50,7 @@ def test_no_bits_are_exact_sums():
 
 def test_a_released_matrix_has_eigenvalues_of_half_the_ridge():
     p, w = (
-        shuffle_glm(2, 2, 400, np.inf, first=50).params,
+        shuffle_glm(2, 2, 400, epsilon=np.inf, delta=0.01, first=50).params,
         Scratch(np.zeros((2, 2)), np.zeros((2, 2))),
     )
     b, V, V_inv = batch_for(p), np.zeros((2, 2)), np.zeros((2, 2))
@@ -61,7 +61,7 @@ def test_a_released_matrix_has_eigenvalues_of_half_the_ridge():
 
 
 def test_gradients_are_released_for_the_batch_alone():
-    policy = shuffle_glm(2, 2, 400, np.inf, first=50)
+    policy = shuffle_glm(2, 2, 400, epsilon=np.inf, delta=0.01, first=50)
     p, b = policy.params, batch_for(policy.params)
     b.X[:] = 0.5
     b.y[:] = 1.0

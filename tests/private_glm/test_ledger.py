@@ -70,7 +70,7 @@ def test_together_is_the_worst_pair_of_contexts(parts):
 @pytest.mark.parametrize("preset", ["tight", "explore"])
 def test_the_ledger_is_the_budget(calibration, preset):
     """Sensitivities, counts and noise of the running parameters give back what was bought."""
-    policy = joint_glm(4, 1000, 3.0, 0.01, preset=preset, calibration=calibration)
+    policy = joint_glm(4, 1000, epsilon=3.0, delta=0.01, preset=preset, calibration=calibration)
     p, bought = policy.params, ledger.budget(3.0, 0.01, calibration)
     found = calibrate.ledgers(p)
     for who in ("explores", "exploits"):
@@ -90,5 +90,5 @@ def test_the_ledger_is_the_budget(calibration, preset):
 
 
 def test_the_printed_rule_has_no_guarantee():
-    assert joint_glm(3, 100, 1.0, rule="paper").guarantee.epsilon == np.inf
-    assert joint_glm(3, 100, np.inf, rule="paper").guarantee.model == "none"
+    assert joint_glm(3, 100, epsilon=1.0, delta=0.02, rule="paper").guarantee.epsilon == np.inf
+    assert joint_glm(3, 100, epsilon=np.inf, delta=0.02, rule="paper").guarantee.model == "none"

@@ -27,4 +27,4 @@ TIGHT = PRESETS["tight"]
 )
 def test_a_bad_value_of_a_preset_is_refused_by_name(name, value):
     with pytest.raises(ValueError, match=name):
-        joint_glm(3, 100, 1.0, preset=TIGHT._replace(**{name: value}))
+        joint_glm(3, 100, epsilon=1.0, delta=0.02, preset=TIGHT._replace(**{name: value}))

@@ -10,7 +10,7 @@ from companion.simulate import repetitions, simulate
 
 
 def test_weights_are_capped_whatever_the_estimate_says():
-    policy = shuffle_glm(2, 3, 400, 1.0, theta_bound=2.0, kappa_star=9.0)
+    policy = shuffle_glm(2, 3, 400, epsilon=1.0, delta=0.01, theta_bound=2.0, kappa_star=9.0)
     p, s = policy.params, init(policy.params)
     assert p.caps.tolist() == [1.0, 1 / 9, 1 / 9]
     s = s._replace(k=1)
@@ -18,11 +18,14 @@ def test_weights_are_capped_whatever_the_estimate_says():
         s.theta[0, :] = theta
         for x in np.eye(2):
             assert weight(p.link, x @ theta, 0.0, p.theta_bound, p.caps[1]) <= 1 / 9
-    assert shuffle_glm(2, 3, 400, 1.0, link="logistic").params.caps[1] == 0.25
+    assert shuffle_glm(2, 3, 400, epsilon=1.0, delta=0.01, link="logistic").params.caps[1] == 0.25
 
 
 def test_a_message_has_the_weight_of_the_clipped_context():
-    p, sums = shuffle_glm(2, 3, 400, np.inf, theta_bound=2.0, first=50).params, []
+    p, sums = (
+        shuffle_glm(2, 3, 400, epsilon=np.inf, delta=0.01, theta_bound=2.0, first=50).params,
+        [],
+    )
     for size in (1.0, 30.0):
         s = init(p)._replace(t=60, k=1)
         s.theta[0, 0], s.V_inv[0] = 1.0, 0.1 * np.eye(2)
@@ -36,18 +39,18 @@ def test_a_message_has_the_weight_of_the_clipped_context():
 def test_the_ridge_is_two_deviations_of_the_noise_that_is_drawn():
     """1 + 2 sqrt(d) times that of an entry of the released matrix; 6 standard errors."""
     p, rng = (
-        shuffle_glm(3, 4, 1000, 1.0, theta_bound=2.0, kappa_star=9.0).params,
+        shuffle_glm(3, 4, 1000, epsilon=1.0, delta=0.01, theta_bound=2.0, kappa_star=9.0).params,
         np.random.default_rng(1),
     )
     users = np.diff(p.ends, prepend=0)[:-1]
     for n, b, cap, g, ridge in zip(users, p.bits_matrix, p.caps, p.g, p.ridge, strict=False):
         spread = cap / g * rng.binomial(n * b, 0.25, 5000).std()
         assert ridge - 1.0 == pytest.approx(2.0 * np.sqrt(3.0) * spread, rel=0.06)
-    assert shuffle_glm(3, 4, 1000, np.inf).params.ridge.tolist() == [1.0, 1.0]
+    assert shuffle_glm(3, 4, 1000, epsilon=np.inf, delta=0.01).params.ridge.tolist() == [1.0, 1.0]
 
 
 def test_the_guarantee_is_that_of_the_worst_batch():
-    policy = shuffle_glm(3, 4, 1000, 1.0, first=60)
+    policy = shuffle_glm(3, 4, 1000, epsilon=1.0, delta=0.01, first=60)
     users = np.diff(policy.params.ends, prepend=0)[:-1]
     proved = [batches.calibrated(int(n), 3, 20, 1.0, 0.01)[2] for n in users]
     assert min(proved) < policy.guarantee.epsilon == max(proved) <= 1.0
@@ -55,14 +58,14 @@ def test_the_guarantee_is_that_of_the_worst_batch():
 
 def test_the_width_follows_the_budget():
     for epsilon, gamma in ((0.25, 2.0), (4.0, 1.0), (np.inf, 1.0)):
-        p = shuffle_glm(3, 4, 400, epsilon, kappa=9.0).params
+        p = shuffle_glm(3, 4, 400, epsilon=epsilon, delta=0.01, kappa=9.0).params
         assert p.widths == pytest.approx([3.0 * gamma, gamma])
 
 
 def test_it_learns_and_noise_costs():
     env = world("ball", 3, 2.0)
     policies = [
-        shuffle_glm(3, 10, 6000, e, theta_bound=2.0, gamma=1.0).renamed(str(e))
+        shuffle_glm(3, 10, 6000, epsilon=e, delta=0.01, theta_bound=2.0, gamma=1.0).renamed(str(e))
         for e in (np.inf, 0.1)
     ]
     found = simulate(env, policies, 6000, repetitions(5, 4), grid=[1000, 6000])
@@ -72,7 +75,7 @@ def test_it_learns_and_noise_costs():
 
 
 def test_paper_calibration_says_what_it_gives():
-    policy = shuffle_glm(3, 4, 1000, 1.0, calibration="paper")
+    policy = shuffle_glm(3, 4, 1000, epsilon=1.0, delta=0.01, calibration="paper")
     assert policy.guarantee.claimed == (1.0, 0.01)
     assert 0 <= policy.guarantee.epsilon < 0.1
 
@@ -160,7 +163,9 @@ def twin_arms(X, R, ends, S, kappa, gamma, steps):
 
 def test_without_noise_every_arm_is_the_twin_s():
     X, R, _ = next(world("ball", 3, 2.0, K=6).blocks(900, np.random.default_rng(4)))
-    policy = shuffle_glm(3, 6, 900, np.inf, theta_bound=2.0, kappa=9.0, gamma=0.4, first=100)
+    policy = shuffle_glm(
+        3, 6, 900, epsilon=np.inf, delta=0.01, theta_bound=2.0, kappa=9.0, gamma=0.4, first=100
+    )
     arms, ends = np.empty(900, np.int64), policy.params.ends
     state = policy.play(policy.params, init(policy.params), X, R, np.random.default_rng(0), arms)
     twin = twin_arms(X, R, ends, 2.0, 9.0, 0.4, 20)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import REPLACE_RECORD, Guarantee, gaussian_epsilon, gaussian_scale
-from companion.checks import need_int, need_positive, need_probability
 from companion.core import Policy
+from companion.validate import need_int, need_positive, need_probability
 
 TUNED = "width"
 
@@ -94,7 +94,7 @@ def thompson_on_tree(d, T, epsilon, delta, *, width=0.5) -> Policy:
     given = gaussian_epsilon(delta, sigma, moves)
     guarantee = Guarantee("joint", given, delta, REPLACE_RECORD, "user")
     p = Params(d, T, levels, sigma, ridge, width)
-    return Policy("Thompson sampling on a tree", p, init, play, guarantee, select, update)
+    return Policy("Thompson sampling on a tree", p, init, select, update, play, guarantee)
 
 
 def example():

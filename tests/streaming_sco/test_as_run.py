@@ -40,6 +40,6 @@ def test_the_programs_constants_by_hand():
     made = as_run.algorithm1(10, 2000, 1.0, 1 / 2000, **keys).params
     assert made.sigma == pytest.approx(1219.51, abs=0.01)
     assert as_run.algorithm1(10, 2000, 2.0, 1 / 2000, **keys).params.sigma == made.sigma / 2
-    made = as_run.noisy_sfw(10, 2000, 1.0, 1 / 2000, **keys).params
+    made = as_run.noisy_sfw(10, 2000, epsilon=1.0, delta=1 / 2000, **keys).params
     assert made.sigma_first == pytest.approx(0.0441113, rel=1e-5)
     assert made.sigma == pytest.approx(0.1676439, rel=1e-5)

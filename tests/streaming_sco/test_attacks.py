@@ -9,7 +9,9 @@ from companion.streaming_sco import attacks, sco_bandit, streaming_fw
 
 def test_an_arm_that_is_not_played_stands_still_without_synthetic_updates():
     for synthetic, expected in ((False, [0, 30]), (True, [0, 0])):
-        policy = sco_bandit(2, 2, 40, 1.0, 1e-2, t0=2, gap=10.0, clip=1.0, synthetic=synthetic)
+        policy = sco_bandit(
+            2, 2, 40, epsilon=1.0, delta=1e-2, t0=2, gap=10.0, clip=1.0, synthetic=synthetic
+        )
         assert [attacks.stands_still(policy, s, 30, 1) for s in (1.0, -1.0)] == expected
 
 
@@ -19,7 +21,7 @@ def test_later_users_tell_how_one_was_paid_and_without_synthetic_updates_what_sh
     found = {}
     for synthetic in (True, False):
         for arms, attack in ((40, attacks.on_later_users), (3, attacks.on_standing_arms)):
-            policy = sco_bandit(1, arms, 3, 1.0, 0.1, synthetic=synthetic, **keys)
+            policy = sco_bandit(1, arms, 3, epsilon=1.0, delta=0.1, synthetic=synthetic, **keys)
             found[synthetic, arms] = audit.attacked(
                 attack(policy), delta=0.1, trials=8000, seed=1, level=1 - 1e-7
             ).epsilon
@@ -29,7 +31,7 @@ def test_later_users_tell_how_one_was_paid_and_without_synthetic_updates_what_sh
 
 
 def test_attacks_see_the_leaf_in_the_nodes_and_every_vertex_in_the_parameters():
-    p = streaming_fw(3, 100, 1.0, 1e-2, p=1.5, radius=2.0, label_bound=1.2).params
+    p = streaming_fw(3, 100, epsilon=1.0, delta=1e-2, p=1.5, radius=2.0, label_bound=1.2).params
     leaf, seen = np.array([30.0, -20.0, 10.0]), np.empty((5000, 2, 3))
     attacks.node_outputs(np.random.default_rng(0), p, leaf, seen)
     error = 5 * seen.std(axis=0) / np.sqrt(5000)
@@ -48,7 +50,7 @@ def test_attacks_see_the_leaf_in_the_nodes_and_every_vertex_in_the_parameters():
 
 def test_the_second_record_is_attacked_where_it_can_move_its_leaf_most():
     """Nearly by the calibrated sensitivity, 2 C; the first record by less than half of that."""
-    o = streaming_fw(5, 1000, 1.0, 1e-3, p=1.5, radius=2.0, label_bound=1.2)
+    o = streaming_fw(5, 1000, epsilon=1.0, delta=1e-3, p=1.5, radius=2.0, label_bound=1.2)
     p = o.params
     first, second = attacks.on_nodes(o)[0], attacks.on_second_nodes(o)
     far = {}

@@ -66,8 +66,8 @@ def test_a_clipped_leaf_moves_by_twice_the_clip_and_does(clip_norm):
 
 
 def sigma(**options):
-    return streaming_fw(options.pop("d", 10), options.pop("n"), options.pop("epsilon", 1.0),
-                        options.pop("delta", None), p=options.pop("p", 1.5),
+    return streaming_fw(options.pop("d", 10), options.pop("n"), epsilon=options.pop("epsilon", 1.0),
+                        delta=options.pop("delta", None), p=options.pop("p", 1.5),
                         **(OPTIONS | options))  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def test_required_noise_of_the_spec(n, epsilon, paper, zcdp, exact, true):
 def test_the_guarantee_is_rebuilt_from_the_kernel(p, calibration):
     """Sensitivity searched, releases counted, noise estimated from the running kernel."""
     n, d = 40, 2
-    o = streaming_fw(d, n, 2.0, 1e-2, p=p, calibration=calibration, **OPTIONS)
+    o = streaming_fw(d, n, epsilon=2.0, delta=1e-2, p=p, calibration=calibration, **OPTIONS)
     q = o.params
     rng, count = np.random.default_rng(0), 4000
     draws = np.empty((count, d))
@@ -206,20 +206,22 @@ NOISES = [  # r = Y = 1: s = 16, a clip of 4 gives 8; n = 7: 3 blocks, m' = 4; m
 @pytest.mark.parametrize(("options", "expected"), NOISES)
 def test_noise_of_sums_by_hand(options, expected):
     """epsilon = 1, delta = 1/1000: mu = 0.388401, rho = 0.059390 (two other programs)."""
-    o = streaming_fw(4, 7, 1.0, 1e-3, **options)
+    o = streaming_fw(4, 7, epsilon=1.0, delta=1e-3, **options)
     assert o.params.sigma == pytest.approx(expected, rel=2e-5)
 
 
 def test_noise_of_the_square_root_and_of_the_box_by_hand():
     """sum f^2 = 1 + 1/4 + 9/64 at n = 3, for later leaves 1 + 1/4; q = 1: kappa = d cancels."""
-    o = streaming_fw(4, 3, 1.0, 1e-3, factorisation="sqrt")
+    o = streaming_fw(4, 3, epsilon=1.0, delta=1e-3, factorisation="sqrt")
     assert o.params.sigma == pytest.approx(6.097786 * math.sqrt(1.25) / 0.388401, rel=2e-5)
-    o = streaming_fw(4, 3, 1.0, 1e-3, factorisation="sqrt", p=1.5, clip=4.0)
+    o = streaming_fw(4, 3, epsilon=1.0, delta=1e-3, factorisation="sqrt", p=1.5, clip=4.0)
     assert o.params.sigma == pytest.approx(8 * math.sqrt(1.390625) / 0.388401, rel=2e-5)
-    o = streaming_fw(9, 7, 1.0, 1e-2, p=np.inf, calibration="paper")
+    o = streaming_fw(9, 7, epsilon=1.0, delta=1e-2, p=np.inf, calibration="paper")
     assert o.params.exponent == 2.0
     assert o.params.sigma == pytest.approx(math.sqrt(8 * 16 * math.log(400)) * 8, rel=1e-12)
-    assert streaming_fw(64, 7, 1.0, 1e-2, p=1.5).params.clip == pytest.approx(4 * 2.0)  # 64^(1/6)
+    assert streaming_fw(64, 7, epsilon=1.0, delta=1e-2, p=1.5).params.clip == pytest.approx(
+        4 * 2.0
+    )  # 64^(1/6)
 
 
 @pytest.mark.parametrize(
@@ -237,6 +239,6 @@ def test_noise_of_choices_by_hand(options, scale, at_4):
     At t = 4 the schedules give 1/sqrt 4, sqrt 4/5 and 1/5 of the scale.
     """
     delta = 1e-2 if "calibration" in options else 1e-3
-    p = vertex_fw(3, 50, 1.0, delta, **options).params
+    p = vertex_fw(3, 50, epsilon=1.0, delta=delta, **options).params
     assert p.scale == pytest.approx(scale, rel=2e-5)
     assert le.noise_scale(p, 4) == pytest.approx(at_4 * p.scale, rel=1e-12)

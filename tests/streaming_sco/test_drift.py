@@ -12,7 +12,7 @@ KEYS = {"t0": 20, "gap": 40.0, "label_bound": 1.2, "radius": 2.0}
 def test_the_error_is_that_of_the_definition_and_falls(monkeypatch):
     monkeypatch.setattr(drift, "SAMPLE", 4000)
     world, seeds, grid = one_context(2, 3, 2), repetitions(1, 2), [50, 400, 3000]
-    policy = sco_bandit(3, 2, 3000, np.inf, **KEYS)
+    policy = sco_bandit(3, 2, 3000, epsilon=np.inf, **KEYS)
     error, dropped = drift.drifts(world, policy, 3000, seeds, grid)
     assert error.shape == dropped.shape == (2, 3)
     assert (error[:, 2] < 0.5 * error[:, 0]).all()
@@ -38,7 +38,7 @@ def test_the_error_is_that_of_the_definition_and_falls(monkeypatch):
 def test_noise_is_part_of_the_error():
     world, seeds = one_context(2, 3, 2), repetitions(1, 2)
     quiet, loud = (
-        drift.drifts(world, sco_bandit(3, 2, 500, e, **KEYS), 500, seeds, [400])[0].mean()
+        drift.drifts(world, sco_bandit(3, 2, 500, epsilon=e, **KEYS), 500, seeds, [400])[0].mean()
         for e in (np.inf, 1.0)
     )
     assert loud > 2 * quiet

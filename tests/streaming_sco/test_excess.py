@@ -13,7 +13,7 @@ WORLD = regression(2.0, flat(D, 2.0))
 
 
 def made(name="a", **options):
-    return streaming_fw(D, N, 4.0, 1e-2, **(OPTIONS | options)).renamed(name)
+    return streaming_fw(D, N, epsilon=4.0, delta=1e-2, **(OPTIONS | options)).renamed(name)
 
 
 def test_risk_is_that_of_what_each_method_shows_at_each_place_of_the_grid():
@@ -45,7 +45,7 @@ def test_a_watched_run_is_the_run_of_the_risk():
 def test_records_in_blocks_are_the_same_records_and_lead_to_the_same_parameters():
     """Two blocks and a bit; the grid stops within blocks and at the end of one."""
     n, d, seed, grid = 25_000, 6, repetitions(5, 1)[0], [4_000, 10_922, 21_844, 24_000]
-    o, world = streaming_fw(d, n, 4.0, 1e-2, **OPTIONS), regression(1.5, flat(d, 1.5))
+    o, world = streaming_fw(d, n, epsilon=4.0, delta=1e-2, **OPTIONS), regression(1.5, flat(d, 1.5))
     X, Y = drawn(world, n, seed)
     parts = [(A.copy(), y.copy()) for A, y in blocks(world, n, seed)]
     assert [len(y) for _, y in parts] == [10_922, 10_922, 3_156]

@@ -35,7 +35,7 @@ def test_where_sums_are_released_all_slopes_at_once_have_the_numbers_of_single_r
 
 
 def test_without_noise_the_choice_of_a_vertex_has_the_numbers_of_single_runs():
-    o, seeds = vertex_fw(5, N, np.inf, **PLAIN), repetitions(4, 3)
+    o, seeds = vertex_fw(5, N, epsilon=np.inf, **PLAIN), repetitions(4, 3)
     found = excesses(o, SLOPES, N, seeds, GRID)
     np.testing.assert_allclose(found, one_by_one(o, SLOPES, N, seeds, GRID), rtol=1e-12)
 
@@ -45,7 +45,7 @@ def test_a_noisy_choice_has_the_law_of_single_runs(epsilon):
     """At every place of the grid, where nothing is known yet and where two slopes have learned; at
     the smaller budget all vertices keep a chance."""
     n, grid, slopes, runs = 60, np.array([1, 2, 7, 20, 60]), [0.9, 0.3], 4_000
-    o = vertex_fw(3, n, epsilon, schedule="falling", **PLAIN)
+    o = vertex_fw(3, n, epsilon=epsilon, schedule="falling", **PLAIN)
     found = excesses(o, slopes, n, repetitions(1, runs), grid)
     slow = one_by_one(o, slopes, n, repetitions(2, runs), grid)
     assert found[0, :, -1].mean() < (0.4 if epsilon == 60.0 else 0.9) * found[0, :, 0].mean()
@@ -57,8 +57,8 @@ def test_a_noisy_choice_has_the_law_of_single_runs(epsilon):
 
 
 @pytest.mark.parametrize("made", [
-    noisy_sgd(3, N, 2.0, 1e-2), streaming_fw(3, N, 1.0), streaming_fw(1, N, 1.0, **PLAIN),
-    vertex_fw(3, N, 1.0, selector="argmin", **PLAIN),
+    noisy_sgd(3, N, epsilon=2.0, delta=1e-2), streaming_fw(3, N, epsilon=1.0), streaming_fw(1, N, epsilon=1.0, **PLAIN),
+    vertex_fw(3, N, epsilon=1.0, selector="argmin", **PLAIN),
 ])  # fmt: skip
 def test_other_optimisers_are_refused(made):
     with pytest.raises(ValueError, match="optimiser must be Algorithm 1, or 2 with Gumbel noise"):

@@ -19,7 +19,7 @@ def leaves(p, t, X, labels, theta, old):
 
 @pytest.mark.parametrize("size", [0.0, 0.03, 2.0, 3.0])
 def test_no_pair_moves_further_and_one_moves_as_far(size):
-    p = streaming_fw(3, 10, 1.0, 1e-2, radius=R, label_bound=Y).params
+    p = streaming_fw(3, 10, epsilon=1.0, delta=1e-2, radius=R, label_bound=Y).params
     rng, old = np.random.default_rng(1), np.zeros(3)
     theta = np.array([size / 3.0, 0.0, 0.0])  # t = 2: w = 3 theta
     X = rng.standard_normal((1500, 3))
@@ -62,7 +62,7 @@ def test_the_first_leaf_counts_where_the_ball_is_small():
 def test_squared_shifts_of_every_leaf_stay_within_the_noise(kind):
     """Every leaf's own releases, counted by brute force, times its own movement."""
     n = 11
-    o = streaming_fw(2, n, 1.0, 1e-2, radius=R, label_bound=Y, factorisation=kind)
+    o = streaming_fw(2, n, epsilon=1.0, delta=1e-2, radius=R, label_bound=Y, factorisation=kind)
     spent = o.params.sigma * pr.gaussian_mu(1.0, 1e-2)
     if kind == "tree":  # node t covers (t - 2^level, t]
         held = [sum(t - (t & -t) < i <= t for t in range(1, n + 1)) for i in range(1, n + 1)]

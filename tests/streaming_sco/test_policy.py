@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from companion import catalogue
+from companion import policies
 from companion.baselines.random import random
 from companion.core import need_contexts
 from companion.simulate import repetitions, simulate
@@ -24,17 +24,17 @@ def played(policy, T, d, seed=0, K=3):
 
 @every_learner
 def test_clocks_are_local_and_end_equal(learner):
-    policy = sco_bandit(4, 3, 100, 2.0, t0=10, learner=learner)
+    policy = sco_bandit(4, 3, 100, epsilon=2.0, t0=10, learner=learner)
     _, _, arms, state = played(policy, 100, 4)
     assert arms[:30].tolist() == [0] * 10 + [1] * 10 + [2] * 10
     assert state.clock.tolist() == [80] * 3
-    _, _, arms, state = played(sco_bandit(4, 3, 100, 2.0, t0=10, synthetic=False), 100, 4)
+    _, _, arms, state = played(sco_bandit(4, 3, 100, epsilon=2.0, t0=10, synthetic=False), 100, 4)
     assert state.clock.tolist() == np.bincount(arms, minlength=3).tolist()
 
 
 @every_learner
 def test_a_synthetic_step_leaves_the_sum_and_moves_the_parameter(learner):
-    policy = sco_bandit(4, 2, 50, 2.0, t0=0, learner=learner)
+    policy = sco_bandit(4, 2, 50, epsilon=2.0, t0=0, learner=learner)
     rng, p = np.random.default_rng(0), policy.params
     state = policy.init(p)
     for _ in range(20):
@@ -47,7 +47,7 @@ def test_a_synthetic_step_leaves_the_sum_and_moves_the_parameter(learner):
 def test_every_arm_is_the_optimiser_of_its_own_records():
     """Arm 1's learner equals Algorithm 1 fed with its records, zeros where others were played."""
     T, d = 60, 3
-    policy = sco_bandit(d, 2, T, np.inf, t0=5)
+    policy = sco_bandit(d, 2, T, epsilon=np.inf, t0=5)
     X, R, arms, state = played(policy, T, d, K=2)
     memory = le.memory(policy.params.learner)
     rows = [(X[t, 0], R[t, 1]) for t in range(5, 10)]
@@ -61,7 +61,7 @@ def test_every_arm_is_the_optimiser_of_its_own_records():
 def test_two_arms_move_by_half_each():
     """A user whose data differ moves one learner by 2 C, or two by C each, and no other."""
     rng, worst = np.random.default_rng(3), {"one": 0.0, "two": 0.0}
-    policy = sco_bandit(3, 3, 80, 1.0, t0=0, clip=0.8, learner="gumbel")
+    policy = sco_bandit(3, 3, 80, epsilon=1.0, t0=0, clip=0.8, learner="gumbel")
     p, C = policy.params, 0.8
     for _ in range(400):
         states, start = [], rng.integers(0, 100)
@@ -82,7 +82,7 @@ def test_two_arms_move_by_half_each():
 
 
 def test_the_filter_keeps_arms_within_half_the_gap_of_the_best_forced_estimate():
-    policy = sco_bandit(1, 3, 50, np.inf, t0=1, gap=0.4)
+    policy = sco_bandit(1, 3, 50, epsilon=np.inf, t0=1, gap=0.4)
     state = policy.init(policy.params)._replace(t=3)
     state.forced[:, 0] = 0.5, 0.29, 0.31  # at x = 1 the second lies too far below the first
     state.arms.theta[:, 0] = 0.1, 0.9, 0.2
@@ -93,18 +93,18 @@ def test_the_filter_keeps_arms_within_half_the_gap_of_the_best_forced_estimate()
 def test_the_guarantee_is_that_of_one_learner():
     from companion.streaming_sco import streaming_fw, vertex_fw
 
-    tree = streaming_fw(3, 100, 1.0, 1e-2, p=1.0, radius=0.5)
-    policy = sco_bandit(3, 4, 100, 1.0, 1e-2, t0=0, radius=0.5)
+    tree = streaming_fw(3, 100, epsilon=1.0, delta=1e-2, p=1.0, radius=0.5)
+    policy = sco_bandit(3, 4, 100, epsilon=1.0, delta=1e-2, t0=0, radius=0.5)
     assert policy.params.learner == tree.params
     assert (policy.guarantee.model, policy.guarantee.epsilon) == ("joint", tree.guarantee.epsilon)
-    chosen = vertex_fw(3, 100, 1.0, 1e-2, radius=0.5)
-    policy = sco_bandit(3, 4, 100, 1.0, 1e-2, t0=0, radius=0.5, learner="gumbel")
+    chosen = vertex_fw(3, 100, epsilon=1.0, delta=1e-2, radius=0.5)
+    policy = sco_bandit(3, 4, 100, epsilon=1.0, delta=1e-2, t0=0, radius=0.5, learner="gumbel")
     assert policy.params.learner == chosen.params
-    assert str(sco_bandit(3, 4, 100, 1.0, t0=5, synthetic=False).guarantee) == "no privacy"
+    assert str(sco_bandit(3, 4, 100, epsilon=1.0, t0=5, synthetic=False).guarantee) == "no privacy"
 
 
 def test_a_policy_of_one_context_refuses_others():
-    policy = sco_bandit(3, 4, 100, 1.0, t0=5)
+    policy = sco_bandit(3, 4, 100, epsilon=1.0, t0=5)
     X = np.full((2, 4, 3), 0.5)
     need_contexts((policy,), X)
     X[1, 2, 0] = 0.4
@@ -114,7 +114,7 @@ def test_a_policy_of_one_context_refuses_others():
         policy.start(1).select(X[1])
     with pytest.raises(ValueError, match="number of arms K=4"):
         policy.start(1).select(np.full((3, 3), 0.5))
-    need_contexts((catalogue.policies()["linucb"].example(),), X)
+    need_contexts((policies.example("linucb"),), X)
 
 
 BAD = {"T": 1, "K": 0, "t0": 20, "gap": 0.0, "link": "cauchit", "learner": "sqrt", "schedule": "x",
@@ -132,7 +132,7 @@ def test_bad_arguments_are_named(name):
 def test_it_learns_without_noise_and_with_little(learner):
     env, T = one_context(2, 4, 2), 4000
     made = {"learner": learner, "t0": 50, "label_bound": 1.2}
-    exact, noisy = (sco_bandit(4, 2, T, e, **made).renamed(f"{e}") for e in (np.inf, 30.0))
+    exact, noisy = (sco_bandit(4, 2, T, epsilon=e, **made).renamed(f"{e}") for e in (np.inf, 30.0))
     policies = [random(), exact, noisy]
     regret = simulate(env, policies, T, repetitions(1, 3)).final.mean(axis=0)
     assert regret[1] < 0.1 * regret[0]
@@ -141,6 +141,6 @@ def test_it_learns_without_noise_and_with_little(learner):
 
 def test_a_bernoulli_link_learns():
     env, T = one_context(2, 4, 2, link="logistic"), 20_000
-    policies = [random(), sco_bandit(4, 2, T, np.inf, link="logistic", t0=50, radius=2.0)]
+    policies = [random(), sco_bandit(4, 2, T, epsilon=np.inf, link="logistic", t0=50, radius=2.0)]
     regret = simulate(env, policies, T, repetitions(1, 2)).final.mean(axis=0)
     assert regret[1] < 0.3 * regret[0]

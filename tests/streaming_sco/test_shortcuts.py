@@ -18,8 +18,8 @@ WORLD = regression(np.inf, flat(D, np.inf))
 def variants():
     run = {"step_scale": 9.0, "lipschitz": 4.0, "calibration": "paper"}
     options = {"radius": 0.3, "step_scale": 6.0}, {"radius": 2.0, "step_scale": 90.0}, run
-    made = [noisy_sgd(D, N, 2.0, 1e-2, label_bound=1.2, **o) for o in options]
-    return [*made, noisy_sgd(D, N, np.inf, step_scale=9.0, label_bound=1.2)]
+    made = [noisy_sgd(D, N, epsilon=2.0, delta=1e-2, label_bound=1.2, **o) for o in options]
+    return [*made, noisy_sgd(D, N, epsilon=np.inf, step_scale=9.0, label_bound=1.2)]
 
 
 def test_a_grid_on_shared_draws_is_every_run_bit_for_bit():
@@ -38,7 +38,7 @@ def test_a_grid_on_shared_draws_is_every_run_bit_for_bit():
 
 
 def test_a_grid_refuses_what_it_cannot_run():
-    for odd in (noisy_sgd(D, N, 2.0, 1e-2, average=True), noisy_sgd(D, N, 2.0, 1e-2, p=2.0),
-                noisy_sgd(D, N + 1, 2.0, 1e-2)):  # fmt: skip
+    for odd in (noisy_sgd(D, N, epsilon=2.0, delta=1e-2, average=True), noisy_sgd(D, N, epsilon=2.0, delta=1e-2, p=2.0),
+                noisy_sgd(D, N + 1, epsilon=2.0, delta=1e-2)):  # fmt: skip
         with pytest.raises(ValueError, match=r"optimisers must be NoisySGD for p = inf.*got"):
             noisy_sgds(WORLD, [odd], N, repetitions(1, 1))

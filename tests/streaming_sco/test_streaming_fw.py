@@ -29,21 +29,23 @@ def test_bad_arguments_are_named(name):
 def test_combinations_that_mean_nothing_are_refused():
     printed = "must go with one of .'tree', 'argmin'. and clip=None"
     with pytest.raises(ValueError, match=f"{printed}; got 'tree', clip=3.0"):
-        streaming_fw(3, 50, 1.0, calibration="paper", clip=3.0)
+        streaming_fw(3, 50, epsilon=1.0, calibration="paper", clip=3.0)
     with pytest.raises(ValueError, match=f"{printed}; got 'sqrt'"):
-        streaming_fw(3, 50, 1.0, calibration="paper", factorisation="sqrt")
+        streaming_fw(3, 50, epsilon=1.0, calibration="paper", factorisation="sqrt")
     with pytest.raises(ValueError, match="needs calibration='corrected'"):
-        streaming_fw(3, 50, 1.0, calibration="zcdp", factorisation="sqrt")
+        streaming_fw(3, 50, epsilon=1.0, calibration="zcdp", factorisation="sqrt")
     with pytest.raises(ValueError, match=f"{printed}; got 'gumbel'"):
-        vertex_fw(3, 50, 1.0, calibration="paper")
+        vertex_fw(3, 50, epsilon=1.0, calibration="paper")
     with pytest.raises(ValueError, match="n must be at least 2"):
-        vertex_fw(3, 1, 1.0, 1e-2, calibration="paper", selector="argmin")
-    assert streaming_fw(3, 50, np.inf).guarantee == pr.NO_PRIVACY
+        vertex_fw(3, 1, epsilon=1.0, delta=1e-2, calibration="paper", selector="argmin")
+    assert streaming_fw(3, 50, epsilon=np.inf).guarantee == pr.NO_PRIVACY
 
 
 def test_more_records_help():
     world = regression(1.5, first(5, 1.5, 5))
-    o = streaming_fw(5, 2000, 4.0, 1e-3, p=1.5, radius=2.0, label_bound=1.2, factorisation="sqrt")
+    o = streaming_fw(
+        5, 2000, epsilon=4.0, delta=1e-3, p=1.5, radius=2.0, label_bound=1.2, factorisation="sqrt"
+    )
     X, Y = world.records(2000, np.random.default_rng(1))
     out, _ = learn(o, X, Y, seed=0)
     risk = world.excess(out[[200, 600, 1999]])

@@ -11,7 +11,9 @@ from companion.streaming_sco import theory as th
 def test_the_bound_of_the_gradient_error_covers_the_noise():
     """Zero records: the error is the noise alone, below the bound in 1 - failure of all runs."""
     n, t = 64, np.arange(1, 65)
-    o = streaming_fw(9, n, 1.0, 1e-2, p=1.5, calibration="paper", radius=1e-3, label_bound=1e-3)
+    o = streaming_fw(
+        9, n, epsilon=1.0, delta=1e-2, p=1.5, calibration="paper", radius=1e-3, label_bound=1e-3
+    )
     c = ca.problem(9, n, 1.5, 1e-3, "squares", 1e-3)
     bound = th.gradient_error_bound(t, c, o.params.sigma, 2.0, failure=0.5)
     rng, inside, largest = np.random.default_rng(0), 0, 0.0

@@ -54,7 +54,7 @@ def law(o, total):
 
 @pytest.mark.parametrize("selector", ["argmin", "coordinates", "gumbel"])
 def test_selectors_have_their_law(selector):
-    o = vertex_fw(3, 50, 8.0, 1e-2, radius=1.5, selector=selector)
+    o = vertex_fw(3, 50, epsilon=8.0, delta=1e-2, radius=1.5, selector=selector)
     total = np.array([6.0, -9.0, 2.0])
     p = law(o, total)
     assert p.sum() == pytest.approx(1.0, abs=1e-6)
@@ -64,7 +64,7 @@ def test_selectors_have_their_law(selector):
 
 @pytest.mark.parametrize("selector", ["argmin", "coordinates", "gumbel"])
 def test_a_choice_loses_at_most_range_over_scale(selector):
-    o = vertex_fw(2, 50, 8.0, 1e-2, radius=1.5, selector=selector)
+    o = vertex_fw(2, 50, epsilon=8.0, delta=1e-2, radius=1.5, selector=selector)
     rng, s, worst = np.random.default_rng(0), 2 * o.params.clip, 0.0
     bound = 2 * o.params.radius * s / 2 / le.noise_scale(o.params, 1)
     for k in range(40):
@@ -84,7 +84,9 @@ def test_a_choice_loses_at_most_range_over_scale(selector):
 def test_without_noise_selectors_are_the_oracle_and_equal_algorithm_1():
     X, Y = golden(1.0)
     for selector in ("argmin", "coordinates", "gumbel"):
-        o = vertex_fw(3, 8, np.inf, radius=2.0, label_bound=50.0, clip=np.inf, selector=selector)
+        o = vertex_fw(
+            3, 8, epsilon=np.inf, radius=2.0, label_bound=50.0, clip=np.inf, selector=selector
+        )
         assert learn(o, X, Y)[0] == pytest.approx(learn(plain(3, 8, 1.0), X, Y)[0], abs=1e-15)
 
 
@@ -92,7 +94,7 @@ def test_without_noise_selectors_are_the_oracle_and_equal_algorithm_1():
 @pytest.mark.parametrize("schedule", ["falling", "constant"])
 def test_losses_of_all_choices_add_up_to_the_budget(selector, schedule):
     n, delta = 300, 1e-3
-    o = vertex_fw(3, n, 1.0, delta, selector=selector, schedule=schedule, **OPTIONS)
+    o = vertex_fw(3, n, epsilon=1.0, delta=delta, selector=selector, schedule=schedule, **OPTIONS)
     rho = 0.0
     for t in range(1, n + 1):
         spread = 2 * o.params.radius * 2 * o.params.clip / (t + 1)
@@ -107,5 +109,5 @@ def test_losses_of_all_choices_add_up_to_the_budget(selector, schedule):
     [(100, 1, 0.36), (2000, 1, 0.47), (100_000, 1, 0.54), (2000, 8, 0.67), (2000, 16, 0.81)],
 )
 def test_theorem_3_11_with_the_range_argument(n, epsilon, multiple):
-    o = vertex_fw(3, n, epsilon, calibration="paper", selector="argmin", **OPTIONS)
+    o = vertex_fw(3, n, epsilon=epsilon, calibration="paper", selector="argmin", **OPTIONS)
     assert o.guarantee.epsilon / epsilon == pytest.approx(multiple, abs=0.006)

@@ -3,12 +3,10 @@
 A fault is a kernel whose source has other words in one place (`faults.edited`).
 """
 
-import inspect
-
 import numpy as np
 import pytest
 
-from companion import catalogue
+from companion import policies
 from companion.audits import faults
 from companion.audits.laboratory import measure
 from companion.audits.measures import ALARM
@@ -39,7 +37,7 @@ PLANTED = [  # (kind, policy, its case, kernel, words, words instead)
 
 
 def case_of(name, number):
-    return inspect.getmodule(catalogue.policies()[name].example).disclosures()[number]
+    return policies.example(name).audit.measured()[number]
 
 
 def objected(case):

@@ -7,18 +7,14 @@ import importlib
 import inspect
 import numbers
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-
-from companion._types import Array, ArrayLike, Ints, Rng
 
 LARGEST = 1 << 62  # of the whole numbers that a kernel can count to
 FARTHEST = 1e100  # finite parameters are not larger: their powers stay finite
 
 
-def shown(value: Any) -> str:
+def shown(value) -> str:
     """What a refusal shows of a value: at most 200 characters, on one line."""
     try:
         text = " ".join(repr(value).split())
@@ -27,13 +23,13 @@ def shown(value: Any) -> str:
     return text if len(text) <= 200 else f"{text[:150]}... ({type(value).__name__})"
 
 
-def is_number(value: Any) -> bool:
+def is_number(value) -> bool:
     """Whether the value is one real number: no truth value, no duration, no text, no array."""
     wrong = isinstance(value, (bool, np.bool_, np.timedelta64))
     return isinstance(value, numbers.Real) and not wrong
 
 
-def is_whole(value: Any) -> bool:
+def is_whole(value) -> bool:
     """Whether the value is one whole number; 3.0 is."""
     if not is_number(value) or isinstance(value, numbers.Integral):
         return is_number(value)
@@ -42,7 +38,7 @@ def is_whole(value: Any) -> bool:
 
 def need_float(
     name: str,
-    value: Any,
+    value,
     low: float = -np.inf,
     high: float = np.inf,
     *,
@@ -74,17 +70,17 @@ def need_float(
     return v
 
 
-def need_positive(name: str, value: Any, *, allow_inf: bool = False) -> float:
+def need_positive(name: str, value, *, allow_inf: bool = False) -> float:
     """`value` as a float above zero."""
     return need_float(name, value, 0.0, open_low=True, allow_inf=allow_inf)
 
 
-def need_probability(name: str, value: Any) -> float:
+def need_probability(name: str, value) -> float:
     """`value` as a float strictly between 0 and 1."""
     return need_float(name, value, 0.0, 1.0, open_low=True, open_high=True)
 
 
-def need_int(name: str, value: Any, low: float, high: int | None = None) -> int:
+def need_int(name: str, value, low: float, high: int | None = None) -> int:
     """`value` as an int from low to high (None: `LARGEST`); 3.0 passes, 3.5 and True do not."""
     too_large = is_whole(value) and value > LARGEST
     top = LARGEST if high is None and too_large else high
@@ -94,14 +90,14 @@ def need_int(name: str, value: Any, low: float, high: int | None = None) -> int:
     return int(value)
 
 
-def need_seed(name: str, value: Any) -> int:
+def need_seed(name: str, value) -> int:
     """`value` as an int >= 0 of any size, as `numpy.random.SeedSequence` takes it."""
     if not is_whole(value) or value < 0:
         raise ValueError(f"{name} must be an integer >= 0; got {name}={shown(value)}")
     return int(value)
 
 
-def need_generator(name: str, seed: Any) -> Rng:
+def need_generator(name: str, seed) -> np.random.Generator:
     """A new generator from an integer >= 0 or a SeedSequence (None: from the operating system)."""
     if seed is None or isinstance(seed, np.random.SeedSequence):
         return np.random.default_rng(seed)
@@ -111,7 +107,7 @@ def need_generator(name: str, seed: Any) -> Rng:
         raise ValueError(f"{refusal}; a SeedSequence or None will do, too") from None
 
 
-def need_method(name: str, value: Any, method: str | None = None) -> Any:
+def need_method(name: str, value, method: str | None = None):
     """`value` if it can be called, or has this method."""
     if not callable(value if method is None else getattr(value, method, None)):
         wanted = "a function" if method is None else f"an object with the method {method}"
@@ -119,7 +115,7 @@ def need_method(name: str, value: Any, method: str | None = None) -> Any:
     return value
 
 
-def need_module(module: str, extra: str) -> Any:
+def need_module(module: str, extra: str):
     """A module of an extra; without it, an error in one line that says what to install."""
     try:
         return importlib.import_module(module)
@@ -128,14 +124,14 @@ def need_module(module: str, extra: str) -> Any:
         raise ModuleNotFoundError(said) from None
 
 
-def need_kind(name: str, value: Any, kind: type) -> Any:
+def need_kind(name: str, value, kind: type):
     """`value` if it is one of this kind."""
     if not isinstance(value, kind):
         raise ValueError(f"{name} must be a {kind.__name__}; got {name}={shown(value)}")
     return value
 
 
-def need_path(name: str, value: Any) -> str:
+def need_path(name: str, value) -> str:
     """The path of a file, a text that is not empty or a `pathlib.Path`, as a text."""
     path = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
     if not isinstance(path, str) or not path or "\0" in path:
@@ -143,7 +139,7 @@ def need_path(name: str, value: Any) -> str:
     return path
 
 
-def need_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
+def need_choice(name: str, value, choices):
     """`value` if it is one of choices."""
     if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
         raise ValueError(
@@ -152,7 +148,7 @@ def need_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
     return value
 
 
-def need_members(name: str, values: Any, kind: Any = object) -> tuple[Any, ...]:
+def need_members(name: str, values, kind=object):
     """`values` as a tuple of at least one, each of this kind; text is no sequence of them."""
     try:
         if isinstance(values, (str, bytes)):
@@ -167,7 +163,7 @@ def need_members(name: str, values: Any, kind: Any = object) -> tuple[Any, ...]:
     return values
 
 
-def need_array(name: str, value: ArrayLike, shape: Sequence[str | int]) -> Array:
+def need_array(name: str, value, shape) -> np.ndarray:
     """`value` as a finite, C-contiguous float64 array; letters in shape are free sizes >= 1.
 
     Text, complex numbers, dates, durations and masked entries are no numbers.
@@ -187,7 +183,7 @@ def need_array(name: str, value: ArrayLike, shape: Sequence[str | int]) -> Array
     return a
 
 
-def need_indices(name: str, value: ArrayLike, shape: Sequence[Any], size: int) -> Ints:
+def need_indices(name: str, value, shape, size: int) -> np.ndarray:
     """`value` as an array of integers in 0..size-1, of this shape."""
     a = need_array(name, value, shape)
     if np.asarray(value).dtype.kind not in "iu" or not ((a >= 0.0) & (a < size)).all():
@@ -207,7 +203,7 @@ def _as_floats(value):
         return None
 
 
-def need_options(function: str, options: Mapping[str, Any], *inner: Any) -> None:
+def need_options(function: str, options, *inner) -> None:
     """TypeError, in the name of `function`, unless its options are keywords of `inner`."""
     known = {
         name

@@ -6,15 +6,15 @@ map made from them would give these two away before any noise is drawn.  Values 
 moved to it.  Differs from a feature pipeline in that: nothing here is fitted.
 """
 
+from __future__ import annotations
+
 import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._types import Array
-from companion.checks import (
+from companion.validate import (
     is_number,
     need_choice,
     need_float,
@@ -42,7 +42,7 @@ class Column(NamedTuple):
         """Coordinates of a context that the column fills."""
         return len(self.levels) or 1
 
-    def coordinates(self, values: Sequence[Any]) -> Array:
+    def coordinates(self, values) -> np.ndarray:
         """(n, size): numbers from [low, high] to [-1, 1], a level to 1 in a place of its own."""
         if self.levels:
             unknown = [v for v in values if v not in self.levels]
@@ -65,7 +65,7 @@ def bounds(low: float, high: float) -> Column:
     return Column("", low, high, ())
 
 
-def levels(*labels: Any) -> Column:
+def levels(*labels) -> Column:
     """The public levels of a column of categories: two or more different texts or numbers."""
     for label in labels:
         if not _is_label(label):
@@ -102,16 +102,16 @@ class Contexts(NamedTuple):
     def _width(self):
         return sum(c.size for c in self.columns) + self.intercept
 
-    def context(self, row: Any) -> Array:
+    def context(self, row) -> np.ndarray:
         """The context (K, d) of one row: a dictionary, or a row of a data frame, by column."""
         return self._of(lambda name: [_plain(row[name])])[0]
 
-    def contexts(self, table: Any) -> Array:
+    def contexts(self, table) -> np.ndarray:
         """Contexts (n, K, d) of a data frame, or of the CSV file at this path."""
         frame = _frame(table)
         return self._of(lambda name: [_plain(v) for v in frame[name]])
 
-    def beyond(self, table: Any) -> dict[str, int]:
+    def beyond(self, table) -> dict[str, int]:
         """{column: rows whose value lay beyond the public bounds}; exact counts, so private."""
         frame, found = _frame(table), {}
         for column in self.columns:
@@ -125,7 +125,7 @@ class Contexts(NamedTuple):
         """The arm, 0..K-1, with this label."""
         return self.arms.index(need_choice("label", _plain(label), self.arms))
 
-    def label(self, arm: int) -> Any:
+    def label(self, arm: int):
         """The label of an arm, 0..K-1."""
         return self.arms[need_int("arm", arm, 0, self.K - 1)]
 
@@ -140,13 +140,13 @@ class Contexts(NamedTuple):
         return json.dumps(self._asdict())
 
     @classmethod
-    def from_json(cls, text: str) -> "Contexts":
+    def from_json(cls, text: str) -> Contexts:
         """The map that `to_json` wrote; ValueError on anything else."""
         try:
             found = json.loads(text)
-            columns = {c[0]: Column(*c[:3], tuple(c[3])) for c in found.pop("columns")}  # type: ignore[call-arg]
+            columns = {c[0]: Column(*c[:3], tuple(c[3])) for c in found.pop("columns")}
             pay = found.pop("reward")
-            pay = None if pay is None else Column(*pay[:3], tuple(pay[3]))  # type: ignore[call-arg]
+            pay = None if pay is None else Column(*pay[:3], tuple(pay[3]))
             return contexts_of(columns, **found, reward=pay)
         except (TypeError, KeyError, AttributeError, IndexError, json.JSONDecodeError) as error:
             raise ValueError(f"text must be a map that to_json wrote; got {shown(text)}") from error
@@ -189,9 +189,9 @@ class Contexts(NamedTuple):
 
 
 def contexts_of(
-    columns: Mapping[str, Column],
+    columns,
     *,
-    arms: Sequence[Any],
+    arms,
     form: str = "blocks",
     universe: str = "ball",
     intercept: bool = True,
