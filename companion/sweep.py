@@ -55,7 +55,7 @@ class Setting(NamedTuple):
     env: Any
     policies: tuple
     T: int
-    grid = None
+    grid: object = None
 
 
 def sweep(

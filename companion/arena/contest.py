@@ -28,7 +28,7 @@ class Run(NamedTuple):
     edge: bool  # the multiple is the least or the largest on offer, and there were several
     default: np.ndarray  # (n_reps,) final regret with default arguments
     tuned: np.ndarray  # (n_reps,)
-    default_call = None  # `recipes.Call` before tuning
+    default_call: object = None  # `recipes.Call` before tuning
 
     @property
     def model(self) -> str:

@@ -59,7 +59,7 @@ class Recipe(NamedTuple):
     """
 
     tuned: str = ""  # an argument, or in words what is tuned; nothing if empty
-    given = MappingProxyType({})  # arguments not known by name; None is left out
+    given: dict = MappingProxyType({})  # arguments not known by name; None is left out
     only: str = ""  # the kind of world it is made for: CLICKS or COMMON
     longest: int = 10**9  # rounds up to which the page's budget of time lets it play
     widest: int = 10**9  # largest dimension, but for games of `short` rounds

@@ -32,7 +32,7 @@ class World(NamedTuple):
     largest: float = 1.0  # coordinate of a context
     noise: float = 0.5  # sub-Gaussian scale of rewards
     sparsity: int | None = None  # None: dense
-    common = None  # the same stream as one context (p,) per round, a theta for each arm
+    common: object = None  # the same stream as one context (p,) per round, a theta for each arm
     p: int = 0  # dimension of that context
 
 
