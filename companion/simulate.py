@@ -4,8 +4,6 @@ Seeds: a repetition is one `numpy.random.SeedSequence`.  Its child 0 feeds the e
 policy's child is named by a digest of the policy's name.  A result therefore depends on the
 parameters and the seed alone: not on threads, executors or order, nor on which other policies are
 in the list.
-
-Size: one horizon or several, a run takes the same steps and the same checks, which stand here.
 """
 
 import hashlib
@@ -13,12 +11,14 @@ import os
 import queue
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from companion.core import Policy, need_contexts, need_moderate, need_rounds
-from companion.validate import need_int, need_members, need_method, need_seed
+from companion.jit import PACKAGE
+from companion.validate import need_int, need_members, need_method, need_module, need_seed
 
 
 class Result(NamedTuple):
@@ -85,16 +85,32 @@ def simulate(
     executor=None,
     *,
     grid=None,
+    keep: str | Path | None = None,
 ) -> Result:
     """Play T rounds of env with every policy, once per seed.
 
-    env: object with `blocks(T, rng)`; policies: `Policy` values with distinct names; seeds:
-    integers or SeedSequences, one per repetition (see `repetitions`); executor: any
-    `concurrent.futures.Executor` or a Dask `Client`, None for a thread pool over the cores; grid:
-    increasing rounds at which regret is kept (default: 200 even ones).  Raises ValueError before
-    anything runs on bad arguments, and during the run on a bad block.
+    Parameters
+    ----------
+    env : object with `blocks(T, rng)`, see `companion.environments`
+    policies : `Policy` values with distinct names
+    T : rounds, at most the horizon of every policy
+    seeds : integers >= 0 or SeedSequences, one per repetition (see `repetitions`)
+    executor : a `concurrent.futures.Executor` or a Dask `Client`; None: threads over the cores
+    grid : increasing rounds at which regret is kept; None: 200 even ones
+    keep : a folder in which every finished repetition is kept, named by all that it depends on; a
+        later call reads it instead of playing it again, so a killed run loses at most the
+        repetitions under way.  Needs joblib.  Classes and functions from outside this package are
+        known by name alone: take another folder when you change their code.
 
-    >>> from companion.baselines.linucb import linucb
+    Returns
+    -------
+    `Result`, which depends on the arguments alone, not on the executor or on what was kept.
+
+    Raises
+    ------
+    ValueError before anything runs on bad arguments, and during the run on a bad block.
+
+    >>> from companion.policies import linucb
     >>> from companion.environments import sphere
     >>> played = simulate(sphere(4, 3), [linucb(3)], 500, repetitions(1, 2))
     >>> played.final.shape  # repetitions, policies
@@ -102,8 +118,37 @@ def simulate(
     """
     policies, T, seeds, grid = need_run(policies, T, seeds, grid)
     need_method("env", env, "blocks")
-    runs = over(repetition, [(env, policies, T, s, grid) for s in seeds], executor)
+    jobs = [(env, policies, T, s, grid) for s in seeds]
+    if keep is None:
+        runs = parallel_map(repetition, jobs, executor)
+    else:
+        runs = _kept_runs(jobs, executor, Path(keep))
     return as_result(policies, grid, runs)
+
+
+def _kept_runs(jobs, executor, folder):
+    """Results of `repetition`, each read from the folder or played and written to it."""
+    joblib = need_module("joblib", "sweeps")
+    folder.mkdir(parents=True, exist_ok=True)
+    code = PACKAGE.digest(sorted(PACKAGE.modules()))
+    paths = []
+    for env, policies, T, seed, grid in jobs:
+        known = code, env, tuple(policies), T, seed.entropy, seed.spawn_key, grid
+        paths.append(folder / f"{joblib.hash(known)}.npz")
+    todo = [i for i, path in enumerate(paths) if not path.exists()]
+
+    def write(at, result):
+        path = paths[todo[at]]
+        half = path.with_suffix(f".{os.getpid()}.half.npz")
+        np.savez(half, regret=result[0], seconds=result[1])
+        os.replace(half, path)
+
+    parallel_map(repetition, [jobs[i] for i in todo], executor, write)
+    found = []
+    for path in paths:
+        with np.load(path) as kept:
+            found.append((kept["regret"], kept["seconds"]))
+    return found
 
 
 def threads() -> int:
@@ -112,7 +157,7 @@ def threads() -> int:
     return int(os.environ.get("COMPANION_THREADS", 0)) or os.cpu_count() or 1
 
 
-def over(task, jobs, executor=None, done=None):
+def parallel_map(task, jobs, executor=None, done=None):
     """[task(*job) for job in jobs], in this order: the one place that spreads work out.
 
     executor: a `concurrent.futures.Executor`, a Dask `Client`, or None for a thread pool over the
@@ -124,7 +169,7 @@ def over(task, jobs, executor=None, done=None):
         return [task(*jobs[0])]
     if executor is None:
         with ThreadPoolExecutor(threads()) as pool:
-            return over(task, jobs, pool, done)
+            return parallel_map(task, jobs, pool, done)
     submit = need_method("executor", executor, "submit").submit
     futures = [submit(task, *job) for job in jobs]
     try:
@@ -135,6 +180,9 @@ def over(task, jobs, executor=None, done=None):
         for f in futures:
             f.cancel()
         raise
+
+
+over = parallel_map
 
 
 def _as_they_end(futures):
@@ -204,73 +252,31 @@ def trace(env, policy: Policy, T: int, seed, every: int):
                 yield t, state, X[cut], mu[cut], arms
 
 
-def nested(env, points, seeds, executor=None) -> list[Result]:
-    """[`simulate`(env, policies, T, seeds, grid=[T]) for (policies, T) in points], to the bit, the
-    rounds that the horizons share drawn once.
-
-    env: object with `nested(horizons, rng)` that yields (places, block): the next block of each of
-    the horizons at these places, the streams of `blocks`.  Raises ValueError as `simulate` does.
-    """
-    env_of, seeds = need_method("env", env, "nested"), need_seeds(seeds)
-    runs = [need_run(policies, T, seeds, [T]) for policies, T in points]
-    order = sorted(range(len(runs)), key=lambda i: runs[i][1])
-    parts = [(runs[i][0], runs[i][1], runs[i][3]) for i in order]
-    found = zip(*over(_nested, [(env_of, parts, s) for s in seeds], executor), strict=True)
-    results = {i: as_result(runs[i][0], runs[i][3], f) for i, f in zip(order, found, strict=True)}
-    return [results[i] for i in range(len(runs))]
-
-
-def _nested(env, parts, seed):
-    """One repetition of `nested`, whose parts (policies, T, grid) go from short to long."""
-    runs = [_Run(policies, T, seed, grid) for policies, T, grid in parts]
-    for places, block in env.nested([run.T for run in runs], stream(seed, "environment")):
-        for i in places:
-            runs[i].play(*block)
-    return [run.ended() for run in runs]
-
-
-def repetition(env, policies, T: int, seed: int, grid):
+def repetition(env, policies, T: int, seed, grid):
     """One repetition of checked arguments: (regret (n_policies, n_grid), seconds (n_policies,))."""
-    run = _Run(policies, T, seed, grid)
-    for block in env.blocks(T, stream(seed, "environment")):
-        run.play(*block)
-    return run.ended()
-
-
-class _Run:
-    """One repetition under way."""
-
-    def __init__(self, policies, T, seed, grid):
-        self.policies, self.T, self.grid, self.played = policies, T, grid, 0
-        self.rngs = [stream(seed, p.name) for p in policies]
-        self.states = [p.init(p.params) for p in policies]
-        self.regret = np.zeros((len(policies), len(grid)))
-        self.total, self.seconds = np.zeros((2, len(policies)))
-
-    def play(self, X, R, mu):
-        """Every policy plays a block."""
-        n = _check_block(X, R, mu, self.policies, self.T - self.played)
+    rngs = [stream(seed, p.name) for p in policies]
+    states = [p.init(p.params) for p in policies]
+    regret = np.zeros((len(policies), len(grid)))
+    total, seconds = np.zeros((2, len(policies)))
+    played = 0
+    for X, R, mu in env.blocks(T, stream(seed, "environment")):
+        n = _check_block(X, R, mu, policies, T - played)
         best = mu.max(axis=1)
-        here = (self.grid > self.played) & (self.grid <= self.played + n)
-        at = self.grid[here] - self.played - 1
-        for i, p in enumerate(self.policies):
+        here = (grid > played) & (grid <= played + n)
+        for i, p in enumerate(policies):
             arms = np.empty(n, dtype=np.int64)
             begin = time.thread_time()
-            s = self.states[i]
-            self.states[i] = p.loop(p.params, s, X, R, self.rngs[i], arms) or s
-            self.seconds[i] += time.thread_time() - begin
+            states[i] = p.loop(p.params, states[i], X, R, rngs[i], arms) or states[i]
+            seconds[i] += time.thread_time() - begin
             if arms.min() < 0 or arms.max() >= R.shape[1]:
                 raise ValueError(f"policy {p.name!r} chose an arm outside 0..{R.shape[1] - 1}")
-            curve = self.total[i] + np.cumsum(best - mu[np.arange(n), arms])
-            self.regret[i, here] = curve[at]
-            self.total[i] = curve[-1]
-        self.played += n
-
-    def ended(self):
-        """(regret, seconds) of `repetition`, after all rounds."""
-        if self.played != self.T:
-            raise ValueError(f"the environment must give T={self.T} rounds; got {self.played}")
-        return self.regret, self.seconds
+            curve = total[i] + np.cumsum(best - mu[np.arange(n), arms])
+            regret[i, here] = curve[grid[here] - played - 1]
+            total[i] = curve[-1]
+        played += n
+    if played != T:
+        raise ValueError(f"the environment must give T={T} rounds; got {played}")
+    return regret, seconds
 
 
 def _check_block(X, R, mu, policies, left):

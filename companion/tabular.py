@@ -1,9 +1,10 @@
 """From a table to contexts: named columns, public bounds, arms by their labels.
 
-Bounds and categories are given by the one who plays, from what is publicly known, and are never
-computed from the data: the smallest and largest value of a column are values of two people, so a
-map made from them would give these two away before any noise is drawn.  Values beyond a bound are
-moved to it.  Differs from a feature pipeline in that: nothing here is fitted.
+Bounds and categories come from public knowledge, never from the data: the smallest and largest
+value of a column are values of two people, and a map made from them would give these two away.
+Values beyond a bound are moved to it.
+
+For research simulation: read the warning in `companion.live` before you feed anybody's data.
 """
 
 from __future__ import annotations
@@ -14,19 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.validate import (
-    is_number,
-    need_choice,
-    need_float,
-    need_int,
-    need_members,
-    need_module,
-    shown,
-)
+from companion.validate import is_number, need_choice, need_float, need_int, need_module, shown
 
 FORMS = ("blocks", "shared", "rows")
 UNIVERSES = ("ball", "offset_sphere", "cube")
 ARM = "{arm}"  # stands for the label of an arm in the name of a column
+MISSING = "(missing)"  # the level of missing values, if a column has one
 
 
 class Column(NamedTuple):
@@ -36,6 +30,7 @@ class Column(NamedTuple):
     low: float
     high: float
     levels: tuple
+    missing: float | None  # the number that stands for a missing value
 
     @property
     def size(self) -> int:
@@ -45,41 +40,60 @@ class Column(NamedTuple):
     def coordinates(self, values) -> np.ndarray:
         """(n, size): numbers from [low, high] to [-1, 1], a level to 1 in a place of its own."""
         if self.levels:
-            unknown = [v for v in values if v not in self.levels]
-            if unknown:
-                raise ValueError(
-                    f"column {self.name!r} must hold one of {self.levels}; got {shown(unknown[0])}"
-                )
-            at = [self.levels.index(v) for v in values]
+            at = [self._level(v) for v in values]
             return np.eye(len(self.levels))[at]
-        v = np.array([need_float(f"column {self.name!r}", x) for x in values])
+        v = np.array([self._number(x) for x in values])
         middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
         return np.clip((v - middle) / half, -1.0, 1.0)[:, None]
 
+    def _level(self, value):
+        value = MISSING if _is_missing(value) else value
+        if value in self.levels:
+            return self.levels.index(value)
+        hint = "; give levels(..., missing=True)" if value == MISSING else ""
+        raise ValueError(
+            f"column {self.name!r} must hold one of {self.levels}; got {shown(value)}{hint}"
+        )
 
-def bounds(low: float, high: float) -> Column:
-    """Public bounds of a column of numbers, low < high, both finite."""
+    def _number(self, value):
+        if not _is_missing(value):
+            return need_float(f"column {self.name!r}", value)
+        if self.missing is None:
+            raise ValueError(
+                f"column {self.name!r} must be a number; got a missing value; give "
+                "bounds(low, high, missing=number)"
+            )
+        return self.missing
+
+
+def bounds(low: float, high: float, *, missing: float | None = None) -> Column:
+    """Public bounds of a column of numbers, low < high, both finite.
+
+    missing: a public number in [low, high] that stands for missing values (None: they are refused).
+    """
     low, high = need_float("low", low), need_float("high", high)
     if not low < high:
         raise ValueError(f"low must be below high; got {low=}, {high=}")
-    return Column("", low, high, ())
+    missing = None if missing is None else need_float("missing", missing, low, high)
+    return Column("", low, high, (), missing)
 
 
-def levels(*labels) -> Column:
-    """The public levels of a column of categories: two or more different texts or numbers."""
+def levels(*labels, missing: bool = False) -> Column:
+    """The public levels of a column of categories: two or more different texts or numbers.
+
+    missing: whether missing values have a level of their own (else they are refused).
+    """
     for label in labels:
         if not _is_label(label):
             raise ValueError(f"levels must be texts or numbers; got {shown(label)}")
+    labels += (MISSING,) if missing else ()
     if len(set(labels)) < max(2, len(labels)):
         raise ValueError(f"levels must be at least two different ones; got {labels}")
-    return Column("", 0.0, 1.0, tuple(labels))
+    return Column("", 0.0, 1.0, labels, None)
 
 
 class Contexts(NamedTuple):
-    """The map from rows of a table to contexts (K, d); a value that can be kept as JSON.
-
-    Make one with `contexts_of`.
-    """
+    """The map from rows of a table to contexts (K, d); made by `contexts_of`, kept as JSON."""
 
     columns: tuple
     arms: tuple
@@ -104,24 +118,23 @@ class Contexts(NamedTuple):
 
     def context(self, row) -> np.ndarray:
         """The context (K, d) of one row: a dictionary, or a row of a data frame, by column."""
-        return self._of(lambda name: [_plain(row[name])])[0]
+        return self._of(lambda name: [_value(row, name)])[0]
 
     def contexts(self, table) -> np.ndarray:
         """Contexts (n, K, d) of a data frame, or of the CSV file at this path."""
         frame = _frame(table)
-        return self._of(lambda name: [_plain(v) for v in frame[name]])
+        return self._of(lambda name: [_plain(v) for v in _value(frame, name)])
 
     def beyond(self, table) -> dict[str, int]:
         """{column: rows whose value lay beyond the public bounds}; exact counts, so private."""
         frame, found = _frame(table), {}
-        for column in self.columns:
-            if not column.levels:
-                for name in self._names(column):
-                    v = frame[name].to_numpy(float)
-                    found[name] = int(((v < column.low) | (v > column.high)).sum())
+        for c in self.columns:
+            for name in [] if c.levels else self._names(c):
+                v = np.array([c._number(_plain(x)) for x in _value(frame, name)])
+                found[name] = int(((v < c.low) | (v > c.high)).sum())
         return found
 
-    def number(self, label: int) -> int:
+    def number(self, label) -> int:
         """The arm, 0..K-1, with this label."""
         return self.arms.index(need_choice("label", _plain(label), self.arms))
 
@@ -129,7 +142,7 @@ class Contexts(NamedTuple):
         """The label of an arm, 0..K-1."""
         return self.arms[need_int("arm", arm, 0, self.K - 1)]
 
-    def scaled(self, reward: int) -> float:
+    def scaled(self, reward: float) -> float:
         """A reward, moved from its public bounds to [0, 1]."""
         if self.reward is None:
             raise ValueError("reward must have public bounds; give them to contexts_of")
@@ -144,24 +157,20 @@ class Contexts(NamedTuple):
         """The map that `to_json` wrote; ValueError on anything else."""
         try:
             found = json.loads(text)
-            columns = {c[0]: Column(*c[:3], tuple(c[3])) for c in found.pop("columns")}
+            read = [Column(*c[:3], tuple(c[3]), c[4]) for c in found.pop("columns")]
             pay = found.pop("reward")
-            pay = None if pay is None else Column(*pay[:3], tuple(pay[3]))
-            return contexts_of(columns, **found, reward=pay)
+            pay = None if pay is None else Column(*pay[:3], tuple(pay[3]), pay[4])
+            return contexts_of({c.name: c for c in read}, **found, reward=pay)
         except (TypeError, KeyError, AttributeError, IndexError, json.JSONDecodeError) as error:
             raise ValueError(f"text must be a map that to_json wrote; got {shown(text)}") from error
 
     def _names(self, column):
-        return [
-            column.name.replace(ARM, str(a))
-            for a in self.arms[: self.K if ARM in column.name else 1]
-        ]
+        arms = self.arms if ARM in column.name else self.arms[:1]
+        return [column.name.replace(ARM, str(a)) for a in arms]
 
     def _of(self, values):
-        per_arm = [
-            self._rows(values, arm) for arm in self.arms[: self.K if self.form == "rows" else 1]
-        ]
-        z = np.stack(per_arm, axis=1)  # (n, 1 or K, width)
+        arms = self.arms if self.form == "rows" else self.arms[:1]
+        z = np.stack([self._rows(values, arm) for arm in arms], axis=1)  # (n, 1 or K, width)
         n, K, w = len(z), self.K, self._width
         if self.form != "blocks":
             return np.ascontiguousarray(np.broadcast_to(z, (n, K, w)))
@@ -172,24 +181,20 @@ class Contexts(NamedTuple):
 
     def _rows(self, values, arm):
         parts = [c.coordinates(values(c.name.replace(ARM, str(arm)))) for c in self.columns]
-        z = np.concatenate(parts, axis=1) / (1.0 if self.universe == "cube" else self._longest)
-        last = np.sqrt(0.5) if self.universe == "offset_sphere" else z.dtype.type(self._intercept)
-        return np.column_stack([z, np.full(len(z), last)]) if self.intercept else z
-
-    @property
-    def _longest(self):
-        """The length of the longest possible row: every column adds 1 at most to its square."""
+        # every column adds at most 1 to the squared length of a row
+        longest, last = math.sqrt(len(self.columns) + self.intercept), 1.0
         if self.universe == "offset_sphere":
-            return math.sqrt(2.0 * len(self.columns))
-        return math.sqrt(len(self.columns) + self.intercept)
-
-    @property
-    def _intercept(self):
-        return 1.0 if self.universe == "cube" else 1.0 / self._longest
+            longest, last = math.sqrt(2.0 * len(self.columns)), math.sqrt(0.5)
+        elif self.universe == "cube":
+            longest = 1.0
+        else:
+            last = 1.0 / longest
+        z = np.concatenate(parts, axis=1) / longest
+        return np.column_stack([z, np.full(len(z), last)]) if self.intercept else z
 
 
 def contexts_of(
-    columns,
+    columns: dict,
     *,
     arms,
     form: str = "blocks",
@@ -199,13 +204,19 @@ def contexts_of(
 ) -> Contexts:
     """A `Contexts`: which columns of a table become contexts, and how.
 
-    columns: {name: `bounds(low, high)` or `levels(...)`}, public, never taken from the data; arms:
-    labels of two or more arms, in order.  form "blocks": one row for all arms, and a model per arm
-    (d is K times as large); "shared": the row is repeated, for policies that take one context;
-    "rows": a row per arm, from columns whose names hold {arm}, which its label replaces.  universe:
-    where contexts will lie: "ball" (norm at most 1), "offset_sphere" (last entry 1/sqrt2, norm of
-    the others at most that; not with blocks), "cube" (entries in [-1, 1]).  intercept: a constant
-    entry.  reward: `bounds`, for `Contexts.scaled`.  Raises ValueError on anything else.
+    Parameters
+    ----------
+    columns : {name: `bounds(low, high)` or `levels(...)`}, public, never taken from the data
+    arms : labels of two or more arms, in order
+    form : "blocks": one row for all arms, and a model per arm (d is K times as large);
+        "shared": the row is repeated, for policies that take one context; "rows": a row per arm,
+        from columns whose names hold {arm}, which its label replaces
+    universe : where contexts lie: "ball" (norm at most 1), "offset_sphere" (last entry 1/sqrt2,
+        norm of the others at most that; not with blocks), "cube" (entries in [-1, 1])
+    intercept : whether there is a constant entry
+    reward : `bounds`, for `Contexts.scaled`
+
+    Raises ValueError on anything else.
 
     >>> ages = contexts_of({"age": bounds(0, 100)}, arms=("tea", "coffee"))
     >>> ages.context({"age": 75}).round(3).tolist()
@@ -214,7 +225,9 @@ def contexts_of(
     if not isinstance(columns, dict) or not columns:
         raise ValueError(f"columns must be a dictionary of named columns; got {shown(columns)}")
     found = tuple(_named(name, column) for name, column in columns.items())
-    arms = tuple(_plain(a) for a in need_members("arms", arms))
+    if isinstance(arms, str) or not np.iterable(arms):
+        raise ValueError(f"arms must be a sequence of labels; got {shown(arms)}")
+    arms = tuple(_plain(a) for a in arms)
     if not all(map(_is_label, arms)) or len(set(map(str, arms))) < max(2, len(arms)):
         raise ValueError(
             f"arms must be two or more different labels, texts or numbers; got {shown(arms)}"
@@ -228,8 +241,7 @@ def contexts_of(
         raise ValueError(
             f'form must be "rows" if and only if columns are named with {ARM}; got {form!r}'
         )
-    if reward is not None:
-        reward = _named("reward", reward, "reward")
+    reward = None if reward is None else _named("reward", reward, "reward")
     return Contexts(found, arms, form, universe, intercept, reward)
 
 
@@ -243,7 +255,12 @@ def _named(name, column, argument="columns"):
 
 
 def _is_label(value):
-    return isinstance(value, (str, bool)) or is_number(value)
+    return isinstance(value, (str, bool)) or (is_number(value) and value == value)
+
+
+def _is_missing(value):
+    """None, NaN of any kind, or pandas' NA."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
 def _plain(value):
@@ -251,6 +268,18 @@ def _plain(value):
     return value.item() if isinstance(value, np.generic) else value
 
 
+def _value(table, name):
+    """One entry or column by name; ValueError, not KeyError, if there is none."""
+    try:
+        return _plain(table[name])
+    except (KeyError, TypeError, IndexError):
+        raise ValueError(f"the table must have the column {name!r}; got {shown(table)}") from None
+
+
 def _frame(table):
     pd = need_module("pandas", "data")
-    return table if isinstance(table, pd.DataFrame) else pd.read_csv(table)
+    if isinstance(table, pd.DataFrame):
+        return table
+    if isinstance(table, (str, bytes)) or hasattr(table, "__fspath__"):
+        return pd.read_csv(table)
+    raise ValueError(f"table must be a data frame or the path of a CSV file; got {shown(table)}")

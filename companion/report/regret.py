@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from companion.report import plots
-from companion.simulate import Result, nested, simulate
+from companion.simulate import simulate
 from companion.stats import exponent
 
 ROUND = tuple(m * 10.0**k for k in range(-9, 13) for m in (1, 2, 5))
@@ -87,20 +87,9 @@ def picture(
 def finals(points, seeds) -> dict[str, np.ndarray]:
     """{name: (n_reps, m)}: final regrets of policies at m points (env, policies, T).
 
-    The names are the same at every point, and all points see the same seeds.  What the horizons of
-    an environment share is drawn once, if it has a method `nested`.
+    The names are the same at every point, and all points see the same seeds.
     """
-    alike = {}
-    for i, (env, _, _) in enumerate(points):
-        alike.setdefault(env if hasattr(env, "nested") else i, []).append(i)
-    found: dict[int, Result] = {}
-    for mine in alike.values():
-        env, policies, T = points[mine[0]]
-        if len(mine) == 1:
-            found[mine[0]] = simulate(env, policies, T, seeds, grid=[T])
-        else:
-            found |= zip(mine, nested(env, [points[i][1:] for i in mine], seeds), strict=True)
-    runs = [found[i] for i in range(len(points))]
+    runs = [simulate(env, policies, T, seeds, grid=[T]) for env, policies, T in points]
     return {n: np.stack([r.of(n)[:, -1] for r in runs], axis=1) for n in runs[0].names}
 
 
