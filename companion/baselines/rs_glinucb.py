@@ -116,12 +116,19 @@ def refit(p, s):
 
 
 @inlined
-def learn(p, s, X, table):
-    """Both estimates, where they are due, and what they say of the rows of X in the table."""
+def fit_warm_up(p, s):
+    """theta_warm <- of the warm-up rounds, if there are new ones since the last fit; whether."""
     stale = s.warm[1] == 1
     if stale:
         s.warm[1] = 0
         fit(p.link, s.X_warm, s.y_warm, s.n_warm, PENALTY, p.tolerance, s.theta_warm, s.work)
+    return stale
+
+
+@inlined
+def learn(p, s, X, table):
+    """Both estimates, where they are due, and what they say of the rows of X in the table."""
+    stale = fit_warm_up(p, s)
     if refit(p, s) or stale:
         tabulate(X, s.theta_warm, s.theta_hat, table)
 

@@ -61,7 +61,9 @@ def optimistic_arm(X, V_inv, theta, width):
         form = max(quad(V_inv, X[k]), 0.0)
         if gap >= 0.0 and gap * gap >= width * width * form:
             continue
-        best, arm = mean + width * np.sqrt(form), k
+        index = mean + width * np.sqrt(form)
+        if index > best:  # squares are rounded: without this a later, identical arm may win
+            best, arm = index, k
     return arm
 
 
@@ -170,8 +172,11 @@ def optimistic_of_seen(seen, V_inv, theta, width):
     mean, forms, best, arm = seen[theta.shape[0]], seen[theta.shape[0] + 1], -np.inf, 0
     for k in range(seen.shape[1]):
         gap, form = best - mean[k], max(forms[k], 0.0)
-        if not (gap >= 0.0 and gap * gap >= width * width * form):
-            best, arm = mean[k] + width * np.sqrt(form), k
+        if gap >= 0.0 and gap * gap >= width * width * form:
+            continue
+        index = mean[k] + width * np.sqrt(form)
+        if index > best:
+            best, arm = index, k
     return arm
 
 

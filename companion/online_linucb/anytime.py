@@ -13,6 +13,7 @@ Differs: the last of the EPOCHS = 40 epochs (10^12 rounds) does not end.  What a
 forgotten at its end, as in the paper, though messages could be used again at no privacy cost.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -164,21 +165,26 @@ def anytime_linucb(
     calibration: str = "corrected",
     universe: str = "ball",
     learner: str = "maler",
-    width: float | None = None,
-    clip: float | None = None,
+    width: Callable[[float, int], float] | None = None,
+    clip: Callable[[float, float, int], float] | None = None,
     ball: float = 1.0,
 ) -> Policy:
     """Algorithm 9; epsilon = inf gives restarts of the non-private Algorithm 4, with no jitter.
 
     k > 0, power of the perturbation; lambda_min in [0, 1], what is known of the second moment of
-    the played contexts (0: nothing, every epoch perturbs); width: function (sigma, horizon), None:
-    `practical_width`, or Theorem A.2's without noise; clip: function (sigma, jitter, d), None:
-    `practical_clip`; the rest as in `online_linucb`.  Raises ValueError on anything else.
+    the played contexts (0: nothing, every epoch perturbs); width: function (sigma, horizon) of an
+    epoch, None: `practical_width`, or Theorem A.2's without noise; clip: function (sigma, jitter,
+    d) of an epoch, None: `practical_clip`; the rest as in `online_linucb`.  Raises ValueError on
+    anything else, a number for width or clip included.
     """
     k, lambda_min = need_positive("k", k), need_float("lambda_min", lambda_min, 0.0, 1.0)
-    for name, function in (("width", width), ("clip", clip)):
-        if not (callable(function) or function is None):
-            raise ValueError(f"{name} must be a function or None; got {name}={function!r}")
+    takes = {"width": (width, "(sigma, horizon)"), "clip": (clip, "(sigma, jitter, d)")}
+    for name, (given, arguments) in takes.items():
+        if not (callable(given) or given is None):
+            raise ValueError(
+                f"{name} must be None or a function {arguments} that returns a number, because "
+                f"every epoch has its own; got {name}={given!r}"
+            )
     options = {"calibration": calibration, "universe": universe, "learner": learner}
     options |= {"delta": delta, "ball": ball}
     first = policy.online_linucb(d, 1, epsilon=epsilon, **options)

@@ -3,7 +3,7 @@
 RS-GLinUCB, aliased: the matrix at the last fit is the *same array* as the running one, which is
 updated in place, so det H never exceeds 1.5 det H again.  The second estimate is fitted exactly
 once, right after the warm-up, on the few rows of the warm-up, while the width uses the current H.
-Regret is then linear, with a slope that depends on luck.
+In the long run regret is linear, with a slope that depends on luck.
 Source: the public program of Sawarni et al. (2024); used only by cells that explain Table 2.
 """
 
@@ -19,15 +19,17 @@ from companion.kernels.ucb import tabulate, widest
 
 @inlined
 def decide(p, s, X, table):
-    """As `rs_glinucb.decide`, with one fit, and the width from the running matrix."""
+    """As `rs_glinucb.decide`, with one fit of all rows, and the width from the running matrix."""
     tabulate(X, s.theta_warm, s.theta_hat, table)
     square, arm = widest(X, s.V_inv, p.threshold, table)
     s.warm[0] = 1 if square > p.threshold else 0
     if s.warm[0] == 1:
         return arm
-    if s.log_det[0] == -np.inf:
+    stale, first = mended.fit_warm_up(p, s), s.log_det[0] == -np.inf
+    if first:
         s.log_det[0] = 0.0
         fit(p.link, s.X, s.y, s.t, mended.PENALTY, p.tolerance, s.theta_hat, s.work)
+    if first or stale:
         tabulate(X, s.theta_warm, s.theta_hat, table)
     inverse(s.H, s.H_inv, s.L)
     return choose(p, s, X, table)

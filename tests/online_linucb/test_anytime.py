@@ -1,5 +1,9 @@
 """Algorithm 9 is Algorithm 1, started anew for 1, 2, 4, ... rounds."""
 
+import re
+from collections.abc import Callable
+from typing import get_args, get_origin, get_type_hints
+
 import numpy as np
 import pytest
 from streams import run, stream
@@ -84,3 +88,14 @@ def test_clipped_records_are_counted_over_all_epochs():
 def test_rejects_bad_input_by_name(name, value):
     with pytest.raises(ValueError, match=f"{name}={value!r}"):
         anytime_linucb(**{"d": 3, "epsilon": 1.0, name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("width", "(sigma, horizon)"), ("clip", "(sigma, jitter, d)")]
+)
+def test_a_number_for_a_function_is_refused_with_what_is_allowed(name, arguments):
+    allowed = re.escape(f"{name} must be None or a function {arguments}")
+    with pytest.raises(ValueError, match=f"{allowed}.*got {name}=1.0"):
+        anytime_linucb(3, 1.0, **{name: 1.0})
+    options = get_type_hints(anytime_linucb)
+    assert get_origin(get_args(options[name])[0]) is Callable

@@ -1,6 +1,8 @@
 """The baselines as their program ran them, beside the paper's table."""
 
 import numpy as np
+import pytest
+from scipy import optimize, stats
 
 from companion.baselines.rs_glinucb import rs_glinucb
 from companion.private_glm import as_run
@@ -21,13 +23,27 @@ def test_table_2_within_four_standard_errors():
     assert 120 < regret[1] < 450
     late = found.regret[:, 2, 1] - found.regret[:, 2, 0]
     assert late.mean() > 0.3 * found.final[:, 2].mean()  # still linear in the second half
-    thetas = {}
-    for policy in policies[1:]:  # as run the second estimate is fitted once
-        X, R, _ = next(env.blocks(5000, np.random.default_rng(1)))
-        state, arms = policy.init(policy.params), np.empty(300, np.int64)
-        for part in (slice(0, 300), slice(300, 600)):
-            rng = np.random.default_rng(0)
-            state = policy.play(policy.params, state, X[part], R[part], rng, arms)
-            thetas.setdefault(policy.name, []).append(state.theta_hat.copy())
-    same = {name: np.array_equal(*both) for name, both in thetas.items()}
-    assert same == {"RS-GLinUCB": False, "RS-GLinUCB, as run": True}
+
+
+@pytest.mark.parametrize("how", [lambda policy: policy, as_run.aliased], ids=["mended", "as run"])
+def test_both_fit_the_warm_up_rounds_and_one_fits_all_rows_again(how):
+    """theta_warm is SciPy's fit of the warm-up rounds; as run theta_hat is fitted once."""
+    env = paper_world(5000, 3, 2.5, "probit")
+    policy = how(rs_glinucb(3, 600, link="probit", theta_bound=2.5, kappa=env.kappa[0]))
+    X, R, _ = next(env.blocks(5000, np.random.default_rng(1)))
+    state, arms, thetas = policy.init(policy.params), np.empty(300, np.int64), []
+    for part in (slice(0, 300), slice(300, 600)):
+        rng = np.random.default_rng(0)
+        state = policy.play(policy.params, state, X[part], R[part], rng, arms)
+        thetas.append(state.theta_hat.copy())
+    assert np.array_equal(*thetas) == (policy.name == "RS-GLinUCB, as run")
+    assert 10 < state.n_warm < 100
+    x, sign = state.X_warm[: state.n_warm], 2.0 * state.y_warm[: state.n_warm] - 1.0
+
+    def loss(theta):
+        return 0.25 * theta @ theta - stats.norm.logcdf(sign * (x @ theta)).sum()
+
+    wanted = optimize.minimize(loss, np.zeros(3)).x
+    assert np.linalg.norm(wanted) > 0.5
+    np.testing.assert_allclose(state.theta_warm, wanted, atol=1e-3)
+    assert state.warm.tolist() == [0, 0]

@@ -1,0 +1,47 @@
+"""Of identical arms, the LinUCB family plays the first."""
+
+import numpy as np
+import pytest
+
+from companion.baselines.jdp_linucb import jdp_linucb
+from companion.baselines.ldp_linucb import ldp_linucb
+from companion.baselines.linucb import linucb
+from companion.baselines.sdp_linucb import sdp_linucb
+from companion.online_linucb import as_run
+from companion.online_linucb.anytime import anytime_linucb
+from companion.online_linucb.corrected_ridge import corrected_ridge
+from companion.online_linucb.policy import online_linucb
+
+N = 200  # rounds
+POLICIES = {
+    "linucb": linucb,
+    "ldp_linucb": lambda d: ldp_linucb(d, N, 5.0),
+    "jdp_linucb": lambda d: jdp_linucb(d, N, 5.0),
+    "sdp_linucb": lambda d: sdp_linucb(d, N, 5.0),
+    "corrected_ridge": lambda d: corrected_ridge(d, N, 5.0),
+    "online_linucb": lambda d: online_linucb(d, N, 5.0),
+    "anytime_linucb": lambda d: anytime_linucb(d, 5.0),
+    "published LinUCB": lambda d: as_run.baseline("LinUCB", d, N, 1.0),
+}
+
+
+def test_two_identical_arms_before_any_reward():
+    assert linucb(2).start(0).select([[0.3, -0.5], [0.3, -0.5]]) == 0
+
+
+@pytest.mark.parametrize("stays", [False, True], ids=["new rows", "the same rows"])
+@pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
+def test_the_first_of_identical_rows_is_played(make, stays):
+    """While the policy learns, and by `select` in the state that it has reached."""
+    for d in (2, 3, 5, 8):
+        policy, rng = make(d), np.random.default_rng(d)
+        p = policy.params
+        for K in (2, 5, 9):
+            x = rng.standard_normal((1 if stays else N, 1, d))
+            x /= 1.01 * np.linalg.norm(x, axis=2, keepdims=True)
+            X = np.ascontiguousarray(np.broadcast_to(x, (N, K, d)))
+            R, arms = rng.random((N, K)), np.full(N, -1)
+            state = policy.play(p, policy.init(p), X, R, rng, arms)
+            assert not arms.any(), (K, d)
+            for row in rng.uniform(-0.4, 0.4, (50, 1, d)):
+                assert policy.select(p, state, np.repeat(row, K, axis=0), rng) == 0, (K, d)
