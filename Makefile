@@ -7,7 +7,7 @@ BIN    := .venv/bin
 STAMP  := .venv/.installed
 
 .DEFAULT_GOAL := book
-.PHONY: book pdf test lint check bench serve clean
+.PHONY: book pdf test lint check mutants bench serve clean
 
 book: $(STAMP)          ## execute every chapter, then build the site in _build/html
 	$(BIN)/python -m tools.build --scale $(SCALE) --jobs $(JOBS)
@@ -25,6 +25,9 @@ lint: $(STAMP)          ## lint, format, types
 
 check: lint             ## lint, format, types, fast tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow and not browser"
+
+mutants: $(STAMP)       ## plant known faults one by one, and see that fast tests fail; also MUTANTS="--only tree"
+	$(BIN)/python tests/mutants.py --jobs $(JOBS) $(MUTANTS)
 
 bench: $(STAMP)         ## speed of every algorithm beside its floor and NumPy; also BENCH=--compile, BENCH=--growth
 	$(BIN)/python -m benchmarks $(BENCH)

@@ -75,3 +75,12 @@ def f(x: Array, y: float = 2, *z: int, **w: str) -> Thing:
 )
 def test_what_a_program_does_is_kept(old, new):
     assert ast.dump(bare(ast.parse(old))) != ast.dump(bare(ast.parse(new)))
+
+
+def test_data_beside_the_modules_of_a_closure_are_found(tmp_path):
+    room = tmp_path / "p" / "room"
+    room.mkdir(parents=True)
+    for name in ("__init__.py", "claims.toml", "published.json", "notes.md"):
+        (room / name).touch()
+    found = Package(tmp_path / "p").data(["p.room"])
+    assert [path.name for path in found] == ["claims.toml", "published.json"]

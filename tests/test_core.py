@@ -75,9 +75,9 @@ def test_the_callers_array_may_be_reused():
     for _ in range(3):
         arm, same = live.select(contexts), other.select(X)
         assert arm == same
+        contexts[:] = 0.0
         live.update(arm, 1.0)
         other.update(same, 1.0)
-        contexts[:] = 0.0
         contexts[:] = X
     assert all(map(same_bits, flat(live.state), flat(other.state)))
 

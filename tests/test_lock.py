@@ -112,3 +112,10 @@ def test_a_vanished_claim_leaves_its_history(project):
     kept = lock.read(root)
     assert kept["claims"] == {}
     assert kept["history"][0]["what"] == "has vanished"
+
+
+def test_an_exact_number_may_move_by_a_thousandth():
+    (row,) = CLAIM["evidence"]
+    kept = {"claims": {"one/c1": lock.entry(CLAIM | {"evidence": [row | {"interval": None}]})}}
+    assert lock.differences(kept, changed("measured", "1.0005")) == {}
+    assert lock.differences(kept, changed("measured", "1.002"))

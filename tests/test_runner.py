@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import pytest
-from tiny_book import CLAIM, PROJECT, asked, build, command, executed, show, tiny
+from tiny_book import CLAIM, PROJECT, asked, build, command, executed, notebook, show, tiny
 
 from tools import cache, chapters, results
 from tools.errors import Failure
@@ -301,3 +301,19 @@ def test_a_claim_shown_twice_is_named():
     book = {"cells": [{"cell_type": "code", "outputs": [output, output]}]}
     with pytest.raises(Failure, match="more than one claim is named c1"):
         results.claims("one", book)
+
+
+def test_what_a_chapter_reads_is_part_of_its_key(tmp_path):
+    book = json.loads(notebook(tmp_path / "one.ipynb", "print(T)").read_text())
+    chapter = chapters.Chapter("one", tmp_path, book, {})
+    told = ({"T": 1}, "code", ""), ({"T": 2}, "code", ""), ({"T": 1}, "other code", "")
+    told += ({"T": 1}, "code", "claims"), ({"T": 1}, "code", "other claims")
+    assert len({cache.key(chapter, *one) for one in told}) == 5
+
+
+@pytest.mark.parametrize("kind", ["stream", "error"])
+def test_an_execution_with_an_error_is_not_whole_even_if_it_is_sealed(kind):
+    cell = {"cell_type": "code", "source": "1 / 0", "execution_count": 1, "metadata": {},
+            "outputs": [{"output_type": kind}]}  # fmt: skip
+    sealed = cache.seal({"metadata": {}, "cells": [cell]}, "key", 1.0, 1.0, {})
+    assert cache.whole(sealed, "key") is (kind == "stream")

@@ -152,3 +152,10 @@ def test_the_jackknife_of_a_mean_is_students_interval():
     samples = np.random.default_rng(3).normal(2.0, 1.0, (17, 2))
     found = stats.jackknife(lambda y: y[:, 0].mean(), samples, 0.9)
     np.testing.assert_allclose(found, stats.mean_interval(samples[:, 0], 0.9))
+
+
+def test_of_two_crossings_the_last_counts():
+    """Above, below, above, below: from 10^4.5 on ours stays below."""
+    T, theirs = np.array([1e2, 1e3, 1e4, 1e5]), np.ones((4, 1, 3))
+    ours = np.exp([1.0, -1.0, 1.0, -1.0])[:, None, None] * theirs
+    assert stats.crossing(T, ours, theirs, 1).value == pytest.approx(10**4.5)

@@ -15,12 +15,12 @@ from companion.online_linucb.policy import online_linucb
 N = 200  # rounds
 POLICIES = {
     "linucb": linucb,
-    "ldp_linucb": lambda d: ldp_linucb(d, N, 5.0),
-    "jdp_linucb": lambda d: jdp_linucb(d, N, 5.0),
-    "sdp_linucb": lambda d: sdp_linucb(d, N, 5.0),
-    "corrected_ridge": lambda d: corrected_ridge(d, N, 5.0),
-    "online_linucb": lambda d: online_linucb(d, N, 5.0),
-    "anytime_linucb": lambda d: anytime_linucb(d, 5.0),
+    "ldp_linucb": lambda d: ldp_linucb(d, N, epsilon=5.0, delta=0.1),
+    "jdp_linucb": lambda d: jdp_linucb(d, N, epsilon=5.0, delta=0.1),
+    "sdp_linucb": lambda d: sdp_linucb(d, N, epsilon=5.0, delta=0.1),
+    "corrected_ridge": lambda d: corrected_ridge(d, N, epsilon=5.0, delta=0.1),
+    "online_linucb": lambda d: online_linucb(d, N, epsilon=5.0, delta=0.1),
+    "anytime_linucb": lambda d: anytime_linucb(d, epsilon=5.0, delta=0.1),
     "published LinUCB": lambda d: as_run.baseline("LinUCB", d, N, 1.0),
 }
 

@@ -140,7 +140,10 @@ def test_every_bad_argument_is_refused_by_name(name):
 
 def test_what_is_swapped_or_missing_is_refused():
     """(1, 4000) as (epsilon, delta) was once accepted as T = 1, epsilon = 4000."""
-    for call in (lambda: policies.jdp_linucb(3, 1.0, 4000), lambda: policies.jdp_linucb(3, 400)):
+    for call in (
+        lambda: policies.jdp_linucb(3, 1.0, 4000),
+        lambda: policies.jdp_linucb(3, 400),
+    ):
         with pytest.raises(TypeError, match=r"^jdp_linucb\(\)"):
             call()
 

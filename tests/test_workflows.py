@@ -95,3 +95,9 @@ def test_the_newest_versions_are_bound_by_nothing_but_the_site_s(project):
 
 def test_another_word_is_refused(project):
     assert project[1]("latest") == 2
+
+
+def test_the_weekly_faults_fail_where_one_survives(project):
+    root, weekly = project
+    assert weekly("mutants") == 3
+    assert not (root / "difference.txt").exists()

@@ -202,3 +202,9 @@ def test_a_list_of_one_is_one_release_and_times_is_repetition():
     assert releases_delta(epsilon, [one, one]) <= 0.01 < releases_delta(0.99 * epsilon, [one, one])
     with pytest.raises(ValueError, match="times"):
         releases_delta(0.5, [one._replace(times=-1)])
+
+
+def test_what_is_lost_is_lost_in_every_entry():
+    (r, one), (same, five) = (binomial.trade_offs(300, 0.25, n, 4) for n in (1, 5))
+    np.testing.assert_array_equal(r, same)
+    np.testing.assert_allclose(five, 5 * one, rtol=1e-15)

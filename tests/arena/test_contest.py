@@ -42,3 +42,23 @@ def test_long_games_are_tuned_on_a_fifth_of_their_rounds():
     assert [contest.tuning_rounds(T) for T in (400, 2_000, 5_000, 20_000)] == [
         400, 2_000, 2_000, 4_000
     ]  # fmt: skip
+
+
+def test_tuning_has_seeds_that_nothing_else_uses(monkeypatch):
+    used = []
+
+    def spied(name, place):
+        real = getattr(contest, name)
+
+        def call(*args, **options):
+            used.append({str(s) for s in args[place]})
+            return real(*args, **options)
+
+        monkeypatch.setattr(contest, name, call)
+
+    spied("tune", 3)
+    spied("simulate", 3)
+    world = World(sphere(3, 2), 2, 3)
+    contest.tuned_runs(world.env, {"linucb": worlds.tunable("linucb", world, 1.0)}, 100, 2, 2, 7)
+    tuned, played = used
+    assert not tuned & played

@@ -5,7 +5,7 @@ import pytest
 from companion.audits.laboratory import laws, measure
 from companion.lplr import ssp
 
-(CASE,) = ssp.disclosures()
+(CASE,) = ssp.audit_instances()
 
 
 def relabelled(*names):

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from companion.audits.neighbours import Seen, records
+from companion.accounting.audit import AuditInstance
+from companion.audits.neighbours import Leak, Seen, compare, positions, records
+from companion.audits.watching import Run
 
 
 @pytest.mark.parametrize("d", [2, 3, 8])
@@ -41,3 +43,24 @@ def test_bounded_means_that_a_billion_moves_no_further_than_a_thousand():
     assert not bounded(1e3, 1e9)
     with pytest.raises(ArithmeticError, match="slowly"):
         bounded(2.0, 3.0)
+
+
+def test_whatever_else_depends_on_a_record_is_a_leak():
+    base = Run([0, 0], [], [(0, (1, 2)), (1, (2, 2))], [np.zeros(2), np.ones(1)], [], [], ())
+    compare(base._replace(arms=[(1, (1, 2)), (1, (2, 2))]), base, 0)  # the user's own advice
+    leaks = {
+        "number of releases": base._replace(calls=[0]),
+        "advice": base._replace(arms=[(0, (1, 3)), (1, (2, 2))]),
+        "public state": base._replace(public=[np.zeros(2), np.array([1.0 + 1e-15])]),
+    }
+    for words, run in leaks.items():
+        with pytest.raises(Leak, match=words):
+            compare(run, base, 0)
+
+
+def test_records_are_replaced_at_the_beginning_in_the_middle_and_at_the_end():
+    assert [positions(AuditInstance(None, {}, rounds=n)) for n in (1, 2, 9)] == [
+        [0],
+        [0, 1],
+        [0, 4, 8],
+    ]

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from companion.accounting.privacy import gaussian_epsilon
-from companion.audits.normal_noise import largest, normal_epsilon
+from companion.audits.normal_noise import largest, normal_epsilon, sensitivity
+from companion.baselines import jdp_linucb
 
 
 @pytest.mark.parametrize("mu", [0.3, 1.0, 4.0])
@@ -24,3 +25,10 @@ def test_the_largest_difference_of_several_draws_is_taken_entry_by_entry():
     D = largest([np.array([[1.0, 0.0], [0.0, 3.0]]), np.array([[0.0, 1.0], [2.0, 0.0]])])
     assert D[0, 1].tolist() == [-2.0, -3.0]
     assert D[0, 0].tolist() == [0.0, 0.0]
+
+
+def test_what_no_noise_hides_has_no_bound():
+    case = jdp_linucb.audit_instances()[1]
+    bare = case.policy._replace(params=case.policy.params._replace(sigma=0.0))
+    ends, *_ = sensitivity(case._replace(policy=bare), "gaussian", n=200)
+    assert ends == (np.inf, np.inf)

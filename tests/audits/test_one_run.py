@@ -102,3 +102,9 @@ def test_coins_are_coins():
         one_run.audit(np.ones(10), np.full(10, 0.5), delta=0.0, guesses=5)
     with pytest.raises(ValueError, match="finite"):
         one_run.audit(np.full(3, np.nan), np.ones(3, int), delta=0.0, guesses=2)
+
+
+def test_delta_is_paid_for_by_hand():
+    """One guess, right, m = g = 1: refuted where q + 2 delta (1 - q) is at most 1 - level."""
+    epsilon = one_run.pure_epsilon(1, 1, 1, 0.1, level=0.3)
+    assert epsilon == pytest.approx(np.log(0.625 / 0.375), abs=2e-4)  # q = (0.7 - 0.2)/0.8

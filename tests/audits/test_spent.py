@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats as sps
 
+from companion.accounting.audit import Attack
 from companion.audits import spent
 from companion.audits import table as audits
 from companion.kernels import mechanisms
@@ -116,3 +117,16 @@ def test_means_of_two_numbers_with_noise_of_their_own_have_half_the_variance(nam
         for a, b, c in zip(*(m.reshape(len(m), -1).T for m in (shown, fast, alone)), strict=True):
             assert sps.ks_2samp(a, b).pvalue > 1e-6
             assert np.var(a) < 0.7 * np.var(c)  # twelve standard errors
+
+
+def test_what_is_made_of_fresh_outputs_by_hand():
+    """Means of two have half the variance, and known data are met by the same draws."""
+
+    def noisy(data, rng, n):
+        return data + rng.standard_normal((n, 1))
+
+    attack = Attack(noisy, 0.0, 3.0, None, "message", "", False, True)
+    means = spent.averaged(attack).mechanism(0.0, np.random.default_rng(0), 4_000)
+    assert 1e-6 < sps.chi2(4_000).cdf(2.0 * (means**2).sum()) < 1 - 1e-6
+    pairs = spent.in_step(attack).mechanism(3.0, np.random.default_rng(0), 5)
+    np.testing.assert_allclose(pairs[:, 0] - pairs[:, 1], 3.0)

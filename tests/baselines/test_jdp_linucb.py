@@ -32,3 +32,10 @@ def test_a_user_is_in_as_many_nodes_as_the_noise_is_made_for():
         size = t & -t
         nodes[t - size + 1 : t + 1] += 1
     assert nodes.max() == privacy.tree_levels(T)
+
+
+def test_a_record_enters_the_sums_clipped():
+    policy = jdp_linucb(2, 8, epsilon=1.0, delta=0.1)
+    state, rng = policy.init(policy.params), np.random.default_rng(0)
+    state = policy.update(policy.params, state, 0, np.array([0.0, 30.0]), 7.0, rng)
+    assert state.exact.tolist() == [0.0, 0.0, 1.0, 0.0, 1.0]  # x x' by rows, then r x

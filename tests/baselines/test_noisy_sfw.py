@@ -84,3 +84,21 @@ def test_what_is_outside_its_range_is_refused():
         sfw.noisy_sfw(3, 50, epsilon=1.0, step_scale=10.0)
     with pytest.raises(ValueError, match="epsilon must be at most 2"):
         sfw.noisy_sfw(3, 50, epsilon=3.0, calibration="paper")
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_the_first_release_has_its_own_noise(first):
+    """Without data what is released is noise; n = 16: 8 records, then two by two."""
+    o = sfw.noisy_sfw(2, 16, epsilon=1.0, delta=0.1, step_scale=0.3)
+    p = o.params._replace(sigma_first=1.0 if first else 0.0, sigma=0.0 if first else 1.0)
+    s, rng, shown = o.init(p, None), np.random.default_rng(0), []
+    for _ in range(10):
+        s = o.step(p, s, np.zeros(2), 0.0, rng)
+        shown.append(bool(s.noise.any()))
+    assert shown == [False] * 7 + [first, first, not first]
+
+
+def test_noise_of_both_kinds_of_releases_is_in_proportion_to_what_a_record_moves():
+    p = sfw.noisy_sfw(10, 400, epsilon=1.0, delta=1e-2, step_scale=0.3, **OPTIONS).params
+    first, later = 2 * 6.4 / 200, 2 * 2 * p.eta * 4 / p.batch
+    assert p.sigma / p.sigma_first == pytest.approx(later / first)

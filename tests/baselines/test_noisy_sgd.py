@@ -82,3 +82,11 @@ def test_printed_constants_by_hand():
     assert p.sigma == pytest.approx(388.4614, rel=1e-6)
     p = sgd.noisy_sgd(4, 100, epsilon=1.0, delta=0.01, lipschitz=4.0, **printed).params
     assert (p.eta, p.sigma) == (pytest.approx(2 / 4000), pytest.approx(38.84614 / 1.6, rel=1e-6))
+
+
+def test_records_are_clipped_before_anything_else():
+    X, Y = records(12)
+    o = sgd.noisy_sgd(3, 12, epsilon=np.inf, p=np.inf, radius=0.4, step_scale=20.0, label_bound=0.1)
+    X /= np.abs(X).sum(axis=1, keepdims=True)
+    inside = learn(o, X, np.clip(Y, -0.1, 0.1))[0]
+    assert np.array_equal(learn(o, 4.0 * X, Y)[0], inside)

@@ -39,3 +39,10 @@ def test_a_step_profile_is_that_of_the_exact_mixture():
             exact = np.trapezoid(np.maximum(p - math.exp(epsilon) * q, 0.0), z)
             worst = max(worst, exact)
         assert worst == pytest.approx(bound, rel=1e-5)  # and it is attained
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_every_step_is_counted(steps):
+    """One record that is drawn for sure: the bound exceeds the exact one of so many Gaussians."""
+    exact = pr.gaussian_epsilon(1e-3, 2.0, math.sqrt(steps))
+    assert exact < sampled_steps.composed(1e-3, 1, 2.0, steps) < 1.25 * exact

@@ -212,3 +212,10 @@ def test_a_choice_stands_for_the_rest_of_its_batch_where_arms_stay(make):
         changes += t > 0 and arm != arms[t - 1]
         s = policy.update(p, s, arm, X[t, arm], R[t, arm], rng)
     assert changes > 9
+
+
+def test_a_batch_begins_with_nothing():
+    X, R, _, _ = one_arm(21)
+    policy = sdp_linucb(3, 40, epsilon=10.0, delta=0.1, batch=20)
+    assert not run(policy, X[:20], R[:20])[1].counts.any()
+    assert run(policy, X, R)[1].counts.any()

@@ -184,3 +184,17 @@ def test_statistics_give_what_the_rows_give():
 def test_no_iterations_return_the_start():
     X, y = data()
     np.testing.assert_array_equal(solve(plain(2, 0, 0.1), X, y), np.zeros(5))
+
+
+def test_only_rewards_are_clipped_where_the_other_bounds_are_infinite():
+    X, y = data()
+    clipped = solve(plain(5, 3, 0.2, reward_clip=0.5), X, y)
+    np.testing.assert_array_equal(clipped, solve(plain(5, 3, 0.2), X, np.clip(y, -0.5, 0.5)))
+
+
+@pytest.mark.parametrize(("iterations", "noisy"), [(1, False), (2, True)])
+def test_later_iterations_have_noise_of_their_own(iterations, noisy):
+    X, y = data()
+    q = plain(2, iterations, 0.2)
+    there = solve(q._replace(xi_rest=1.0), X, y)
+    assert np.array_equal(there, solve(q, X, y)) is not noisy

@@ -68,3 +68,10 @@ def test_defaults_of_the_residual_variant():
     assert (p.warm, p.forget) == (False, True)
     factor = exact_factor(6, 1.5, 0.02)
     assert p.xi_first == pytest.approx(4 / 2.0 ** np.arange(7) * factor)
+
+
+def test_rows_that_are_kept_pay_for_all_their_releases():
+    """Two of seven releases take steps, on 63 and on 127 rows: 2 x 3 x 2 picks."""
+    p = residual_fliphat(5, 128, sparsity=2, epsilon=1.5, delta=0.02, forget=False).params
+    assert (p.iterations > 0).sum() == 2
+    assert p.xi_first[-1] == pytest.approx(4 / 127 * exact_factor(12, 1.5, 0.02))

@@ -76,3 +76,27 @@ def test_thompson_sampling_with_one_exact_sum_is_refuted(tmp_path, monkeypatch, 
         attack, "neighbours", lambda *told: [p for p in pairs(*told) if p[0] == first]
     )
     assert attack.general(load(str(path)), True, 400, 1)["refuted"] is not sound
+
+
+def test_fresh_runs_count_without_the_arm_of_the_user_who_is_attacked(tmp_path, monkeypatch):
+    """Arms by which the statistic was fitted are drawn from other seeds than those that count."""
+    seeds, counted, real = [], [], attack.audit.attacked
+    default = np.random.default_rng
+    monkeypatch.setattr(attack, "ROUNDS", 6)
+    monkeypatch.setattr(
+        attack.np.random, "default_rng", lambda s=None: seeds.append(s) or default(s)
+    )
+
+    def spied(one, **how):
+        counted.append((one, how))
+        seeds.append("counts")
+        return real(one, **how)
+
+    monkeypatch.setattr(attack.audit, "attacked", spied)
+    found = attack.general(load(str(judged.written(tmp_path, "counts"))), True, 8, 1)
+    ((one, how),) = counted
+    fitted = [s for s in seeds[: seeds.index("counts")] if isinstance(s, int)]
+    assert how["seed"] not in fitted
+    assert found["level"] == how["level"] == 0.999
+    moved = (one.a[0] != one.b[0]).any(axis=(1, 2)) | (one.a[1] != one.b[1]).any(axis=1)
+    assert np.flatnonzero(moved).tolist() == [one.mechanism.user]

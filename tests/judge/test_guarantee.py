@@ -70,3 +70,10 @@ def test_a_verdict_needs_bounds_the_law_and_the_interval():
     assert guarantee.verdict(1.0, unbounded())[0] is False
     assert guarantee.verdict(np.inf, unbounded())[0] is True
     assert guarantee.verdict(np.inf, right)[0] is None
+
+
+def test_a_guarantee_that_no_budget_changes_is_found(tmp_path):
+    typed = [("2.0 * math.sqrt(d) / p.scale", "0.25")]
+    wrong, said = found(tmp_path, "typed", typed, "asked")
+    assert wrong
+    assert "does not follow the budget" in said

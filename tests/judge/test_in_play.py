@@ -38,3 +38,13 @@ def test_a_policy_that_never_changes_its_advice_is_not_settled():
     still = POLICY._replace(select=lambda p, s, X, rng: 0)
     with pytest.raises(Untested):
         in_play.told(lambda K: still)
+
+
+def test_a_live_run_that_ends_in_another_state_is_named():
+    def still(p, s, X, R, rng, arms):
+        arms[:] = 0
+        return s
+
+    policy = POLICY._replace(play=still, select=lambda p, s, X, rng: 0)
+    with pytest.raises(Broken, match="another state"):
+        in_play.live(lambda K: policy)

@@ -6,6 +6,7 @@ import judged
 import pytest
 
 from companion.judge import effort, judge, judging
+from companion.judge.store import Store
 from companion.judge.worker import Worker
 
 
@@ -70,3 +71,13 @@ def test_what_is_no_policy_gives_a_report_of_one_line(tmp_path):
     assert report.lines == (f"Nothing could be judged: there is no file {tmp_path / 'absent.py'}.",)
     with pytest.raises(ValueError, match="limit"):
         judge("companion.baselines.linucb", limit=-1)
+
+
+def test_what_another_package_found_is_asked_again(tmp_path, monkeypatch):
+    path, asked = str(judged.written(tmp_path, "kept")), []
+    monkeypatch.setattr(Worker, "ask", lambda self, task, *args: asked.append(task))
+    for digest in ("one", "one", "two"):
+        monkeypatch.setattr(judging, "digest_of_package", lambda digest=digest: digest)
+        store = Store(tmp_path / "store.json")
+        judging.Session(path, 1, 1.0, store, False).ask("points:checked", "rows")
+    assert len(asked) == 2

@@ -55,3 +55,18 @@ def test_the_table_has_the_own_model_and_the_best_of_the_others():
     assert [r["policy"] for r in rows] == ["free", "b", "mine", "a", "random"]
     assert [r["verdict"] for r in rows] == ["more", "more", None, "less", "less"]
     assert standing.beside(np.arange(8.0), np.arange(8.0)[::-1], 1) in ("less", "more", "undecided")
+
+
+def test_verdicts_are_widened_for_all_that_is_looked_at():
+    """A difference of 10 with standard error 1.7 in the judging half."""
+    mine = np.linspace(50.0, 51.0, 8)
+
+    def run(finals):
+        return {"title": "", "model": "local", "multiple": 1.0, "tuned": finals.tolist()}
+
+    runs = {"a": run(mine + 10.0 + 3.0 * np.tile([1.0, -1.0], 4)), "random": run(mine + 99.0)}
+    verdicts = [
+        {r["policy"]: r["verdict"] for r in standing.table("mine", run(mine), runs, looks)}["a"]
+        for looks in (1, 10**6)
+    ]
+    assert verdicts == ["less", "undecided"]

@@ -117,3 +117,10 @@ def test_bad_exponents_are_refused():
     assert ge.euclidean_factor(3.0, 10) == pytest.approx(10 ** (1 / 6))
     assert ge.euclidean_factor(1.0, 10) == 1.0
     assert ge.euclidean_factor(np.inf, 9) == pytest.approx(3.0)
+
+
+def test_a_record_outside_is_scaled_to_the_ball_and_its_label_clipped():
+    out = np.empty(2)
+    for q, size in ((1.0, 7.0), (2.0, 5.0), (np.inf, 4.0)):
+        assert ge.admit(np.array([3.0, -4.0]), -2.5, q, -1.0, 1.0, out) == (-1.0, 1)
+        assert out == pytest.approx([3.0 / size, -4.0 / size])

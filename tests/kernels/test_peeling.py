@@ -136,3 +136,11 @@ def test_extreme_noise_is_no_trouble(xi):
     assert np.isfinite(out).all()
     if xi < 1.0:
         assert picks.tolist() == [0, 1, 2]
+
+
+def test_every_released_value_has_noise_of_its_own():
+    """Correlations of the values of equal entries, at six standard errors: one draw for all would
+    show their differences exactly."""
+    noise = many(lazy_peel, LEVEL, 1.0, 2_000, 8)[1]
+    apart = np.corrcoef(noise.T)[np.triu_indices(PICKS, 1)]
+    assert np.abs(apart).max() < 6.0 / np.sqrt(len(noise))

@@ -8,7 +8,7 @@ from scipy import stats as sps
 
 from companion.lplr import elimination as rounds
 from companion.lplr import lplr, suffstats
-from companion.lplr.bandits import REGRET, answers, eliminate_with, game_of
+from companion.lplr.bandits import LOST, MISSED, REGRET, answers, eliminate_with, game_of, judge
 from companion.lplr.environments import contexts, hard_bandit
 from companion.simulate import repetitions, simulate
 
@@ -73,3 +73,15 @@ def test_every_point_is_answered_by_the_tree_that_is_fed_with_it():
         assert given == rounds.answer(o, m, game.law.owner[j], x, np.empty(2))
         trees.append(given == rounds.answer(o, m, 1 - game.law.owner[j], x, np.empty(2)))
     assert not all(trees)  # the two trees differ
+
+
+@pytest.mark.parametrize(("width", "lost"), [(0.49, 1.0), (0.51, 0.0)])
+def test_an_arm_leaves_where_its_upper_end_is_below_a_lower_one(width, lost):
+    """Estimates 0 and 1 of two arms, of which the first is the best one."""
+    game, work = game_of(contexts([[[0.9, 0.0], [-0.9, 0.0]]], [1.0, 0.0]))
+    log = np.zeros(5)
+    rounds.revive(work.arms.alive)
+    work.arms.f[:], work.arms.width[:] = [0.0, 1.0], width
+    judge(game, work, log)
+    assert log[LOST] == lost
+    assert log[MISSED] == 2.0

@@ -96,6 +96,6 @@ def test_rejects_bad_input_by_name(name, value):
 def test_a_number_for_a_function_is_refused_with_what_is_allowed(name, arguments):
     allowed = re.escape(f"{name} must be None or a function {arguments}")
     with pytest.raises(ValueError, match=f"{allowed}.*got {name}=1.0"):
-        anytime_linucb(3, 1.0, **{name: 1.0})
+        anytime_linucb(3, epsilon=1.0, **{name: 1.0})
     options = get_type_hints(anytime_linucb)
     assert get_origin(get_args(options[name])[0]) is Callable

@@ -72,3 +72,17 @@ def test_the_bounds_on_movement_hold_for_every_pair_of_users():
             worst[i] = max(worst[i], np.linalg.norm(parts[0] - parts[1]))
     assert 0.95 * levels < worst[0] <= batches.movement(levels, 3, batches.GRADIENT)
     assert 0.95 * levels * np.sqrt(0.5) < worst[1] <= batches.movement(levels, 6, batches.MATRIX)
+
+
+def test_the_printed_calibration_splits_both_halves_of_the_budget():
+    """d = 1, 4 gradients, (1, 0.02), by hand: the matrix gets (1/2, 0.01), a gradient 1/2 over
+    2 sqrt(8 log(2/0.02)) and 0.01/5; (122) at g = 64 of 1000 users, log 800 and log 4000."""
+    assert batches.calibrated(1000, 1, 4, 1.0, 0.02, "paper")[:2] == (175_704_771, 39_862_093_574)
+
+
+def test_the_guarantee_is_that_of_the_worst_batch():
+    n = np.array([60, 668])
+    proved = [batches.calibrated(int(m), 3, 20, 0.5, 0.01)[2] for m in n]
+    assert proved[0] != proved[1]
+    said = batches.plan(n, 3, 20, 0.5, 0.01, "corrected", 0.5).guarantee
+    assert (said.epsilon, said.delta) == (max(proved), 0.01)

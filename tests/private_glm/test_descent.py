@@ -1,9 +1,10 @@
 """Noisy descent, without noise."""
 
 import numpy as np
+from scipy import stats as sps
 
 from companion.kernels.glm import LOGISTIC, mean
-from companion.private_glm.descent import Descent, Rows, descend
+from companion.private_glm.descent import Descent, Rows, descend, release_gradient
 
 
 def mean_of(z):
@@ -20,3 +21,12 @@ def test_descent_without_noise_finds_the_minimum_of_its_side():
     use = (side == 1) & (np.arange(200) < 150)
     gradient = X[use].T @ (mean_of(X[use] @ theta) - y[use]) + theta
     assert np.abs(gradient).max() < 1e-8
+
+
+def test_every_gradient_has_its_noise():
+    """Without rows it is all that a gradient shows; false alarms 1e-7 (chi-square)."""
+    q, rng = Descent(LOGISTIC, 5.0, 1, 1, 3.0, 1.0, 0.25), np.random.default_rng(2)
+    rows, g = Rows(np.zeros((1, 5)), np.zeros(1), np.zeros(1, np.int64)), np.zeros((80, 5))
+    for out in g:
+        release_gradient(q, rows, 0, 0, np.zeros(5), rng, out)
+    assert 1e-7 < sps.chi2(400).cdf((g**2).sum() / 9.0) < 1 - 1e-7

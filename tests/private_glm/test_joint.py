@@ -153,3 +153,24 @@ def test_the_best_arm_survives_a_wide_elimination():
 def test_bad_input_is_refused_by_name(name, value):
     with pytest.raises(ValueError, match=name):
         joint_glm(**({"d": 3, "T": 100, "epsilon": 1.0} | {name: value}))
+
+
+def test_the_tree_of_explored_rounds_has_new_noise_in_rounds_of_the_others():
+    """Nobody explores: that V is released anew in every round must not depend on it."""
+    policy = joint_glm(2, 10, epsilon=1.0, delta=0.02, preset=TIGHT._replace(gamma=0.01))
+    state, rng, seen = init(policy.params), np.random.default_rng(0), []
+    for _ in range(4):
+        select(policy.params, state, np.eye(2), rng)
+        assert state.rows.side[state.t] == 0
+        state = update(policy.params, state, 0, np.array([0.6, 0.0]), 0.5, rng)
+        seen.append(state.V.release.tobytes())
+    assert len(set(seen)) == 4
+    assert not state.V.exact.any()
+
+
+def test_explored_contexts_enter_their_tree_clipped():
+    policy = joint_glm(2, 10, epsilon=1.0, delta=0.02, preset=TIGHT._replace(gamma=1e3))
+    state, rng = init(policy.params), np.random.default_rng(0)
+    select(policy.params, state, np.eye(2), rng)
+    state = update(policy.params, state, 0, np.array([30.0, 0.0]), 0.5, rng)
+    assert state.V.exact.tolist() == [1.0, 0.0, 0.0]

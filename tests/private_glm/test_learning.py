@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats as sps
 
+from companion.audits.faults import uncompiled
 from companion.kernels.mechanisms import shuffle_messages
 from companion.private_glm.continual import Scratch
 from companion.private_glm.learning import (
@@ -46,6 +47,7 @@ def test_no_bits_are_exact_sums():
     send(np.random.default_rng(0), np.array([0.1, 0.2]), 1.0, 1.0, 0, sums)
     analyse(np.random.default_rng(0), sums, 2, 1.0, 1.0, 0, out)
     assert out == pytest.approx([0.4, 0.0])
+    assert not sums.any()  # the next batch begins with nothing
 
 
 def test_a_released_matrix_has_eigenvalues_of_half_the_ridge():
@@ -55,7 +57,7 @@ def test_a_released_matrix_has_eigenvalues_of_half_the_ridge():
     )
     b, V, V_inv = batch_for(p), np.zeros((2, 2)), np.zeros((2, 2))
     b.counts[:] = -3.0, 0.0, 3.0  # exact sums that noise might have made: rows (11), (21, 22)
-    release_matrix.py_func(p, b, 0, np.random.default_rng(0), V, V_inv, w)
+    uncompiled(release_matrix)(p, b, 0, np.random.default_rng(0), V, V_inv, w)
     np.testing.assert_allclose(V, np.diag([0.5, 4.0]), atol=1e-12)
     np.testing.assert_allclose(V_inv, np.diag([2.0, 0.25]), atol=1e-12)
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from companion.audits.faults import uncompiled
 from companion.private_glm import batches
 from companion.private_glm.environments import world
 from companion.private_glm.shuffle import init, shuffle_glm, update, weight
@@ -30,7 +31,7 @@ def test_a_message_has_the_weight_of_the_clipped_context():
         s = init(p)._replace(t=60, k=1)
         s.theta[0, 0], s.V_inv[0] = 1.0, 0.1 * np.eye(2)
         context = size * np.array([0.6, 0.8])
-        update.py_func(p, s, 0, context, 1.0, np.random.default_rng(0))
+        uncompiled(update)(p, s, 0, context, 1.0, np.random.default_rng(0))
         sums.append(s.batch.counts.copy())
     assert sums[0] == pytest.approx(sums[1])
     assert sums[0][0] > 0
@@ -172,3 +173,11 @@ def test_without_noise_every_arm_is_the_twin_s():
     assert np.array_equal(arms, twin)
     assert state.k == 2
     assert state.alive.sum() < 6  # arms were ruled out
+
+
+def test_a_new_batch_has_none_of_the_users_before():
+    policy = shuffle_glm(2, 2, 400, epsilon=np.inf, delta=0.01, first=50)
+    state, rng = init(policy.params), np.random.default_rng(0)
+    for t in range(53):
+        assert state.batch.size[0] == (t if t < 50 else t - 50)
+        state = policy.update(policy.params, state, 0, np.array([0.6, 0.0]), 1.0, rng)

@@ -177,3 +177,10 @@ def test_gradients_of_all_losses_are_those_of_differences():
                     expected = mean - y
                 assert le.pull(loss, z, y) == pytest.approx(expected, abs=1e-14)
     assert le.pull(le.INNER, 0.3, 0.9) == 1.0
+
+
+def test_labels_are_clipped():
+    X, Y = np.array([[0.6, -0.3], [0.2, 0.5], [-0.4, 0.1]]), np.array([9.0, -9.0, 0.3])
+    o = plain(2, 3, 2.0, label_bound=1.0)
+    inside = learn(o, X, np.clip(Y, -1.0, 1.0))[0]
+    assert np.array_equal(learn(o, X, Y)[0], inside)
