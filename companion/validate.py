@@ -12,6 +12,7 @@ import numpy as np
 
 LARGEST = 1 << 62  # of the whole numbers that a kernel can count to
 FARTHEST = 1e100  # finite parameters are not larger: their powers stay finite
+NEAREST = 1e-100  # positive parameters are not smaller: their inverses stay finite
 
 
 def shown(value) -> str:
@@ -48,7 +49,7 @@ def need_float(
 ) -> float:
     """`value` as a float in the interval from low to high; finite unless allow_inf.
 
-    A finite one is at most `FARTHEST` in size.
+    A finite one is at most `FARTHEST` in size, and at least `NEAREST` if it must be positive.
     """
     opens = "(" if open_low or low == -np.inf else "["
     closes = ")" if open_high or (high == np.inf and not allow_inf) else "]"
@@ -62,11 +63,10 @@ def need_float(
     ok = (v > low if open_low else v >= low) and (v < high if open_high else v <= high)
     if not (ok and (allow_inf or np.isfinite(v))):
         raise ValueError(f"{name} must be in {span}; got {name}={shown(value)}")
-    if np.isfinite(v) and abs(v) > FARTHEST:
-        raise ValueError(
-            f"{name} must be in {span}, and at most {FARTHEST} in size if finite; "
-            f"got {name}={shown(value)}"
-        )
+    positive = open_low and low == 0.0
+    if np.isfinite(v) and (abs(v) > FARTHEST or (positive and v < NEAREST)):
+        size = f"at least {NEAREST} and at most {FARTHEST}" if positive else f"at most {FARTHEST}"
+        raise ValueError(f"{name} must be in {span}, {size} in size; got {name}={shown(value)}")
     return v
 
 

@@ -166,7 +166,8 @@ def frontier_delta(epsilon: float, a: np.ndarray, lost: np.ndarray) -> float:
     """`releases_delta` from what `frontier` returns: shifts a, and what is lost beside them."""
     inside = a > 0.0  # a list without releases loses nothing
     a = np.where(inside, a, 1.0)
-    gaussian = ndtr(a / 2 - epsilon / a) - np.exp(epsilon + log_ndtr(-a / 2 - epsilon / a))
+    with np.errstate(over="ignore"):  # a loss beyond all floats has no other bound than 1
+        gaussian = ndtr(a / 2 - epsilon / a) - np.exp(epsilon + log_ndtr(-a / 2 - epsilon / a))
     return float(min(1.0, np.min(np.where(inside, gaussian, 0.0) + lost)))
 
 
@@ -225,9 +226,13 @@ def _bits(epsilon, delta, users, p, move, entries, largest):
     def suffices(b):
         return binomial_delta(epsilon, b * users, p, move, entries, largest) <= delta
 
-    low, high = 0, int(np.ceil(gaussian_scale(epsilon, delta, move) ** 2 / (users * p * (1 - p))))
-    if high * users > MOST:
-        raise ValueError(f"move and delta need more than {MOST} bits; got {move=}, {delta=}")
+    wanted = np.ceil(gaussian_scale(epsilon, delta, move) ** 2 / (users * p * (1 - p)))
+    if not max(wanted, 1.0) * users <= MOST:
+        raise ValueError(
+            f"users, epsilon, delta, p and move need more than {MOST} bits; got {users=}, "
+            f"{epsilon=}, {delta=}, {p=}, {move=}"
+        )
+    low, high = 0, max(1, int(wanted))
     step = max(1, high // 100)
     while not suffices(high):
         low, high, step = high, high + step, 2 * step

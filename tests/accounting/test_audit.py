@@ -113,7 +113,7 @@ def test_same_seed_same_audit_and_direction_does_not_matter():
 
 
 def test_playing_shows_arms_and_hides_the_users_own():
-    policy = random_policy.example()
+    policy = random_policy.random()
     X, R = np.ones((6, 2, 1)), np.zeros((6, 2))
     rng = np.random.default_rng(10)
     assert audit.playing(policy)((X, R), rng, 5).shape == (5, 6)
