@@ -15,7 +15,7 @@ from companion.lplr import environments as lplr
 from companion.online_linucb import online_linucb
 from companion.private_glm import environments as glm
 from companion.streaming_sco import environments as sco
-from companion.streaming_sco.streaming_fw import streaming_fw
+from companion.streaming_sco.streaming import streaming_fw
 
 # what the parameters of a factory may be
 GOOD = {"d": 3, "K": 4, "T": 400, "n": 64, "epsilon": 1.0, "delta": 0.05, "sparsity": 2,

@@ -12,7 +12,7 @@ from companion.accounting.privacy import UNIVERSES
 from companion.baselines.jdp_linucb import jdp_linucb
 from companion.core import need_contexts
 from companion.live import Live
-from companion.streaming_sco.policy import sco_bandit
+from companion.streaming_sco.sco_bandit import sco_bandit
 from companion.tabular import Contexts, bounds, contexts_of, levels
 
 ROOT = Path(__file__).resolve().parent.parent
