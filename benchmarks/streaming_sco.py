@@ -3,7 +3,8 @@
 import numpy as np
 
 from benchmarks.measure import Twin, beside
-from companion.streaming_sco import flat, regression, streaming_fw
+from companion.streaming_sco.environments import flat, regression
+from companion.streaming_sco.streaming import streaming_fw
 
 N, PART = 20_000, 0.05  # records; the part of them that a twin reads
 FASTER = {  # dimension: {p: how many times faster than NumPy at least}

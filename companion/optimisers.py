@@ -18,8 +18,8 @@ if TYPE_CHECKING:  # for editors and type checkers
     from companion.baselines.local_md import local_md as local_md
     from companion.baselines.noisy_sfw import noisy_sfw as noisy_sfw
     from companion.baselines.noisy_sgd import noisy_sgd as noisy_sgd
-    from companion.streaming_sco.streaming_fw import streaming_fw as streaming_fw
-    from companion.streaming_sco.vertex_fw import vertex_fw as vertex_fw
+    from companion.streaming_sco.streaming import streaming_fw as streaming_fw
+    from companion.streaming_sco.streaming import vertex_fw as vertex_fw
 
 TABLE = {
     "local_md": Entry(
@@ -33,11 +33,11 @@ TABLE = {
         "companion.baselines.noisy_sgd", lambda f, K: f(3, 60, epsilon=2.0, delta=0.01)
     ),
     "streaming_fw": Entry(
-        "companion.streaming_sco.streaming_fw",
+        "companion.streaming_sco.streaming",
         lambda f, K: f(3, 400, epsilon=4.0, delta=0.001, p=1.5, radius=1.0),
     ),
     "vertex_fw": Entry(
-        "companion.streaming_sco.vertex_fw", lambda f, K: f(3, 400, epsilon=4.0, delta=0.001)
+        "companion.streaming_sco.streaming", lambda f, K: f(3, 400, epsilon=4.0, delta=0.001)
     ),
 }
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from companion.online_linucb.policy import online_linucb as online_linucb
     from companion.private_glm.joint import joint_glm as joint_glm
     from companion.private_glm.shuffle import shuffle_glm as shuffle_glm
-    from companion.streaming_sco.policy import sco_bandit as sco_bandit
+    from companion.streaming_sco.sco_bandit import sco_bandit as sco_bandit
 
 
 def _two_learners(combiner, K):
@@ -106,7 +106,7 @@ TABLE = {
         lambda f, K: f(3, 400, link="probit", theta_bound=2.0, kappa=18.4),
     ),
     "sco_bandit": Entry(
-        "companion.streaming_sco.policy",
+        "companion.streaming_sco.sco_bandit",
         lambda f, K: f(3, K, 400, epsilon=20.0, delta=0.01, t0=min(20, 200 // K), learner="gumbel"),
     ),
     "sdp_linucb": Entry(

@@ -59,7 +59,7 @@ def learn(o, X, Y, *, seed=1, cuts=()):
     state, out = o.init(o.params, rng), np.zeros(X.shape)
     for start, end in pairwise([0, *cuts, len(X)]):
         block = slice(start, end)
-        state = o.run(o.params, state, X[block], Y[block], rng, out[block])
+        o.run(o.params, state, X[block], Y[block], rng, out[block])
     return out, state
 
 

@@ -8,9 +8,8 @@ import streams
 from streams import flat, learn, records_for, same_bits
 
 from companion import core, optimisers, policies
-from companion.streaming_sco import flat as ones
-from companion.streaming_sco import regression
-from companion.streaming_sco.excess import excess_risk
+from companion.streaming_sco.environments import excess_risk, regression
+from companion.streaming_sco.environments import flat as ones
 
 NAMES = list(optimisers.TABLE)
 STREAMING = [n for n in NAMES if streams.optimiser(n).step is not None]

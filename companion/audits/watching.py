@@ -169,9 +169,8 @@ def learn(case, s, records, watcher: Watcher, seed: int):
     o = case.policy
     if o.step is None:
         X, Y = (np.array([r[i] for r in records], dtype=float) for i in (1, 2))
-        return uncompiled(o.run)(
-            o.params, s, X, Y, np.random.default_rng([seed, 0]), np.zeros(X.shape)
-        )
+        rng, out = np.random.default_rng([seed, 0]), np.zeros(X.shape)
+        return uncompiled(o.run)(o.params, s, X, Y, rng, out) or s
     for t, (_, x, y) in enumerate(records):
         watcher.round, rng = t, np.random.default_rng([seed, t])
         s = uncompiled(o.step)(o.params, s, np.array(x, dtype=float), float(y), rng) or s

@@ -6,7 +6,7 @@ import pytest
 from companion.baselines import forced_lasso as fl
 from companion.baselines.random import random
 from companion.simulate import repetitions, simulate
-from companion.streaming_sco import one_context
+from companion.streaming_sco.environments import one_context
 
 
 def test_forced_rounds_are_those_of_the_source():

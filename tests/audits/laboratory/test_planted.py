@@ -13,7 +13,7 @@ from companion.audits.measures import ALARM
 from companion.audits.neighbours import Leak
 from companion.baselines import jdp_linucb, sdp_linucb
 from companion.private_glm import continual, joint, learning
-from companion.streaming_sco import policy as sco
+from companion.streaming_sco import sco_bandit as sco
 
 NOT_CLEARED = "a state that is not cleared between batches"
 LATE = "an exact sum that chooses an arm late"
