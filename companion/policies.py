@@ -26,8 +26,8 @@ if TYPE_CHECKING:  # for editors and type checkers
     from companion.baselines.random import random as random
     from companion.baselines.rs_glinucb import rs_glinucb as rs_glinucb
     from companion.baselines.sdp_linucb import sdp_linucb as sdp_linucb
-    from companion.fliphat.policy import fliphat as fliphat
-    from companion.fliphat.residual import residual_fliphat as residual_fliphat
+    from companion.fliphat.fliphat import fliphat as fliphat
+    from companion.fliphat.fliphat import residual_fliphat as residual_fliphat
     from companion.lplr.policy import lplr as lplr
     from companion.lplr.ssp import suffstats as suffstats
     from companion.online_linucb.anytime import anytime_linucb as anytime_linucb
@@ -55,7 +55,7 @@ TABLE = {
     ),
     "ecolog": Entry("companion.baselines.ecolog", lambda f, K: f(3, theta_bound=2.0)),
     "fliphat": Entry(
-        "companion.fliphat.policy",
+        "companion.fliphat.fliphat",
         lambda f, K: f(3, 4000, sparsity=2, epsilon=5.0, delta=0.01, b_max=1.0, iteration_rate=0.4),
     ),
     "forced_lasso": Entry("companion.baselines.forced_lasso", lambda f, K: f(3, K)),
@@ -98,7 +98,7 @@ TABLE = {
     ),
     "random": Entry("companion.baselines.random", lambda f, K: f()),
     "residual_fliphat": Entry(
-        "companion.fliphat.residual",
+        "companion.fliphat.fliphat",
         lambda f, K: f(3, 4000, sparsity=2, epsilon=5.0, delta=0.01, warm=True),
     ),
     "rs_glinucb": Entry(

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from companion import policies
-from companion.fliphat.policy import rows_in_release
+from companion.fliphat.fliphat import rows_in_release
 
 NO_RECIPE = "has no recipe: write one in companion/arena/recipes.py to let it play"
 SLOW = "too slow here beyond T = {:,}"

@@ -1,9 +1,10 @@
 """Coordinate descent for the lasso on its normal equations: the solver of the lasso bandits.
 
 Source: Friedman, Hastie and Tibshirani (2010), section 2.
-Cost: O(a) per sweep over a coordinates, and one Gram row for each that moves.  A Gram row is made
-when its coordinate first leaves 0 and takes in new rows of data when it is read again: few are.
+A Gram row takes in new rows of data when it is read: few are.
 """
+
+from __future__ import annotations
 
 from typing import NamedTuple
 
