@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from companion.baselines.sdp_linucb import sdp_linucb as sdp_linucb
     from companion.fliphat.policy import fliphat as fliphat
     from companion.fliphat.residual import residual_fliphat as residual_fliphat
-    from companion.lplr.policy import lplr as lplr
+    from companion.lplr.lplr import lplr as lplr
     from companion.lplr.ssp import suffstats as suffstats
     from companion.online_linucb.anytime import anytime_linucb as anytime_linucb
     from companion.online_linucb.combiner import combiner as combiner
@@ -90,7 +90,7 @@ TABLE = {
     ),
     "linucb": Entry("companion.baselines.linucb", lambda f, K: f(3, noise=0.5)),
     "lplr": Entry(
-        "companion.lplr.policy",
+        "companion.lplr.lplr",
         lambda f, K: f(3, 400, 4, epsilon=1.0, n0=8, gamma=4.0, threshold=0.0),
     ),
     "online_linucb": Entry(
