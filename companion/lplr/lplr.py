@@ -13,10 +13,11 @@ support of one-sided Wishart noise moves with the data, two bins change and not 
 unbounded).  One pooled oracle on phi(x, a), as all actions share theta; per_action gives one oracle
 per action as printed.  Algorithm 4, line 6 is compress-and-clip, V (V'XV)_+ V'.  An inactive bin
 has half-width eta(parent) + ||phi_h||; line 11 of Algorithm 5 prints gamma^-k alone, which ignores
-the errors of the layers above.  Residual labels use clipped predictions.  The second test of Algorithm
-5, line 10 follows from the first and is left out, and so is the message of layer 1's interval
-stage, which has nothing to measure.  Where a half-width is no less than ||phi|| the interval is
-(0, ||phi||).  Users left over by the 2d stages, and those of the last epoch, are not asked.
+the errors of the layers above.  Residual labels use clipped predictions.  The second test of
+Algorithm 5, line 10 follows from the first and is left out, and so is the message of layer 1's
+interval stage, which has nothing to measure.  Where a half-width is no less than ||phi|| the
+interval is (0, ||phi||).  Users left over by the 2d stages, and those of the last epoch, are not
+asked.
 Records outside the unit ball or [-1, 1] are clipped before anything else.
 """
 
