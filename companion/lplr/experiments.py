@@ -311,8 +311,8 @@ def _input_fits(design, n, epsilon, seeds):
 
 EPOCHS = 64  # 2^64 rounds: more than any run has
 LOST, MISSED, BOUND, ROUNDS, REGRET = 0, 1, 2, 3, 4  # columns of a log, see `elimination`
-LPLR, SSP, EXACT, NONE = 0, 1, 2, 3  # kinds of oracles
-KINDS = {"lplr": LPLR, "ssp": SSP, "exact": EXACT, "none": NONE}
+LPLR, SSP, NONE = 0, 1, 2  # kinds of oracles
+KINDS = {"lplr": LPLR, "ssp": SSP, "none": NONE}
 
 
 class Runs(NamedTuple):
@@ -398,8 +398,6 @@ def evaluate(o, game):
                 f, width = interval(o.lplr, tree, law.points[j], game.users.residual)
             elif o.kind == SSP:
                 f, width = ssp_interval(o.ssp, o.model, law.points[j])
-            elif o.kind == EXACT:
-                f, width = law.means[j], 0.0
             game.f[j // A, j % A], game.width[j // A, j % A] = f, width
 
 
@@ -471,14 +469,14 @@ def eliminate_with(
 ) -> Runs:
     """RegCB.Elimination (Algorithm 1) on a `Contexts` bandit for T rounds, exact in law: `Runs`.
 
-    oracle: "lplr", "ssp" (epsilon = inf: least squares), "exact" or "none" (never learns);
-    settings: keywords of `lplr_params` or `ssp_params`, the last two have none.  per_action: one
+    oracle: "lplr", "ssp" (epsilon = inf: least squares) or "none" (never learns);
+    settings: keywords of `lplr_params` or `ssp_params`, "none" has none.  per_action: one
     LPLR oracle for every place among the actions, as printed, not one in all.  seeds and executor
     as for `simulate`.  Raises ValueError on anything else.
     """
     kind = KINDS[need_choice("oracle", oracle, tuple(KINDS))]
     need_choice("per_action", per_action, (True, False) if kind == LPLR else (False,))
-    if settings and kind in (EXACT, NONE):
+    if settings and kind == NONE:
         raise ValueError(f"settings must be empty for this oracle; got {sorted(settings)}")
     d, T, _, n0 = need_horizon(bandit.X.shape[2], T, 1, n0)
     p = lplr_params(d, T, epsilon, **settings) if kind == LPLR else lplr_params(d, 2, M=1)

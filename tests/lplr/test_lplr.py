@@ -1,7 +1,7 @@
 """LPLR: calibration, noise, bins, messages, fits and the policy, against values made by hand."""
 
-import itertools
 import math
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -10,8 +10,7 @@ from lplr_quiet import quiet
 from plain import plain
 from scipy import stats as sps
 
-from companion.lplr.environments import design, family, hard_bandit
-from companion.lplr.experiments import fit_design, support_violation
+from companion.lplr.experiments import support_violation
 from companion.lplr.lplr import (
     ACTIVE,
     COEF,
@@ -35,7 +34,6 @@ from companion.lplr.lplr import (
     laplace_sum,
     lplr,
     lplr_params,
-    matrix_sd,
     messages,
     noise_scales,
     open_layer,
@@ -47,8 +45,7 @@ from companion.lplr.lplr import (
     walk,
     width_constants,
 )
-from companion.lplr.ssp import ssp_guarantee, ssp_params, suffstats
-from companion.simulate import simulate
+from companion.lplr.ssp import suffstats
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
 
@@ -101,67 +98,27 @@ def test_guarantee_is_the_larger_of_both_stages():
     p = p._replace(vector_scale=math.sqrt(2) * np.array([4.0, 4.0]))
     assert guarantee(p, 1.0).epsilon == pytest.approx(2.5)
     assert guarantee(p._replace(error_scale=1.0), 1.0).epsilon == pytest.approx(4.0)
-    assert guarantee(p._replace(clip=False), 1.0).epsilon == math.inf
+    printed = lplr_params(1, 10**4, 0.5, calibration="paper")
+    for q in (p._replace(clip=False), printed, printed._replace(clip=True)):
+        assert guarantee(q, 0.5)[1:3] == (math.inf, 0.0)
+        assert guarantee(q, 0.5).claimed == (0.5, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("d", 0),
-        ("d", 1.5),
-        ("T", 1),
-        ("T", 2 * 10**18),
-        ("epsilon", 5e-324),
-        ("epsilon", -1.0),
-        ("epsilon", np.nan),
-        ("gamma", 1.0),
-        ("gamma", np.inf),
-        ("M", 0),
-        ("rho", 0.0),
-        ("failure", 1.0),
-        ("z", -1.0),
-        ("threshold", -1.0),
-        ("calibration", "x"),
-        ("constants", "x"),
-        ("project", 2),
-    ],
-)
-def test_parameters_reject_bad_input_by_name(name, value):
-    with pytest.raises(ValueError, match=f"{name}.*"):
-        lplr_params(**{"d": 2, "T": 1000, name: value})
-
-
-def _worst_loss(p):
-    """Largest log-density ratio, d = 1, of the whole corrected message over pairs of users in two
-    bins, one, or none.
-    """
-    users = [None] + [(k, x, y) for k in (0, 1) for x in (1.0, 0.5) for y in (-1.0, 0.0, 1.0)]
-    scale = np.array([p.count_scale, p.vector_scale[0], 2 * p.matrix_scale])
-
-    def centre(user):
-        out = np.zeros((2, 3))
-        if user is not None:
-            out[user[0]] = 1.0, user[1] * user[2], user[1] ** 2
-        return out
-
-    worst = 0.0
-    for a, b in itertools.product(users, users):
-        # Laplace densities: the largest ratio is reached beyond both centres
-        worst = max(worst, (np.abs(centre(a) - centre(b)) / scale).sum())
-    return worst
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-def test_the_corrected_message_loses_epsilon_and_no_more(epsilon):
-    p = lplr_params(1, 10**4, epsilon)
-    assert _worst_loss(p) == pytest.approx(epsilon, abs=1e-9)
-    assert guarantee(p, epsilon).epsilon == pytest.approx(epsilon, abs=1e-9)
-    printed = lplr_params(1, 10**4, epsilon, calibration="paper")
-    assert _worst_loss(printed) > 1.3 * epsilon
-    g = guarantee(printed, epsilon)
-    assert g.epsilon == math.inf
-    assert g.claimed == (epsilon, 0.0)
-    assert ssp_guarantee(ssp_params(2, epsilon)).epsilon == pytest.approx(epsilon, abs=1e-9)
+@pytest.mark.parametrize("make", [lplr_params, partial(lplr, K=3), partial(suffstats, K=3)])
+def test_factories_refuse_by_name(make):
+    """Budgets whose noise is infinite among them."""
+    bad = [("d", 0), ("d", 1.5), ("T", 1), ("T", 2e18), ("epsilon", 5e-324), ("epsilon", -1.0)]
+    bad += [("epsilon", np.nan), ("z", -1.0)]
+    if make is lplr_params:
+        bad += [("gamma", 1.0), ("gamma", np.inf), ("M", 0), ("rho", 0.0), ("failure", 1.0)]
+        bad += [("threshold", -1.0), ("calibration", "x"), ("constants", "x"), ("project", 2)]
+    else:
+        bad += [("K", 0), ("K", 1e9), ("n0", 1)]
+    if make is not lplr_params and make.func is lplr:
+        bad += [("per_action", 3)]
+    for name, value in bad:
+        with pytest.raises(ValueError, match=f"{name}.*"):
+            make(**{"d": 2, "T": 1000, name: value})
 
 
 @pytest.mark.parametrize("n", [1, 1000])
@@ -231,22 +188,6 @@ def test_impossible_messages_of_the_printed_noise_have_the_predicted_chance(d):
     assert sps.binomtest(hits, trials, support_violation(1.0, 0.8)).pvalue > ALARM
 
 
-@pytest.mark.parametrize("d", [2, 3])
-def test_symmetrised_wishart_density_ratio_is_bounded(d):
-    """Characteristic function: the noise's law at c, checked through E exp(i tr(TN)) = det(I + 4c^2
-    T^2)^(-(d+1)/2).
-    """
-    rng, m, c = np.random.default_rng([12, d]), 60_000, 0.5
-    T = np.diag(np.linspace(0.3, 1.0, d))
-    T[0, 1] = T[1, 0] = 0.2
-    N = np.zeros((m, d, d))
-    for row in N:
-        add_matrix_noise(rng, 1, c, False, 1.0, np.zeros((d, d)), row)
-    seen = np.cos(np.einsum("ij,nji->n", T, N))
-    exact = np.linalg.det(np.eye(d) + 4 * c * c * T @ T) ** (-(d + 1) / 2)
-    assert abs(seen.mean() - exact) < 5.5 * seen.std() / math.sqrt(m)
-
-
 @pytest.mark.parametrize("gamma", [1.25, 2.0, math.e, 8.0])
 def test_bin_edges_belong_to_their_own_bin(gamma):
     p = lplr_params(1, 10**8, gamma=gamma)
@@ -256,32 +197,6 @@ def test_bin_edges_belong_to_their_own_bin(gamma):
         assert bin_index(p, p.edge[k]) == k
         assert bin_index(p, p.edge[k] * (1 + 1e-6)) == max(k - 1, 0)
     assert bin_index(p, p.edge[p.M] / 2) == p.M
-
-
-def test_tree_invariants():
-    for seed, (d, calibration) in enumerate(itertools.product((2, 3), ("corrected", "paper"))):
-        p = lplr_params(d, 10**9, calibration=calibration)
-        world = family("log-scale", d, 10**9, seed)
-        tree = fit_design(world, p, 10**9, seed)
-        active = 0
-        for h in range(d):
-            for b in range(tree.start[h], tree.start[h + 1]):
-                if tree.link[b, ACTIVE]:
-                    active += 1
-                    k = (b - tree.start[h]) % p.M
-                    np.testing.assert_allclose(
-                        tree.frame[b] @ tree.frame[b].T, np.eye(d), atol=1e-10
-                    )
-                    low = p.edge[k] ** 2 * p.smallest_value / (d - h)
-                    assert low * (1 - 1e-12) <= tree.stat[b, VALUE] <= p.edge[k] ** 2
-        assert active > d
-        residual = np.empty(d)
-        for x in world.points[:100]:
-            etas = [walk(p, tree, h, x, residual)[2] for h in range(d)]
-            reached = [e for h, e in enumerate(etas) if walk(p, tree, h, x, residual)[0] >= 0]
-            assert (np.diff(reached) >= 0).all()
-            assert predict(p, tree, x, residual)[1] <= p.cap
-            assert predict(p, tree, x, residual)[1] >= max(reached, default=0.0)
 
 
 def test_half_widths_add_up_along_the_walk():
@@ -319,34 +234,6 @@ def test_calibrated_half_widths_are_z_standard_deviations_of_the_known_noise():
     expected = 2.0 * (own + sampling) / s + inherited / math.sqrt(s)
     assert tree.stat[b, SLOPE] == pytest.approx(expected)
     assert tree.stat[b, FLAT] == 0.0
-
-
-def test_standard_deviation_of_the_matrix_noise():
-    """c sqrt(2 (d+1)) for one Wishart matrix, c sqrt(4 (d+1)) for the difference of two."""
-    assert matrix_sd(lplr_params(1, 100, 1.0)) == pytest.approx(3 * math.sqrt(8))
-    printed = lplr_params(7, 100, 1.0, M=1, calibration="paper")
-    assert matrix_sd(printed) == pytest.approx(4.5 * 4)
-
-
-def scattered(d, K=40, seed=0, depth=3.0):
-    """K points over several scales of norm, and a unit theta."""
-    rng = np.random.default_rng(seed)
-    points = rng.standard_normal((K, d))
-    points *= (np.exp(-depth * rng.random(K)) / np.linalg.norm(points, axis=1))[:, None]
-    theta = rng.standard_normal(d)
-    return design(points, theta / np.linalg.norm(theta))
-
-
-@pytest.mark.parametrize(("d", "gamma"), [(1, 1.7), (2, math.e), (3, 8.0), (4, 8.0)])
-def test_without_noise_every_prediction_is_exact(d, gamma):
-    M = {1.7: 12, math.e: 12, 8.0: 12}[gamma]
-    p = lplr_params(d, 10**6, math.inf, gamma=gamma, M=M, threshold=0.0, z=0.0)
-    world = scattered(d)
-    tree = fit_design(world, p, 10**6, 1, signs=False)
-    f, width = intervals(p, tree, world.points)
-    stopped = p.edge[M]  # residuals below the last edge are left alone
-    assert np.abs(f - world.means).max() <= max(1e-12, stopped)
-    assert (np.abs(f - world.means) <= width + 1e-12).all()
 
 
 def test_a_message_hides_every_node_however_empty():
@@ -444,15 +331,9 @@ def test_messages_leave_the_tree_as_it_is_so_that_audits_may_share_it():
 def test_elimination_drops_what_lies_below_the_best_lower_end_of_the_living():
     f, width = np.array([0.5, 0.0, 0.3, 0.9]), np.array([0.1, 0.1, 0.1, 0.2])
     alive = np.array([1, 1, 1, 0])  # the last arm is dead, and its lower end 0.7 does not count
-    eliminate(f, width, alive)
-    assert alive.tolist() == [1, 0, 1, 0]  # 0.3 + 0.1 reaches 0.5 - 0.1: ties stay
-    eliminate(f, width, alive)
-    assert alive.tolist() == [1, 0, 1, 0]
-    for seed in range(50):  # whatever the numbers, somebody stays
-        rng = np.random.default_rng(seed)
-        alive = np.ones(6, dtype=np.int64)
-        eliminate(rng.standard_normal(6), rng.random(6), alive)
-        assert alive.sum() >= 1
+    for _ in range(2):
+        eliminate(f, width, alive)
+        assert alive.tolist() == [1, 0, 1, 0]  # 0.3 + 0.1 reaches 0.5 - 0.1: ties stay
 
 
 def test_play_is_uniform_among_the_living():
@@ -510,34 +391,6 @@ def test_records_outside_the_universe_are_clipped_before_they_are_sent(make):
     live.update(0, -7.0)
     sent = live.state.forest.vec[0, 0] if make is lplr else live.state.models.vec[0]
     assert sent == pytest.approx([-0.6, -0.8])
-
-
-@pytest.mark.parametrize("make", [lplr, suffstats])
-def test_factories_refuse_by_name(make):
-    good = {"d": 2, "T": 1000, "K": 3}
-    for name, value in (
-        ("d", 0),
-        ("T", 7),
-        ("K", 0),
-        ("K", 1e9),
-        ("n0", 1),
-        ("epsilon", 0.0),
-        ("epsilon", 5e-324),
-    ):
-        with pytest.raises(ValueError, match=name):
-            make(**{**good, name: value})
-    with pytest.raises(ValueError, match="per_action"):
-        lplr(2, 1000, 3, per_action=3)
-
-
-@pytest.mark.parametrize("make", [lplr, suffstats])
-def test_a_policy_that_has_learned_plays_the_best_arm(make):
-    """Without noise the first epochs tell the arms apart; then nothing but the best is played."""
-    options = {"n0": 16} | ({"gamma": 4.0} if make is lplr else {})
-    policy = make(1, 4000, 2, epsilon=math.inf, **options)
-    regret = simulate(hard_bandit(1, 0.8), [policy], 4000, range(8)).regret[:, 0]
-    assert (regret[:, -1] < 0.3 * 0.4 * 4000).all()  # uniform play: 0.4 per round
-    assert (regret[:, -1] == regret[:, 120]).all()
 
 
 @pytest.mark.parametrize(("d", "gamma"), [(1, 2.0), (2, 2.0), (3, 4.0)])
