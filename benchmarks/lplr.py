@@ -5,7 +5,9 @@ from concurrent.futures import Executor, Future
 import numpy as np
 
 from benchmarks.measure import beside
-from companion.lplr import estimate_lplr, family, fit_users, lplr_params
+from companion.lplr import fit_users, lplr_params
+from companion.lplr.environments import family
+from companion.lplr.experiments import estimate_lplr
 from companion.simulate import repetitions
 
 N, RUNS = 100_000, 20  # users; runs by sums
