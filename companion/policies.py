@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from companion.online_linucb.anytime import anytime_linucb as anytime_linucb
     from companion.online_linucb.combiner import combiner as combiner
     from companion.online_linucb.corrected_ridge import corrected_ridge as corrected_ridge
-    from companion.online_linucb.policy import online_linucb as online_linucb
+    from companion.online_linucb.online_linucb import online_linucb as online_linucb
     from companion.private_glm.joint import joint_glm as joint_glm
     from companion.private_glm.shuffle import shuffle_glm as shuffle_glm
     from companion.streaming_sco.policy import sco_bandit as sco_bandit
@@ -94,7 +94,7 @@ TABLE = {
         lambda f, K: f(3, 400, 4, epsilon=1.0, n0=8, gamma=4.0, threshold=0.0),
     ),
     "online_linucb": Entry(
-        "companion.online_linucb.policy", lambda f, K: f(3, 400, epsilon=1.0, delta=0.1)
+        "companion.online_linucb.online_linucb", lambda f, K: f(3, 400, epsilon=1.0, delta=0.1)
     ),
     "random": Entry("companion.baselines.random", lambda f, K: f()),
     "residual_fliphat": Entry(
