@@ -74,7 +74,10 @@ def select(p, s, X, rng):
 
 @jit
 def update(p, s, arm, x, r, rng):
-    """Learn from the message about reward r on context x (d,); a singular matrix changes nothing."""
+    """Learn from the message about reward r on context x (d,).
+
+    Where A + lambda_t I is singular the last model stays in force.
+    """
     s.clipped[0] += randomize(p, x, r, rng, s.message)
     s.t[0] += 1
     noisy_x, square = s.message[: p.d], p.sigma * p.sigma
