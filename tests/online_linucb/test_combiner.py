@@ -1,17 +1,104 @@
-"""The combiner against a slow twin of Algorithm 2, and its constants."""
+"""The combiner against a slow twin of Algorithm 2, its constants, and Algorithm 9."""
+
+import re
+from collections.abc import Callable
+from typing import get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
 from streams import run, stream
 
+from companion import core
 from companion.baselines.linucb import linucb
-from companion.online_linucb.anytime import anytime_linucb
+from companion.online_linucb.anytime import EPOCHS, anytime_linucb, of_epochs
 from companion.online_linucb.combiner import combiner, record, theory_constants
-from companion.online_linucb.policy import online_linucb, randomize
+from companion.online_linucb.online_linucb import (
+    online_linucb,
+    pair_noise,
+    practical_clip,
+    practical_width,
+)
+
+# --- Algorithm 9: restarts after 1, 2, 4, ... rounds ---------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [20.0, np.inf])
+@pytest.mark.parametrize("learner", ["maler", "ogd"])
+def test_is_a_sequence_of_restarts(epsilon, learner):
+    X, R, _ = stream(n=500)
+    policy = anytime_linucb(3, epsilon=epsilon, delta=0.1, k=0.5, lambda_min=0.2, learner=learner)
+    arms, s = run(policy, X, R)
+    rng, start = np.random.default_rng(1), 0
+    for m in range(9):
+        jitter = 2.0 ** (-m / 2) if 2.0 ** (-m / 2) >= 0.2 and epsilon < np.inf else 0.0
+        epoch = online_linucb(3, 2**m, epsilon=epsilon, delta=0.1, learner=learner, jitter=jitter)
+        state = epoch.init(epoch.params)
+        block = slice(start, min(start + 2**m, 500))
+        expected = np.empty(block.stop - start, dtype=np.int64)
+        epoch.play(epoch.params, state, X[block], R[block], rng, expected)
+        assert np.array_equal(arms[block], expected), m
+        start += 2**m
+    np.testing.assert_array_equal(s.run.centre, state.centre)
+    assert (s.t[0], s.epoch[0], s.run.t[0]) == (500, 8, 500 - 255)
+
+
+def test_parameters_are_functions_of_the_epochs_horizon():
+    policy = anytime_linucb(
+        3, epsilon=5.0, delta=0.1, k=0.125, lambda_min=0.4, width=lambda s, T: s + T
+    )
+    p = policy.params
+    m = np.arange(EPOCHS)
+    wanted = np.where(2.0 ** (-m / 8) >= 0.4, 2.0 ** (-m / 8), 0.0)
+    assert 0 < (wanted > 0).sum() < EPOCHS
+    np.testing.assert_allclose(p.jitter, wanted)
+    np.testing.assert_allclose(p.width, p.sigma + 2.0**m)
+    np.testing.assert_allclose(p.clip, [practical_clip(p.sigma, j, 3) for j in wanted])
+    assert p.n_rates.tolist() == [int(np.ceil(i / 2)) + 1 for i in m]
+    assert p.horizon.tolist() == [2**i for i in m]
+    default = anytime_linucb(3, epsilon=5.0, delta=0.1).params
+    np.testing.assert_allclose(default.width, [practical_width(p.sigma, 2.0**i) for i in m])
+
+
+def test_has_no_horizon_and_the_privacy_of_one_message():
+    policy = anytime_linucb(3, epsilon=5.0, delta=0.1, calibration="paper")
+    assert core.horizon(policy) is None
+    assert (
+        policy.guarantee
+        == online_linucb(3, 10, epsilon=5.0, delta=0.1, calibration="paper").guarantee
+    )
+    assert policy.params.sigma == pair_noise(5.0, 0.1, "paper", "ball")[0]
+
+
+def test_clipped_records_are_counted_over_all_epochs():
+    X, R, _ = stream(n=100, K=1)
+    state = run(anytime_linucb(3, epsilon=5.0, delta=0.1), 9 * X, R)[1]
+    assert state.run.clipped[0] == (np.linalg.norm(9 * X[:, 0], axis=1) > 1).sum() > 50
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("width", "(sigma, horizon)"), ("clip", "(sigma, jitter, d)")]
+)
+def test_a_number_for_a_function_is_refused_with_what_is_allowed(name, arguments):
+    allowed = re.escape(f"{name} must be None or a function {arguments}")
+    with pytest.raises(ValueError, match=f"{allowed}.*got {name}=1.0"):
+        anytime_linucb(3, epsilon=1.0, delta=0.1, **{name: 1.0})
+    options = get_type_hints(anytime_linucb)
+    assert get_origin(get_args(options[name])[0]) is Callable
+
+
+def test_the_last_epoch_does_not_end():
+    X, R, _ = stream(n=20)
+    policy = anytime_linucb(3, epsilon=np.inf, delta=0.1)
+    p = of_epochs([online_linucb(3, T, epsilon=np.inf, delta=0.1).params for T in (1, 2)])
+    s = run(policy._replace(params=p), X, R)[1]
+    assert (s.t[0], s.epoch[0], s.run.t[0]) == (20, 1, 19)
+
+
+# --- Algorithm 2 --------------------------------------------------------------------------------
 
 
 def bases(T=400, epsilon=20.0, widths=(0.5, 3.0, 30.0), **options):
-    return [online_linucb(3, T, epsilon=epsilon, width=w, **options) for w in widths]
+    return [online_linucb(3, T, epsilon=epsilon, delta=0.1, width=w, **options) for w in widths]
 
 
 def twin(policies, p, X, R, seed=1):
@@ -35,12 +122,8 @@ def twin(policies, p, X, R, seed=1):
         i = max(U, key=U.get)
         b = policies[i]
         arm = b.select(b.params, states[i], D, rng)
-        before = rng.bit_generator.state
-        states[i] = b.update(b.params, states[i], arm, D[arm], y[arm], rng)
-        after = rng.bit_generator.state
-        rng.bit_generator.state = before
-        noisy, _ = randomize(b.params, D[arm], y[arm], rng, np.empty(3))
-        rng.bit_generator.state = after
+        b.update(b.params, states[i], arm, D[arm], y[arm], rng)
+        noisy = states[i].message[3]
         Z[i] += (total[i] / n[i] if n[i] else 0.0) - noisy
         n[i], total[i] = n[i] + 1, total[i] + noisy
         if Z[i] >= promise(i, n[i]) and len(active) > 1:
@@ -63,7 +146,7 @@ def test_plays_algorithm_2(options):
     assert np.array_equal(arms, slow)
     assert np.array_equal(s.counts, counts)
     assert set(np.flatnonzero(s.active)) == active
-    assert s.t == s.counts.sum() == 400
+    assert s.t[0] == s.counts.sum() == 400
 
 
 @pytest.mark.parametrize("make", ["online", "anytime"])
@@ -86,11 +169,11 @@ def test_learners_keep_their_own_state():
     policy = combiner([anytime_linucb(3, epsilon=20.0, delta=0.1), *bases(learner="ogd")], 400)
     s = run(policy, X, R)[1]
     assert s.counts.min() > 0
-    assert np.array_equal(s.bases.t, s.counts)
-    assert np.array_equal(s.bases.run.t[1:], s.counts[1:])
-    n = s.counts[0]  # 1 + 2 + ... + 2^(m - 1) rounds in full epochs
-    assert s.bases.epoch[0] == int(np.log2(n + 1))
-    assert s.bases.run.t[0] == n - (2 ** s.bases.epoch[0] - 1)
+    assert [b.t[0] for b in s.bases] == s.counts.tolist()
+    assert [b.run.t[0] for b in s.bases[1:]] == s.counts[1:].tolist()
+    n, first = s.counts[0], s.bases[0]  # 1 + 2 + ... + 2^(m - 1) rounds in full epochs
+    assert first.epoch[0] == int(np.log2(n + 1))
+    assert first.run.t[0] == n - (2 ** first.epoch[0] - 1)
 
 
 def test_a_bad_learner_is_asked_less_and_less():
@@ -184,26 +267,6 @@ def test_rejects_learners_that_do_not_match(wrong, text):
         combiner(wrong, 400)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("T", 1),
-        ("T", 1e30),
-        ("L", 0.0),
-        ("L", (1.0, 1.0)),
-        ("alpha", 1.0),
-        ("R", -1.0),
-        ("p", -0.1),
-        ("p", np.nan),
-        ("failure", 1.0),
-        ("constants", "x"),
-    ],
-)
-def test_rejects_bad_input_by_name(name, value):
-    with pytest.raises(ValueError, match=name):
-        combiner(bases(), **{"T": 400, name: value})
-
-
 def test_the_theorem_needs_a_finite_epsilon():
     with pytest.raises(ValueError, match="epsilon=inf"):
         combiner(bases(epsilon=np.inf), 400, constants="theory")
@@ -226,7 +289,36 @@ def test_a_message_carries_the_perturbation_of_the_learner_that_serves():
     bases = [online_linucb(2, 100, epsilon=1e3, delta=0.1, jitter=v) for v in (0.0, 100.0)]
     policy = combiner(bases, 100, R=[1.0, 0.0])
     s = policy.init(policy.params)
-    assert s.base == 1
+    assert s.base[0] == 1
     rng = np.random.default_rng(3)
-    s = policy.update(policy.params, s, 0, np.array([0.6, 0.8]), 1.0, rng)
-    assert np.linalg.norm(s.bases.run.x[1]) > 3.0
+    policy.update(policy.params, s, 0, np.array([0.6, 0.8]), 1.0, rng)
+    assert np.linalg.norm(s.bases[1].run.message[:2]) > 3.0
+
+
+T = 20_000
+
+
+def test_constants_of_the_anytime_learner_by_hand():
+    d, epsilon, failure = 5, 0.7, 0.1
+    c = theory_constants(d, T, epsilon, failure)
+    M, log, root = 3, np.log(T) ** 1.5, epsilon * T**0.125
+    eta = [
+        root / (np.sqrt(d * T) * (log * root + 1)),
+        *[epsilon / (log * np.sqrt(d * T))] * 2,
+    ]
+    np.testing.assert_allclose(c.eta, eta, rtol=1e-12)
+    L = log * np.sqrt(d) * (root + 1) / root
+    factor = 0.25 ** (1 / 3) * 1.75 ** (4 / 3) / 0.75 ** (1 / 3)
+    R = L * T**0.75 + factor * L ** (4 / 3) * T * eta[0] ** (1 / 3)
+    R += 288 * np.log(T**3 * M / failure) * T * eta[0] + 2 / eta[1]
+    assert c.L[0] == pytest.approx(L, rel=1e-12)
+    assert c.R[0] == pytest.approx(R, rel=1e-12)
+
+
+def test_constants_of_theorem_4_1_by_hand():
+    c = theory_constants(5, T, 0.7, 0.1)
+    np.testing.assert_allclose(c.guess, [0.289982140011, 0.579964280022, 1.159928560044], 1e-10)
+    np.testing.assert_allclose(c.L, [98.559062074995, 171.659544600617, 85.829772300309], 1e-10)
+    np.testing.assert_allclose(c.eta, [1.00134362593e-4, *[7.10257453468e-5] * 2], 1e-10)
+    np.testing.assert_allclose(c.R, [831261.690824, 156069.765132, 73295.701332], 1e-10)
+    assert list(c.alpha) == [0.75, 0.5, 0.5]

@@ -8,8 +8,8 @@ from streams import stream
 
 from benchmarks.maler_twin import Twin
 from companion.environments import replay, sphere
-from companion.online_linucb import experiments, maler, online_linucb
-from companion.online_linucb.policy import attack
+from companion.online_linucb import experiments, online_linucb
+from companion.online_linucb.online_linucb import conversion_width, make_learner, regret_bound
 from companion.simulate import repetitions, trace
 
 
@@ -69,7 +69,7 @@ def test_needed_width_is_the_largest_distance_in_the_norm_of_V():
 def test_learner_regret_by_hand(uphill):
     """Round by round, with the slow learner and the same draws."""
     T, sigma, G, theta = 50, 0.8, 6.0, np.ones(3) / np.sqrt(3)
-    learner = maler.learner("maler", 3, T, gradient=G)
+    learner = make_learner("maler", 3, T, gradient=G)
     found = experiments.learner_regret(learner, sigma, T, np.random.default_rng(4), uphill)
     rng, slow, total = np.random.default_rng(4), Twin(3, T, 1.0, G), np.zeros(3)
     x = rng.standard_normal((T, 3))
@@ -97,7 +97,12 @@ def test_terms_of_the_proof_add_up_what_happened():
         )
         env, seed = replay(X, mu, mu), repetitions(5, 1)[0]
         seen = [
-            (s.x.copy(), s.learner.theta.copy(), int(arms[0]), means.max() - means[0, arms[0]])
+            (
+                s.message[:3].copy(),
+                s.learner.theta.copy(),
+                int(arms[0]),
+                means.max() - means[0, arms[0]],
+            )
             for _, s, _, means, arms in trace(env, policy, 80, seed, 1)
         ]
         V, prediction, total = np.eye(3), np.zeros(3), np.zeros(5)
@@ -158,7 +163,7 @@ class Recorder:
     def init(self, params):
         self.shown.append(([], []))
 
-    def play(self, params, state, X, R, rng, arms):
+    def loop(self, params, state, X, R, rng, arms):
         X_seen, R_seen = self.shown[-1]
         X_seen.append(X.copy())
         R_seen.append(R.copy())
@@ -237,7 +242,7 @@ def test_price_of_combining_has_an_interval_that_covers():
 def test_the_attack_sends_the_messages_of_two_records_far_apart(universe, apart):
     """Means and deviations of 20000 messages: 5.5 standard errors."""
     policy = online_linucb(4, 100, epsilon=2.0, delta=0.1, universe=universe)
-    (told,) = attack(policy)
+    (told,) = policy.audit.attacks(policy)
     ends = [np.append(x, y) for x, y in (told.a, told.b)]
     assert np.linalg.norm(ends[0] - ends[1]) == pytest.approx(np.sqrt(apart))
     for record, end in zip((told.a, told.b), ends, strict=True):
@@ -245,3 +250,97 @@ def test_the_attack_sends_the_messages_of_two_records_far_apart(universe, apart)
         error = 5.5 * policy.params.sigma / np.sqrt(20_000)
         assert np.abs(out.mean(axis=0) - end).max() < error
         assert out.std(axis=0) == pytest.approx(policy.params.sigma, rel=0.03)
+
+
+# --- closed forms -------------------------------------------------------------------------------
+
+T, DELTA = 20_000, 0.1
+SIGMA = 2 * np.sqrt(2 * np.log(1.25 / DELTA))  # at epsilon = 1
+
+
+def test_clip_with_every_term_of_corollary_c_1():
+    s, D, Delta, failure = 0.7, 3.0, 0.4, 0.05
+    log = np.log(2 * 500 / failure)
+    terms = [2 * D * s, 2 * s, D * Delta, Delta]
+    by_hand = 2 * np.sqrt(2 * log) * sum(terms)
+    terms = [2 * D * Delta**2, 4 * D * Delta * s, 2 * Delta * s, 2 * D * s**2, 2 * s**2, D * s**2]
+    by_hand += 2 * log * sum(terms) + 2 * D + 2
+    clip = experiments.theory_clip(s, Delta**2, 500, failure, ball=D)
+    assert clip == pytest.approx(by_hand, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "width", "clip"),
+    [(0.2, 14_167, 1.05e5), (1.0, 2_868, 4380.0), (10.0, 329, 68.4)],
+)
+def test_width_and_clip_as_printed_at_the_papers_noise(epsilon, width, clip):
+    """With sigma in the place of sqrt(ln(1/delta))/epsilon it would be 30165, 6049 and 626."""
+    found = experiments.literal(5, T, epsilon, DELTA)
+    assert round(found["width"]) == width
+    assert found["clip"] == pytest.approx(clip, rel=5e-3)
+
+
+def test_width_with_every_term_of_lemma_3_3():
+    inner = make_learner("maler", 4, 900, ball=2.0, gradient=5.0)
+    D, Delta, R, epsilon, delta, failure = 2.0, 0.6, 0.3, 1.5, 0.02, 0.1
+    log, Q, noise = np.log(900 / failure), 4 * D**2 * 900, np.log(1 / delta)
+    M = (2 * np.log(3) + 1.5) * 5.0 * 2 * D * np.sqrt(900)
+    K = D * Delta**2 * log * np.sqrt(900 * Q)
+    K += (R + D * np.sqrt(noise) / epsilon + D * Delta) ** 2 * log
+    K += (noise / epsilon**2 + Delta**2) * log * Q
+    width = experiments.theory_width(inner, epsilon, delta, Delta**2, 900, failure, noise=R)
+    assert width == pytest.approx(np.sqrt(M + K), rel=1e-12)
+
+
+def test_bounds_of_theorem_c_2():
+    inner = make_learner("maler", 4, 900, ball=2.0, gradient=5.0)
+    G, D, mu = 5.0, 2.0, 0.7
+    A = 2 * np.log(np.sqrt(3) * (np.log2(900) / 2 + 3)) + 1 + np.log(900)
+    last = 32 * G**2 * np.log(20) / mu
+    squares = (80 * G * D / mu + 36 * G**2 / mu**2) * A + 64 * G**2 * np.log(20) / mu**2
+    regret, Q = experiments.strong_bounds(inner, mu, 900, 0.05)
+    assert regret == pytest.approx((40 * G * D + 18 * G**2 / mu) * A + last, rel=1e-12)
+    assert pytest.approx(squares, rel=1e-12) == Q
+
+
+def test_bound_of_lemma_h_6_for_strongly_convex_losses():
+    inner = make_learner("maler", 4, 900, ball=2.0, gradient=5.0)
+    A = 2 * np.log(np.sqrt(3) * (np.log2(900) / 2 + 3)) + 1 + np.log(900)
+    by_hand = (10 * 5.0 * 4.0 + 9 * 25.0 / (2 * 0.7)) * A
+    assert regret_bound(inner, 900, 0.7) == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_display_of_corollary_3_6_by_hand_and_its_power():
+    d, lam, epsilon = 3, 0.25, 0.5
+    G = experiments.theory_clip(SIGMA / epsilon, 0.0, T, 1 / T)
+    H, noise = G**2 / lam**2 + G / lam, np.sqrt(np.log(10)) / epsilon
+    by_hand = (0.5 + noise) * np.sqrt(np.log(T / (1 / T))) + np.log(T) * np.sqrt(H) * noise
+    by_hand *= np.sqrt(d * T * np.log(T / d))
+    assert experiments.display_3_6(d, T, epsilon, DELTA, lam) == pytest.approx(by_hand, rel=1e-12)
+    ends = [experiments.display_3_6(d, T, e, DELTA, lam) for e in (1e-4, 1e-5)]
+    assert np.log10(ends[1] / ends[0]) == pytest.approx(3.0, abs=1e-4)
+
+
+# --- numbers from a pocket calculator -----------------------------------------------------------
+
+
+def test_closed_forms_by_hand():
+    """The displays of the paper at small arguments, computed apart from this package."""
+    close = lambda value: pytest.approx(value, rel=1e-10)  # noqa: E731
+    assert experiments.theory_clip(0.7, 0.16, 500, 0.05, ball=3.0) == close(275.5048745395)
+    inner = make_learner("maler", 4, 900, ball=2.0, gradient=5.0)
+    assert regret_bound(inner, 900) == close(2218.3347464017)
+    assert regret_bound(inner, 900, 0.7) == close(4702.4432242272)
+    width = experiments.theory_width(inner, 1.5, 0.02, 0.36, 900, 0.1, noise=0.3)
+    assert width == close(548.7580535888)
+    assert experiments.strong_bounds(inner, 0.7, 900, 0.05)[0] == close(17018.8764177541)
+    small = make_learner("maler", 3, 100, gradient=2.0)
+    assert conversion_width(small, 100) == close(18.8549574923)
+    assert experiments.display_3_6(3, T, 0.5, DELTA, 0.25) == close(1488439337.943)
+
+
+def test_the_power_of_the_display_is_that_of_the_gradients_plus_one():
+    """G of order 1, sigma, and Corollary C.1's sigma^2."""
+    for clip, power in ((lambda s: 1.0, 1.0), (lambda s: s, 2.0), (None, 3.0)):
+        ends = [experiments.display_3_6(3, T, e, DELTA, 0.25, clip=clip) for e in (1e-4, 1e-5)]
+        assert np.log10(ends[1] / ends[0]) == pytest.approx(power, abs=1e-3)

@@ -15,8 +15,6 @@ Its departures from the published mechanisms are kept:
 5. the width is the same for every noise, and NaN widths (indefinite matrices) are chosen first.
 No guarantee is attached to 3 and 4; that of the others is computed for the statistics' sensitivity
 2 sqrt3 at norm sqrt2.
-
-Size: world, baselines and constants of one program, whose departures are listed once.
 """
 
 import math
@@ -34,10 +32,9 @@ from companion.accounting.privacy import (
 from companion.core import Policy
 from companion.environments import block_lengths, draw_arm, fill
 from companion.jit import jit
-from companion.kernels import ucb as all_arms
 from companion.kernels.linalg import cholesky, dot, inverse, matvec, quad
 from companion.kernels.mechanisms import add_symmetric_gaussian, round_at_random
-from companion.kernels.ucb import same_arms
+from companion.kernels.ucb import optimistic_arm
 from companion.validate import LARGEST, need_choice, need_int
 
 KINDS = ("LinUCB", "LDP", "JDP", "SDP (amplification)", "SDP (vector)")
@@ -61,7 +58,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    t: int
+    t: np.ndarray  # (1,) rounds played
     G: np.ndarray  # (d, d)
     b: np.ndarray  # (d,)
     noise_G: np.ndarray  # (levels, d, d) JDP: drawn at the first round, then reused
@@ -101,20 +98,14 @@ def init(p: Params) -> State:
     levels = int(np.log(p.T)) + 1
     noise = np.zeros((levels, d, d)), np.zeros((levels, d))
     model = np.eye(d) / p.ridge, np.zeros(d), np.zeros((2 * d + 2, d))
-    return State(0, np.zeros((d, d)), np.zeros(d), *noise, *model, np.ones(1))
+    return State(np.zeros(1, np.int64), np.zeros((d, d)), np.zeros(d), *noise, *model, np.ones(1))
 
 
 @jit
 def select(p, s, X, rng):
     """First row of X with the largest score, where NaN counts as largest (departure 5)."""
-    return select_seen(p, s, X, all_arms.seen_alone(X))
-
-
-@jit
-def select_seen(p, s, X, seen):
-    """The same, where seen holds X as in `all_arms`."""
     if s.definite[0] > 0.0:
-        return all_arms.optimistic_of_seen(seen, s.V_inv, s.theta, p.width)
+        return optimistic_arm(X, s.V_inv, s.theta, p.width)
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
         ucb = NORM * (dot(X[k], s.theta) + p.width * np.sqrt(quad(s.V_inv, X[k])))
@@ -181,34 +172,25 @@ def refit(p, s, t):
 
 @jit
 def update(p, s, arm, x, r, rng):
-    """State after reward r on context x (d,) of norm 1, stretched to the program's norm."""
-    if s.t == 0 and p.kind == JDP:
+    """Learn from reward r on context x (d,) of norm 1, stretched to the program's norm."""
+    if s.t[0] == 0 and p.kind == JDP:
         for m in range(s.noise_b.shape[0]):
             add_noise(p, s.noise_G[m], s.noise_b[m], rng)
     stretched = s.work[2 * p.d + 1]
     for i in range(p.d):
         stretched[i] = NORM * x[i]
     collect(p, s, stretched, r, rng)
-    t = s.t + 1
-    if t % p.batch == 0:
-        refit(p, s, t)
-    rest = (s.noise_G, s.noise_b, s.V_inv, s.theta, s.work, s.definite)
-    return State(t, s.G, s.b, *rest)
+    s.t[0] += 1
+    if s.t[0] % p.batch == 0:
+        refit(p, s, s.t[0])
 
 
 @jit
 def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    seen = all_arms.nothing_seen(X)
     for t in range(X.shape[0]):
-        if not (again := t > 0 and same_arms(X, t)):
-            all_arms.see(X[t], seen)
-        if again and s.t % p.batch > 0:  # the model has stayed, too
-            arms[t] = arms[t - 1]
-        else:
-            arms[t] = select_seen(p, s, X[t], seen)
-        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
-    return s
+        arms[t] = select(p, s, X[t], rng)
+        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
 
 
 def scales(kind: str, d: int, T: int, epsilon: float, delta: float, batch: int):
@@ -234,9 +216,7 @@ def scales(kind: str, d: int, T: int, epsilon: float, delta: float, batch: int):
     return sigma, gamma, g, b
 
 
-def baseline(
-    kind: str, d: int, T: int, epsilon: float, delta: float = 0.1, batch: int = 20
-) -> Policy:
+def baseline(kind: str, d: int, T: int, *, epsilon: float, delta: float, batch: int = 20) -> Policy:
     """One of KINDS as the program ran it, on contexts of norm 1 in R^d, d >= 2, for T >= 2 rounds.
 
     Raises ValueError on an unknown kind or budget, or a d, T or batch out of range.

@@ -1,15 +1,12 @@
-"""The baselines as their program ran them: noise scales, bias, and that nothing uses them."""
-
-import re
-from pathlib import Path
+"""The baselines as their program ran them: noise scales, bias and releases."""
 
 import numba
 import numpy as np
 import pytest
 from streams import run, stream
 
-import companion
-from companion.online_linucb import as_run
+from companion.online_linucb import published_code
+from companion.online_linucb.published_code import baseline, scales
 
 # T = 20000, d = 5, delta = 0.1, B = 20.  kind: at epsilon = 0.2, 1, 10: noise per entry, Gamma,
 # width; None where there is no such noise.  Digits as printed.
@@ -35,11 +32,11 @@ def as_printed(value, text):
     return abs(value - float(text)) <= 0.5000001 * 10.0**-decimals
 
 
-@pytest.mark.parametrize("kind", as_run.KINDS)
+@pytest.mark.parametrize("kind", published_code.KINDS)
 @pytest.mark.parametrize(("row", "epsilon"), list(enumerate([0.2, 1.0, 10.0])))
 def test_scales_are_the_printed_ones(kind, row, epsilon):
-    s, gamma, _, _ = as_run.scales(kind, 5, 20_000, epsilon, 0.1, 20)
-    policy = as_run.baseline(kind, 5, 20_000, epsilon)
+    s, gamma, _, _ = scales(kind, 5, 20_000, epsilon, 0.1, 20)
+    policy = baseline(kind, 5, 20_000, epsilon=epsilon, delta=0.1)
     noise, printed_gamma, width = PRINTED[kind][row]
     assert noise is None or as_printed(s, noise)
     assert as_printed(gamma, printed_gamma)
@@ -58,7 +55,7 @@ BY_HAND = {  # sigma, Gamma, g, b at d = 3, T = 1000, epsilon = 0.5, delta = 0.0
 
 @pytest.mark.parametrize("kind", BY_HAND)
 def test_scales_by_hand(kind):
-    found = as_run.scales(kind, 3, 1000, 0.5, 0.05, 30)
+    found = scales(kind, 3, 1000, 0.5, 0.05, 30)
     assert found == pytest.approx(BY_HAND[kind], rel=1e-9)
 
 
@@ -66,18 +63,18 @@ def test_scales_by_hand(kind):
 def mean_error(p, v, n, rng):
     total = 0.0
     for _ in range(n):
-        total += as_run.count(p, v, rng) - v
+        total += published_code.count(p, v, rng) - v
     return total / n
 
 
 @pytest.mark.parametrize("epsilon", BITS)
 def test_vector_sum_of_the_program_is_biased(epsilon):
     """5.5 standard errors: 4e-8."""
-    p = as_run.baseline("SDP (vector)", 5, 20_000, epsilon).params
+    p = baseline("SDP (vector)", 5, 20_000, epsilon=epsilon, delta=0.1).params
     assert p.b == pytest.approx(BITS[epsilon], abs=0.005)
     assert p.g == pytest.approx(8.944, abs=0.0005)
     n, v = 3_000_000, 0.3
-    error = as_run.NORM / p.g * np.sqrt(int(p.b) * 3 / 16 + 0.25) / np.sqrt(n)
+    error = published_code.NORM / p.g * np.sqrt(int(p.b) * 3 / 16 + 0.25) / np.sqrt(n)
     measured = mean_error(p, v, n, np.random.default_rng(0))
     assert abs(measured - BIAS[epsilon] / 20) < 5.5 * error + 0.0005 / 20
     assert abs(measured) > 6 * error  # zero would have been found out
@@ -85,23 +82,23 @@ def test_vector_sum_of_the_program_is_biased(epsilon):
 
 def test_true_epsilon_of_the_local_noise():
     for epsilon, true in TRUE_EPSILON.items():
-        guarantee = as_run.baseline("LDP", 5, 20_000, epsilon).guarantee
+        guarantee = baseline("LDP", 5, 20_000, epsilon=epsilon, delta=0.1).guarantee
         assert guarantee.epsilon == pytest.approx(true, rel=0.03)
         assert guarantee.claimed == (epsilon, 0.1)
 
 
 @pytest.mark.parametrize("kind", ["JDP", "SDP (vector)"])
 def test_what_protects_nothing_says_so(kind):
-    assert as_run.baseline(kind, 5, 100, 1.0).guarantee.epsilon == np.inf
+    assert baseline(kind, 5, 100, epsilon=1.0, delta=0.1).guarantee.epsilon == np.inf
 
 
 def test_two_releases_of_the_programs_tree_differ_by_one_users_data():
     """Between two changes of its noise the server shows G + N, then G + x x' + N."""
     X, R, _ = stream(n=60, K=1, d=3)
-    policy = as_run.baseline("JDP", 3, 60, 1.0)
+    policy = baseline("JDP", 3, 60, epsilon=1.0, delta=0.1)
     release = [run(policy, X[:t], R[:t])[1] for t in (40, 41)]
     clean = [np.linalg.inv(s.V_inv) for s in release]
-    x = as_run.NORM * X[40, 0]
+    x = published_code.NORM * X[40, 0]
     np.testing.assert_allclose(clean[1] - clean[0], np.outer(x, x), atol=1e-8)
 
 
@@ -111,12 +108,12 @@ def test_two_releases_of_the_programs_tree_differ_by_one_users_data():
 @pytest.mark.parametrize("kind", ["LDP", "SDP (amplification)"])
 def test_local_noise_has_the_programs_scale(kind):
     """800 users: 5.5 standard errors of each standard deviation, 4e-8 each."""
-    policy = as_run.baseline(kind, 3, 800, 5.0)
+    policy = baseline(kind, 3, 800, epsilon=5.0, delta=0.1)
     sigma, drawn, s = policy.params.sigma, [], policy.init(policy.params)
     rng, x = np.random.default_rng(3), np.array([0.6, 0.0, 0.8])
     for _ in range(800):
         before = s.G.copy(), s.b.copy()
-        s = policy.update(policy.params, s, 0, x, 0.5, rng)
+        policy.update(policy.params, s, 0, x, 0.5, rng)
         G = s.G - before[0] - 2 * np.outer(x, x)
         np.testing.assert_allclose(G, G.T, atol=1e-12)
         drawn.append(
@@ -132,7 +129,7 @@ def test_local_noise_has_the_programs_scale(kind):
 @pytest.mark.parametrize(("kind", "batch"), [("LDP", 1), ("SDP (amplification)", 20)])
 def test_model_is_refreshed_once_a_batch_from_what_was_stored(kind, batch):
     X, R, _ = stream(n=45, K=1)
-    policy = as_run.baseline(kind, 3, 45, 50.0)
+    policy = baseline(kind, 3, 45, epsilon=50.0, delta=0.1)
     for n in (19, 20, 39, 41):
         s, last = (
             run(policy, X[:n], R[:n])[1],
@@ -148,7 +145,10 @@ def test_model_is_refreshed_once_a_batch_from_what_was_stored(kind, batch):
 def test_jdp_adds_the_first_noises_to_exact_statistics():
     """floor(ln(1 + t)) + 1 of floor(ln T) + 1 noises, drawn once; the statistics stay clean."""
     X, R, _ = stream(n=60, K=1)
-    policy, sigma = as_run.baseline("JDP", 3, 60, 1.0), as_run.scales("JDP", 3, 60, 1.0, 0.1, 20)[0]
+    policy, sigma = (
+        baseline("JDP", 3, 60, epsilon=1.0, delta=0.1),
+        scales("JDP", 3, 60, 1.0, 0.1, 20)[0],
+    )
     first = run(policy, X[:1], R[:1])[1]
     assert first.noise_G.shape == (5, 3, 3)  # floor(ln 60) + 1
     assert first.noise_b.shape == (5, 3)
@@ -167,7 +167,7 @@ def test_jdp_adds_the_first_noises_to_exact_statistics():
 
 def test_without_privacy_it_is_linucb_on_stretched_contexts():
     X, R, _ = stream()
-    policy = as_run.baseline("LinUCB", 3, 400, 1.0)
+    policy = baseline("LinUCB", 3, 400, epsilon=1.0, delta=0.1)
     arms, V, b = run(policy, X, R)[0], 1e-4 * np.eye(3), np.zeros(3)
     beta = np.sqrt(3) + 0.5 * np.sqrt(3 * np.log((1 + 2 * 400) * 400))
     for t, a in enumerate(arms):
@@ -180,48 +180,27 @@ def test_without_privacy_it_is_linucb_on_stretched_contexts():
 
 
 def test_nan_scores_win():
-    policy = as_run.baseline("LDP", 2, 10, 1.0)
+    policy = baseline("LDP", 2, 10, epsilon=1.0, delta=0.1)
     s = policy.init(policy.params)
     s.G[:] = np.diag([0.0, -policy.params.ridge - 1.0])
-    as_run.refit(policy.params, s, 1)
+    published_code.refit(policy.params, s, 1)
     assert s.definite[0] == 0.0
     X = np.array([[0.9, 0.0], [0.0, 0.1], [0.0, 0.2]])
     assert policy.select(policy.params, s, X, np.random.default_rng(0)) == 1
 
 
 def test_first_arms_are_the_canonical_ones():
-    X, R, mu = next(as_run.Arms(8, 3).blocks(50, np.random.default_rng(0)))
-    np.testing.assert_allclose(as_run.NORM * X[0, :3], [[1, 0, 1], [0, 1, 1], [0, 0, 1]])
+    X, R, mu = next(published_code.Arms(8, 3).blocks(50, np.random.default_rng(0)))
+    np.testing.assert_allclose(published_code.NORM * X[0, :3], [[1, 0, 1], [0, 1, 1], [0, 0, 1]])
     np.testing.assert_allclose(np.linalg.norm(X[0, 3:], axis=1), 1.0)
     assert 0 <= mu.min() <= mu.max() <= 1
     assert set(np.unique(R)) <= {0.0, 1.0}
 
 
-def test_nothing_in_the_package_uses_it():
-    home = Path(companion.__file__).parent
-    users = [
-        path.name
-        for path in home.rglob("*.py")
-        if path.parent.name != "as_run"
-        and re.search(r"^\s*(from|import)\b.*as_run", path.read_text(), re.M)
-    ]
-    assert users == []
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("kind", "RDP"), ("epsilon", 0.0), ("delta", 1.0), ("d", 1), ("T", 1), ("T", 10**30)],
-)
-def test_rejects_bad_input_by_name(name, value):
-    arguments = {"kind": "LDP", "d": 5, "T": 100, "epsilon": 1.0, name: value}
-    with pytest.raises(ValueError, match=f"{name}={value!r}"):
-        as_run.baseline(**arguments)
-
-
 def test_the_vector_protocol_covers_reward_and_dimension():
-    assert as_run.scales("SDP (vector)", 12, 100, 1.0, 0.1, 20)[2] == 12.0  # above 2 sqrt(20)
-    policy = as_run.baseline("SDP (vector)", 3, 100, 1.0)
+    assert scales("SDP (vector)", 12, 100, 1.0, 0.1, 20)[2] == 12.0  # above 2 sqrt(20)
+    policy = baseline("SDP (vector)", 3, 100, epsilon=1.0, delta=0.1)
     s = policy.init(policy.params)
-    as_run.collect(policy.params, s, np.zeros(3), 0.0, np.random.default_rng(1))
+    published_code.collect(policy.params, s, np.zeros(3), 0.0, np.random.default_rng(1))
     assert (s.b != 0.0).all()
     assert (s.G != 0.0).all()
