@@ -51,7 +51,7 @@ class Live:
     `delayed_feedback`; otherwise a second question is refused.  Open questions count as rounds of
     the horizon.  When a reward arrives, and that it never does, is not protected.
 
-    >>> from companion.baselines.jdp_linucb import jdp_linucb
+    >>> from companion.baselines.private_linucb import jdp_linucb
     >>> live = jdp_linucb(2, T=100, epsilon=1.0, delta=0.1).start(seed=1)
     >>> arm = live.select([[0.6, 0.0], [0.0, 0.6]])
     >>> live.update(arm, 0.5)

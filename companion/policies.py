@@ -19,13 +19,13 @@ if TYPE_CHECKING:  # for editors and type checkers
     from companion.baselines.forced_lasso import forced_lasso as forced_lasso
     from companion.baselines.glm_ucb import glm_ucb as glm_ucb
     from companion.baselines.gloc import gloc as gloc
-    from companion.baselines.jdp_linucb import jdp_linucb as jdp_linucb
     from companion.baselines.lasso_bandit import lasso_bandit as lasso_bandit
-    from companion.baselines.ldp_linucb import ldp_linucb as ldp_linucb
     from companion.baselines.linucb import linucb as linucb
+    from companion.baselines.private_linucb import jdp_linucb as jdp_linucb
+    from companion.baselines.private_linucb import ldp_linucb as ldp_linucb
+    from companion.baselines.private_linucb import sdp_linucb as sdp_linucb
     from companion.baselines.random import random as random
     from companion.baselines.rs_glinucb import rs_glinucb as rs_glinucb
-    from companion.baselines.sdp_linucb import sdp_linucb as sdp_linucb
     from companion.fliphat.policy import fliphat as fliphat
     from companion.fliphat.residual import residual_fliphat as residual_fliphat
     from companion.lplr.policy import lplr as lplr
@@ -67,7 +67,7 @@ TABLE = {
         "companion.baselines.gloc", lambda f, K: f(3, link="probit", theta_bound=2.0, kappa=18.4)
     ),
     "jdp_linucb": Entry(
-        "companion.baselines.jdp_linucb", lambda f, K: f(3, 400, epsilon=1.0, delta=0.1)
+        "companion.baselines.private_linucb", lambda f, K: f(3, 400, epsilon=1.0, delta=0.1)
     ),
     "joint_glm": Entry(
         "companion.private_glm.joint",
@@ -86,7 +86,7 @@ TABLE = {
         "companion.baselines.lasso_bandit", lambda f, K: f(3, 4000, penalty=0.1, every=5)
     ),
     "ldp_linucb": Entry(
-        "companion.baselines.ldp_linucb", lambda f, K: f(3, 400, epsilon=1.0, delta=0.1)
+        "companion.baselines.private_linucb", lambda f, K: f(3, 400, epsilon=1.0, delta=0.1)
     ),
     "linucb": Entry("companion.baselines.linucb", lambda f, K: f(3, noise=0.5)),
     "lplr": Entry(
@@ -110,7 +110,7 @@ TABLE = {
         lambda f, K: f(3, K, 400, epsilon=20.0, delta=0.01, t0=min(20, 200 // K), learner="gumbel"),
     ),
     "sdp_linucb": Entry(
-        "companion.baselines.sdp_linucb", lambda f, K: f(3, 400, epsilon=1.0, delta=0.1)
+        "companion.baselines.private_linucb", lambda f, K: f(3, 400, epsilon=1.0, delta=0.1)
     ),
     "shuffle_glm": Entry(
         "companion.private_glm.shuffle",

@@ -8,7 +8,7 @@ import numpy as np
 
 from companion import environments, logs, optimisers, policies, simulate, stats
 from companion.accounting import audit, binomial, privacy
-from companion.baselines import noisy_ridge
+from companion.baselines import private_linucb as noisy_ridge
 from companion.baselines.linucb import linucb
 from companion.fliphat import environments as fliphat
 from companion.lplr import environments as lplr

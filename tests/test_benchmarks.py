@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from companion.timing.floors import Measured
+from companion.timing.growth import Growth
 
 import benchmarks
 import benchmarks.__main__ as command
 from benchmarks import floors
 from benchmarks.measure import Row, Twin
-from companion.timing.floors import Measured
-from companion.timing.growth import Growth
 
 FILES = [m.name for m in pkgutil.iter_modules(benchmarks.__path__)]
 

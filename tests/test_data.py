@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from companion.accounting.privacy import UNIVERSES
-from companion.baselines.jdp_linucb import jdp_linucb
+from companion.baselines.private_linucb import jdp_linucb
 from companion.core import need_contexts
 from companion.live import Live
 from companion.streaming_sco.policy import sco_bandit

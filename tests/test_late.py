@@ -8,7 +8,7 @@ import streams
 from streams import flat, same_bits, stream_for
 
 from companion import late
-from companion.baselines.jdp_linucb import jdp_linucb
+from companion.baselines.private_linucb import jdp_linucb
 from companion.baselines.random import random
 from companion.live import Live
 

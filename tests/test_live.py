@@ -11,8 +11,8 @@ import streams
 from streams import flat, same_bits, stream_for
 
 from companion import core
-from companion.baselines.jdp_linucb import jdp_linucb
 from companion.baselines.linucb import linucb
+from companion.baselines.private_linucb import jdp_linucb
 from companion.live import Live
 
 every_policy = pytest.mark.parametrize("name", streams.names())

@@ -10,11 +10,11 @@ import sys
 import numpy as np
 import pytest
 
-from companion.baselines.jdp_linucb import jdp_linucb
+from companion.baselines.private_linucb import jdp_linucb
 from companion.service import serve
 
 LOOP = """import sys
-from companion.baselines.jdp_linucb import jdp_linucb
+from companion.baselines.private_linucb import jdp_linucb
 from companion.service import serve
 serve(jdp_linucb(3, 60, 2.0), sys.argv[1], seed=5)
 """

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from companion.baselines.ldp_linucb import ldp_linucb
+from companion.baselines.private_linucb import ldp_linucb
 from companion.environments import sphere
 from companion.simulate import repetitions, simulate, trace
 

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.audit import AuditInstance, AuditSpec
-from companion.baselines import noisy_ridge
-from companion.baselines.noisy_ridge import Model, choose, choose_next, init_model, refit
+from companion.baselines import private_linucb as noisy_ridge
+from companion.baselines.private_linucb import Model, choose, choose_next, init_model, refit
 from companion.core import Policy, linear_universe
 from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy
