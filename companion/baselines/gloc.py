@@ -3,8 +3,6 @@
 Source: Jun, Bhargava, Nowak and Willett (2017), Algorithm 1, as in the public program of Sawarni et
 al. (2024): lambda = d, the index is taken at the online iterate (not at the ridge centre, which the
 program computes and never uses), and the iterate is always scaled to norm S.
-Cost: O(K d^2) time per round, O(d^2) memory; 5 times the floor of `kernels.optimism`: of 1.3
-microseconds 0.2 learn; few arms take an exponential, but all are bounded.
 """
 
 import math
@@ -13,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.glm_parts import clipped_reward, need_model, optimistic_mean
-from companion.core import Policy, Universe
+from companion.baselines.glm_parts import GLM_UNIVERSE, clipped_reward, need_model, optimistic_mean
+from companion.core import Policy
 from companion.jit import jit
 from companion.kernels.glm import mean, slope
 from companion.kernels.linalg import dot, matvec, norm, quad, sherman_morrison
@@ -31,31 +29,28 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    t: int  # rounds played
+    t: np.ndarray  # (1,) rounds played
     V_inv: np.ndarray  # (d, d) inverse of lambda I + sum x x'
     theta_hat: np.ndarray  # (d,) iterate of the online Newton step
-    regret: float  # B: bound on the online learner's regret
-    clipped: int  # rewards that were outside [0, 1]
+    regret: np.ndarray  # (1,) B: bound on the online learner's regret
+    clipped: np.ndarray  # (1,) rewards that were outside [0, 1]
     work: np.ndarray  # (d,) scratch
 
 
-def init(p: Params) -> State:
+def init(p):
     """State before the first round."""
-    regret = 2.0 * p.k * p.theta_bound * p.theta_bound * p.ridge
-    return State(0, np.eye(p.d) / p.ridge, np.zeros(p.d), regret, 0, np.zeros(p.d))
-
-
-def universe_of(p: Params) -> Universe:
-    """What is not clipped: any context, rewards in [0, 1]."""
-    return Universe(radius=np.inf, low=0.0)
+    d, regret = p.d, 2.0 * p.k * p.theta_bound * p.theta_bound * p.ridge
+    counts = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    V_inv, theta = np.eye(d) / p.ridge, np.zeros(d)
+    return State(counts[0], V_inv, theta, np.array([regret]), counts[1], np.zeros(d))
 
 
 @jit
 def radius(p, s):
     """Radius of the confidence set after s.t rounds."""
-    inside = 1.0 + 2.0 * s.regret / p.k + 4.0 * (p.q * p.q / p.failure) ** 2
+    inside = 1.0 + 2.0 * s.regret[0] / p.k + 4.0 * (p.q * p.q / p.failure) ** 2
     log_term = math.log(2.0 / p.failure * math.sqrt(inside))
-    return math.sqrt(1.0 + 4.0 / p.k * s.regret + 8.0 * p.q * p.q * log_term)
+    return math.sqrt(1.0 + 4.0 / p.k * s.regret[0] + 8.0 * p.q * p.q * log_term)
 
 
 @jit
@@ -67,11 +62,11 @@ def select(p, s, X, rng):
 
 @jit
 def update(p, s, arm, x, r, rng):
-    """State after reward r on context x (d,); the arrays of s are overwritten."""
+    """Learn from reward r on context x (d,); s is changed in place."""
     y = clipped_reward(r)
     g = mean(p.link, dot(x, s.theta_hat)) - y
     sherman_morrison(s.V_inv, x, s.work)
-    regret = s.regret + g * g * max(quad(s.V_inv, x), 0.0) / (2.0 * p.k)
+    s.regret[0] += g * g * max(quad(s.V_inv, x), 0.0) / (2.0 * p.k)
     matvec(s.V_inv, x, s.work)
     for i in range(p.d):
         s.theta_hat[i] -= g * s.work[i] / p.k
@@ -79,7 +74,8 @@ def update(p, s, arm, x, r, rng):
     if size > 0.0:
         for i in range(p.d):
             s.theta_hat[i] *= p.theta_bound / size
-    return State(s.t + 1, s.V_inv, s.theta_hat, regret, s.clipped + (1 if y != r else 0), s.work)
+    s.t[0] += 1
+    s.clipped[0] += y != r
 
 
 @jit
@@ -87,8 +83,7 @@ def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
-        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
-    return s
+        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
 
 
 def gloc(
@@ -115,6 +110,6 @@ def gloc(
         update,
         play,
         NO_PRIVACY,
-        universe=universe_of(p),
+        universe=GLM_UNIVERSE,
         delayed_feedback=True,
     )

@@ -1,10 +1,8 @@
-"""Uniformly random play: the worst that a figure should show.
-
-Source: none; every regret is a share of its own.
-Cost: O(1) time per round.
-"""
+"""Uniformly random play: the worst that a figure should show."""
 
 from typing import NamedTuple
+
+import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
 from companion.core import Policy
@@ -16,12 +14,12 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    t: int  # rounds played
+    t: np.ndarray  # (1,) rounds played
 
 
-def init(p: Params) -> State:
+def init(p):
     """State before the first round."""
-    return State(0)
+    return State(np.zeros(1, np.int64))
 
 
 @jit
@@ -33,7 +31,7 @@ def select(p, s, X, rng):
 @jit
 def update(p, s, arm, x, r, rng):
     """Nothing is learned."""
-    return State(s.t + 1)
+    s.t[0] += 1
 
 
 @jit
@@ -41,8 +39,7 @@ def play(p, s, X, R, rng, arms):
     """Play n rounds; no reward is read."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
-        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
-    return s
+        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
 
 
 def random() -> Policy:

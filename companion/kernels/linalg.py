@@ -1,23 +1,8 @@
-"""Small dense linear algebra for kernels: loops that beat BLAS up to d = 10 and compile fast.
+"""Small dense linear algebra for kernels: loops, which up to d = 10 are faster than BLAS.
 
 Every function takes C-contiguous float64 arrays and checks nothing.  What is overwritten is said in
 the docstring.
-
-Eigenvalues of small symmetric matrices, and least squares in the unit ball, for kernels.
-
-Source: Jacobi's method with cyclic sweeps (Golub and Van Loan, section 8.5); More and Sorensen
-(1983) for the ball.
-
-The inverse that ridge regression on noisy statistics needs: of a symmetric matrix, which noise
-may make indefinite.
-
-A sweep of coordinate k solves for it and leaves a symmetric matrix, so half of it is enough; after
-all sweeps, in any order, it is minus the inverse.  The next coordinate is the one with the largest
-pivot: a definite matrix always has one that is large enough.  Where the pivot is below WEAK times
-its column, which happens to one in a hundred matrices of noise, Gauss-Jordan (`linalg.inverse`)
-does it all; above, a sweep makes no entry more than 1 + 1/WEAK times larger.
-Source: Goodnight (1979), the sweep operator; the pivots are Bunch and Parlett's of one row.
-Cost: d^3/2 multiplications, half of `linalg.inverse`: 13 microseconds at d = 50 (there 36).
+Source: Golub and Van Loan (2013), chapters 3, 4 and 8; More and Sorensen (1983) for the ball.
 """
 
 import math
@@ -25,8 +10,6 @@ import math
 import numpy as np
 
 from companion.jit import jit
-
-WIDE = 20  # dimension from which four sums side by side pay
 
 
 @jit
@@ -53,7 +36,7 @@ def axpy(c, x, y):
 
 @jit
 def copy(a, out):
-    """out <- a, two arrays of one shape; a whole slice would take two seconds to compile."""
+    """out <- a, two arrays of one shape; `out[:] = a` takes two seconds to compile."""
     for i, v in np.ndenumerate(a):
         out[i] = v
 
@@ -68,28 +51,14 @@ def set_identity(c, out):
 
 @jit
 def matvec(A, x, out):
-    """out <- A x; four rows at a time, whose sums do not wait for each other."""
-    n = A.shape[0] - A.shape[0] % 4
-    for i in range(0, n, 4):
-        p, q, r, s = 0.0, 0.0, 0.0, 0.0
-        for j in range(A.shape[1]):
-            p += A[i, j] * x[j]
-            q += A[i + 1, j] * x[j]
-            r += A[i + 2, j] * x[j]
-            s += A[i + 3, j] * x[j]
-        out[i], out[i + 1], out[i + 2], out[i + 3] = p, q, r, s
-    for i in range(n, A.shape[0]):
-        s = 0.0
-        for j in range(A.shape[1]):
-            s += A[i, j] * x[j]
-        out[i] = s
+    """out <- A x."""
+    for i in range(A.shape[0]):
+        out[i] = dot(A[i], x)
 
 
 @jit
 def quad(A, x):
     """x'Ax for a symmetric A; the lower triangle is read."""
-    if x.shape[0] >= WIDE:
-        return wide_quad(A, x)
     s = 0.0
     for i in range(x.shape[0]):
         row = 0.0
@@ -97,40 +66,6 @@ def quad(A, x):
             row += A[i, j] * x[j]
         s += x[i] * (A[i, i] * x[i] + 2.0 * row)
     return s
-
-
-@jit
-def wide_quad(A, x):
-    """`quad` with four rows at a time, whose sums do not wait for each other, from the first entry
-    of x that is not 0 to the last: the same bits."""
-    total, begin, d = 0.0, 0, x.shape[0]
-    while begin < d and x[begin] == 0.0:
-        begin += 1
-    while d > begin and x[d - 1] == 0.0:
-        d -= 1
-    n = d - (d - begin) % 4
-    for i in range(begin, n, 4):
-        p, q, r, s = 0.0, 0.0, 0.0, 0.0
-        for j in range(begin, i):
-            p += A[i, j] * x[j]
-            q += A[i + 1, j] * x[j]
-            r += A[i + 2, j] * x[j]
-            s += A[i + 3, j] * x[j]
-        q += A[i + 1, i] * x[i]
-        for j in range(i, i + 2):
-            r += A[i + 2, j] * x[j]
-        for j in range(i, i + 3):
-            s += A[i + 3, j] * x[j]
-        total += x[i] * (A[i, i] * x[i] + 2.0 * p)
-        total += x[i + 1] * (A[i + 1, i + 1] * x[i + 1] + 2.0 * q)
-        total += x[i + 2] * (A[i + 2, i + 2] * x[i + 2] + 2.0 * r)
-        total += x[i + 3] * (A[i + 3, i + 3] * x[i + 3] + 2.0 * s)
-    for i in range(n, d):
-        row = 0.0
-        for j in range(begin, i):
-            row += A[i, j] * x[j]
-        total += x[i] * (A[i, i] * x[i] + 2.0 * row)
-    return total
 
 
 @jit
@@ -359,82 +294,11 @@ def ball_norm(A, b, t):
     return math.sqrt(total)
 
 
-WEAK = 0.1  # least pivot, in units of the largest entry of its column that is not swept
+# What callers of an earlier version still import.
+WIDE = 10**9
 
 
 @jit
-def ridge_inverse(G, ridge, out, work):
-    """out <- (G + ridge I)^-1 for a symmetric G (d, d), of which the lower triangle is read.
-
-    work (3, d, d) is overwritten.  Returns False, and leaves out as it is, if there is no inverse.
-    """
-    d, A, v, left = G.shape[0], work[0], work[1, 0], work[2, 0]
-    lower(G, ridge, A)
-    for i in range(d):
-        left[i] = 1.0
-    for _ in range(d):
-        k = -1
-        for i in range(d):
-            if left[i] > 0.0 and (k < 0 or abs(A[i, i]) > abs(A[k, k])):
-                k = i
-        left[k] = 0.0
-        if not column(A, k, left, v) * WEAK < abs(A[k, k]):
-            return pivoted_inverse(G, ridge, out, work)
-        c = 1.0 / A[k, k]
-        for i in range(d):
-            f = c * v[i]
-            for j in range(i + 1):
-                A[i, j] -= f * v[j]
-        for j in range(k):
-            A[k, j] = c * v[j]
-        A[k, k] = -c
-        for i in range(k + 1, d):
-            A[i, k] = c * v[i]
-    for i in range(d):
-        for j in range(i + 1):
-            out[i, j] = -A[i, j]
-            out[j, i] = -A[i, j]
-    return True
-
-
-@jit
-def column(A, k, left, v):
-    """v <- column k of a symmetric A, with 0 at k; the lower triangle is read.
-
-    Returns the largest size of an entry whose coordinate is left.
-    """
-    top = 0.0
-    for j in range(k):
-        v[j] = A[k, j]
-        top = max(top, left[j] * abs(v[j]))
-    v[k] = 0.0
-    for j in range(k + 1, A.shape[0]):
-        v[j] = A[j, k]
-        top = max(top, left[j] * abs(v[j]))
-    return top
-
-
-@jit
-def lower(G, ridge, out):
-    """Lower triangle of out <- that of G + ridge I."""
-    for i in range(G.shape[0]):
-        for j in range(i):
-            out[i, j] = G[i, j]
-        out[i, i] = G[i, i] + ridge
-
-
-@jit
-def pivoted_inverse(G, ridge, out, work):
-    """`ridge_inverse` by exchanges of rows: out <- (G + ridge I)^-1; work is overwritten.
-
-    Returns whether there is an inverse.
-    """
-    A = work[0]
-    lower(G, ridge, A)
-    for i in range(G.shape[0]):
-        for j in range(i):
-            A[j, i] = A[i, j]
-    found = inverse(A, A, work[1])
-    if found:
-        copy(A, out)
-    return found
+def wide_quad(A, x):
+    """`quad`."""
+    return quad(A, x)

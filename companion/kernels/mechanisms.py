@@ -1,51 +1,29 @@
-"""Samplers that every private algorithm draws from.
+"""Samplers that private algorithms draw from.
 
 They are exact in law up to floating point and meant for research simulation: nothing here protects
 against floating-point or timing attacks.  Every function is a kernel; the noise comes from a
-`numpy.random.Generator`.
-Source: Dwork and Roth (2014), sections 3.3 and A; Cheu, Joseph, Mao and Peng (2021), the shuffled
+`numpy.random.Generator`.  Sections: noise; symmetric matrices as vectors; clipping; the shuffled
+vector sum; private selection; peeling.
+Source: Dwork and Roth (2014), sections 3.3, 3.4 and A, Claim 3.9 (report noisy max); McSherry and
+Talwar (2007); Dwork, Su and Zhang (2021), peeling; Cheu, Joseph, Mao and Peng (2021), the shuffled
 vector sum; Bassily, Guzman and Nandi (2021), the generalized Gaussian; Bartlett (1933), the Wishart
 matrix.
-
-Whole numbers drawn at random in kernels.
-
-Cost: 4 ns a number.  `Generator.integers` makes an array for every number when it is compiled,
-which takes seven times as long.
-
-Private selection: which score is largest, which entries are, and nothing else.
-
-A record moves every score by at most s.  `noisy_max` with Laplace noise 2 s/epsilon and
-`exponential_mechanism` with scale 2 s/epsilon each choose with epsilon-DP; where all scores move
-the same way, half of either scale is enough.  `peel` chooses again and again, and shows the values.
-Source: Dwork and Roth (2014), Claim 3.9 (report noisy max) and section 3.4 (exponential mechanism);
-McSherry and Talwar (2007); Dwork, Su and Zhang (2021), peeling.
-Cost: one draw per score; peeling k picks of n entries k n draws.  Of scores and their opposites,
-while noise hides which is largest, O(1) draws ("exponential") and O(log n) ("noisy max").
-
-Peeling (`selection.peel`) from the draws that decide: the same law of the picks and values.
-
-A pick is the largest of |v_j| + w_j over the entries j that are left, with fresh Laplace(xi) noise
-w.  The noise of `sparsity` + MORE large entries is drawn, and some entry among them comes out above
-all the others' |v_j|, almost always.  (If none does, the others' noise is drawn one by one until
-one is.)  Let `best` be the largest so far.  Every other entry has |v_j| <= best, so it exceeds best
-with probability q_j = exp((|v_j| - best)/xi)/2, and then by an exponential amount of scale xi,
-whatever q_j is: the tail of the Laplace law has no memory.
-
-Which entry is the next to exceed best is found without looking at each.  Points of a Poisson
-process fall on a line on which entry j has length exp((|v_j| - rest)/xi), rest the largest of the
-others.  At rate r = log(2) exp((rest - best)/xi) entry j gets a point with probability
-1 - exp(-2 log(2) q_j) >= q_j, since q_j <= 1/2; a point is kept with the ratio of the two.  Entries
-that were picked keep none.
-Cost: d calls of exp; a pick takes about `sparsity` Laplace draws and a few points.
 """
 
 import math
 
 import numpy as np
-from numba.extending import overload
-from numba.np.random.generator_core import next_uint32
 
 from companion.jit import jit
+
+
+@jit
+def random_integer(rng, n):
+    """A uniform integer in 0, ..., n - 1."""
+    return int(rng.integers(0, n))
+
+
+below = random_integer  # its former name
 
 
 @jit
@@ -280,28 +258,10 @@ def shuffle_analyse(rng, counts, B, L, g, b, p, out):
         out[i] = L / g * (counts[i] + noise) - B * L
 
 
-LOW = 2**32 - 1  # the bits that tell whether a draw is rejected
-
-
-def below(rng: np.random.Generator, n: int) -> int:
-    """A uniform whole number in 0, ..., n - 1, for n in [1, 2^31): the bits of `rng.integers`."""
-    return int(rng.integers(0, n))
-
-
-@overload(below)
-def _below(rng, n):
-    """`below` in kernels: Lemire's method, as NumPy has it."""
-
-    def draw(rng, n):
-        if n == 1:
-            return 0
-        m = np.int64(next_uint32(rng.bit_generator)) * n
-        if m & LOW < n:
-            while m & LOW < (LOW + 1 - n) % n:
-                m = np.int64(next_uint32(rng.bit_generator)) * n
-        return m >> 32
-
-    return draw
+# Private selection: which score is largest, and nothing else.  A record moves every score by at
+# most s.  `noisy_max` with Laplace noise 2 s/epsilon and `exponential_mechanism` with scale
+# 2 s/epsilon each choose with epsilon-DP; where all scores move the same way, half of either scale
+# is enough.
 
 
 @jit
@@ -353,7 +313,7 @@ def signed_exponential(rng, x, scale, top):
     """
     places = 2 * x.shape[0]
     for _ in range(x.shape[0]):
-        place = below(rng, places)
+        place = random_integer(rng, places)
         if scale * rng.standard_exponential() >= top - at_place(x, place):
             return place
     best, at = -np.inf, 0
@@ -415,6 +375,21 @@ def peel(rng, v, sparsity, xi, out, picks, taken):
         if xi > 0.0:
             out[picks[i]] += laplace(rng, xi)
 
+
+# The same law of picks and values from fewer draws, for long vectors.
+#
+# A pick is the largest of |v_j| + w_j over the entries j that are left, with fresh Laplace(xi)
+# noise w.  The noise of `sparsity` + MORE large entries is drawn, and some entry among them comes
+# out above all the others' |v_j|, almost always.  (If none does, the others' noise is drawn one by
+# one until one is.)  Let `best` be the largest so far.  Every other entry has |v_j| <= best, so it
+# exceeds best with probability q_j = exp((|v_j| - best)/xi)/2, and then by an exponential amount of
+# scale xi, whatever q_j is: the tail of the Laplace law has no memory.
+#
+# Which entry is the next to exceed best is found without looking at each.  Points of a Poisson
+# process fall on a line on which entry j has length exp((|v_j| - rest)/xi), rest the largest of the
+# others.  At rate r = log(2) exp((rest - best)/xi) entry j gets a point with probability
+# 1 - exp(-2 log(2) q_j) >= q_j, since q_j <= 1/2; a point is kept with the ratio of the two.
+# Entries that were picked keep none.
 
 MORE = 4  # large entries whose noise is drawn, besides as many as are picked
 LN4 = math.log(4.0)

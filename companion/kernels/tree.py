@@ -11,8 +11,6 @@ The square root releases B (B x + z) with B B = prefix sums: the noise of prefix
 sigma is for the sensitivity Delta times the norm of B's first column, the longest.
 Source: Dwork, Naor, Pitassi and Rothblum (2010); Chan, Shi and Song (2011); the square root:
 Fichtenberger, Henzinger and Upadhyay (2023).
-Cost: tree: O(1) time and numbers drawn per round and coordinate, O(log T) kept; square root: the
-whole path at once, O(T log T) time and T numbers per coordinate.
 """
 
 import numpy as np
@@ -60,13 +58,13 @@ def advance(rows, t, sigma, rng):
     return q
 
 
-def root_coefficients(n: int) -> np.ndarray:
+def root_coefficients(n):
     """(n,) Taylor coefficients f_k = f_(k-1) (2k - 1)/(2k) of (1 - x)^(-1/2): f * f = 1, 1, ..."""
     k = np.arange(1, n)
     return np.cumprod(np.concatenate([[1.0], (2 * k - 1) / (2 * k)]))
 
 
-def root_noise(n: int, d: int, sigma, rng) -> np.ndarray:
+def root_noise(n, d, sigma, rng):
     """(n, d) noise B z of all prefix sums: z ~ N(0, sigma^2 I), B lower triangular, B B = sums."""
     size = fft.next_fast_len(2 * n, real=True)
     f = fft.rfft(root_coefficients(n), size)[:, None]

@@ -1,28 +1,9 @@
-"""Optimism: the arm with the largest upper confidence bound of a linear score.
+"""The arm with the largest upper confidence bound, of all arms or of those that are not ruled out.
 
-Cost: of K arms in R^d, K d^2/2 multiplications at most.  `optimistic_arm` takes 2 K d and bounds an
-arm's width by its norm: of 100 arms, 6 to 11 are left in a late round, of which 5 are the best so
-far when their turn comes.
-The *floor* that Cost lines of policies count in is a pass over the contexts with one product per
-arm, and the noise that is drawn, at T = 20000, K = 100, d = 5, timed in alternation
-(`python -m benchmarks floors`).
-
-Optimism from the scores of all arms, for arms that stay, or widths so large that no bound leaves
-an arm out.
-
-The arms are the innermost loop (the contexts are transposed once), which the compiler turns into
-vector instructions.  An arm's own operations and their order are those of `optimism`.
-Cost: K d^2/2 multiplications; at K = 100, d = 5 half the time of `optimistic_arm` where that
-computes the form of every arm, and up to twice it where few are left.  Of arms that stay, a third
-of it and as much as it: nothing is transposed, and 0.1 microseconds see that they do.
-
-Two estimates in one round: the first one rules arms out, the second one ranks those left.
-
-An arm x has a score x'first and the half-width w sqrt(x'Ax) around it; it is ruled out if its upper
-end lies below the lower end of some other arm.  The rest have the index x'second + v sqrt(x'Bx).
-Cost: 3 K d multiplications, and d^2/2 for every quadratic form that is needed: of a widest arm, of
-a lower end, of an arm at the top of the ranking.  Bounds from norms leave the others out: with 100
-arms, a fifth of the forms is computed.  What is chosen does not change, to the bit.
+An arm x has the bound x'theta + width sqrt(x'Ax), A a symmetric matrix.  Rounding makes forms of
+long contexts negative: they count as 0.  The first arm wins ties; identical arms tie.
+Source: Abbasi-Yadkori, Pal and Szepesvari (2011), section 4; ruling out: Even-Dar, Mannor and
+Mansour (2006).
 """
 
 import math
@@ -30,40 +11,31 @@ import math
 import numpy as np
 
 from companion.jit import jit
-from companion.kernels.linalg import dot, quad
+from companion.kernels.linalg import copy, dot, quad
 
-MANY = 8  # arms from which bounding quadratic forms pays
 TINY = 1e-300  # keeps the bound above forms of contexts whose squares vanish
 
 
 @jit
 def optimistic_arm(X, V_inv, theta, width):
-    """First arm with the largest X[k]'theta + width sqrt(X[k]'V_inv X[k]); V_inv is symmetric.
+    """First row of X (K, d) with the largest x'theta + width sqrt(x'V_inv x).
 
-    Negative quadratic forms count as 0.  The square root is taken only for arms that beat the best
-    so far; from MANY arms on the quadratic form, too, only for arms that may, for it is at most
-    ||x||^2 times the largest sum of absolute entries of a row.
+    The quadratic form is computed only of arms that may beat the best so far, for it is at most
+    ||x||^2 times `row_sum`: with 100 arms in five dimensions a round of LinUCB takes half the time.
     """
-    many = X.shape[0] >= MANY
-    bound = form_bound(V_inv, width) if many else np.inf
+    bound = form_bound(V_inv, width)
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
-        mean, size = 0.0, TINY
-        if many:
-            for i in range(X.shape[1]):
-                mean += X[k, i] * theta[i]
-                size += X[k, i] * X[k, i]
-        else:
-            mean = dot(X[k], theta)
+        mean, size = 0.0, 0.0
+        for i in range(X.shape[1]):
+            mean += X[k, i] * theta[i]
+            size += X[k, i] * X[k, i]
         gap = best - mean
-        if gap >= 0.0 and gap * gap >= bound * size:
+        if gap > 0.0 and gap * gap >= bound * size:
             continue
-        form = max(quad(V_inv, X[k]), 0.0)
-        if gap >= 0.0 and gap * gap >= width * width * form:
-            continue
-        index = mean + width * np.sqrt(form)
-        if index > best:  # squares are rounded: without this a later, identical arm may win
-            best, arm = index, k
+        ucb = mean + width * math.sqrt(max(quad(V_inv, X[k]), 0.0))
+        if ucb > best:
+            best, arm = ucb, k
     return arm
 
 
@@ -92,105 +64,11 @@ def row_sum(A):
     return top
 
 
-@jit
-def same_arms(X, t):
-    """Whether the arms of round t >= 1 of X (n, K, d) are those of the round before, entry by
-    entry.
-
-    Asks the first arm first, where arms that are new differ; the rest is counted to the end, which
-    the compiler turns into vector instructions.
-    """
-    _, K, d = X.shape
-    for i in range(d):
-        if X[t, 0, i] != X[t - 1, 0, i]:
-            return False
-    others = 0
-    for k in range(K):
-        for i in range(d):
-            others += X[t, k, i] != X[t - 1, k, i]
-    return others == 0
-
-
-@jit
-def combined(weights, n, rows, out):
-    """out (K,) <- sum over j < n of weights[j] rows[j], added in this order, two rows at a time."""
-    out[:] = 0.0
-    if n % 2 == 1:
-        a, x = weights[0], rows[0]
-        for k in range(out.shape[0]):
-            out[k] = a * x[k]
-    for j in range(n % 2, n, 2):
-        a, x, b, z = weights[j], rows[j], weights[j + 1], rows[j + 1]
-        for k in range(out.shape[0]):
-            out[k] = (out[k] + a * x[k]) + b * z[k]
-
-
-@jit
-def scores(seen, theta, A):
-    """Rows d and d + 1 of seen <- x'theta and x'Ax of every arm x that it holds (`see`); A (d, d)
-    is symmetric, its lower triangle read."""
-    d, K = theta.shape[0], seen.shape[1]
-    mean, form, row = seen[d], seen[d + 1], seen[d + 2]
-    combined(theta, d, seen, mean)
-    form[:] = 0.0
-    for i in range(d):
-        combined(A[i], i, seen, row)
-        c, x = A[i, i], seen[i]
-        for k in range(K):
-            form[k] += x[k] * (c * x[k] + 2.0 * row[k])
-
-
-@jit
-def nothing_seen(X):
-    """What remembers the arms of the last round of X (n, K, d), before the first: room for their d
-    columns and three scores of each; a last row, whose first entry says whether they are there."""
-    return np.zeros((X.shape[2] + 4, X.shape[1]))
-
-
-@jit
-def see(X, seen):
-    """seen <- the arms X (K, d)."""
-    for k in range(X.shape[0]):
-        for i in range(X.shape[1]):
-            seen[i, k] = X[k, i]
-    seen[seen.shape[0] - 1, 0] = 1.0
-
-
-@jit
-def seen_alone(X):
-    """What remembers the arms X (K, d): a new array."""
-    seen = np.empty((X.shape[1] + 4, X.shape[0]))
-    see(X, seen)
-    return seen
-
-
-@jit
-def optimistic_of_seen(seen, V_inv, theta, width):
-    """The arm of `optimistic_arm` among those that are seen, to the bit: the first one with the
-    largest x'theta + width sqrt(x'V_inv x), V_inv symmetric and negative quadratic forms 0."""
-    scores(seen, theta, V_inv)
-    mean, forms, best, arm = seen[theta.shape[0]], seen[theta.shape[0] + 1], -np.inf, 0
-    for k in range(seen.shape[1]):
-        gap, form = best - mean[k], max(forms[k], 0.0)
-        if gap >= 0.0 and gap * gap >= width * width * form:
-            continue
-        index = mean[k] + width * np.sqrt(form)
-        if index > best:
-            best, arm = index, k
-    return arm
-
-
-@jit
-def optimistic_next(X, t, V_inv, theta, width, seen):
-    """The arm of `optimistic_arm` in round t of X (n, K, d), to the bit: from the scores of all
-    where there are MANY and they are those of the round before, which seen remembers."""
-    if X.shape[1] < MANY or t == 0 or not same_arms(X, t):
-        seen[seen.shape[0] - 1, 0] = 0.0
-        return optimistic_arm(X[t], V_inv, theta, width)
-    if seen[seen.shape[0] - 1, 0] == 0.0:
-        see(X[t], seen)
-    return optimistic_of_seen(seen, V_inv, theta, width)
-
+# Two estimates in one round: the first one rules arms out, the second one ranks those left.
+#
+# An arm x has a score x'first and the half-width w sqrt(x'Ax) around it; it is ruled out if its
+# upper end lies below the lower end of some other arm.  The rest have the index x'second +
+# v sqrt(x'Bx).  Bounds from norms leave out the forms that cannot matter.
 
 # rows of a table (4, K): x'first, half-width, ||x||^2, x'second
 FIRST, HALF, SIZE, SECOND = range(4)
@@ -283,3 +161,69 @@ def best_left(X, A, reach, low, B, width, table):
         if index > best and survives(X, A, reach, low, k, table):
             best, arm = index, k
     return arm
+
+
+# What callers of an earlier version still import.
+
+
+@jit
+def nothing_seen(X):
+    """Scratch (K, d) for the arms of X (n, K, d)."""
+    return np.zeros(X.shape[1:])
+
+
+@jit
+def see(X, seen):
+    """seen <- X."""
+    copy(X, seen)
+
+
+@jit
+def seen_alone(X):
+    """A copy of X (K, d)."""
+    return X.copy()
+
+
+@jit
+def optimistic_of_seen(seen, V_inv, theta, width):
+    """`optimistic_arm`."""
+    return optimistic_arm(seen, V_inv, theta, width)
+
+
+@jit
+def optimistic_next(X, t, V_inv, theta, width, seen):
+    """`optimistic_arm` in round t of X (n, K, d)."""
+    return optimistic_arm(X[t], V_inv, theta, width)
+
+
+@jit
+def same_arms(X, t):
+    """Whether the arms of round t >= 1 of X (n, K, d) are those of the round before, entry by
+    entry.
+
+    Asks the first arm first, where arms that are new differ; the rest is counted to the end, which
+    the compiler turns into vector instructions.
+    """
+    _, K, d = X.shape
+    for i in range(d):
+        if X[t, 0, i] != X[t - 1, 0, i]:
+            return False
+    others = 0
+    for k in range(K):
+        for i in range(d):
+            others += X[t, k, i] != X[t - 1, k, i]
+    return others == 0
+
+
+@jit
+def combined(weights, n, rows, out):
+    """out (K,) <- sum over j < n of weights[j] rows[j], added in this order, two rows at a time."""
+    out[:] = 0.0
+    if n % 2 == 1:
+        a, x = weights[0], rows[0]
+        for k in range(out.shape[0]):
+            out[k] = a * x[k]
+    for j in range(n % 2, n, 2):
+        a, x, b, z = weights[j], rows[j], weights[j + 1], rows[j + 1]
+        for k in range(out.shape[0]):
+            out[k] = (out[k] + a * x[k]) + b * z[k]

@@ -3,7 +3,7 @@
 RS-GLinUCB, aliased: the matrix at the last fit is the *same array* as the running one, which is
 updated in place, so det H never exceeds 1.5 det H again.  The second estimate is fitted exactly
 once, right after the warm-up, on the few rows of the warm-up, while the width uses the current H.
-In the long run regret is linear, with a slope that depends on luck.
+Regret is then linear, with a slope that depends on luck.
 Source: the public program of Sawarni et al. (2024); used only by cells that explain Table 2.
 """
 
@@ -11,15 +11,16 @@ import numpy as np
 
 from companion.baselines import rs_glinucb as mended
 from companion.baselines.rs_glinucb import choose
-from companion.jit import inlined, jit
+from companion.jit import jit
 from companion.kernels.glm import fit
 from companion.kernels.linalg import inverse
 from companion.kernels.ucb import tabulate, widest
 
 
-@inlined
-def decide(p, s, X, table):
-    """As `rs_glinucb.decide`, with one fit of all rows, and the width from the running matrix."""
+@jit
+def select(p, s, X, rng):
+    """As `rs_glinucb.select`, with one fit of all rows, and the width from the running matrix."""
+    table = np.empty((4, X.shape[0]))
     tabulate(X, s.theta_warm, s.theta_hat, table)
     square, arm = widest(X, s.V_inv, p.threshold, table)
     s.warm[0] = 1 if square > p.threshold else 0
@@ -28,7 +29,7 @@ def decide(p, s, X, table):
     stale, first = mended.fit_warm_up(p, s), s.log_det[0] == -np.inf
     if first:
         s.log_det[0] = 0.0
-        fit(p.link, s.X, s.y, s.t, mended.PENALTY, p.tolerance, s.theta_hat, s.work)
+        fit(p.link, s.X, s.y, s.t[0], mended.PENALTY, p.tolerance, s.theta_hat, s.work)
     if first or stale:
         tabulate(X, s.theta_warm, s.theta_hat, table)
     inverse(s.H, s.H_inv, s.L)
@@ -36,25 +37,11 @@ def decide(p, s, X, table):
 
 
 @jit
-def select(p, s, X, rng):
-    """`decide`, with scratch of its own."""
-    return decide(p, s, X, np.empty((4, X.shape[0])))
-
-
-@jit
-def rounds(p, s, X, R, rng, arms, table):
-    """As `rs_glinucb.rounds`."""
-    for t in range(X.shape[0]):
-        arms[t] = decide(p, s, X[t], table)
-        s = mended.update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
-    return s.t, s.n_warm, s.clipped
-
-
-@jit
 def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    t, n_warm, clipped = rounds(p, s, X, R, rng, arms, np.empty((4, X.shape[1])))
-    return mended.at(s, t, n_warm, clipped)
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        mended.update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
 
 
 def aliased(policy):

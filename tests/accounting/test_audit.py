@@ -7,7 +7,7 @@ from scipy import stats as sps
 from companion.accounting import audit, privacy
 from companion.accounting.audit import delta_lower_bound, epsilon_lower_bound
 from companion.baselines import random as random_policy
-from companion.baselines.jdp_linucb import jdp_linucb
+from companion.baselines.private_linucb import jdp_linucb
 
 
 def laplace(scale):

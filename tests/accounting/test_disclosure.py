@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from companion.accounting.audit import LAWS, corners, in_both, lives, shows
-from companion.baselines.jdp_linucb import jdp_linucb
 from companion.baselines.noisy_sgd import noisy_sgd
+from companion.baselines.private_linucb import jdp_linucb
 
 
 def test_corners_of_the_plane_are_all_eight():

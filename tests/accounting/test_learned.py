@@ -12,7 +12,7 @@ from companion.accounting.audit import (
     on_later_signs,
 )
 from companion.accounting.lives import lived
-from companion.baselines.jdp_linucb import jdp_linucb
+from companion.baselines.private_linucb import jdp_linucb
 
 MADE = {name: optimisers.example(name) for name in optimisers.TABLE}
 

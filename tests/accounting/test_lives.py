@@ -9,8 +9,8 @@ from many_lives import compare
 from companion.accounting import audit
 from companion.accounting.lives import in_one, lived
 from companion.audits.watching import arrays, same
-from companion.baselines.jdp_linucb import jdp_linucb
-from companion.streaming_sco.sco_bandit import sco_bandit
+from companion.baselines.private_linucb import jdp_linucb
+from companion.streaming_sco import sco_bandit
 
 BANDIT = sco_bandit(2, 3, 9, epsilon=5.0, delta=0.1, t0=1, gap=4.0)
 

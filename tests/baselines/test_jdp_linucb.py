@@ -6,7 +6,7 @@ from noisy_statistics import looks_standard, one_arm, packed
 from streams import run
 
 from companion.accounting import privacy
-from companion.baselines.jdp_linucb import jdp_linucb
+from companion.baselines.private_linucb import jdp_linucb
 
 
 @pytest.mark.parametrize("t", [1, 6, 7, 8, 21])

@@ -7,7 +7,7 @@ from streams import run
 
 from companion.accounting import privacy
 from companion.baselines import ldp_linucb as ldp
-from companion.baselines.ldp_linucb import ldp_linucb
+from companion.baselines.private_linucb import ldp_linucb
 from companion.kernels.mechanisms import pack_statistics, statistics_size
 
 

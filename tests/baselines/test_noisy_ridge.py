@@ -7,10 +7,8 @@ from streams import NO_BUDGETS, run, stream
 
 from companion.accounting import privacy
 from companion.baselines import noisy_ridge
-from companion.baselines.jdp_linucb import jdp_linucb
-from companion.baselines.ldp_linucb import ldp_linucb
 from companion.baselines.linucb import linucb, theorem_radius
-from companion.baselines.sdp_linucb import sdp_linucb
+from companion.baselines.private_linucb import jdp_linucb, ldp_linucb, sdp_linucb
 
 
 @pytest.mark.parametrize("make", [ldp_linucb, jdp_linucb])

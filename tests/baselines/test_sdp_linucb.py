@@ -10,7 +10,7 @@ from companion.accounting import privacy
 from companion.accounting.binomial import binomial_delta, binomial_epsilon
 from companion.baselines import sdp_linucb as sdp
 from companion.baselines.linucb import linucb
-from companion.baselines.sdp_linucb import amplified_local_budget, sdp_linucb, vector_sum
+from companion.baselines.private_linucb import amplified_local_budget, sdp_linucb, vector_sum
 from companion.environments import sphere
 from companion.kernels.mechanisms import (
     clip_record,

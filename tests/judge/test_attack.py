@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from companion.accounting.audit import need_neighbours
-from companion.baselines.ldp_linucb import ldp_linucb
+from companion.baselines.private_linucb import ldp_linucb
 from companion.core import Universe
 from companion.judge import attack
 from companion.judge.subject import load

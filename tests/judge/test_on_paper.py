@@ -3,7 +3,7 @@
 import pytest
 
 from companion.accounting.privacy import Guarantee
-from companion.baselines.ldp_linucb import ldp_linucb
+from companion.baselines.private_linucb import ldp_linucb
 from companion.judge import on_paper
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from companion.baselines.ldp_linucb import ldp_linucb
 from companion.baselines.linucb import linucb
+from companion.baselines.private_linucb import ldp_linucb
 from companion.judge import streams
 
 

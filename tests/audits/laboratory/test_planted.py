@@ -11,7 +11,8 @@ from companion.audits import faults
 from companion.audits.laboratory import measure
 from companion.audits.measures import ALARM
 from companion.audits.neighbours import Leak
-from companion.baselines import jdp_linucb, sdp_linucb
+from companion.baselines import private_linucb as jdp_linucb
+from companion.baselines import private_linucb as sdp_linucb
 from companion.private_glm import continual, joint, learning
 from companion.streaming_sco import sco_bandit as sco
 
