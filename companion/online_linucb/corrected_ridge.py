@@ -20,7 +20,7 @@ from companion.accounting.audit import AuditInstance, AuditSpec
 from companion.baselines.linucb import theorem_radius
 from companion.core import Policy, linear_universe
 from companion.jit import jit
-from companion.kernels.linalg import add_outer, axpy, matvec, ridge_inverse
+from companion.kernels.linalg import add_outer, axpy, copy, inverse, matvec
 from companion.kernels.ucb import optimistic_arm
 from companion.online_linucb.online_linucb import RELEASES, message_attack, pair_noise, randomize
 from companion.validate import need_float, need_int, need_positive, need_probability
@@ -49,7 +49,7 @@ class State(NamedTuple):
     radius: np.ndarray  # (1,) of the confidence set
     message: np.ndarray  # (d + 1,) the last user's noisy x and noisy y
     clipped: np.ndarray  # (1,) records that were outside the universe
-    work: np.ndarray  # (3, d, d) scratch
+    work: np.ndarray  # (2, d, d) scratch
 
 
 def init(p: Params) -> State:
@@ -57,7 +57,7 @@ def init(p: Params) -> State:
     d = p.d
     start = np.eye(d) / p.ridge, np.zeros(d), np.array([radius(p, 0, p.ridge)]), np.zeros(d + 1)
     counts = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    return State(counts[0], np.zeros((d, d)), np.zeros(d), *start, counts[1], np.zeros((3, d, d)))
+    return State(counts[0], np.zeros((d, d)), np.zeros(d), *start, counts[1], np.zeros((2, d, d)))
 
 
 @jit
@@ -86,7 +86,12 @@ def update(p, s, arm, x, r, rng):
         s.A[i, i] -= square
     axpy(s.message[p.d], noisy_x, s.b)
     ridge = p.ridge + p.shift * ((square + p.sigma) * np.sqrt(float(p.d * s.t[0])))
-    if ridge_inverse(s.A, ridge, s.V_inv, s.work):
+    A = s.work[0]
+    copy(s.A, A)
+    for i in range(p.d):
+        A[i, i] += ridge
+    if inverse(A, A, s.work[1]):
+        copy(A, s.V_inv)
         matvec(s.V_inv, s.b, s.theta)
         s.radius[0] = radius(p, s.t[0], ridge)
 
