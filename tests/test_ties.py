@@ -7,21 +7,24 @@ from companion.baselines.jdp_linucb import jdp_linucb
 from companion.baselines.ldp_linucb import ldp_linucb
 from companion.baselines.linucb import linucb
 from companion.baselines.sdp_linucb import sdp_linucb
-from companion.online_linucb import as_run
-from companion.online_linucb.anytime import anytime_linucb
-from companion.online_linucb.corrected_ridge import corrected_ridge
-from companion.online_linucb.policy import online_linucb
+from companion.online_linucb import (
+    anytime_linucb,
+    corrected_ridge,
+    online_linucb,
+    published_code,
+)
 
 N = 200  # rounds
+BUDGET = {"epsilon": 5.0, "delta": 0.1}
 POLICIES = {
     "linucb": linucb,
-    "ldp_linucb": lambda d: ldp_linucb(d, N, epsilon=5.0, delta=0.1),
-    "jdp_linucb": lambda d: jdp_linucb(d, N, epsilon=5.0, delta=0.1),
-    "sdp_linucb": lambda d: sdp_linucb(d, N, epsilon=5.0, delta=0.1),
-    "corrected_ridge": lambda d: corrected_ridge(d, N, epsilon=5.0, delta=0.1),
-    "online_linucb": lambda d: online_linucb(d, N, epsilon=5.0, delta=0.1),
-    "anytime_linucb": lambda d: anytime_linucb(d, epsilon=5.0, delta=0.1),
-    "published LinUCB": lambda d: as_run.baseline("LinUCB", d, N, 1.0),
+    "ldp_linucb": lambda d: ldp_linucb(d, N, **BUDGET),
+    "jdp_linucb": lambda d: jdp_linucb(d, N, **BUDGET),
+    "sdp_linucb": lambda d: sdp_linucb(d, N, **BUDGET),
+    "corrected_ridge": lambda d: corrected_ridge(d, N, **BUDGET),
+    "online_linucb": lambda d: online_linucb(d, N, **BUDGET),
+    "anytime_linucb": lambda d: anytime_linucb(d, **BUDGET),
+    "published LinUCB": lambda d: published_code.baseline("LinUCB", d, N, **BUDGET),
 }
 
 

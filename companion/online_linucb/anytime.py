@@ -97,17 +97,9 @@ def play(p, s, X, R, rng, arms):
 def of_epochs(runs) -> Params:
     """`Params` from Algorithm 1's parameters, one per epoch."""
     first = runs[0]
-    return Params(
-        first.d,
-        first.sigma,
-        first.offset,
-        first.learner.ball,
-        np.array([q.T for q in runs]),
-        np.array([q.jitter for q in runs]),
-        np.array([q.width for q in runs]),
-        np.array([q.learner.gradient for q in runs]),
-        np.array([q.learner.n for q in runs]),
-    )
+    each = [(q.T, q.jitter, q.width, q.learner.gradient, q.learner.n) for q in runs]
+    arrays = [np.array(column) for column in zip(*each, strict=True)]
+    return Params(first.d, first.sigma, first.offset, first.learner.ball, *arrays)
 
 
 def anytime_linucb(

@@ -170,12 +170,9 @@ def least_eigenvalues(policy, K: int, sizes, T: int, seed: int):
 
 
 def _least(group):
-    """Least eigenvalue, per round, of the mean of x x' over runs (T, d), a thousand at a time."""
-    T, parts = len(group[0]), []
-    for start in range(0, T, 1000):
-        x = np.stack([run[start : start + 1000] for run in group], axis=1)
-        parts.append(np.linalg.eigvalsh(np.swapaxes(x, 1, 2) @ x / len(group))[:, 0])
-    return np.concatenate(parts)
+    """Least eigenvalue, per round, of the mean of x x' over runs (T, d)."""
+    x = np.stack(group, axis=1)
+    return np.linalg.eigvalsh(np.swapaxes(x, 1, 2) @ x / len(group))[:, 0]
 
 
 def price_of_combining(finals, rng: np.random.Generator, draws: int = 4000) -> Interval:

@@ -121,19 +121,13 @@ def collect(p, s, x, r, rng):
     """One user's statistics, with the noise of the local kinds, into s.G and s.b."""
     for i in range(p.d):
         for j in range(i + 1):
-            v = reported(p, x[i] * x[j], rng)
+            v = count(p, x[i] * x[j], rng)
             s.G[i, j] += v
             if i != j:
                 s.G[j, i] += v
-        s.b[i] += reported(p, r * x[i], rng)
+        s.b[i] += count(p, r * x[i], rng)
     if p.kind == LDP or p.kind == AMPLIFIED:
         add_noise(p, s.G, s.b, rng)
-
-
-@jit
-def reported(p, v, rng):
-    """What an entry v of one user's statistics adds to the sum, before any Gaussian noise."""
-    return count(p, v, rng) if p.kind == VECTOR else v
 
 
 @jit
@@ -146,7 +140,12 @@ def add_noise(p, G, b, rng):
 
 @jit
 def count(p, v, rng):
-    """Vector protocol (departure 4): one user's part of the analyser's estimate of the sum of v."""
+    """What an entry v of one user's statistics adds to the sum, before any Gaussian noise.
+
+    In the vector protocol (departure 4) a user sends bits, and the analyser estimates v.
+    """
+    if p.kind != VECTOR:
+        return v
     bits = round_at_random(rng, (v + NORM) * p.g / NORM) + rng.binomial(int(p.b), P)
     return NORM / p.g * (bits - P * p.b) - NORM
 

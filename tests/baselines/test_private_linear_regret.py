@@ -2,13 +2,17 @@
 
 import numpy as np
 import pytest
-from companion.online_linucb.policy import online_linucb, pair_noise
-from companion.online_linucb.theory import practical_width
 
-from companion.baselines.private_linucb import jdp_linucb, ldp_linucb
+from companion.baselines.jdp_linucb import jdp_linucb
+from companion.baselines.ldp_linucb import ldp_linucb
 from companion.environments import sphere
 from companion.online_linucb.combiner import combiner
 from companion.online_linucb.corrected_ridge import corrected_ridge
+from companion.online_linucb.online_linucb import (
+    online_linucb,
+    pair_noise,
+    practical_width,
+)
 from companion.simulate import repetitions, simulate
 
 T = 20_000

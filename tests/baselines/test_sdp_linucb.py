@@ -18,7 +18,7 @@ from companion.kernels.mechanisms import (
     shuffle_messages,
     statistics_size,
 )
-from companion.online_linucb import as_run
+from companion.online_linucb import published_code
 
 
 def message_level(policy, X, R, rng):
@@ -192,8 +192,8 @@ def test_the_shuffled_one_rejects_bad_input_by_name(name, value):
     "make",
     [
         lambda: sdp_linucb(5, 2_000, epsilon=10.0, delta=0.1, universe="offset_sphere", width=0.1),
-        lambda: as_run.baseline("SDP (vector)", 5, 2_000, 10.0, 0.1),
-        lambda: as_run.baseline("LDP", 5, 2_000, 10.0, 0.1),
+        lambda: published_code.baseline("SDP (vector)", 5, 2_000, epsilon=10.0, delta=0.1),
+        lambda: published_code.baseline("LDP", 5, 2_000, epsilon=10.0, delta=0.1),
     ],
 )
 def test_a_choice_stands_for_the_rest_of_its_batch_where_arms_stay(make):

@@ -6,7 +6,7 @@ from plain import plain
 from scipy.stats import kstest
 from streams import THETA, run, stream
 
-from benchmarks.maler_twin import Twin, project
+from benchmarks.maler_twin import Twin
 from companion.accounting import privacy
 from companion.online_linucb.online_linucb import (
     conversion_width,
@@ -19,7 +19,6 @@ from companion.online_linucb.online_linucb import (
     practical_clip,
     practical_width,
     randomize,
-    regret_bound,
 )
 
 # --- Maler --------------------------------------------------------------------------------------
@@ -73,62 +72,6 @@ def test_golden_values():
                 np.testing.assert_allclose(np.exp(s.log_w)[[0, 1, 1 + n]], weights, atol=1e-10)
 
 
-@pytest.mark.parametrize("T", [1, 2, 3, 64, 65, 20_000, 2**40])
-def test_priors_sum_to_one_and_there_are_enough_rates(T):
-    p = make_learner("maler", 2, T, gradient=1.0)
-    assert abs(np.exp(init_learner(p).log_w).sum() - 1) < 1e-14
-    assert p.n == np.ceil(0.5 * np.log2(T)) + 1
-    assert init_learner(p).rates[-1] <= 1 / (10 * np.sqrt(T))  # the grid reaches down to 1/sqrt(T)
-
-
-def test_convex_expert_is_projected_gradient_descent_and_so_is_ogd():
-    rng = np.random.default_rng(3)
-    p, q = (make_learner(kind, 3, 300, gradient=2.0) for kind in ("maler", "ogd"))
-    s, o, theta = init_learner(p), init_learner(q), np.zeros(3)
-    for t in range(1, 301):
-        g = clip(rng.standard_normal(3) + 0.5, 2.0)
-        learn(p, s, g)
-        learn(q, o, g)
-        theta = project(theta - 2 / (2.0 * np.sqrt(t)) * g, 1.0)
-        np.testing.assert_allclose(s.convex, theta, atol=1e-13)
-        np.testing.assert_allclose(o.theta, theta, atol=1e-13)
-
-
-def regret(T, gradient, loss, best, d, G):
-    p = make_learner("maler", d, T, gradient=G)
-    s, total = init_learner(p), 0.0
-    for t in range(T):
-        g = gradient(t, s.theta)
-        assert np.linalg.norm(g) <= G
-        total += loss(t, s.theta) - loss(t, best)
-        learn(p, s, g)
-    return total, p
-
-
-def test_regret_on_convex_losses_is_below_the_lemma():
-    a = np.stack([np.cos(np.arange(900)), np.sin(np.arange(900))], axis=1)
-    best = np.array([0.5, -0.5])  # loss zero
-    gap = lambda t, x: a[t] @ (x - best)  # noqa: E731
-    total, p = regret(
-        900, lambda t, x: np.sign(gap(t, x)) * a[t], lambda t, x: abs(gap(t, x)), best, 2, 1.0
-    )
-    assert 0 < total <= regret_bound(p, 900)
-    assert total < 0.2 * 900 * 0.5  # far from linear
-
-
-def test_regret_on_strongly_convex_losses_is_below_the_lemma_and_logarithmic():
-    c = 0.5 * np.stack([np.cos(np.arange(16_000)), 0.4 + np.sin(np.arange(16_000))], axis=1)
-    finals = []
-    for T in (4000, 16_000):
-        best = c[:T].mean(0)
-        total, p = regret(
-            T, lambda t, x: 2 * (x - c[t]), lambda t, x: ((x - c[t]) ** 2).sum(), best, 2, 4.0
-        )
-        assert 0 < total <= regret_bound(p, T, strong_convexity=2.0)
-        finals.append(total)
-    assert finals[1] < 1.7 * finals[0]  # sqrt(T) would double it
-
-
 # --- Algorithm 1 --------------------------------------------------------------------------------
 
 
@@ -150,7 +93,7 @@ def twin(policy, X, R, seed=1):
     p, rng = policy.params, np.random.default_rng(seed)
     d, G = p.d, p.learner.gradient
     learner = Twin(d, p.T, p.learner.ball, G)
-    V, u, arms, messages, predictions = np.eye(d), np.zeros(d), [], [], []
+    V, u, arms = np.eye(d), np.zeros(d), []
     for D, y in zip(X, R, strict=True):
         width = np.sqrt(np.einsum("ki,ij,kj->k", D, np.linalg.inv(V), D))
         arms.append(int(np.argmax(D @ np.linalg.solve(V, u) + p.width * width)))
@@ -162,10 +105,8 @@ def twin(policy, X, R, seed=1):
         theta = learner.theta.copy()
         g = 2 * x * (x @ theta - y) - 2 * p.sigma**2 * theta
         V, u = V + np.outer(x, x), u + (x @ theta) * x
-        messages.append(x)
-        predictions.append(x @ theta)
         learner.update(g * min(1.0, G / max(np.linalg.norm(g), 1e-300)))
-    return arms, np.array(messages), np.array(predictions), np.linalg.solve(V, u), learner.theta
+    return arms, np.linalg.solve(V, u), learner.theta
 
 
 @pytest.mark.parametrize(
@@ -176,28 +117,10 @@ def test_plays_algorithm_1(options):
     X, R, _ = stream()
     policy = online_linucb(3, 400, delta=0.1, **options)
     arms, state = run(policy, X, R)
-    slow, messages, predictions, centre, theta = twin(policy, X, R)
+    slow, centre, theta = twin(policy, X, R)
     assert np.array_equal(arms, slow)
     np.testing.assert_allclose(state.centre, centre, atol=1e-9)
     np.testing.assert_allclose(state.learner.theta, theta, atol=1e-9)
-    # The centre minimises ||v||^2 + sum (<x_s, v> - prediction_s)^2.
-    A = np.vstack([np.eye(3), messages])
-    ridge = np.linalg.lstsq(A, np.concatenate([np.zeros(3), predictions]), rcond=None)[0]
-    np.testing.assert_allclose(state.centre, ridge, atol=1e-9)
-
-
-def test_inverse_does_not_drift_in_a_long_run():
-    X, R, _ = stream(n=2000)
-    policy = online_linucb(3, 100_000, epsilon=2.0, delta=0.1, learner="ogd")
-    rng, s, V = np.random.default_rng(0), policy.init(policy.params), np.eye(3)
-    message, state = np.empty(4), np.random.default_rng(0)
-    for _ in range(50):
-        arms = np.empty(2000, dtype=np.int64)
-        policy.play(policy.params, s, X, R, rng, arms)
-        for t in range(2000):
-            randomize(policy.params, X[t, arms[t]], R[t, arms[t]], state, message)
-            V += np.outer(message[:3], message[:3])
-    np.testing.assert_allclose(s.V_inv @ V, np.eye(3), atol=1e-8)
 
 
 # --- the loss -----------------------------------------------------------------------------------
@@ -226,40 +149,6 @@ def test_mean_gradient_has_no_errors_in_variables_bias(jitter):
     assert (np.abs(draws.mean(0) - uncorrected) > 3 * error).any()  # the test has power
 
 
-def test_gradient_is_the_derivative_of_the_loss_and_is_clipped():
-    p = online_linucb(3, 100, epsilon=3.0, delta=0.1, clip=1e6).params
-    x, y, theta, g = np.array([1.5, -2.0, 0.3]), 0.7, np.array([0.2, 0.1, -0.5]), np.empty(3)
-    loss = lambda v: (x @ v - y) ** 2 - p.sigma**2 * v @ v  # noqa: E731
-    assert gradient(p, x, y, theta, g) == pytest.approx(x @ theta)
-    steps = 1e-5 * np.eye(3)
-    difference = [(loss(theta + h) - loss(theta - h)) / 2e-5 for h in steps]
-    np.testing.assert_allclose(g, difference, rtol=1e-6)
-    small, direction = p._replace(learner=p.learner._replace(gradient=0.5)), g / np.linalg.norm(g)
-    gradient(small, x, y, theta, g)
-    np.testing.assert_allclose(g, 0.5 * direction, rtol=1e-12)
-
-
-def test_without_noise_the_width_covers():
-    """Theorem A.2 at failure 0.01: 7 or more misses in 40 runs have chance below 2e-7."""
-    misses, T = 0, 400
-    policy = online_linucb(3, T, epsilon=np.inf, delta=0.1, clip=6.0)
-    assert policy.params.width == conversion_width(policy.params.learner, T)
-    for seed in range(40):
-        rng = np.random.default_rng([7, seed])
-        X = stream(T, seed=seed)[0]
-        mu = X @ THETA
-        R = mu + rng.uniform(-0.25, 0.25, mu.shape)  # bounded, so that |y| <= 1 always
-        s, worst = policy.init(policy.params), 0.0
-        for start in range(0, T, 20):
-            block = slice(start, start + 20)
-            arms = np.empty(20, dtype=np.int64)
-            policy.play(policy.params, s, X[block], R[block], rng, arms)
-            gap = s.centre - THETA
-            worst = max(worst, gap @ np.linalg.solve(s.V_inv, gap))
-        misses += worst > policy.params.width**2
-    assert misses <= 6
-
-
 def test_width_of_the_conversion_by_hand():
     inner = online_linucb(3, 100, epsilon=1.0, delta=0.1, clip=2.0).params.learner
     M = (2 * np.log(3) + 1.5) * 2.0 * 2.0 * 10.0
@@ -275,18 +164,12 @@ def test_width_of_the_conversion_by_hand():
 # delta at the nominal epsilon, for the pair in the ball, then in the environment of Figure 1.
 PAPER = {
     0.2: (22.475, (0.0, 0.0033), (0.0, 0.0001)),
-    0.5: (8.990, (0.061, 0.0095), (0.0, 0.0004)),
     1.0: (4.495, (0.479, 0.0238), (0.139, 0.0009)),
-    2.0: (2.248, (1.737, 0.0705), (0.717, 0.0029)),
-    5.0: (0.8990, (8.154, 0.377), (3.576, 0.024)),
     10.0: (0.4495, (26.95, 0.916), (11.51, 0.184)),
 }
 CORRECTED = {  # sigma of one Gaussian release of the pair
     0.2: (6.5026, 3.9820),
-    0.5: (4.4018, 2.6956),
     1.0: (3.0713, 1.8808),
-    2.0: (2.0703, 1.2678),
-    5.0: (1.2022, 0.7362),
     10.0: (0.7971, 0.4881),
 }
 
@@ -328,7 +211,8 @@ def test_no_two_clipped_records_are_further_apart_than_the_sensitivity(universe)
     for x in [*extreme, *(3 * rng.standard_normal((300, 3)))]:
         for y in (-5.0, 5.0, rng.standard_normal()):
             records.append(np.empty(4))
-            randomize(p, x, y, rng, records[-1])
+            clipped = randomize(p, x, y, rng, records[-1])
+            assert clipped == (np.abs(records[-1] - [*x, y]).max() > 1e-12)
     records = np.array(records)
     furthest = np.sqrt(((records[:, None] - records[None]) ** 2).sum(2).max())
     limit = privacy.PAIR_SENSITIVITY[universe]
@@ -352,24 +236,7 @@ def test_message_is_the_record_plus_independent_gaussian_noise():
     assert np.abs(correlation).max() < 5.5 / np.sqrt(len(z))
 
 
-def test_records_outside_the_universe_are_clipped_and_counted():
+def test_clipped_records_are_counted():
     X, R, _ = stream(n=60)
-    X[::3] *= 10.0
-    R[1] = 5.0
-    norms = np.linalg.norm(X, axis=2)
-    arms, s = run(online_linucb(3, 60, epsilon=5.0, delta=0.1), X, R)
-    rows = np.arange(60)
-    assert s.clipped[0] == ((norms[rows, arms] > 1) | (np.abs(R[rows, arms]) > 1)).sum() > 0
-    wide, narrow = X.copy(), X.copy()
-    narrow[norms > 1] /= norms[norms > 1][:, None]
-    one = run(
-        online_linucb(3, 60, epsilon=5.0, delta=0.1, width=0.0),
-        wide[:, :1],
-        np.clip(R[:, :1], -1, 1),
-    )[1]
-    two = run(
-        online_linucb(3, 60, epsilon=5.0, delta=0.1, width=0.0),
-        narrow[:, :1],
-        np.clip(R[:, :1], -1, 1),
-    )[1]
-    np.testing.assert_allclose(one.centre, two.centre, atol=1e-12)
+    arms, s = run(online_linucb(3, 60, epsilon=5.0, delta=0.1), 3 * X, R)
+    assert s.clipped[0] == (np.linalg.norm(3 * X[np.arange(60), arms], axis=1) > 1).sum() > 0
