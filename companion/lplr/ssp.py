@@ -23,7 +23,7 @@ from companion.accounting.audit import Attack, AuditInstance, AuditSpec, filled,
 from companion.accounting.privacy import NO_PRIVACY, Guarantee
 from companion.core import Policy, Universe
 from companion.jit import jit
-from companion.kernels.linalg import add_outer, axpy, ball_least_squares, copy, dot, jacobi, norm
+from companion.kernels.linalg import add_outer, axpy, copy, dot, jacobi, norm
 from companion.kernels.mechanisms import clip_to_ball
 from companion.lplr.lplr import (
     MAX_DIMENSION,
@@ -148,6 +148,53 @@ def ssp_interval(p, m, phi):
     if width >= length:
         return 0.0, length
     return min(max(dot(phi, m.theta), -1.0), 1.0), width
+
+
+@jit
+def ball_norm(A, b, t):
+    """Norm of (A_+ + t I)^-1 b for a diagonal A; infinite if it does not exist."""
+    total = 0.0
+    for i in range(b.shape[0]):
+        a = max(A[i, i], 0.0) + t
+        if a > 0.0:
+            total += (b[i] / a) ** 2
+        elif b[i] != 0.0:
+            return math.inf
+    return math.sqrt(total)
+
+
+@jit
+def ball_least_squares(A, b, rows, work, out):
+    """out <- argmin v'Av/2 - b'v over ||v|| <= 1, with the negative eigenvalues of the symmetric A
+    set to 0.
+
+    A, rows (m, m) and work (m,) are overwritten.  In the eigenbasis v_i = b_i / (a_i + t); the
+    multiplier t >= 0 that brings the norm down to 1 is found by bisection.
+    """
+    m = b.shape[0]
+    jacobi(A, rows)
+    size = 0.0
+    for i in range(m):
+        work[i] = 0.0
+        for k in range(m):
+            work[i] += rows[i, k] * b[k]
+        size += work[i] * work[i]
+    low, high = 0.0, math.sqrt(size)
+    if not ball_norm(A, work, 0.0) <= 1.0:
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            if ball_norm(A, work, middle) > 1.0:
+                low = middle
+            else:
+                high = middle
+    else:
+        high = 0.0
+    for k in range(m):
+        out[k] = 0.0
+    for i in range(m):
+        a = max(A[i, i], 0.0) + high
+        for k in range(m):
+            out[k] += rows[i, k] * (work[i] / a if a > 0.0 else 0.0)
 
 
 @jit

@@ -9,6 +9,7 @@ from scipy import stats as sps
 
 from companion.lplr.ssp import (
     allocate_model,
+    ball_least_squares,
     message_loss,
     ssp_estimate,
     ssp_fit,
@@ -106,3 +107,19 @@ def test_the_attacked_message_is_the_record_and_noise_of_mean_zero():
     errors = out.std(axis=0) / math.sqrt(n)
     assert (errors > 0).all()
     assert (np.abs(out.mean(axis=0) - expected) < 5.5 * errors).all()
+
+
+def test_least_squares_in_the_ball_fulfil_the_conditions_of_optimality():
+    """Inside the ball the gradient is 0, on its edge it points inwards."""
+    rng, norms = np.random.default_rng(0), []
+    for m in (1, 2, 3, 5):
+        A, b, out = rng.standard_normal((m, m)), rng.standard_normal(m) * 3, np.empty(m)
+        for S in (A @ A.T + c * np.eye(m) for c in (0.0, 0.5, 20.0)):
+            ball_least_squares(S.copy(), b, np.empty((m, m)), np.empty(m), out)
+            gradient = S @ out - b
+            norms.append(np.linalg.norm(out))
+            multiplier = -(gradient @ out) / (out @ out)
+            assert multiplier >= -1e-9
+            assert abs(multiplier) < 1e-9 or norms[-1] == pytest.approx(1)
+            np.testing.assert_allclose(gradient, -multiplier * out, atol=1e-7)
+    assert min(norms) < 0.9 < 1 - 1e-9 < max(norms) < 1 + 1e-9
