@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from maler_twin import Twin, project
 
-from benchmarks.maler_twin import Twin, project
 from companion.online_linucb import maler
 
 

@@ -4,10 +4,10 @@ import re
 
 import numpy as np
 import pytest
+from maler_twin import Twin
 from scipy.stats import kstest
 from streams import THETA, run, stream
 
-from benchmarks.maler_twin import Twin
 from companion.accounting import privacy
 from companion.online_linucb import policy as module
 from companion.online_linucb.policy import conversion_width, online_linucb, pair_noise
