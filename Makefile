@@ -29,7 +29,7 @@ check: lint             ## lint, format, types, fast tests
 mutants: $(STAMP)       ## plant known faults one by one, and see that fast tests fail; also MUTANTS="--only tree"
 	$(BIN)/python tests/mutants.py --jobs $(JOBS) $(MUTANTS)
 
-bench: $(STAMP)         ## speed of every algorithm beside its floor and NumPy; also BENCH=--compile, BENCH=--growth
+bench: $(STAMP)         ## nanoseconds a round of every policy, beside NumPy and other libraries
 	$(BIN)/python -m benchmarks $(BENCH)
 
 serve:                  ## show the built site at http://localhost:8000

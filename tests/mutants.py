@@ -661,7 +661,7 @@ MUTANTS = [
            "test_runner.py::test_an_execution_with_an_error_is_not_whole_even_if_it_is_sealed"),
     Mutant("closure: claims.toml is no data", "companion/_closure.py",
            'DATA = {".json", ".toml"}', 'DATA = {".json"}',
-           "test_closure.py::test_data_beside_the_modules_of_a_closure_are_found"),
+           "test_closure.py::test_the_closure_reads_every_kind_of_import"),
     Mutant("closure: imports inside functions are no dependence", "companion/_closure.py",
            "        for node in ast.walk(tree):\n            if isinstance(node, ast.Import):",
            "        for node in tree.body:\n            if isinstance(node, ast.Import):",

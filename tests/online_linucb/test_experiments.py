@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from maler_twin import Twin
 from streams import stream
 
-from benchmarks.maler_twin import Twin
 from companion.environments import replay, sphere
 from companion.online_linucb import experiments, online_linucb
 from companion.online_linucb.online_linucb import conversion_width, make_learner, regret_bound
