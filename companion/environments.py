@@ -51,22 +51,8 @@ def draw_arm(rng, offset, shrink, out):
 
 
 @jit
-def fill(
-    rng,
-    theta,
-    offset,
-    shrink,
-    fresh,
-    kind,
-    noise,
-    X,
-    R,
-    mu,
-):
-    """One block: X (if fresh), mu = X theta, and R around it; kind as in `KINDS`.
-
-    Size: ten arguments, the numbers of the world and the three arrays of a block.
-    """
+def fill(rng, theta, offset, shrink, fresh, kind, noise, X, R, mu):
+    """One block: X (if fresh), mu = X theta, and R around it; kind as in `KINDS`."""
     for t in range(R.shape[0]):
         for k in range(R.shape[1]):
             if fresh:

@@ -4,9 +4,7 @@ Conditions are written so that NaN fails.  Depends on nothing of ours.
 """
 
 import importlib
-import inspect
 import numbers
-import os
 
 import numpy as np
 
@@ -131,14 +129,6 @@ def need_kind(name: str, value, kind: type):
     return value
 
 
-def need_path(name: str, value) -> str:
-    """The path of a file, a text that is not empty or a `pathlib.Path`, as a text."""
-    path = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None
-    if not isinstance(path, str) or not path or "\0" in path:
-        raise ValueError(f"{name} must be the path of a file; got {name}={shown(value)}")
-    return path
-
-
 def need_choice(name: str, value, choices):
     """`value` if it is one of choices."""
     if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
@@ -201,19 +191,3 @@ def _as_floats(value):
         return np.asarray(a, dtype=np.float64, order="C") if numeric else None
     except (TypeError, ValueError, OverflowError):
         return None
-
-
-def need_options(function: str, options, *inner) -> None:
-    """TypeError, in the name of `function`, unless its options are keywords of `inner`."""
-    known = {
-        name
-        for f in inner
-        for name, p in inspect.signature(f).parameters.items()
-        if p.kind is p.KEYWORD_ONLY
-    }
-    for name in options:
-        if name not in known:
-            raise TypeError(
-                f"{function}() got an unexpected keyword argument {name!r}; "
-                f"its options are {', '.join(sorted(known))}"
-            )
