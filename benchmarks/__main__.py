@@ -11,11 +11,11 @@ import sys
 import time
 
 import numpy as np
+from companion.timing import machine
+from companion.timing.roster import ROSTER
 
 import benchmarks
 from benchmarks import core, floors
-from companion.timing import machine
-from companion.timing.roster import ROSTER
 
 NOT_ROWS = {"__main__", "measure", "glm_twins", "maler_twin", "online_linucb", "twins"}
 COMPILE = "compile each algorithm alone, in a new process with no kernels: several minutes more"

@@ -5,12 +5,12 @@ import subprocess
 import sys
 
 import numpy as np
+from companion.timing import floors
+from companion.timing.roster import ROSTER, D, K
 
 from benchmarks import twins
 from benchmarks.measure import Row, beside
 from companion.environments import sphere
-from companion.timing import floors
-from companion.timing.roster import ROSTER, D, K
 
 T = 1_000
 

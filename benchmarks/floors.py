@@ -7,12 +7,12 @@ extra `bench`, if they are installed.
 from typing import NamedTuple
 
 import numpy as np
+from companion.timing import compiling, cost_line, floors, growth, others
+from companion.timing.roster import ROSTER, D, K
 
 from benchmarks import online_linucb, private_glm, streaming_sco
 from benchmarks.measure import SIDE, TURNS, beside
 from companion.core import Optimiser, one_context
-from companion.timing import compiling, cost_line, floors, growth, others
-from companion.timing.roster import ROSTER, D, K
 
 TWINS = online_linucb.TWINS | private_glm.TWINS | streaming_sco.TWINS
 SAME = 0.99  # share of rounds in which a twin plays our arm: rounding may break a near tie

@@ -5,7 +5,7 @@ from scipy.special import expit, ndtr
 
 from companion.baselines.ecolog import STEP
 from companion.kernels.glm import LOGISTIC, slope
-from companion.private_glm.calibrate import GROWTH
+from companion.private_glm.joint_glm import GROWTH
 
 
 def mean(link, z):

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-
 from companion.timing.floors import alternated
 
 SIDE, TURNS = (

@@ -1,10 +1,10 @@
 """Ridge bandits and Online LinUCB in NumPy, round by round, with the noise that ours draw."""
 
 import numpy as np
+from companion.timing import plain
 
 from benchmarks.maler_twin import Twin as Maler
 from benchmarks.measure import Twin
-from companion.timing import plain
 
 OFF = np.sqrt(2.0)  # entries off the diagonal stand twice in a symmetric matrix
 

@@ -4,13 +4,13 @@ Twins of private policies play without noise, beside ours without noise.
 """
 
 import numpy as np
+from companion.timing.roster import GLM, made
 
 from benchmarks import glm_twins
 from benchmarks.measure import Twin, beside
 from companion.kernels.glm import LOGISTIC, fit, work_for
-from companion.private_glm.design import optimal
-from companion.private_glm.design import work_for as design_work
-from companion.timing.roster import GLM, made
+from companion.private_glm.shuffle_glm import optimal
+from companion.private_glm.shuffle_glm import work_for as design_work
 
 JOINT = made("joint_glm", "d", "T", epsilon=np.inf, **GLM)
 SHUFFLE = made("shuffle_glm", "d", "K", "T", epsilon=np.inf, **GLM)

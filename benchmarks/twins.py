@@ -1,7 +1,6 @@
 """Twins in plain NumPy, round by round: as the paper writes it, and as a careful user would."""
 
 import numpy as np
-
 from companion.timing.plain import linucb, radius
 
 __all__ = ["fresh_sphere", "linucb", "linucb_tuned"]

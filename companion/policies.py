@@ -34,8 +34,8 @@ if TYPE_CHECKING:  # for editors and type checkers
     from companion.online_linucb.combiner import combiner as combiner
     from companion.online_linucb.corrected_ridge import corrected_ridge as corrected_ridge
     from companion.online_linucb.policy import online_linucb as online_linucb
-    from companion.private_glm.joint import joint_glm as joint_glm
-    from companion.private_glm.shuffle import shuffle_glm as shuffle_glm
+    from companion.private_glm.joint_glm import joint_glm as joint_glm
+    from companion.private_glm.shuffle_glm import shuffle_glm as shuffle_glm
     from companion.streaming_sco.policy import sco_bandit as sco_bandit
 
 
@@ -70,7 +70,7 @@ TABLE = {
         "companion.baselines.jdp_linucb", lambda f, K: f(3, 400, epsilon=1.0, delta=0.1)
     ),
     "joint_glm": Entry(
-        "companion.private_glm.joint",
+        "companion.private_glm.joint_glm",
         lambda f, K: f(
             3,
             400,
@@ -113,7 +113,7 @@ TABLE = {
         "companion.baselines.sdp_linucb", lambda f, K: f(3, 400, epsilon=1.0, delta=0.1)
     ),
     "shuffle_glm": Entry(
-        "companion.private_glm.shuffle",
+        "companion.private_glm.shuffle_glm",
         lambda f, K: f(
             3, K, 400, epsilon=8.0, delta=0.01, theta_bound=2.0, first=60, gamma=0.3, steps=5
         ),

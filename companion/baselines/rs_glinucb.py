@@ -10,7 +10,7 @@ half, together O(d) rows a round, and a fit after each run of warm-up rounds tho
 most of them fits; the others rule arms out.
 Differs: from the paper as the program does (the index is taken at the average of the two estimates,
 no factor 1/e in H, the second fit takes all rows), but not in its defect: there the last matrix and
-the running one are the same array, so the switch happens once (`private_glm/as_run.py`).
+the running one are the same array, so the switch happens once (`private_glm/experiments.py`).
 """
 
 import math
