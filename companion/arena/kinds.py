@@ -7,7 +7,7 @@ import numpy as np
 from companion.arena.worlds import Expanded, World
 from companion.environments import sphere
 from companion.fliphat.environments import autoregressive, pad
-from companion.private_glm import world as glm_world
+from companion.private_glm.environments import world as glm_world
 from companion.streaming_sco.environments import one_context
 from companion.validate import need_choice, need_int
 
