@@ -2,7 +2,7 @@
 `simulate`, with 2 K normals per round in place of K d.
 
 While one estimate is in use, a row x is N(0, Sigma), and arms, rewards and regrets depend on its
-two scores z = x'theta and mu = x'beta alone.  With the Cholesky factor L of their covariance (z, mu)
+two scores z = x'theta, mu = x'beta alone.  With the Cholesky factor L of their covariance (z, mu)
 = L e for standard normals e, and x = H e + r with H = Cov(x, e) and a residual r that is normal and
 independent of e, so of everything that was decided.  Given all e and rewards, the moment
 u = sum clip(y_t) x_t of the rows that were played, of which a release makes its one step, is

@@ -41,7 +41,7 @@ def as_published(
     x_max: float | None = None,
     iteration_rate: float = 0.16,
 ):
-    """FLIPHAT with the paper's noise, b_max = |signal|_1, contexts not clipped; named by epsilon."""
+    """FLIPHAT with the paper's noise, b_max = |signal|_1, raw contexts; named by epsilon."""
     options = {"calibration": calibration, "clip_contexts": clip_contexts, "x_max": x_max}
     options |= {"iteration_rate": iteration_rate, "b_max": np.abs(signal).sum()}
     policy = fliphat(d, T, sparsity=sparsity, epsilon=epsilon, delta=delta, **options)

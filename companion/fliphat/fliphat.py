@@ -1,8 +1,8 @@
 """FLIPHAT: sparse linear bandits in high dimension with joint differential privacy.
 
-Episode l is rounds 2^l to 2^(l+1) - 1.  After it one private regression on its rows (noisy iterative
-hard thresholding, N-IHT, whose step is a gradient, `peel` and a projection) makes the estimate that
-the next episode plays greedily.
+Episode l is rounds 2^l to 2^(l+1) - 1.  After it one private regression on its rows (noisy
+iterative hard thresholding, N-IHT, whose step is a gradient, `peel` and a projection) makes the
+estimate that the next episode plays greedily.
 
 Source: the FLIPHAT paper, Algorithm 1 (N-IHT), 2 (FLIPHAT), 3 (peeling), Theorem 5.1, Lemma A.2.
 Privacy: replace one user's context and reward.  A row moves a coordinate of eta times the gradient
@@ -57,7 +57,7 @@ def _losses(picks, ratio):
 
 
 def composition_delta(epsilon: float, picks: int, ratio: float) -> float:
-    """Smallest delta at epsilon >= 0 of `picks` picks and values: sum P(L) max(0, 1 - e^(eps-L))."""
+    """Smallest delta of `picks` picks and values: the sum of P(L) max(0, 1 - exp(epsilon - L))."""
     epsilon, ratio = need_float("epsilon", epsilon, 0.0), need_float("ratio", ratio, 0.0)
     if need_int("picks", picks, 0) == 0 or ratio == 0.0:
         return 0.0
