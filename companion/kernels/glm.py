@@ -142,7 +142,7 @@ def fit(link, X, y, n, penalty, tolerance, theta, work):
     """theta <- argmin of `objective`, started from theta; returns the number of Newton steps.
 
     work (d + 3, d) is overwritten.  A step is halved until the objective falls by a quarter of what
-    its decrement promises; small steps (decrement below 1e-4) are taken whole.  Ends when half the
+    its decrement promises; small steps (decrement below 1e-2) are taken whole.  Ends when half the
     squared decrement, which bounds the error of the objective after the step up to higher order,
     is below tolerance; returns STEPS + 1 if it does not.
     """
@@ -154,7 +154,7 @@ def fit(link, X, y, n, penalty, tolerance, theta, work):
         cholesky_solve(H, g, step)
         decrement = dot(g, step)
         size = 1.0
-        if decrement > 1e-4:
+        if decrement > 1e-2:
             before = objective(link, X, y, n, penalty, theta)
             while size > 1e-6:
                 for i in range(d):
