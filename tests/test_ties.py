@@ -44,7 +44,8 @@ def test_the_first_of_identical_rows_is_played(make, stays):
             x /= 1.01 * np.linalg.norm(x, axis=2, keepdims=True)
             X = np.ascontiguousarray(np.broadcast_to(x, (N, K, d)))
             R, arms = rng.random((N, K)), np.full(N, -1)
-            state = policy.play(p, policy.init(p), X, R, rng, arms)
+            state = policy.init(p)
+            state = policy.play(p, state, X, R, rng, arms) or state
             assert not arms.any(), (K, d)
             for row in rng.uniform(-0.4, 0.4, (50, 1, d)):
                 assert policy.select(p, state, np.repeat(row, K, axis=0), rng) == 0, (K, d)
