@@ -45,7 +45,7 @@ Laws of the numbers that a kernel lets out:
 
 import inspect
 from functools import partial
-from itertools import combinations, product
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -508,47 +508,6 @@ def corners(d: int) -> np.ndarray:
     return np.array([(*s * x, r) for x in (flat, mixed) for s in (-1, 1) for r in (-1, 1)])
 
 
-def in_one(state):
-    """(the same state, memory): all its arrays stand in the first of two rows of memory, and the
-    second keeps what they hold now, so that copying the second to the first begins a new life.
-
-    Arrays of the state that share their place go on to do so.  Raises ValueError if two overlap in
-    part.
-    """
-    found = {}
-    _gather(state, found)
-    for a, b in combinations(found.values(), 2):
-        if np.shares_memory(a, b):
-            raise ValueError(f"arrays of a state must not overlap; got {a.shape} and {b.shape}")
-    ends = np.cumsum([0, *(-(-a.nbytes // 8) for a in found.values())])  # in words of 8 bytes
-    memory, moved = np.zeros((2, ends[-1]), np.int64), {}
-    for (place, a), begin, end in zip(found.items(), ends, ends[1:], strict=False):
-        moved[place] = memory[0, begin:end].view(a.dtype)[: a.size].reshape(a.shape)
-        moved[place][...] = a
-    memory[1] = memory[0]
-    return _moved(state, moved), memory
-
-
-def _place(a):
-    """What tells arrays of a state apart; two arrays may be views of the same numbers."""
-    return a.__array_interface__["data"][0], a.shape, a.strides, a.dtype.str
-
-
-def _gather(tree, found):
-    """found <- {place: array} of all arrays of a nested tuple."""
-    if isinstance(tree, np.ndarray):
-        found.setdefault(_place(tree), tree)
-    for part in tree if isinstance(tree, tuple) else ():
-        _gather(part, found)
-
-
-def _moved(tree, moved):
-    """The same nested tuple with other arrays."""
-    if isinstance(tree, tuple):  # a named one, too
-        return tuple.__new__(type(tree), [_moved(part, moved) for part in tree])
-    return moved[_place(tree)] if isinstance(tree, np.ndarray) else tree
-
-
 def runs_of(policy, show=None):
     """The function (data (X, R), rng, n, ends) -> (arms (n, ends[-1]), shown (n, len(ends), ...)).
 
@@ -557,16 +516,25 @@ def runs_of(policy, show=None):
     """
 
     def several(data, rng, n, ends):
-        (X, R), p = data, policy.params
+        (X, R), p, loop = data, policy.params, policy.loop
+        state = policy.init(p)
+        fresh = [(a, a.copy()) for a in _arrays(state)]
         arms, shown = np.empty((n, ends[-1]), np.int64), []
-        first, memory = in_one(policy.init(p))
         for i in range(n):
-            memory[0], state, begin = memory[1], first, 0
+            for now, start in fresh:
+                now[...] = start
+            begin = 0
             for end in ends:
-                cut = slice(begin, end)
-                state = policy.loop(p, state, X[cut], R[cut], rng, arms[i, cut]) or state
+                loop(p, state, X[begin:end], R[begin:end], rng, arms[i, begin:end])
                 shown.append(np.array(show(state)) if show else 0.0)
                 begin = end
         return arms, np.reshape(shown, (n, len(ends), *np.shape(shown[0])))
 
     return several
+
+
+def _arrays(tree):
+    """All arrays of nested named tuples."""
+    if isinstance(tree, np.ndarray):
+        return [tree]
+    return [a for part in tree for a in _arrays(part)] if isinstance(tree, tuple) else []

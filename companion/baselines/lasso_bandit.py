@@ -19,7 +19,7 @@ from companion.baselines.lasso_descent import Gram, descend, whole
 from companion.core import Policy
 from companion.jit import jit
 from companion.kernels.linalg import axpy, copy
-from companion.kernels.mechanisms import below
+from companion.kernels.mechanisms import random_integer
 from companion.validate import need_float, need_int, need_positive
 
 
@@ -93,7 +93,7 @@ def select(p, s, X, rng):
     first fit.
     """
     if s.t[0] < p.every:
-        return below(rng, X.shape[0])
+        return random_integer(rng, X.shape[0])
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
         z = 0.0

@@ -34,7 +34,7 @@ from companion.core import Optimiser
 from companion.jit import jit
 from companion.kernels.geometry import admit_all, dual_exponent, euclidean_factor, lq_norm
 from companion.kernels.linalg import copy, dot
-from companion.kernels.mechanisms import below
+from companion.kernels.mechanisms import random_integer
 from companion.validate import need_positive
 
 
@@ -114,7 +114,7 @@ def mirror_step(u, gradient, p, q, radius, z):
 def shuffle(rng, order):
     """order <- a uniform permutation of itself."""
     for i in range(order.shape[0] - 1, 0, -1):
-        j = below(rng, i + 1)
+        j = random_integer(rng, i + 1)
         order[i], order[j] = order[j], order[i]
 
 

@@ -26,7 +26,7 @@ from companion.core import Optimiser
 from companion.jit import jit
 from companion.kernels.geometry import admit_all, project
 from companion.kernels.linalg import copy, dot
-from companion.kernels.mechanisms import below
+from companion.kernels.mechanisms import random_integer
 from companion.validate import need_choice, need_positive
 
 # What noisy steps, each on one record of n drawn at random, lose together.
@@ -133,7 +133,7 @@ def release(p, theta, x, y, rng, out):
 @jit
 def descend(p, theta, A, b, rng, gradient):
     """theta <- after a step on one random record; gradient <- all that the step shows."""
-    j = below(rng, p.n)
+    j = random_integer(rng, p.n)
     release(p, theta, A[j], b[j], rng, gradient)
     box = p.p == np.inf  # it needs no norm
     for i in range(p.d):

@@ -621,9 +621,3 @@ def sdp_audits():
 
 
 # What callers of an earlier version still import.
-
-
-@jit
-def choose_next(m, X, t, seen):
-    """`choose` in round t of X (n, K, d)."""
-    return choose(m, X[t])

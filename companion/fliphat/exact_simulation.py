@@ -26,7 +26,7 @@ from companion.fliphat.environments import Autoregressive, draw_noise, draw_row
 from companion.fliphat.fliphat import Params, clip, init, l1_project, sparse_dot, step
 from companion.jit import jit
 from companion.kernels.linalg import dot
-from companion.kernels.mechanisms import below, laplace
+from companion.kernels.mechanisms import laplace, random_integer
 from companion.simulate import as_result, need_run, over, stream
 from companion.validate import need_choice
 
@@ -93,7 +93,7 @@ def play_round(w, guess, bound, rng):
     """Draw the scores of the arms, play greedily (guess: at random), draw the reward; w.sums take
     in clip(y) e, clip(y)^2 and the regret."""
     best, top, played, one, two = -np.inf, -np.inf, 0.0, 0.0, 0.0
-    arm = below(rng, w.K) if guess else -1
+    arm = random_integer(rng, w.K) if guess else -1
     for k in range(w.K):
         e, g = rng.standard_normal(), rng.standard_normal()
         z, mu = w.L[0] * e, w.L[1] * e + w.L[2] * g

@@ -30,7 +30,7 @@ from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, 
 from companion.core import Policy, Universe
 from companion.jit import jit
 from companion.kernels.linalg import axpy
-from companion.kernels.mechanisms import below, peel
+from companion.kernels.mechanisms import peel, random_integer
 from companion.validate import LARGEST, need_choice, need_float, need_int, need_positive
 
 MAX_ITERATIONS = 1000  # of a release, and their rate
@@ -304,7 +304,7 @@ def select(p, s, X, rng):
     is no estimate.
     """
     if s.size[0] == 0:
-        return below(rng, X.shape[0])  # line 2
+        return random_integer(rng, X.shape[0])  # line 2
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
         z = sparse_dot(X[k], s.theta_hat, s.picks, s.size[0])

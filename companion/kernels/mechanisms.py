@@ -23,9 +23,6 @@ def random_integer(rng, n):
     return int(rng.integers(0, n))
 
 
-below = random_integer  # its former name
-
-
 @jit
 def laplace(rng, scale):
     """One draw with density exp(-|z|/scale) / (2 scale)."""
@@ -393,93 +390,3 @@ def peel(rng, v, sparsity, xi, out, picks, taken):
 
 MORE = 4  # large entries whose noise is drawn, besides as many as are picked
 LN4 = math.log(4.0)
-
-
-@jit
-def large_first(v, m, order):
-    """order (d,) <- all indices, those of the m <= d largest |v_j| in front, in decreasing order;
-    returns the largest of the others, or -inf.
-    """
-    rest = -np.inf
-    for j in range(v.shape[0]):
-        k, size = j, abs(v[j])
-        if j >= m:
-            out = j
-            if size > abs(v[order[m - 1]]):
-                out = order[m - 1]
-                k = m - 1
-            order[j] = out
-            rest = max(rest, abs(v[out]))
-        if k < m:
-            while k > 0 and abs(v[order[k - 1]]) < size:
-                order[k] = order[k - 1]
-                k -= 1
-            order[k] = j
-    return rest
-
-
-@jit
-def line(v, xi, m, rest, order, ends):
-    """ends (d + 1,) <- where the entries in the places before end on the line, for noise of scale
-    xi; the first m have no length.  order and rest are those of `large_first`."""
-    ends[0] = 0.0
-    for i in range(v.shape[0]):
-        if i < m:
-            ends[i + 1] = 0.0
-        else:
-            ends[i + 1] = ends[i] + math.exp((abs(v[order[i]]) - rest) / xi)
-
-
-@jit
-def pick(rng, v, xi, m, rest, order, ends, taken):
-    """Index of the noisily largest |v_j| of those not taken, with noise of scale xi; m, rest, order
-    and ends as `line` leaves them.
-    """
-    d, best, at, i = v.shape[0], -np.inf, 0, 0
-    while i < m or (i < d and best < rest):
-        j = order[i]
-        if not taken[j]:
-            z = abs(v[j]) + laplace(rng, xi)
-            if z > best:
-                best, at = z, j
-        i += 1
-    tail = math.exp((rest - best) / xi)
-    while i < d:
-        point = ends[i] + rng.standard_exponential() / (0.5 * LN4 * tail)
-        if not point < ends[d]:
-            break
-        high = d - 1
-        while i < high:  # the place whose entry has the point
-            middle = (i + high) // 2
-            if point < ends[middle + 1]:
-                high = middle
-            else:
-                i = middle + 1
-        q = 0.5 * (ends[i + 1] - ends[i]) * tail
-        if not taken[order[i]] and rng.random() * -math.expm1(-LN4 * q) < q:
-            best, at = best + xi * rng.standard_exponential(), order[i]
-            tail = math.exp((rest - best) / xi)
-        i += 1
-    return at
-
-
-@jit
-def lazy_peel(rng, v, sparsity, xi, out, picks, taken):
-    """`peel` with other draws: out (d,) <- the noisily largest `sparsity` entries of v with
-    Laplace(xi) noise, picks <- where; taken (d,) is overwritten.
-    """
-    d = v.shape[0]
-    if not xi > 0.0 or d <= sparsity + MORE:
-        peel(rng, v, sparsity, xi, out, picks, taken)
-        return
-    m, order, ends = sparsity + MORE, np.empty(d, np.int64), np.empty(d + 1)
-    rest = large_first(v, m, order)
-    line(v, xi, m, rest, order, ends)
-    for j in range(d):
-        out[j] = 0.0
-        taken[j] = False
-    for i in range(sparsity):
-        picks[i] = pick(rng, v, xi, m, rest, order, ends, taken)
-        taken[picks[i]] = True
-    for i in range(sparsity):
-        out[picks[i]] = v[picks[i]] + laplace(rng, xi)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from companion.jit import jit
-from companion.kernels.linalg import copy, dot, quad
+from companion.kernels.linalg import dot, quad
 
 TINY = 1e-300  # keeps the bound above forms of contexts whose squares vanish
 
@@ -164,66 +164,3 @@ def best_left(X, A, reach, low, B, width, table):
 
 
 # What callers of an earlier version still import.
-
-
-@jit
-def nothing_seen(X):
-    """Scratch (K, d) for the arms of X (n, K, d)."""
-    return np.zeros(X.shape[1:])
-
-
-@jit
-def see(X, seen):
-    """seen <- X."""
-    copy(X, seen)
-
-
-@jit
-def seen_alone(X):
-    """A copy of X (K, d)."""
-    return X.copy()
-
-
-@jit
-def optimistic_of_seen(seen, V_inv, theta, width):
-    """`optimistic_arm`."""
-    return optimistic_arm(seen, V_inv, theta, width)
-
-
-@jit
-def optimistic_next(X, t, V_inv, theta, width, seen):
-    """`optimistic_arm` in round t of X (n, K, d)."""
-    return optimistic_arm(X[t], V_inv, theta, width)
-
-
-@jit
-def same_arms(X, t):
-    """Whether the arms of round t >= 1 of X (n, K, d) are those of the round before, entry by
-    entry.
-
-    Asks the first arm first, where arms that are new differ; the rest is counted to the end, which
-    the compiler turns into vector instructions.
-    """
-    _, K, d = X.shape
-    for i in range(d):
-        if X[t, 0, i] != X[t - 1, 0, i]:
-            return False
-    others = 0
-    for k in range(K):
-        for i in range(d):
-            others += X[t, k, i] != X[t - 1, k, i]
-    return others == 0
-
-
-@jit
-def combined(weights, n, rows, out):
-    """out (K,) <- sum over j < n of weights[j] rows[j], added in this order, two rows at a time."""
-    out[:] = 0.0
-    if n % 2 == 1:
-        a, x = weights[0], rows[0]
-        for k in range(out.shape[0]):
-            out[k] = a * x[k]
-    for j in range(n % 2, n, 2):
-        a, x, b, z = weights[j], rows[j], weights[j + 1], rows[j + 1]
-        for k in range(out.shape[0]):
-            out[k] = (out[k] + a * x[k]) + b * z[k]

@@ -15,7 +15,7 @@ from companion.baselines.noisy_sfw import noisy_sfw
 from companion.baselines.noisy_sgd import noisy_sgd
 from companion.jit import jit
 from companion.kernels.geometry import admit_all, dual_exponent, lq_norm, vertex
-from companion.kernels.mechanisms import below, laplace
+from companion.kernels.mechanisms import laplace, random_integer
 from companion.kernels.tree import complete, root_coefficients, trailing_zeros
 from companion.simulate import need_seeds, over, stream
 from companion.stats import difference
@@ -219,7 +219,7 @@ def descend_all(A, b, steps, eta, sigma, radius, rng, theta):
     d, m = theta.shape
     c = np.empty(m)
     for _ in range(steps):
-        j = below(rng, A.shape[0])
+        j = random_integer(rng, A.shape[0])
         c[:] = 0.0
         for i in range(d):
             x = A[j, i]
