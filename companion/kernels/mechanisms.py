@@ -371,22 +371,3 @@ def peel(rng, v, sparsity, xi, out, picks, taken):
         out[picks[i]] = v[picks[i]]
         if xi > 0.0:
             out[picks[i]] += laplace(rng, xi)
-
-
-# The same law of picks and values from fewer draws, for long vectors.
-#
-# A pick is the largest of |v_j| + w_j over the entries j that are left, with fresh Laplace(xi)
-# noise w.  The noise of `sparsity` + MORE large entries is drawn, and some entry among them comes
-# out above all the others' |v_j|, almost always.  (If none does, the others' noise is drawn one by
-# one until one is.)  Let `best` be the largest so far.  Every other entry has |v_j| <= best, so it
-# exceeds best with probability q_j = exp((|v_j| - best)/xi)/2, and then by an exponential amount of
-# scale xi, whatever q_j is: the tail of the Laplace law has no memory.
-#
-# Which entry is the next to exceed best is found without looking at each.  Points of a Poisson
-# process fall on a line on which entry j has length exp((|v_j| - rest)/xi), rest the largest of the
-# others.  At rate r = log(2) exp((rest - best)/xi) entry j gets a point with probability
-# 1 - exp(-2 log(2) q_j) >= q_j, since q_j <= 1/2; a point is kept with the ratio of the two.
-# Entries that were picked keep none.
-
-MORE = 4  # large entries whose noise is drawn, besides as many as are picked
-LN4 = math.log(4.0)
