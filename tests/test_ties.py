@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from companion.baselines.jdp_linucb import jdp_linucb
-from companion.baselines.ldp_linucb import ldp_linucb
 from companion.baselines.linucb import linucb
-from companion.baselines.sdp_linucb import sdp_linucb
+from companion.baselines.private_linucb import jdp_linucb, ldp_linucb, sdp_linucb
 from companion.online_linucb import (
     anytime_linucb,
     corrected_ridge,

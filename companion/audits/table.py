@@ -13,7 +13,7 @@ import pandas as pd
 
 from companion import optimisers, policies
 from companion.accounting import privacy
-from companion.accounting.audit import attacked, is_linear
+from companion.accounting.audit import AuditSpec, attacked, is_linear
 from companion.audits import faults, spent
 from companion.report import plots
 
@@ -55,7 +55,7 @@ def targets() -> tuple[Target, ...]:
                 found.append(Target(name, "", instance, None, "promises no privacy"))
                 continue
             spec = instance.audit
-            why = "" if spec.attacks(instance) else f"{name} offers no attack"
+            why = "" if spec.attacks is not AuditSpec().attacks else f"{name} offers no attack"
             cases = spec.measured()
             kernels = {k: r for case in cases for k, r in case.releases.items()}
             instances = spec.attack_instances() or _one_of_each(cases) or [instance]

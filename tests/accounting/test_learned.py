@@ -10,8 +10,8 @@ from companion.accounting.audit import (
     on_first_label,
     on_first_nodes,
     on_later_signs,
+    runs_of,
 )
-from companion.accounting.lives import lived
 from companion.baselines.private_linucb import jdp_linucb
 
 MADE = {name: optimisers.example(name) for name in optimisers.TABLE}
@@ -56,7 +56,7 @@ def test_nodes_of_the_first_record_hold_it_alone():
         (np.zeros(2), 0.0),
     )
     move = np.array([1.0, 0.0, 0.0, 1.0, 0.0])  # the matrix by its triangle, then r x
-    attack = on_first_nodes(policy, a, b, lived(policy, 5), move, note="rest")
+    attack = on_first_nodes(policy, a, b, runs_of(policy, lambda s: s.release), move, note="rest")
     seen, none = (attack.mechanism(d, np.random.default_rng(0), 2) for d in (attack.a, attack.b))
     assert seen.shape == (2, 3, 5)
     assert (seen == move).all()

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from companion.baselines.jdp_linucb import jdp_linucb
-from companion.baselines.ldp_linucb import ldp_linucb
+from companion.baselines.private_linucb import jdp_linucb, ldp_linucb
 from companion.environments import sphere
 from companion.online_linucb.combiner import combiner
 from companion.online_linucb.corrected_ridge import corrected_ridge

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from maler_twin import Twin
 from plain import plain
 from scipy.stats import kstest
 from streams import THETA, run, stream
 
-from benchmarks.maler_twin import Twin
 from companion.accounting import privacy
 from companion.online_linucb.online_linucb import (
     conversion_width,
