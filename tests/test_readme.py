@@ -34,8 +34,6 @@ TRIED = {
     "make check": None,
     "make test": None,
     "make bench": None,
-    "python -m companion": "local",
-    "python -m tools.address": "",
 }
 ELSEWHERE = {  # the runner: tests/test_refusals.py; installing: tests/test_wheel.py
     ".venv/bin/python -m tools.build --only online_linucb -p T 2000 -p n_reps 5",
@@ -116,11 +114,3 @@ def test_it_does_what_it_says(command, fresh):
     if "papermill" in command:
         about = json.loads((folder / "out.ipynb").read_text("utf8"))["metadata"]["papermill"]
         assert {"T": 2000, "n_reps": 5}.items() <= about["parameters"].items()
-
-
-def test_the_address_is_told_to_nobody_while_there_is_none(fresh):
-    """`python -m tools.address`, run above, has changed no file."""
-    base, _ = fresh
-    assert (base / "private-bandits" / "README.md").read_bytes() == (
-        ROOT / "README.md"
-    ).read_bytes()

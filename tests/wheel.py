@@ -11,9 +11,9 @@ import zipfile
 from pathlib import Path
 
 from companion.jit import CACHE
-from tools import release
 
 ROOT = Path(__file__).resolve().parent.parent
+ABOUT = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "MANIFEST.in")
 
 
 def run(*command, **options):
@@ -27,23 +27,13 @@ def run(*command, **options):
 
 def build(base):
     """The wheel, built in the folder base from a copy of the sources."""
-    for name in (*release.ABOUT, "MANIFEST.in"):
+    for name in ABOUT:
         (base / "src").mkdir(exist_ok=True)
         shutil.copy2(ROOT / name, base / "src" / name)
     skip = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "companion", base / "src" / "companion", ignore=skip)
     run("-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", base, base / "src")
     (built,) = base.glob("*.whl")
-    return built
-
-
-def sdist(base):
-    """The source archive, from the copy that `build` made, with a test in it that stays out."""
-    (base / "src" / "tests").mkdir()
-    (base / "src" / "tests" / "test_core.py").touch()
-    make = "from setuptools import build_meta as b; import sys; b.build_sdist(sys.argv[1])"
-    run("-c", make, base, cwd=base / "src")
-    (built,) = base.glob("*.tar.gz")
     return built
 
 
