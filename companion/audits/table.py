@@ -55,7 +55,8 @@ def targets() -> tuple[Target, ...]:
                 found.append(Target(name, "", instance, None, "promises no privacy"))
                 continue
             spec = instance.audit
-            why = "" if spec.attacks is not AuditSpec().attacks else f"{name} offers no attack"
+            none = spec.attacks is AuditSpec().attacks
+            why = f"{name} offers no attack" if none else ""
             cases = spec.measured()
             kernels = {k: r for case in cases for k, r in case.releases.items()}
             instances = spec.attack_instances() or _one_of_each(cases) or [instance]
