@@ -241,8 +241,7 @@ def aliased_play(p, s, X, R, rng, arms):
     table = np.empty((4, X.shape[1]))
     for t in range(X.shape[0]):
         arms[t] = aliased_decide(p, s, X[t], table)
-        s = rs_glinucb.update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
-    return s
+        rs_glinucb.update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
 
 
 def aliased(policy):
