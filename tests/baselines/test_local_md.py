@@ -137,18 +137,3 @@ def test_constants_by_hand():
     # at n = 12, d = 60: sqrt(d/epsilon_1) = 7.7 is above n_1 = 6, so that T = 1: no phase
     with pytest.raises(ValueError, match="n must leave a phase with two steps"):
         md.local_md(60, 12, epsilon=2.0, delta=0.01)
-
-
-def test_every_phase_has_records_of_its_own():
-    """The first record of every phase is read, and the first one that is left over is not."""
-    n = 60
-    X, Y = records(n)
-    o = md.local_md(3, n, epsilon=np.inf, step_scale=100.0, **OPTIONS)
-    ends = np.cumsum(o.params.records)
-    assert len(ends) > 1
-    assert ends[-1] < n
-    out = learn(o, X, Y, seed=0)[0][-1]
-    for at, read in [(0, True), *((end, True) for end in ends[:-1]), (ends[-1], False)]:
-        other = Y.copy()
-        other[at] = -1.0 if Y[at] > 0.0 else 1.0
-        assert np.array_equal(learn(o, X, other, seed=0)[0][-1], out) is not read

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from companion.kernels import linalg
+from companion.lplr.ssp import ball_least_squares
 
 RNG = np.random.default_rng()
 SIZES = [1, 2, 3, 7, 20, 23]
@@ -175,7 +176,7 @@ def test_jacobi_and_least_squares_in_the_ball_against_numpy():
         np.testing.assert_allclose(np.sort(np.diag(D)), np.linalg.eigvalsh(A), atol=1e-12)
         np.testing.assert_allclose(rows.T @ np.diag(np.diag(D)) @ rows, A, atol=1e-12)
         S, b, out = A @ A.T, rng.standard_normal(m) * 3, np.empty(m)
-        linalg.ball_least_squares(S.copy(), b, rows, np.empty(m), out)
+        ball_least_squares(S.copy(), b, rows, np.empty(m), out)
         gradient = S @ out - b
         assert np.linalg.norm(out) <= 1 + 1e-9
         multiplier = -(gradient @ out) / (out @ out)
