@@ -76,6 +76,7 @@ def test_what_an_edit_compiles(tmp_path):
     assert found() == (32.0, 5.0, 1, 0)
 
 
+@pytest.mark.slow
 def test_plain_numba_plays_the_same_arms(tmp_path):
     linked, *arms = run(PLAY, ROOT.parent)
     plain, *same = run(PLAY, ROOT.parent, COMPANION_PLAIN_NUMBA="1")
