@@ -222,7 +222,7 @@ def aliased_decide(p, s, X, table):
     stale, first = rs_glinucb.fit_warm_up(p, s), s.log_det[0] == -np.inf
     if first:
         s.log_det[0] = 0.0
-        fit(p.link, s.X, s.y, s.t, rs_glinucb.PENALTY, p.tolerance, s.theta_hat, s.work)
+        fit(p.link, s.X, s.y, s.t[0], rs_glinucb.PENALTY, p.tolerance, s.theta_hat, s.work)
     if first or stale:
         tabulate(X, s.theta_warm, s.theta_hat, table)
     inverse(s.H, s.H_inv, s.L)
