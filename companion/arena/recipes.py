@@ -75,7 +75,7 @@ def _width(w, T, e, m):
     if m == 1.0:
         return None
     make = policies.factory("online_linucb")
-    return m * make(w.d, T, e, 1.0 / T, universe=w.universe).params.width
+    return m * make(w.d, T, epsilon=e, delta=1.0 / T, universe=w.universe).params.width
 
 
 def _widths(w, T, e, m):

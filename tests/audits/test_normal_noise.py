@@ -5,7 +5,7 @@ import pytest
 
 from companion.accounting.privacy import gaussian_epsilon
 from companion.audits.normal_noise import largest, normal_epsilon, sensitivity
-from companion.baselines import jdp_linucb
+from companion.baselines import private_linucb
 
 
 @pytest.mark.parametrize("mu", [0.3, 1.0, 4.0])

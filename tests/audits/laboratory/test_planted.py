@@ -11,7 +11,7 @@ from companion.audits import faults
 from companion.audits.laboratory import measure
 from companion.audits.measures import ALARM
 from companion.audits.neighbours import Leak
-from companion.baselines import jdp_linucb, sdp_linucb
+from companion.baselines import private_linucb
 from companion.private_glm import joint_glm, shuffle_glm
 from companion.streaming_sco import policy as sco
 
