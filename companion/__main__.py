@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 ROUNDS = 400
 RECORDED = {  # first 12 digits of SHA-256 of the arms
-    "linucb": "cdbdf5159f56",
-    "online_linucb": "72616147add3",
-    "sdp_linucb": "8e000af494fc",
-    "jdp_linucb": "55106b3d8627",
+    "linucb": "2cd3b1b75ea8",
+    "online_linucb": "7975ce7b837e",
+    "sdp_linucb": "772c3469843d",
+    "jdp_linucb": "8a7b57e6d33e",
 }
 
 
