@@ -29,7 +29,7 @@ def test_make_check_measures_every_private_algorithm_once():
 
 
 @pytest.mark.parametrize("name", PRIVATE)
-def test_every_private_policy_offers_its_disclosures(name):
+def test_every_private_policy_offers_instances_to_measure(name):
     """In every calibration that it has."""
     cases = OFFERED[name]
     assert cases, (

@@ -2,7 +2,7 @@
 
 import ast
 import html
-import importlib
+import inspect
 import json
 import re
 from pathlib import Path
@@ -28,11 +28,11 @@ MODELS = {  # from the least trust to the most
     "joint": "The server is trusted: it remembers records and shows others nothing but noisy sums.",
     "none": "No privacy: these are the yardsticks that say what privacy costs.",
 }
-HEAD = ("Factory", "What it is", "Chapters", "Cost")
+HEAD = ("Factory", "What it is", "Chapters")
 
 
 def which_policy(book=None, fold: bool | None = None) -> Shown:
-    """Every policy with source's first sentence, chapters and cost, a table for each trust model.
+    """Every policy with its factory's first sentence and chapters, a table for each trust model.
 
     book: the folder of the notebooks, whose chapters are linked if they import the policy (None:
     `book` or here, where notebooks are found; nowhere else are there links).  fold: a line behind
@@ -40,16 +40,16 @@ def which_policy(book=None, fold: bool | None = None) -> Shown:
     """
     imported = _imports(Path("book" if Path("book").is_dir() else ".") if book is None else book)
     rows, lines = {model: [] for model in MODELS}, []
-    for name, entry in policies.TABLE.items():
+    for name in policies.TABLE:
         model = policies.example(name).guarantee.model
-        what, cost = described(importlib.import_module(entry.module).__doc__)
+        what = described(policies.factory(name))
         links = [
             f'<a href="{stem}.html">{html.escape(title)}</a>'
             for stem, (title, names) in imported.items()
             if name in names
         ]
         code = f"<code>{name}</code>"
-        rows[model].append([code, html.escape(what), ", ".join(links), html.escape(cost)])
+        rows[model].append([code, html.escape(what), ", ".join(links)])
         lines.append(f"{model:8} {name:18} {what}")
     parts = [
         f"<p><b>{model.capitalize()}.</b> {MODELS[model]}</p>"
@@ -62,11 +62,10 @@ def which_policy(book=None, fold: bool | None = None) -> Shown:
     return Shown(page, "\n".join(sorted(lines, key=lambda x: x.split()[1])))
 
 
-def described(doc):
-    """(what it is, what it costs): the first paragraph and the Cost line of a module's text."""
-    what, *rest = (re.sub(r"[\s`]+", " ", part).strip() for part in doc.split("\n\n"))
-    cost = re.search(r"Cost: (.*?)(?:\.(?= )|\.?$)", " ".join(rest))
-    return what, cost[1] if cost else ""
+def described(factory):
+    """The first paragraph of a factory's docstring."""
+    what, *_ = (inspect.getdoc(factory) or "").split("\n\n")
+    return re.sub(r"[\s`]+", " ", what).strip()
 
 
 def _imports(book):

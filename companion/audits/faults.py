@@ -104,7 +104,7 @@ def edited(kernel, old: str, new: str):
     What is built while it lasts, a policy or a `AuditInstance`, has the fault; it has to be played
     interpreted.  Raises ValueError unless `old` stands in the source exactly once.
     """
-    plain = kernel.py_func
+    plain = uncompiled(kernel)
     source = inspect.getsource(plain)
     if source.count(old) != 1:
         raise ValueError(f"old must stand in {plain.__name__} once; got {source.count(old)} times")
@@ -139,8 +139,11 @@ def half_noise(algorithm, variances: int = 4):
 
 def plain(algorithm):
     """The same with its loop as plain Python, to run while kernels are replaced."""
-    loop = "run" if isinstance(algorithm, Optimiser) else "play"
-    return algorithm._replace(**{loop: getattr(algorithm, loop).py_func})
+    if isinstance(algorithm, Optimiser):
+        return algorithm._replace(run=uncompiled(algorithm.run))
+    steps = {name: uncompiled(getattr(algorithm, name)) for name in ("select", "update", "play")}
+    same = algorithm._replace(**steps)
+    return same._replace(play=same.loop)
 
 
 def unclipped(algorithm):
@@ -156,11 +159,15 @@ def unclipped(algorithm):
 
 def _changed(params, change):
     """Params with change(name, value) in place of every value, in nested tuples, too."""
-    parts = {
-        name: _changed(value, change) if hasattr(value, "_fields") else change(name, value)
-        for name, value in params._asdict().items()
-    }
-    return params._replace(**parts)
+
+    def part(name, value):
+        if hasattr(value, "_fields"):
+            return _changed(value, change)
+        if isinstance(value, tuple):
+            return tuple(part(name, inner) for inner in value)
+        return change(name, value)
+
+    return params._replace(**{name: part(name, value) for name, value in params._asdict().items()})
 
 
 def open_doors():

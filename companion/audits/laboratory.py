@@ -16,7 +16,7 @@ from companion.audits.watching import play
 def laws(case) -> set[str]:
     """The set of laws of all numbers that a `AuditInstance` lets out while it plays.
 
-    Raises ValueError on a law that is not among `disclosure.LAWS`, and where nothing is let out.
+    Raises ValueError on a law that is not among `audit.LAWS`, and where nothing is let out.
     """
     found = {law for c in play(case, filler(case)).calls for law, _ in c.clean}
     if not found or not found <= set(LAWS):

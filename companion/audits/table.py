@@ -1,7 +1,7 @@
 """Every private algorithm of the package under attack: what was claimed, proved and counted.
 
-`targets` goes through the tables of all algorithms, so that no algorithm is forgotten; what cannot be attacked is
-listed with the reason.
+`targets` goes through the tables of all algorithms, so that none is forgotten; what cannot be
+attacked is listed with the reason.
 """
 
 import inspect
@@ -32,7 +32,7 @@ class Target(NamedTuple):
     algorithm: Any
     attack: Any  # function of an algorithm, or None
     why: str  # there is none
-    kernels: dict = {}  # noqa: RUF012  # {kernel: read} of its disclosures
+    kernels: dict = {}  # noqa: RUF012  # {kernel: read} of its `AuditInstance`s
 
     @property
     def guarantee(self):

@@ -21,7 +21,7 @@ SLOW = 0.25  # seconds of a run from which one is enough
 def measured(subject):
     """{"ns": a round of the example, over the floor; "state": its bytes; "growth": [rows]}."""
     policy = subject.policy
-    found = {"compiled": hasattr(policy.play, "py_func"), "state": size(policy),
+    found = {"compiled": hasattr(policy.loop, "py_func"), "state": size(policy),
              "ns": nanoseconds(policy, 4) - nanoseconds(random(), 4)}  # fmt: skip
     return found | {"growth": growth(subject)}
 
@@ -32,18 +32,18 @@ def size(policy) -> int:
 
 
 def nanoseconds(policy, K) -> float:
-    """CPU time of a round of `play` in this thread, the best of three runs: the clock of the whole
-    process moves in steps while a limit is set."""
+    """CPU time of a round of its loop in this thread, the best of three runs: the clock of the
+    whole process moves in steps while a limit is set."""
     K, d = getattr(policy.params, "K", K), getattr(policy.params, "d", 3)
     X, R, _ = stream(min(ROUNDS, horizon(policy) or ROUNDS), K, d)
     if one_context(policy):
         X = np.ascontiguousarray(np.repeat(X[:, :1], K, axis=1))
     arms, best = np.empty(len(X), np.int64), np.inf
-    policy.play(policy.params, policy.init(policy.params), X, R, np.random.default_rng(0), arms)
+    policy.loop(policy.params, policy.init(policy.params), X, R, np.random.default_rng(0), arms)
     for _ in range(3):
         state, rng = policy.init(policy.params), np.random.default_rng(0)
         began = time.thread_time()
-        policy.play(policy.params, state, X, R, rng, arms)
+        policy.loop(policy.params, state, X, R, rng, arms)
         best = min(best, time.thread_time() - began)
         if best > SLOW:
             break

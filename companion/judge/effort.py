@@ -22,7 +22,7 @@ DRAWN = 10  # times as many trials where a kernel draws many outputs at once
 def effort(policy, quick: bool, trials: int | None = None) -> Effort:
     """The `Effort` for a policy; trials >= 4: counted instead of the default, and no pilot has more
     runs."""
-    scale = (COMPILED if hasattr(policy.play, "py_func") else PLAIN)[quick]
+    scale = (COMPILED if hasattr(policy.loop, "py_func") else PLAIN)[quick]
     if trials is None:
         return scale
     return Effort(min(scale.search, trials), min(scale.pilot, trials), trials)

@@ -1,8 +1,8 @@
 """What a policy promises, and what is rebuilt of it from its running kernels.
 
-A promise is *measured* where the module declares its `disclosures()` and the laboratory's interval
+A promise is *measured* where the policy's audit offers instances and the laboratory's interval
 holds it; *refuted* where the interval lies above it, where others see more than the declared
-releases, or where noise has another law.  Without disclosures it is "promised, not measured".
+releases, or where noise has another law.  Without instances it is "promised, not measured".
 """
 
 import inspect
@@ -20,7 +20,7 @@ NOT_MEASURED = "promised, not measured"
 
 
 def promised(subject):
-    """The example's guarantee as plain data, and how many disclosures its module declares."""
+    """The example's guarantee as plain data, and how many instances its audit offers."""
     g = subject.policy.guarantee
     return plain(g) | {"title": subject.policy.name, "factory": subject.name,
                        "disclosures": len(declared(subject)), "tuned": subject.tuned}  # fmt: skip
@@ -38,7 +38,7 @@ def number(value):
 
 
 def declared(subject):
-    """The disclosures of the module, a tuple, empty where there are none."""
+    """The `AuditInstance`s of the policy's audit, a tuple, empty where there are none."""
     return tuple(subject.policy.audit.measured())
 
 
@@ -69,7 +69,7 @@ def asked(subject):
 
 
 def measured(subject, number_of):
-    """The disclosure of this number through the laboratory: a dict with "holds" True, False or None
+    """The instance of this number through the laboratory: a dict with "holds" True, False or None
     (more private than promised), the interval, and what was found in words."""
     case = declared(subject)[number_of]
     g = case.policy.guarantee

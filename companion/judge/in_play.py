@@ -43,11 +43,11 @@ def inside(make) -> None:
     policy = make(4)
     X, R, _ = stream_for(policy, 60)
     arms = np.full(len(X), -1, dtype=np.int64)
-    faults.invite(policy.play, policy.update, policy.select)
+    faults.invite(policy.update, policy.select)
     with faults.interpreted({}):
         rng, state = np.random.default_rng(1), policy.init(policy.params)
         try:
-            faults.uncompiled(policy.play)(policy.params, state, X, R, rng, arms)
+            faults.plain(policy).play(policy.params, state, X, R, rng, arms)
         except IndexError as error:
             raise Broken(f"an index leaves its array: {error}") from None
     need(np.array_equal(arms, run(policy, X, R)[0]), "compiled arms differ from interpreted ones")
@@ -102,13 +102,13 @@ def repeats(make) -> None:
 def signature(make) -> None:
     """Blocks of any length compile `play` once."""
     policy = make(4)
-    if not hasattr(policy.play, "signatures"):
+    if not hasattr(policy.loop, "signatures"):
         raise Untested("play is plain Python")
     X, R, _ = stream_for(policy)
-    before = set(policy.play.signatures)  # others in this process may have added their own
+    before = set(policy.loop.signatures)  # others in this process may have added their own
     run(policy, X, R, cuts=(1, 50))
-    need(policy.play.signatures, "play was not compiled")
-    new = len(set(policy.play.signatures) - before)
+    need(policy.loop.signatures, "play was not compiled")
+    new = len(set(policy.loop.signatures) - before)
     need(new <= 1, f"play was compiled {new} times: the type of a State field changes")
 
 

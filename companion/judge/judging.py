@@ -30,7 +30,7 @@ class Scale(NamedTuple):
     T: int  # rounds in the arena
     n_reps: int  # repetitions, and those that tune
     tune_reps: int
-    cases: int  # disclosures that are measured, the first ones
+    cases: int  # instances that are measured, the first ones
 
 
 FULL = Scale(90.0, ("d = 5", "logistic clicks"), (1.0, 8.0), 2_000, 10, 3, 100)

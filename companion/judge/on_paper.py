@@ -37,6 +37,8 @@ def complete(make) -> None:
     policy = make(4)
     need(isinstance(policy, core.Policy), f"it is {type(policy).__name__}, not a Policy")
     for name, wanted in ARGUMENTS.items():
+        if name == "play" and policy.play is None:  # the plain loop
+            continue
         taken = list(inspect.signature(uncompiled(getattr(policy, name))).parameters)
         need(len(taken) == wanted, f"{name} takes {taken}, {wanted} arguments are handed over")
     T = core.horizon(policy)

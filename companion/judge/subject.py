@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from companion import policies
 from companion.core import Policy
 
 ANNOTATED = (Policy, "Policy", "core.Policy")  # as it stands, or as text under postponed evaluation
@@ -39,6 +40,8 @@ def source(what):
         return None
     if inspect.ismodule(what):
         return Path(what.__file__)
+    if what in policies.TABLE:
+        return Path(inspect.getfile(policies.factory(what)))
     if Path(what).suffix == ".py":
         return Path(what)
     try:
@@ -55,9 +58,14 @@ def digest(what):
 
 
 def load(what) -> Subject:
-    """The `Subject` of a path, a dotted name, a module or a policy; raises `Refused`."""
+    """The `Subject` of a path, a dotted name, a module, a policy, or the name of one of the
+    package's; raises `Refused`."""
     if isinstance(what, Policy):
         return Subject(what.name, None, None, lambda K: what, "")
+    if isinstance(what, str) and what in policies.TABLE:
+        factory = policies.factory(what)
+        module = sys.modules[factory.__module__]
+        return Subject(what, factory, module, lambda K: policies.example(what, K), "")
     module = what if inspect.ismodule(what) else _imported(str(what))
     makers = [f for f in vars(module).values() if _makes(f, module)]
     if len(makers) > 1:

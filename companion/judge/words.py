@@ -4,7 +4,7 @@ from companion.judge.contract import POINTS
 
 UNSEEN = (
     "what a module hides on purpose: the judge reads kernels that run, and believes the fields and "
-    "laws that `disclosures()` declares",
+    "laws that its `AuditInstance`s declare",
     "neighbours that the search did not try; a bound below the promise proves nothing",
     "leaks by time, by memory, or by the last bits of floating-point numbers",
     "whether records that enter many rounds belong to one person: the unit is what the guarantee "
@@ -12,8 +12,8 @@ UNSEEN = (
 )
 UNPLAYED = "not tried: a first run gave nothing"
 UNMEASURED = (
-    "noise, sensitivity and number of releases, which `disclosures()` would let the laboratory "
-    "measure: half the noise may pass the attacks",
+    "noise, sensitivity and number of releases, which instances in `AuditSpec.measured` would let "
+    "the laboratory measure: half the noise may pass the attacks",
     "what stands in the State: whoever sees it may see more than the arms show",
 )
 
@@ -53,7 +53,7 @@ def refutations(parts) -> list[str]:
     shown = [a["found"] for a in parts["attack"] if a.get("found", {}).get("refuted")]
     found = [f"{a['said']} ({'; '.join(filter(None, (a['attack'] + ' attack', a['note'])))})"
              for a in shown]  # fmt: skip
-    found += [f"disclosure {i + 1}: {m['found']['said']}" for i, m in enumerate(parts["measured"])
+    found += [f"instance {i + 1}: {m['found']['said']}" for i, m in enumerate(parts["measured"])
               if m.get("found", {}).get("holds") is False]  # fmt: skip
     wrong = parts["asked"].get("found", {})
     if wrong.get("follows") is False:
@@ -65,11 +65,11 @@ def measuring(parts, promise) -> str:
     """The line on what was measured of the promise."""
     cases = parts["measured"]
     if not promise["disclosures"]:
-        return "Promised, not measured: the module declares no disclosures()."
+        return "Promised, not measured: its audit offers no instances (AuditSpec.measured)."
     said = [c["found"]["said"] if "found" in c else f"gave nothing: {c['failed']}" for c in cases]
     all_of_them = promise["disclosures"]
     part = "" if len(cases) == all_of_them else f" of {all_of_them}"
-    return f"Measured, {len(cases)}{part} disclosure(s): {'; '.join(said)}."
+    return f"Measured, {len(cases)}{part} instance(s): {'; '.join(said)}."
 
 
 def spoken(parts) -> list[str]:

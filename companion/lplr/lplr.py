@@ -859,9 +859,10 @@ def message_attack(p: Oracle) -> Attack:
     tree = public_state(p)
 
     def mechanism(user, rng, n):
-        inside = np.empty(1)
-        y, _ = clip_to_ball(*user, inside)
-        return messages(p, tree, 0, (inside, y), rng, n)[:, :2]
+        inside, out = np.empty(1), np.zeros((n, tree.start[1], 3))
+        y, _ = clip_to_ball(*user, inside)  # the only clip: audits take it away
+        draw_messages(p, Tree(*(a.copy() for a in tree)), 0, inside, y, rng, out)
+        return out[:, :2]
 
     statistic = _matrix if p.one_sided else message_loss(p)
     users = (np.array([1.0]), 1.0), (np.array([p.edge[1]]), -1.0)

@@ -33,6 +33,7 @@ def test_no_sampler_of_the_ground_is_forgotten():
                 drawn |= {name} if "rng" in inspect.signature(f.py_func).parameters else set()
     used = {n.attr for n in ast.walk(ast.parse(inspect.getsource(samplers))) if hasattr(n, "attr")}
     parts = {
+        "random_integer",
         "laplace",
         "gumbel",
         "noisy_largest",

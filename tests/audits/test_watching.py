@@ -17,7 +17,7 @@ def case_of(name, number):
 def test_some_users_of_joint_glm_explore_and_others_exploit():
     case = case_of("joint_glm", 3)
     run = play(case, filler(case), seed=1)
-    explored = run.state[1].rows.side
+    explored = run.state[1].explored
     assert 2 <= explored.sum() <= case.rounds - 2
     assert sum(c.kernel.__name__ == "release_gradient" for c in run.calls) == 2
     assert run.state[1].fits.tolist() == [1, 1]

@@ -30,7 +30,7 @@ PLANTED = [  # (kind, policy, its case, kernel, words, words instead)
      "+ (s.nodes[row, i] if t != 9 else 0.0)"),
     (BARE, "joint_glm", 3, joint_glm.release, "if sigma > 0.0:",
      "if sigma > 0.0 and t != 6:"),
-    (TWICE, "sco_bandit", 2, sco.update, "if k == arm:", "if k == arm or s.t[0] >= 2:"),
+    (TWICE, "sco_bandit", 2, sco.update, "if k == arm:", "if k == arm or s.t[0] >= 3:"),
     (TWICE, "joint_glm", 3, joint_glm.update, "row, s.V.exact)  # line 21",
      "row, s.V.exact); add_leaf(0.5, row, s.H.exact)"),
 ]  # fmt: skip
