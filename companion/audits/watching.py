@@ -1,7 +1,7 @@
 """Measuring a private algorithm from outside: its kernels play interpreted, and are watched.
 
-Every kernel that an `AuditInstance` names is replaced by a watcher while the policy plays.  It
-runs the kernel once on copies, with a generator that draws nothing (`Quiet`), and keeps the numbers that
+Every kernel that an `AuditInstance` names is replaced by a watcher while the policy plays.  It runs
+the kernel once on copies, with a generator that draws nothing (`Quiet`), and keeps the numbers that
 come out: the release without noise.  Then it runs it in earnest.  When the same rounds are played
 again with one record replaced, the watcher puts the first run's outcomes in place: both runs have
 the same public past, so whatever differs comes from the record, and the public part of the state

@@ -52,9 +52,13 @@ def source(what):
 
 
 def digest(what):
-    """A digest of the file, or None where there is none."""
+    """A digest of the file, and of the name where a file has several of the package's policies;
+    None where there is no file."""
     path = source(what)
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path and path.is_file() else None
+    if path is None or not path.is_file():
+        return None
+    name = what if what in policies.TABLE else ""
+    return hashlib.sha256(path.read_bytes() + name.encode()).hexdigest()
 
 
 def load(what) -> Subject:
