@@ -655,6 +655,9 @@ MUTANTS = [
     Mutant("measures: slack of a bound that must be attained", "companion/audits/measures.py",
            "REACH if case.bound_is_tight else SLACK", "SLACK",
            "audits/test_measures.py::test_a_promise_may_exceed_what_is_found_by_what_its_case_says"),
+    Mutant("faults: the noise of a combiner's learners stays", "companion/audits/faults.py",
+           "        if isinstance(value, tuple):", "        if False:",
+           "audits/test_table.py::test_the_strongest_attack_tells_the_two_inputs_apart_without_noise"),
     # arena
     Mutant("inference: the half that chose judges", "companion/arena/inference.py",
            "return finals[len(finals) // 2 :]", "return finals[: len(finals) // 2]",
@@ -677,6 +680,9 @@ MUTANTS = [
            "late = game.rounds >= 0.0 * game.rounds[-1]",
            "arena/test_rates.py::test_a_slope_is_that_of_the_last_decade"),
     # judge
+    Mutant("subject: policies of one file share what was found", "companion/judge/subject.py",
+           "path.read_bytes() + name.encode()", "path.read_bytes()",
+           "judge/test_subject.py::test_a_file_a_module_and_a_policy_are_found"),
     Mutant("judging: another package has the same key", "companion/judge/judging.py",
            "[subject.digest(what), digest_of_package(), limit]", "[subject.digest(what), 0, limit]",
            "judge/test_judging.py::test_what_another_package_found_is_asked_again"),
