@@ -61,7 +61,7 @@ def repetitions(seed: int, n_reps: int, *key):
     """
     entropy = [need_seed("seed", seed), *(need_seed("key", k) for k in key)]
     root = np.random.SeedSequence(entropy if key else entropy[0])
-    return root.spawn(need_int("n_reps", n_reps, 1))
+    return root.spawn(need_int("n_reps", n_reps, 1, 10_000_000))
 
 
 def stream(seed, label: str) -> np.random.Generator:

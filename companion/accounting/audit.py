@@ -422,7 +422,8 @@ class AuditInstance(NamedTuple):
         released numbers out of them: [(law, numbers), ...], without copying.
     private_fields: fields of the State that others do not see (a trusted curator's records,
         scratch), "V.exact" for a field of a field.
-    initial_state: None, or a State to begin from instead of `init`'s: any that others may have seen.
+    initial_state: None, or a State to begin from instead of `init`'s: one that others may have
+        seen.
     rounds: how many are played.
     records: (n, d + 1) further contexts and rewards (x, r) to be tried.
     bound_is_tight: whether the guarantee is attained (True), a bound that may exceed the truth by a
@@ -457,8 +458,8 @@ class AuditSpec(NamedTuple):
 
 
 def shows(kernel, *laws: str):
-    """{kernel: read} for `AuditInstance.kernels`, from law and argument in turn: what a kernel leaves
-    in the argument of that name, or in a field of it ("s.release"), has noise of that law.
+    """{kernel: read} for `AuditInstance.releases`, from law and argument in turn: what a kernel
+    leaves in the argument of that name, or in a field of it ("s.release"), has noise of that law.
     """
     names = list(inspect.signature(getattr(kernel, "py_func", kernel)).parameters)
     places = [(law, *where.split(".")) for law, where in zip(laws[::2], laws[1::2], strict=True)]

@@ -73,7 +73,8 @@ def quantiles(bits: int, p: float, largest: int) -> tuple[np.ndarray, np.ndarray
     mode = int((bits + 1) * p)
     mass[(k[:-1] <= mode) & (mode <= k[1:])] = binom.pmf(mode, bits, p)
     far = np.maximum(np.abs(z[:-1]), np.abs(z[1:]))
-    return z, mass * np.sqrt(2.0 * np.pi) * np.exp(far * far / 2.0), h
+    with np.errstate(over="ignore"):  # inf bounds a rise in the farthest tail, too
+        return z, mass * np.sqrt(2.0 * np.pi) * np.exp(far * far / 2.0), h
 
 
 def shortfall(z: np.ndarray, rise: np.ndarray, h: int, r: float, largest: int) -> float:
@@ -237,7 +238,9 @@ def _bits(epsilon, delta, users, p, move, entries, largest):
     while not suffices(high):
         low, high, step = high, high + step, 2 * step
         if high * users > MOST:
-            raise ValueError(f"delta is too small for double precision; got {delta=}")
+            raise ValueError(
+                f"delta is too small, or largest too large, for double precision; got {delta=}, {largest=}"
+            )
     while high - low > max(1, high // 1000):
         middle = (low + high) // 2
         low, high = (low, middle) if suffices(middle) else (middle, high)

@@ -27,10 +27,9 @@ class SquaresProblem(NamedTuple):
 
 def need_size(name, value, *, allow_inf=False):
     """`value` as a float in [1e-30, 1e30], or infinite."""
-    return need_float(
-        name, value, SMALLEST, np.inf if allow_inf and value == np.inf else 1.0 / SMALLEST,
-        allow_inf=allow_inf,
-    )  # fmt: skip
+    infinite = allow_inf and isinstance(value, float) and value == np.inf
+    high = np.inf if infinite else 1.0 / SMALLEST
+    return need_float(name, value, SMALLEST, high, allow_inf=allow_inf)
 
 
 def need_spending(epsilon, delta, n):

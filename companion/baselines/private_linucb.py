@@ -463,7 +463,7 @@ def sdp_linucb(
     'shuffle'
     """
     epsilon, delta = need_release(epsilon, delta, calibration, universe)
-    batch, d = need_int("batch", batch, 1), need_int("d", d, 1)
+    batch, d = need_int("batch", batch, 1), need_int("d", d, 1, 10_000)
     sensitivity, unit = STATISTICS_SENSITIVITY[universe], f"user ({universe})"
     options = {"ridge": ridge, "shift": shift, "noise": noise, "theta_bound": theta_bound}
     p = make_params(d, T, batch, 0.0, universe, failure=failure, width=width, **options)

@@ -79,8 +79,8 @@ def lengths(T: int, M: int, first: int | None = None, schedule: str = "corrected
     alpha at which all batches sum to T; "paper": the printed alpha = T^(1/(2(1 - 2^(1 - M)))), with
     which B_M = T, so that the last batch is cut.  Raises ValueError on anything else.
     """
-    M = need_int("M", M, 2)
-    T = need_int("T", T, M)
+    T = need_int("T", T, 2)
+    M = need_int("M", M, 2, T)
     need_choice("schedule", schedule, ("corrected", "paper"))
     if first is None:
         first = max(1, min(int(4.0 * T ** (4.0 / 9.0)), T // 2))
@@ -608,7 +608,7 @@ def shuffle_glm(
     >>> policy.guarantee.model, bool(0.9 < policy.guarantee.epsilon <= 1.0)
     ('shuffle', True)
     """
-    d, K = need_int("d", d, 1), need_int("K", K, 1)
+    d, K = need_int("d", d, 1, 10_000), need_int("K", K, 1)
     epsilon, delta = need_budget(epsilon, delta)
     link, bound = need_bernoulli_link(link), need_positive("theta_bound", theta_bound)
     kappa = need_kappa(link, bound, kappa)
