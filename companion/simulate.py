@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.core import Policy, need_contexts, need_moderate, need_rounds
+from companion.core import Policy, interrupts_wait, need_contexts, need_moderate, need_rounds
 from companion.jit import PACKAGE
 from companion.validate import need_int, need_members, need_method, need_module, need_seed
 
@@ -246,7 +246,8 @@ def trace(env, policy: Policy, T: int, seed, every: int):
             n = min(len(X) - start, every - t % every)
             cut = slice(start, start + n)
             arms = np.empty(n, dtype=np.int64)
-            state = policy.loop(policy.params, state, X[cut], R[cut], rng, arms) or state
+            with interrupts_wait():
+                state = policy.loop(policy.params, state, X[cut], R[cut], rng, arms) or state
             t, start = t + n, start + n
             if t % every == 0:
                 yield t, state, X[cut], mu[cut], arms
@@ -266,7 +267,8 @@ def repetition(env, policies, T: int, seed, grid):
         for i, p in enumerate(policies):
             arms = np.empty(n, dtype=np.int64)
             begin = time.thread_time()
-            states[i] = p.loop(p.params, states[i], X, R, rngs[i], arms) or states[i]
+            with interrupts_wait():
+                states[i] = p.loop(p.params, states[i], X, R, rngs[i], arms) or states[i]
             seconds[i] += time.thread_time() - begin
             if arms.min() < 0 or arms.max() >= R.shape[1]:
                 raise ValueError(f"policy {p.name!r} chose an arm outside 0..{R.shape[1] - 1}")
