@@ -18,18 +18,17 @@ pdf: $(STAMP)           ## print every chapter of the built site, with Chromium,
 test: $(STAMP)          ## every test; the last lines say what was skipped and why
 	$(BIN)/python -m pytest -ra -n 2 --dist loadgroup
 
-lint: $(STAMP)          ## lint, format, types
+lint: $(STAMP)          ## lint, format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 
-check: lint             ## lint, format, types, fast tests
+check: lint             ## lint, format, fast tests
 	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow and not browser"
 
 mutants: $(STAMP)       ## plant known faults one by one, and see that fast tests fail; also MUTANTS="--only tree"
 	$(BIN)/python tests/mutants.py --jobs $(JOBS) $(MUTANTS)
 
-bench: $(STAMP)         ## speed of every algorithm beside its floor and NumPy; also BENCH=--compile, BENCH=--growth
+bench: $(STAMP)         ## nanoseconds a round of every policy, beside NumPy and other libraries
 	$(BIN)/python -m benchmarks $(BENCH)
 
 serve:                  ## show the built site at http://localhost:8000

@@ -1,80 +1,143 @@
-"""`python -m benchmarks [--compile] [--growth] [NAME ...]`: the speed of everything, as ratios.
+"""Nanoseconds a round of every policy: `python -m benchmarks [--json FILE] [NAME ...]`.
 
-A NAME is a file here or an algorithm; without one, all.  Exit code 1 if a limit is missed.
+Each policy of `companion.policies.TABLE` plays its example on one stream; below stand LinUCB in
+plain NumPy and, if installed, the LinUCB of `river` and `mabwiser` (the extra `bench`); then how
+the time of three policies grows with T, K and d.  Times are CPU seconds of this process, the least
+of `repeats` runs, with kernels compiled.
 """
 
 import argparse
-import importlib
-import itertools
-import pkgutil
-import sys
+import json
 import time
+from importlib.util import find_spec
 
 import numpy as np
 
-import benchmarks
-from benchmarks import core, floors
-from companion.timing import machine
-from companion.timing.roster import ROSTER
+from companion import policies
+from companion.environments import sphere
 
-NOT_ROWS = {"__main__", "measure", "glm_twins", "maler_twin", "online_linucb", "twins"}
-COMPILE = "compile each algorithm alone, in a new process with no kernels: several minutes more"
-GROWTH = "follow T, K and d over two decades beside the Cost lines: a minute more"
-HEAD = "| what | ours (s) | times faster | quartiles | at least |"
-
-
-def line(row):
-    """A row of the second table."""
-    low, middle, high = row.quartiles()
-    least, ours = f"{row.least:g}" if row.least else "", np.median(row.times[:, 0])
-    return f"| {row.what} | {ours:.3g} | {middle:.1f} | {low:.1f} to {high:.1f} | {least} |"
+K, D = 4, 3  # arms and dimension of the examples in `TABLE`
+SIZES = {"T": (1_000, 4_000, 16_000), "K": (4, 40, 400), "d": (4, 16, 64)}
+BASE = {"T": 1_000, "K": 4, "d": 4}
+GROWING = {
+    "linucb": lambda d, T: policies.factory("linucb")(d, noise=0.5),
+    "jdp_linucb": lambda d, T: policies.factory("jdp_linucb")(d, T, epsilon=1.0, delta=0.1),
+    "online_linucb": lambda d, T: policies.factory("online_linucb")(d, T, epsilon=1.0, delta=0.1),
+}
 
 
-def head(text):
-    """Print the head of a table."""
-    print(f"\n{text}\n|---|{'--:|' * (text.count('|') - 2)}", flush=True)
+def stream(T, K, d, seed):
+    """Contexts X (T, K, d) and rewards R (T, K) in {0, 1} of one environment."""
+    blocks = list(sphere(K, d).blocks(T, np.random.default_rng(seed)))
+    return np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
 
 
-def arguments(argv, files):
-    """The parsed command line."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    add = parser.add_argument
-    add("names", nargs="*", metavar="NAME", help="a file of benchmarks/, or an algorithm")
-    add("--compile", action="store_true", help=COMPILE)
-    add("--growth", action="store_true", help=GROWTH)
-    args = parser.parse_args(argv)
-    wrong = [name for name in args.names if name not in {*files, *ROSTER}]
-    if wrong:
-        parser.error(f"no file and no algorithm: {', '.join(wrong)}")
-    return args
+def least(run, rounds, repeats):
+    """Nanoseconds a round: the least of `repeats` runs, after one that compiles."""
+    run()
+    times = []
+    for _ in range(repeats):
+        begin = time.process_time()
+        run()
+        times.append(time.process_time() - begin)
+    return 1e9 * min(times) / rounds
+
+
+def play(policy, X, R):
+    """A run of a policy on a stream from its start."""
+    arms, rng = np.empty(len(X), np.int64), np.random.default_rng(2)
+    policy.loop(policy.params, policy.init(policy.params), X, R, rng, arms)
+    return arms
+
+
+def numpy_linucb(X, R, noise=0.5, failure=0.01):
+    """LinUCB of Abbasi-Yadkori et al. (2011), Figure 1, with inverse and solve in every round."""
+    T, _, d = X.shape
+    V, b, arms = np.eye(d), np.zeros(d), np.empty(T, np.int64)
+    for t in range(T):
+        V_inv, theta = np.linalg.inv(V), np.linalg.solve(V, b)
+        width = np.sqrt(np.einsum("ki,ij,kj->k", X[t], V_inv, X[t]))
+        radius = noise * np.sqrt(d * np.log1p(t / d) - 2 * np.log(failure)) + 1.0
+        arms[t] = k = np.argmax(X[t] @ theta + radius * width)
+        V += np.outer(X[t, k], X[t, k])
+        b += R[t, k] * X[t, k]
+    return arms
+
+
+def river_linucb(X, R):
+    """LinUCB of `river`, one estimate for each arm; every arm sees the context of the first."""
+    from river import bandit
+
+    policy, arms = bandit.LinUCBDisjoint(alpha=1.0, seed=1), list(range(X.shape[1]))
+    for x, rewards in zip(X[:, 0], R, strict=True):
+        context = dict(enumerate(x.tolist()))
+        arm = policy.pull(arms, context=context)
+        policy.update(arm, context, float(rewards[arm]))
+
+
+def mabwiser_linucb(X, R):
+    """LinUCB of `mabwiser`, one estimate for each arm; every arm sees the context of the first."""
+    from mabwiser.mab import MAB, LearningPolicy
+
+    policy = MAB(list(range(X.shape[1])), LearningPolicy.LinUCB(alpha=1.0), seed=1)
+    policy.fit([0], [float(R[0, 0])], X[:1, 0])
+    for x, rewards in zip(X[:, :1], R, strict=True):
+        arm = policy.predict(x)
+        policy.partial_fit([arm], [float(rewards[arm])], x)
+
+
+OTHERS = {"numpy": numpy_linucb, "river": river_linucb, "mabwiser": mabwiser_linucb}
+
+
+def rounds(names=None, T=2_000, repeats=3, seed=1):
+    """{policy or library: nanoseconds a round}; T rounds, and a tenth of them for OTHERS."""
+    X, R = stream(T, K, D, seed)
+    found = {}
+    for name in names or policies.TABLE:
+        policy = policies.example(name, K)
+        n = min(T, getattr(policy.params, "T", T))  # an example may promise fewer rounds
+        found[name] = least(lambda p=policy, n=n: play(p, X[:n], R[:n]), n, repeats)
+    few = max(T // 10, 1)
+    for name, run in OTHERS.items():
+        if find_spec(name):
+            found[f"LinUCB of {name}"] = least(lambda f=run: f(X[:few], R[:few]), few, 1)
+    return found
+
+
+def growth(sizes=SIZES, repeats=3, seed=1):
+    """Rows (policy, what grows, its size, nanoseconds a round); the rest stays at BASE."""
+    rows = []
+    for name, make in GROWING.items():
+        for what, values in sizes.items():
+            for value in values:
+                T, k, d = (BASE | {what: value}).values()
+                X, R = stream(T, k, d, seed)
+                policy = make(d, T)
+                ns = least(lambda p=policy, X=X, R=R: play(p, X, R), T, repeats)
+                rows.append((name, what, value, ns))
+    return rows
 
 
 def main(argv=None):
-    """Print both tables as their rows come; return the exit code."""
-    files = {m.name for m in pkgutil.iter_modules(benchmarks.__path__)} - NOT_ROWS
-    args, begin, missed = arguments(argv, files), time.perf_counter(), []
-    print("; ".join(machine.described().values()))
-    names = [n for n in ROSTER if not args.names or {n, "floors"} & set(args.names)]
-    if names:
-        head(floors.HEAD)
-    for name in names:
-        found = floors.timed(name, args.compile, args.growth)
-        missed += floors.missed(found)
-        print(floors.line(found), flush=True)
-    modules = sorted(files.intersection(args.names) if args.names else files)
-    found = [importlib.import_module(f"benchmarks.{m}").rows for m in modules]
-    titles = iter([HEAD])
-    for row in itertools.chain.from_iterable(
-        rows() for rows in (*found, *[core.starts] * args.compile)
-    ):
-        for title in titles:  # of the first row
-            head(title)
-        missed += filter(None, [row.missed()])
-        print(line(row), flush=True)
-    print(f"\n{time.perf_counter() - begin:.0f} s; ", end="")
-    print("every limit holds" if not missed else "limits are missed:", *missed, sep="\n")
-    return bool(missed)
+    """Print both tables; write them as JSON if asked."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="policies; without one, all")
+    parser.add_argument("--rounds", type=int, default=2_000, metavar="T")
+    parser.add_argument("--json", metavar="FILE", help="write the numbers to this file")
+    args = parser.parse_args(argv)
+    if wrong := sorted(set(args.names) - set(policies.TABLE)):
+        parser.error(f"no policy of companion.policies: {', '.join(wrong)}")
+    each = rounds(args.names, args.rounds)
+    print(f"{'policy (K = ' + str(K) + ', d = ' + str(D) + ')':28}ns a round")
+    for name, ns in sorted(each.items(), key=lambda row: row[1]):
+        print(f"{name:28}{ns:10,.0f}")
+    grown = [] if args.names else growth()
+    for name, what, value, ns in grown:
+        print(f"{name:16}{what} = {value:<8,}{ns:10,.0f}")
+    if args.json:
+        with open(args.json, "w", encoding="utf8") as file:
+            json.dump({"rounds": each, "growth": grown}, file, indent=1)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

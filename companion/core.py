@@ -5,18 +5,22 @@ remembered.  A policy has the kernels `select` and `update`, and `play`, the loo
 `simulate` calls; an optimiser has no arms: its kernel is `step`, and `run` is the loop over it.
 """
 
+from __future__ import annotations
+
+import functools
 import importlib
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+import signal
+import threading
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
+import numba
 import numpy as np
+from numba.core.dispatcher import Dispatcher
 
-from companion._types import AnyArray, Array, ArrayLike, Rng
-from companion.accounting.privacy import Guarantee
-from companion.checks import need_array, need_float, need_generator
-
-if TYPE_CHECKING:
-    from companion.live import Live
+from companion.accounting.audit import AuditSpec
+from companion.accounting.privacy import NO_PRIVACY, Guarantee
+from companion.validate import need_array, need_float, need_generator
 
 LARGEST_RECORD = 1e30  # contexts and rewards are not larger: what kernels make of them stays finite
 
@@ -25,8 +29,7 @@ class Universe(NamedTuple):
     """The records that a policy takes as they are; it clips all others, and counts them.
 
     Contexts with ||x||_norm <= radius, or, if offset, x = (u, 1/sqrt2) with ||u|| <= 1/sqrt2;
-    rewards in [low, high].  The module of a policy's `init` offers `universe(params)` if there is
-    one.
+    rewards in [low, high].
     """
 
     radius: float = 1.0
@@ -35,7 +38,7 @@ class Universe(NamedTuple):
     norm: float = 2.0
     offset: bool = False
 
-    def outside(self, x: Array, r: float) -> tuple[bool, bool]:
+    def outside(self, x: np.ndarray, r: float) -> tuple[bool, bool]:
         """(whether the context x (d,) is outside, whether the reward r is)."""
         u, radius = (x[:-1], np.sqrt(0.5)) if self.offset else (x, self.radius)
         far = np.linalg.norm(u, self.norm) > radius * (1.0 + 1e-9)
@@ -49,35 +52,66 @@ def linear_universe(offset: bool) -> Universe:
 
 
 class Policy(NamedTuple):
-    """A bandit algorithm with its parameters fixed.
+    """A bandit algorithm with its parameters fixed: data, and functions over a State.
 
-    init(params) -> State; select(params, state, X, rng) -> arm, the advice for contexts X (K, d);
-    update(params, state, arm, x, r, rng) -> State after `arm`, with context x (d,), was played
-    (advised or not) and paid r; play(params, state, X, R, rng, arms) -> State is the loop over the
-    two on a block of n rounds, which reads only R[t, arms[t]].  Kernels check nothing: what they
-    rely on stands in Params (d; K, T where memory depends on them) and is checked by `need_rounds`
-    and `need_contexts`.
+    init(params) -> State, a named tuple of arrays before the first round.
+    select(params, state, X, rng) -> arm, the advice for contexts X (K, d).
+    update(params, state, arm, x, r, rng) -> None: learn that `arm`, with context x (d,), was played
+        (advised or not) and paid r; the State is changed in place.
+    play(params, state, X, R, rng, arms) -> None: the loop over the two on a block of n rounds,
+        contexts X (n, K, d) and rewards R (n, K); writes arms (n,), reads only R[t, arms[t]].
+        None: the plain loop (`plain_play`).
+    guarantee: the privacy that the noise gives.
+    universe: the records that are taken as they are; None if nothing is clipped.
+    delayed_feedback: whether rewards may come late and in any order; then `update` may read nothing
+        that `select` noted, and nothing that holds only for the round under way.
+    audit: what measures and attacks the guarantee.
+
+    Kernels check nothing: what they rely on stands in Params (d; K, T where memory depends on them)
+    and is checked by `need_rounds` and `need_contexts`.
     """
 
     name: str
     params: Any
     init: Any
-    play: Any
-    guarantee: Guarantee
     select: Any
     update: Any
+    play: Any = None
+    guarantee: Guarantee = NO_PRIVACY
+    universe: Universe | None = None
+    delayed_feedback: bool = False
+    audit: AuditSpec = AuditSpec()
 
-    def start(self, seed: Any = None) -> "Live":
+    def start(self, seed=None):
         """Begin a live run on anyone's data; noise from `seed` (None: the operating system)."""
         live = importlib.import_module("companion.live")  # which is made of what stands here
         return live.Live(self, need_generator("seed", seed))
 
-    def renamed(self, name: str) -> "Policy":
+    @property
+    def loop(self):
+        """What plays a block: `play`, or the plain loop over `select` and `update`."""
+        return self.play or _plain_loop(self.select, self.update)
+
+    def renamed(self, name: str) -> Policy:
         """The same policy under another name, which its random stream in `simulate` follows."""
         return self._replace(name=name)
 
     def __reduce__(self):
         return _packed(self)
+
+
+@functools.cache
+def _plain_loop(select, update):
+    """The loop over two steps, compiled if both are."""
+
+    def play(p, s, X, R, rng, arms):
+        for t in range(X.shape[0]):
+            arm = select(p, s, X[t], rng)
+            arms[t] = arm
+            update(p, s, arm, X[t, arm], R[t, arm], rng)
+
+    compiled = isinstance(select, Dispatcher) and isinstance(update, Dispatcher)
+    return numba.njit(nogil=True, error_model="numpy")(play) if compiled else play
 
 
 class Optimiser(NamedTuple):
@@ -97,17 +131,47 @@ class Optimiser(NamedTuple):
     step: Any
     run: Any
     guarantee: Guarantee
+    audit: AuditSpec = AuditSpec()
 
-    def start(self, seed: Any = None) -> "Stream":
+    def start(self, seed=None) -> Stream:
         """Begin a live run on anyone's records; noise from `seed` (None: the operating system)."""
         return Stream(self, need_generator("seed", seed))
 
-    def renamed(self, name: str) -> "Optimiser":
+    def renamed(self, name: str) -> Optimiser:
         """The same method under another name, which its random stream follows."""
         return self._replace(name=name)
 
     def __reduce__(self):
         return _packed(self)
+
+
+class Entry(NamedTuple):
+    """A row of the tables in `companion.policies` and `companion.optimisers`."""
+
+    module: str  # of the factory, below `companion`
+    arguments: Any  # of a small instance: a dictionary, or a function of K that gives one
+
+
+def lookup(table_name: str, table: dict):
+    """(factory, example, __getattr__, __dir__) of a module that holds a table of `Entry`s."""
+
+    def factory(name: str):
+        """The factory with this name; ValueError unless the table has it."""
+        if name not in table:
+            raise ValueError(f"name must be one of {', '.join(table)}; got {name!r}")
+        return getattr(importlib.import_module(f"companion.{table[name].module}"), name)
+
+    def example(name: str, K: int = 4):
+        """A small instance, for K arms if it needs a number of arms."""
+        make, told = factory(name), table[name].arguments
+        return make(**(told(K) if callable(told) else told))
+
+    def get(name):
+        if name in table:
+            return factory(name)
+        raise AttributeError(f"module {table_name!r} has no attribute {name!r}")
+
+    return factory, example, get, lambda: sorted([*table, "TABLE", "example", "factory"])
 
 
 def _packed(algorithm):
@@ -139,6 +203,24 @@ def _rebuild(kind, *fields):
     )
 
 
+@contextmanager
+def interrupts_wait():
+    """Ctrl-C takes effect after this block: while Numba reads the arguments of a kernel, an
+    interrupt can be lost or end Python.  Only the main thread gets interrupts."""
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield
+        return
+    waiting = []
+    signal.signal(signal.SIGINT, lambda *interrupt: waiting.append(interrupt))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if waiting:
+            usual(*waiting[0])
+
+
 def horizon(policy: Policy) -> int | None:
     """Number of rounds that the policy was built for, or None if it runs for ever."""
     return getattr(policy.params, "T", None)
@@ -153,7 +235,7 @@ def need_rounds(policy: Policy, T: int) -> None:
         )
 
 
-def need_contexts(policies: Iterable[Policy], X: AnyArray) -> None:
+def need_contexts(policies, X: np.ndarray) -> None:
     """Raise ValueError unless the kernels of all these policies may read contexts X (..., K, d).
 
     X must be a finite C-contiguous float64 array with at least one row, of the dimension, and with
@@ -178,7 +260,7 @@ def need_contexts(policies: Iterable[Policy], X: AnyArray) -> None:
             )
 
 
-def need_moderate(name: str, a: AnyArray) -> None:
+def need_moderate(name: str, a: np.ndarray) -> None:
     """Raise ValueError if an entry of `a` is not finite, or larger than `LARGEST_RECORD`."""
     if not (a.max() <= LARGEST_RECORD and a.min() >= -LARGEST_RECORD):
         worst = a.flat[np.argmax(np.abs(a))]
@@ -192,7 +274,7 @@ def one_context(policy: Policy) -> bool:
     return bool(getattr(policy.params, "one_context", False))
 
 
-def need_records(optimisers: Iterable[Optimiser], X: Array, Y: Array, seen: int = 0) -> None:
+def need_records(optimisers, X: np.ndarray, Y: np.ndarray, seen: int = 0) -> None:
     """Raise ValueError unless the kernels of all these optimisers may read records X (n, d), Y (n,)
     after `seen` earlier ones.
 
@@ -229,19 +311,20 @@ class Stream:
     number that is not finite, or one record more than the guarantee covers.
     """
 
-    def __init__(self, optimiser: Optimiser, rng: Rng) -> None:
+    def __init__(self, optimiser, rng):
         if optimiser.step is None:
             raise ValueError(f"optimiser {optimiser.name!r} is a batch method: it takes no stream")
         self.optimiser, self.rng = optimiser, rng
         self.state = optimiser.init(optimiser.params, rng)
         self.records = 0
 
-    def update(self, x: ArrayLike, y: float) -> Array:
+    def update(self, x, y: float) -> np.ndarray:
         """The public parameter (d,) after the record x (d,), y; a copy."""
         x = need_array("x", x, ("d",)).copy()
         y = need_float("y", y)
         o = self.optimiser
         need_records((o,), x[None], np.array([y]), self.records)
-        self.state = o.step(o.params, self.state, x, y, self.rng)
-        self.records += 1
+        with interrupts_wait():
+            self.state = o.step(o.params, self.state, x, y, self.rng) or self.state
+            self.records += 1
         return self.state.theta.copy()

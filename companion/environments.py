@@ -6,15 +6,13 @@ their size in memory, never by the random stream: the same rng gives the same ro
 made round by round, contexts first, then rewards.
 """
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
-from companion.checks import need_array, need_choice, need_float, need_int
+from companion.jit import jit
 from companion.kernels.linalg import dot
+from companion.validate import need_array, need_choice, need_float, need_int
 
 BLOCK = 1 << 16  # numbers per block of contexts: another number, other draws
 
@@ -26,7 +24,7 @@ def block_lengths(T: int, K: int, d: int) -> list[int]:
 
 
 @jit
-def sphere_point(rng: Rng, radius: float, out: Array) -> None:
+def sphere_point(rng, radius, out):
     """out <- uniform on the sphere of the given radius."""
     s = 0.0
     while s == 0.0:
@@ -38,7 +36,7 @@ def sphere_point(rng: Rng, radius: float, out: Array) -> None:
 
 
 @jit
-def draw_arm(rng: Rng, offset: bool, shrink: float, out: Array) -> None:
+def draw_arm(rng, offset, shrink, out):
     """out <- one arm: uniform on the unit sphere, or (u, 1/sqrt2) with u uniform of norm 1/sqrt2.
 
     Its first entry is multiplied by shrink.
@@ -53,22 +51,8 @@ def draw_arm(rng: Rng, offset: bool, shrink: float, out: Array) -> None:
 
 
 @jit
-def fill(
-    rng: Rng,
-    theta: Array,
-    offset: bool,
-    shrink: float,
-    fresh: Any,
-    kind: Any,
-    noise: float,
-    X: Array,
-    R: Array,
-    mu: Array,
-) -> None:
-    """One block: X (if fresh), mu = X theta, and R around it; kind as in `KINDS`.
-
-    Size: ten arguments, the numbers of the world and the three arrays of a block.
-    """
+def fill(rng, theta, offset, shrink, fresh, kind, noise, X, R, mu):
+    """One block: X (if fresh), mu = X theta, and R around it; kind as in `KINDS`."""
     for t in range(R.shape[0]):
         for k in range(R.shape[1]):
             if fresh:
@@ -101,7 +85,7 @@ class Sphere(NamedTuple):
     noise: float = 0.5
     shrink: float = 1.0
 
-    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
+    def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu) for T rounds; a fixed action set is the same array in every block."""
         theta, arms = np.empty(self.d), np.empty((self.K, self.d))
         draw_arm(rng, self.offset, 1.0, theta)
@@ -110,7 +94,7 @@ class Sphere(NamedTuple):
         lengths = block_lengths(T, self.K, self.d)
         fixed = None if self.fresh else np.repeat(arms[None], lengths[0], axis=0)
         for n in lengths:
-            X = np.empty((n, self.K, self.d)) if self.fresh else fixed[:n]  # type: ignore[index]
+            X = np.empty((n, self.K, self.d)) if self.fresh else fixed[:n]
             R, mu = np.empty((n, self.K)), np.empty((n, self.K))
             kind = KINDS[self.rewards]
             fill(rng, theta, self.offset, self.shrink, self.fresh, kind, self.noise, X, R, mu)
@@ -156,7 +140,7 @@ class Replay(NamedTuple):
     R: np.ndarray
     mu: np.ndarray
 
-    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
+    def blocks(self, T: int, rng: np.random.Generator):
         """Yield the first T rounds; ValueError if fewer were recorded."""
         if len(self.X) < T:
             raise ValueError(f"T must be at most the {len(self.X)} recorded rounds; got T={T}")
@@ -167,7 +151,7 @@ class Replay(NamedTuple):
             start += n
 
 
-def replay(X: Array, R: Array, mu: Array | None = None) -> Replay:
+def replay(X: np.ndarray, R: np.ndarray, mu: np.ndarray | None = None) -> Replay:
     """Recorded contexts X (n, K, d), rewards of all arms R (n, K), means mu (n, K) (None: R).
 
     >>> recorded = replay(np.ones((5, 2, 1)), np.zeros((5, 2)))

@@ -1,168 +1,195 @@
 """One run of a policy on anyone's data: round by round, counted, and kept in a file.
 
-A saved run is a zip of plain arrays with a JSON text: nothing in it is executed or unpickled.  It
-holds private data (records, exact sums, counts of what was clipped): keep it as you keep those.
+For research simulation: noise is drawn in floating point, which a determined attacker can exploit.
+Do not use it to protect real people's data.
+
+A saved run is a zip of plain arrays with a JSON text; nothing in it is executed.  It holds private
+data (records, exact sums, counts of what was clipped): keep it as you keep those.
 """
 
+from __future__ import annotations
+
+import hashlib
 import json
 import os
-import sys
 import tempfile
 import warnings
 import zipfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._types import Rng
+import companion
 from companion.accounting.privacy import Guarantee
-from companion.checks import need_array, need_float, need_int, need_kind, need_path, shown
-from companion.core import LARGEST_RECORD, Policy, need_contexts, need_rounds
-from companion.late import why_in_order
-from companion.saved import described, leaves, need_same, refilled
+from companion.core import LARGEST_RECORD, Policy, interrupts_wait, need_contexts, need_rounds
+from companion.validate import need_array, need_float, need_int, need_kind, shown
 
-KEPT = 1000  # tickets that a run remembers after their rewards came
-MANY = 0.01  # share of clipped records above which a run warns
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None
+
+FORMAT = 3  # of saved runs
+KEPT_TICKETS = 1000  # tickets that a run remembers after their rewards came
+WARN_SHARE = 0.01  # share of clipped records above which a run warns
 
 
 class Report(NamedTuple):
-    """What `Live.report` tells the one who holds the data; counts are exact, so they are private.
+    """What `Live.report` tells the holder of the data; counts are exact, so they are private.
 
-    clipped: records outside the policy's universe, by cause (one may have both); None if the policy
-    declares none, so that nothing is clipped.
+    clipped: records outside the policy's universe, by cause (one may have both); None if nothing is
+    clipped.  arms: arm -> rounds in which it was played.
     """
 
     rounds: int
     guarantee: Guarantee
     clipped: dict | None
-    arms: dict  # arm -> rounds in which it was played
+    arms: dict
 
 
 class Live:
     """One run of a policy, fed round by round: `arm = live.select(X)`, then `live.update(arm, r)`.
 
-    Driven by the same kernels as `simulate`, with equal arms on an equal stream.  Raises ValueError
-    (and changes nothing) on contexts that `need_contexts` refuses, on an arm outside 0..K-1, on a
-    reward that is not finite, and past the horizon for which the guarantee was computed.  Warns
-    once when more than 1 % of the records were clipped.
+    The same kernels as in `simulate`, with equal arms on an equal stream.  A ValueError (contexts
+    that the policy cannot read, an arm outside 0..K-1, a reward that is not finite, a round past
+    the horizon of the guarantee) changes nothing.  Warns once when more than 1 % of the records
+    were clipped.
 
-    Late rewards: a question with a `ticket` (a text of the caller's) stays open until `update` gets
-    the same ticket, so many can be open and end in any order, if the policy allows it (see
-    `companion.late`; otherwise a second question is refused, and says why).  Open questions count
-    as rounds of the horizon.
+    Delayed feedback: a question with a `ticket` (a text of yours) stays open until `update` gets
+    the same ticket, if the policy has `delayed_feedback`; otherwise a second question is refused.
+    Open questions count as rounds.  When a reward arrives, and that it never does, is not
+    protected.
 
-    >>> from companion.baselines.jdp_linucb import jdp_linucb
-    >>> live = jdp_linucb(2, T=100, epsilon=1.0).start(seed=1)
+    >>> from companion.policies import jdp_linucb
+    >>> live = jdp_linucb(2, 100, epsilon=1.0, delta=0.01).start(seed=1)
     >>> arm = live.select([[0.6, 0.0], [0.0, 0.6]])
     >>> live.update(arm, 0.5)
     >>> live.report().rounds
     1
     """
 
-    def __init__(self, policy: Policy, rng: Rng) -> None:
+    def __init__(self, policy: Policy, rng: np.random.Generator) -> None:
         self.policy, self.rng = policy, rng
         self.state = policy.init(policy.params)
         self.rounds = 0
         self._open, self._ended, self._warned = {}, [], False
         self._arms, self._clipped = {}, {"contexts": 0, "rewards": 0, "records": 0}
-        declared = getattr(sys.modules.get(policy.init.__module__), "universe", None)
-        self._universe = declared(policy.params) if callable(declared) else None
+        self._locks = {}
 
-    def select(self, X: Any, ticket: Any | None = None) -> int:
-        """Arm (int) for contexts X (K, d), one row per arm; asked once per round, or per ticket."""
+    def select(self, X, ticket: str | None = None) -> int:
+        """Arm for contexts X (K, d), one row per arm; asked once per round, or per ticket."""
         if ticket is not None and not (isinstance(ticket, str) and 0 < len(ticket) <= 200):
-            raise ValueError(
-                f"ticket must be a text of 1 to 200 letters; got ticket={shown(ticket)}"
-            )
+            raise ValueError(f"ticket must be a text of 1 to 200 letters; got {shown(ticket)}")
         if ticket in self._open:
             raise ValueError("select was called twice in one round: call update(arm, r) first")
-        if self._open and why_in_order(self.policy):
+        if self._open and not self.policy.delayed_feedback:
             raise ValueError(
-                f"ticket must wait: policy {self.policy.name!r} takes one question at a time, "
-                f"because {why_in_order(self.policy)}"
+                f"ticket must wait: policy {self.policy.name!r} has no delayed feedback, it takes "
+                "one question at a time"
             )
         need_rounds(self.policy, self.rounds + len(self._open) + 1)
         X = need_array("contexts X", X, ("K", "d")).copy()  # the caller may overwrite the original
         need_contexts((self.policy,), X)
-        arm = int(self.policy.select(self.policy.params, self.state, X, self.rng))
-        self._open[ticket] = X, arm
+        with interrupts_wait():
+            arm = int(self.policy.select(self.policy.params, self.state, X, self.rng))
+            self._open[ticket] = X, arm
         return arm
 
-    def update(self, arm: int, r: float, ticket: Any | None = None) -> None:
+    def update(self, arm: int, r: float, ticket: str | None = None) -> None:
         """Tell the policy that `arm` was played, advised or not, and paid the reward `r`."""
         X, _ = self._asked(ticket)
         arm = need_int("arm", arm, 0, len(X) - 1)
         r = need_float("r", r, -LARGEST_RECORD, LARGEST_RECORD)
-        x = X[arm].copy()
-        self._count(arm, x, r)
-        p = self.policy
-        self.state = p.update(p.params, self.state, arm, x, r, self.rng)
-        self._end(ticket)
-        self.rounds += 1
+        x, p = X[arm].copy(), self.policy
+        with interrupts_wait():
+            self.state = p.update(p.params, self.state, arm, x, r, self.rng) or self.state
+            self._end(ticket)
+            self.rounds += 1
+            self._count(arm, x, r)
 
-    def drop(self, ticket: Any) -> None:
+    def drop(self, ticket: str) -> None:
         """Forget an open question whose reward never comes: nothing is learned, no round passes."""
         self._asked(ticket)
-        if why_in_order(self.policy):
+        if not self.policy.delayed_feedback:
             raise ValueError(
-                f"ticket must get a reward: policy {self.policy.name!r} takes rounds in order, "
-                f"because {why_in_order(self.policy)}"
+                f"ticket must get a reward: policy {self.policy.name!r} has no delayed feedback"
             )
         self._end(ticket)
 
     @property
-    def open(self) -> dict[Any, Any]:
+    def open(self) -> dict:
         """{ticket: (contexts X, arm advised)} of the questions that wait; no ticket is None."""
         return {ticket: (X.copy(), arm) for ticket, (X, arm) in self._open.items()}
 
-    def ended(self, ticket: Any) -> bool:
+    def ended(self, ticket: str) -> bool:
         """Whether this was one of the last 1,000 tickets that ended."""
         return ticket in self._ended
 
+    @property
+    def guarantee(self) -> Guarantee:
+        """The privacy that the policy gives."""
+        return self.policy.guarantee
+
+    def report(self) -> Report:
+        """Rounds, guarantee, clipped records by cause, arms played."""
+        clipped = None if self.policy.universe is None else dict(self._clipped)
+        return Report(self.rounds, self.guarantee, clipped, dict(sorted(self._arms.items())))
+
+    def __repr__(self):
+        waiting = f", {len(self._open)} rewards awaited" if self._open else ""
+        return f"<Live {self.policy.name}: {self.rounds} rounds{waiting}; {self.guarantee}>"
+
     def _asked(self, ticket):
         if not isinstance(ticket, str | None) or ticket not in self._open:
-            said = f"; ticket must be that of an open question, got {shown(ticket)}"
-            waiting = ticket is not None or self._open
             raise ValueError(
-                "update was called before select in this round" + (said if waiting else "")
+                "update was called before select in this round; ticket must be that of an open "
+                f"question, got {shown(ticket)}"
             )
         return self._open[ticket]
 
     def _end(self, ticket):
         del self._open[ticket]
         if ticket is not None:
-            self._ended = [*self._ended, ticket][-KEPT:]
+            self._ended = [*self._ended, ticket][-KEPT_TICKETS:]
 
-    @property
-    def guarantee(self) -> Guarantee:
-        """The privacy that the policy gives, `Guarantee`."""
-        return self.policy.guarantee
+    def _count(self, arm, x, r):
+        self._arms[arm] = self._arms.get(arm, 0) + 1
+        if self.policy.universe is None:
+            return
+        context, reward = self.policy.universe.outside(x, r)
+        self._clipped["contexts"] += context
+        self._clipped["rewards"] += reward
+        self._clipped["records"] += context or reward
+        found = self._clipped["records"]
+        if found > max(1, WARN_SHARE * self.rounds) and not self._warned:
+            self._warned = True
+            text = f"{found} of {self.rounds} records were clipped: {self.policy.name!r} takes "
+            warnings.warn(text + str(self.policy.universe), stacklevel=3)
 
-    def report(self) -> Report:
-        """Rounds, guarantee, clipped records by cause, arms played: a `Report`."""
-        clipped = None if self._universe is None else dict(self._clipped)
-        return Report(self.rounds, self.guarantee, clipped, dict(sorted(self._arms.items())))
-
-    def __repr__(self):
-        waiting = {0: "", 1: ", waits for a reward"}.get(
-            len(self._open), f", waits for {len(self._open)} rewards"
-        )
-        return f"<Live {self.policy.name}: {self.rounds} rounds{waiting}; {self.guarantee}>"
-
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write the run to `path`, all or nothing; what is there already is replaced.
 
-        The file can be read by its owner alone, as it holds private data.
+        The file can be read by its owner alone.  From now on this run holds `path`: no other run
+        can be loaded from it or saved to it until this one is closed or its process ends.
         """
-        path = Path(need_path("path", path))
-        arrays = dict(leaves(self.state, "state"))
+        path = _file(path)
+        self._hold(path)
+        arrays = dict(_leaves(self.state, "state"))
         arrays |= {f"waiting.{i}": X for i, (X, _) in enumerate(self._open.values())}
-        about = json.dumps(described(self.policy, self.rng) | self._counted())
+        about = _described(self.policy) | {
+            "open": [[ticket, arm] for ticket, (_, arm) in self._open.items()],
+            "ended": self._ended,
+            "rounds": self.rounds,
+            "arms": {str(arm): n for arm, n in self._arms.items()},
+            "clipped": self._clipped,
+            "warned": self._warned,
+            "generator": self.rng.bit_generator.state,
+        }
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
         try:
             with os.fdopen(handle, "wb") as out:
-                np.savez(out, about=np.array(about), **arrays)
+                np.savez(out, about=np.array(json.dumps(about)), **arrays)
                 out.flush()
                 os.fsync(out.fileno())
             os.replace(temporary, path)
@@ -171,50 +198,112 @@ class Live:
             raise
 
     @classmethod
-    def load(cls, path: Path, policy: Policy) -> "Live":
-        """The run that was saved at `path`, made with the same policy: it goes on to the bit.
+    def load(cls, path: str | Path, policy: Policy, *, recorded_stream: bool = False) -> Live:
+        """The run that was saved at `path`, made with the same policy.
 
-        Raises ValueError, naming what differs, on a file of another version of the package, of
-        another policy or parameter, or that is no saved run.
+        It draws fresh noise from the operating system.  recorded_stream=True continues the recorded
+        stream, to the bit, and warns: if the file was loaded before, both runs draw the same noise
+        for different records, and the difference of two releases shows a record without noise.
+        Raises ValueError, naming what differs, on a file that another run holds, of another version
+        of the package, of another policy or parameter, or that is no saved run.
         """
         need_kind("policy", policy, Policy)
-        need_path("path", path)
+        path = _file(path)
+        if not path.exists():
+            raise ValueError(f"path must lead to a saved run; there is no file {path}")
+        live = cls(policy, np.random.default_rng())
+        live._hold(path)
         try:
             with np.load(path, allow_pickle=False) as saved:
                 arrays = {name: saved[name] for name in saved.files}
             about = json.loads(str(arrays.pop("about")))
         except (ValueError, KeyError, EOFError, TypeError, OSError, zipfile.BadZipFile) as error:
             raise ValueError(f"path must lead to a saved run; got path={shown(path)}") from error
-        live = cls(policy, np.random.default_rng(0))
-        need_same(about, described(policy, live.rng))
-        live._restore(about, arrays)
+        for name, value in _described(policy).items():
+            if about.get(name) != value:
+                raise ValueError(
+                    "path must lead to a run of the same policy, parameters and version; its "
+                    f"{name} is {about.get(name)!r}, here it is {value!r}"
+                )
+        live.state = _refilled(live.state, arrays, "state")
+        live._open = {t: (arrays[f"waiting.{i}"], a) for i, (t, a) in enumerate(about["open"])}
+        live._ended, live.rounds = about["ended"], int(about["rounds"])
+        live._arms = {int(arm): n for arm, n in about["arms"].items()}
+        live._clipped, live._warned = about["clipped"], about["warned"]
+        if recorded_stream:
+            warnings.warn(
+                "the recorded stream goes on: if this file is ever loaded twice, two releases "
+                "share their noise, and their difference shows a record",
+                stacklevel=2,
+            )
+            live.rng = np.random.default_rng()
+            live.rng.bit_generator.state = about["generator"]
         return live
 
-    def _count(self, arm, x, r):
-        self._arms[arm] = self._arms.get(arm, 0) + 1
-        if self._universe is None:
+    def close(self) -> None:
+        """Let other runs use the files that this one was saved to or loaded from."""
+        while self._locks:
+            os.close(self._locks.popitem()[1])
+
+    def __del__(self):
+        self.close()
+
+    def _hold(self, path):
+        """Lock `path` for this run; the lock ends with the run or its process (not on Windows)."""
+        if fcntl is None or path in self._locks:
             return
-        context, reward = self._universe.outside(x, r)
-        self._clipped["contexts"] += context
-        self._clipped["rewards"] += reward
-        self._clipped["records"] += context or reward
-        found, n = self._clipped["records"], self.rounds + 1
-        if found > max(1, MANY * n) and not self._warned:
-            self._warned = True
-            text = f"{found} of {n} records were clipped: {self.policy.name!r} takes "
-            warnings.warn(text + str(self._universe), stacklevel=3)
+        handle = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(handle)
+            raise ValueError(f"path must be free; another run holds {path}") from None
+        self._locks[path] = handle
 
-    def _counted(self):
-        arms = {str(arm): n for arm, n in self._arms.items()}
-        asked = [[ticket, arm] for ticket, (_, arm) in self._open.items()]
-        return {"open": asked, "ended": self._ended, "rounds": self.rounds, "arms": arms,
-                "clipped": self._clipped, "warned": self._warned,
-                "generator": self.rng.bit_generator.state}  # fmt: skip
 
-    def _restore(self, about, arrays):
-        self.state = refilled(self.state, arrays, "state")
-        self._open = {t: (arrays[f"waiting.{i}"], a) for i, (t, a) in enumerate(about["open"])}
-        self._ended, self.rounds = about["ended"], int(about["rounds"])
-        self._arms = {int(arm): n for arm, n in about["arms"].items()}
-        self._clipped, self._warned = about["clipped"], about["warned"]
-        self.rng.bit_generator.state = about["generator"]
+def _file(path):
+    """`path` as an absolute pathlib.Path of a file, not of a folder."""
+    ok = isinstance(path, (str, os.PathLike)) and str(path) and "\0" not in str(path)
+    if not ok or Path(path).is_dir():
+        raise ValueError(f"path must be the path of a file; got path={shown(path)}")
+    return Path(path).absolute()
+
+
+def _leaves(value, name):
+    """(dotted name, array) of everything that nested named tuples hold."""
+    if isinstance(value, tuple):
+        for key, part in zip(getattr(value, "_fields", range(len(value))), value, strict=True):
+            yield from _leaves(part, f"{name}.{key}")
+    else:
+        yield name, np.asarray(value)
+
+
+def _described(policy):
+    """What must be the same for a run to go on: version, policy, guarantee and every parameter."""
+    kernels = getattr(policy.select, "py_func", policy.select)
+    about = {
+        "format": FORMAT,
+        "version": companion.__version__,
+        "policy": policy.name,
+        "kernels": kernels.__module__,
+        "guarantee": str(policy.guarantee),
+    }
+    for name, leaf in _leaves(policy.params, "params"):
+        digest = hashlib.sha256(np.ascontiguousarray(leaf).tobytes()).hexdigest()[:16]
+        about[name] = repr(leaf.item()) if leaf.ndim == 0 else f"{leaf.dtype}{leaf.shape} {digest}"
+    return about
+
+
+def _refilled(template, arrays, name):
+    """The fresh State with every number replaced by the saved one of the same place and type."""
+    if isinstance(template, tuple):
+        names = getattr(template, "_fields", range(len(template)))
+        parts = [_refilled(t, arrays, f"{name}.{k}") for k, t in zip(names, template, strict=True)]
+        return type(template)(*parts) if hasattr(template, "_fields") else tuple(parts)
+    fresh, saved = np.asarray(template), arrays.get(name)
+    if saved is None or (saved.dtype, saved.shape) != (fresh.dtype, fresh.shape):
+        raise ValueError(f"path must lead to a saved run of this policy; its {name} does not fit")
+    if not isinstance(template, np.ndarray):
+        return type(template)(saved.item())
+    template[...] = saved
+    return template

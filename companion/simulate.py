@@ -4,31 +4,20 @@ Seeds: a repetition is one `numpy.random.SeedSequence`.  Its child 0 feeds the e
 policy's child is named by a digest of the policy's name.  A result therefore depends on the
 parameters and the seed alone: not on threads, executors or order, nor on which other policies are
 in the list.
-
-Size: one horizon or several, a run takes the same steps and the same checks, which stand here.
 """
 
 import hashlib
 import os
-import queue
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._types import Array, ArrayLike, Environment, Ints, Rng, SeedSequence
-from companion.checks import (
-    need_int,
-    need_members,
-    need_method,
-    need_seed,
-)
-from companion.core import Policy, need_contexts, need_moderate, need_rounds
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from companion.core import Policy, interrupts_wait, need_contexts, need_moderate, need_rounds
+from companion.jit import PACKAGE
+from companion.validate import need_int, need_members, need_method, need_module, need_seed
 
 
 class Result(NamedTuple):
@@ -41,15 +30,15 @@ class Result(NamedTuple):
     seconds: np.ndarray  # (n_reps, n_policies) CPU time inside `play`
 
     @property
-    def final(self) -> Array:
+    def final(self) -> np.ndarray:
         """Regret after the last round, (n_reps, n_policies)."""
         return self.regret[:, :, -1]
 
-    def of(self, name: str) -> Array:
+    def of(self, name: str) -> np.ndarray:
         """Regret curves of one policy, (n_reps, n_grid)."""
         return self.regret[:, self.names.index(name)]
 
-    def to_frame(self) -> "DataFrame":
+    def to_frame(self):
         """Tidy pandas data frame with columns policy, repetition, round, regret."""
         import pandas as pd
 
@@ -64,17 +53,17 @@ class Result(NamedTuple):
         )
 
 
-def repetitions(seed: int, n_reps: int, *key: Any) -> list[SeedSequence]:
+def repetitions(seed: int, n_reps: int, *key):
     """Independent seeds of n_reps >= 1 repetitions, from one integer seed >= 0.
 
     key: integers >= 0 that name an experiment; another key gives other seeds.
     """
     entropy = [need_seed("seed", seed), *(need_seed("key", k) for k in key)]
     root = np.random.SeedSequence(entropy if key else entropy[0])
-    return root.spawn(need_int("n_reps", n_reps, 1))
+    return root.spawn(need_int("n_reps", n_reps, 1, 10_000_000))
 
 
-def stream(seed: Any, label: str) -> Rng:
+def stream(seed, label: str) -> np.random.Generator:
     """The generator of one part of a repetition: `label` "environment", or the name of a policy."""
     key = (0,) if label == "environment" else (1, *hashlib.sha256(label.encode()).digest()[:8])
     return np.random.default_rng(
@@ -82,29 +71,46 @@ def stream(seed: Any, label: str) -> Rng:
     )
 
 
-def even_grid(T: int, n: int = 200) -> Ints:
+def even_grid(T: int, n: int = 200) -> np.ndarray:
     """About n evenly spaced rounds from 1 to T, with T."""
     return np.unique(-(-np.arange(1, n + 1) * T // n))  # in whole numbers: the last one is T
 
 
 def simulate(
-    env: Environment,
-    policies: Iterable[Policy],
+    env,
+    policies,
     T: int,
-    seeds: Iterable[Any],
-    executor: Any = None,
+    seeds,
+    executor=None,
     *,
-    grid: ArrayLike | None = None,
+    grid=None,
+    keep: str | Path | None = None,
 ) -> Result:
     """Play T rounds of env with every policy, once per seed.
 
-    env: object with `blocks(T, rng)`; policies: `Policy` values with distinct names; seeds:
-    integers or SeedSequences, one per repetition (see `repetitions`); executor: any
-    `concurrent.futures.Executor` or a Dask `Client`, None for a thread pool over the cores; grid:
-    increasing rounds at which regret is kept (default: 200 even ones).  Raises ValueError before
-    anything runs on bad arguments, and during the run on a bad block.
+    Parameters
+    ----------
+    env : object with `blocks(T, rng)`, see `companion.environments`
+    policies : `Policy` values with distinct names
+    T : rounds, at most the horizon of every policy
+    seeds : integers >= 0 or SeedSequences, one per repetition (see `repetitions`)
+    executor : a `concurrent.futures.Executor` or a Dask `Client`; None: threads over the cores
+    grid : increasing rounds at which regret is kept; None: 200 even ones
+    keep : a folder of yours, one for all workers, in which every finished repetition is kept (by
+        `joblib.Memory`), named by all that it depends on; a later call reads it instead of playing
+        it again, so a killed run loses at most the repetitions under way.  Classes and functions
+        from outside this package are known by name alone: take another folder when you change
+        their code.
 
-    >>> from companion.baselines.linucb import linucb
+    Returns
+    -------
+    `Result`, which depends on the arguments alone, not on the executor or on what was kept.
+
+    Raises
+    ------
+    ValueError before anything runs on bad arguments, and during the run on a bad block.
+
+    >>> from companion.policies import linucb
     >>> from companion.environments import sphere
     >>> played = simulate(sphere(4, 3), [linucb(3)], 500, repetitions(1, 2))
     >>> played.final.shape  # repetitions, policies
@@ -112,8 +118,12 @@ def simulate(
     """
     policies, T, seeds, grid = need_run(policies, T, seeds, grid)
     need_method("env", env, "blocks")
-    runs = over(repetition, [(env, policies, T, s, grid) for s in seeds], executor)
-    return as_result(policies, grid, runs)
+    jobs = [(env, policies, T, s, grid) for s in seeds]
+    play = repetition
+    if keep is not None:
+        store = Path(keep, PACKAGE.digest(sorted(PACKAGE.modules())))
+        play = need_module("joblib", "sweeps").Memory(store, verbose=0).cache(repetition)
+    return as_result(policies, grid, parallel_map(play, jobs, executor))
 
 
 def threads() -> int:
@@ -122,26 +132,21 @@ def threads() -> int:
     return int(os.environ.get("COMPANION_THREADS", 0)) or os.cpu_count() or 1
 
 
-def over(
-    task: Callable[..., Any], jobs: Sequence[Any], executor: Any = None, done: Any = None
-) -> list[Any]:
+def parallel_map(task, jobs, executor=None):
     """[task(*job) for job in jobs], in this order: the one place that spreads work out.
 
     executor: a `concurrent.futures.Executor`, a Dask `Client`, or None for a thread pool over the
     cores (kernels run without the global lock).  Every job brings its own random stream, so the
-    results do not depend on the executor.  done: called here, with (place, result) of each job as
-    soon as it has ended.  If one fails, those not begun are cancelled.
+    results do not depend on the executor.  If one fails, those not begun are cancelled.
     """
-    if executor is None and len(jobs) == 1 and done is None:
+    if executor is None and len(jobs) == 1:
         return [task(*jobs[0])]
     if executor is None:
         with ThreadPoolExecutor(threads()) as pool:
-            return over(task, jobs, pool, done)
+            return parallel_map(task, jobs, pool)
     submit = need_method("executor", executor, "submit").submit
     futures = [submit(task, *job) for job in jobs]
     try:
-        for i in _as_they_end(futures) if done else ():
-            done(i, futures[i].result())
         return [f.result() for f in futures]
     except BaseException:
         for f in futures:
@@ -149,18 +154,7 @@ def over(
         raise
 
 
-def _as_they_end(futures):
-    """Places of the futures, in the order in which they end; Dask's have the same callback."""
-    ended = queue.SimpleQueue()
-    for i, f in enumerate(futures):
-        f.add_done_callback(lambda _, i=i: ended.put(i))
-    for _ in futures:
-        yield ended.get()
-
-
-def need_run(
-    policies: Iterable[Policy], T: int, seeds: Iterable[Any], grid: Any
-) -> tuple[Any, ...]:
+def need_run(policies, T: int, seeds, grid):
     """(policies, T, seeds, grid) of `simulate`, checked: tuple, int, SeedSequences, rounds to T."""
     policies, T = need_members("policies", policies, Policy), need_int("T", T, 1)
     names = tuple(p.name for p in policies)
@@ -171,21 +165,21 @@ def need_run(
     return policies, T, need_seeds(seeds), even_grid(T) if grid is None else need_grid(grid, T)
 
 
-def need_seeds(seeds: Iterable[Any]) -> Any:
+def need_seeds(seeds):
     """Seeds of repetitions as SeedSequences: integers >= 0 or SeedSequences, at least one."""
     whole = np.random.SeedSequence
     given = need_members("seeds", seeds)
     return [s if isinstance(s, whole) else whole(need_seed("seeds", s)) for s in given]
 
 
-def as_result(policies: Sequence[Any], grid: Any, runs: Sequence[Sequence[Array]]) -> Result:
+def as_result(policies, grid, runs) -> Result:
     """`Result` from one (regret (n_policies, n_grid), seconds (n_policies,)) per repetition."""
     regret, seconds = (np.stack(parts) for parts in zip(*runs, strict=True))
     names, guarantees = (tuple(getattr(p, f) for p in policies) for f in ("name", "guarantee"))
     return Result(names, grid, regret, guarantees, seconds)
 
 
-def need_grid(grid: Any, T: int) -> Ints:
+def need_grid(grid, T: int) -> np.ndarray:
     """The grid as increasing rounds that end with T; ValueError unless they lie in [1, T]."""
     grid = np.array([need_int("grid", t, 1, T) for t in need_members("grid", grid)], np.int64)
     if not (np.diff(grid) > 0).all():
@@ -193,9 +187,7 @@ def need_grid(grid: Any, T: int) -> Ints:
     return grid if grid[-1] == T else np.append(grid, T)
 
 
-def trace(
-    env: Environment, policy: Policy, T: int, seed: int | SeedSequence, every: int
-) -> Iterator[Any]:
+def trace(env, policy: Policy, T: int, seed, every: int):
     """Watch one repetition: yield (t, state, X, mu, arms) after every `every` rounds.
 
     t counts from 1; X (n, K, d), mu (n, K), arms (n,) are the rounds since the last yield, as far
@@ -214,82 +206,39 @@ def trace(
             n = min(len(X) - start, every - t % every)
             cut = slice(start, start + n)
             arms = np.empty(n, dtype=np.int64)
-            state = policy.play(policy.params, state, X[cut], R[cut], rng, arms)
+            with interrupts_wait():
+                state = policy.loop(policy.params, state, X[cut], R[cut], rng, arms) or state
             t, start = t + n, start + n
             if t % every == 0:
                 yield t, state, X[cut], mu[cut], arms
 
 
-def nested(
-    env: Any, points: Sequence[tuple[Any, int]], seeds: Iterable[Any], executor: Any = None
-) -> list[Result]:
-    """[`simulate`(env, policies, T, seeds, grid=[T]) for (policies, T) in points], to the bit, the
-    rounds that the horizons share drawn once.
-
-    env: object with `nested(horizons, rng)` that yields (places, block): the next block of each of
-    the horizons at these places, the streams of `blocks`.  Raises ValueError as `simulate` does.
-    """
-    env_of, seeds = need_method("env", env, "nested"), need_seeds(seeds)
-    runs = [need_run(policies, T, seeds, [T]) for policies, T in points]
-    order = sorted(range(len(runs)), key=lambda i: runs[i][1])
-    parts = [(runs[i][0], runs[i][1], runs[i][3]) for i in order]
-    found = zip(*over(_nested, [(env_of, parts, s) for s in seeds], executor), strict=True)
-    results = {i: as_result(runs[i][0], runs[i][3], f) for i, f in zip(order, found, strict=True)}
-    return [results[i] for i in range(len(runs))]
-
-
-def _nested(env, parts, seed):
-    """One repetition of `nested`, whose parts (policies, T, grid) go from short to long."""
-    runs = [_Run(policies, T, seed, grid) for policies, T, grid in parts]
-    for places, block in env.nested([run.T for run in runs], stream(seed, "environment")):
-        for i in places:
-            runs[i].play(*block)
-    return [run.ended() for run in runs]
-
-
-def repetition(
-    env: Any, policies: Sequence[Policy], T: int, seed: int, grid: Any
-) -> tuple[Array, Any]:
+def repetition(env, policies, T: int, seed, grid):
     """One repetition of checked arguments: (regret (n_policies, n_grid), seconds (n_policies,))."""
-    run = _Run(policies, T, seed, grid)
-    for block in env.blocks(T, stream(seed, "environment")):
-        run.play(*block)
-    return run.ended()
-
-
-class _Run:
-    """One repetition under way."""
-
-    def __init__(self, policies, T, seed, grid):
-        self.policies, self.T, self.grid, self.played = policies, T, grid, 0
-        self.rngs = [stream(seed, p.name) for p in policies]
-        self.states = [p.init(p.params) for p in policies]
-        self.regret = np.zeros((len(policies), len(grid)))
-        self.total, self.seconds = np.zeros((2, len(policies)))
-
-    def play(self, X, R, mu):
-        """Every policy plays a block."""
-        n = _check_block(X, R, mu, self.policies, self.T - self.played)
+    rngs = [stream(seed, p.name) for p in policies]
+    states = [p.init(p.params) for p in policies]
+    regret = np.zeros((len(policies), len(grid)))
+    total, seconds = np.zeros((2, len(policies)))
+    played = 0
+    for X, R, mu in env.blocks(T, stream(seed, "environment")):
+        n = _check_block(X, R, mu, policies, T - played)
         best = mu.max(axis=1)
-        here = (self.grid > self.played) & (self.grid <= self.played + n)
-        at = self.grid[here] - self.played - 1
-        for i, p in enumerate(self.policies):
+        here = (grid > played) & (grid <= played + n)
+        for i, p in enumerate(policies):
             arms = np.empty(n, dtype=np.int64)
             begin = time.thread_time()
-            self.states[i] = p.play(p.params, self.states[i], X, R, self.rngs[i], arms)
-            self.seconds[i] += time.thread_time() - begin
+            with interrupts_wait():
+                states[i] = p.loop(p.params, states[i], X, R, rngs[i], arms) or states[i]
+            seconds[i] += time.thread_time() - begin
             if arms.min() < 0 or arms.max() >= R.shape[1]:
                 raise ValueError(f"policy {p.name!r} chose an arm outside 0..{R.shape[1] - 1}")
-            curve = self.total[i] + np.cumsum(best - mu[np.arange(n), arms])
-            self.regret[i, here] = curve[at]
-            self.total[i] = curve[-1]
-        self.played += n
-
-    def ended(self):
-        """(regret, seconds) of `repetition`, after all rounds."""
-        if self.played != self.T:
-            raise ValueError(f"the environment must give T={self.T} rounds; got {self.played}")
-        return self.regret, self.seconds
+            curve = total[i] + np.cumsum(best - mu[np.arange(n), arms])
+            regret[i, here] = curve[grid[here] - played - 1]
+            total[i] = curve[-1]
+        played += n
+    if played != T:
+        raise ValueError(f"the environment must give T={T} rounds; got {played}")
+    return regret, seconds
 
 
 def _check_block(X, R, mu, policies, left):

@@ -4,15 +4,13 @@ Source: Student's t interval; the exponent is the least-squares slope of log y o
 by repetition; what is read off worst cases over instances has a bootstrap interval.
 """
 
-from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv, stdtrit
 
-from companion._types import AnyArray, Array
-from companion.checks import need_array, need_int, need_probability, need_seed, shown
+from companion.validate import need_array, need_int, need_probability, need_seed, shown
 
 CHUNK = 2**20  # numbers that a bootstrap resamples at a time
 
@@ -40,13 +38,13 @@ class Interval(NamedTuple):
         return format(self, "")
 
 
-def mean_interval(samples: Any, level: float = 0.95) -> Interval:
+def mean_interval(samples, level: float = 0.95) -> Interval:
     """Student's t interval for the mean of samples (n,).  ValueError if n < 2 or not finite."""
     value, half = _mean_and_half(_floats("samples", samples, "n")[:, None], level)
     return Interval(float(value[0]), float(value[0] - half[0]), float(value[0] + half[0]))
 
 
-def band(samples: Array, level: float = 0.95) -> tuple[Array, Array, Array]:
+def band(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(mean, low, high), each (m,), of pointwise t intervals for samples (n, m)."""
     value, half = _mean_and_half(_floats("samples", samples, "n", "m"), level)
     return value, value - half, value + half
@@ -68,7 +66,7 @@ def _mean_and_half(samples, level):
     return samples.mean(axis=0), half
 
 
-def difference(a: Array, b: Array, level: float = 0.95) -> Interval:
+def difference(a: np.ndarray, b: np.ndarray, level: float = 0.95) -> Interval:
     """Interval for the mean of a - b over paired repetitions (n,)."""
     a, b = _pair(a, b)
     return mean_interval(a - b, level)
@@ -79,7 +77,7 @@ def _pair(a, b):
     return a, _floats("b", b, len(a))
 
 
-def ratio(a: Any, b: Array, level: float = 0.95) -> Interval:
+def ratio(a, b: np.ndarray, level: float = 0.95) -> Interval:
     """Fieller's interval for mean(a) / mean(b) over paired repetitions (n,).
 
     Its ends are infinite if mean(b) may be 0.
@@ -96,7 +94,7 @@ def ratio(a: Any, b: Array, level: float = 0.95) -> Interval:
     return Interval(value, (B - root) / A, (B + root) / A)
 
 
-def exponent(x: AnyArray, samples: Array, level: float = 0.95) -> Interval:
+def exponent(x: np.ndarray, samples: np.ndarray, level: float = 0.95) -> Interval:
     """Slope of log mean against log x, with its interval: samples (n, m) > 0 at x (m,) > 0.
 
     The slope is fitted to the mean over repetitions; the interval is the jackknife's over
@@ -128,20 +126,20 @@ def proportion(hits: int, trials: int, level: float = 0.95) -> Interval:
     return Interval(hits / trials, float(low), float(high))
 
 
-def lower_end(hits: Any, trials: Any, tail: float) -> Array:
+def lower_end(hits, trials, tail: float) -> np.ndarray:
     """Clopper and Pearson's end that exceeds the probability with chance at most `tail`; of
     numbers or, entry by entry, of arrays.
     """
     return np.where(hits == 0, 0.0, betaincinv(np.maximum(hits, 1), trials - hits + 1.0, tail))
 
 
-def upper_end(hits: Any, trials: Any, tail: float) -> Array:
+def upper_end(hits, trials, tail: float) -> np.ndarray:
     """The end below the probability with chance at most `tail`, as in `lower_end`."""
     missed = trials - np.asarray(hits)
     return np.where(missed == 0, 1.0, betaincinv(hits + 1.0, np.maximum(missed, 1), 1 - tail))
 
 
-def jackknife(statistic: Callable[..., Any], samples: AnyArray, level: float = 0.95) -> Interval:
+def jackknife(statistic, samples: np.ndarray, level: float = 0.95) -> Interval:
     """Interval for a statistic of samples by leaving out one repetition (first axis) at a time."""
     n, value = len(samples), statistic(samples)
     left = np.array([statistic(np.delete(samples, i, axis=0)) for i in range(n)])
@@ -150,7 +148,7 @@ def jackknife(statistic: Callable[..., Any], samples: AnyArray, level: float = 0
     return Interval(value, value - half, value + half)
 
 
-def worst_case(regret: Array) -> Array:
+def worst_case(regret: np.ndarray) -> np.ndarray:
     """Largest mean over instances: regret (m, instances, n_reps) at m horizons -> (m,)."""
     return _worst(_runs("regret", regret))
 
@@ -185,7 +183,7 @@ def _logs(name, values):
     return np.log(values)
 
 
-def worst_case_draws(regret: Array, seed: int, draws: int = 2000) -> Array:
+def worst_case_draws(regret: np.ndarray, seed: int, draws: int = 2000) -> np.ndarray:
     """`worst_case` of bootstrap samples, (draws, m): every draw resamples the repetitions of every
     run, and takes the worst instance anew.
     """
@@ -198,24 +196,26 @@ def worst_case_draws(regret: Array, seed: int, draws: int = 2000) -> Array:
     return np.concatenate([_worst(regret.ravel()[first + pick]) for pick in picks])
 
 
-def worst_case_band(regret: Array, seed: int, level: float = 0.95) -> tuple[Array, Array]:
+def worst_case_band(
+    regret: np.ndarray, seed: int, level: float = 0.95
+) -> tuple[np.ndarray, np.ndarray]:
     """(low, high), each (m,): pointwise bootstrap interval of `worst_case`."""
     return _ends(worst_case_draws(regret, seed), level)
 
 
-def worst_case_exponent(T: int, regret: Array, seed: int, level: float = 0.95) -> Interval:
+def worst_case_exponent(T: int, regret: np.ndarray, seed: int, level: float = 0.95) -> Interval:
     """Slope of log worst-case regret against log T (m,), with its bootstrap interval."""
     at = _horizons(T, _runs("regret", regret))
     return _interval(lambda worst: np.polyfit(at, np.log(worst).T, 1)[0], regret, seed, level)
 
 
-def worst_case_ratio(ours: Any, theirs: Any, seed: int, level: float = 0.95) -> Interval:
+def worst_case_ratio(ours, theirs, seed: int, level: float = 0.95) -> Interval:
     """Mean over horizons of worst-case regret of `ours` over that of `theirs`, with interval."""
     both, m = _both(ours, theirs), len(ours)
     return _interval(lambda worst: (worst[:, :m] / worst[:, m:]).mean(axis=1), both, seed, level)
 
 
-def crossing(T: int, ours: Any, theirs: Any, seed: int, level: float = 0.95) -> Interval:
+def crossing(T: int, ours, theirs, seed: int, level: float = 0.95) -> Interval:
     """Horizon from which the worst case of `ours` stays below that of `theirs`, linear in
     logarithms; inf if it never does, T[0] if it always is.
 

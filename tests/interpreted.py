@@ -12,7 +12,7 @@ from pathlib import Path
 
 import streams
 
-from companion import catalogue
+from companion import optimisers, policies
 
 
 def rows_of(policies):
@@ -45,6 +45,6 @@ def played(policies, optimisers):
 if __name__ == "__main__":
     target, *asked = sys.argv[1:]
     policies = [name for name in streams.names() if name in asked]
-    optimisers = [name for name in catalogue.optimisers() if name in asked]
+    optimisers = [name for name in optimisers.TABLE if name in asked]
     found = played(policies, optimisers) | rows_of(policies)
     Path(target).write_bytes(pickle.dumps(found))

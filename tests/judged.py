@@ -26,7 +26,6 @@ def written(folder, name, *changes):
 
 INIT = "State(np.zeros(p.d), np.zeros(p.d), np.zeros(p.d))"
 SENT = "        s.total[i] += s.message[i]\n"
-RETURN = "        s.total[i] += s.message[i]\n    return s\n"
 BROKEN = {  # point of the contract: what breaks it
     "complete": [("def select(p, s, X, rng):", "def select(p, s, X, rng, more=0):")],
     "rows": [("rng.integers(0, X.shape[0])", "rng.integers(0, 5)")],
@@ -39,11 +38,9 @@ BROKEN = {  # point of the contract: what breaks it
     "data untouched": [("        arms[t] = select(p, s, X[t], rng)\n",
                         "        arms[t] = select(p, s, X[t], rng)\n        R[t, 0] = 0.0\n")],
     "same bits twice": [("rng.random() < p.explore", "np.random.random() < p.explore")],
-    "live equals play": [("        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)\n",
-                          "        s = update(p, s, arms[t], X[t, arms[t]], 0.5, rng)\n")],
-    "copies": [("    randomize(p, x, r, rng, s.x, s.message)\n",
-                "    randomize(p, x, r, rng, s.x, s.message)\n"
-                "    s = State(s.total, x, s.message)\n")],
+    "live equals play": [("        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)\n",
+                          "        update(p, s, arms[t], X[t, arms[t]], 0.5, rng)\n")],
+    "copies": [(SENT, SENT + "    return State(s.total, x, s.message)\n")],
     "guarantee": [('Guarantee("local",', 'Guarantee("trusted",')],
     "refusals": [('need_positive("epsilon", epsilon, allow_inf=True)', "epsilon")],
 }  # fmt: skip
@@ -51,7 +48,6 @@ BROKEN = {  # point of the contract: what breaks it
 RELEASE = """    randomize(p, x, r, rng, s.x, s.message)
     for i in range(p.d):
         s.total[i] += s.message[i]
-    return s
 """
 BATCHED = """    r, _ = clip_to_ball(x, r, s.x)
     for i in range(p.d):
@@ -62,7 +58,6 @@ BATCHED = """    r, _ = clip_to_ball(x, r, s.x)
         for i in range(p.d):
             s.total[i] += s.message[i]
             s.batch[i] = 0.0
-    return s
 """
 KERNEL = """    r, _ = clip_to_ball(x, r, clean)  # ||x|| <= 1 and |r| <= 1, whatever comes
     for i in range(p.d):
@@ -70,7 +65,7 @@ KERNEL = """    r, _ = clip_to_ball(x, r, clean)  # ||x|| <= 1 and |r| <= 1, wha
 """
 CASE = """    sent = shows(randomize, "laplace", "message")
     diagonal = np.array([[math.sqrt(0.5), math.sqrt(0.5), r] for r in (-1.0, 1.0)])
-    return (Disclosure(private_greedy(2, 1.0), sent, ("x",), records=diagonal),)
+    return (AuditInstance(private_greedy(2, epsilon=1.0), sent, ("x",), records=diagonal),)
 """
 BATCHES = [  # the template with batches of two: the server is trusted, and shows noisy sums
     (RELEASE, BATCHED),

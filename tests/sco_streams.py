@@ -3,7 +3,7 @@
 import numpy as np
 
 from companion.kernels.geometry import dual_exponent
-from companion.streaming_sco import streaming_fw
+from companion.streaming_sco.streaming import streaming_fw
 
 OPTIONS = {"radius": 2.0, "label_bound": 1.2}
 
@@ -23,6 +23,7 @@ def golden(p, n=8):
     return X, X @ (1 / (2 * (i + 1))) + 0.05 * np.cos(3 * t[:, 0])
 
 
-def plain(d, n, p, epsilon=np.inf, **options):
+def unclipped(d, n, p, epsilon=np.inf, **options):
+    """Algorithm 1 that takes all labels up to 50 and clips no leaf."""
     options = {"radius": 2.0, "label_bound": 50.0, "clip": np.inf} | options
-    return streaming_fw(d, n, epsilon, 1e-3, p=p, **options)
+    return streaming_fw(d, n, epsilon=epsilon, delta=1e-3, p=p, **options)

@@ -1,7 +1,6 @@
 """Small streams, and the policies that the common tests play on them."""
 
 import fcntl
-import inspect
 import os
 import pickle
 import subprocess
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from companion import catalogue
+from companion import optimisers, policies
 from companion.core import need_contexts
 from companion.judge.streams import THETA, flat, run, same_bits, spoil, stream, stream_for
 
@@ -22,13 +21,12 @@ NO_BUDGETS = [("d", 0), ("T", 0), ("epsilon", 0.0), ("epsilon", np.nan), ("delta
 
 def names():
     """Names of all policies of the package, by which their factories are called."""
-    return list(catalogue.policies())
+    return list(policies.TABLE)
 
 
 def example(name, K=4):
     """The small instance that a policy's module offers to these tests; for K arms if it has to."""
-    make = catalogue.policies()[name].example
-    return make(K=K) if "K" in inspect.signature(make).parameters else make()
+    return policies.example(name, K)
 
 
 def rows_played(name, K, n):
@@ -44,7 +42,7 @@ def rows_played(name, K, n):
 
 def optimiser(name):
     """The small instance that an optimiser's module offers to these tests."""
-    return catalogue.optimisers()[name].example()
+    return optimisers.example(name)
 
 
 def records_for(o, seed=0):
@@ -61,7 +59,7 @@ def learn(o, X, Y, *, seed=1, cuts=()):
     state, out = o.init(o.params, rng), np.zeros(X.shape)
     for start, end in pairwise([0, *cuts, len(X)]):
         block = slice(start, end)
-        state = o.run(o.params, state, X[block], Y[block], rng, out[block])
+        o.run(o.params, state, X[block], Y[block], rng, out[block])
     return out, state
 
 

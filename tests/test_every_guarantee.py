@@ -7,16 +7,15 @@ import inspect
 
 import pytest
 
-from companion import catalogue
+from companion import optimisers, policies
 from companion.audits.laboratory import measure
 from companion.core import Optimiser
 from companion.judge.guarantee import verdict
 
-ENTRIES = catalogue.policies() | catalogue.optimisers()
-PRIVATE = [n for n, e in ENTRIES.items() if e.example().guarantee.model != "none"]
-OFFERED = {
-    n: getattr(inspect.getmodule(ENTRIES[n].example), "disclosures", tuple)() for n in PRIVATE
-}
+MADE = {n: t.example(n) for t in (policies, optimisers) for n in t.TABLE}
+FACTORIES = {n: t.factory(n) for t in (policies, optimisers) for n in t.TABLE}
+PRIVATE = [n for n, made in MADE.items() if made.guarantee.model != "none"]
+OFFERED = {n: MADE[n].audit.measured() for n in PRIVATE}
 CASES = [  # `make check` measures every algorithm once, in the first of its calibrations
     pytest.param(n, i, marks=[pytest.mark.slow] * (i > 0))
     for n, cases in OFFERED.items()
@@ -30,15 +29,15 @@ def test_make_check_measures_every_private_algorithm_once():
 
 
 @pytest.mark.parametrize("name", PRIVATE)
-def test_every_private_policy_offers_its_disclosures(name):
+def test_every_private_policy_offers_instances_to_measure(name):
     """In every calibration that it has."""
     cases = OFFERED[name]
     assert cases, (
-        f"{ENTRIES[name].module} promises privacy: write `disclosures()` there, a tuple of "
-        "`companion.accounting.disclosure.Disclosure`, which says what leaves the algorithm"
+        f"{name} promises privacy: its audit must offer `measured`, a tuple of "
+        "`companion.accounting.audit.AuditInstance`, which says what leaves the algorithm"
     )
     assert all(c.policy.guarantee.model != "none" for c in cases)
-    taken = inspect.signature(ENTRIES[name].factory).parameters
+    taken = inspect.signature(FACTORIES[name]).parameters
     calibrated = "calibration" in taken or any(p.kind is p.VAR_KEYWORD for p in taken.values())
     # What was asked for is given, or claimed; optimisers may be calibrated by a bound (zCDP).
     least = 0.75 if isinstance(cases[0].policy, Optimiser) else 0.95

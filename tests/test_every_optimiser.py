@@ -7,12 +7,11 @@ import pytest
 import streams
 from streams import flat, learn, records_for, same_bits
 
-from companion import catalogue, core
-from companion.streaming_sco import flat as ones
-from companion.streaming_sco import regression
-from companion.streaming_sco.excess import excess_risk
+from companion import core, optimisers, policies
+from companion.streaming_sco.environments import excess_risk, regression
+from companion.streaming_sco.environments import flat as ones
 
-NAMES = list(catalogue.optimisers())
+NAMES = list(optimisers.TABLE)
 STREAMING = [n for n in NAMES if streams.optimiser(n).step is not None]
 every_optimiser = pytest.mark.parametrize("name", NAMES)
 every_stream = pytest.mark.parametrize("name", STREAMING)
@@ -25,7 +24,7 @@ def optimiser(name):
 
 def test_optimisers_are_found_and_are_no_policies():
     assert {"streaming_fw", "vertex_fw", "noisy_sfw", "noisy_sgd", "local_md"} <= set(NAMES)
-    assert not set(NAMES) & set(catalogue.policies())
+    assert not set(NAMES) & set(policies.TABLE)
     assert {"streaming_fw", "vertex_fw", "noisy_sfw"} == set(STREAMING)
 
 

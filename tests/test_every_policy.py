@@ -5,7 +5,7 @@ import pytest
 import streams
 from streams import run, stream_for
 
-from companion import catalogue
+from companion import policies
 from companion.judge import contract, on_paper
 
 MODULES = streams.names()
@@ -27,7 +27,7 @@ def test_policies_are_found():
 def test_the_contract_holds(module, point):
     """What `companion.judge` asks of any policy."""
     check = contract.POINTS[point].check
-    more = (catalogue.policies()[module].factory,) if point == "refusals" else ()
+    more = (policies.factory(module),) if point == "refusals" else ()
     try:
         check(lambda K: streams.example(module, K), *more)
     except on_paper.Untested:

@@ -57,29 +57,3 @@ def test_boxes_and_claims_are_found_by_the_paper_s_number_not_by_ours():
     assert [url for _, _, url, _ in found] == ["book/a.html#t", "book/a.html#evidence-a"]
     assert found[1][1] == "It is private. Theorem 3.2, abstract"
     assert json.dumps(found)
-
-
-def test_words_of_the_glossary_and_names_of_the_notation_have_places():
-    page = (
-        '<dl class="glossary"><dt id="term-trust-model">trust model<a class="headerlink" href="#">#'
-        "</a></dt><dd><p>Who.</p></dd></dl>"
-    )
-    assert places.terms(page, "g.html") == [
-        [["trust model"], "trust model", "g.html#term-trust-model", "Glossary: what the word means"]
-    ]
-    cell = "<td><p><code class='x'><span class=\"pre\">{}</span></code></p></td>"
-    page = (
-        f'<section id="privacy"><tr>{cell.format("epsilon")}\n<td><p>privacy \\(\\varepsilon\\) '
-        f'budget</p></td></tr></section><section id="names">{cell.format("T")}\n<td>rounds</td>'
-    )
-    source = "Notation: names in the code"
-    assert places.symbols(page, "n.html") == [
-        [["epsilon"], "epsilon: privacy budget", "n.html#privacy", source],
-        [["t"], "T: rounds", "n.html#names", source],
-    ]
-
-
-def test_a_chapter_is_found_by_the_words_of_its_title():
-    assert places.telling("6. Online LinUCB under local privacy") == [
-        "online", "linucb", "local", "privacy"
-    ]  # fmt: skip

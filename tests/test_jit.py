@@ -1,152 +1,123 @@
-"""The disk cache: used when nothing changed that matters, never stale when a callee did."""
+"""Kernels: compiled again when what they import changes, usable by a user's own kernels, lazy."""
 
 import os
-import re
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
-import companion._jit
+import companion
+from companion import jit
+from companion.kernels.linalg import dot
 
+ROOT = Path(companion.__file__).parent
 FILES = {
     "__init__": "",
-    "_jit": companion._jit.__file__,
+    "_closure": (ROOT / "_closure.py").read_text(),
+    "jit": (ROOT / "jit.py").read_text().replace("companion._closure", "tiny._closure"),
     "constants": '"""Numbers."""\n\nFACTOR = 2.0\n',
-    "callee": "from tiny._jit import jit\nfrom tiny import constants\n\n"
-    "FACTOR = constants.FACTOR\n\n@jit\ndef f(x):\n    return FACTOR * x\n",
-    "caller": "from tiny._jit import jit\nfrom tiny.callee import f\n\n@jit\ndef g(x):\n"
+    "callee": "from tiny.jit import jit\nfrom tiny.constants import FACTOR\n\n"
+    "@jit\ndef f(x):\n    return FACTOR * x\n",
+    "caller": "from tiny.jit import jit\nfrom tiny.callee import f\n\n@jit\ndef g(x):\n"
     '    """One more."""\n    return f(x) + 1\n',
-    "aside": "from tiny._jit import jit\n\n@jit\ndef h(x):\n    return 5 * x\n",
+    "aside": "from tiny.jit import jit\n\n@jit\ndef h(x):\n    return 5 * x\n",
 }
 ASK = (
     "from tiny.caller import g; from tiny.aside import h; print(g(10.0), h(1.0),"
     " sum(g.stats.cache_misses.values()), sum(h.stats.cache_misses.values()))"
 )
+PLAY = """
+import numpy as np
+from companion import policies, jit
+X, R = np.random.default_rng(0).random((60, 4, 3)) / 2, np.ones((60, 4)) / 2
+arms, p = np.empty(60, np.int64), policies.example("linucb")
+p.loop(p.params, p.init(p.params), X, R, np.random.default_rng(1), arms)
+print(jit.LINKING, *arms)
+"""
+LAZY = """
+import sys, time
+begin = time.perf_counter()
+import companion
+print(time.perf_counter() - begin, "numba" in sys.modules)
+"""
 
 
-@pytest.fixture
-def package(tmp_path):
-    """A package of three modules in a chain and one aside; call it to run them in a new process:
-    (g(10), h(1), kernels compiled of g's module, of h's).
-    """
-    root = tmp_path / "tiny"
-    root.mkdir()
+def run(program, cwd, **more):
+    """The words that a program prints in a new process."""
+    env = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT")}
+    command = [sys.executable, "-c", program]
+    return subprocess.check_output(command, cwd=cwd, env=env | more, text=True).split()
+
+
+def test_what_an_edit_compiles(tmp_path):
+    (tmp_path / "tiny").mkdir()
     for name, text in FILES.items():
-        text = Path(text).read_text() if name == "_jit" else text
-        (root / f"{name}.py").write_text(text)
-    env = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA")}
+        (tmp_path / "tiny" / f"{name}.py").write_text(text)
 
-    def ask(**more):
-        run = subprocess.run(
-            [sys.executable, "-c", ASK],
-            cwd=tmp_path, env=env | more, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        *values, one, other = run.stdout.split()
-        return (*map(float, values), int(one), int(other))
+    def found():
+        """(g(10), h(1), kernels compiled of g's module, of h's)."""
+        return tuple(map(float, run(ASK, tmp_path)))
 
     def edit(name, old, new):
-        path = root / f"{name}.py"
+        path = tmp_path / "tiny" / f"{name}.py"
         assert old in path.read_text()
         path.write_text(path.read_text().replace(old, new))
 
-    ask.root, ask.edit = root, edit
-    return ask
-
-
-def test_what_an_edit_compiles(package):
-    assert package() == (21.0, 5.0, 1, 1)
-    assert package() == (21.0, 5.0, 0, 0)  # unchanged: from the cache
-    package.edit("caller", '"""One more."""', '"""One more, said\n\n    at length."""  # or so')
-    package.edit("caller", "from tiny._jit", "# a comment moves every line\nfrom tiny._jit")
-    package.edit("constants", "Numbers.", "Numbers, and what they are for.")
-    package.edit("callee", "def f(x):", "def f(x: float) -> float:")  # a type
-    package.edit("constants", "FACTOR =", "FACTOR: float =")
-    assert package() == (21.0, 5.0, 0, 0)
-    package.edit("aside", "5 *", "6 *")  # another module's edit
-    assert package() == (21.0, 6.0, 0, 1)
-    package.edit("callee", "FACTOR * x", "FACTOR * x + 1.0")  # a callee
-    assert package() == (22.0, 6.0, 1, 0)
-    package.edit("constants", "2.0", "3.0")  # a constant two modules away
-    assert package() == (32.0, 6.0, 1, 0)
-    package.edit("constants", "3.0", "2.0")  # and back: it is still there
-    assert package() == (22.0, 6.0, 0, 0)
+    assert found() == (21.0, 5.0, 1, 1)
+    edit("caller", '"""One more."""', '"""One more, said\n\n    at length."""  # or so')
+    edit("constants", "Numbers.", "Numbers, and what they are for.")
+    assert found() == (21.0, 5.0, 0, 0)  # docstrings and comments: from the cache
+    edit("callee", "FACTOR * x", "FACTOR * x + 1.0")  # a callee in another file
+    assert found() == (22.0, 5.0, 1, 0)
+    edit("constants", "2.0", "3.0")  # a constant two modules away
+    assert found() == (32.0, 5.0, 1, 0)
 
 
 @pytest.mark.slow
-def test_four_cold_processes_at_once_agree(package):
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: package()[:2], range(4)))
-    assert found == [(21.0, 5.0)] * 4
-    assert package() == (21.0, 5.0, 0, 0)
+def test_plain_numba_plays_the_same_arms(tmp_path):
+    linked, *arms = run(PLAY, ROOT.parent)
+    plain, *same = run(PLAY, ROOT.parent, COMPANION_PLAIN_NUMBA="1")
+    assert (linked, plain) == ("True", "False")
+    assert arms == same
+    assert len(arms) == 60
 
 
-def test_numba_cache_dir_is_respected(package, tmp_path):
-    assert package(NUMBA_CACHE_DIR=str(tmp_path / "elsewhere"))[0] == 21.0
-    assert list((tmp_path / "elsewhere").rglob("*.nbi"))
-    assert not list(package.root.rglob("*.nbi"))
+def test_importing_the_package_is_quick_and_compiles_nothing():
+    seconds, numba_there = run(LAZY, ROOT.parent)
+    assert float(seconds) < 0.2
+    assert numba_there == "False"
 
 
-def test_old_kernels_go(package):
-    package()
-    (old,) = package.root.rglob("caller.g-*.nbi")
-    os.utime(old, (0, 0))
-    package.edit("callee", "FACTOR * x", "x")
-    package()
-    assert not old.exists()
-    assert len(list(package.root.rglob("caller.g-*.nbi"))) == 1
+@jit.jit
+def twice(x):
+    return 2.0 * dot(x, x)
 
 
-def test_options_are_the_house_options():
-    kernel = companion._jit.jit(lambda x: x)
-    assert kernel.targetoptions["nogil"]
-    assert kernel.targetoptions["error_model"] == "numpy"
-    assert not kernel.targetoptions.get("fastmath")
+@jit.jit
+def thrice(x):
+    return 3.0 * dot(x, x)
 
 
-def test_a_function_outside_the_package_is_never_taken_from_the_disk():
-    kernel = companion._jit.jit(lambda x: x + 1)
-    assert kernel(1) == 2
-    assert not kernel.stats.cache_path
+@numba.njit
+def chosen(c, x):
+    h = twice if c else thrice
+    return h(x)
 
 
-def test_no_kernel_depends_on_a_file_or_on_the_environment():
-    """The digest covers syntax trees: a module with kernels reads nothing else."""
-    package = companion._jit.PACKAGE
-    reading = {"open", "read_text", "environ", "files", "load"}
-    for module in package.modules() - {"companion._jit"}:
-        text = package.file(module).read_text()
-        if "import jit" in text or "import inlined" in text:
-            names = {w for w in reading if re.search(rf"\b{w}\(|\.{w}\b", text)}
-            assert not names, f"{module} uses {names}"
+@numba.njit
+def applied(f, x):
+    return f(x)
 
 
-def with_part(idle):
-    """(a kernel with so many statements that do little, a kernel that calls it twice in a loop)."""
-    work = "".join(f"    a[{i}:] += x * a[{i + 1}]\n" for i in range(3))
-    work += "    x = 0.5 * x + 0.25 * x\n" * idle
-    made = {"jit": companion._jit.jit}
-    exec(f"@jit\ndef part(a, x):\n{work}    a[0] += x\n    return a", made)
-    exec(
-        "@jit\ndef whole(a):\n    for x in a:\n        a = part(part(a, x), -x)\n    return a", made
-    )
-    return made["part"], made["whole"]
-
-
-@pytest.mark.parametrize(("idle", "short"), [(1, True), (60, False)])
-def test_a_short_kernel_stands_in_its_callers(idle, short):
-    """It is not called: its machine code is there.  A long one is called, and both give the bits of
-    plain Python."""
-    part, whole = with_part(idle)
-    a = np.random.default_rng(1).random(5) / 3.0
-    made, plain = whole(a.copy()), a.copy()
-    for x in plain:
-        part.py_func(part.py_func(plain, x), -x)
-    np.testing.assert_array_equal(made, plain)
-    (code,) = whole.inspect_llvm().values()
-    calls = [line for line in code.splitlines() if " call " in line and "4part" in line]
-    assert companion._jit.is_short(part.py_func) == short
-    assert bool(calls) != short
+@pytest.mark.filterwarnings("ignore:First-class function")
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="compiled functions only")
+def test_kernels_are_first_class_functions():
+    x = np.array([1.0, 2.0])
+    assert (twice(x), thrice(x)) == (10.0, 15.0)  # a choice needs both compiled before
+    assert (chosen(True, x), chosen(False, x)) == (10.0, 15.0)
+    kind = numba.types.FunctionType(numba.float64(numba.float64[::1]))
+    compiled = numba.njit(numba.float64(kind, numba.float64[::1]))(applied.py_func)
+    assert (compiled(twice, x), compiled(thrice, x)) == (10.0, 15.0)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from companion import _jit
+from companion.jit import CACHE
 from tools.build import arguments
 from tools.chapters import load, requests, scales
 
@@ -34,8 +34,6 @@ TRIED = {
     "make check": None,
     "make test": None,
     "make bench": None,
-    "python -m companion": "local",
-    "python -m tools.address": "",
 }
 ELSEWHERE = {  # the runner: tests/test_refusals.py; installing: tests/test_wheel.py
     ".venv/bin/python -m tools.build --only online_linucb -p T 2000 -p n_reps 5",
@@ -68,7 +66,7 @@ def fresh(tmp_path_factory):
     (copy / ".venv" / ".installed").unlink(missing_ok=True)
     (copy / ".venv" / ".installed").touch()
     env = os.environ | {"HOME": str(base / "home"), "PYTHONPATH": str(copy)}
-    env["NUMBA_CACHE_DIR"] = str(_jit.CACHE)  # kernels are known by content: those of the same code
+    env["NUMBA_CACHE_DIR"] = str(CACHE)  # kernels are known by content: those of the same code
     env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     (base / "home").mkdir()
     return base, env
@@ -116,11 +114,3 @@ def test_it_does_what_it_says(command, fresh):
     if "papermill" in command:
         about = json.loads((folder / "out.ipynb").read_text("utf8"))["metadata"]["papermill"]
         assert {"T": 2000, "n_reps": 5}.items() <= about["parameters"].items()
-
-
-def test_the_address_is_told_to_nobody_while_there_is_none(fresh):
-    """`python -m tools.address`, run above, has changed no file."""
-    base, _ = fresh
-    assert (base / "private-bandits" / "README.md").read_bytes() == (
-        ROOT / "README.md"
-    ).read_bytes()

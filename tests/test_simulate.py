@@ -1,19 +1,24 @@
 """Regret is counted correctly, streams are paired, and nothing wrong gets through quietly."""
 
+import os
+import signal
+import subprocess
+import sys
 import threading
-from concurrent.futures import Future
+import time
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from streams import run, same_bits
 from streams import stream as make_stream
 
-from companion.baselines.lasso_bandit import lasso_bandit
-from companion.baselines.linucb import linucb
-from companion.baselines.random import random
+from companion import simulate as simulation
 from companion.environments import replay, sphere
-from companion.private_glm.environments import world
-from companion.simulate import even_grid, nested, over, repetitions, simulate, stream
+from companion.policies import jdp_linucb, lasso_bandit, ldp_linucb, linucb, random
+from companion.simulate import even_grid, repetitions, simulate, stream, trace
 
 X, R, MU = make_stream(300)
 ENV = replay(X, R, MU)
@@ -207,24 +212,131 @@ def test_the_even_grid_ends_with_the_last_round(T):
     assert (np.diff(grid) > 0).all()
 
 
-def test_each_job_is_told_when_it_ends_and_the_results_come_in_order():
-    told = []
-    found = over(
-        lambda a, b: a - b, [(5, 1), (5, 2), (5, 3)], done=lambda i, r: told.append((i, r))
-    )
-    assert found == [4, 3, 2]
-    assert sorted(told) == [(0, 4), (1, 3), (2, 2)]
-    assert over(lambda a: a, [(7,)], done=lambda *end: told.append(end)) == [7]
-    assert told[-1] == (0, 7)
+@pytest.mark.parametrize("every", [7, 50, 400])
+def test_trace_watches_the_run_of_simulate(every):
+    env, policy = sphere(30, 3), ldp_linucb(3, 400, epsilon=1.0, delta=0.1)
+    (seed,) = repetitions(3, 1)
+    final = simulate(env, [policy], 400, [seed]).final[0, 0]
+    *_, (t, _, _, _, _) = trace(env, policy, 400, seed, every)
+    assert t == 400 // every * every
+    gaps = [
+        (mu.max(axis=1) - mu[np.arange(len(mu)), arms]).sum()
+        for _, _, _, mu, arms in trace(env, policy, 400, seed, 1)
+    ]
+    assert sum(gaps) == pytest.approx(final, rel=1e-12)
 
 
-def test_nested_runs_are_those_of_every_horizon_alone():
-    """Other policies at other horizons, in any order, one of them refused by name."""
-    env, seeds = world("ball", 3, 2.0), repetitions(1, 2)
-    points = [([linucb(3), random()], 3000), ([random()], 40), ([linucb(3)], 2500)]
-    for found, (policies, T) in zip(nested(env, points, seeds), points, strict=True):
-        alone = simulate(env, policies, T, seeds, grid=[T])
-        assert (found.names, found.rounds.tolist()) == (alone.names, [T])
-        assert found.regret.tolist() == alone.regret.tolist()
-    with pytest.raises(ValueError, match="env"):
-        nested(ENV, points, seeds)
+FEW = [
+    linucb(3),
+    ldp_linucb(3, 400, epsilon=1.0, delta=0.1),
+    jdp_linucb(3, 400, epsilon=1, delta=0.1),
+]
+SEEDS = repetitions(11, 4)
+
+
+def test_every_executor_gives_the_same_bits_and_their_number_does_not_matter():
+    reference = simulate(sphere(4, 3), FEW, 400, SEEDS).regret
+    with ThreadPoolExecutor(1) as pool:
+        assert same_bits(reference, simulate(sphere(4, 3), FEW, 400, SEEDS, pool).regret)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        found = simulate(sphere(4, 3), FEW, 400, SEEDS[:2], pool).regret
+    assert same_bits(reference[:2].copy(), found)
+
+
+PLAYED = []
+
+
+class Counted(NamedTuple):
+    """A world that notes every run."""
+
+    world: object
+
+    def blocks(self, T, rng):
+        PLAYED.append(T)
+        return self.world.blocks(T, rng)
+
+
+def test_finished_repetitions_are_kept_and_named_by_all_that_they_depend_on(tmp_path, monkeypatch):
+    world, plain = Counted(sphere(3, 3)), simulate(sphere(3, 3), FEW[:2], 60, [1, 2])
+    for expected in (2, 0):
+        PLAYED.clear()
+        found = simulate(world, FEW[:2], 60, [1, 2], keep=tmp_path)
+        assert same_bits(found.regret, plain.regret)
+        assert len(PLAYED) == expected
+    changes = [
+        {"env": Counted(sphere(4, 3))},
+        {"env": Counted(replay(X, R, MU))},
+        {"env": Counted(replay(X, np.nextafter(R, 2.0), MU))},
+        {"policies": FEW[1::-1]},
+        {"policies": [linucb(3, ridge=2.0), FEW[1]]},
+        {"policies": [linucb(3).renamed("other"), FEW[1]]},
+        {"T": 61},
+        {"grid": [7]},
+        {"seeds": [3]},
+    ]
+    keys = {"env": world, "policies": FEW[:2], "T": 60, "seeds": [1], "keep": tmp_path}
+    for change in changes:
+        PLAYED.clear()
+        simulate(**keys | change)
+        assert len(PLAYED) == 1, change
+    PLAYED.clear()
+    monkeypatch.setattr(simulation.PACKAGE, "digest", lambda modules: "edited code")
+    simulate(**keys)
+    assert len(PLAYED) == 1
+
+
+KILLED = """
+import sys
+from companion.environments import sphere
+from companion.policies import linucb
+from companion.simulate import simulate
+simulate(sphere(5, 3), [linucb(3)], 200_000, range(40), keep=sys.argv[1])
+"""
+
+
+def test_a_killed_run_loses_at_most_the_repetitions_under_way(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)])
+    while len(list(tmp_path.rglob("output.pkl"))) < 3:
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    again = simulate(sphere(5, 3), [linucb(3)], 200_000, range(4), keep=tmp_path)
+    assert same_bits(again.regret, simulate(sphere(5, 3), [linucb(3)], 200_000, range(4)).regret)
+
+
+@pytest.mark.slow
+def test_a_dask_cluster_that_loses_a_worker_gives_the_same_bits():
+    from distributed import Client, LocalCluster
+
+    seeds = repetitions(12, 400)
+    expected = simulate(sphere(4, 3), FEW, 400, seeds)
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        victim = next(iter(client.run(os.getpid).values()))
+        executor = Killing(client, victim, after=100)
+        result = simulate(sphere(4, 3), FEW, 400, seeds, executor)
+        survivors = set(client.run(os.getpid).values())
+    assert executor.killed.is_set()
+    assert victim not in survivors
+    assert same_bits(expected.regret, result.regret)
+
+
+class Killing:
+    """A Dask client that kills a process once `after` tasks are done."""
+
+    def __init__(self, executor, pid, after):
+        self.executor, self.pid, self.left = executor, pid, after
+        self.lock, self.killed = threading.Lock(), threading.Event()
+
+    def submit(self, *call):
+        future = self.executor.submit(*call)
+        future.add_done_callback(self._count)
+        return future
+
+    def _count(self, _):
+        with self.lock:
+            self.left -= 1
+            if self.left == 0:
+                os.kill(self.pid, signal.SIGKILL)
+                self.killed.set()

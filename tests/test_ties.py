@@ -3,25 +3,26 @@
 import numpy as np
 import pytest
 
-from companion.baselines.jdp_linucb import jdp_linucb
-from companion.baselines.ldp_linucb import ldp_linucb
 from companion.baselines.linucb import linucb
-from companion.baselines.sdp_linucb import sdp_linucb
-from companion.online_linucb import as_run
-from companion.online_linucb.anytime import anytime_linucb
-from companion.online_linucb.corrected_ridge import corrected_ridge
-from companion.online_linucb.policy import online_linucb
+from companion.baselines.private_linucb import jdp_linucb, ldp_linucb, sdp_linucb
+from companion.online_linucb import (
+    anytime_linucb,
+    corrected_ridge,
+    online_linucb,
+    published_code,
+)
 
 N = 200  # rounds
+BUDGET = {"epsilon": 5.0, "delta": 0.1}
 POLICIES = {
     "linucb": linucb,
-    "ldp_linucb": lambda d: ldp_linucb(d, N, 5.0),
-    "jdp_linucb": lambda d: jdp_linucb(d, N, 5.0),
-    "sdp_linucb": lambda d: sdp_linucb(d, N, 5.0),
-    "corrected_ridge": lambda d: corrected_ridge(d, N, 5.0),
-    "online_linucb": lambda d: online_linucb(d, N, 5.0),
-    "anytime_linucb": lambda d: anytime_linucb(d, 5.0),
-    "published LinUCB": lambda d: as_run.baseline("LinUCB", d, N, 1.0),
+    "ldp_linucb": lambda d: ldp_linucb(d, N, **BUDGET),
+    "jdp_linucb": lambda d: jdp_linucb(d, N, **BUDGET),
+    "sdp_linucb": lambda d: sdp_linucb(d, N, **BUDGET),
+    "corrected_ridge": lambda d: corrected_ridge(d, N, **BUDGET),
+    "online_linucb": lambda d: online_linucb(d, N, **BUDGET),
+    "anytime_linucb": lambda d: anytime_linucb(d, **BUDGET),
+    "published LinUCB": lambda d: published_code.baseline("LinUCB", d, N, **BUDGET),
 }
 
 
@@ -41,7 +42,8 @@ def test_the_first_of_identical_rows_is_played(make, stays):
             x /= 1.01 * np.linalg.norm(x, axis=2, keepdims=True)
             X = np.ascontiguousarray(np.broadcast_to(x, (N, K, d)))
             R, arms = rng.random((N, K)), np.full(N, -1)
-            state = policy.play(p, policy.init(p), X, R, rng, arms)
+            state = policy.init(p)
+            state = policy.play(p, state, X, R, rng, arms) or state
             assert not arms.any(), (K, d)
             for row in rng.uniform(-0.4, 0.4, (50, 1, d)):
                 assert policy.select(p, state, np.repeat(row, K, axis=0), rng) == 0, (K, d)

@@ -3,11 +3,11 @@
 import judged
 import pytest
 
-from companion import catalogue
+from companion import policies
 from companion.arena import recipes
 from companion.judge import judge, judging, standing
 
-PRIVATE = [n for n, e in catalogue.policies().items() if e.example().guarantee.model != "none"]
+PRIVATE = [n for n in policies.TABLE if policies.example(n).guarantee.model != "none"]
 WORLD, SMALL = "logistic clicks", {"T": 400, "n_reps": 4, "tune_reps": 2, "cases": 0}
 
 
@@ -21,12 +21,11 @@ def store(tmp_path_factory):
 @pytest.mark.xdist_group("whole reports")
 @pytest.mark.parametrize("name", PRIVATE)
 def test_our_own_policies_go_through_the_same_judge(name, store, monkeypatch):
-    """Quick and whole but for the disclosures, which `test_every_guarantee` measures, all of them.
+    """Quick and whole but for the instances, which `test_every_guarantee` measures, all of them.
     Their promises are not refuted, and who does not play a world is refused as in the arena."""
     monkeypatch.setattr(judging, "QUICK", judging.QUICK._replace(**SMALL))
     monkeypatch.setattr("companion.judge.attack.ROUNDS", 16)
-    module = catalogue.policies()[name].module
-    report = judge(module, worlds=[WORLD], quick=True, trials=40, store=store)
+    report = judge(name, worlds=[WORLD], quick=True, trials=40, store=store)
     assert not report.refuted, report
     assert report.lines[-1].startswith("The contract holds"), report
     silent = [line for line in report.lines if "gave nothing" in line]

@@ -10,10 +10,10 @@ import sys
 import zipfile
 from pathlib import Path
 
-from companion import _jit
-from tools import release
+from companion.jit import CACHE
 
 ROOT = Path(__file__).resolve().parent.parent
+ABOUT = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "MANIFEST.in")
 
 
 def run(*command, **options):
@@ -27,7 +27,7 @@ def run(*command, **options):
 
 def build(base):
     """The wheel, built in the folder base from a copy of the sources."""
-    for name in (*release.ABOUT, "MANIFEST.in"):
+    for name in ABOUT:
         (base / "src").mkdir(exist_ok=True)
         shutil.copy2(ROOT / name, base / "src" / name)
     skip = shutil.ignore_patterns("__pycache__")
@@ -37,21 +37,11 @@ def build(base):
     return built
 
 
-def sdist(base):
-    """The source archive, from the copy that `build` made, with a test in it that stays out."""
-    (base / "src" / "tests").mkdir()
-    (base / "src" / "tests" / "test_core.py").touch()
-    make = "from setuptools import build_meta as b; import sys; b.build_sdist(sys.argv[1])"
-    run("-c", make, base, cwd=base / "src")
-    (built,) = base.glob("*.tar.gz")
-    return built
-
-
 def unpack(wheel):
     """Environment variables under which `companion` is the wheel's and there is no MyST-NB."""
     site = wheel.parent / "site"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
     (site / "myst_nb.py").write_text('raise ImportError("a chapter asked for MyST-NB")\n')
-    variables = {"PYTHONPATH": str(site), "NUMBA_CACHE_DIR": str(_jit.CACHE)}
+    variables = {"PYTHONPATH": str(site), "NUMBA_CACHE_DIR": str(CACHE)}
     return {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | variables

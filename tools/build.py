@@ -13,7 +13,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
-from tools import cache, chapters, costs, errata, lock, results, site
+from tools import cache, chapters, errata, lock, results, site
 from tools.chapters import PAPER, SCOREBOARD
 from tools.errors import Failure, Refusal
 from tools.execute import Job, Setting, run
@@ -52,7 +52,6 @@ def arguments(argv):
     add("--cell-timeout", type=positive, default=1800, metavar="SECONDS",
         help="longest time one cell may take (default 1800)")  # fmt: skip
     add("--no-site", action="store_true", help="execute only")
-    add("--keep-costs", action="store_true", help="keep what the cells took in book/costs.json")
     add("--base-url", type=url, help="where the site will be published")
     add("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the project")
     return parser.parse_args(argv)
@@ -70,7 +69,7 @@ def alone(build):
         yield
 
 
-def execute(setting, book, wanted, force, scale=PAPER, inputs=""):
+def execute(setting, book, wanted, force, inputs=""):
     """The executed notebook of every chapter in `wanted`; runs only what is not in the cache."""
     around = cache.environment(setting.root)
     depends = {n: [around, cache.closure(setting.root, book[n], book)] for n in wanted}
@@ -83,7 +82,7 @@ def execute(setting, book, wanted, force, scale=PAPER, inputs=""):
     cached = [name for name in wanted if all(name != job.chapter.name for job in jobs)]
     if cached:
         print(f"Nothing to execute, already whole: {', '.join(cached)}")
-    run(setting, jobs, scale)
+    run(setting, jobs)
     done = {name: cache.get(setting.build, name, key) for name, key in keys.items()}
     return {name: cache.refreshed(notebook, book[name]) for name, notebook in done.items()}
 
@@ -104,7 +103,7 @@ def make(args):
     wanted = chapters.requests(root, book, args.scale, args.only, args.pairs)
     setting = Setting(root, build, args.jobs, args.cell_timeout)
     with alone(build):
-        executed = execute(setting, book, wanted, args.force, args.scale)
+        executed = execute(setting, book, wanted, args.force)
         if args.only:
             places = [
                 cache.place(build, n, executed[n]["metadata"][cache.RUN]["key"]) for n in wanted
@@ -114,9 +113,7 @@ def make(args):
         if SCOREBOARD in book:
             records = os.path.relpath(path, book[SCOREBOARD].path.parent)
             board = {SCOREBOARD: {"records": records}}
-            executed |= execute(setting, book, board, args.force, args.scale, inputs)
-        if args.keep_costs:
-            costs.write(root, args.scale, executed)
+            executed |= execute(setting, book, board, args.force, inputs)
         said = f"Executed: {os.path.relpath(build / 'executed')}"
         if not args.no_site:
             notebooks = {book[name].path: notebook for name, notebook in executed.items()}

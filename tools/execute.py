@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from tools import cache, costs
-from tools.chapters import source
+from tools import cache
+from tools.chapters import code, source
 from tools.errors import Failure, plain
 
 TAIL = 15  # lines of a traceback that are shown
@@ -54,8 +54,8 @@ def _failed(job, code, error, log):
 class Runner:
     """Executes jobs and keeps the results; `close` ends everything that still runs."""
 
-    def __init__(self, setting, bar, seconds):
-        self.setting, self.bar, self.seconds = setting, bar, seconds
+    def __init__(self, setting, bar):
+        self.setting, self.bar = setting, bar
         self.running, self.lock, self.closed = set(), threading.Lock(), False
 
     def _start(self, job, part, log):
@@ -92,12 +92,12 @@ class Runner:
         begin, error, cpu = time.perf_counter(), None, None
         with log.open("w") as stream:
             process = self._start(job, part, stream)
-        cells, wanted = {}, self.seconds[job.chapter.name]
+        cells = {}
         for line in process.stdout:
             message = json.loads(line)
             if "done" in message:
                 cells[message["done"]] = message["seconds"]
-                self.bar.update(wanted.get(message["done"], 0.0))
+                self.bar.update()
             error, cpu = message.get("error", error), message.get("cpu_seconds", cpu)
         code = process.wait()
         process.stdin.close()
@@ -120,20 +120,29 @@ class Runner:
                 process.terminate()
 
 
-def run(setting, jobs, scale):
-    """Execute all jobs, the longest first.  Raises Failure with every chapter that failed; the
-    others are kept.
+def took(build):
+    """{chapter: seconds} of the last whole run; empty before it."""
+    try:
+        times = json.loads((build / "results" / "times.json").read_text("utf8"))
+        return {row["chapter"]: row["seconds"] for row in times["chapters"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def run(setting, jobs):
+    """Execute all jobs, those first that took longest in the run before.  Raises Failure with every
+    chapter that failed; the others are kept.
     """
     if not jobs:
         return
-    seconds = costs.expected(setting.root, scale, [job.chapter for job in jobs])
-    jobs = sorted(jobs, key=lambda job: -sum(seconds[job.chapter.name].values()))
+    before = took(setting.build)
+    jobs = sorted(jobs, key=lambda job: -before.get(job.chapter.name, 0.0))
     names = ", ".join(job.chapter.name for job in jobs)
-    print(f"{costs.said(seconds, setting.jobs)} for {names}", flush=True)
-    total = round(sum(map(sum, (s.values() for s in seconds.values()))), 1)
-    bar = tqdm(total=total, unit="s", desc=names[:60], disable=None)  # in a terminal only
+    print(f"Executing {names}", flush=True)
+    total = sum(len(code(job.chapter.notebook)) for job in jobs)
+    bar = tqdm(total=total, unit="cell", desc=names[:60], disable=None)  # in a terminal only
     with bar, ThreadPoolExecutor(setting.jobs) as pool:
-        runner = Runner(setting, bar, seconds)
+        runner = Runner(setting, bar)
         todo = [pool.submit(runner.execute, job) for job in jobs]
         try:
             wait(todo, return_when=FIRST_EXCEPTION)

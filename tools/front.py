@@ -3,26 +3,20 @@
 A line `% figure CHAPTER NAME` becomes the figure of that name without its caption, a line
 `% caption CHAPTER NAME` the words of its caption, and `% verdicts CHAPTER` the chapter's verdicts,
 counted, each of which leads to the first claim that has it.  `% tally` says the verdicts of all
-chapters in a sentence and shows them as a bar; `% seconds` says what every chapter and its dearest
-cells took, `% room` how far rows of evidence lie from their limits, `% served` which rows the
-repetitions of a cell serve.  `jupyter-book build .`, which executes nothing, leaves them out.
+chapters in a sentence and shows them as a bar.  `jupyter-book build .`, which executes nothing,
+leaves them out.
 """
 
 import html
 import re
 from collections import Counter
 
-from companion.report import claims, markup
+from companion.report import markup
 from companion.report.looks import SHADES
-from tools import costs, results, served
+from tools import results
 from tools.errors import Failure
-from tools.served import ROOM
 
-LINE = re.compile(
-    r"^% (figure|caption|verdicts|seconds|tally|room|served)(?: (\w+)(?: (\S+))?)?$", re.MULTILINE
-)
-DEAREST = 5  # cells of a chapter that are shown
-NEAREST = 3  # rows of a chapter that are shown
+LINE = re.compile(r"^% (figure|caption|verdicts|tally)(?: (\w+)(?: (\S+))?)?$", re.MULTILINE)
 
 
 def fill(text, notebooks):
@@ -33,12 +27,6 @@ def fill(text, notebooks):
 
     def filled(match):
         what, chapter, name = match.groups()
-        if what == "seconds":
-            return raw(seconds(notebooks))
-        if what == "room":
-            return raw(room(notebooks))
-        if what == "served":
-            return raw(served.table(notebooks))
         if what == "tally":
             return raw(tally(notebooks))
         if chapter not in notebooks:
@@ -101,50 +89,6 @@ def _ink(shade):
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     bright = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return "black" if bright > 0.179 else "white"
-
-
-def seconds(notebooks):
-    """Seconds of CPU of every chapter and of its dearest cells, the dearest first, as a table."""
-    rows = [
-        [
-            f'<a href="{name}.html">{name}</a>',
-            f"{sum(s for _, s in cells):.1f}",
-            _together(f"<code>{html.escape(cell)}</code> {s:.1f}" for cell, s in cells[:DEAREST]),
-        ]
-        for name, cells in costs.table(notebooks).items()
-    ]
-    head = ["Chapter", "Seconds of CPU", "Its dearest cells"]
-    return markup.table("Seconds of CPU of this build", head, rows)
-
-
-def room(notebooks):
-    """How many rows that repetitions decide keep `ROOM` half widths, by chapter, and which are the
-    nearest to their limits, as a table."""
-    rows = []
-    for name, notebook in notebooks.items():
-        found = sorted(
-            (e.room, c.id, e.setting)
-            for c in map(claims.from_json, results.claims(name, notebook))
-            for e in c.evidence
-            if e.room is not None
-        )
-        if found:
-            kept = sum(r >= ROOM for r, _, _ in found)
-            rows.append([f'<a href="{name}.html">{name}</a>', f"{kept} of {len(found)}",
-                         _together(_near(name, *row) for row in found[:NEAREST])])  # fmt: skip
-    head = ["Chapter", f"Rows with {ROOM:g} half widths", "The rows with the least"]
-    return markup.table("Room between intervals and limits in this build", head, rows)
-
-
-def _together(parts):
-    """The parts of a list in one element: a narrow page aligns the elements of a cell apart."""
-    return f"<div>{', '.join(parts)}</div>"
-
-
-def _near(chapter, room, claim, setting):
-    """A row of evidence as a link to its claim, with its room."""
-    name = f"{claim}, {setting}" if setting else claim
-    return f'<a href="{chapter}.html#claim-{claim}">{html.escape(name)}</a>: {room:.1f}'
 
 
 def raw(page):

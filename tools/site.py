@@ -13,12 +13,11 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from tools import again, api, cache, card, cells, chapters, front, lock, powers, results
+from tools import api, cache, cells, front, lock, results
 from tools.errors import Failure, plain
 
 MARK = ".whole"  # in the site: digest of what it was built from
 FILLED = {"book/index.md", "book/reproducibility.md"}  # with what the chapters show
-EXTRA = "extra"  # in the source: files that the site has as they are
 FRONT = ("ERRATA.md", "CHANGELOG.md", "CITATION.cff")  # pages include them
 
 
@@ -29,8 +28,6 @@ def configuration(root, note, base_url):
     """
     config = yaml.safe_load((root / "_config.yml").read_text("utf8"))
     sphinx = config["sphinx"]
-    if api.code(root):
-        sphinx["config"]["html_extra_path"] = [EXTRA]
     if note:
         sphinx["config"].setdefault("html_theme_options", {})["announcement"] = note
     if base_url:
@@ -39,9 +36,6 @@ def configuration(root, note, base_url):
         sphinx["config"] |= {
             "ogp_site_url": base_url,
             "ogp_social_cards": {"enable": False},
-            "ogp_image": base_url + card.SHOWN,
-            "ogp_image_alt": "How many sentences of the papers were tested, and how they came out",
-            "ogp_custom_meta_tags": ['<meta name="twitter:card" content="summary_large_image">'],
             "sitemap_url_scheme": "{link}",
             "sitemap_excludes": ["search.html", "genindex.html", "404.html", "prf-prf.html"],
             "notfound_urls_prefix": urlsplit(base_url).path or "/",
@@ -49,10 +43,9 @@ def configuration(root, note, base_url):
     return yaml.safe_dump(config, allow_unicode=True).encode()
 
 
-def published(notebook, kept, line=""):
+def published(notebook, kept):
     """A copy for readers: without the runner's seal and the claims as data, with a line above every
-    code cell that continues others, with `line` below the parameters, with the history of claims
-    that the lock has kept, and without raw exponents.
+    code cell that continues others, and with the history of claims that the lock has kept.
     """
     notebook = copy.deepcopy(notebook)
     notebook["metadata"].pop(cache.RUN)
@@ -62,12 +55,11 @@ def published(notebook, kept, line=""):
             data.pop(results.MIME, None)
             if "text/html" in data:
                 data["text/html"] = lock.told(kept, "".join(data["text/html"]))
-        powers.outputs(cell)
-    notebook["cells"] = again.added(cells.annotated(notebook["cells"]), line)
+    notebook["cells"] = cells.annotated(notebook["cells"])
     return notebook
 
 
-def mirror(root, executed, config, note=""):
+def mirror(root, executed, config):
     """Everything the site is made of: relative path -> bytes."""
     stage = {"_config.yml": config, "_toc.yml": (root / "_toc.yml").read_bytes()}
     files = [p for p in (root / "book").rglob("*") if p.suffix != ".ipynb"]
@@ -79,17 +71,11 @@ def mirror(root, executed, config, note=""):
     notebooks = {path.stem: notebook for path, notebook in executed.items()}
     for page in FILLED & stage.keys():
         stage[page] = front.fill(stage[page].decode(), notebooks).encode()
-    stage[card.PLACE] = card.png(front.counted(notebooks), note)
-    known = chapters.load(root)
-    used, lines = api.users(known), again.lines(known, chapters.scales(root))
     for page in [page for page in stage if page.startswith("book/api/")]:
-        stage[page] = api.fill(stage[page].decode(), root, used).encode()
-    for place, page in api.code(root).items():
-        stage[f"{EXTRA}/{place}"] = page.encode()
+        stage[page] = api.fill(stage[page].decode(), root).encode()
     kept = lock.read(root)
     for path, notebook in executed.items():
-        readable = published(notebook, kept, lines.get(path.stem, ""))
-        stage[path.relative_to(root).as_posix()] = cache.dump(readable)
+        stage[path.relative_to(root).as_posix()] = cache.dump(published(notebook, kept))
     return stage
 
 
@@ -110,7 +96,7 @@ def _sphinx(source, output, log):
     path = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        env=os.environ | {"PYTHONPATH": path},
+        env=os.environ | {"PYTHONPATH": path, "NUMBA_DISABLE_JIT": "1"},  # autodoc sees functions
     ) as process:  # fmt: skip
         printed = process.stdout.read()  # not into the log at once: on a full disk it would be lost
         code = process.wait()
@@ -129,7 +115,7 @@ def build(root, build_dir, executed, note="", base_url=None):
 
     The old site stays until the new one is whole.  Raises Failure if there is any warning.
     """
-    stage = mirror(root, executed, configuration(root, note, base_url), note)
+    stage = mirror(root, executed, configuration(root, note, base_url))
     pins = (root / "requirements.txt").read_text("utf8")
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in stage.items()}
     digest = cache.digest([sums, pins])

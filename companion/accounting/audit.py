@@ -1,4 +1,8 @@
-"""Lower confidence bounds on the privacy that a mechanism loses: run it on two inputs, and count.
+"""The best event of an audit: chosen on one half of the outputs, counted on the other.
+
+Source: see `companion.accounting.audit`.
+
+Lower confidence bounds on the privacy that a mechanism loses: run it on two inputs, and count.
 
 If a mechanism M is (epsilon, delta)-DP then, for neighbouring inputs a and b and every event E of
 its output,
@@ -15,20 +19,133 @@ that b never hits has an upper end of about log(2/(1 - level))/n, so the bound s
 A bound above the promised epsilon refutes the promise (and does so wrongly with probability at most
 1 - level).  A bound below it proves nothing: the pair of inputs or the event may be badly chosen.
 Source: Jagielski, Ullman and Oprea (2020), section 3; Clopper and Pearson (1934).
+
+What becomes public of a record: the shapes of mechanisms and attacks that algorithms share.
+
+What a private algorithm offers, beside `example()`, so that its guarantee can be measured.
+
+A module whose policy has a guarantee offers `disclosures()`, a tuple of `AuditInstance`: instances
+that cover its calibrations and options.  One common test plays them and rebuilds every epsilon from
+what it sees: how far a record moves what a kernel lets out when no noise is drawn, how often that
+happens while the policy plays, and the noise that the kernel draws.
+
+Laws of the numbers that a kernel lets out:
+    "gaussian"  numbers with normal noise of any covariance, over all calls together
+    "laplace"   numbers with independent Laplace noise
+    "wishart"   matrices (..., d, d) with the difference of two Wishart_d(d+1, cI) matrices
+    "peeling"   a vector of which "peeled" shows the noisily largest entries, with noise; "picks"
+                is where they stand; Laplace noise of one scale, fresh for every pick and value
+    "counts"    multiples of one step with independent binomial noise
+    "generalized"  vectors with generalized Gaussian noise of one norm, independent in every call
+    "prefix"    prefix sums divided by (number of terms + 1), whose dyadic blocks have such noise
+    "sampled"   as "gaussian", each call about one record drawn at random
+    "scores"    the vector x whose noisily smallest vertex <x, +-r e_j> is shown ("vertex"), with
+                independent noise "laplace", "coordinates" (one draw for both signs) or "gumbel"
 """
 
-from collections.abc import Callable, Sequence
+import inspect
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion._types import Array, ArrayLike
-from companion.accounting.counting import counted
-from companion.checks import need_float, need_int
+from companion.accounting.privacy import tree_levels
+from companion.stats import lower_end, upper_end
+from companion.validate import need_float, need_int, need_method, need_probability, need_seed
 
-if TYPE_CHECKING:
-    from companion.core import Policy
+THRESHOLDS = 200  # candidates per direction; the bound is flat around the best one
+
+
+def counted(
+    mechanism,
+    a,
+    b,
+    bound,
+    trials: int,
+    seed: int,
+    statistic,
+    event,
+    level: float,
+):
+    """((level, event, likely, hits, trials), bound): chosen on one half, counted on the other.
+
+    bound(low, high) -> what is lost at least if the event's probability is at least low under one
+    input and at most high under the other; all else as for `audit.epsilon_lower_bound`.  Raises
+    ValueError on bad input, and on outputs without one number each.
+    """
+    trials, seed = need_int("trials", trials, 4), need_seed("seed", seed)
+    need_probability("level", level)
+    need_method("mechanism", mechanism)
+    if statistic is not None and event is not None:
+        raise ValueError("event and statistic exclude each other; got both")
+    name, score = ("event", event) if statistic is None else ("statistic", statistic)
+    score = np.asarray if score is None else need_method(name, score)
+    rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(4)]
+    n = trials // 2
+    # An event is a statistic that is 1 or 0: its thresholds are itself, its complement, and all.
+    choose_a, choose_b, count_a, count_b = (
+        _scores(score, mechanism(data, rng, m), m)
+        for data, rng, m in zip((a, b, a, b), rngs, (n, n, trials - n, trials - n), strict=True)
+    )
+    tail = (1 - level) / 2
+    side, cut, swap = _best_event(choose_a, choose_b, bound, tail)
+    likely, other = (count_b, count_a) if swap else (count_a, count_b)
+    hits = tuple(int((side * s >= side * cut).sum()) for s in (likely, other))
+    low, high = lower_end(hits[0], len(likely), tail), upper_end(hits[1], len(other), tail)
+    if event is not None:
+        text = "event" if side > 0 else "not event"
+    else:
+        text = f"statistic {'>=' if side > 0 else '<='} {cut:.6g}"
+    found = (level, text, "b" if swap else "a", hits, len(likely))
+    return found, float(bound(low, high))
+
+
+def _scores(score, outputs, n):
+    """The (n,) numbers by which outputs are ordered; infinite is allowed, NaN is not.
+
+    They are rounded to single precision: the last bits of a sum betray its terms (Mironov 2012),
+    and an audit is about the mechanism's law, not about its arithmetic.
+    """
+    with np.errstate(over="ignore"):
+        s = np.asarray(score(np.asarray(outputs)), dtype=np.float64).astype(np.float32)
+    if s.shape != (n,):
+        raise ValueError(
+            f"statistic (or event) must give one number per output, shape ({n},); got {s.shape}"
+        )
+    if np.isnan(s).any():
+        raise ValueError("statistic must not be NaN")
+    return s
+
+
+def _best_event(a, b, bound, tail):
+    """(side, cut, swap): {side * statistic >= side * cut} has the best bound, b against a if swap.
+
+    All candidates are looked at together, so each gets its share of the tail: without this the
+    winner would be a rare event that was lucky on this half.
+    """
+    tail /= 4 * THRESHOLDS
+    best, choice = -np.inf, None
+    for side in (1, -1):
+        sa, sb = np.sort(side * a), np.sort(side * b)
+        cuts = _candidates(np.concatenate([sa, sb]))
+        over_a = len(sa) - np.searchsorted(sa, cuts)
+        over_b = len(sb) - np.searchsorted(sb, cuts)
+        for swap, up, down in ((False, over_a, over_b), (True, over_b, over_a)):
+            value = bound(lower_end(up, len(a), tail), upper_end(down, len(b), tail))
+            i = int(value.argmax())
+            if value[i] > best:
+                best, choice = value[i], (side, side * cuts[i], swap)
+    return choice
+
+
+def _candidates(values):
+    """At most THRESHOLDS of the distinct values, dense in both tails, where the best events lie."""
+    values = np.unique(values)
+    if len(values) <= THRESHOLDS:
+        return values
+    near = np.geomspace(1, len(values) / 2, THRESHOLDS // 2).astype(int) - 1
+    return values[np.unique(np.concatenate([near, len(values) - 1 - near]))]
 
 
 class Audit(NamedTuple):
@@ -77,8 +194,8 @@ def attacked(attack: Attack, *, delta: float, trials: int, seed: int, level: flo
 
 
 def need_neighbours(
-    a: tuple[Array, float] | Sequence[Array],
-    b: tuple[Array, float] | Sequence[Array],
+    a,
+    b,
     user: int | None = None,
 ) -> None:
     """Raise ValueError if two streams, tuples of arrays with a row per user, differ in more than
@@ -96,7 +213,7 @@ def need_neighbours(
         raise ValueError(f"user must be the one whose data differ, {rows[0]}; got user={user}")
 
 
-def repeated(once: Callable[..., Any]) -> Callable[..., Any]:
+def repeated(once):
     """The mechanism of n independent runs of once(data, rng) -> an array or a number, copied."""
 
     def mechanism(data, rng, n):
@@ -110,12 +227,12 @@ def repeated(once: Callable[..., Any]) -> Callable[..., Any]:
     return mechanism
 
 
-def along(direction: ArrayLike) -> Callable[..., Any]:
+def along(direction):
     """The statistic <output, direction>: for normal noise of one size, the best one there is."""
     return partial(_along, np.asarray(direction, dtype=float).ravel())
 
 
-def is_linear(statistic: Callable[..., Any]) -> bool:
+def is_linear(statistic) -> bool:
     """Whether a statistic was made by `along`."""
     return getattr(statistic, "func", None) is _along
 
@@ -125,15 +242,15 @@ def _along(direction, outputs):
 
 
 def epsilon_lower_bound(
-    mechanism: Callable[..., Any],
-    a: float | tuple[Array, float] | Sequence[Array],
-    b: float | tuple[Array, float] | Sequence[Array],
+    mechanism,
+    a,
+    b,
     *,
     delta: float = 0.0,
     trials: int,
     seed: int,
-    statistic: Callable[..., Any] | None = None,
-    event: Callable[..., Any] | None = None,
+    statistic=None,
+    event=None,
     level: float = 0.95,
 ) -> Audit:
     """Largest epsilon refuted by counting: it is not (e, delta)-DP for any e < `Audit.epsilon`.
@@ -158,15 +275,15 @@ def epsilon_lower_bound(
 
 
 def delta_lower_bound(
-    mechanism: Callable[..., Any],
+    mechanism,
     a: float,
     b: float,
     *,
     epsilon: float,
     trials: int,
     seed: int,
-    statistic: Callable[..., Any] | None = None,
-    event: Callable[..., Any] | None = None,
+    statistic=None,
+    event=None,
     level: float = 0.95,
 ) -> Audit:
     """Largest delta refuted by counting: it is not (epsilon, t)-DP for any t < `Audit.delta`.
@@ -182,9 +299,7 @@ def delta_lower_bound(
     return Audit(epsilon, value, *found)
 
 
-def playing(
-    policy: "Policy", *, user: int | None = None, several: Callable[..., Any] | None = None
-) -> Callable[..., Any]:
+def playing(policy, *, user: int | None = None, several=None):
     """The mechanism that plays a policy on data = (X, R) and shows the arms, as int64 (n, T).
 
     user: round (from 0) whose own arm is hidden, as joint differential privacy does for the user
@@ -203,8 +318,224 @@ def playing(
         else:
             arms = np.empty((n, len(X)), dtype=np.int64)
             for i in range(n):
-                policy.play(policy.params, policy.init(policy.params), X, R, rng, arms[i])
+                policy.loop(policy.params, policy.init(policy.params), X, R, rng, arms[i])
         return arms if user is None else np.delete(arms, user, axis=1)
 
-    mechanism.user = user  # type: ignore[attr-defined]
+    mechanism.user = user
     return mechanism
+
+
+def filled(shape: tuple[int, ...], fill):
+    """The mechanism of n outputs (n, *shape), which fill(data, rng, outputs) writes at once."""
+
+    def mechanism(data, rng, n):
+        out = np.empty((n, *shape))
+        fill(data, rng, out)
+        return out
+
+    return mechanism
+
+
+def on_first_nodes(
+    policy,
+    a,
+    b,
+    several,
+    move,
+    *,
+    K: int = 2,
+    weights=np.ones_like,
+    note: str = "",
+) -> Attack:
+    """`Attack` on the nodes of a tree that hold the first user's record, of which each is the sum
+    after 1, 2, 4, ... rounds if all others send zeros.
+
+    a, b: the record (x (d,), r), for each of K arms; several: `lives.lived`, whose first numbers
+    are released; move: how far the record moves them; weights: what they are multiplied by, of the
+    rounds (m,).
+    """
+    p, data = policy.params, []
+    ends = 1 << np.arange(tree_levels(p.T))
+    for x, r in (a, b):
+        X, R = np.zeros((ends[-1], K, p.d)), np.zeros((ends[-1], K))
+        X[0], R[0] = x, r
+        data.append((X, R))
+
+    def nodes(data, rng, n):
+        _, sums = several(data, rng, n, ends)
+        return sums[:, :, : len(move)] * weights(ends)[:, None]
+
+    told = along(np.tile(move, len(ends)))
+    return Attack(nodes, *data, told, "releases", note, True, True)
+
+
+def on_later_signs(policy, several=None) -> Attack:
+    """`Attack` on the arms of all users but the first, whose context is e_1 and whose reward has
+    either sign; of the others those told who meet a sum of the nodes that hold it.  several: see
+    `audit.playing`."""
+    d, T = policy.params.d, 1 << (tree_levels(policy.params.T) - 1)
+    asked = np.zeros((T, 2, d))
+    asked[:, 0, 0], asked[:, 1, 0] = 1.0, -1.0
+    asked[0, 1, 0] = 1.0  # either arm
+    a, b = (asked, np.zeros((T, 2))), (asked, np.zeros((T, 2)))
+    a[1][0], b[1][0] = 1.0, -1.0
+    seen = along([-1.0 if t & (t - 1) == 0 else 0.0 for t in range(1, T)])
+    return Attack(playing(policy, user=0, several=several), a, b, seen, "actions")
+
+
+def learning(optimiser):
+    """The mechanism that feeds an optimiser all records (X, Y) and shows what becomes public: the
+    parameters after each, (n, records, d), of a batch method the last alone."""
+    o = optimiser
+
+    def mechanism(data, rng, n):
+        X, Y = data
+        out = np.zeros((n, *X.shape))
+        for i in range(n):
+            o.run(o.params, o.init(o.params, rng), X, Y, rng, out[i])
+        return out if o.step is not None else out[:, -1:]
+
+    return mechanism
+
+
+def on_first_label(optimiser, note: str) -> Attack:
+    """`Attack` on what an optimiser for squares publishes in the end: the first label is as large
+    as it may be, or its opposite, at the context e_1; all other records are zero.
+    """
+    p = optimiser.params
+    X, Y = np.zeros((p.n, p.d)), np.zeros(p.n)
+    X[0, 0], Y[0] = 1.0, p.high
+    return Attack(learning(optimiser), (X, Y), (X, -Y), along(X[0]), "parameters", note)
+
+
+LAWS = ("gaussian", "laplace", "wishart", "peeling", "peeled", "picks", "counts", "generalized",
+        "prefix", "sampled", "scores: laplace", "scores: coordinates", "scores: gumbel",
+        "vertex")  # fmt: skip
+
+
+class AuditInstance(NamedTuple):
+    """One instance of a private algorithm, and where its records turn into what others see.
+
+    policy: the instance (a policy or an optimiser), asked for epsilon = 1.
+    releases: {kernel: read}; whatever others learn of a record passes through one of these kernels
+        while the policy plays; read(result, *arguments), called after the kernel, picks the
+        released numbers out of them: [(law, numbers), ...], without copying.
+    private_fields: fields of the State that others do not see (a trusted curator's records,
+        scratch), "V.exact" for a field of a field.
+    initial_state: None, or a State to begin from instead of `init`'s: one that others may have
+        seen.
+    rounds: how many are played.
+    records: (n, d + 1) further contexts and rewards (x, r) to be tried.
+    bound_is_tight: whether the guarantee is attained (True), a bound that may exceed the truth by a
+        few per cent (False), or by any amount (None: small batches are rounded coarsely).
+    assumes_compliance: whether users play the arm they are told, where the guarantee relies on it.
+    """
+
+    policy: Any
+    releases: dict
+    private_fields: tuple = ()
+    initial_state: tuple | None = None
+    rounds: int = 1
+    records: np.ndarray | None = None
+    bound_is_tight: bool | None = True
+    assumes_compliance: bool = False
+
+
+def _nothing(*_):
+    return ()
+
+
+class AuditSpec(NamedTuple):
+    """What a private algorithm offers so that its guarantee can be measured and attacked.
+
+    attacks(algorithm): its `Attack`s, the strongest first; attack_instances(): small instances on
+    which they are strong; measured(): `AuditInstance`s that cover its calibrations and options.
+    """
+
+    attacks: Any = _nothing
+    attack_instances: Any = _nothing
+    measured: Any = _nothing
+
+
+def shows(kernel, *laws: str):
+    """{kernel: read} for `AuditInstance.releases`, from law and argument in turn: what a kernel
+    leaves in the argument of that name, or in a field of it ("s.release"), has noise of that law.
+    """
+    names = list(inspect.signature(getattr(kernel, "py_func", kernel)).parameters)
+    places = [(law, *where.split(".")) for law, where in zip(laws[::2], laws[1::2], strict=True)]
+    places = [(law, names.index(name), fields) for law, name, *fields in places]
+
+    def read(_, *arguments):
+        found = []
+        for law, at, fields in places:
+            numbers = arguments[at]
+            for field in fields:
+                numbers = getattr(numbers, field)
+            found.append((law, numbers))
+        return found
+
+    return {kernel: read}
+
+
+def lives(
+    kernels,
+    secret: tuple[str, ...],
+    *policies,
+    rounds: int | None = None,
+    **how,
+) -> tuple[AuditInstance, ...]:
+    """A tuple of `AuditInstance`s of these instances, each played for so many rounds (None: to its
+    horizon, T rounds or n records); how: all else that a `AuditInstance` takes."""
+    ends = [rounds or getattr(q.params, "T", 0) or q.params.n for q in policies]
+    return tuple(
+        AuditInstance(q, kernels, secret, rounds=n, **how)
+        for q, n in zip(policies, ends, strict=True)
+    )
+
+
+def in_both(factory, *arguments, **named):
+    """(corrected, paper): an instance in both calibrations."""
+    return tuple(factory(*arguments, calibration=c, **named) for c in ("corrected", "paper"))
+
+
+def corners(d: int) -> np.ndarray:
+    """(n, d + 1) records (x, r) with entries of x at -1 and 1 (all corners up to d = 4, else two
+    and their opposites) and rewards -1 and 1.
+    """
+    if d <= 4:
+        return np.array(list(product((-1.0, 1.0), repeat=d + 1)))
+    flat = np.ones(d)
+    mixed = np.where(np.arange(d) % 2 == 0, 1.0, -1.0)
+    return np.array([(*s * x, r) for x in (flat, mixed) for s in (-1, 1) for r in (-1, 1)])
+
+
+def runs_of(policy, show=None):
+    """The function (data (X, R), rng, n, ends) -> (arms (n, ends[-1]), shown (n, len(ends), ...)).
+
+    It plays n independent runs on contexts X (T, K, d) and rewards R (T, K), one after the other
+    from rng, and keeps show(state), an array, after the rounds `ends`, which rise.
+    """
+
+    def several(data, rng, n, ends):
+        (X, R), p, loop = data, policy.params, policy.loop
+        state = policy.init(p)
+        fresh = [(a, a.copy()) for a in _arrays(state)]
+        arms, shown = np.empty((n, ends[-1]), np.int64), []
+        for i in range(n):
+            for now, start in fresh:
+                now[...] = start
+            begin = 0
+            for end in ends:
+                loop(p, state, X[begin:end], R[begin:end], rng, arms[i, begin:end])
+                shown.append(np.array(show(state)) if show else 0.0)
+                begin = end
+        return arms, np.reshape(shown, (n, len(ends), *np.shape(shown[0])))
+
+    return several
+
+
+def _arrays(tree):
+    """All arrays of nested named tuples."""
+    if isinstance(tree, np.ndarray):
+        return [tree]
+    return [a for part in tree for a in _arrays(part)] if isinstance(tree, tuple) else []

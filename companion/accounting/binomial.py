@@ -36,7 +36,6 @@ themselves up to 1e9 bits (1e-8 at 1e15), so deltas below about 1e-12 are not ce
 """
 
 import functools
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -44,9 +43,8 @@ from scipy.ndimage import maximum_filter1d
 from scipy.special import log_ndtr, ndtr, ndtri
 from scipy.stats import binom
 
-from companion._types import Array
 from companion.accounting.privacy import gaussian_scale
-from companion.checks import need_float, need_int, need_positive, need_probability
+from companion.validate import need_float, need_int, need_positive, need_probability
 
 MOST = 2**52  # more bits are treated as so many: further independent noise cannot harm
 NODES = 20_000  # beyond so many values of k, they are treated in blocks
@@ -54,7 +52,7 @@ REACH = 12.0  # standard deviations on either side; what lies beyond is counted 
 GRID = 32  # values of r
 
 
-def quantiles(bits: int, p: float, largest: int) -> tuple[Array, Array, int]:
+def quantiles(bits: int, p: float, largest: int) -> tuple[np.ndarray, np.ndarray, int]:
     """(z, rise, h): z(k) on nodes h apart, and a bound on the rise of z per step between them.
 
     h = 1 where NODES suffice, and `rise` is exact.  Otherwise a step is at most the largest
@@ -75,10 +73,11 @@ def quantiles(bits: int, p: float, largest: int) -> tuple[Array, Array, int]:
     mode = int((bits + 1) * p)
     mass[(k[:-1] <= mode) & (mode <= k[1:])] = binom.pmf(mode, bits, p)
     far = np.maximum(np.abs(z[:-1]), np.abs(z[1:]))
-    return z, mass * np.sqrt(2.0 * np.pi) * np.exp(far * far / 2.0), h
+    with np.errstate(over="ignore"):  # inf bounds a rise in the farthest tail, too
+        return z, mass * np.sqrt(2.0 * np.pi) * np.exp(far * far / 2.0), h
 
 
-def shortfall(z: Array, rise: Array, h: int, r: float, largest: int) -> float:
+def shortfall(z: np.ndarray, rise: np.ndarray, h: int, r: float, largest: int) -> float:
     """Bound on the first of the two suprema of D(r).
 
     It is the largest Phi(z) - Phi(z - e) over the nodes, where e bounds z(k) - z(k - s) - r s over
@@ -103,7 +102,7 @@ def shortfall(z: Array, rise: Array, h: int, r: float, largest: int) -> float:
 
 
 @functools.lru_cache(maxsize=256)
-def trade_offs(bits: int, p: float, entries: int, largest: int) -> tuple[Array, Array]:
+def trade_offs(bits: int, p: float, entries: int, largest: int) -> tuple[np.ndarray, np.ndarray]:
     """(r, entries times D(r)) on a grid of r: the largest rise of z within c normal deviations of
     the centre, for c from 0 to 9.
     """
@@ -143,7 +142,7 @@ def need_noise(release: Noise) -> Noise:
     )
 
 
-def frontier(releases: Sequence[Noise]) -> tuple[Array, Array]:
+def frontier(releases) -> tuple[np.ndarray, np.ndarray]:
     """(shift, lost): for every useful choice of one r per `Noise`, sqrt(sum (r_k move_k)^2) and the
     sum of the D_k.  Choices that another beats in both are dropped."""
     squares, lost = np.zeros(1), np.zeros(1)
@@ -159,20 +158,21 @@ def frontier(releases: Sequence[Noise]) -> tuple[Array, Array]:
     return np.sqrt(squares), lost
 
 
-def releases_delta(epsilon: float, releases: Sequence[Noise]) -> float:
+def releases_delta(epsilon: float, releases) -> float:
     """Upper bound on delta at epsilon >= 0 of several adaptive releases, a list of `Noise`."""
     return frontier_delta(need_float("epsilon", epsilon, 0.0), *frontier(releases))
 
 
-def frontier_delta(epsilon: float, a: Array, lost: Array) -> float:
+def frontier_delta(epsilon: float, a: np.ndarray, lost: np.ndarray) -> float:
     """`releases_delta` from what `frontier` returns: shifts a, and what is lost beside them."""
     inside = a > 0.0  # a list without releases loses nothing
     a = np.where(inside, a, 1.0)
-    gaussian = ndtr(a / 2 - epsilon / a) - np.exp(epsilon + log_ndtr(-a / 2 - epsilon / a))
+    with np.errstate(over="ignore"):  # a loss beyond all floats has no other bound than 1
+        gaussian = ndtr(a / 2 - epsilon / a) - np.exp(epsilon + log_ndtr(-a / 2 - epsilon / a))
     return float(min(1.0, np.min(np.where(inside, gaussian, 0.0) + lost)))
 
 
-def releases_epsilon(delta: float, releases: Sequence[Noise]) -> float:
+def releases_epsilon(delta: float, releases) -> float:
     """Upper bound on epsilon at delta of the same releases; inf where no bound is proved."""
     delta, found = need_probability("delta", delta), frontier(releases)
     if frontier_delta(0.0, *found) <= delta:
@@ -227,14 +227,20 @@ def _bits(epsilon, delta, users, p, move, entries, largest):
     def suffices(b):
         return binomial_delta(epsilon, b * users, p, move, entries, largest) <= delta
 
-    low, high = 0, int(np.ceil(gaussian_scale(epsilon, delta, move) ** 2 / (users * p * (1 - p))))
-    if high * users > MOST:
-        raise ValueError(f"move and delta need more than {MOST} bits; got {move=}, {delta=}")
+    wanted = np.ceil(gaussian_scale(epsilon, delta, move) ** 2 / (users * p * (1 - p)))
+    if not max(wanted, 1.0) * users <= MOST:
+        raise ValueError(
+            f"users, epsilon, delta, p and move need more than {MOST} bits; got {users=}, "
+            f"{epsilon=}, {delta=}, {p=}, {move=}"
+        )
+    low, high = 0, max(1, int(wanted))
     step = max(1, high // 100)
     while not suffices(high):
         low, high, step = high, high + step, 2 * step
         if high * users > MOST:
-            raise ValueError(f"delta is too small for double precision; got {delta=}")
+            raise ValueError(
+                f"delta is too small, or largest too large, for doubles; got {delta=}, {largest=}"
+            )
     while high - low > max(1, high // 1000):
         middle = (low + high) // 2
         low, high = (low, middle) if suffices(middle) else (middle, high)

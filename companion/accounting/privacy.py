@@ -1,4 +1,9 @@
-"""Calibration and composition: sensitivity in, noise scale out; noise scale in, guarantee out.
+"""The Gaussian mechanism's exact bound and its two inverses, of checked arguments.
+
+Policies of one budget are made again and again, so what was searched for is remembered.
+Source: Balle and Wang (2018), Theorem 8.
+
+Calibration and composition: sensitivity in, noise scale out; noise scale in, guarantee out.
 
 Plain Python over SciPy.  Closed forms only; compositions without one go to the `dp-accounting`
 library (tests compare the two).  Source: Dwork and Roth (2014), Theorem A.1 (classical Gaussian);
@@ -6,14 +11,45 @@ Balle and Wang (2018), Theorem 8 (exact); Canonne, Kamath and Steinke (2020), Pr
 (concentrated privacy).
 """
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
+from scipy.special import log_ndtr, ndtr
 
-from companion.accounting import gaussian
-from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
+from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
+
+
+def delta_at(epsilon: float, a: float) -> float:
+    """Smallest delta at a = sensitivity / sigma > 0 and epsilon >= 0."""
+    with np.errstate(over="ignore"):  # far below the answer the bound is -inf, which is below delta
+        return float(ndtr(a / 2 - epsilon / a) - np.exp(epsilon + log_ndtr(-a / 2 - epsilon / a)))
+
+
+@lru_cache(maxsize=1024)
+def epsilon_at(delta: float, a: float) -> float:
+    """Smallest epsilon >= 0 at this delta and a = sensitivity / sigma > 0."""
+    if delta_at(0.0, a) <= delta:
+        return 0.0
+    # log of the loss tail: epsilon = a^2/2 + a z is enough when Phi(-z) = delta.
+    high = a * a / 2 + a * 40.0
+    if a > 1e8:  # where rounding hides the tail; what is enough is at most 1e-6 of it too large
+        return high
+    return float(brentq(lambda e: delta_at(e, a) - delta, 0.0, high, xtol=1e-13, rtol=1e-13))
+
+
+@lru_cache(maxsize=1024)
+def unit_scale(epsilon: float, delta: float) -> float:
+    """Smallest sigma for sensitivity 1 at a finite budget."""
+    low, high = 1e-3, 1e3
+    while delta_at(epsilon, 1.0 / low) <= delta:
+        low /= 10.0
+    while delta_at(epsilon, 1.0 / high) > delta:
+        high *= 10.0
+    return float(
+        brentq(lambda s: delta_at(epsilon, 1.0 / s) - delta, low, high, xtol=1e-15, rtol=1e-14)
+    )
 
 
 class Guarantee(NamedTuple):
@@ -59,7 +95,7 @@ STATISTICS_SENSITIVITY = {"ball": np.sqrt(4.5), "offset_sphere": 2.0}
 UNIVERSES = tuple(PAIR_SENSITIVITY)
 
 
-def need_budget(epsilon: float, delta: Any) -> tuple[float, float]:
+def need_budget(epsilon: float, delta) -> tuple[float, float]:
     """(epsilon, delta) as floats, epsilon in (0, inf], delta in (0, 1)."""
     return need_positive("epsilon", epsilon, allow_inf=True), need_probability("delta", delta)
 
@@ -82,7 +118,7 @@ def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> fl
     epsilon = need_float("epsilon", epsilon, 0.0)
     sigma = need_float("sigma", sigma, 0.0)
     a = need_positive("sensitivity", sensitivity)
-    return 1.0 if sigma == 0.0 else gaussian.delta_at(epsilon, a / sigma)
+    return 1.0 if sigma == 0.0 else delta_at(epsilon, a / sigma)
 
 
 def gaussian_epsilon(delta: float, sigma: float, sensitivity: float = 1.0) -> float:
@@ -95,7 +131,7 @@ def gaussian_epsilon(delta: float, sigma: float, sensitivity: float = 1.0) -> fl
     sensitivity = need_positive("sensitivity", sensitivity)
     if sigma == 0.0:
         return np.inf
-    return gaussian.epsilon_at(delta, sensitivity / sigma)
+    return epsilon_at(delta, sensitivity / sigma)
 
 
 def gaussian_scale(
@@ -121,7 +157,7 @@ def gaussian_scale(
         )
     if method != "analytic":
         return sensitivity * np.sqrt(2.0 * np.log(1.25 / delta)) / epsilon
-    return sensitivity * gaussian.unit_scale(epsilon, delta)
+    return sensitivity * unit_scale(epsilon, delta)
 
 
 def gaussian_release(
@@ -130,7 +166,7 @@ def gaussian_release(
     delta: float,
     calibration: str,
     universe: str,
-    sensitivities: Mapping[str, float],
+    sensitivities,
     *,
     paper: float | None = None,
     releases: int = 1,

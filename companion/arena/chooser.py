@@ -1,14 +1,13 @@
 """`choose`: the decision for a setting that the arena has not played: it plays it."""
 
 import sys
-from typing import Any
 
 from companion.arena import decision, worlds
 from companion.arena.contest import Run, Setting
 from companion.arena.kinds import world_of
 from companion.arena.policies import MODELS
-from companion.checks import need_choice, need_float, need_int
 from companion.simulate import repetitions, simulate
+from companion.validate import need_choice, need_float, need_int
 
 WIDE = 30  # characters of the bar
 
@@ -23,7 +22,7 @@ def choose(
     *,
     n_reps: int = 20,
     seed: int = 0,
-) -> Any:
+):
     """Which private policy to use: the candidates play a world of this size; a `decision.Answer`.
 
     trust: whom users trust, "local" (nobody), "shuffle" (a shuffler) or "joint" (the server, so

@@ -7,21 +7,15 @@ are played once and stand at every one.  Leaders are chosen and judged by `infer
 """
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion._types import Array
 from companion.arena import inference, recipes, worlds
 from companion.arena.policies import MODELS
 from companion.report.tuning import tune
 from companion.simulate import repetitions, simulate
 from companion.stats import ratio
-
-if TYPE_CHECKING:
-    from companion.arena.worlds import Group
-    from companion.stats import Interval
 
 
 class Run(NamedTuple):
@@ -34,7 +28,7 @@ class Run(NamedTuple):
     edge: bool  # the multiple is the least or the largest on offer, and there were several
     default: np.ndarray  # (n_reps,) final regret with default arguments
     tuned: np.ndarray  # (n_reps,)
-    default_call: Any = None  # `recipes.Call` before tuning
+    default_call: object = None  # `recipes.Call` before tuning
 
     @property
     def model(self) -> str:
@@ -53,44 +47,42 @@ class Setting(NamedTuple):
     K: int = 2  # arms
 
     @property
-    def random(self) -> Array:
+    def random(self) -> np.ndarray:
         """Final regret of random play, (n_reps,)."""
         return self.runs["random"].tuned
 
-    def finals(self, names: Sequence[str], variant: str = "tuned") -> dict[Any, Any]:
+    def finals(self, names, variant: str = "tuned"):
         """{name: final regrets (n_reps,)}."""
         return {n: getattr(self.runs[n], variant) for n in names}
 
-    def share(self, name: str, variant: str = "tuned") -> "Interval":
+    def share(self, name: str, variant: str = "tuned"):
         """Regret as a share of random play's, with its 95 % interval (paired): of a policy that was
         not chosen for it."""
         return ratio(getattr(self.runs[name], variant), self.random)
 
-    def judged(self, name: str, variant: str = "tuned") -> "Interval":
+    def judged(self, name: str, variant: str = "tuned"):
         """The same of a leader, in the repetitions that did not choose it."""
         return inference.judged(getattr(self.runs[name], variant), self.random)
 
-    def shares(self, name: str) -> Array:
+    def shares(self, name: str) -> np.ndarray:
         """The same, repetition by repetition, over the mean of random play: (n_reps,)."""
         return self.runs[name].tuned / self.random.mean()
 
-    def of(self, model: str) -> list[Any]:
+    def of(self, model: str):
         """Names of the players of a trust model, random play apart."""
         return [n for n, r in self.runs.items() if r.model == model and n != "random"]
 
-    def leader(
-        self, names: Sequence[str], looks: int = 1, variant: str = "tuned"
-    ) -> tuple[str, list[str]]:
+    def leader(self, names, looks: int = 1, variant: str = "tuned") -> tuple[str, list[str]]:
         """(leader, those it is not shown to beat) among names, see `inference.leader`."""
         return inference.leader(self.finals(names, variant), looks)
 
     @property
-    def winners(self) -> dict[Any, Any]:
+    def winners(self):
         """{model: (leader, those it is not shown to beat)} of every trust model that plays."""
         return {m: self.leader(names) for m in MODELS if (names := self.of(m))}
 
     @property
-    def prices(self) -> dict[tuple[Any, Any], Any]:
+    def prices(self):
         """{(dearer, cheaper): interval}: the price of trust between the leaders of two models.
 
         Ratios of regrets, tuned and paired, in the repetitions that did not choose the leaders; the
@@ -106,9 +98,9 @@ class Setting(NamedTuple):
 
 def play(
     title: str,
-    world: Any,
+    world,
     T: int,
-    epsilons: Sequence[float],
+    epsilons,
     n_reps: int,
     tune_reps: int,
     seed: int,
@@ -143,9 +135,7 @@ def tuning_rounds(T: int) -> int:
     return max(min(T, 2_000), T // 5)
 
 
-def tuned_runs(
-    env: Any, groups: Mapping[str, Any], T: int, n_reps: int, tune_reps: int, seed: int
-) -> dict[Any, Any]:
+def tuned_runs(env, groups, T: int, n_reps: int, tune_reps: int, seed: int):
     """{label: Run}: tuned by the rule of this module, then played on the same streams.
 
     groups: {label: `worlds.Group`}, with the multiple 1.0, the default, in every grid.
@@ -178,15 +168,13 @@ def tuned_runs(
             m,
             edge,
             finals[label],
-            best,  # type: ignore[arg-type]
+            best,
             groups[label].make(T, 1.0),
         )
     return found
 
 
-def again(
-    world: Any, setting: Setting, names: Sequence[str], n_reps: int, seed: int
-) -> dict[Any, Any]:
+def again(world, setting: Setting, names, n_reps: int, seed: int):
     """{name: final regrets (n_reps,)} of tuned players of a setting on streams that nothing else
     uses: there all may be judged that was chosen in the setting.
     """
@@ -198,9 +186,7 @@ def again(
     }
 
 
-def versions(
-    world: Any, factory: Callable[..., Any], repair: Any, epsilon: float, honest: Any, printed: Any
-) -> "dict[str, Group]":
+def versions(world, factory, repair, epsilon: float, honest, printed):
     """{version: `worlds.Group`} of an algorithm: "printed", "honest", and the "repair".  `played`
     names those that need not be played again.
 
@@ -220,9 +206,7 @@ def versions(
     return found | ({"repair": group(*repair)} if repair else {})
 
 
-def played(
-    setting: Setting, factory: Callable[..., Any], repair: Any, honest: Any
-) -> dict[Any, Any]:
+def played(setting: Setting, factory, repair, honest):
     """{version: Run} of the `versions` that have played this setting under their own name: those
     without arguments beside the arena's."""
     asked = {"honest": (factory, honest)} | ({"repair": repair} if repair else {})

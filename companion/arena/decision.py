@@ -7,18 +7,13 @@ a user has none.  Half of the repetitions choose, the other half judge (`inferen
 
 import html
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from companion import catalogue
+from companion import policies
 from companion.arena.policies import MODELS
 from companion.report import markup
 from companion.report.tables import Shown
 from companion.stats import Interval
-
-if TYPE_CHECKING:
-    from companion.arena.contest import Setting
-    from companion.arena.recipes import Call
 
 TRUSTED = {"local": "nobody", "shuffle": "a shuffler", "joint": "the server"}  # by users
 NOTHING = "No policy is shown to be better than random play here"
@@ -73,20 +68,20 @@ class Answer(NamedTuple):
         return f'<div class="decision"><p>{html.escape(self.words)}</p>{code}</div>'
 
 
-def imports(call: "Call") -> str:
+def imports(call) -> str:
     """The lines of import that a call needs."""
-    text, entries = str(call), catalogue.policies()
-    used = sorted({n for n in re.findall(r"\b(\w+)\(", text) if n in entries})
-    lines = [f"from {entries[n].module} import {n}" for n in used]
-    return "\n".join((["import math", ""] if "math." in text else []) + lines)
+    text = str(call)
+    used = sorted({n for n in re.findall(r"\b(\w+)\(", text) if n in policies.TABLE})
+    line = f"from companion.policies import {', '.join(used)}"
+    return "\n".join((["import math", ""] if "math." in text else []) + [line])
 
 
-def runnable(call: "Call") -> str:
+def runnable(call) -> str:
     """A call that runs as it is."""
     return f"{imports(call)}\n\npolicy = {call}"
 
 
-def snippet(call: "Call", K: int) -> str:
+def snippet(call, K: int) -> str:
     """A program around the call: what a reader starts from."""
     d = call.policy().params.d
     return f"""import numpy as np
@@ -102,14 +97,14 @@ for _ in range(3):  # yours: one round for every user
 """
 
 
-def allowed(setting: "Setting", trust: str) -> list[Any]:
+def allowed(setting, trust: str):
     """Names of the players whose guarantee is enough: local implies shuffle implies joint."""
     order = list(MODELS)
     enough = order[: order.index(trust) + 1]
     return [n for m in enough for n in setting.of(m)]
 
 
-def answer(setting: "Setting", trust: str) -> Answer | None:
+def answer(setting, trust: str) -> Answer | None:
     """The `Answer` for users with this trust in a `contest.Setting`; None if no policy may play."""
     if not (names := allowed(setting, trust)):
         return None
@@ -119,13 +114,13 @@ def answer(setting: "Setting", trust: str) -> Answer | None:
     return Answer(trust, *setting[:3], first, tuple(close), share, call, K, len(names) - 1)
 
 
-def answers(settings: "Sequence[Setting]") -> list[Any]:
+def answers(settings):
     """The `Answer` of every kind of trust in every setting where a policy with it plays."""
     found = [answer(s, trust) for trust in TRUSTED for s in settings]
     return [one for one in found if one is not None]
 
 
-def find(found: Any, trust: str, world: Any, T: int, epsilon: float) -> Answer:
+def find(found, trust: str, world, T: int, epsilon: float) -> Answer:
     """The answer for these constraints.  Raises ValueError if nothing was measured there."""
     wanted = trust, world, T, epsilon
     for one in found:
@@ -134,7 +129,7 @@ def find(found: Any, trust: str, world: Any, T: int, epsilon: float) -> Answer:
     raise ValueError(f"constraints must be those of a setting that was played; got {wanted}")
 
 
-def shown(found: Any) -> Shown:
+def shown(found) -> Shown:
     """The answers as a page: trust, then world, then rounds and budget, then what to copy."""
     parts, lines = [], []
     for trust, whom in TRUSTED.items():

@@ -6,19 +6,14 @@ controls and fills the table.  Without scripts a sentence stands there.
 
 import html
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from companion.arena.decision import TRUSTED, allowed, answer, runnable
 from companion.report.tables import Shown
 
-if TYPE_CHECKING:
-    from companion.arena.contest import Setting
-
 NOBODY = "No private policy with this guarantee can play here."
 
 
-def explorer(settings: "Sequence[Setting]") -> Shown:
+def explorer(settings) -> Shown:
     """The explorer over settings (`contest.Setting`), as HTML for a page."""
     data = as_data(settings)
     worlds = list(dict.fromkeys(s["world"] for s in data))
@@ -41,7 +36,7 @@ def explorer(settings: "Sequence[Setting]") -> Shown:
     return Shown(page, f"explorer of {len(data)} settings")
 
 
-def as_data(settings: "Sequence[Setting]") -> list[Any]:
+def as_data(settings):
     """What the explorer knows: for each setting its rows, best first, the answer for every kind of
     trust, who leads, and who cannot play."""
     found = []

@@ -6,15 +6,9 @@ the first half of the repetitions names the leader, and intervals of the second 
 was not chosen, judge it against each rival (Bonferroni over the rivals) and against random play.
 """
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from companion._types import Array
 from companion.stats import difference, ratio
-
-if TYPE_CHECKING:
-    from companion.stats import Interval
 
 EQUAL = {  # laws of positive regrets with mean 1, (rng, shape) -> numbers
     "normal": lambda rng, shape: 1.0 + 0.25 * rng.standard_normal(shape),
@@ -22,17 +16,17 @@ EQUAL = {  # laws of positive regrets with mean 1, (rng, shape) -> numbers
 }
 
 
-def choosing(finals: Any) -> Array:
+def choosing(finals) -> np.ndarray:
     """The repetitions that choose, of finals (n_reps,)."""
     return finals[: len(finals) // 2]
 
 
-def judging(finals: Any) -> Array:
+def judging(finals) -> np.ndarray:
     """The repetitions that judge."""
     return finals[len(finals) // 2 :]
 
 
-def leader(finals: Any, looks: int = 1) -> tuple[Any, list[Any]]:
+def leader(finals, looks: int = 1):
     """(name that is chosen, those it is not shown to beat) of {name: finals (n_reps,)}.
 
     Shown: the 95 % interval of the paired difference in the judging half, Bonferroni over the
@@ -45,14 +39,12 @@ def leader(finals: Any, looks: int = 1) -> tuple[Any, list[Any]]:
     return first, [n for n in rivals if not difference(mine, judging(finals[n]), level).high < 0]
 
 
-def judged(a: Any, b: Array) -> "Interval":
+def judged(a, b: np.ndarray):
     """Interval for mean(a) / mean(b) in the repetitions that judge."""
     return ratio(judging(a), judging(b))
 
 
-def false_alarms(
-    law: Any, n_reps: int, policies: int = 10, draws: int = 1_000, seed: int = 0
-) -> dict[str, Any]:
+def false_alarms(law, n_reps: int, policies: int = 10, draws: int = 1_000, seed: int = 0):
     """How often the rule errs where no policy is better than random play, {error: share of draws}.
 
     Regrets of the policies are independent with one law of `EQUAL`, those of random play vary less,

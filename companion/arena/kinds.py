@@ -1,22 +1,21 @@
 """Kinds of worlds, of any size: what the arena plays, and what `choose` asks for."""
 
 import math
-from typing import Any
 
 import numpy as np
 
 from companion.arena.worlds import Expanded, World
-from companion.checks import need_choice, need_int
 from companion.environments import sphere
 from companion.fliphat.environments import autoregressive, pad
-from companion.private_glm import world as glm_world
+from companion.private_glm.environments import world as glm_world
 from companion.streaming_sco.environments import one_context
+from companion.validate import need_choice, need_int
 
-BALL: dict[str, Any] = {"universe": "ball", "noise": 0.1}
+BALL = {"universe": "ball", "noise": 0.1}
 SPARSE = (0.2, -0.2, 0.2, -0.2, 0.2)  # the coordinates that matter
 
 
-def dense(d: int, K: int, **options: Any) -> World:
+def dense(d: int, K: int, **options) -> World:
     """Clicks with mean <x, theta>, d >= 2; options of `sphere`."""
     return World(sphere(K, d, **options), d, K, l1_bound=math.sqrt(d))
 
@@ -29,7 +28,7 @@ def sparse(d: int, K: int) -> World:
     )
 
 
-def clicks(d: int, K: int, bound: Any = 3.0) -> World:
+def clicks(d: int, K: int, bound=3.0) -> World:
     """Clicks with a logistic mean; the parameter has norm at most `bound`."""
     env, l1_bound = glm_world("ball", d, bound, K=K), bound * math.sqrt(d)
     return World(env, d, K, "ball", "logistic", theta_bound=bound, l1_bound=l1_bound)

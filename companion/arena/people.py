@@ -4,15 +4,13 @@ A person is a row of columns and a label; an arm is a guess at the label, which 
 right.  The regret of a policy is then its number of wrong answers.
 """
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion._types import Array, Rng
-from companion.checks import need_array, need_float, need_indices, need_int, need_positive
 from companion.environments import block_lengths
 from companion.stats import band
+from companion.validate import need_array, need_float, need_indices, need_int, need_positive
 
 
 class People(NamedTuple):
@@ -21,7 +19,7 @@ class People(NamedTuple):
     X: np.ndarray  # (n, K, d) contexts, a row per person
     labels: np.ndarray  # (n,)
 
-    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
+    def blocks(self, T: int, rng: np.random.Generator):
         """Yield T <= n people without replacement; ValueError beyond those that there are."""
         if len(self.labels) < T:
             raise ValueError(
@@ -35,7 +33,7 @@ class People(NamedTuple):
             start += n
 
 
-def people(X: Array, labels: Any) -> People:
+def people(X: np.ndarray, labels) -> People:
     """`People` from contexts X (n, K, d) and labels (n,) in 0..K-1."""
     X = need_array("X", X, ("n", "K", "d"))
     return People(X, need_indices("labels", labels, X.shape[:1], X.shape[1]))
@@ -52,7 +50,7 @@ class Fitted(NamedTuple):
     factors: np.ndarray  # (K, m, m): a column vector of standard normals becomes a deviation
     contexts: Any  # (n, m) columns in [-1, 1] -> (n, K, d)
 
-    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
+    def blocks(self, T: int, rng: np.random.Generator):
         """Yield as many people as are asked for."""
         K, m = self.means.shape
         for n in block_lengths(T, K, K * (m + 1)):
@@ -67,7 +65,7 @@ class Blocks(NamedTuple):
 
     K: int
 
-    def __call__(self, z: Array) -> Array:
+    def __call__(self, z):
         n, m = z.shape
         row = np.column_stack([z, np.ones(n)]) / np.sqrt(m + 1.0)
         X = np.zeros((n, self.K, self.K * (m + 1)))
@@ -76,7 +74,7 @@ class Blocks(NamedTuple):
         return X
 
 
-def fitted_to(z: Array, labels: Any) -> Fitted:
+def fitted_to(z: np.ndarray, labels) -> Fitted:
     """`Fitted` to people with columns z (n, m) in [-1, 1] and labels (n,) in 0..K-1.
 
     Shares, means and covariances are those of each label's people (a millionth is added to each
@@ -96,7 +94,9 @@ def fitted_to(z: Array, labels: Any) -> Fitted:
     return Fitted(counts / len(z), means, np.linalg.cholesky(covariances), Blocks(K))
 
 
-def separated(m: int, K: int, rng: Rng, distance: float = 2.0, spread: float = 0.2) -> Fitted:
+def separated(
+    m: int, K: int, rng: np.random.Generator, distance: float = 2.0, spread: float = 0.2
+) -> Fitted:
     """`Fitted` with K equally frequent labels whose means are random, m >= 1 columns.
 
     Every column has standard deviation `spread` > 0; the means of two labels are `distance` > 0
@@ -109,7 +109,7 @@ def separated(m: int, K: int, rng: Rng, distance: float = 2.0, spread: float = 0
     return Fitted(np.full(K, 1.0 / K), means, np.tile(spread * np.eye(m), (K, 1, 1)), Blocks(K))
 
 
-def needed(reward: Any, rounds: int, guess: Any, level: float = 0.95) -> float:
+def needed(reward, rounds: int, guess, level: float = 0.95) -> float:
     """From how many people on a policy is shown to earn more than `guess`; infinity if never.
 
     reward (n_reps, n_grid): mean reward so far in each repetition, at the grid's rounds (n_grid,):

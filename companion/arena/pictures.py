@@ -3,21 +3,15 @@
 Each gives (figure, rows for the data below it) from `contest.Setting`s.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from companion.report import plots
 from companion.report.regret import round_ticks
 
-if TYPE_CHECKING:
-    from companion.arena.contest import Setting
-
 PRIVATE = ("local", "shuffle", "joint")
 
 
-def budget(settings: Any) -> tuple[Any, list[Any]]:
+def budget(settings):
     """Regret as a share of random play's against epsilon, in settings of one world and horizon."""
     epsilons, first = [s.epsilon for s in settings], settings[0]
     fig, axes = plots.panels(2, sharey=True, width=4.6)
@@ -48,7 +42,7 @@ def _places(ax, settings):
     ax.set_ylim(len(titles) - 0.5, -0.5)
 
 
-def trust(settings: "Sequence[Setting]") -> tuple[Any, list[Any]]:
+def trust(settings):
     """Regret of the best policy of each trust model over that of the best without privacy."""
     fig, (ax,) = plots.panels(1, width=7.4, height=0.45 * len(settings) + 0.8)
     data = []
@@ -70,7 +64,7 @@ def trust(settings: "Sequence[Setting]") -> tuple[Any, list[Any]]:
     return fig, data
 
 
-def winners(settings: "Sequence[Setting]") -> tuple[Any, list[dict[Any, Any]]]:
+def winners(settings):
     """The policy of least regret in each trust model: full marks are decided, hollow ones not,
     and small ones have no rival.
     """

@@ -2,14 +2,12 @@
 
 import ast
 import html
-import importlib
+import inspect
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from companion import catalogue
+from companion import policies
 from companion.report import markup
 from companion.report.tables import Shown
 
@@ -30,11 +28,11 @@ MODELS = {  # from the least trust to the most
     "joint": "The server is trusted: it remembers records and shows others nothing but noisy sums.",
     "none": "No privacy: these are the yardsticks that say what privacy costs.",
 }
-HEAD = ("Factory", "What it is", "Chapters", "Cost")
+HEAD = ("Factory", "What it is", "Chapters")
 
 
-def which_policy(book: Mapping[str, Any] | None = None, fold: bool | None = None) -> Shown:
-    """Every policy with source's first sentence, chapters and cost, a table for each trust model.
+def which_policy(book=None, fold: bool | None = None) -> Shown:
+    """Every policy with its factory's first sentence and chapters, a table for each trust model.
 
     book: the folder of the notebooks, whose chapters are linked if they import the policy (None:
     `book` or here, where notebooks are found; nowhere else are there links).  fold: a line behind
@@ -42,17 +40,17 @@ def which_policy(book: Mapping[str, Any] | None = None, fold: bool | None = None
     """
     imported = _imports(Path("book" if Path("book").is_dir() else ".") if book is None else book)
     rows, lines = {model: [] for model in MODELS}, []
-    for entry in catalogue.policies().values():
-        model = entry.example().guarantee.model
-        what, cost = described(importlib.import_module(entry.module).__doc__)
+    for name in policies.TABLE:
+        model = policies.example(name).guarantee.model
+        what = described(policies.factory(name))
         links = [
             f'<a href="{stem}.html">{html.escape(title)}</a>'
             for stem, (title, names) in imported.items()
-            if entry.name in names
+            if name in names
         ]
-        name = f"<code>{entry.name}</code>"
-        rows[model].append([name, html.escape(what), ", ".join(links), html.escape(cost)])
-        lines.append(f"{model:8} {entry.name:18} {what}")
+        code = f"<code>{name}</code>"
+        rows[model].append([code, html.escape(what), ", ".join(links)])
+        lines.append(f"{model:8} {name:18} {what}")
     parts = [
         f"<p><b>{model.capitalize()}.</b> {MODELS[model]}</p>"
         + markup.table(f"Policies of trust model {model}", HEAD, found)
@@ -60,15 +58,14 @@ def which_policy(book: Mapping[str, Any] | None = None, fold: bool | None = None
         if found
     ]
     page = "".join(parts)
-    page = markup.folded(html.escape(fold), page) if fold else page  # type: ignore[arg-type]
+    page = markup.folded(html.escape(fold), page) if fold else page
     return Shown(page, "\n".join(sorted(lines, key=lambda x: x.split()[1])))
 
 
-def described(doc: Any) -> tuple[Any, Any]:
-    """(what it is, what it costs): the first paragraph and the Cost line of a module's text."""
-    what, *rest = (re.sub(r"[\s`]+", " ", part).strip() for part in doc.split("\n\n"))
-    cost = re.search(r"Cost: (.*?)(?:\.(?= )|\.?$)", " ".join(rest))
-    return what, cost[1] if cost else ""
+def described(factory):
+    """The first paragraph of a factory's docstring."""
+    what, *_ = (inspect.getdoc(factory) or "").split("\n\n")
+    return re.sub(r"[\s`]+", " ", what).strip()
 
 
 def _imports(book):

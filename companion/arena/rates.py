@@ -3,9 +3,6 @@
 Default constants, corrected calibration, delta = 1/T; the streams are used by nothing else.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from companion.arena import worlds
@@ -13,14 +10,10 @@ from companion.report import plots
 from companion.simulate import repetitions, simulate
 from companion.stats import exponent
 
-if TYPE_CHECKING:
-    from companion.arena.worlds import World
-    from companion.simulate import Result
-
 LONG = 1_000_000  # rounds that a policy must be fast enough for, whatever is played
 
 
-def long_game(world: "World", T: int, epsilon: float, n_reps: int, seed: int) -> "Result":
+def long_game(world, T: int, epsilon: float, n_reps: int, seed: int):
     """Regret in T >= 100 rounds of a world, four times per decade of the last three: every policy
     whose recipe lets it play `LONG` rounds."""
     fast = [c.factory for c in worlds.lineup(world, LONG, epsilon)[0]]
@@ -30,7 +23,7 @@ def long_game(world: "World", T: int, epsilon: float, n_reps: int, seed: int) ->
     return simulate(world.env, policies, T, repetitions(seed, n_reps, 4), grid=grid)
 
 
-def slopes(games: "Mapping[str, Result]") -> list[dict[str, Any]]:
+def slopes(games):
     """A row for every policy and world: regret, its share of random play's, the exponent over the
     last decade of rounds, nanoseconds of a round in `play`."""
     rows = []
@@ -52,7 +45,7 @@ def slopes(games: "Mapping[str, Result]") -> list[dict[str, Any]]:
     return rows
 
 
-def picture(games: "Mapping[str, Result]") -> tuple[Any, list[dict[str, Any]]]:
+def picture(games):
     """(figure, rows for the data below it): regret against rounds, a panel for every world."""
     fig, axes = plots.panels(len(games), sharey=True, width=4.6)
     data = []

@@ -6,16 +6,11 @@ A policy without a recipe is refused everywhere, and the page says so.
 
 import inspect
 import math
-from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from companion import catalogue
-from companion.fliphat.policy import rows_in_release
-
-if TYPE_CHECKING:
-    from companion.arena.worlds import World
-    from companion.core import Policy
+from companion import policies
+from companion.fliphat.fliphat import rows_in_release
 
 NO_RECIPE = "has no recipe: write one in companion/arena/recipes.py to let it play"
 SLOW = "too slow here beyond T = {:,}"
@@ -39,10 +34,10 @@ class Call(NamedTuple):
     factory: str
     arguments: dict
 
-    def policy(self) -> "Policy":
+    def policy(self):
         """The policy that the call makes."""
         plain = {k: v.value if isinstance(v, Text) else v for k, v in self.arguments.items()}
-        return catalogue.policies()[self.factory].factory(**plain)
+        return policies.factory(self.factory)(**plain)
 
     def __str__(self):
         said = ", ".join(
@@ -64,7 +59,7 @@ class Recipe(NamedTuple):
     """
 
     tuned: str = ""  # an argument, or in words what is tuned; nothing if empty
-    given: Mapping[str, Any] = MappingProxyType({})  # arguments not known by name; None is left out
+    given: dict = MappingProxyType({})  # arguments not known by name; None is left out
     only: str = ""  # the kind of world it is made for: CLICKS or COMMON
     longest: int = 10**9  # rounds up to which the page's budget of time lets it play
     widest: int = 10**9  # largest dimension, but for games of `short` rounds
@@ -79,8 +74,8 @@ def _told(name):
 def _width(w, T, e, m):
     if m == 1.0:
         return None
-    make = catalogue.policies()["online_linucb"].factory
-    return m * make(w.d, T, e, 1.0 / T, universe=w.universe).params.width
+    make = policies.factory("online_linucb")
+    return m * make(w.d, T, epsilon=e, delta=1.0 / T, universe=w.universe).params.width
 
 
 def _widths(w, T, e, m):
@@ -93,7 +88,7 @@ def _widths(w, T, e, m):
 
 def _rate(w, T, *_):
     """The default, or the least rate at which the last release takes a step."""
-    make, last = catalogue.policies()["fliphat"].factory, rows_in_release(T)[-1]
+    make, last = policies.factory("fliphat"), rows_in_release(T)[-1]
     least = 1.0 / math.log1p(last * w.l1_bound**2)
     default = inspect.signature(make).parameters["iteration_rate"].default
     return None if default >= least else math.ceil(1e4 * least) / 1e4
@@ -108,14 +103,14 @@ def _bases(w, T, e, m):
 
 DENSE = 20  # largest dimension for what inverts a matrix in every round
 _SUMS = {"noise": _told("noise"), "theta_bound": _told("theta_bound")}
-_INVERTS: dict[str, Any] = {"widest": DENSE, "why": "inverts a {d} by {d} matrix in every round"}
-_MULTIPLIES: dict[str, Any] = {
+_INVERTS = {"widest": DENSE, "why": "inverts a {d} by {d} matrix in every round"}
+_MULTIPLIES = {
     "widest": DENSE,
     "short": 5_000,
     "why": "multiplies {d} by {d} matrices",
 }
 _RIDGE = Recipe("width", _SUMS | {"width": lambda w, T, e, m: m}, **_INVERTS)
-_BINS: dict[str, Any] = {"widest": 2, "longest": 5_000}
+_BINS = {"widest": 2, "longest": 5_000}
 
 RECIPES = {
     "random": Recipe(),
@@ -125,7 +120,7 @@ RECIPES = {
     "corrected_ridge": _RIDGE,
     "sdp_linucb": Recipe(
         "width",
-        _RIDGE.given | {"batch": lambda w, T, *_: round(math.sqrt(T))},  # type: ignore[operator]
+        _RIDGE.given | {"batch": lambda w, T, *_: round(math.sqrt(T))},
         widest=DENSE, short=5_000, why="sends {d}^2/2 numbers a user",
     ),
     "online_linucb": Recipe(
@@ -179,9 +174,9 @@ def recipe(name: str) -> Recipe:
     return RECIPES.get(name, RECIPES["random"])
 
 
-def known(world: "World", T: int, epsilon: float, only: str = "") -> dict[str, Any]:
+def known(world, T: int, epsilon: float, only: str = ""):
     """What a factory may be told by the name of its argument."""
-    told: dict[str, Any] = {
+    told = {
         "d": world.p if only == COMMON else world.d,
         "K": world.K,
         "T": T,
@@ -192,7 +187,7 @@ def known(world: "World", T: int, epsilon: float, only: str = "") -> dict[str, A
     return told | ({} if world.link == "linear" else {"link": world.link})
 
 
-def refused(name: str, world: "World", T: int) -> str:
+def refused(name: str, world, T: int) -> str:
     """Why a policy does not play T rounds of a world; an empty text if it does."""
     if name not in RECIPES:
         return NO_RECIPE
@@ -204,11 +199,9 @@ def refused(name: str, world: "World", T: int) -> str:
     return SLOW.format(r.longest) if r.longest < T else ""
 
 
-def arguments(
-    name: str, world: "World", T: int, epsilon: float, multiple: float = 1.0
-) -> dict[str, Any]:
+def arguments(name: str, world, T: int, epsilon: float, multiple: float = 1.0):
     """The arguments of a factory for T rounds of a world, {name: value or `Text`}."""
-    r, takes = RECIPES[name], inspect.signature(catalogue.policies()[name].factory).parameters
+    r, takes = RECIPES[name], inspect.signature(policies.factory(name)).parameters
     told = {k: v for k, v in known(world, T, epsilon, r.only).items() if k in takes}
     for k, v in r.given.items():
         told[k] = v(world, T, epsilon, multiple) if callable(v) else v

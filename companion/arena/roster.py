@@ -1,23 +1,17 @@
 """What the arena's settings say about each policy, and about each paper's own policies."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from companion import catalogue
+from companion import policies
 from companion.arena import recipes
-
-if TYPE_CHECKING:
-    from companion.arena.contest import Setting
 
 REPAIRS = ("corrected_ridge", "residual_fliphat")  # policies of this book, not of a paper
 
 
-def roster(settings: "Sequence[Setting]") -> list[Any]:
+def roster(settings):
     """A row for every policy of the package: where it plays, what is tuned, why not elsewhere."""
     rows = []
-    for name in catalogue.policies():
+    for name in policies.TABLE:
         runs = [s.runs[name] for s in settings if name in s.runs]
         why = {s.refusals[name] for s in settings if name in s.refusals}
         rows.append(
@@ -46,11 +40,11 @@ HAND = {  # constants that no rule of the page gives, and where they come from
 }
 
 
-def constants(settings: "Sequence[Setting]") -> list[Any]:
+def constants(settings):
     """A row for every policy that plays: its call with default constants in the first setting of
     the largest horizon it plays, what was set by hand, and every number that its kernels read."""
     rows = []
-    for name in catalogue.policies():
+    for name in policies.TABLE:
         played = [s for s in settings if name in s.runs]
         if played:
             s = max(played, key=lambda s: s.T)
@@ -67,7 +61,7 @@ def constants(settings: "Sequence[Setting]") -> list[Any]:
     return rows
 
 
-def numbers(params: Any, prefix: str = "") -> list[Any]:
+def numbers(params, prefix: str = ""):
     """ "name = value" of every number and every constant array in Params, nested ones included."""
     said = []
     for name, value in params._asdict().items():
@@ -82,7 +76,7 @@ def numbers(params: Any, prefix: str = "") -> list[Any]:
     return said
 
 
-def record(settings: "Sequence[Setting]", own: Any, model: str) -> tuple[list[Any], int, int]:
+def record(settings, own, model: str):
     """(settings that the policies `own` win, number lost, number played).
 
     Rivals are the published policies of the trust model: REPAIRS do not compete.  Won: shown, as

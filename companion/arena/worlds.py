@@ -6,17 +6,15 @@ tuned; everything else is its default, or follows from the world.
 """
 
 import math
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion import catalogue
-from companion._types import Array, Rng
+from companion import policies
 from companion.arena import recipes
 from companion.arena.recipes import Call
-from companion.checks import need_choice, need_positive
 from companion.core import Policy
+from companion.validate import need_choice, need_positive
 
 MULTIPLES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of a default, the same for every policy
 
@@ -34,7 +32,7 @@ class World(NamedTuple):
     largest: float = 1.0  # coordinate of a context
     noise: float = 0.5  # sub-Gaussian scale of rewards
     sparsity: int | None = None  # None: dense
-    common: Any = None  # the same stream as one context (p,) per round, a theta for each arm
+    common: object = None  # the same stream as one context (p,) per round, a theta for each arm
     p: int = 0  # dimension of that context
 
 
@@ -48,9 +46,9 @@ class Refusal(NamedTuple):
 def call(name: str, world: World, T: int, epsilon: float, multiple: float = 1.0) -> Call | Refusal:
     """The `Call` of a factory for T rounds of a world at this budget, or a `Refusal`.
 
-    name: a policy of the catalogue; epsilon in (0, inf]; multiple > 0 of its one number.
+    name: the factory of a policy; epsilon in (0, inf]; multiple > 0 of its one number.
     """
-    need_choice("name", name, tuple(catalogue.policies()))
+    need_choice("name", name, tuple(policies.TABLE))
     epsilon = need_positive("epsilon", epsilon, allow_inf=True)
     multiple = need_positive("multiple", multiple)
     if reason := recipes.refused(name, world, T):
@@ -58,7 +56,7 @@ def call(name: str, world: World, T: int, epsilon: float, multiple: float = 1.0)
     return Call(name, recipes.arguments(name, world, T, epsilon, multiple))
 
 
-def stream(world: World, name: str) -> Any:
+def stream(world: World, name: str):
     """The environment that a policy plays in a world: one context, or one for each arm."""
     return world.common if recipes.recipe(name).only == recipes.COMMON else world.env
 
@@ -70,7 +68,7 @@ class Group(NamedTuple):
     grid: tuple
 
 
-def tunable(name: str, world: Any, epsilon: float) -> Group:
+def tunable(name: str, world, epsilon: float) -> Group:
     """The `Group` of a policy in a world: grid (1.0,) where it has no number to tune."""
     grid = MULTIPLES if recipes.recipe(name).tuned else (1.0,)
     return Group(lambda T, m: call(name, world, T, epsilon, m), grid)
@@ -81,7 +79,7 @@ def lineup(world: World, T: int, epsilon: float) -> tuple[list[Call], list[Refus
 
     Raises ValueError if a private policy would give another guarantee than (epsilon, 1/T) or less.
     """
-    all_of_them = [call(name, world, T, epsilon) for name in catalogue.policies()]
+    all_of_them = [call(name, world, T, epsilon) for name in policies.TABLE]
     calls = [c for c in all_of_them if isinstance(c, Call)]
     for c in calls:
         need_guarantee(c.policy(), T, epsilon)
@@ -101,7 +99,7 @@ class Expanded(NamedTuple):
     env: Any
     scale: float
 
-    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
+    def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X (n, K, K p), R, mu) for T rounds."""
         for X, R, mu in self.env.blocks(T, rng):
             n, K, p = X.shape

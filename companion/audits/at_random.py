@@ -1,7 +1,6 @@
 """Normal noise about one record that is drawn at random in every step."""
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats as sps
@@ -10,9 +9,6 @@ from companion.audits import measures
 from companion.audits.measures import SLACK, Measured
 from companion.audits.neighbours import filler, joint_noise, see
 from companion.audits.watching import on_stage, play
-
-if TYPE_CHECKING:
-    from companion.accounting.disclosure import Disclosure
 
 
 def sampled_epsilon(noise: float, n: int, steps: int, delta: float) -> float:
@@ -34,7 +30,7 @@ def sampled_epsilon(noise: float, n: int, steps: int, delta: float) -> float:
     return worst
 
 
-def evenly_drawn(case: "Disclosure") -> float:
+def evenly_drawn(case) -> float:
     """p-value of the test that every record is as likely to be drawn as any other."""
     with on_stage(case) as stage:
         again = [play(case, filler(case), seed=s, stage=stage) for s in range(40)]
@@ -47,7 +43,7 @@ def evenly_drawn(case: "Disclosure") -> float:
     return sps.chisquare(np.bincount(which, minlength=len(x))).pvalue
 
 
-def measure(case: "Disclosure") -> Measured:
+def measure(case) -> Measured:
     """`Measured` from the moves, the noise and the number of draws: the promise lies between the
     exact loss and a few per cent above it (Renyi accounting).
     """

@@ -1,24 +1,17 @@
 """Noisy choices of a vertex: independent noise on scores, of which only the smallest is shown."""
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from scipy import stats as sps
 from scipy.optimize import brentq
 
-from companion._types import Array, Rng
 from companion.audits import measures
 from companion.audits.faults import copied, interpreted
 from companion.audits.measures import ALARM, Measured, concentrated
 from companion.audits.neighbours import positions, see
 from companion.audits.peeled import moved
 
-if TYPE_CHECKING:
-    from companion.accounting.disclosure import Disclosure
-    from companion.audits.watching import Call
 
-
-def vertex_chances(scores: Array, law: str) -> Array:
+def vertex_chances(scores: np.ndarray, law: str) -> np.ndarray:
     """Chances that <scores, v> plus noise of scale 1 is smallest at v = e_1, ..., -e_d."""
     both = np.concatenate([-scores, scores])
     if law == "gumbel":
@@ -37,7 +30,7 @@ def vertex_chances(scores: Array, law: str) -> Array:
     return np.array(chances) / sum(chances)
 
 
-def chosen(call: "Call", scores: Array, n: int, rng: Rng) -> Array:
+def chosen(call, scores: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
     """(2 d,) how often each vertex is chosen for these scores, of n times."""
     args = copied(call.args, rng)
     (_, x), (_, v) = call.read(None, *args)
@@ -50,7 +43,7 @@ def chosen(call: "Call", scores: Array, n: int, rng: Rng) -> Array:
     return found
 
 
-def vertex_noise(call: "Call", law: str, n: int = 20_000) -> tuple[Any, Any, Any]:
+def vertex_noise(call, law: str, n: int = 20_000):
     """(low, high) of the scale of the noise of one call, in units of the scores; the chance."""
     rng, d = np.random.default_rng(5), len(call.read(None, *call.args)[0][1])
     axis, size, tilted = np.eye(d)[0], 1e-3, np.where(np.arange(d) == 0, 1.0, -0.7)
@@ -74,7 +67,7 @@ def vertex_noise(call: "Call", law: str, n: int = 20_000) -> tuple[Any, Any, Any
     return low, high, chance
 
 
-def measure(case: "Disclosure") -> Measured:
+def measure(case) -> Measured:
     """`Measured` from the losses range/scale of all choices that one record enters, by concentrated
     privacy: loss^2/2, for Gumbel noise, which is range-bounded, loss^2/8.
     """

@@ -4,39 +4,29 @@ Each function plays ONE stream in which every canary has one of two records, by 
 and returns (scores, coins), as `one_run.audit` takes them.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
-from companion._types import Array, Rng
 from companion.accounting.privacy import tree_levels
 from companion.audits import one_run
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
-    from companion.core import Policy
 
 PILOT = 400  # outputs of each input by which an auditor finds the middle of the scores, beforehand
 
 
-def single(attack: "Attack", canaries: int, rng: Rng) -> tuple[Any, Any]:
+def single(attack, canaries: int, rng: np.random.Generator):
     """Every canary has an output of its own, which depends on nobody else: a message, a batch."""
     coins = rng.integers(0, 2, canaries)
     both = [attack.statistic(attack.mechanism(d, rng, canaries)) for d in (attack.b, attack.a)]
     return np.where(coins == 1, both[1], both[0]) - middle(attack, rng), coins
 
 
-def middle(attack: "Attack", rng: Rng) -> float:
+def middle(attack, rng: np.random.Generator) -> float:
     """Halfway between the medians of the statistic under a and under b."""
     return np.mean([
         np.median(attack.statistic(attack.mechanism(d, rng, PILOT))) for d in (attack.a, attack.b)
     ])  # fmt: skip
 
 
-def stream(
-    policy: "Policy", gap: int, direction: Any, records: Sequence[Any], rng: Rng
-) -> tuple[Array, Array, Any]:
+def stream(policy, gap: int, direction, records, rng: np.random.Generator):
     """Rounds (X (T, 2, d), R (T, 2)) and coins: every gap-th user, from the first on, is a canary
     with the first of two records (x, r) for coin 1; the others have the contexts +-direction and
     no reward."""
@@ -49,16 +39,14 @@ def stream(
     return X, R, coins
 
 
-def nodes(
-    policy: "Policy", gap: int, records: Sequence[Any], move: Any, rng: Rng
-) -> tuple[Any, Any]:
+def nodes(policy, gap: int, records, move, rng: np.random.Generator):
     """Tree releases: the sum of <move, node> over the nodes that hold one canary and nobody else's
     record, which are differences of released sums.  policy: a JDP-LinUCB; gap: a power of two."""
     X, R, coins = stream(policy, gap, np.zeros(policy.params.d), records, rng)
     p, arms = policy.params, np.empty(1, np.int64)
     s, released = policy.init(p), np.zeros((len(X) + 1, len(move)))
     for t in range(len(X)):
-        s = policy.play(p, s, X[t : t + 1], R[t : t + 1], rng, arms)
+        s = policy.loop(p, s, X[t : t + 1], R[t : t + 1], rng, arms) or s
         released[t + 1] = s.release
     ends = np.arange(len(coins))[:, None] * gap + (1 << np.arange(tree_levels(gap) - 1))
     sizes = ends & -ends
@@ -76,26 +64,26 @@ def _between(records, move):
     return float(both.mean(axis=0) @ move)
 
 
-def actions(policy: "Policy", gap: int, rng: Rng) -> tuple[Array, Any]:
+def actions(policy, gap: int, rng: np.random.Generator):
     """Arms of others: how often users are told e_1 rather than -e_1 between a canary with e_1 and
     reward +-1 and the next, less the same before it."""
     first = np.eye(policy.params.d)[0]
     X, R, coins = stream(policy, gap, first, ((first, 1.0), (first, -1.0)), rng)
     arms = np.empty(len(X), np.int64)
-    policy.play(policy.params, policy.init(policy.params), X, R, rng, arms)
+    policy.loop(policy.params, policy.init(policy.params), X, R, rng, arms)
     told = (arms == 0).reshape(len(coins), gap)[:, 1:].mean(axis=1)
     return np.diff(told, prepend=0.5), coins
 
 
 def rates(
-    attack: "Attack",
+    attack,
     canaries: int,
     guesses: int,
     delta: float,
     promised: float,
     repeats: int,
     seed: int,
-) -> tuple[Array, Array, int]:
+) -> tuple[np.ndarray, np.ndarray, int]:
     """(share of right guesses (repeats,), bounds at level 0.95 (repeats,), alarms): of `single`
     runs again and again; an alarm is a bound above what is promised."""
     shares, bounds = np.empty(repeats), np.empty(repeats)

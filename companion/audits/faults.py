@@ -6,24 +6,17 @@ as plain Python.  Nothing here is private.
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import companion
-from companion._types import AnyArray, Array
 from companion.accounting.audit import is_linear
 from companion.core import Optimiser
 from companion.kernels import mechanisms
 from companion.kernels.geometry import admit
 from companion.kernels.linalg import dot
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
-    from companion.audits.watching import Loud
 
 COMPILED = type(dot)
 SCALES = {"sigma", "sigma_first", "sigma_v", "sigma_h", "scale", "xi_first", "xi_rest",
@@ -35,12 +28,12 @@ NUMBERS = {bool, int, float, np.bool_, np.int64, np.float64}  # copies of them a
 GUESTS = set()  # names of modules beside the package whose kernels are watched and replaced, too
 
 
-def is_generator(a: "float | Loud") -> bool:
+def is_generator(a) -> bool:
     """Whether numbers can be drawn from it."""
     return hasattr(a, "standard_normal")
 
 
-def copied(tree: Any, rng: Any = None) -> Any:
+def copied(tree, rng=None):
     """The same nested tuple with copies of its arrays, and another generator if one is given."""
     if isinstance(tree, np.ndarray):
         return tree.copy()
@@ -53,35 +46,35 @@ def copied(tree: Any, rng: Any = None) -> Any:
     return rng if rng is not None and is_generator(tree) else tree
 
 
-def flat(tree: Any) -> list[AnyArray]:
+def flat(tree) -> list[np.ndarray]:
     """The numbers of a nested tuple as a list of arrays."""
     return [a for v in tree for a in flat(v)] if isinstance(tree, tuple) else [np.asarray(tree)]
 
 
-def arrays(tree: Any) -> list[AnyArray]:
+def arrays(tree) -> list[np.ndarray]:
     """All arrays of a nested tuple."""
     if isinstance(tree, np.ndarray):
         return [tree]
     return [a for part in tree for a in arrays(part)] if isinstance(tree, tuple) else []
 
 
-def same(a: Array, b: Array) -> bool:
+def same(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two arrays agree to the bit."""
     return a.tobytes() == b.tobytes()
 
 
-def uncompiled(kernel: Callable[..., Any]) -> Any:
+def uncompiled(kernel):
     """The Python function of a kernel; itself if it is not compiled."""
     return getattr(kernel, "py_func", kernel)
 
 
-def invite(*functions: Any) -> None:
+def invite(*functions) -> None:
     """Count the modules of these functions among those whose kernels are watched and replaced."""
     GUESTS.update(uncompiled(f).__module__ for f in functions)
 
 
 @contextmanager
-def interpreted(instead: Mapping[Callable[..., Any], Callable[..., Any]]) -> Iterator[None]:
+def interpreted(instead):
     """All kernels of the package, and of invited modules, as plain Python, those that are keys of
     `instead` replaced."""
     saved = []
@@ -99,19 +92,19 @@ def interpreted(instead: Mapping[Callable[..., Any], Callable[..., Any]]) -> Ite
             setattr(module, key, f)
 
 
-def is_edited(f: Any) -> bool:
+def is_edited(f) -> bool:
     """Whether a function was made by `edited`."""
     return getattr(f, "py_func", None) is f
 
 
 @contextmanager
-def edited(kernel: Any, old: str, new: str) -> Iterator[Any]:
+def edited(kernel, old: str, new: str):
     """The package with one kernel whose source has `new` in place of `old`, as plain Python.
 
-    What is built while it lasts, a policy or a `Disclosure`, has the fault; it has to be played
+    What is built while it lasts, a policy or a `AuditInstance`, has the fault; it has to be played
     interpreted.  Raises ValueError unless `old` stands in the source exactly once.
     """
-    plain = kernel.py_func
+    plain = uncompiled(kernel)
     source = inspect.getsource(plain)
     if source.count(old) != 1:
         raise ValueError(f"old must stand in {plain.__name__} once; got {source.count(old)} times")
@@ -132,7 +125,7 @@ def edited(kernel: Any, old: str, new: str) -> Iterator[Any]:
             setattr(module, key, kernel)
 
 
-def half_noise(algorithm: Any, variances: int = 4) -> Any:
+def half_noise(algorithm, variances: int = 4):
     """The same policy or optimiser with half of all noise, a quarter of its variance, that is of
     all noise bits; or with another fraction of it, one over `variances`."""
 
@@ -144,13 +137,16 @@ def half_noise(algorithm: Any, variances: int = 4) -> Any:
     return algorithm._replace(params=_changed(algorithm.params, less))
 
 
-def plain(algorithm: Any) -> Any:
+def plain(algorithm):
     """The same with its loop as plain Python, to run while kernels are replaced."""
-    loop = "run" if isinstance(algorithm, Optimiser) else "play"
-    return algorithm._replace(**{loop: getattr(algorithm, loop).py_func})
+    if isinstance(algorithm, Optimiser):
+        return algorithm._replace(run=uncompiled(algorithm.run))
+    steps = {name: uncompiled(getattr(algorithm, name)) for name in ("select", "update", "play")}
+    same = algorithm._replace(**steps)
+    return same._replace(play=same.loop)
 
 
-def unclipped(algorithm: Any) -> Any:
+def unclipped(algorithm):
     """The same, `plain`, with all bounds in its parameters infinite: see `open_doors`."""
 
     def opened(name, value):
@@ -163,14 +159,18 @@ def unclipped(algorithm: Any) -> Any:
 
 def _changed(params, change):
     """Params with change(name, value) in place of every value, in nested tuples, too."""
-    parts = {
-        name: _changed(value, change) if hasattr(value, "_fields") else change(name, value)
-        for name, value in params._asdict().items()
-    }
-    return params._replace(**parts)
+
+    def part(name, value):
+        if hasattr(value, "_fields"):
+            return _changed(value, change)
+        if isinstance(value, tuple):
+            return tuple(part(name, inner) for inner in value)
+        return change(name, value)
+
+    return params._replace(**{name: part(name, value) for name, value in params._asdict().items()})
 
 
-def open_doors() -> Any:
+def open_doors():
     """While it lasts no record is clipped, and all kernels are plain Python."""
 
     def pass_on(x, y, out):
@@ -185,14 +185,14 @@ def open_doors() -> Any:
     })  # fmt: skip
 
 
-def far_out(attack: "Attack") -> "Attack":
+def far_out(attack):
     """The same attack with records `FAR` times too large, and a statistic that grows with them."""
     bounded = attack.sees == "message" and not is_linear(attack.statistic)
     seen = weighed if bounded else attack.statistic
     return attack._replace(a=_scaled(attack.a), b=_scaled(attack.b), statistic=seen)
 
 
-def weighed(outputs: Array) -> Array:
+def weighed(outputs: np.ndarray) -> np.ndarray:
     """Sum of all that an output shows, with the weights 1, 2, 3, ..., (n,)."""
     flat = outputs.reshape(len(outputs), -1)
     return flat @ np.arange(1.0, flat.shape[1] + 1)

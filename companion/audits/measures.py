@@ -4,12 +4,9 @@ No formula of the package's own calibrations is used: `dp-accounting` (imported 
 or a closed form of another source.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from companion.accounting.disclosure import Disclosure
 
 ALARM = 1e-7  # false alarms of one interval or test; several hundred are made
 REACH = 1.01  # the search comes this close to the largest movement
@@ -38,9 +35,9 @@ def unbounded(movement: float = np.inf, releases: int = 0) -> Measured:
     return Measured(movement, releases, np.nan, np.inf, np.inf, False)
 
 
-def reach(case: "Disclosure") -> float:
+def reach(case) -> float:
     """By how much the promise may exceed what the search finds."""
-    return np.inf if case.reaches is None else REACH if case.reaches else SLACK
+    return np.inf if case.bound_is_tight is None else REACH if case.bound_is_tight else SLACK
 
 
 def concentrated(rho: float, delta: float) -> float:

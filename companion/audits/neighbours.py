@@ -1,23 +1,17 @@
 """What all records in place of one let out, after one and the same public past.
 
-Records are taken from the corners of the universe, from what a `Disclosure` adds, and from a
+Records are taken from the corners of the universe, from what a `AuditInstance` adds, and from a
 thousand and a billion times too far away.  Nothing but the declared releases may depend on them.
 """
 
-from collections.abc import Callable
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion._types import Array, Ints
 from companion.audits.faults import arrays, interpreted, is_generator, same
 from companion.audits.watching import Quiet, begin, on_stage, play
 from companion.core import Optimiser
-
-if TYPE_CHECKING:
-    from companion.accounting.disclosure import Disclosure
-    from companion.audits.watching import Run
 
 
 class Leak(Exception):
@@ -32,7 +26,7 @@ class Seen(NamedTuple):
     laws: list  # and their laws
     kind: np.ndarray  # (candidates,) see `candidates`
 
-    def stacked(self, law: str) -> Array:
+    def stacked(self, law: str) -> np.ndarray:
         """(candidates, n): all numbers of a law, over all calls."""
         parts = [
             part.reshape(len(part), -1)
@@ -42,7 +36,7 @@ class Seen(NamedTuple):
         ]
         return np.hstack(parts)
 
-    def bounded(self, distances: Any) -> bool:
+    def bounded(self, distances) -> bool:
         """Whether records a billion times too large move a release no further than a thousand."""
         far = [distances[np.ix_(self.kind == k, self.kind == k)].max() for k in (1, 2)]
         bounded = bool(far[1] <= far[0] * (1 + 1e-6))
@@ -55,14 +49,14 @@ class Seen(NamedTuple):
         return sum(any(np.ptp(part, axis=0).any() for part in parts) for parts in self.clean)
 
 
-def filler(case: "Disclosure") -> list[tuple[int, Array, float]]:
+def filler(case) -> list[tuple[int, np.ndarray, float]]:
     """The records that stay the same, one per round."""
     rng = np.random.default_rng(7)
     shape = case.rounds, case.policy.params.d + 1
     return [(0, row[:-1], row[-1]) for row in rng.uniform(-0.5, 0.5, shape)]
 
 
-def records(d: int) -> tuple[Array, Callable[..., Any]]:
+def records(d: int):
     """Candidate records (x, r): those inside the unit ball and [-1, 1], and a function of a size
     for the same as far outside as it says.
 
@@ -87,7 +81,7 @@ def records(d: int) -> tuple[Array, Callable[..., Any]]:
     return np.array(near), far
 
 
-def candidates(case: "Disclosure") -> tuple[list[tuple[int, Array, float]], Ints]:
+def candidates(case) -> tuple[list[tuple[int, np.ndarray, float]], np.ndarray]:
     """[(arm, x, r)] and their kinds: 0 near, 1 a thousand, 2 a billion times too large."""
     near, far = records(case.policy.params.d)
     if case.records is not None:
@@ -97,17 +91,17 @@ def candidates(case: "Disclosure") -> tuple[list[tuple[int, Array, float]], Ints
     return [(i % 2, row[:-1], row[-1]) for i, row in enumerate(np.vstack(rows))], kind
 
 
-def positions(case: "Disclosure") -> list[int]:
+def positions(case) -> list[int]:
     """Rounds whose record is replaced: the first, one in the middle, the last."""
     return sorted({0, case.rounds // 2, case.rounds - 1})
 
 
-def told(run: "Run", at: int) -> list[tuple[int | None, int, int, int, int, int, int]]:
+def told(run, at: int) -> list[tuple[int | None, int, int, int, int, int, int]]:
     """All advice of a run that anybody but the user of round `at` gets."""
     return [(None if t == at else own, *others) for t, (own, others) in enumerate(run.arms)]
 
 
-def compare(run: "Run", base: "Run", at: int) -> None:
+def compare(run, base, at: int) -> None:
     """Raises `Leak` where `run` shows more than its releases of the record of round `at`, in which
     alone its records are not those of `base`."""
     if len(run.calls) != len(base.calls):
@@ -120,7 +114,7 @@ def compare(run: "Run", base: "Run", at: int) -> None:
             raise Leak("the public state depends on more of a record than what was released")
 
 
-def see(case: "Disclosure", at: int, seed: int = 1) -> Seen:
+def see(case, at: int, seed: int = 1) -> Seen:
     """`Seen`: every candidate in round `at`.  Raises `Leak` if more than the releases depends on
     it: their number, the advice to others, the public part of the state."""
     fixed = filler(case)
@@ -140,12 +134,12 @@ def see(case: "Disclosure", at: int, seed: int = 1) -> Seen:
     return Seen(base, clean, laws, kind)
 
 
-def fresh(case: "Disclosure") -> Callable[..., Any] | None:
+def fresh(case):
     """What `joint_noise` asks for: an optimiser begins anew with every draw."""
     return (lambda rng: begin(case, rng)) if isinstance(case.policy, Optimiser) else None
 
 
-def joint_noise(run: "Run", law: str, n: int, seed: int, fresh: Any | None = None) -> Array:
+def joint_noise(run, law: str, n: int, seed: int, fresh=None) -> np.ndarray:
     """(n, m) draws of the noise of all calls together, in the order in which they were made.
 
     fresh: maps a generator to the state before the first record, where that holds noise.

@@ -1,31 +1,25 @@
 """Normal noise of any covariance over all calls together, and counts with binomial noise."""
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from scipy import stats as sps
 from scipy.optimize import brentq
 
-from companion._types import Array
 from companion.audits import measures
 from companion.audits.measures import ALARM, Measured
 from companion.audits.neighbours import fresh, joint_noise, positions, see
 
-if TYPE_CHECKING:
-    from companion.accounting.disclosure import Disclosure
 
-
-def measure(case: "Disclosure", law: str) -> Measured:
-    """`Measured` of a `Disclosure` with this law, by the exact loss of normal noise."""
+def measure(case, law: str) -> Measured:
+    """`Measured` of a `AuditInstance` with this law, by the exact loss of normal noise."""
     (low, high), moved, releases, bounded, chance = sensitivity(case, law)
     if not bounded:
         return measures.unbounded(moved, releases)
     delta, noise = case.policy.guarantee.delta, moved / high if high < np.inf else 0.0
     ends = (normal_epsilon(delta, mu) for mu in (low, high * measures.reach(case)))
-    return Measured(moved, releases, noise, *ends, True, chance)  # type: ignore[call-arg]
+    return Measured(moved, releases, noise, *ends, True, chance)
 
 
-def largest(several: Any) -> Any:
+def largest(several):
     """(candidates, candidates, n) differences; of several draws of rounding, entry by entry, the
     largest.
     """
@@ -36,7 +30,7 @@ def largest(several: Any) -> Any:
     return best
 
 
-def sensitivity(case: "Disclosure", law: str, n: int = 16_000) -> tuple[Any, ...]:
+def sensitivity(case, law: str, n: int = 16_000):
     """((low, high) of the sensitivity over the noise, movement, releases, bounded, chance), in the
     worst round.
 
@@ -74,7 +68,7 @@ def sensitivity(case: "Disclosure", law: str, n: int = 16_000) -> tuple[Any, ...
     return *worst, releases, bounded, chance
 
 
-def normal_epsilon(delta: float, mu: Array) -> Any:
+def normal_epsilon(delta: float, mu: np.ndarray):
     """epsilon of normal noise at this sensitivity over noise, by the accountant library."""
     from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
 

@@ -22,9 +22,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from companion._types import Array
 from companion.accounting.privacy import gaussian_epsilon
-from companion.checks import need_float, need_int, need_probability
+from companion.validate import need_float, need_int, need_probability
 
 LARGEST = 60.0  # no bound is looked for above this epsilon or mu
 
@@ -43,7 +42,7 @@ class OneRun(NamedTuple):
 
 
 def audit(
-    scores: Array, coins: Array, *, delta: float, guesses: int, level: float = 0.95
+    scores: np.ndarray, coins: np.ndarray, *, delta: float, guesses: int, level: float = 0.95
 ) -> OneRun:
     """`OneRun` of scores (m,), large where the coin of a canary seems to be 1, and coins (m,).
 

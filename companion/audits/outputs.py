@@ -1,24 +1,18 @@
 """What an attack on a sampler sees: n outputs for an input."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
 from companion.accounting import audit
+from companion.jit import jit
 from companion.kernels import mechanisms
 
 
-def attack(
-    mechanism: Any, a: Any, b: Array, statistic: Callable[..., Any], sees: str = "output"
-) -> Any:
+def attack(mechanism, a, b: np.ndarray, statistic, sees: str = "output"):
     """`audit.Attack` by outputs that take no run."""
     return audit.Attack(mechanism, a, b, statistic, sees, runs=False)
 
 
-def at_once(draw: Callable[..., Any]) -> Callable[..., Any]:
+def at_once(draw):
     """Each number is an output."""
 
     def mechanism(x, rng, n):
@@ -29,7 +23,7 @@ def at_once(draw: Callable[..., Any]) -> Callable[..., Any]:
     return mechanism
 
 
-def one_by_one(draw: Callable[..., Any], s: Any = 1.0) -> Any:
+def one_by_one(draw, s=1.0):
     """Each array, or pick, is an output."""
 
     def once(x, rng):
@@ -41,7 +35,7 @@ def one_by_one(draw: Callable[..., Any], s: Any = 1.0) -> Any:
 
 
 @jit
-def symmetric_to_all(rng: Rng, sigma: float, out: Array) -> None:
+def symmetric_to_all(rng, sigma, out):
     """out (n, d, d) <- out + symmetric noise, `add_symmetric_gaussian` on each in turn."""
     for i in range(out.shape[0]):
         mechanisms.add_symmetric_gaussian(rng, sigma, out[i])

@@ -1,24 +1,15 @@
 """Peeling: Laplace noise of one scale, fresh for every pick and every value that is shown."""
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from scipy import stats as sps
 
-from companion._types import Array
 from companion.audits import measures
 from companion.audits.faults import arrays, copied, interpreted
 from companion.audits.measures import ALARM, Measured
 from companion.audits.neighbours import positions, see
 
-if TYPE_CHECKING:
-    from companion.accounting.disclosure import Disclosure
-    from companion.audits.neighbours import Seen
-    from companion.audits.watching import Call
 
-
-def measure(case: "Disclosure") -> Measured:
+def measure(case) -> Measured:
     """`Measured` of all picks and values that one record enters, composed."""
     worst, noise, bounded, chance = [], {}, True, [1.0]
     for at in positions(case):
@@ -38,7 +29,7 @@ def measure(case: "Disclosure") -> Measured:
     return Measured(movement, int(releases), scale, low, high, True, min(chance))
 
 
-def moved(seen: "Seen", noise: Any, measure: Callable[..., Any]) -> Iterator[Any]:
+def moved(seen, noise, measure):
     """(distances between candidates, noise) of every call whose release the record moves; noise:
     what `measure` found for a call, kept from round to round."""
     for i, call in enumerate(seen.base.calls):
@@ -50,7 +41,7 @@ def moved(seen: "Seen", noise: Any, measure: Callable[..., Any]) -> Iterator[Any
             yield far, noise[i]
 
 
-def draws(call: "Call", n: int, seed: int, vector: Array | None = None) -> list[Any]:
+def draws(call, n: int, seed: int, vector: np.ndarray | None = None):
     """n fresh outcomes of one call, [[(law, numbers)]]; peeling another vector if one is given."""
     args, out = copied(call.args, np.random.default_rng(seed)), []
     both = list(zip(arrays(args), arrays(call.args), strict=True))
@@ -64,7 +55,7 @@ def draws(call: "Call", n: int, seed: int, vector: Array | None = None) -> list[
     return out
 
 
-def pick_chances(v: Array, xi: float, s: Any) -> dict[Any, Any]:
+def pick_chances(v: np.ndarray, xi: float, s):
     """{places: chance} that s picks of fresh Laplace noise fall there in this order, by sums."""
     z, step = np.linspace(-60, 60, 24_001, retstep=True)
     chances = {(): 1.0}
@@ -81,14 +72,14 @@ def pick_chances(v: Array, xi: float, s: Any) -> dict[Any, Any]:
     return chances
 
 
-def laplace_scale(z: Array) -> tuple[Any, ...]:
+def laplace_scale(z: np.ndarray):
     """(low, high, chance) of the scale behind Laplace draws z (n,): 2 sum|z|/scale is
     chi-square."""
     ends = sps.chi2.ppf([1 - ALARM / 2, ALARM / 2], 2 * len(z))
     return *(2 * np.abs(z).sum() / ends), sps.kstest(z / np.abs(z).mean(), "laplace").pvalue
 
 
-def peeling_noise(call: "Call", n: int = 8000) -> tuple[Any, Any, Any, Any]:
+def peeling_noise(call, n: int = 8000):
     """(low, high) of the noise scale of one call of peeling, how many entries it shows, and the
     chance.
 
@@ -111,7 +102,7 @@ def peeling_noise(call: "Call", n: int = 8000) -> tuple[Any, Any, Any, Any]:
     return low, high, s, min(chance, picked)
 
 
-def composed(parts: Any, delta: float) -> float:
+def composed(parts, delta: float) -> float:
     """epsilon at delta of report-noisy-max picks and Laplace values, [(move/scale, number)].
 
     A pick loses at most 2 move/scale (Dwork and Roth 2014, Claim 3.9), a value move/scale; the
@@ -126,4 +117,4 @@ def composed(parts: Any, delta: float) -> float:
             one = pld.from_privacy_parameters(pure, value_discretization_interval=2e-4)
             one = one.self_compose(number)
             whole = one if whole is None else whole.compose(one)
-    return whole.get_epsilon_for_delta(delta)  # type: ignore[union-attr]
+    return whole.get_epsilon_for_delta(delta)

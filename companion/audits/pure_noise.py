@@ -1,11 +1,8 @@
 """Pure privacy: independent Laplace noise, and differences of two Wishart matrices."""
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from scipy import stats as sps
 
-from companion._types import Array
 from companion.audits import measures
 from companion.audits.faults import copied, interpreted
 from companion.audits.measures import REACH, Measured
@@ -13,20 +10,15 @@ from companion.audits.neighbours import see
 from companion.audits.peeled import draws
 from companion.audits.watching import Quiet
 
-if TYPE_CHECKING:
-    from companion.accounting.disclosure import Disclosure
-    from companion.audits.neighbours import Seen
-    from companion.audits.watching import Call
 
-
-def quiet(call: "Call") -> Any:
+def quiet(call):
     """What one call lets out when it draws nothing."""
     with interpreted({}):
         args = copied(call.args, Quiet())
         return call.read(call.kernel(*args), *args)
 
 
-def wishart_scales(N: Array) -> tuple[Any, Any, bool, Any]:
+def wishart_scales(N: np.ndarray):
     """(scales (nodes,), relative standard error, whether the noise is one-sided, chance) of noise N
     (n, ..., d, d): u'Nu is c times the difference of two chi-squares with d + 1 degrees.
     """
@@ -47,7 +39,7 @@ def wishart_scales(N: Array) -> tuple[Any, Any, bool, Any]:
     return scales, np.sqrt((kurtosis - 1) / n) / 2, one_sided, chance
 
 
-def losses(seen: "Seen", part: Any, noise: Any) -> tuple[Array | None, float]:
+def losses(seen, part, noise) -> tuple[np.ndarray | None, float]:
     """(pairs of candidates, terms) of largest log-density ratios of one part of the messages, and
     the relative standard error of a term.
     """
@@ -67,7 +59,7 @@ def losses(seen: "Seen", part: Any, noise: Any) -> tuple[Array | None, float]:
     return np.concatenate(terms, axis=2) if terms else None, error
 
 
-def one_record(seen: "Seen", n: int) -> tuple[float, float, Any, Any, Any]:
+def one_record(seen, n: int):
     """(loss, its variance, bounded, one_sided, chance) of the messages of one record: the losses
     of their parts add up.
 
@@ -87,15 +79,15 @@ def one_record(seen: "Seen", n: int) -> tuple[float, float, Any, Any, Any]:
         bounded = bounded and seen.bounded(whole)
         i, j = np.unravel_index(whole.argmax(), whole.shape)
         again, error = losses(seen, part, [[z[n // 4 :] for z in zs] for zs in noise])
-        total += again[i, j].sum()  # type: ignore[index]
-        spread += error**2 * (again[i, j] ** 2).sum()  # type: ignore[index]
+        total += again[i, j].sum()
+        spread += error**2 * (again[i, j] ** 2).sum()
         if law == "wishart":
             *_, odd, found = wishart_scales(noise[0][part])
             one_sided, chance = one_sided or odd, min(chance, found)
     return total, spread, bounded, one_sided, chance
 
 
-def measure(case: "Disclosure", n: int = 10_000) -> Measured:
+def measure(case, n: int = 10_000) -> Measured:
     """`Measured` of one user's messages; the interval is 5.5 standard errors wide each way."""
     worst, chance, fine = (-1.0, 0.0, 0, 0.0), 1.0, True
     for at in range(case.rounds):

@@ -12,7 +12,8 @@ from scipy.linalg import solve_triangular, toeplitz
 from companion.accounting import audit, privacy
 from companion.accounting.binomial import binomial_bits
 from companion.audits.outputs import at_once, attack, one_by_one, symmetric_to_all
-from companion.kernels import mechanisms, selection, tree
+from companion.kernels import mechanisms, tree
+from companion.kernels import mechanisms as selection
 from companion.kernels.geometry import smooth_exponent
 
 N, D, T, PICKS = 1000, 31, 1023, 10  # numbers in a vector, matrix size, rounds, picks of the table
@@ -53,10 +54,10 @@ class Sampler(NamedTuple):
     seen: np.ndarray | None = None  # the part of the table's array whose tail is shown
     pure: bool = False
     size: str = ""  # of the table's instance, said after the name
-    count: int = N  # type: ignore[assignment]  # of numbers drawn there
+    count: int = N  # of numbers drawn there
 
 
-def everything(epsilon: float, delta: float) -> tuple[Any, ...]:
+def everything(epsilon: float, delta: float):
     """A tuple of all `Sampler`s at this budget."""
     b = budget(epsilon, delta)
     laplace, gaussian, binomial = vectors(b)
@@ -64,7 +65,7 @@ def everything(epsilon: float, delta: float) -> tuple[Any, ...]:
     return (*plain, *choices(b), peeling(b), binomial, *sums(b))
 
 
-def vectors(b: Any) -> tuple[Any, Any, Any]:
+def vectors(b):
     """Independent noise on every number: Laplace, Gaussian, and binomial, that of shuffled bits."""
     z, output = np.zeros(N), "0 or 1; the output"
 
@@ -90,7 +91,7 @@ def vectors(b: Any) -> tuple[Any, Any, Any]:
     )
 
 
-def matrices(b: Any) -> tuple[Sampler, Sampler]:
+def matrices(b) -> tuple[Sampler, Sampler]:
     """Symmetric noise on a matrix; attacked at e_1 e_1' against e_2 e_2', Frobenius sqrt 2."""
     z, entries = np.zeros((D, D)), D * (D + 1) // 2
     first, second = (np.diag(e) for e in np.eye(2))
@@ -123,7 +124,7 @@ def matrices(b: Any) -> tuple[Sampler, Sampler]:
     )  # fmt: skip
 
 
-def general(b: Any) -> Sampler:
+def general(b) -> Sampler:
     """Generalized Gaussian noise, whose exponent follows the number of entries."""
     z, exponents = np.zeros(N), {n: smooth_exponent(np.inf, n) for n in (N, FEW)}
 
@@ -143,7 +144,7 @@ def general(b: Any) -> Sampler:
     return Sampler("generalized Gaussian", *law, said, attack(one_by_one(draw), *pair, loss), z)
 
 
-def choices(b: Any) -> tuple[Any, ...]:
+def choices(b):
     """A pick by noisy scores, or by noisy scores and their opposites."""
     scores = np.zeros(N)
 
@@ -168,7 +169,7 @@ def choices(b: Any) -> tuple[Any, ...]:
     )
 
 
-def peeling(b: Any) -> Sampler:
+def peeling(b) -> Sampler:
     """The noisily largest entries, with their values."""
 
     def of(k):
@@ -195,7 +196,7 @@ def peeling(b: Any) -> Sampler:
     return Sampler("peeling", *law, said, pair, pure=True, size=size, count=N * PICKS)
 
 
-def sums(b: Any) -> tuple[Sampler, Sampler]:
+def sums(b) -> tuple[Sampler, Sampler]:
     """All prefix sums of a stream, whose first number alone may be 1."""
 
     def in_a_tree(s, a, rng):
@@ -226,6 +227,6 @@ def sums(b: Any) -> tuple[Sampler, Sampler]:
     by_all = attacked(by_the_root, range(1, ROUNDS + 1), ratio)
     return (
         Sampler("tree", "L2", "σ √levels", "one-bits of t", in_a_tree, a, held, by_nodes, a[-1],
-                **large),  # type: ignore[arg-type]
-        Sampler("square root", "L2", "σ √F_T", "F_t", by_the_root, a, same, by_all, a[-1], **large),  # type: ignore[arg-type]
+                **large),
+        Sampler("square root", "L2", "σ √F_T", "F_t", by_the_root, a, same, by_all, a[-1], **large),
     )  # fmt: skip

@@ -1,21 +1,14 @@
 """Generalized Gaussian noise, in independent calls or in the dyadic blocks of prefix sums."""
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from scipy import stats as sps
 
-from companion._types import Array
 from companion.audits import measures
 from companion.audits.measures import ALARM, SLACK, Measured, concentrated
 from companion.audits.neighbours import fresh, joint_noise, positions, see
 
-if TYPE_CHECKING:
-    from companion.accounting.disclosure import Disclosure
-    from companion.audits.watching import Run
 
-
-def blocks(run: "Run", numbers: Any) -> Array:
+def blocks(run, numbers) -> np.ndarray:
     """(..., calls, d) what the dyadic blocks that end at 1, 2, 3, ... add to the prefix sums, from
     all numbers (..., calls * d), which are prefix sums divided by (number of terms + 1).
     """
@@ -26,18 +19,18 @@ def blocks(run: "Run", numbers: Any) -> Array:
     return sums - before[..., ends - (ends & -ends), :]
 
 
-def split(law: str, numbers: Any, run: "Run") -> Array:
+def split(law: str, numbers, run) -> np.ndarray:
     """(..., calls, d): what every call adds, by itself."""
     if law == "prefix":
         return blocks(run, numbers)
     return numbers.reshape(*numbers.shape[:-1], len(run.calls), -1)
 
 
-def sizes(z: Array, r: Array) -> tuple[Array, Any]:
+def sizes(z: np.ndarray, r: np.ndarray):
     """((calls, 2) ends of 1/(mean of |z|_r^2/d), chance) for noise z (n, calls, d) of exponent r:
     the squared norm is gamma, shares are beta, calls are independent."""
     n, calls, d = z.shape
-    squares, ends, chance = np.linalg.norm(z, r, axis=2) ** 2, [], 1.0  # type: ignore[call-overload]
+    squares, ends, chance = np.linalg.norm(z, r, axis=2) ** 2, [], 1.0
     for k in range(calls):
         size = squares[:, k].mean() / d
         share = np.abs(z[:, k, 0]) ** r / squares[:, k] ** (r / 2)
@@ -53,7 +46,7 @@ def sizes(z: Array, r: Array) -> tuple[Array, Any]:
     return np.array(ends), chance
 
 
-def measure(case: "Disclosure", law: str, n: int = 4000) -> Measured:
+def measure(case, law: str, n: int = 4000) -> Measured:
     """`Measured` by concentrated privacy, from the moves in l_q and the noise of l_r: rho adds up
     over calls, kappa (move/scale)^2/2 each (Bassily, Guzman and Nandi 2021).
     """
@@ -76,4 +69,4 @@ def measure(case: "Disclosure", law: str, n: int = 4000) -> Measured:
     noise = movement * np.sqrt(kappa * releases / (low + high))
     delta = case.policy.guarantee.delta
     low, high = concentrated(low, delta) * (1 - 1e-3), concentrated(high, delta) * SLACK
-    return Measured(movement, releases, noise, low, high, True, chance)  # type: ignore[arg-type]
+    return Measured(movement, releases, noise, low, high, True, chance)

@@ -1,21 +1,15 @@
 """Faults of what an algorithm lets out: its budget is spent twice, or noise is drawn again.
 
-They are planted in the kernels that a `Disclosure` names, while all kernels run as plain Python.
+They are planted in the kernels that a `AuditInstance` names, while all kernels run as plain Python.
 An attack whose outputs are what these kernels let out, each with noise of its own, shows the same
 numbers, compiled.  Nothing here is private.
 """
 
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from companion._types import Array
-from companion.audits.faults import copied, interpreted, is_generator
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
+from companion.audits.faults import copied, interpreted, is_generator, uncompiled
 
 SHOWN = {"peeling", "picks", "vertex"}  # laws of numbers of which there is no mean to let out
 
@@ -30,7 +24,7 @@ class Life:
 
 
 @contextmanager
-def twice(kernels: Mapping[Any, Any]) -> Iterator[Any]:
+def twice(kernels):
     """While it lasts each of {kernel: read} lets out the mean of two releases with fresh noise, for
     the budget of one: the budget is spent twice.  Gives the `Life`; all kernels are plain Python.
     """
@@ -40,9 +34,9 @@ def twice(kernels: Mapping[Any, Any]) -> Iterator[Any]:
         def call(*args):
             life.calls += 1
             copy = copied(args)
-            other = kernel.py_func(*copy)
+            other = uncompiled(kernel)(*copy)
             before = [np.array(a, dtype=float) for _, a in read(other, *copy)]
-            result = kernel.py_func(*args)
+            result = uncompiled(kernel)(*args)
             for (law, a), b in zip(read(result, *args), before, strict=True):
                 if law not in SHOWN and not law.startswith("scores"):
                     a[...] = 0.5 * (a + b)
@@ -56,7 +50,7 @@ def twice(kernels: Mapping[Any, Any]) -> Iterator[Any]:
 
 
 @contextmanager
-def reused(kernels: Mapping[Any, Any]) -> Iterator[Any]:
+def reused(kernels):
     """While it lasts each of these kernels draws the same noise in every call of one run: see
     `beside_known`.  Gives the `Life`; all kernels are plain Python."""
     life, rng, begins = Life(), np.random.default_rng(0), {}
@@ -68,7 +62,7 @@ def reused(kernels: Mapping[Any, Any]) -> Iterator[Any]:
                 begins.clear()
                 begins[life.seed] = np.random.default_rng(life.seed).bit_generator.state
             rng.bit_generator.state = begins[life.seed]
-            return kernel.py_func(*(rng if is_generator(a) else a for a in args))
+            return uncompiled(kernel)(*(rng if is_generator(a) else a for a in args))
 
         return call
 
@@ -76,7 +70,7 @@ def reused(kernels: Mapping[Any, Any]) -> Iterator[Any]:
         yield life
 
 
-def averaged(attack: "Attack") -> "Attack":
+def averaged(attack):
     """What `twice` shows, of an attack with fresh outputs: each is the mean of two, compiled."""
 
     def mechanism(data, rng, n):
@@ -86,7 +80,7 @@ def averaged(attack: "Attack") -> "Attack":
     return attack._replace(mechanism=mechanism)
 
 
-def beside_known(attack: "Attack", life: Life) -> "Attack":
+def beside_known(attack, life: Life):
     """The attack for `reused` noise: two outputs of one run, about known data, a, and about unknown
     data; if nothing but the reused noise hides them their difference tells."""
 
@@ -100,7 +94,7 @@ def beside_known(attack: "Attack", life: Life) -> "Attack":
     return attack._replace(mechanism=mechanism, statistic=farthest)
 
 
-def in_step(attack: "Attack") -> "Attack":
+def in_step(attack):
     """The same of an attack with fresh outputs, compiled: both of a pair, about known and about
     unknown data, are made from the same draws.  Raises RuntimeError if the data change how many."""
 
@@ -115,7 +109,7 @@ def in_step(attack: "Attack") -> "Attack":
     return attack._replace(mechanism=mechanism, statistic=farthest)
 
 
-def farthest(pairs: Array) -> Array:
+def farthest(pairs: np.ndarray) -> np.ndarray:
     """The largest distance between two numbers of a pair, (n,), for n pairs (n, 2, ...)."""
     return np.abs(pairs[:, 0] - pairs[:, 1]).reshape(len(pairs), -1).max(axis=1)
 

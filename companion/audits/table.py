@@ -1,31 +1,22 @@
 """Every private algorithm of the package under attack: what was claimed, proved and counted.
 
-`targets` goes through the catalogue, so that no algorithm is forgotten; what cannot be attacked is
-listed with the reason.
+`targets` goes through the tables of all algorithms, so that none is forgotten; what cannot be
+attacked is listed with the reason.
 """
 
 import inspect
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from companion import catalogue
+from companion import optimisers, policies
 from companion.accounting import privacy
-from companion.accounting.audit import attacked, is_linear
+from companion.accounting.audit import AuditSpec, attacked, is_linear
 from companion.audits import faults, spent
 from companion.report import plots
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from pandas import DataFrame
-
-    from companion.accounting.audit import Attack
-    from companion.accounting.privacy import Guarantee
-
-KINDS = {"policy": catalogue.policies, "optimiser": catalogue.optimisers}
 CALIBRATIONS = "corrected", "paper"
 NORMAL = "message", "batch", "releases"  # what is seen through normal noise, if it is a sum
 SLOW = 20  # attacks that take a run for every output get this many times fewer
@@ -41,15 +32,15 @@ class Target(NamedTuple):
     algorithm: Any
     attack: Any  # function of an algorithm, or None
     why: str  # there is none
-    kernels: dict = {}  # noqa: RUF012  # {kernel: read} of its disclosures
+    kernels: dict = {}  # noqa: RUF012  # {kernel: read} of its `AuditInstance`s
 
     @property
-    def guarantee(self) -> "Guarantee":
+    def guarantee(self):
         """The guarantee of the instance."""
         return self.algorithm.guarantee
 
     @property
-    def attacks(self) -> "tuple[Attack, ...]":
+    def attacks(self):
         """The `audit.Attack`s on the instance, the strongest first."""
         return self.attack(self.algorithm)
 
@@ -57,52 +48,46 @@ class Target(NamedTuple):
 def targets() -> tuple[Target, ...]:
     """A tuple of `Target`s: every policy and optimiser of the package, in every calibration."""
     found = []
-    for entries in KINDS.values():
-        for name, entry in entries().items():
-            module = inspect.getmodule(entry.example)
-            if entry.example().guarantee.model == "none":
-                found.append(Target(name, "", entry.example(), None, "promises no privacy"))
+    for table in (policies, optimisers):
+        for name in table.TABLE:
+            instance = table.example(name)
+            if instance.guarantee.model == "none":
+                found.append(Target(name, "", instance, None, "promises no privacy"))
                 continue
-            attack = getattr(module, "attack", None)
-            why = "" if attack else f"{module.__name__} must define `attack(policy)`"  # type: ignore[union-attr]
-            cases = disclosed(module)
-            kernels = {k: r for case in cases for k, r in case.kernels.items()}
-            instances = _instances(module, cases) or [entry.example()]
-            found += [Target(name, said(a), a, attack, why, kernels) for a in instances]
+            spec = instance.audit
+            none = spec.attacks is AuditSpec().attacks
+            why = f"{name} offers no attack" if none else ""
+            cases = spec.measured()
+            kernels = {k: r for case in cases for k, r in case.releases.items()}
+            instances = spec.attack_instances() or _one_of_each(cases) or [instance]
+            found += [Target(name, said(a), a, spec.attacks, why, kernels) for a in instances]
     return tuple(found)
 
 
-def said(algorithm: Any) -> str:
+def said(algorithm) -> str:
     """Whose calibration it is: "paper" where its source claims something else than it gives."""
     return CALIBRATIONS[algorithm.guarantee.claimed is not None]
 
 
-def disclosed(module: Any) -> tuple[Any, ...]:
-    """The `Disclosure`s of a module; none where it does not define them, which a test reports."""
-    return module.disclosures() if hasattr(module, "disclosures") else ()
-
-
-def _instances(module, cases):
-    """What a module has audited: its `victims()`, or the first of its disclosures of each kind."""
-    if hasattr(module, "victims"):
-        return module.victims()
+def _one_of_each(cases):
+    """The first measured instance of each calibration."""
     first = {}
     for case in cases:
         first.setdefault(said(case.policy), case.policy)
     return first.values()
 
 
-def promised(guarantee: "Guarantee") -> float:
+def promised(guarantee) -> float:
     """The epsilon that was claimed: by the source where it differs, else by the guarantee."""
     return guarantee.epsilon if guarantee.claimed is None else guarantee.claimed[0]
 
 
-def trials_for(attack: "Attack", trials: int) -> int:
+def trials_for(attack, trials: int) -> int:
     """Trials of one attack: fewer where each plays a whole run."""
     return trials // SLOW if attack.runs else trials
 
 
-def measured(attack: "Attack", delta: float, draws: int, seed: int) -> float:
+def measured(attack, delta: float, draws: int, seed: int) -> float:
     """epsilon at delta of this pair from its measured moves over the measured noise, which has to
     be normal: only sums with Gaussian or binomial noise have one, all others NaN."""
     if not is_linear(attack.statistic) or attack.sees not in NORMAL:
@@ -116,7 +101,7 @@ def measured(attack: "Attack", delta: float, draws: int, seed: int) -> float:
     return privacy.gaussian_epsilon(delta, scale)
 
 
-def row(target: Target, attack: "Attack", trials: int, seed: int, level: float) -> dict[str, Any]:
+def row(target: Target, attack, trials: int, seed: int, level: float):
     """One attack as a row of the table."""
     g, n = target.guarantee, trials_for(attack, trials)
     sharp = measured(attack, g.delta, trials_for(attack, DRAWS), seed)
@@ -130,7 +115,7 @@ def row(target: Target, attack: "Attack", trials: int, seed: int, level: float) 
     }  # fmt: skip
 
 
-def audited(found: Iterable[Target], *, trials: int, seed: int, level: float) -> "DataFrame":
+def audited(found, *, trials: int, seed: int, level: float):
     """A table with one row per attack on `targets`, each bound at this level."""
     rows = [
         row(t, attack, trials, seed, level)
@@ -141,18 +126,18 @@ def audited(found: Iterable[Target], *, trials: int, seed: int, level: float) ->
     return pd.DataFrame(rows)
 
 
-def strongest(table: "DataFrame") -> "DataFrame":
+def strongest(table):
     """The rows of `audited` with the largest bound for each instance, in the order of the table."""
     keys = ["algorithm", "calibration", "delta", "proved"]
     return table.loc[table.groupby(keys, sort=False)["counted"].idxmax()].reset_index(drop=True)
 
 
-def unattacked(found: Iterable[Target]) -> list[dict[str, Any]]:
+def unattacked(found):
     """Rows of those that no attack is made on, with the reason."""
     return [{"algorithm": t.algorithm.name, "why": t.why} for t in found if t.attack is None]
 
 
-def pairs(found: Iterable[Target]) -> list[dict[str, Any]]:
+def pairs(found):
     """Rows that say, of every attack, its inputs and its statistic: the words beside its code."""
     said = {}
     for t in found:
@@ -203,12 +188,12 @@ def planted(target: Target, *, trials: int, seed: int, level: float) -> dict[str
     return out | {"far": bound(faults.far_out(honest), certain)}
 
 
-def interpretable(attack: "Attack", trials: int) -> int:
+def interpretable(attack, trials: int) -> int:
     """Trials of an attack on a budget spent twice, few enough for kernels in plain Python."""
     return max(trials // (40 if attack.runs else 4), 4)
 
 
-def met(target: Target, life: Any, seed: int) -> tuple[Any, int | None]:
+def met(target: Target, life, seed: int):
     """(the first attack that goes through the planted kernels, played in plain Python, its place
     among all), or (None, None)."""
     for at, attack in enumerate(target.attack(faults.plain(target.algorithm))):
@@ -219,7 +204,7 @@ def met(target: Target, life: Any, seed: int) -> tuple[Any, int | None]:
     return None, None
 
 
-def figure(table: "DataFrame", top: float = 8.0) -> "Figure":
+def figure(table, top: float = 8.0):
     """Claim, proof and count of every row of `strongest`, as a picture; top: where infinity is."""
     fig, (ax,) = plots.panels(1, width=7.2, height=0.27 * len(table) + 1.2)
     at = np.arange(len(table))[::-1]
@@ -242,7 +227,7 @@ def figure(table: "DataFrame", top: float = 8.0) -> "Figure":
     return fig
 
 
-def fault_figure(planted: Any, kinds: Any) -> "Figure":
+def fault_figure(planted, kinds):
     """Bound over what the honest algorithm proves, for every fault and algorithm, as a picture."""
     fig, (ax,) = plots.panels(1, width=7.2, height=0.22 * len(planted) + 1.2)
     at = np.arange(len(planted))[::-1]

@@ -1,24 +1,20 @@
 """Every sampler tried: a table of tails and times, and each as a target of the audits' table."""
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from companion._types import Rng
 from companion.accounting import privacy
 from companion.accounting.privacy import Guarantee
 from companion.audits.samplers import STEP, budget, everything
 from companion.audits.table import Target
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 COLUMNS = ("sampler", "sensitivity s in", "scale", "tail", "1 in 1000 exceeds", "ns per number")
 
 
-def measured(sampler: Any, rng: Rng) -> tuple[Any, Any]:
+def measured(sampler, rng: np.random.Generator):
     """(size that one number in a thousand exceeds, nanoseconds per number) of a `Sampler`."""
     sampler.draw(1.0, sampler.table, rng)  # compiled now
     seen, seconds = [], []
@@ -33,7 +29,7 @@ def measured(sampler: Any, rng: Rng) -> tuple[Any, Any]:
     return tail, 1e9 * min(seconds) / sampler.count  # the least: what else runs here only adds
 
 
-def samplers(epsilon: float, delta: float, rng: Rng) -> "tuple[DataFrame, Any]":
+def samplers(epsilon: float, delta: float, rng: np.random.Generator):
     """(DataFrame with a row per sampler, bits of the binomial over those of its normal
     approximation).
 
@@ -54,7 +50,7 @@ class Promised(NamedTuple):
     guarantee: Guarantee
 
 
-def targets(epsilon: float = 1.0, delta: float = 0.1) -> list[Any]:
+def targets(epsilon: float = 1.0, delta: float = 0.1):
     """A `Target` for every sampler: what stands under all the guarantees, under attack."""
     found = []
     for s in everything(epsilon, delta):

@@ -1,7 +1,7 @@
 """Measuring a private algorithm from outside: its kernels play interpreted, and are watched.
 
-Every kernel that a `Disclosure` names is replaced by a watcher while the policy plays.  The watcher
-runs it once on copies, with a generator that draws nothing (`Quiet`), and keeps the numbers that
+Every kernel that an `AuditInstance` names is replaced by a watcher while the policy plays.  It runs
+the kernel once on copies, with a generator that draws nothing (`Quiet`), and keeps the numbers that
 come out: the release without noise.  Then it runs it in earnest.  When the same rounds are played
 again with one record replaced, the watcher puts the first run's outcomes in place: both runs have
 the same public past, so whatever differs comes from the record, and the public part of the state
@@ -9,20 +9,13 @@ must be the same to the bit.  In every round other users ask for advice, too, on
 on copies of the state.  No formula of the package is repeated here.
 """
 
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion._types import AnyArray, Array, Rng
 from companion.audits.faults import arrays, copied, flat, interpreted, invite, same, uncompiled
 from companion.core import Optimiser, one_context
-
-if TYPE_CHECKING:
-    from companion.accounting.disclosure import Disclosure
-    from companion.baselines.sdp_linucb import State
-    from companion.core import Policy
 
 OTHERS = 6  # users who ask for advice in every round, besides the one who is served
 
@@ -30,10 +23,10 @@ OTHERS = 6  # users who ask for advice in every round, besides the one who is se
 class Quiet:
     """A generator whose every draw is its centre; rounding at random goes by one number u."""
 
-    def __init__(self, u: float = 0.5) -> None:
+    def __init__(self, u=0.5):
         self.u = u
 
-    def standard_normal(self, size: int | None = None) -> float | Array:
+    def standard_normal(self, size: int | None = None) -> float | np.ndarray:
         """0."""
         return 0.0 if size is None else np.zeros(size)
 
@@ -41,7 +34,7 @@ class Quiet:
         """1."""
         return 1.0
 
-    def standard_gamma(self, shape: Sequence[Any]) -> Sequence[Any]:
+    def standard_gamma(self, shape):
         """Its mean."""
         return shape
 
@@ -61,13 +54,13 @@ class Quiet:
 class Loud:
     """A generator whose exponentials are a million times too large: a past of extreme outcomes."""
 
-    def __init__(self, rng: Rng) -> None:
+    def __init__(self, rng):
         self.rng = rng
 
     def __getattr__(self, name):
         return getattr(self.rng, name)
 
-    def standard_exponential(self) -> Any:
+    def standard_exponential(self):
         """A million times too large."""
         return 1e6 * self.rng.standard_exponential()
 
@@ -96,13 +89,13 @@ class Run(NamedTuple):
 
 
 class Watcher:
-    """Stands in for the kernels of a `Disclosure` during one run."""
+    """Stands in for the kernels of a `AuditInstance` during one run."""
 
-    def __init__(self, script: Run | None, u: float) -> None:
+    def __init__(self, script, u):
         self.script, self.u, self.round, self.asking = script, u, 0, False
         self.calls, self.asked, self.live, self.first = [], [], [], {}
 
-    def call(self, plain: Callable[..., Any], read: Callable[..., Any], args: Any) -> Any:
+    def call(self, plain, read, args):
         """What is called in place of a kernel that is not compiled."""
         copy, mine, before = copied(args, Quiet(self.u)), arrays(args), ()
         result = plain(*copy)
@@ -122,7 +115,7 @@ class Watcher:
         seen.append(Call(self.round, plain, read, before, clean, outcome))
         return outcome[0]
 
-    def remember(self, plain: Callable[..., Any], read: Callable[..., Any], args: Any) -> None:
+    def remember(self, plain, read, args) -> None:
         """Keep a call with its own arrays, and what they hold when they are first seen."""
         for a in arrays(args):
             place = a.__array_interface__["data"][0], a.shape, a.strides  # views are made anew
@@ -138,23 +131,21 @@ class Stage:
 
 
 @contextmanager
-def on_stage(case: "Disclosure") -> Iterator[Stage]:
+def on_stage(case):
     """While it lasts all kernels are plain Python and those of the case are watched; its `Stage`,
     for `play`."""
-    invite(*case.kernels)
+    invite(*case.releases)
     stage = Stage()
 
     def instead(kernel, read):
         plain = uncompiled(kernel)
         return lambda *args: stage.watcher.call(plain, read, args)
 
-    with interpreted({k: instead(k, read) for k, read in case.kernels.items()}):
+    with interpreted({k: instead(k, read) for k, read in case.releases.items()}):
         yield stage
 
 
-def let_out(
-    parts: Sequence[tuple[str, Array]], mine: Sequence[AnyArray], before: Sequence[AnyArray]
-) -> dict[int, Array]:
+def let_out(parts, mine, before) -> dict[int, np.ndarray]:
     """{number of an array: copy} of those of `mine` that a call changed and that show a part; a
     vertex may be that of the call before."""
     found = {}
@@ -165,29 +156,28 @@ def let_out(
     return found
 
 
-def begin(case: "Disclosure", generator: Any) -> Any:
+def begin(case, generator):
     """The state in which the case begins; an optimiser's may hold noise that was drawn for it."""
-    if case.past is not None:
-        return copied(case.past)
+    if case.initial_state is not None:
+        return copied(case.initial_state)
     drawn = (generator,) if isinstance(case.policy, Optimiser) else ()
     return case.policy.init(case.policy.params, *drawn)
 
 
-def learn(case: "Disclosure", s: Any, records: Sequence[Any], watcher: Watcher, seed: int) -> Any:
+def learn(case, s, records, watcher: Watcher, seed: int):
     """State of an optimiser after the records: step by step, or all at once by a batch method."""
     o = case.policy
     if o.step is None:
         X, Y = (np.array([r[i] for r in records], dtype=float) for i in (1, 2))
-        return uncompiled(o.run)(
-            o.params, s, X, Y, np.random.default_rng([seed, 0]), np.zeros(X.shape)
-        )
+        rng, out = np.random.default_rng([seed, 0]), np.zeros(X.shape)
+        return uncompiled(o.run)(o.params, s, X, Y, rng, out) or s
     for t, (_, x, y) in enumerate(records):
         watcher.round, rng = t, np.random.default_rng([seed, t])
-        s = uncompiled(o.step)(o.params, s, np.array(x, dtype=float), float(y), rng)
+        s = uncompiled(o.step)(o.params, s, np.array(x, dtype=float), float(y), rng) or s
     return s
 
 
-def public(state: "State", secret: Sequence[str], inside: str = "") -> list[AnyArray]:
+def public(state, secret, inside: str = "") -> list[np.ndarray]:
     """Arrays of a state, but for the fields that are named, as in "x" or "V.exact"."""
     found = []
     for name, value in state._asdict().items():
@@ -199,9 +189,7 @@ def public(state: "State", secret: Sequence[str], inside: str = "") -> list[AnyA
     return found
 
 
-def advised(
-    policy: "Policy", s: "State", x: Array, watcher: Watcher, rng: Rng, others: Any
-) -> tuple[Any, ...]:
+def advised(policy, s, x: np.ndarray, watcher: Watcher, rng: np.random.Generator, others):
     """(arm of a user with context x (d,) in all rows, arms of the others) in state s."""
     K = getattr(policy.params, "K", 3)
     arm = int(uncompiled(policy.select)(policy.params, s, np.tile(x, (K, 1)), rng))
@@ -214,8 +202,8 @@ def advised(
 
 
 def play(
-    case: "Disclosure",
-    records: Sequence[tuple[int, Array, float]],
+    case,
+    records,
     *,
     script: Run | None = None,
     seed: int = 0,
@@ -240,9 +228,12 @@ def play(
             watcher.round, x = t, np.array(x, dtype=float)
             noise, advice, others = (np.random.default_rng([seed, t, i]) for i in (1, 0, 2))
             arms.append(advised(policy, s, x, watcher, advice, others))
-            noise, arm = Loud(noise) if loud else noise, arms[-1][0] if case.follows else arm
-            s = uncompiled(policy.update)(policy.params, s, arm, x, float(r), noise)
-            shown += public(s, case.secret)
-        shown += public(s, case.secret)
+            noise, arm = (
+                Loud(noise) if loud else noise,
+                arms[-1][0] if case.assumes_compliance else arm,
+            )
+            s = uncompiled(policy.update)(policy.params, s, arm, x, float(r), noise) or s
+            shown += public(s, case.private_fields)
+        shown += public(s, case.private_fields)
     live, made = list(watcher.first.values()), (watcher.calls, watcher.asked)
     return Run(*made, arms, shown, live, watcher.live, first)

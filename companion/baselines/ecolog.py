@@ -2,8 +2,6 @@
 
 Source: Faury, Abeille, Jun and Calauzenes (2022), Algorithm 1, as in the public program of Sawarni
 et al. (2024): lambda = 10, step 0.75/(1/4 + 1/(1 + S/2)), gradient descent in the norm of V.
-Cost: O(K d^2 + d log T) time per round, for it takes O(log t) gradient steps; O(d^2) memory; 8
-times the floor of `kernels.optimism`: of 2.2 microseconds 0.8 learn, most of them two descents.
 Differs: written in the original coordinates, where the gradient step is theta - (theta - theta_t) -
 V^-1 x (.) and the projection is `project_ball_in_norm` (the program takes matrix square roots and
 skips projections that move by less than 1e-3).
@@ -14,14 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.glm_parts import clipped_reward, need_model, optimistic_mean
-from companion.checks import need_positive
-from companion.core import Policy, Universe
-from companion.kernels.glm import LOGISTIC, mean, slope
-from companion.kernels.likelihood import true_loss
+from companion.baselines.glm_parts import GLM_UNIVERSE, clipped_reward, need_model, optimistic_mean
+from companion.baselines.linucb import LEAST_RIDGE
+from companion.core import Policy
+from companion.jit import jit
+from companion.kernels.glm import LOGISTIC, mean, slope, true_loss
 from companion.kernels.linalg import (
     add_outer,
     copy,
@@ -32,6 +28,7 @@ from companion.kernels.linalg import (
     quad,
     sherman_morrison,
 )
+from companion.validate import need_float
 
 STEP = 0.75  # of the inverse smoothness
 SETTLED = 1e-13  # further steps would move theta by rounding errors only
@@ -45,57 +42,44 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    t: int  # rounds played
+    t: np.ndarray  # (1,) rounds played
     V: np.ndarray  # (d, d) lambda I + sum slope(x'theta) x x'
     V_inv: np.ndarray  # (d, d)
     theta_hat: np.ndarray  # (d,)
-    surplus: float  # C of the radius
-    unsure: int  # rounds in which the slopes at the two estimates differ by more than 2
-    clipped: int  # rewards that were outside [0, 1]
+    surplus: np.ndarray  # (1,) C of the radius
+    unsure: np.ndarray  # (1,) rounds in which the slopes at the two estimates differ by more than 2
+    clipped: np.ndarray  # (1,) rewards that were outside [0, 1]
     work: np.ndarray  # (5, d) scratch
     L: np.ndarray  # (d, d) scratch
 
 
-def init(p: Params) -> State:
+def init(p):
     """State before the first round."""
-    V = p.ridge * np.eye(p.d)
-    matrix, rows = np.zeros((p.d, p.d)), np.zeros((5, p.d))
-    return State(0, V, np.eye(p.d) / p.ridge, np.zeros(p.d), 0.0, 0, 0, rows, matrix)
-
-
-def universe(p: Params) -> Universe:
-    """What is not clipped: any context, rewards in [0, 1]."""
-    return Universe(radius=np.inf, low=0.0)
+    d = p.d
+    t, unsure, clipped = (np.zeros(1, np.int64) for _ in range(3))
+    V, V_inv, theta, surplus = p.ridge * np.eye(d), np.eye(d) / p.ridge, np.zeros(d), np.zeros(1)
+    return State(t, V, V_inv, theta, surplus, unsure, clipped, np.zeros((5, d)), np.zeros((d, d)))
 
 
 @jit
-def radius(p: Params, s: State) -> float:
-    """Radius of the confidence set after s.t rounds."""
+def radius(p, s):
+    """Radius of the confidence set after t rounds."""
     root = math.sqrt(p.ridge)
-    inside = 2.0 / p.failure * math.sqrt(1.0 + (s.t + 1.0) / (4.0 * p.ridge))
+    inside = 2.0 / p.failure * math.sqrt(1.0 + (s.t[0] + 1.0) / (4.0 * p.ridge))
     gain = 0.5 * root + 2.0 / root * math.log(inside)
-    grown = 2.0 * p.ridge * p.theta_bound**2 + (1.0 + p.theta_bound) ** 2 * gain + s.surplus
+    grown = 2.0 * p.ridge * p.theta_bound**2 + (1.0 + p.theta_bound) ** 2 * gain + s.surplus[0]
     return math.sqrt(max(grown, 0.0))
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """Row of X (K, d) with the largest mean(x'theta_hat) + radius ||x||_{V^-1}; the first on
     ties."""
     return optimistic_mean(LOGISTIC, s.theta_hat, s.V_inv, radius(p, s), X)
 
 
 @jit
-def descend(
-    p: Params,
-    s: State,
-    x: Array,
-    centre: Array,
-    scale: float,
-    target: float,
-    steps: int,
-    theta: Array,
-) -> None:
+def descend(p, s, x, centre, scale, target, steps, theta):
     """theta <- about argmin ||theta - centre||_V^2/2 + loss with derivative scale mean(x'theta) -
     target, over the ball of radius S, started from theta.
 
@@ -118,11 +102,12 @@ def descend(
 
 
 @jit
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
-    """State after reward r on context x (d,); the arrays of s are overwritten."""
+def update(p, s, arm, x, r, rng):
+    """Learn from reward r on context x (d,); s is changed in place."""
     y = clipped_reward(r)
-    t = s.t + 1
-    depth = math.ceil((2.25 + p.theta_bound / 8.0) * math.log(p.theta_bound * (t + 1.0)))
+    s.t[0] += 1
+    s.clipped[0] += y != r
+    depth = math.ceil((2.25 + p.theta_bound / 8.0) * math.log(p.theta_bound * (s.t[0] + 1.0)))
     steps = int(max(depth, 1.0) / STEP)
     direction, shifted, out = s.work[0], s.work[1], s.work[2]
     matvec(s.V_inv, x, direction)
@@ -133,27 +118,23 @@ def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State
     descend(p, s, x, theta, 2.0, 1.0, steps, shifted)
     z, z_shifted = dot(x, theta), dot(x, shifted)
     weight = slope(LOGISTIC, z)
-    unsure = 1 if slope(LOGISTIC, z_shifted) > 2.0 * weight else 0
+    s.unsure[0] += slope(LOGISTIC, z_shifted) > 2.0 * weight
     gain = true_loss(LOGISTIC, z_shifted, y) - true_loss(LOGISTIC, z, y)
     for i in range(p.d):
         out[i] = theta[i] - shifted[i]
-    surplus = 2.0 * (1.0 + p.theta_bound) * gain - 0.5 * math.sqrt(max(quad(s.V, out), 0.0))
+    s.surplus[0] += 2.0 * (1.0 + p.theta_bound) * gain - 0.5 * math.sqrt(max(quad(s.V, out), 0.0))
     add_outer(weight, x, s.V)
     for i in range(p.d):
         out[i] = math.sqrt(weight) * x[i]
     sherman_morrison(s.V_inv, out, direction)
-    clipped = s.clipped + (1 if y != r else 0)
-    total, odd = s.surplus + surplus, s.unsure + unsure
-    return State(t, s.V, s.V_inv, theta, total, odd, clipped, s.work, s.L)
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
-        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
-    return s
+        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
 
 
 def ecolog(
@@ -161,14 +142,19 @@ def ecolog(
 ) -> Policy:
     """ECOLog in the unit ball of R^d for logistic rewards in [0, 1]; others are clipped.
 
-    theta_bound > 0 bounds the norm of theta; ridge > 0; failure in (0, 1).  Raises ValueError on
-    anything else.
+    theta_bound > 0 bounds the norm of theta; ridge >= 1e-100; failure in (0, 1).  Raises
+    ValueError on anything else.
     """
     m = need_model(d, "logistic", theta_bound, None, failure)
-    p = Params(m.d, m.theta_bound, need_positive("ridge", ridge), m.failure)
-    return Policy("ECOLog", p, init, play, NO_PRIVACY, select, update)
-
-
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return ecolog(3, theta_bound=2.0)
+    p = Params(m.d, m.theta_bound, need_float("ridge", ridge, LEAST_RIDGE), m.failure)
+    return Policy(
+        "ECOLog",
+        p,
+        init,
+        select,
+        update,
+        play,
+        NO_PRIVACY,
+        universe=GLM_UNIVERSE,
+        delayed_feedback=True,
+    )

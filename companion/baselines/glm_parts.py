@@ -5,16 +5,19 @@ hyper-parameters the baselines here follow; rewards lie in [0, 1].
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
-from companion.checks import need_choice, need_float, need_int, need_positive, need_probability
+from companion.core import Universe
+from companion.jit import jit
 from companion.kernels.glm import LINKS, mean, need_link, slope
 from companion.kernels.linalg import dot, quad
-from companion.kernels.optimism import beaten, form_bound
+from companion.kernels.ucb import beaten, form_bound
+from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
+
+GLM_UNIVERSE = Universe(radius=np.inf, low=0.0)  # any context, rewards in [0, 1]
+LEAST_BOUND = 1e-100  # of the norm of theta: its square is above 0
 
 
 class Model(NamedTuple):
@@ -28,12 +31,12 @@ class Model(NamedTuple):
     tolerance: float
 
 
-def need_bernoulli_link(value: Any) -> int:
+def need_bernoulli_link(value):
     """The number of the link "logistic" or "probit"; raises ValueError on any other."""
     return need_link("link", need_choice("link", value, LINKS[1:]))
 
 
-def need_kappa(link: int, theta_bound: float, kappa: float | None) -> float:
+def need_kappa(link, theta_bound, kappa):
     """kappa >= 1/slope(0) as a float, the least value that 1/slope can take; None: 1/slope(S),
     which is always valid for arms in the unit ball."""
     if kappa is None:
@@ -45,16 +48,9 @@ def need_kappa(link: int, theta_bound: float, kappa: float | None) -> float:
     return need_float("kappa", kappa, (1.0 - 1e-9) / slope(link, 0.0))
 
 
-def need_model(
-    d: int,
-    link: str,
-    theta_bound: float,
-    kappa: float | None,
-    failure: float = 0.01,
-    tolerance: float = 1e-8,
-) -> Model:
+def need_model(d, link, theta_bound, kappa, failure=0.01, tolerance=1e-8):
     """`Model` from the arguments of a factory; raises ValueError by name."""
-    number, bound = need_bernoulli_link(link), need_positive("theta_bound", theta_bound)
+    number, bound = need_bernoulli_link(link), need_float("theta_bound", theta_bound, LEAST_BOUND)
     return Model(
         need_int("d", d, 1),
         number,
@@ -66,13 +62,13 @@ def need_model(
 
 
 @jit
-def clipped_reward(r: float) -> float:
+def clipped_reward(r):
     """The reward in [0, 1]."""
     return min(max(r, 0.0), 1.0)
 
 
 @jit
-def start_at_random(started: Ints, theta: Array, rng: Rng) -> None:
+def start_at_random(started, theta, rng):
     """theta <- N(0, I), once: started (1,) remembers."""
     if started[0] == 0:
         started[0] = 1
@@ -81,27 +77,15 @@ def start_at_random(started: Ints, theta: Array, rng: Rng) -> None:
 
 
 @jit
-def optimistic_mean(link: int, theta: Array, A_inv: Array, width: float, X: Array) -> int:
-    """Row of X (K, d) with the largest mean(x'theta) + width ||x||_{A^-1}; the first on ties.
-
-    A mean and a quadratic form are computed only of arms that may beat the best so far: the mean
-    lies between the lines through the best one's with the largest and the least slope.
-    """
-    K, steep, bound = X.shape[0], slope(link, 0.0), form_bound(A_inv, width)
-    score, top = np.empty(K), 0.0
-    for k in range(K):
-        score[k] = dot(X[k], theta)
-        top = max(top, abs(score[k]))
-    flat = slope(link, top)  # the least: slopes fall on both sides of 0
-    best, arm, here = -np.inf, 0, 0.0
-    for k in range(K):
-        if k > 0:
-            far = score[k] - score[arm]
-            rest = best - here - (steep if far > 0.0 else flat) * far  # left for the width
-            if beaten(rest - 1e-9 * (1.0 + abs(far) + abs(best)), bound, X[k]):
-                continue
-        middle = mean(link, score[k])
+def optimistic_mean(link, theta, A_inv, width, X):
+    """First row of X (K, d) with the largest mean(x'theta) + width ||x||_{A^-1}; forms are computed
+    only of arms that may beat the best so far."""
+    bound, best, arm = form_bound(A_inv, width), -np.inf, 0
+    for k in range(X.shape[0]):
+        middle = mean(link, dot(X[k], theta))
+        if beaten(best - middle, bound, X[k]):
+            continue
         index = middle + width * math.sqrt(max(quad(A_inv, X[k]), 0.0))
         if index > best:
-            best, arm, here = index, k, middle
+            best, arm = index, k
     return arm

@@ -2,12 +2,8 @@
 
 Source: Filippi, Cappe, Garivier and Szepesvari (2010), Algorithm 1, with the width of the public
 program of Sawarni et al. (2024): c sqrt(log t) for the probit link, c for the logistic link.
-Cost: O(K d^2 + d^3) time per round, and a pass over all rounds so far, d^3 numbers each, where the
-estimate has left the anchor of `kernels.anchor`, less often from round to round: 126 passes in the
-first 2000 rounds; T d numbers of memory; 18 times the floor of `kernels.optimism` at T = 2000, a
-third of it these passes.
-Differs: Newton's method from the last estimate in place of BFGS, and between passes the cubic
-model, surely within the same tolerance; no projection of the estimate (neither has the program).
+Differs: Newton's method from the last estimate in place of BFGS; no projection of the estimate
+(neither has the program).
 """
 
 import math
@@ -15,21 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
 from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.glm_parts import (
+    GLM_UNIVERSE,
     clipped_reward,
     need_model,
     optimistic_mean,
     start_at_random,
 )
-from companion.checks import need_int
-from companion.core import Policy, Universe
-from companion.kernels.anchor import Anchor, add, anchor_for, follow, put
-from companion.kernels.glm import PROBIT, slope
-from companion.kernels.likelihood import fit, work_for
+from companion.core import Policy
+from companion.jit import jit
+from companion.kernels.glm import PROBIT, fit, slope, work_for
 from companion.kernels.linalg import copy, sherman_morrison
+from companion.validate import need_int
 
 
 class Params(NamedTuple):
@@ -42,68 +36,54 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    t: int  # rounds played
+    t: np.ndarray  # (1,) rounds played
     V_inv: np.ndarray  # (d, d) inverse of lambda I + sum x x'
     theta_hat: np.ndarray  # (d,)
     X: np.ndarray  # (T, d) contexts of the played arms
     y: np.ndarray  # (T,)
     started: np.ndarray  # (1,) whether theta_hat was drawn
-    clipped: int  # rewards that were outside [0, 1]
-    anchor: Anchor  # sums by which the estimate is kept up
+    clipped: np.ndarray  # (1,) rewards that were outside [0, 1]
     work: np.ndarray  # (d + 3, d) scratch
     column: np.ndarray  # (d,) scratch
 
 
-def init(p: Params) -> State:
+def init(p):
     """State before the first round."""
-    X, y = np.zeros((p.T, p.d)), np.zeros(p.T)
-    V_inv, started = np.eye(p.d) / p.ridge, np.zeros(1, np.int64)
-    anchor = anchor_for(p.d, p.ridge)
-    return State(0, V_inv, np.zeros(p.d), X, y, started, 0, anchor, work_for(p.d), np.zeros(p.d))
-
-
-def universe(p: Params) -> Universe:
-    """What is not clipped: any context, rewards in [0, 1]."""
-    return Universe(radius=np.inf, low=0.0)
+    d, count = p.d, np.zeros(1, np.int64)
+    rows = np.zeros((p.T, d)), np.zeros(p.T)
+    flags = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    return State(count, np.eye(d) / p.ridge, np.zeros(d), *rows, *flags, work_for(d), np.zeros(d))
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
+def select(p, s, X, rng):
     """Row of X (K, d) with the largest mean(x'theta_hat) + c_t ||x||_{V^-1}; the first on ties."""
     start_at_random(s.started, s.theta_hat, rng)
-    width = p.width * (math.sqrt(math.log(s.t + 1.0)) if p.link == PROBIT else 1.0)
+    width = p.width * (math.sqrt(math.log(s.t[0] + 1.0)) if p.link == PROBIT else 1.0)
     return optimistic_mean(p.link, s.theta_hat, s.V_inv, width, X)
 
 
 @jit
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
-    """State after reward r on context x (d,); the arrays of s are overwritten."""
-    y = clipped_reward(r)
-    s.y[s.t] = y
-    copy(x, s.X[s.t])
+def update(p, s, arm, x, r, rng):
+    """Learn from reward r on context x (d,); s is changed in place."""
+    y, n = clipped_reward(r), s.t[0]
+    s.clipped[0] += y != r
+    s.y[n] = y
+    copy(x, s.X[n])
     sherman_morrison(s.V_inv, x, s.column)
-    add(p.link, x, y, s.anchor)
-    for tried in range(2):
-        if follow(p.link, p.tolerance, s.anchor, s.theta_hat):
-            break
-        if tried == 1:
-            fit(p.link, s.X, s.y, s.t + 1, p.ridge, p.tolerance, s.theta_hat, s.work)
-        put(p.link, s.X, s.y, s.t + 1, p.ridge, s.theta_hat, s.anchor)
-    clipped = s.clipped + (1 if y != r else 0)
-    rows = s.X, s.y, s.started, clipped, s.anchor, s.work, s.column
-    return State(s.t + 1, s.V_inv, s.theta_hat, *rows)
+    fit(p.link, s.X, s.y, n + 1, p.ridge, p.tolerance, s.theta_hat, s.work)
+    s.t[0] += 1
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
-        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
-    return s
+        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
 
 
-def width_of(d: int, T: int, link: int, kappa: float, failure: float) -> float:
+def width_of(d, T, link, kappa, failure):
     """c = 2 L kappa sqrt(3 + 2 log(1 + 2/lambda)) sqrt(2 d log(2 d T/failure)), with lambda = d and
     L the largest slope of the link."""
     log_term = 2.0 * d * math.log(2.0 * d * T / failure)
@@ -131,9 +111,14 @@ def glm_ucb(
     T = need_int("T", T, 1)
     width = width_of(m.d, T, m.link, m.kappa, m.failure)
     p = Params(m.d, T, m.link, float(m.d), width, m.tolerance)
-    return Policy("GLM-UCB", p, init, play, NO_PRIVACY, select, update)
-
-
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return glm_ucb(3, 400, link="probit", theta_bound=2.0, kappa=18.4)
+    return Policy(
+        "GLM-UCB",
+        p,
+        init,
+        select,
+        update,
+        play,
+        NO_PRIVACY,
+        universe=GLM_UNIVERSE,
+        delayed_feedback=True,
+    )

@@ -3,26 +3,24 @@ privacy.
 
 Source: Oh, Iyengar and Zeevi (2021), Algorithm 1; the FLIPHAT paper uses it as the limit of no
 privacy.
-Cost: O(K d + d^2) time per round: K a to select and a per sweep to learn, for a coordinates that
-were ever active, and d for each that is not zero; T d numbers of memory; 0.8 times the floor of
-`kernels.optimism`, which reads every coordinate of a context.
 Differs: the estimate may be refitted every `every` rounds instead of every round; a fit ends after
 `lasso_descent.SWEEPS` sweeps at the latest (`State.capped`).
 """
 
+from __future__ import annotations
+
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
 from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.lasso_descent import Gram, descend, whole
-from companion.checks import need_float, need_int, need_positive
 from companion.core import Policy
+from companion.jit import jit
 from companion.kernels.linalg import axpy, copy
-from companion.kernels.whole import below
+from companion.kernels.mechanisms import random_integer
+from companion.validate import need_float, need_int, need_positive
 
 
 class Params(NamedTuple):
@@ -34,80 +32,72 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    t: int  # rounds played
-    active: int  # coordinates that were ever active
+    t: np.ndarray  # (1,) rounds played
+    active: np.ndarray  # (1,) coordinates that were ever active
     theta_hat: np.ndarray  # (d,)
     X: np.ndarray  # (T, d) contexts of the chosen arms
     y: np.ndarray  # (T,)
     c: np.ndarray  # (d,) X'y
     G: np.ndarray  # (d, d) row i: X'X of the i-th coordinate that became active, as `seen` says
-    index: np.ndarray  # type: ignore[assignment]  # (d,) which coordinate that is
+    index: np.ndarray  # (d,) which coordinate that is
     seen: np.ndarray  # (d,) rows of X that are in row i of G: it lacks the others until it is read
     place: np.ndarray  # (d,) -1, or where the coordinate stands in index
     q: np.ndarray  # (d,) X'(y - X theta)
-    capped: int  # fits that ended before the solver had converged
+    capped: np.ndarray  # (1,) fits that ended before the solver had converged
 
 
-def init(p: Params) -> State:
+def init(p):
     """State before the first round."""
-    zeros = [np.zeros(p.d) for _ in range(3)]
+    counters = [np.zeros(1, np.int64) for _ in range(3)]
+    theta_hat, c, q = (np.zeros(p.d) for _ in range(3))
     X, y, G = np.zeros((p.T, p.d)), np.zeros(p.T), np.zeros((p.d, p.d))
-    index, seen = np.zeros((2, p.d), np.int64)
-    place = np.full(p.d, -1)
-    return State(0, 0, zeros[0], X, y, zeros[1], G, index, seen, place, zeros[2], 0)
+    index, seen = np.zeros(p.d, np.int64), np.zeros(p.d, np.int64)
+    data = X, y, c, G, index, seen, np.full(p.d, -1), q
+    return State(counters[0], counters[1], theta_hat, *data, counters[2])
 
 
 @jit
-def level(p: Params, t: int) -> float:
+def level(p, t):
     """Penalty alpha_t of (1/(2t)) ||y - X theta||^2 + alpha_t ||theta||_1 after t rounds."""
     return 2.0 * p.penalty * math.sqrt((4.0 * math.log(t) + 2.0 * math.log(p.d)) / t)
 
 
 @jit
-def activate(s: State, active: Any, j: int) -> None:
-    """Make coordinate j the next active one, whose Gram row is empty."""
-    s.index[active] = j
-    s.place[j] = active
-    s.seen[active] = 0
-    s.G[active][:] = 0.0
-
-
-@jit
-def lasso(p: Params, s: State, active: int, t: int, n: int) -> tuple[int, bool]:
-    """theta_hat <- the lasso after t rounds, on the n rows that are stored, by coordinate descent
-    from the last one; returns (number of active ones, whether it converged).
+def lasso(p, s):
+    """theta_hat <- the lasso on all rounds so far, by coordinate descent from the last one.
 
     Sweeps the coordinates that were ever active; then takes in those that violate the optimality
     conditions: at most d + 1 times.
     """
-    penalty, converged, G = level(p, t) * t, True, Gram(s.G, s.index, s.seen, s.X)
+    t, G = s.t[0], Gram(s.G, s.index, s.seen, s.X)
+    penalty, converged, before = level(p, t) * t, True, -1
     copy(s.c, s.q)
-    for a in range(active):
+    for a in range(s.active[0]):
         if s.theta_hat[s.index[a]] != 0.0:
-            axpy(-s.theta_hat[s.index[a]], whole(G, a, n), s.q)
-    while True:
-        done = descend(G, n, active, penalty, p.tolerance, s.theta_hat, s.q)
+            axpy(-s.theta_hat[s.index[a]], whole(G, a, t), s.q)
+    while before < s.active[0]:
+        done = descend(G, t, s.active[0], penalty, p.tolerance, s.theta_hat, s.q)
         converged = converged and done
-        before = active
+        before = s.active[0]
         for j in range(p.d):
             if s.place[j] < 0 and abs(s.q[j]) > penalty:
-                activate(s, active, j)
-                active += 1
-        if active == before:
-            return active, converged
+                s.index[s.active[0]] = j
+                s.place[j] = s.active[0]
+                s.active[0] += 1
+    s.capped[0] += 0 if converged else 1
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> Any:
+def select(p, s, X, rng):
     """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row before the
     first fit.
     """
-    if s.t < p.every:
-        return below(rng, X.shape[0])
+    if s.t[0] < p.every:
+        return random_integer(rng, X.shape[0])
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
         z = 0.0
-        for a in range(s.active):
+        for a in range(s.active[0]):
             z += X[k, s.index[a]] * s.theta_hat[s.index[a]]
         if z > best:
             best, arm = z, k
@@ -115,26 +105,22 @@ def select(p: Params, s: State, X: Array, rng: Rng) -> Any:
 
 
 @jit
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
-    """State after reward r on context x (d,); the arrays of s are overwritten."""
-    t, active, capped = s.t + 1, s.active, s.capped
-    copy(x, s.X[s.t])
-    s.y[s.t] = r
+def update(p, s, arm, x, r, rng):
+    """Learn from reward r on context x (d,); s is changed in place."""
+    copy(x, s.X[s.t[0]])
+    s.y[s.t[0]] = r
     axpy(r, x, s.c)
-    if t % p.every == 0:
-        active, converged = lasso(p, s, active, t, t)
-        capped += 0 if converged else 1
-    gram = s.G, s.index, s.seen, s.place
-    return State(t, active, s.theta_hat, s.X, s.y, s.c, *gram, s.q, capped)
+    s.t[0] += 1
+    if s.t[0] % p.every == 0:
+        lasso(p, s)
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
-        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
-    return s
+        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
 
 
 def lasso_bandit(
@@ -142,9 +128,23 @@ def lasso_bandit(
 ) -> Policy:
     """Sparsity-agnostic lasso bandit for T rounds in R^d.
 
-    penalty > 0 is lambda_0 in alpha_t = 2 lambda_0 sqrt((4 log t + 2 log d)/t); every >= 1 rounds
-    between two fits (the first after that many rounds); tolerance >= 0 of the solver.  Raises
-    ValueError on anything else.
+    Parameters
+    ----------
+    penalty : lambda_0 > 0 in alpha_t = 2 lambda_0 sqrt((4 log t + 2 log d)/t).
+    every : rounds between two fits, at least 1; the first comes after that many rounds.
+    tolerance : of the solver, at least 1e-14.
+
+    Returns
+    -------
+    Policy
+
+    Raises
+    ------
+    ValueError
+        On anything else.
+
+    >>> lasso_bandit(20, 100).params.every
+    1
     """
     p = Params(
         need_int("d", d, 1),
@@ -153,9 +153,4 @@ def lasso_bandit(
         need_int("every", every, 1),
         need_float("tolerance", tolerance, 1e-14),
     )
-    return Policy("Lasso bandit", p, init, play, NO_PRIVACY, select, update)
-
-
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return lasso_bandit(3, 4000, penalty=0.1, every=5)
+    return Policy("Lasso bandit", p, init, select, update, play, NO_PRIVACY, delayed_feedback=True)

@@ -1,16 +1,16 @@
 """Coordinate descent for the lasso on its normal equations: the solver of the lasso bandits.
 
 Source: Friedman, Hastie and Tibshirani (2010), section 2.
-Cost: O(a) per sweep over a coordinates, and one Gram row for each that moves.  A Gram row is made
-when its coordinate first leaves 0 and takes in new rows of data when it is read again: few are.
+A Gram row takes in new rows of data when it is read: few are.
 """
+
+from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array
+from companion.jit import jit
 from companion.kernels.linalg import axpy
 
 SWEEPS = 10_000  # at most; the chapters need up to a thousand
@@ -21,13 +21,13 @@ class Gram(NamedTuple):
     """X'X, row by row, as far as anybody has read it."""
 
     rows: np.ndarray  # (m, d) row a: X'X of coordinate index[a], over the first seen[a] rows of X
-    index: np.ndarray  # type: ignore[assignment]  # (m,) coordinates
+    index: np.ndarray  # (m,) coordinates
     seen: np.ndarray  # (m,)
     X: np.ndarray  # (n or more, d) rows of data
 
 
 @jit
-def whole(G: Gram, a: int, n: int) -> Array:
+def whole(G, a, n):
     """Row a of G, over at least n rows of X: those that it lacks enter in their order."""
     row, j = G.rows[a], G.index[a]
     for i in range(G.seen[a], n):
@@ -37,9 +37,7 @@ def whole(G: Gram, a: int, n: int) -> Array:
 
 
 @jit
-def descend(
-    G: Gram, n: int, active: int, penalty: float, tolerance: float, theta: Array, q: Array
-) -> bool:
+def descend(G, n, active, penalty, tolerance, theta, q):
     """Sweep until the largest move is at most `tolerance`, or rounding: theta <- argmin over its
     coordinates G.index[:active] of theta'G theta / 2 - c'theta + penalty ||theta||_1, for X'X over
     n rows (0 if all rows of G are whole); q (d,) = c - G theta is kept up to date.  A coordinate

@@ -1,47 +1,41 @@
-"""LocalMD: noisy mirror descent in phases around the last average, with shrinking steps.  A batch
-method.
+"""LocalMD: noisy mirror descent in phases around the last average, with shrinking steps.
 
+A batch method.  The mirror step of h(x) = ||x - c||_p^2 / (2 (p - 1)) has a closed form.
 Source: Asi, Feldman, Koren and Talwar (2021), Algorithm 6 with Algorithm 5; squared loss.
-Cost: O(d n^0.5) time per record: a phase of n records reads n^2/b of them, b = sqrt(n/log d) at a
-time; 3 times its floor: half are products and sums of batches, a quarter the mirror step, the rest
-random orders.  The mirror step of
-h(x) = ||x - c||_p^2 / (2 (p - 1)) has a closed form.
-Privacy: phases use different records, so that each has the whole budget.  In a phase a record
-enters at most u_i = ceil(T_i / (n_i // b_i)) batches of b_i records; their mean gradients have
-noise N(0, sigma_i^2 I) and move by 2 L_i/b_i in l_q, in l_2 by f = d^(1/2 - 1/q) times as much.
-The steps are set for a ball of radius r and L = 2 (r + Y), but nothing keeps the iterates inside:
-as printed L_i = 2 (R_i + Y), with R_i the sum of the radii of the phases so far.  "corrected" clips
-|2 (x'theta - y)| at L, and sigma_i = 2 min(L, L_i) f sqrt(u_i)/(b_i mu), mu = `gaussian_mu`.
-Differs: batches are passes over a new random order of the phase's records, so that this number is
-certain (the source relies on sampling); batch sizes are rounded down, at least 1.
+Privacy: central; neighbours replace one record.  Phases use different records, so that each has the
+whole budget.  In a phase a record enters at most u_i = ceil(T_i / (n_i // b_i)) batches of b_i
+records; their mean gradients have noise N(0, sigma_i^2 I) and move by 2 L_i/b_i in l_q, in l_2 by
+f = d^(1/2 - 1/q) times as much.  The steps are set for a ball of radius r and L = 2 (r + Y), but
+nothing keeps the iterates inside: as printed L_i = 2 (R_i + Y), with R_i the sum of the radii of
+the phases so far.  "corrected" clips |2 (x'theta - y)| at L, and
+sigma_i = 2 min(L, L_i) f sqrt(u_i)/(b_i mu), mu = `gaussian_mu`.
+Differs: batches are passes over a new random order of the phase's records, so that u_i is certain
+(the source relies on sampling); batch sizes are rounded down, at least 1.
 """
 
+from __future__ import annotations
+
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
-from companion.accounting import learned
-from companion.accounting.disclosure import Disclosure, corners, in_both, lives, shows
+from companion.accounting import audit
+from companion.accounting.audit import AuditSpec, corners, in_both, lives, shows
 from companion.accounting.privacy import (
     NO_PRIVACY,
     REPLACE_RECORD,
     Guarantee,
     gaussian_epsilon,
     gaussian_mu,
-    need_budget,
 )
-from companion.baselines.mirror_maps import mirror_step
-from companion.checks import need_choice, need_float, need_int, need_positive
+from companion.baselines.optimiser_arguments import squares_problem
 from companion.core import Optimiser
-from companion.kernels.geometry import admit_all, dual_exponent, euclidean_factor, need_exponent
+from companion.jit import jit
+from companion.kernels.geometry import admit_all, dual_exponent, euclidean_factor, lq_norm
 from companion.kernels.linalg import copy, dot
-from companion.kernels.whole import below
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
+from companion.kernels.mechanisms import random_integer
+from companion.validate import need_positive
 
 
 class Params(NamedTuple):
@@ -60,28 +54,72 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    t: int  # records read
+    t: np.ndarray  # (1,) records read
+    clipped: np.ndarray  # (1,) records outside the universe
     theta: np.ndarray  # (d,) public parameter
-    clipped: int  # records outside the universe
 
 
-def init(p: Params, rng: Rng) -> State:
+def init(p, rng) -> State:
     """State before the data."""
-    return State(0, np.zeros(p.d), 0)
+    return State(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(p.d))
 
 
 @jit
-def shuffle(rng: Rng, order: Ints) -> None:
+def power(x, exponent):
+    """x^exponent for x >= 0; 1/2 and 2, those of p = 1.5, take no power."""
+    if exponent == 0.5:
+        return math.sqrt(x)
+    return x * x if exponent == 2.0 else math.pow(x, exponent)
+
+
+@jit
+def mirror(z, p, q, out):
+    """out <- grad h*(z) = (p - 1) ||z||_q sign(z) (|z|/||z||_q)^(q - 1); returns its l_p norm,
+    (p - 1) ||z||_q."""
+    size = lq_norm(z, q)
+    for i in range(z.shape[0]):
+        a = 0.0 if size == 0.0 else power(abs(z[i]) / size, q - 1.0)
+        out[i] = (p - 1.0) * size * (a if z[i] > 0.0 else -a)
+    return (p - 1.0) * size
+
+
+@jit
+def dual(u, p, out):
+    """out <- grad h(u) = ||u||_p sign(u) (|u|/||u||_p)^(p - 1) / (p - 1), inverse of `mirror`."""
+    size = lq_norm(u, p)
+    for i in range(u.shape[0]):
+        a = 0.0 if size == 0.0 else power(abs(u[i]) / size, p - 1.0)
+        out[i] = size / (p - 1.0) * (a if u[i] > 0.0 else -a)
+
+
+@jit
+def mirror_step(u, gradient, p, q, radius, z):
+    """u <- argmin <gradient, v> + D_h(v, u) over ||v||_p <= radius, u the offset from the centre.
+
+    Without the ball it is grad h*(grad h(u) - gradient); the level sets of h are balls, so the
+    constraint only rescales.  z (d,) is overwritten.
+    """
+    dual(u, p, z)
+    for i in range(u.shape[0]):
+        z[i] -= gradient[i]
+    if mirror(z, p, q, u) < 0.999 * radius:  # inside, whatever the rounding
+        return
+    size = lq_norm(u, p)
+    if size > radius:
+        for i in range(u.shape[0]):
+            u[i] *= radius / size
+
+
+@jit
+def shuffle(rng, order):
     """order <- a uniform permutation of itself."""
     for i in range(order.shape[0] - 1, 0, -1):
-        j = below(rng, i + 1)
+        j = random_integer(rng, i + 1)
         order[i], order[j] = order[j], order[i]
 
 
 @jit
-def release(
-    p: Params, i: int, x: Array, X: Array, Y: Array, rows: Ints, rng: Rng, gradient: Array
-) -> None:
+def release(p, i, x, X, Y, rows, rng, gradient):
     """gradient (d,) <- the mean gradient at x over these rows of phase i, with its noise."""
     gradient[:] = 0.0
     for j in rows:
@@ -94,7 +132,7 @@ def release(
 
 
 @jit
-def phase(p: Params, i: int, X: Array, Y: Array, theta: Array, rng: Rng) -> None:
+def phase(p, i, X, Y, theta, rng):
     """Phase i on its records X, Y: theta <- the average of its iterates, started from theta."""
     d, n, b = p.d, X.shape[0], p.batch[i]
     centre, mean, u = theta.copy(), np.zeros(d), np.zeros(d)
@@ -117,21 +155,19 @@ def phase(p: Params, i: int, X: Array, Y: Array, theta: Array, rng: Rng) -> None
 
 
 @jit
-def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
+def run(p, s, X, Y, rng, out):
     """All phases on the n records X (n, d), Y (n,); the last row of out <- the parameter."""
     A, b, start = np.empty(X.shape), np.empty(Y.shape), 0
-    clipped = admit_all(X, Y, p.q, p.high, A, b)
+    s.clipped[0] = admit_all(X, Y, p.q, p.high, A, b)
     for i in range(p.records.shape[0]):
         end = start + p.records[i]
         phase(p, i, A[start:end], b[start:end], s.theta, rng)
         start = end
     copy(s.theta, out[-1])
-    return State(X.shape[0], s.theta, clipped)
+    s.t[0] = X.shape[0]
 
 
-def phases(
-    d: int, n: int, p: Any, epsilon: float, delta: float, eta: float, lipschitz: float
-) -> tuple[Any, ...]:
+def phases(d, n, p, epsilon, delta, eta, lipschitz):
     """Arrays records, batch, steps, eta, radius, printed sigma of the phases of two steps or more;
     epsilon is finite."""
     rows, q = [], dual_exponent(p)
@@ -152,7 +188,7 @@ def phases(
     return *(c.astype(np.int64) for c in columns[:3]), *(c.astype(float) for c in columns[3:])
 
 
-def spent(p: Params) -> Array:
+def spent(p):
     """(phases,) l_2 movement of all noisy gradients that a record enters, over their noise at 1."""
     uses = np.ceil(p.steps / (p.records // p.batch))
     longest = np.minimum(p.clip, 2.0 * (np.cumsum(p.radius) + p.high))
@@ -162,63 +198,76 @@ def spent(p: Params) -> Array:
 def local_md(
     d: int,
     n: int,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     p: float = 1.5,
     radius: float = 1.0,
     label_bound: float = 1.0,
     calibration: str = "corrected",
     step_scale: float = 1.0,
 ) -> Optimiser:
-    """LocalMD for n records with ||x||_q <= 1, |y| <= label_bound, 1 < p <= 2.
+    """LocalMD for n records with ||x||_q <= 1, |y| <= label_bound.
 
-    The steps are set for a ball of the given radius, which is not enforced: step_scale > 0 times
-    D/L min(1/sqrt((p - 1) n), epsilon/sqrt(d log(1/delta) (1 + log d))).  epsilon in (0, inf] (inf:
-    no noise, steps and batches as at epsilon = 1), delta in (0, 1) (None: 1/n); calibration:
-    "paper", or "corrected", which clips gradients.  Raises ValueError on anything else.
+    Parameters
+    ----------
+    d, n : dimension, at least 1; records, at least 4
+    epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise, steps and batches as at 1),
+        delta in (0, 1) (None: 1/n)
+    p : 1 < p <= 2
+    radius : of the ball that steps are set for, which is not enforced
+    label_bound : labels are clipped to +-label_bound
+    calibration : "paper", or "corrected", which clips gradients
+    step_scale : above 0, times D/L min(1/sqrt((p - 1) n), epsilon/sqrt(d log(1/delta) (1 + log d)))
+
+    Returns
+    -------
+    Optimiser
+
+    Raises
+    ------
+    ValueError
+        on anything else.
+
+    Examples
+    --------
+    >>> local_md(3, 400, epsilon=2.0, delta=0.01).guarantee.epsilon <= 2.0 + 1e-9
+    True
     """
-    d, n = need_int("d", d, 1), need_int("n", n, 4)
-    p = need_float("p", need_exponent("p", p), 1.0, 2.0, open_low=True)
-    epsilon, delta = need_budget(epsilon, 1.0 / n if delta is None else delta)
-    need_choice("calibration", calibration, ("paper", "corrected"))
-    r, Y = need_positive("radius", radius), need_positive("label_bound", label_bound)
-    lipschitz, q = 2.0 * (r + Y), dual_exponent(p)
-    limit = math.sqrt(d * math.log(1.0 / delta) * (1.0 + math.log(d)))
-    limit = (epsilon if epsilon < np.inf else 1.0) / limit
-    eta = need_positive("step_scale", step_scale) * 2.0 * r / lipschitz
-    eta *= min(1.0 / math.sqrt((p - 1.0) * n), limit)
-    arrays = phases(d, n, p, epsilon if epsilon < np.inf else 1.0, delta, eta, lipschitz)
-    clip = lipschitz if calibration == "corrected" else np.inf
-    params, said = Params(d, n, p, q, Y, *(*arrays, clip)), NO_PRIVACY
-    if epsilon == np.inf:
+    c = squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration,
+                        ball="1 < p <= 2", records=4)  # fmt: skip
+    step_scale = need_positive("step_scale", step_scale)
+    asked = c.epsilon if c.epsilon < np.inf else 1.0
+    limit = asked / math.sqrt(c.d * math.log(1.0 / c.delta) * (1.0 + math.log(c.d)))
+    eta = step_scale * 2.0 * c.radius / c.lipschitz
+    eta *= min(1.0 / math.sqrt((c.p - 1.0) * c.n), limit)
+    arrays = phases(c.d, c.n, c.p, asked, c.delta, eta, c.lipschitz)
+    clip = c.lipschitz if calibration == "corrected" else np.inf
+    params, said = Params(c.d, c.n, c.p, c.q, c.high, *arrays, clip), NO_PRIVACY
+    if c.epsilon == np.inf:
         params = params._replace(sigma=np.zeros(len(params.sigma)))
     else:
         if calibration == "corrected":
-            params = params._replace(sigma=spent(params) / gaussian_mu(epsilon, delta))
-        true = gaussian_epsilon(delta, 1.0, float((spent(params) / params.sigma).max()))
-        claimed = (epsilon, delta) if calibration == "paper" else None
-        said = Guarantee("central", true, delta, REPLACE_RECORD, "record", claimed)
-    return Optimiser("LocalMD", params, init, None, run, said)
+            params = params._replace(sigma=spent(params) / gaussian_mu(c.epsilon, c.delta))
+        true = gaussian_epsilon(c.delta, 1.0, float((spent(params) / params.sigma).max()))
+        claimed = (c.epsilon, c.delta) if calibration == "paper" else None
+        said = Guarantee("central", true, c.delta, REPLACE_RECORD, "record", claimed)
+    told = AuditSpec(attacks, attack_instances, measured)
+    return Optimiser("LocalMD", params, init, None, run, said, audit=told)
 
 
-def example() -> Optimiser:
-    """A small instance for the common tests."""
-    return local_md(3, 400, 2.0, 1e-2)
-
-
-def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":
+def attacks(optimiser):
     """`audit.Attack`: the parameter at the end, all that is public, as the first label moves it."""
-    return (learned.on_first_label(optimiser, "the order of steps")._replace(anew=True),)
+    return (audit.on_first_label(optimiser, "the order of steps")._replace(anew=True),)
 
 
-def victims() -> tuple[Any, ...]:
-    """What the audits attack, in both calibrations: for a small ball 2 L is nearly attained."""
-    return in_both(local_md, 2, 12, 1.0, 0.1, radius=0.02)
+def attack_instances():
+    """Both calibrations: for a small ball 2 L is nearly attained."""
+    return in_both(local_md, 2, 12, epsilon=1.0, delta=0.1, radius=0.02)
 
 
-def disclosures() -> tuple[Disclosure, ...]:
-    """What the laboratory of `companion.audits` plays: every noisy gradient."""
-    pair = in_both(local_md, 2, 12, 1.0, 1e-9, radius=0.02, step_scale=0.01)
-    kernels, how = shows(release, "gaussian", "gradient"), {"records": corners(2), "reaches": False}
-    return lives(kernels, ("clipped",), *pair, **how)  # type: ignore[arg-type]
+def measured():
+    """Instances whose every noisy gradient is measured."""
+    pair = in_both(local_md, 2, 12, epsilon=1.0, delta=1e-9, radius=0.02, step_scale=0.01)
+    how = {"records": corners(2), "bound_is_tight": False}
+    return lives(shows(release, "gaussian", "gradient"), ("clipped",), *pair, **how)

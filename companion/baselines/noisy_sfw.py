@@ -1,48 +1,40 @@
 """NoisySFW: variance-reduced Frank-Wolfe with a large first batch and noise on every gradient.
 
+It reads a stream, but releases nothing before half of it.
 Source: Bassily, Guzman and Nandi (2021), Algorithm 3, for 1 < p < 2; squared loss.
-Cost: O(d) time per record; 16 times the floor, a product per record, for it clips the record, whose
-norm takes a sum in order, and adds two gradients up; it reads a stream, but releases nothing before
-half of it.
-Privacy: a record enters one release.  The first averages n // 2 gradients at 0 and moves by
-2 L/(n // 2) in l_q; a later one averages b differences of gradients at points c D eta apart and
-moves by 2 beta eta D/b, with D = 2 r, beta = 2, L = 2 (r + Y) for f = (y - x'theta)^2.
+Privacy: central; neighbours replace one record, which enters one release.  The first averages
+n // 2 gradients at 0 and moves by 2 L/(n // 2) in l_q; a later one averages b differences of
+gradients at points c D eta apart and moves by 2 beta eta D/b, with D = 2 r, beta = 2, L = 2 (r + Y)
+for f = (y - x'theta)^2.
 Differs: "corrected" is the exact Gaussian; b is the whole number floor(sqrt n / 2), at least 1.
 """
 
+from __future__ import annotations
+
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import inlined, jit
-from companion._types import Array, Rng
-from companion.accounting import audit, learned
-from companion.accounting.disclosure import Disclosure, corners, in_both, lives, shows
+from companion.accounting import audit
+from companion.accounting.audit import AuditSpec, corners, in_both, lives, shows
 from companion.accounting.privacy import (
     NO_PRIVACY,
     REPLACE_RECORD,
     Guarantee,
     gaussian_epsilon,
     gaussian_mu,
-    need_budget,
     zcdp_epsilon,
 )
-from companion.checks import need_choice, need_float, need_int, need_positive
+from companion.baselines.optimiser_arguments import squares_problem
 from companion.core import Optimiser
-from companion.kernels.geometry import (
-    admit,
-    dual_exponent,
-    euclidean_factor,
-    need_exponent,
-    smooth_exponent,
-    vertex,
-)
+from companion.jit import inlined, jit
+from companion.kernels.geometry import admit, euclidean_factor, smooth_exponent, vertex
 from companion.kernels.linalg import copy
 from companion.kernels.mechanisms import generalized_gaussian
+from companion.validate import need_positive
 
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
+BETA = 2.0  # smoothness of the squared loss
 
 
 class Params(NamedTuple):
@@ -56,15 +48,15 @@ class Params(NamedTuple):
     batch: int  # b, records of a later one
     steps: int  # number of later ones
     eta: float  # step
-    exponent: float  # of the noise's norm
-    sigma_first: float
-    sigma: float
+    exponent: float = 2.0  # of the noise's norm
+    sigma_first: float = 0.0
+    sigma: float = 0.0
 
 
 class State(NamedTuple):
-    t: int  # records read
+    t: np.ndarray  # (1,) records read
+    clipped: np.ndarray  # (1,) records outside the universe
     theta: np.ndarray  # (d,) public parameter
-    clipped: int  # records outside the universe
     old: np.ndarray  # (d,) the parameter before
     gradient: np.ndarray  # (d,) released gradient
     total: np.ndarray  # (d,) exact sum over the batch (secret)
@@ -73,30 +65,31 @@ class State(NamedTuple):
     noise: np.ndarray  # (d,) noise of a release, then what is released
 
 
-def init(p: Params, rng: Rng | None) -> State:
+def init(p, rng) -> State:
     """State before the first record."""
-    return State(0, np.zeros(p.d), 0, *(np.zeros(p.d) for _ in range(6)))
+    counters = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    return State(*counters, *(np.zeros(p.d) for _ in range(7)))
 
 
 @inlined
-def gather(p: Params, s: State, t: int, x: Array, y: float) -> int:
-    """Add the record after t others to the sum of its batch; 1 if it was clipped else 0."""
-    inside, theta, old, total = s.x, s.theta, s.old, s.total
-    y, clipped = admit(x, y, p.q, -p.high, p.high, inside)
+def gather(p, s, x, y):
+    """Add a record to the sum of its batch."""
+    y, clipped = admit(x, y, p.q, -p.high, p.high, s.x)
     c = -2.0 * y  # of the gradient at 0
-    if t >= p.half:
+    if s.t[0] >= p.half:
         new, before = 0.0, 0.0
         for i in range(p.d):
-            new += inside[i] * theta[i]
-            before += inside[i] * old[i]
+            new += s.x[i] * s.theta[i]
+            before += s.x[i] * s.old[i]
         c = 2.0 * (new - before)
     for i in range(p.d):
-        total[i] += c * inside[i]
-    return clipped
+        s.total[i] += c * s.x[i]
+    s.clipped[0] += clipped
+    s.t[0] += 1
 
 
 @inlined
-def batch_end(p: Params, t: int) -> int:
+def batch_end(p, t):
     """Records of the batch that record t >= 1 completes, or 0."""
     if t == p.half:
         return p.half
@@ -105,7 +98,15 @@ def batch_end(p: Params, t: int) -> int:
 
 
 @jit
-def release(p: Params, s: State, size: int, sigma: float, rng: Rng) -> None:
+def add_mean(p, s, size):
+    """s.noise += mean of the batch, whose sum <- 0."""
+    for i in range(p.d):
+        s.noise[i] += s.total[i] / size
+        s.total[i] = 0.0
+
+
+@jit
+def release(p, s, size, sigma, rng):
     """s.noise <- the batch's mean with noise of scale sigma, all that is shown of the batch."""
     s.noise[:] = 0.0
     if sigma > 0.0:
@@ -114,15 +115,7 @@ def release(p: Params, s: State, size: int, sigma: float, rng: Rng) -> None:
 
 
 @jit
-def add_mean(p: Params, s: State, size: int) -> None:
-    """s.noise += mean of the batch, whose sum <- 0."""
-    for i in range(p.d):
-        s.noise[i] += s.total[i] / size
-        s.total[i] = 0.0
-
-
-@jit
-def descend(p: Params, s: State) -> None:
+def descend(p, s):
     """Add what was released to the gradient, then one Frank-Wolfe step."""
     for i in range(p.d):
         s.gradient[i] += s.noise[i]
@@ -132,41 +125,28 @@ def descend(p: Params, s: State) -> None:
         s.theta[i] += p.eta * (s.v[i] - s.theta[i])
 
 
-@inlined
-def advance(p: Params, s: State, t: int, x: Array, y: float, rng: Rng) -> int:
-    """The arrays of s after the record x (d,), y, which comes after t others; 1 if it was clipped
-    else 0."""
-    clipped = gather(p, s, t, x, y)
-    size = batch_end(p, t + 1)
+@jit
+def step(p, s, x, y, rng):
+    """Read the record x (d,), y; s is changed in place, s.theta is public."""
+    gather(p, s, x, y)
+    size = batch_end(p, s.t[0])
     if size > 0:
-        release(p, s, size, p.sigma_first if t + 1 == p.half else p.sigma, rng)
+        release(p, s, size, p.sigma_first if s.t[0] == p.half else p.sigma, rng)
         descend(p, s)
-    return clipped
 
 
 @jit
-def step(p: Params, s: State, x: Array, y: float, rng: Rng) -> State:
-    """State after the record x (d,), y; the arrays of s are overwritten."""
-    clipped = s.clipped + advance(p, s, s.t, x, y, rng)
-    return State(s.t + 1, s.theta, clipped, s.old, s.gradient, s.total, s.v, s.x, s.noise)
-
-
-@jit
-def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
+def run(p, s, X, Y, rng, out):
     """Read n records X (n, d), Y (n,); out (n, d) <- the public parameter after each."""
-    clipped, theta, n = s.clipped, s.theta, X.shape[0]
-    for t in range(n):
-        clipped += advance(p, s, s.t + t, X[t], Y[t], rng)
+    for t in range(X.shape[0]):
+        step(p, s, X[t], Y[t], rng)
         for i in range(p.d):
-            out[t, i] = theta[i]
-    return State(s.t + n, theta, clipped, s.old, s.gradient, s.total, s.v, s.x, s.noise)
+            out[t, i] = s.theta[i]
 
 
-def noise(
-    p: Params, epsilon: float, delta: float, calibration: str, lipschitz: float, beta: float
-) -> tuple[float, float, float, float]:
+def noise(p, epsilon, delta, calibration, lipschitz):
     """(exponent, sigma_first, sigma, true epsilon): of `Params` p without noise."""
-    first, later = 2.0 * lipschitz / p.half, 4.0 * beta * p.eta * p.radius / p.batch
+    first, later = 2.0 * lipschitz / p.half, 4.0 * BETA * p.eta * p.radius / p.batch
     s2 = euclidean_factor(p.q, p.d)
     if calibration == "corrected":
         scale = s2 / gaussian_mu(epsilon, delta)
@@ -175,7 +155,7 @@ def noise(
         raise ValueError(f"epsilon must be at most 2 for calibration='paper'; got {epsilon=}")
     exponent, kappa = smooth_exponent(p.q, p.d)
     unit = math.sqrt(2.0 * kappa * math.log(1.0 / delta)) / epsilon
-    sigmas = unit * 4.0 * lipschitz / p.n, unit * 8.0 * beta * p.eta * p.radius / math.sqrt(p.n)
+    sigmas = unit * 4.0 * lipschitz / p.n, unit * 8.0 * BETA * p.eta * p.radius / math.sqrt(p.n)
     ratio = max(first / sigmas[0], later / sigmas[1])
     if exponent == 2.0:
         return exponent, *sigmas, gaussian_epsilon(delta, 1.0, ratio * s2)
@@ -185,74 +165,89 @@ def noise(
 def noisy_sfw(
     d: int,
     n: int,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     p: float = 1.5,
     radius: float = 1.0,
     label_bound: float = 1.0,
     calibration: str = "corrected",
     step_scale: float = 1.0,
 ) -> Optimiser:
-    """NoisySFW on the l_p ball, 1 < p <= 2, for n >= 4 records, ||x||_q <= 1, |y| <= label_bound.
+    """NoisySFW on the l_p ball for n records with ||x||_q <= 1, |y| <= label_bound.
 
-    epsilon in (0, inf] (at most 2 for "paper"), delta in (0, 1) (None: 1/n); calibration: "paper"
-    or "corrected"; step_scale > 0 multiplies the step log(n)/(2 sqrt n), which must stay at most 1.
-    Raises ValueError on anything else.
+    Parameters
+    ----------
+    d, n : dimension, at least 1; records, at least 4
+    epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise; at most 2 for "paper"), delta in
+        (0, 1) (None: 1/n)
+    p : 1 < p <= 2
+    radius : of the ball, above 0
+    label_bound : labels are clipped to +-label_bound
+    calibration : "paper" or "corrected"
+    step_scale : above 0, multiplies the step log(n)/(2 sqrt n), which must stay at most 1
+
+    Returns
+    -------
+    Optimiser
+
+    Raises
+    ------
+    ValueError
+        on anything else.
+
+    Examples
+    --------
+    >>> noisy_sfw(3, 400, epsilon=2.0, delta=0.01).params.half
+    200
     """
-    d, n = need_int("d", d, 1), need_int("n", n, 4)
-    p = need_float("p", need_exponent("p", p), 1.0, 2.0, open_low=True)
-    epsilon, delta = need_budget(epsilon, 1.0 / n if delta is None else delta)
-    need_choice("calibration", calibration, ("paper", "corrected"))
-    r, Y = need_positive("radius", radius), need_positive("label_bound", label_bound)
-    eta = need_positive("step_scale", step_scale) * math.log(n) / (2.0 * math.sqrt(n))
+    c = squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration,
+                        ball="1 < p <= 2", records=4)  # fmt: skip
+    eta = need_positive("step_scale", step_scale) * math.log(c.n) / (2.0 * math.sqrt(c.n))
     if eta > 1.0:
         raise ValueError(f"step_scale must keep the step at most 1; got {step_scale=}: {eta:.3g}")
-    batch, steps = max(1, int(math.sqrt(n) / 2.0)), math.isqrt(n) - 1
-    params = Params(d, n, p, dual_exponent(p), r, Y, n // 2, batch, steps, eta, 2.0, 0.0, 0.0)
+    batch, steps = max(1, int(math.sqrt(c.n) / 2.0)), math.isqrt(c.n) - 1
+    params = Params(c.d, c.n, c.p, c.q, c.radius, c.high, c.n // 2, batch, steps, eta)
     said = NO_PRIVACY
-    if epsilon < np.inf:
-        *sizes, true = noise(params, epsilon, delta, calibration, 2.0 * (r + Y), 2.0)
+    if c.epsilon < np.inf:
+        *sizes, true = noise(params, c.epsilon, c.delta, calibration, c.lipschitz)
         params = params._replace(exponent=sizes[0], sigma_first=sizes[1], sigma=sizes[2])
-        claimed = (epsilon, delta) if calibration == "paper" else None
-        said = Guarantee("central", true, delta, REPLACE_RECORD, "record", claimed)
-    return Optimiser("NoisySFW", params, init, step, run, said)
-
-
-def example() -> Optimiser:
-    """A small instance for the common tests."""
-    return noisy_sfw(3, 400, 2.0, 1e-2, step_scale=0.5)
+        claimed = (c.epsilon, c.delta) if calibration == "paper" else None
+        said = Guarantee("central", true, c.delta, REPLACE_RECORD, "record", claimed)
+    told = AuditSpec(attacks, attack_instances, measured)
+    return Optimiser("NoisySFW", params, init, step, run, said, audit=told)
 
 
 @jit
-def first_releases(p: Params, s: State, x: Array, y: float, rng: Rng, out: Array) -> None:
+def first_releases(p, s, x, y, rng, out):
     """out (n, d) <- n first releases about the record x (d,), y and zeros; s is overwritten."""
     for i in range(out.shape[0]):
-        gather(p, s, 0, x, y)
+        s.t[0] = 0
+        gather(p, s, x, y)
         release(p, s, p.half, p.sigma_first, rng)
         copy(s.noise, out[i])
 
 
-def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":
+def attacks(optimiser):
     """`audit.Attack`: the first release; a label is as large as it may be, or its opposite."""
     p = optimiser.params
     x, s = np.full(p.d, p.d ** (-1.0 / p.q)), init(p, None)  # no context is longer in l_2
-    mechanism = learned.filled((p.d,), lambda z, rng, out: first_releases(p, s, *z, rng, out))  # type: ignore[call-arg]
+    mechanism = audit.filled((p.d,), lambda z, rng, out: first_releases(p, s, *z, rng, out))
     a, b, far = (x, p.high), (x, -p.high), audit.along(-x)
     return (audit.Attack(mechanism, a, b, far, "releases", "later gradients", False, True),)
 
 
-def victims() -> tuple[Any, ...]:
-    """What the audits attack, in both calibrations: for a small ball 2 L is nearly attained."""
-    return in_both(noisy_sfw, 2, 16, 1.0, 0.1, radius=0.02)
+def attack_instances():
+    """Both calibrations: for a small ball 2 L is nearly attained."""
+    return in_both(noisy_sfw, 2, 16, epsilon=1.0, delta=0.1, radius=0.02)
 
 
-def disclosures() -> tuple[Disclosure, ...]:
-    """What the laboratory of `companion.audits` plays: gradients.  The first is the dearest and
-    nearly attains 2 L for a small ball; the bound of the later ones is out of reach for squares."""
-    secret, found = ("clipped", "total", "x"), ()
+def measured():
+    """Instances whose gradients are measured.  The first is the dearest and nearly attains 2 L for
+    a small ball; the bound of the later ones is out of reach for squares."""
+    private, found = ("clipped", "total", "x"), ()
     for d, law in ((2, "gaussian"), (9, "generalized")):
-        pair = in_both(noisy_sfw, d, 16, 1.0, 1e-2, radius=0.02)[d > 2 :]
-        kernels, records = shows(release, law, "s.noise"), corners(d)
-        found += lives(kernels, secret, *pair, records=records, reaches=False)
+        pair = in_both(noisy_sfw, d, 16, epsilon=1.0, delta=1e-2, radius=0.02)[d > 2 :]
+        how = {"records": corners(d), "bound_is_tight": False}
+        found += lives(shows(release, law, "s.noise"), private, *pair, **how)
     return found

@@ -1,34 +1,100 @@
 """NoisySGD: n^2 noisy projected gradient steps, each on one random record.  A batch method.
 
 Source: Bassily, Feldman, Guzman and Talwar (2020), Algorithm 2, used for p >= 2; squared loss.
-Cost: O(d n) time per record, for it makes n^2 steps; 1.4 times its floor.
-Privacy: a step shows one gradient with noise N(0, sigma^2 I); replacing a record moves it by
-2 L <= 2 * 2 (r + Y) in l_2 (q <= 2), if that record is drawn, which has probability g = 1/n.
-`sampled_steps` composes all steps.
+Privacy: central; neighbours replace one record.  A step shows one gradient with noise
+N(0, sigma^2 I); replacing a record moves it by 2 L <= 2 * 2 (r + Y) in l_2 (q <= 2), if that record
+is drawn, which has probability g = 1/n.  All steps compose in Renyi divergences (`composed`).
 Differs: "corrected" is the smallest sigma that this accountant allows; the average or the last
 iterate may be released (the tables of the streaming paper use the last).
 """
 
+from __future__ import annotations
+
+import functools
 import math
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import log_ndtr
 
-from companion._jit import jit
-from companion._types import Array, Rng
-from companion.accounting import audit, learned
-from companion.accounting.disclosure import Disclosure, corners, in_both, lives, shows
-from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
-from companion.baselines.sampled_steps import composed, smallest_noise
-from companion.checks import need_choice, need_float, need_int, need_positive
+from companion.accounting import audit
+from companion.accounting.audit import AuditSpec, corners, in_both, lives, shows
+from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
+from companion.baselines.optimiser_arguments import need_size, squares_problem
 from companion.core import Optimiser
-from companion.kernels.geometry import admit_all, dual_exponent, need_exponent, project
+from companion.jit import jit
+from companion.kernels.geometry import admit_all, project
 from companion.kernels.linalg import copy, dot
-from companion.kernels.whole import below
+from companion.kernels.mechanisms import random_integer
+from companion.validate import need_choice, need_positive
 
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
+# What noisy steps, each on one record of n drawn at random, lose together.
+
+
+def log_profile(epsilon, g, noise):
+    """log delta(epsilon) of one step, epsilon >= 0: g times that of N(0, noise^2) at sensitivity 1
+    and log(1 + (e^epsilon - 1)/g).
+
+    Sampling one record of n = 1/g without replacement, replace-one neighbours: Balle, Barthe and
+    Gaboardi (2018), Theorem 9; neighbours are symmetric, so the bound holds in both directions.
+    """
+    inner = np.log1p(np.expm1(epsilon) / g)
+    a = 1.0 / noise
+    above, below = log_ndtr(a / 2 - inner / a), inner + log_ndtr(-a / 2 - inner / a)
+    with np.errstate(divide="ignore"):
+        return math.log(g) + above + np.log(-np.expm1(np.minimum(below - above, 0.0)))
+
+
+def renyi(order, g, noise, points=4000):
+    """Renyi divergence of one step at `order` > 1, bounded through its profile h:
+
+    exp((a - 1) D_a) <= 1 + a (a - 1) int_0^inf (e^((a - 1) e) + e^(-a e)) h(e) de.
+    On each cell the weight is at most its larger end (it is convex), h at most its left end.
+    """
+    top = math.log1p(g * math.expm1(min(0.5 / noise**2 + 40.0 / noise, 700.0)))  # where h ends
+    e = top * np.linspace(0.0, 1.0, points) ** 3  # dense near 0
+    weight = np.logaddexp((order - 1.0) * e, -order * e)
+    cells = np.maximum(weight[1:], weight[:-1]) + log_profile(e[:-1], g, noise)
+    total = float(np.exp(np.minimum(cells, 700.0)) @ np.diff(e))
+    return math.log1p(order * (order - 1.0) * total) / (order - 1.0)
+
+
+ORDERS = 1.0 + np.exp(np.linspace(-1.0, 6.0, 30))
+
+
+def conversion(a, delta):
+    """What epsilon at delta exceeds the Renyi divergence of order a by: Canonne, Kamath and Steinke
+    (2020), Proposition 12."""
+    return math.log1p(-1.0 / a) - (math.log(delta) + math.log(a)) / (a - 1.0)
+
+
+def composed(delta, n, noise, steps):
+    """epsilon at delta of `steps` steps on n records; noise is sigma over the sensitivity 2 L."""
+
+    def at(u):
+        a = 1.0 + math.exp(u)
+        return steps * renyi(a, 1.0 / n, noise) + conversion(a, delta)
+
+    u = np.log(ORDERS - 1.0)
+    start = min(range(30), key=lambda i: at(u[i]))
+    near = u[[max(start - 1, 0), min(start + 1, 29)]]
+    return max(0.0, float(minimize_scalar(at, bounds=near, method="bounded").fun))
+
+
+@functools.cache
+def smallest_noise(epsilon, delta, n, steps):
+    """The noise at which `composed` gives epsilon; ValueError where no noise does."""
+    least = min(conversion(a, delta) for a in ORDERS)
+    if not epsilon > 1.01 * least:
+        raise ValueError(f"epsilon must be above {1.01 * least:.3g} at delta={delta}, where the"
+                         f" orders of the accountant end; got {epsilon=}")  # fmt: skip
+    low, high = 0.5, 8.0
+    while composed(delta, n, high, steps) > epsilon:
+        high *= 2.0
+    if composed(delta, n, low, steps) < epsilon:
+        return low  # a smaller noise would need orders below those tried
+    return float(brentq(lambda z: composed(delta, n, z, steps) - epsilon, low, high, xtol=1e-6))
 
 
 class Params(NamedTuple):
@@ -45,19 +111,19 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    t: int  # records read
+    t: np.ndarray  # (1,) records read
+    clipped: np.ndarray  # (1,) records outside the universe
     theta: np.ndarray  # (d,) public parameter
-    clipped: int  # records outside the universe
     mean: np.ndarray  # (d,) average of the iterates
 
 
-def init(p: Params, rng: Rng) -> State:
+def init(p, rng) -> State:
     """State before the data."""
-    return State(0, np.zeros(p.d), 0, np.zeros(p.d))
+    return State(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(p.d), np.zeros(p.d))
 
 
 @jit
-def release(p: Params, theta: Array, x: Array, y: float, rng: Rng, out: Array) -> None:
+def release(p, theta, x, y, rng, out):
     """out (d,) <- the gradient of (y - x'theta)^2 with noise: all that a step shows of a record."""
     c = 2.0 * (dot(x, theta) - y)
     for i in range(p.d):
@@ -65,9 +131,9 @@ def release(p: Params, theta: Array, x: Array, y: float, rng: Rng, out: Array) -
 
 
 @jit
-def descend(p: Params, theta: Array, A: Array, b: Array, rng: Rng, gradient: Array) -> None:
+def descend(p, theta, A, b, rng, gradient):
     """theta <- after a step on one random record; gradient <- all that the step shows."""
-    j = below(rng, p.n)
+    j = random_integer(rng, p.n)
     release(p, theta, A[j], b[j], rng, gradient)
     box = p.p == np.inf  # it needs no norm
     for i in range(p.d):
@@ -79,28 +145,27 @@ def descend(p: Params, theta: Array, A: Array, b: Array, rng: Rng, gradient: Arr
 
 
 @jit
-def run(p: Params, s: State, X: Array, Y: Array, rng: Rng, out: Array) -> State:
+def run(p, s, X, Y, rng, out):
     """All steps on the n records X (n, d), Y (n,); the last row of out <- the parameter."""
-    A, b = np.empty(X.shape), np.empty(Y.shape)
-    clipped = admit_all(X, Y, p.q, p.high, A, b)
-    theta, mean, gradient = s.theta, s.mean, np.empty(p.d)
+    A, b, gradient = np.empty(X.shape), np.empty(Y.shape), np.empty(p.d)
+    s.clipped[0] = admit_all(X, Y, p.q, p.high, A, b)
+    s.t[0] = X.shape[0]
     for k in range(p.steps):
-        descend(p, theta, A, b, rng, gradient)
+        descend(p, s.theta, A, b, rng, gradient)
         if p.average:
             for i in range(p.d):
-                mean[i] += (theta[i] - mean[i]) / (k + 1.0)
+                s.mean[i] += (s.theta[i] - s.mean[i]) / (k + 1.0)
     if p.average:
-        copy(mean, theta)
-    copy(theta, out[-1])
-    return State(X.shape[0], theta, clipped, mean)
+        copy(s.mean, s.theta)
+    copy(s.theta, out[-1])
 
 
 def noisy_sgd(
     d: int,
     n: int,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     p: float = np.inf,
     radius: float = 1.0,
     label_bound: float = 1.0,
@@ -109,42 +174,63 @@ def noisy_sgd(
     step_scale: float = 1.0,
     average: bool = False,
 ) -> Optimiser:
-    """NoisySGD on n records with ||x||_q <= 1, |y| <= label_bound over the l_p ball, p in [2, inf].
+    """NoisySGD over the l_p ball on n records with ||x||_q <= 1, |y| <= label_bound.
 
-    epsilon in (0, inf], delta in (0, 1) (None: 1/n); lipschitz: L of the noise and of the step
-    (None: the valid 2 (radius + label_bound); a smaller one weakens the guarantee, which says so);
-    calibration: "paper", sigma^2 = 8 L^2 log(1/delta)/epsilon^2, or "corrected"; step_scale > 0;
-    average: release the average of the iterates.  Raises ValueError on anything else.
+    Parameters
+    ----------
+    d, n : dimension, at least 1; records, at least 2
+    epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise), delta in (0, 1) (None: 1/n);
+        refused where the accountant's orders end (epsilon about log(1/delta)/400)
+    p : in [2, inf]
+    radius : of the ball, above 0
+    label_bound : labels are clipped to +-label_bound
+    lipschitz : L of the noise and of the step (None: the valid 2 (radius + label_bound); a smaller
+        one weakens the guarantee, which says so)
+    calibration : "paper", sigma^2 = 8 L^2 log(1/delta)/epsilon^2, or "corrected"
+    step_scale : above 0
+    average : release the average of the iterates
+
+    Returns
+    -------
+    Optimiser
+
+    Raises
+    ------
+    ValueError
+        on anything else.
+
+    Examples
+    --------
+    >>> noisy_sgd(3, 60, epsilon=2.0, delta=0.01).params.steps
+    3600
     """
-    d, n = need_int("d", d, 1), need_int("n", n, 2)
-    p = need_float("p", need_exponent("p", p), 2.0, allow_inf=True)
-    epsilon, delta = need_budget(epsilon, 1.0 / n if delta is None else delta)
-    need_choice("calibration", calibration, ("paper", "corrected"))
+    c = squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration,
+                        ball="p >= 2", records=2)  # fmt: skip
     need_choice("average", average, (True, False))
-    r, Y = need_positive("radius", radius), need_positive("label_bound", label_bound)
-    valid = 2.0 * (r + Y)
-    L = valid if lipschitz is None else need_positive("lipschitz", lipschitz)
-    limit = 1.0 if epsilon == np.inf else math.sqrt(d * math.log(1.0 / delta)) / epsilon
-    eta = need_positive("step_scale", step_scale) * r / (L * n * max(math.sqrt(n), limit))
-    sigma, said, steps = 0.0, NO_PRIVACY, n * n
-    if epsilon < np.inf:
-        claimed = (epsilon, delta)
-        sigma = math.sqrt(8.0 * math.log(1.0 / delta)) * L / epsilon
+    valid, steps = c.lipschitz, c.n * c.n
+    L = valid if lipschitz is None else need_size("lipschitz", lipschitz)
+    limit = 1.0
+    if c.epsilon < np.inf:
+        limit = math.sqrt(c.d * math.log(1.0 / c.delta)) / c.epsilon
+    eta = (
+        need_positive("step_scale", step_scale) * c.radius / (L * c.n * max(math.sqrt(c.n), limit))
+    )
+    sigma, said = 0.0, NO_PRIVACY
+    if c.epsilon < np.inf:
+        claimed = (c.epsilon, c.delta)
+        sigma = math.sqrt(8.0 * math.log(1.0 / c.delta)) * L / c.epsilon
         if calibration == "corrected":
-            claimed, sigma = None, 2.0 * valid * smallest_noise(epsilon, delta, n, steps)
-        true = composed(delta, n, sigma / (2.0 * valid), steps)
-        said = Guarantee("central", true, delta, REPLACE_RECORD, "record", claimed)
-    params = Params(d, n, p, dual_exponent(p), r, Y, steps, eta, sigma, average)
-    return Optimiser("NoisySGD", params, init, None, run, said)
-
-
-def example() -> Optimiser:
-    """A small instance for the common tests."""
-    return noisy_sgd(3, 60, 2.0, 1e-2)  # of n^2 steps
+            claimed = None
+            sigma = 2.0 * valid * smallest_noise(c.epsilon, c.delta, c.n, steps)
+        true = composed(c.delta, c.n, sigma / (2.0 * valid), steps)
+        said = Guarantee("central", true, c.delta, REPLACE_RECORD, "record", claimed)
+    params = Params(c.d, c.n, c.p, c.q, c.radius, c.high, steps, eta, sigma, average)
+    told = AuditSpec(attacks, attack_instances, measured)
+    return Optimiser("NoisySGD", params, init, None, run, said, audit=told)
 
 
 @jit
-def gradients(p: Params, theta: Array, X: Array, Y: Array, rng: Rng, out: Array) -> None:
+def gradients(p, theta, X, Y, rng, out):
     """out (runs, steps, d) <- all that the steps show of the records X, Y; theta is overwritten."""
     A, b = np.empty(X.shape), np.empty(Y.shape)
     admit_all(X, Y, p.q, p.high, A, b)
@@ -154,7 +240,7 @@ def gradients(p: Params, theta: Array, X: Array, Y: Array, rng: Rng, out: Array)
             descend(p, theta, A, b, rng, out[i, k])
 
 
-def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":
+def attacks(optimiser):
     """`audit.Attack`s: all noisy gradients, which the proof composes, and the parameter at the end,
     all that is public.
 
@@ -167,26 +253,25 @@ def attack(optimiser: Optimiser) -> "tuple[Attack, ...]":
     def steps(data, rng, out):
         gradients(p, np.empty(p.d), *data, rng, out)
 
-    mechanism, told = learned.filled((p.steps, p.d), steps), partial(sampled_loss, p)
-    released = audit.Attack(mechanism, (X, Y), (X, Z), told, "releases", runs=False, anew=True)
-    return released, learned.on_first_label(optimiser, "the order of steps")
+    seen, told = audit.filled((p.steps, p.d), steps), functools.partial(sampled_loss, p)
+    released = audit.Attack(seen, (X, Y), (X, Z), told, "releases", runs=False, anew=True)
+    return released, audit.on_first_label(optimiser, "the order of steps")
 
 
-def sampled_loss(p: Params, seen: Any) -> Array:
+def sampled_loss(p, seen):
     """Log-likelihood ratios (n,) of gradients (n, steps, d): all have mean 2 Y e_1, but under the
     first input -2 Y e_1 with chance 1/n of the records; the parameter is taken for 0."""
     apart = -4.0 * p.high / p.sigma**2 * seen[:, :, 0]
     return (np.logaddexp(np.log(p.n - 1.0), apart) - np.log(p.n)).sum(axis=1)
 
 
-def victims() -> tuple[Any, ...]:
-    """What the audits attack, in both calibrations."""
-    return in_both(noisy_sgd, 1, 2, 1.0, 0.1, radius=0.02)
+def attack_instances():
+    """Both calibrations."""
+    return in_both(noisy_sgd, 1, 2, epsilon=1.0, delta=0.1, radius=0.02)
 
 
-def disclosures() -> tuple[Disclosure, ...]:
-    """What the laboratory of `companion.audits` plays: noisy gradients; a small ball nearly attains
-    2 L."""
-    instances = in_both(noisy_sgd, 2, 6, 1.0, 1e-6, radius=0.02)
-    kernels, how = shows(release, "sampled", "out"), {"records": corners(2), "reaches": False}
-    return lives(kernels, ("clipped",), *instances, **how)  # type: ignore[arg-type]
+def measured():
+    """Instances whose noisy gradients are measured; a small ball nearly attains 2 L."""
+    instances = in_both(noisy_sgd, 2, 6, epsilon=1.0, delta=1e-6, radius=0.02)
+    how = {"records": corners(2), "bound_is_tight": False}
+    return lives(shows(release, "sampled", "out"), ("clipped",), *instances, **how)

@@ -4,13 +4,9 @@ term.
 Source: Sawarni, Das, Barman and Sinha (2024), Algorithm 2, with the hyper-parameters of its public
 program: lambda = 0.5, gamma = S sqrt(d log(T/failure)), beta = 4 sqrt(d log(T/failure)), warm-up
 threshold 100/(kappa S^2 d), growth 1.5 of the determinant.
-Cost: O(K d^2 + d^3) time per round: a fit reads t rows, d^2 numbers each, when det H has grown by
-half, together O(d) rows a round, and a fit after each run of warm-up rounds those of the warm-up;
-2 T d numbers of memory; 12 times the floor of `kernels.optimism`: of 2.8 microseconds 1.0 learn,
-most of them fits; the others rule arms out.
 Differs: from the paper as the program does (the index is taken at the average of the two estimates,
 no factor 1/e in H, the second fit takes all rows), but not in its defect: there the last matrix and
-the running one are the same array, so the switch happens once (`private_glm/as_run.py`).
+the running one are the same array, so the switch happens once.
 """
 
 import math
@@ -18,16 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion._borrowed import borrowing
-from companion._jit import inlined, jit
-from companion._types import Array, Ints, Rng
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.glm_parts import clipped_reward, need_model
-from companion.checks import need_int
-from companion.core import Policy, Universe
-from companion.kernels.elimination import FIRST, SECOND, best_left, best_lower, tabulate, widest
-from companion.kernels.glm import slope
-from companion.kernels.likelihood import fit, work_for
+from companion.baselines.glm_parts import GLM_UNIVERSE, clipped_reward, need_model
+from companion.core import Policy
+from companion.jit import inlined, jit
+from companion.kernels.glm import fit, slope, work_for
 from companion.kernels.linalg import (
     add_outer,
     cholesky,
@@ -36,6 +27,8 @@ from companion.kernels.linalg import (
     inverse,
     sherman_morrison,
 )
+from companion.kernels.ucb import FIRST, SECOND, best_left, best_lower, tabulate, widest
+from companion.validate import need_int
 
 PENALTY = 0.25  # of both fits
 GROWTH = 1.5  # of the determinant between two fits
@@ -53,8 +46,8 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    t: int  # rounds played
-    n_warm: int  # of them warm-up
+    t: np.ndarray  # (1,) rounds played
+    n_warm: np.ndarray  # (1,) of them warm-up
     V_inv: np.ndarray  # (d, d) of warm-up rounds
     H: np.ndarray  # (d, d) weighted, of all others
     H_inv: np.ndarray  # (d, d) inverse of H at the last fit
@@ -66,46 +59,26 @@ class State(NamedTuple):
     X: np.ndarray  # (T, d)
     y: np.ndarray  # (T,)
     warm: np.ndarray  # (2,) whether the round under way is a warm-up, whether theta_warm is stale
-    clipped: int  # rewards that were outside [0, 1]
+    clipped: np.ndarray  # (1,) rewards that were outside [0, 1]
     L: np.ndarray  # (d, d) scratch
     work: np.ndarray  # (d + 3, d) scratch
 
 
-def init(p: Params) -> State:
+def init(p):
     """State before the first round."""
     d, T = p.d, p.T
     V_inv, H = np.eye(d) / p.ridge, p.ridge * np.eye(d)
     rows = np.zeros((T, d)), np.zeros(T), np.zeros((T, d)), np.zeros(T)
     last = np.zeros((d, d)), np.full(1, -np.inf), np.zeros(d), np.zeros(d)
     flag = np.zeros(2, np.int64)
-    return State(0, 0, V_inv, H, *last, *rows, flag, 0, np.zeros((d, d)), work_for(d))
-
-
-def universe(p: Params) -> Universe:
-    """What is not clipped: any context, rewards in [0, 1]."""
-    return Universe(radius=np.inf, low=0.0)
-
-
-@jit
-def may_have_grown(H_inv: Array, H: Array) -> bool:
-    """False only if det H is below GROWTH times that of the matrix whose inverse H_inv is.
-
-    The determinant of H_inv H is at most the power d of the mean of its eigenvalues, its trace/d;
-    one part in a million is left for rounding.
-    """
-    d, trace, most = H.shape[0], 0.0, 1.0
-    for i in range(d):
-        trace += dot(H_inv[i], H[i])
-    for _ in range(d):
-        most *= trace / d
-    return not most < GROWTH * (1.0 - 1e-6)
+    t, n_warm, clipped = (np.zeros(1, np.int64) for _ in range(3))
+    work = np.zeros((d, d)), work_for(d)
+    return State(t, n_warm, V_inv, H, *last, *rows, flag, clipped, *work)
 
 
 @inlined
-def refit(p: Params, s: State) -> bool:
+def refit(p, s):
     """theta_hat, H_inv <- of all data, if det H has grown by GROWTH since the last fit; whether."""
-    if s.log_det[0] > -np.inf and not may_have_grown(s.H_inv, s.H):
-        return False
     cholesky(s.H, s.L)
     log_det = 0.0
     for i in range(p.d):
@@ -114,22 +87,22 @@ def refit(p: Params, s: State) -> bool:
     if grown:
         s.log_det[0] = log_det
         inverse(s.H, s.H_inv, s.L)
-        fit(p.link, s.X, s.y, s.t, PENALTY, p.tolerance, s.theta_hat, s.work)
+        fit(p.link, s.X, s.y, s.t[0], PENALTY, p.tolerance, s.theta_hat, s.work)
     return grown
 
 
 @inlined
-def fit_warm_up(p: Params, s: State) -> bool:
+def fit_warm_up(p, s):
     """theta_warm <- of the warm-up rounds, if there are new ones since the last fit; whether."""
     stale = s.warm[1] == 1
     if stale:
         s.warm[1] = 0
-        fit(p.link, s.X_warm, s.y_warm, s.n_warm, PENALTY, p.tolerance, s.theta_warm, s.work)
+        fit(p.link, s.X_warm, s.y_warm, s.n_warm[0], PENALTY, p.tolerance, s.theta_warm, s.work)
     return stale
 
 
 @inlined
-def learn(p: Params, s: State, X: Array, table: Array) -> None:
+def learn(p, s, X, table):
     """Both estimates, where they are due, and what they say of the rows of X in the table."""
     stale = fit_warm_up(p, s)
     if refit(p, s) or stale:
@@ -137,7 +110,7 @@ def learn(p: Params, s: State, X: Array, table: Array) -> None:
 
 
 @inlined
-def choose(p: Params, s: State, X: Array, table: Array) -> int:
+def choose(p, s, X, table):
     """Arm with the largest index, at the average of the two estimates, among those that the warm-up
     estimate does not rule out; table: that of `tabulate`, overwritten."""
     for k in range(X.shape[0]):
@@ -146,10 +119,10 @@ def choose(p: Params, s: State, X: Array, table: Array) -> int:
     return best_left(X, s.V_inv, p.elimination, low, s.H_inv, p.width, table)
 
 
-@inlined
-def decide(p: Params, s: State, X: Array, table: Array) -> int:
-    """The widest row of X (K, d) while it is too wide, else the optimistic one; table (4, K) is
-    overwritten."""
+@jit
+def select(p, s, X, rng):
+    """The widest row of X (K, d) while it is too wide, else the optimistic one."""
+    table = np.empty((4, X.shape[0]))
     tabulate(X, s.theta_warm, s.theta_hat, table)
     square, arm = widest(X, s.V_inv, p.threshold, table)
     s.warm[0] = 1 if square > p.threshold else 0
@@ -160,58 +133,34 @@ def decide(p: Params, s: State, X: Array, table: Array) -> int:
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
-    """`decide`, with scratch of its own."""
-    return decide(p, s, X, np.empty((4, X.shape[0])))
-
-
-@jit
-def store(X: Array, y: Array, n: int, x: Array, r: float) -> None:
+def store(X, y, n, x, r):
     """Row n of X, y <- x, r."""
     y[n] = r
     copy(x, X[n])
 
 
-@inlined
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
-    """State after reward r on context x (d,); the arrays of s are overwritten."""
-    y, n_warm = clipped_reward(r), s.n_warm
-    store(s.X, s.y, s.t, x, y)
+@jit
+def update(p, s, arm, x, r, rng):
+    """Learn from reward r on context x (d,); s is changed in place."""
+    y = clipped_reward(r)
+    s.clipped[0] += y != r
+    store(s.X, s.y, s.t[0], x, y)
+    s.t[0] += 1
     if s.warm[0] == 1:
-        store(s.X_warm, s.y_warm, n_warm, x, y)
-        n_warm += 1
+        store(s.X_warm, s.y_warm, s.n_warm[0], x, y)
+        s.n_warm[0] += 1
         sherman_morrison(s.V_inv, x, s.work[0])
         s.warm[1] = 1
     else:
         add_outer(slope(p.link, dot(x, s.theta_warm)), x, s.H)
-    return at(s, s.t + 1, n_warm, s.clipped + (1 if y != r else 0))
-
-
-@inlined
-def at(s: State, t: int, n_warm: int, clipped: int) -> State:
-    """The state s with other counts."""
-    matrices = s.V_inv, s.H, s.H_inv, s.log_det, s.theta_warm, s.theta_hat
-    rows = s.X_warm, s.y_warm, s.X, s.y
-    return State(t, n_warm, *matrices, *rows, s.warm, clipped, s.L, s.work)
-
-
-@borrowing
-def rounds(
-    p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints, table: Array
-) -> tuple[int, int, int]:
-    """(rounds, warm-up rounds, clipped rewards) after all rounds of `play`; table (4, K) is
-    overwritten."""
-    for t in range(X.shape[0]):
-        arms[t] = decide(p, s, X[t], table)
-        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
-    return s.t, s.n_warm, s.clipped
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    t, n_warm, clipped = rounds(p, s, X, R, rng, arms, np.empty((4, X.shape[1])))
-    return at(s, t, n_warm, clipped)
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
 
 
 def rs_glinucb(
@@ -236,9 +185,4 @@ def rs_glinucb(
     elimination = m.theta_bound * root * math.sqrt(m.kappa)
     threshold = 100.0 / (m.kappa * m.theta_bound**2 * m.d)
     p = Params(m.d, T, m.link, 0.5, elimination, 4.0 * root, threshold, m.tolerance)
-    return Policy("RS-GLinUCB", p, init, play, NO_PRIVACY, select, update)
-
-
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return rs_glinucb(3, 400, link="probit", theta_bound=2.0, kappa=18.4)
+    return Policy("RS-GLinUCB", p, init, select, update, play, NO_PRIVACY, universe=GLM_UNIVERSE)

@@ -1,31 +1,36 @@
-"""High-dimensional worlds: sparse linear rewards on Gaussian contexts.
+"""Sparse linear rewards on Gaussian contexts in high dimension.
 
 Source: the FLIPHAT paper, section 6 (autoregressive contexts) and Assumption 5.3(b) (margin
 condition).
 """
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
-from companion.checks import need_array, need_choice, need_float, need_int, need_positive
 from companion.environments import block_lengths
+from companion.jit import jit
 from companion.kernels.linalg import dot
+from companion.validate import need_array, need_choice, need_float, need_int, need_positive
 
-NOISES = ("gaussian", "uniform")
+
+def pad(signal, d: int) -> np.ndarray:
+    """beta (d,): the given leading entries, then zeros; ValueError if signal is longer than d."""
+    signal = need_array("signal", signal, ("s",))
+    d = need_int("d", d, len(signal))
+    return np.concatenate([signal, np.zeros(d - len(signal))])
 
 
 @jit
-def draw_noise(rng: Rng, uniform: bool, noise: float) -> float:
+def draw_noise(rng, uniform, noise):
     """One reward error: N(0, noise^2), or uniform on [-noise, noise]."""
     return noise * (2.0 * rng.random() - 1.0) if uniform else noise * rng.standard_normal()
 
 
 @jit
-def draw_row(phi: float, rng: Rng, x: Array) -> None:
+def draw_row(phi, rng, x):
     """x (d,) <- a stationary AR(1) sequence, N(0, Sigma) with Sigma_ij = phi^|i-j|."""
     innovation = np.sqrt(1.0 - phi * phi)
     x[0] = rng.standard_normal()
@@ -34,19 +39,8 @@ def draw_row(phi: float, rng: Rng, x: Array) -> None:
 
 
 @jit
-def draw_rows(phi: float, rng: Rng, Z: Array) -> None:
-    """Z (n, d) <- independent rows."""
-    for t in range(Z.shape[0]):
-        draw_row(phi, rng, Z[t])
-
-
-@jit
-def fill_autoregressive(
-    rng: Rng, beta: Array, phi: Any, uniform: bool, noise: float, X: Array, R: Array, mu: Array
-) -> None:
-    """One block: rows of X are stationary AR(1) sequences along the coordinates, mu = X beta, R =
-    mu + noise.
-    """
+def fill_autoregressive(rng, beta, phi, uniform, noise, X, R, mu):
+    """One block: the rows of X are autoregressive, mu = X beta, R = mu + noise."""
     for t in range(X.shape[0]):
         for k in range(X.shape[1]):
             draw_row(phi, rng, X[t, k])
@@ -55,10 +49,41 @@ def fill_autoregressive(
             R[t, k] = mu[t, k] + draw_noise(rng, uniform, noise)
 
 
-class Autoregressive(NamedTuple):
-    """K independent arms N(0, Sigma), Sigma_ij = phi^|i-j|, mean rewards x'beta; make one with
-    `autoregressive`.
+@jit
+def fill_margin(rng, beta, gap, power, noise, X, R, mu):
+    """One block of two arms whose mean rewards differ by gap U^power, U uniform.
+
+    x = c + z/2 and c - z/2 with c ~ N(0, I/2); z is N(0, 2 I) off the direction of beta, where it
+    is set to the gap.
     """
+    size = dot(beta, beta)
+    for t in range(X.shape[0]):
+        z = 0.0
+        for j in range(X.shape[2]):
+            X[t, 0, j] = np.sqrt(2.0) * rng.standard_normal()  # z, for the moment
+            z += X[t, 0, j] * beta[j]
+            X[t, 1, j] = np.sqrt(0.5) * rng.standard_normal()  # c
+        g = gap * rng.random() ** power  # drawn for power 0, too: all margins share one stream
+        b = ((g if rng.random() < 0.5 else -g) - z) / size
+        for j in range(X.shape[2]):
+            half = 0.5 * (X[t, 0, j] + b * beta[j])
+            c = X[t, 1, j]
+            X[t, 0, j], X[t, 1, j] = c + half, c - half
+        for k in range(2):
+            mu[t, k] = dot(X[t, k], beta)
+            R[t, k] = mu[t, k] + noise * rng.standard_normal()
+
+
+def _blocks(fill, law, K, d, T, rng):
+    """Yield (X (n, K, d), R (n, K), mu (n, K)) for T rounds, filled by a kernel."""
+    for n in block_lengths(T, K, d):
+        X, R, mu = np.empty((n, K, d)), np.empty((n, K)), np.empty((n, K))
+        fill(rng, *law, X, R, mu)
+        yield X, R, mu
+
+
+class Autoregressive(NamedTuple):
+    """K independent arms N(0, Sigma), Sigma_ij = phi^|i-j|; make one with `autoregressive`."""
 
     K: int
     beta: np.ndarray
@@ -71,13 +96,10 @@ class Autoregressive(NamedTuple):
         """Dimension of a context."""
         return len(self.beta)
 
-    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
+    def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu) for T rounds."""
-        for n in block_lengths(T, self.K, self.d):
-            X, R, mu = np.empty((n, self.K, self.d)), np.empty((n, self.K)), np.empty((n, self.K))
-            uniform = self.rewards == "uniform"
-            fill_autoregressive(rng, self.beta, self.phi, uniform, self.noise, X, R, mu)
-            yield X, R, mu
+        law = self.beta, self.phi, self.rewards == "uniform", self.noise
+        return _blocks(fill_autoregressive, law, self.K, self.d, T, rng)
 
     @property
     def reward_scale(self) -> float:
@@ -88,7 +110,7 @@ class Autoregressive(NamedTuple):
 
 
 def autoregressive(
-    K: int, beta: Any, *, phi: float = 0.1, rewards: str = "gaussian", noise: float = 0.1
+    K: int, beta, *, phi: float = 0.1, rewards: str = "gaussian", noise: float = 0.1
 ) -> Autoregressive:
     """Sparse linear bandit with K >= 1 fresh Gaussian arms per round.
 
@@ -99,43 +121,8 @@ def autoregressive(
     """
     beta = need_array("beta", beta, ("d",))
     phi = need_float("phi", phi, -1.0, 1.0, open_low=True, open_high=True)
-    need_choice("rewards", rewards, NOISES)
+    need_choice("rewards", rewards, ("gaussian", "uniform"))
     return Autoregressive(need_int("K", K, 1), beta, phi, rewards, need_float("noise", noise, 0.0))
-
-
-def pad(signal: Array, d: int) -> Array:
-    """beta (d,): the given leading entries, then zeros; ValueError if signal is longer than d."""
-    signal = need_array("signal", signal, ("s",))
-    d = need_int("d", d, len(signal))
-    return np.concatenate([signal, np.zeros(d - len(signal))])
-
-
-@jit
-def fill_margin(
-    rng: Rng, beta: Array, gap: float, power: float, noise: float, X: Array, R: Array, mu: Array
-) -> None:
-    """One block of two arms whose mean rewards differ by gap U^power, U uniform; power 0: by gap
-    exactly.
-
-    x = c + z/2 and c - z/2 with c ~ N(0, I/2); z is N(0, 2 I) off the direction of beta, where it
-    is set to the gap.
-    """
-    size = dot(beta, beta)
-    for t in range(X.shape[0]):
-        z, b = 0.0, 0.0
-        for j in range(X.shape[2]):
-            X[t, 0, j] = np.sqrt(2.0) * rng.standard_normal()  # z, for the moment
-            z += X[t, 0, j] * beta[j]
-            X[t, 1, j] = np.sqrt(0.5) * rng.standard_normal()  # c
-        g = gap if power == 0.0 else gap * rng.random() ** power
-        b = ((g if rng.random() < 0.5 else -g) - z) / size
-        for j in range(X.shape[2]):
-            half = 0.5 * (X[t, 0, j] + b * beta[j])
-            c = X[t, 1, j]
-            X[t, 0, j], X[t, 1, j] = c + half, c - half
-        for k in range(2):
-            mu[t, k] = dot(X[t, k], beta)
-            R[t, k] = mu[t, k] + noise * rng.standard_normal()
 
 
 class Margin(NamedTuple):
@@ -146,41 +133,33 @@ class Margin(NamedTuple):
     alpha: float
     noise: float
 
-    K = 2  # type: ignore[misc]
+    K = 2
 
     @property
     def d(self) -> int:
         """Dimension of a context."""
         return len(self.beta)
 
-    @property
-    def power(self) -> float:
-        """The gap of a round is gap U^power."""
-        return 0.0 if self.alpha == np.inf else 1.0 / self.alpha
-
-    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
+    def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu) for T rounds."""
-        for n in block_lengths(T, 2, self.d):
-            X, R, mu = np.empty((n, 2, self.d)), np.empty((n, 2)), np.empty((n, 2))
-            fill_margin(rng, self.beta, self.gap, self.power, self.noise, X, R, mu)
-            yield X, R, mu
+        law = self.beta, self.gap, 1.0 / self.alpha, self.noise
+        return _blocks(fill_margin, law, 2, self.d, T, rng)
 
 
-def margin(beta: float, *, gap: float, alpha: float, noise: float = 0.5) -> Margin:
-    """Two arms with P(gap <= h) = (h/gap)^alpha exactly: the margin condition of Assumption 5.3(b)
-    as an equality.
+def margin(beta, *, gap: float, alpha: float, noise: float = 0.5) -> Margin:
+    """Two arms with P(gap <= h) = (h/gap)^alpha exactly: Assumption 5.3(b) as an equality.
 
-    beta (d,) not zero; gap > 0; alpha in (0, inf], inf: the gap is constant; noise >= 0.
-    ValueError on anything else.
+    beta (d,) not zero; gap > 0; alpha in (0, inf], inf: the gap is constant; noise >= 0.  With one
+    seed all margins have the same contexts off the direction of beta.  ValueError on anything else.
     """
     beta = need_array("beta", beta, ("d",))
     if not beta.any():
         raise ValueError("beta must have a non-zero entry; got zeros")
     alpha = need_positive("alpha", alpha, allow_inf=True)
-    return Margin(beta, need_positive("gap", gap), alpha, need_float("noise", noise, 0.0))  # type: ignore[call-arg]
+    return Margin(beta, need_positive("gap", gap), alpha, need_float("noise", noise, 0.0))
 
 
-def gaussian_statistics(rng: Rng, n: int, beta: float, noise: float) -> tuple[Array, Array]:
+def gaussian_statistics(rng: np.random.Generator, n: int, beta, noise: float):
     """(X'X, X'y) of n > d rows x ~ N(0, I), y = x'beta + N(0, noise^2): exact, and free of n.
 
     They are a (d + 1)-dimensional Wishart matrix, drawn by its Cholesky factor (Bartlett 1933).

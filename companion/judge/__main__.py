@@ -3,13 +3,12 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from companion.judge import template
 from companion.judge.judging import judge
 
 
-def parser() -> Any:
+def parser():
     """The command line."""
     known = argparse.ArgumentParser("python -m companion.judge", description="Judge a policy.")
     known.add_argument("policy", help="a file, or the name of a module")
@@ -25,7 +24,7 @@ def parser() -> Any:
     return known
 
 
-def main(arguments: Any | None = None) -> int:
+def main(arguments=None) -> int:
     """Judge, print, write the report; exit code 0, 1 if the promise is refuted or the contract does
     not hold, 2 if nothing could be judged."""
     given = parser().parse_args(arguments)

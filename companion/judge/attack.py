@@ -11,22 +11,15 @@ rounds 1, 2-3, 4-7, ..., by which a small leak shows that goes on for long.  The
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from companion._types import Array, Ints
 from companion.accounting import audit
 from companion.core import Universe, horizon, one_context
 from companion.judge.effort import DRAWN, effort
 from companion.judge.guarantee import number
 from companion.judge.streams import run, stream_for
-
-if TYPE_CHECKING:
-    from companion.core import Policy
-    from companion.judge.subject import Subject
 
 LEVEL = 0.999  # of every bound: a promise that holds is refuted with this chance less than 1
 ROUNDS = 80  # of the streams that are played: a leak in every round shows more in longer ones
@@ -35,7 +28,7 @@ COMMON = Universe(low=0.0, offset=True)  # lies in every universe of the package
 SURE = 2.0  # standard errors below which a term of the statistic is taken for noise
 
 
-def row(name: str, g: Any, sees: str, found: Any, note: str = "") -> dict[str, Any]:
+def row(name: str, g, sees: str, found, note: str = ""):
     """One attack as plain data."""
     refuted = bool(found.epsilon > g.epsilon)
     said = f"epsilon is at least {found.epsilon:.3g}, {g.epsilon:.3g} is promised"
@@ -44,26 +37,23 @@ def row(name: str, g: Any, sees: str, found: Any, note: str = "") -> dict[str, A
             "hits": list(found.hits), "refuted": refuted, "said": said, "note": note}  # fmt: skip
 
 
-def count(subject: "Subject") -> int:
+def count(subject) -> int:
     """How many attacks the module offers."""
     g = subject.policy.guarantee
-    offered = getattr(subject.module, "attack", None)
-    return len(offered(subject.policy)) if callable(offered) and g.model != "none" else 0
+    return len(subject.policy.audit.attacks(subject.policy)) if g.model != "none" else 0
 
 
-def own(subject: "Subject", which: Any, quick: bool, trials: Any, seed: int) -> dict[str, Any]:
+def own(subject, which, quick: bool, trials, seed: int):
     """The attack of this number that the module offers, as a `row`."""
     policy = subject.policy
-    one = subject.module.attack(policy)[which]
+    one = policy.audit.attacks(policy)[which]
     n = effort(policy, quick, trials).trials * (1 if one.runs else DRAWN)
     g = policy.guarantee
     found = audit.attacked(one, delta=g.delta, trials=n, seed=seed, level=LEVEL)
     return row(f"its own (number {which + 1})", g, one.sees, found, one.note)
 
 
-def general(
-    subject: "Subject", quick: bool, trials: Any, seed: int, far: bool = False
-) -> dict[str, Any]:
+def general(subject, quick: bool, trials, seed: int, far: bool = False):
     """The general attack on the example, as a `row`; far: with records outside the universe.
 
     quick, trials: see `effort.effort`.
@@ -81,13 +71,12 @@ def general(
     return row("general", g, "the arms of all other users", found, where)
 
 
-def universe(subject: "Subject") -> Any:
+def universe(subject):
     """What the module says it takes without clipping, or what every universe holds."""
-    offered = getattr(subject.module, "universe", None)
-    return offered(subject.policy.params) if callable(offered) else COMMON
+    return subject.policy.universe or COMMON
 
 
-def directions(d: int, world: Any) -> Array:
+def directions(d: int, world) -> np.ndarray:
     """Three contexts of the universe, as far apart as it allows, (3, d)."""
     ways = np.eye(max(d, 2))[:2, :d]
     ways = np.array([ways[0], -ways[0], ways[1] if d > 2 or not world.offset else -ways[0]])
@@ -98,7 +87,7 @@ def directions(d: int, world: Any) -> Array:
     return world.radius * ways
 
 
-def neighbours(policy: "Policy", world: Any, far: Any) -> Iterator[Any]:
+def neighbours(policy, world, far):
     """Yield (name, a, b, user): two streams (X, R) that differ in the record of one user; far: by
     `FAR` times as much, among quiet others alone."""
     n = min(ROUNDS, horizon(policy) or ROUNDS)
@@ -128,9 +117,7 @@ def neighbours(policy: "Policy", world: Any, far: Any) -> Iterator[Any]:
         yield f"{what} in round {user}, {others} others", *streams, user
 
 
-def fitted(
-    policy: "Policy", pair: Any, pilot: Any, seed: int
-) -> tuple[Any, Callable[..., Any], Any]:
+def fitted(policy, pair, pilot, seed: int):
     """(how far apart the statistic sees the two streams, the statistic, the pair)."""
     _, a, b, user = pair
     play, rng = audit.playing(policy, user=user), np.random.default_rng(seed)
@@ -146,13 +133,13 @@ def fitted(
     return apart, lambda arms: score(best, arms, K), pair
 
 
-def cells(arms: Any, K: int) -> Array:
+def cells(arms, K: int) -> np.ndarray:
     """Every round's arm and the one before it as one number, (n, T)."""
     before = np.concatenate([np.zeros((len(arms), 1), np.int64), arms[:, :-1]], axis=1)
     return before * K + arms
 
 
-def chain(a: Any, b: Array, K: int, pooled: bool = False) -> Array:
+def chain(a, b: np.ndarray, K: int, pooled: bool = False) -> np.ndarray:
     """(T, K^2) log ratios of the chances of every arm after every arm, by rounds: a over b; pooled:
     the same in rounds 1, 2-3, 4-7, ..."""
     T = a.shape[1]
@@ -170,12 +157,12 @@ def chain(a: Any, b: Array, K: int, pooled: bool = False) -> Array:
     return ratio.reshape(len(ratio), K * K)[part]
 
 
-def score(weights: Array, arms: Ints, K: int) -> Any:
+def score(weights: np.ndarray, arms: np.ndarray, K: int):
     """The log-likelihood ratio of runs, (n,)."""
     return weights[np.arange(arms.shape[1]), cells(arms, K)].sum(axis=1)
 
 
-def speaks(subject: "Subject") -> Any:
+def speaks(subject):
     """What a run of the example says beside its arms: files it opens to write, connections, text it
     prints.  A run before has compiled and imported all that it needs."""
     policy = subject.policy

@@ -18,7 +18,7 @@ class Point(NamedTuple):
 POINTS = {
     "complete": Point(
         on_paper.complete,
-        "give Policy(name, params, init, play, guarantee, select, update), and an "
+        "give Policy(name, params, init, select, update, play, guarantee), and an "
         "example() for 400 rounds or more",
     ),
     "rows": Point(
@@ -37,7 +37,7 @@ POINTS = {
     ),
     "blocks": Point(
         in_play.cutting,
-        "keep all that is remembered in the State that play returns",
+        "keep all that is remembered in the arrays of the State",
     ),
     "chosen reward": Point(
         in_play.chosen,
@@ -82,6 +82,6 @@ POINTS = {
     ),
     "refusals": Point(
         on_paper.refusals,
-        "check arguments by companion.checks, before anything is built",
+        "check arguments by companion.validate, before anything is built",
     ),
 }

@@ -3,10 +3,7 @@
 A run of plain Python costs about as much as fifty compiled ones, so there are fewer.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from companion.core import Policy
+from typing import NamedTuple
 
 
 class Effort(NamedTuple):
@@ -22,10 +19,10 @@ COMPILED = {True: Effort(30, 150, 1_000), False: Effort(100, 400, 10_000)}
 DRAWN = 10  # times as many trials where a kernel draws many outputs at once
 
 
-def effort(policy: "Policy", quick: bool, trials: int | None = None) -> Effort:
+def effort(policy, quick: bool, trials: int | None = None) -> Effort:
     """The `Effort` for a policy; trials >= 4: counted instead of the default, and no pilot has more
     runs."""
-    scale = (COMPILED if hasattr(policy.play, "py_func") else PLAIN)[quick]
+    scale = (COMPILED if hasattr(policy.loop, "py_func") else PLAIN)[quick]
     if trials is None:
         return scale
     return Effort(min(scale.search, trials), min(scale.pilot, trials), trials)

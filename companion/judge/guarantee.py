@@ -1,12 +1,11 @@
 """What a policy promises, and what is rebuilt of it from its running kernels.
 
-A promise is *measured* where the module declares its `disclosures()` and the laboratory's interval
+A promise is *measured* where the policy's audit offers instances and the laboratory's interval
 holds it; *refuted* where the interval lies above it, where others see more than the declared
-releases, or where noise has another law.  Without disclosures it is "promised, not measured".
+releases, or where noise has another law.  Without instances it is "promised, not measured".
 """
 
 import inspect
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,38 +15,34 @@ from companion.audits.neighbours import Leak
 from companion.judge.streams import same_state
 from companion.judge.subject import GUESSES
 
-if TYPE_CHECKING:
-    from companion.judge.subject import Subject
-
 ASKED = (0.5, 1.0, 2.0)  # budgets for which instances are made
 NOT_MEASURED = "promised, not measured"
 
 
-def promised(subject: "Subject") -> Any:
-    """The example's guarantee as plain data, and how many disclosures its module declares."""
+def promised(subject):
+    """The example's guarantee as plain data, and how many instances its audit offers."""
     g = subject.policy.guarantee
     return plain(g) | {"title": subject.policy.name, "factory": subject.name,
                        "disclosures": len(declared(subject)), "tuned": subject.tuned}  # fmt: skip
 
 
-def plain(g: Any) -> dict[str, Any]:
+def plain(g):
     """A `Guarantee` as a dict of plain data; infinite numbers as text."""
     return {"said": str(g), "model": g.model, "epsilon": number(g.epsilon),
             "delta": number(g.delta), "neighbours": g.neighbours, "unit": g.unit}  # fmt: skip
 
 
-def number(value: Any) -> Any:
+def number(value):
     """A float as JSON holds it: "inf" and "nan" are texts."""
     return float(value) if np.isfinite(value) else str(float(value))
 
 
-def declared(subject: "Subject") -> Any:
-    """The disclosures of the module, a tuple, empty where there are none."""
-    offered = getattr(subject.module, "disclosures", None)
-    return tuple(offered()) if callable(offered) else ()
+def declared(subject):
+    """The `AuditInstance`s of the policy's audit, a tuple, empty where there are none."""
+    return tuple(subject.policy.audit.measured())
 
 
-def asked(subject: "Subject") -> dict[str, Any]:
+def asked(subject):
     """What the factory promises for the budgets `ASKED`: {"follows": True, False or None, "said"}.
 
     A guarantee that is typed by hand does not follow the budget; noise that does not change with
@@ -73,8 +68,8 @@ def asked(subject: "Subject") -> dict[str, Any]:
     return {"follows": True, "said": f"the guarantee follows the budget: {text}"}
 
 
-def measured(subject: "Subject", number_of: Any) -> Any:
-    """The disclosure of this number through the laboratory: a dict with "holds" True, False or None
+def measured(subject, number_of):
+    """The instance of this number through the laboratory: a dict with "holds" True, False or None
     (more private than promised), the interval, and what was found in words."""
     case = declared(subject)[number_of]
     g = case.policy.guarantee
@@ -90,7 +85,7 @@ def measured(subject: "Subject", number_of: Any) -> Any:
     return row | {"holds": holds, "said": words}
 
 
-def verdict(epsilon: float, found: Any) -> tuple[Any, str]:
+def verdict(epsilon: float, found):
     """(True, False or None, words) of a promise beside a `Measured`."""
     if found.bounded == (epsilon == np.inf):
         said = "is limited, though nothing is promised" if found.bounded else "has no limit"

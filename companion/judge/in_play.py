@@ -3,13 +3,9 @@
 A point is a function of `make`, which maps a number of arms to an instance.
 """
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from companion import core
-from companion._types import Array, Ints
 from companion.audits import faults
 from companion.environments import replay
 from companion.judge import streams
@@ -17,16 +13,13 @@ from companion.judge.on_paper import Broken, Untested, need
 from companion.judge.streams import run, same_bits, same_state, stream_for
 from companion.simulate import simulate
 
-if TYPE_CHECKING:
-    from companion.core import Policy
-
 NOTES = {"explored", "warm"}  # where `select` notes in a State what kind of round is under way
 CUTS = (1, 2, 7, 128, 256, 399)
 ROWS = (1, 2, 7, 1000)
 GUARD = 64  # entries before and behind the array of arms that nobody may write
 
 
-def rows(make: Callable[..., Any]) -> None:
+def rows(make) -> None:
     """Arms stay within the rows, whatever their number, and nothing beside `arms` is written."""
     for K in ROWS:
         policy = make(K)
@@ -34,7 +27,7 @@ def rows(make: Callable[..., Any]) -> None:
         wide = np.full(len(X) + 2 * GUARD, -7, dtype=np.int64)
         arms = wide[GUARD:-GUARD]
         rng = np.random.default_rng(1)
-        policy.play(policy.params, policy.init(policy.params), X, R, rng, arms)
+        policy.loop(policy.params, policy.init(policy.params), X, R, rng, arms)
         outside = np.concatenate([wide[:GUARD], wide[-GUARD:]])
         need((outside == -7).all(), "play writes outside the array of arms")
         K = X.shape[1]
@@ -45,22 +38,22 @@ def rows(make: Callable[..., Any]) -> None:
             )
 
 
-def inside(make: Callable[..., Any]) -> None:
+def inside(make) -> None:
     """Kernels run as plain Python, where an index outside an array is an error."""
     policy = make(4)
     X, R, _ = stream_for(policy, 60)
     arms = np.full(len(X), -1, dtype=np.int64)
-    faults.invite(policy.play, policy.update, policy.select)
+    faults.invite(policy.update, policy.select)
     with faults.interpreted({}):
         rng, state = np.random.default_rng(1), policy.init(policy.params)
         try:
-            faults.uncompiled(policy.play)(policy.params, state, X, R, rng, arms)
+            faults.plain(policy).play(policy.params, state, X, R, rng, arms)
         except IndexError as error:
             raise Broken(f"an index leaves its array: {error}") from None
     need(np.array_equal(arms, run(policy, X, R)[0]), "compiled arms differ from interpreted ones")
 
 
-def cutting(make: Callable[..., Any]) -> None:
+def cutting(make) -> None:
     """Cutting the stream into blocks changes nothing."""
     policy = make(4)
     X, R, _ = stream_for(policy)
@@ -70,7 +63,7 @@ def cutting(make: Callable[..., Any]) -> None:
     need(same_state(state, other), "the state differs when the stream comes in blocks")
 
 
-def chosen(make: Callable[..., Any]) -> None:
+def chosen(make) -> None:
     """Only the reward of the arm that was played is read."""
     policy = make(4)
     X, R, _ = stream_for(policy)
@@ -82,7 +75,7 @@ def chosen(make: Callable[..., Any]) -> None:
     need(same_state(state, other), "the state depends on rewards of arms that were not played")
 
 
-def untouched(make: Callable[..., Any]) -> None:
+def untouched(make) -> None:
     """The data are not written to."""
     policy = make(4)
     X, R, _ = stream_for(policy)
@@ -91,7 +84,7 @@ def untouched(make: Callable[..., Any]) -> None:
     need(same_bits(X, before[0]) and same_bits(R, before[1]), "play writes to X or R")
 
 
-def repeats(make: Callable[..., Any]) -> None:
+def repeats(make) -> None:
     """The same seed gives the same bits, and a run leaves nothing behind for the next."""
     policy = make(4)
     X, R, _ = stream_for(policy)
@@ -106,20 +99,20 @@ def repeats(make: Callable[..., Any]) -> None:
     )
 
 
-def signature(make: Callable[..., Any]) -> None:
+def signature(make) -> None:
     """Blocks of any length compile `play` once."""
     policy = make(4)
-    if not hasattr(policy.play, "signatures"):
+    if not hasattr(policy.loop, "signatures"):
         raise Untested("play is plain Python")
     X, R, _ = stream_for(policy)
-    before = set(policy.play.signatures)  # others in this process may have added their own
+    before = set(policy.loop.signatures)  # others in this process may have added their own
     run(policy, X, R, cuts=(1, 50))
-    need(policy.play.signatures, "play was not compiled")
-    new = len(set(policy.play.signatures) - before)
+    need(policy.loop.signatures, "play was not compiled")
+    new = len(set(policy.loop.signatures) - before)
     need(new <= 1, f"play was compiled {new} times: the type of a State field changes")
 
 
-def live(make: Callable[..., Any]) -> None:
+def live(make) -> None:
     """A live run, asked round by round, equals `play`."""
     policy = make(4)
     X, R, _ = stream_for(policy)
@@ -132,7 +125,7 @@ def live(make: Callable[..., Any]) -> None:
     need(same_state(state, one.state), "select and update end in another state than play")
 
 
-def copies(make: Callable[..., Any]) -> None:
+def copies(make) -> None:
     """What it is shown may be overwritten afterwards: it keeps copies, not references."""
     policy = make(4)
     X, R, _ = stream_for(policy, 60)
@@ -147,13 +140,13 @@ def copies(make: Callable[..., Any]) -> None:
         one.update(arm, R[t, arm])
         other.update(arm, R[t, arm])
         x = X[t, arm].copy()
-        state = policy.update(p, state, arm, x, R[t, arm], rng)
+        state = policy.update(p, state, arm, x, R[t, arm], rng) or state
         x[:] = np.nan
     for found in (one.state, state):
         need(same_state(found, other.state), "the state holds references to the caller's arrays")
 
 
-def told(make: Callable[..., Any]) -> None:
+def told(make) -> None:
     """The arm that was played counts, and not the advice.
 
     Two runs are told of the same arms, contexts and rewards, but are given other advice: they are
@@ -176,9 +169,7 @@ def told(make: Callable[..., Any]) -> None:
         need(not same_state(here[1], other[1]), "update learns nothing from the arm it is told")
 
 
-def asked(
-    policy: "Policy", X: Array, R: Array, arms: Ints, turn: int, seed: int = 3
-) -> tuple[Array, Any]:
+def asked(policy, X: np.ndarray, R: np.ndarray, arms: np.ndarray, turn: int, seed: int = 3):
     """(advice, state): advice is asked `turn` rounds or rows off; `arms` says what was played."""
     p, rng, asking = policy.params, np.random.default_rng(3), np.random.default_rng([3, seed])
     state, advice = policy.init(p), []
@@ -186,18 +177,18 @@ def asked(
         noting = not NOTES.isdisjoint(getattr(state, "_fields", ()))
         rows = np.roll(X[t], turn, axis=0) if noting else X[t - turn].copy()
         advice.append(policy.select(p, state, rows, asking))
-        state = policy.update(p, state, arm, X[t, arm].copy(), R[t, arm], rng)
+        state = policy.update(p, state, arm, X[t, arm].copy(), R[t, arm], rng) or state
     return np.array(advice), state
 
 
-def decisions(policy: "Policy", state: Any) -> Array:
+def decisions(policy, state) -> np.ndarray:
     """Advice in one state on many new rows: all that counts of a state, without its scratch."""
     X = stream_for(policy, 200)[0][::-1]
     rng = np.random.default_rng(4)
     return np.array([policy.select(policy.params, state, rows.copy(), rng) for rows in X])
 
 
-def company(make: Callable[..., Any]) -> None:
+def company(make) -> None:
     """`simulate` gives the same whoever else plays, and in whatever order."""
     policy = make(4)
     X, R, mu = stream_for(policy)

@@ -2,10 +2,14 @@
 
 import sys
 import time
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from companion.checks import (
+from companion.judge import contract, report, standing, subject
+from companion.judge.store import Store, digest_of_package
+from companion.judge.subject import Refused
+from companion.judge.words import UNPLAYED
+from companion.judge.worker import Failed, Worker
+from companion.validate import (
     need_choice,
     need_float,
     need_int,
@@ -13,11 +17,6 @@ from companion.checks import (
     need_positive,
     need_seed,
 )
-from companion.judge import contract, report, standing, subject
-from companion.judge.store import Store, digest_of_package
-from companion.judge.subject import Refused
-from companion.judge.words import UNPLAYED
-from companion.judge.worker import Failed, Worker
 
 WIDE = 30  # characters of the bar
 
@@ -31,7 +30,7 @@ class Scale(NamedTuple):
     T: int  # rounds in the arena
     n_reps: int  # repetitions, and those that tune
     tune_reps: int
-    cases: int  # disclosures that are measured, the first ones
+    cases: int  # instances that are measured, the first ones
 
 
 FULL = Scale(90.0, ("d = 5", "logistic clicks"), (1.0, 8.0), 2_000, 10, 3, 100)
@@ -40,17 +39,17 @@ RIVALS = 1_800.0  # seconds that our own policies may take: their kernels may ha
 
 
 def judge(
-    policy_or_module: Any,
+    policy_or_module,
     *,
-    worlds: Sequence[Any] | None = None,
-    epsilons: Sequence[float] | None = None,
+    worlds=None,
+    epsilons=None,
     seed: int = 1,
     quick: bool = False,
     trials: int | None = None,
-    store: Any | None = None,
+    store=None,
     limit: float | None = None,
-    progress: Any | None = None,
-) -> Any:
+    progress=None,
+):
     """A `Report` on a policy that need not be of this package, compiled or plain Python.
 
     policy_or_module: the path of a file, the dotted name of a module, a module, or a `Policy`;
@@ -79,7 +78,7 @@ def judge(
     return report.made(parts | {"settings": told, "took": round(time.perf_counter() - began, 1)})
 
 
-def scaled(scale: Scale, worlds: Any, epsilons: Any) -> Scale:
+def scaled(scale: Scale, worlds, epsilons) -> Scale:
     """The scale with these worlds and budgets; None: its own.  Raises ValueError on others."""
     if worlds is not None:
         names = tuple(need_choice("worlds", w, tuple(standing.WORLDS)) for w in worlds)
@@ -94,16 +93,14 @@ def scaled(scale: Scale, worlds: Any, epsilons: Any) -> Scale:
 class Session:
     """One judgement: asks the worker, keeps what it says, shows the bar."""
 
-    def __init__(
-        self, what: Any, seed: int, limit: float | None, store: Any, progress: Any
-    ) -> None:
+    def __init__(self, what, seed, limit, store, progress):
         self.worker, self.seed, self.limit, self.store = Worker(what), seed, limit, store
         self.mine = [subject.digest(what), digest_of_package(), limit]
         self.kept = self.mine[0] is not None
         self.shown = sys.stderr.isatty() if progress is None else progress
         self.done, self.planned = 0, 1
 
-    def ask(self, task: Any, *args: Any, ours: bool = False) -> Any:
+    def ask(self, task, *args, ours: bool = False):
         """{"found": ...} or {"failed": why}, kept under all that it depends on; ours: that is the
         package alone, not the policy that is judged."""
         self.bar(task.split(":")[1])
@@ -125,7 +122,7 @@ class Session:
             print(f"\r[{'#' * full:<{WIDE}}] {doing:<24}", end="", file=sys.stderr, flush=True)
 
 
-def investigate(session: Any, scale: Any, effort: Any) -> dict[str, Any]:
+def investigate(session, scale, effort):
     """All parts of the report as plain data; what fails stands there with the reason."""
     ask = session.ask
     parts = {"promise": ask("guarantee:promised")}
@@ -153,7 +150,7 @@ def investigate(session: Any, scale: Any, effort: Any) -> dict[str, Any]:
     return parts
 
 
-def arena(session: Any, scale: Scale, promise: Any) -> list[Any]:
+def arena(session, scale: Scale, promise):
     """[{"world", "epsilon", "T", and "rows", or why there are none}] of every setting."""
     found, sizes = [], (scale.n_reps, scale.tune_reps, session.seed)
     looks = max(1, len(scale.worlds) * len(scale.epsilons))
@@ -173,7 +170,7 @@ def arena(session: Any, scale: Scale, promise: Any) -> list[Any]:
     return found
 
 
-def attacks(session: Any, effort: Any) -> Any:
+def attacks(session, effort):
     """The module's own attacks and the general ones; effort: (quick, trials)."""
     seed = session.seed
     found = [session.ask("attack:general", *effort, seed, far) for far in (False, True)]

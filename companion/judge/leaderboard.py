@@ -4,9 +4,6 @@ It is made from the arena's records (`arena.contest.Setting`).  A policy that is
 is entered on the same streams, under the same rules, and stands among the others.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-
 from companion.arena import contest, worlds
 from companion.arena.policies import MODELS
 from companion.baselines.random import random
@@ -14,11 +11,8 @@ from companion.core import one_context
 from companion.judge import cost, standing
 from companion.judge.subject import load
 
-if TYPE_CHECKING:
-    from companion.arena.contest import Setting
 
-
-def entered(setting: "Setting", world: Any, what: Any, tune_reps: int, seed: int) -> "Setting":
+def entered(setting, world, what, tune_reps: int, seed: int):
     """The setting with one policy more: judge a policy first, here nothing is checked but its
     guarantee.
 
@@ -41,7 +35,7 @@ def entered(setting: "Setting", world: Any, what: Any, tune_reps: int, seed: int
     return setting._replace(runs=setting.runs | runs)
 
 
-def board(settings: "Sequence[Setting]") -> list[dict[str, Any]]:
+def board(settings):
     """A row for every trust model of every setting, models by the trust they ask for: the leader,
     those that it is not shown to beat, both with nanoseconds a round over random play on this
     machine, and the leader's share of random play's regret."""

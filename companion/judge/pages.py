@@ -2,7 +2,6 @@
 
 import html
 import re
-from typing import Any
 
 from companion.judge import pictures, words
 from companion.report import markup
@@ -23,7 +22,7 @@ div.judged { overflow-x: auto } img { max-width: 100%; height: auto }
 """
 
 
-def standalone(data: Any) -> str:
+def standalone(data) -> str:
     """A whole page."""
     title = html.escape(name(data))
     head = (
@@ -34,12 +33,12 @@ def standalone(data: Any) -> str:
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{page}</body></html>\n'
 
 
-def name(data: Any) -> str:
+def name(data) -> str:
     """What the policy calls itself."""
     return data.get("promise", {}).get("found", {}).get("title", "A policy")
 
 
-def body(data: Any) -> str:
+def body(data) -> str:
     """The report as a part of a page."""
     parts = ['<div class="judged">']
     for line in data["lines"]:
@@ -55,7 +54,7 @@ def body(data: Any) -> str:
     return "".join([*parts, "</div>"])
 
 
-def attack_table(data: Any) -> Any:
+def attack_table(data):
     """The attacks, if there are any."""
     rows = []
     for a in data["attack"]:
@@ -70,14 +69,14 @@ def attack_table(data: Any) -> Any:
     return markup.table("Attacks", head, rows, "numbers") if rows else ""
 
 
-def contract_table(data: Any) -> Any:
+def contract_table(data):
     """The contract, point by point."""
     rows = [[html.escape(cell) for cell in row] for row in words.contract_rows(data)]
     table = markup.table("Contract", ["Point", "", "Found", "Change"], rows, "numbers")
     return markup.folded("The contract, point by point", table)
 
 
-def setting(found: Any) -> str:
+def setting(found) -> str:
     """One setting of the arena: the figure, with the newcomer marked, and the numbers."""
     if "refused" in found:
         return ""
@@ -96,7 +95,7 @@ def setting(found: Any) -> str:
     return f"<p>{image}</p>{markup.folded('The numbers', numbers)}"
 
 
-def costs(data: Any) -> str:
+def costs(data) -> str:
     """What it costs, and how that grows."""
     found = data.get("cost", {}).get("found")
     if not found or not found["growth"]:

@@ -2,13 +2,11 @@
 
 import base64
 import io
-from collections.abc import Sequence
-from typing import Any
 
 from companion.report import plots
 
 
-def standing(rows: Sequence[Any], title: str) -> str:
+def standing(rows, title: str) -> str:
     """A row per policy, best on top, its share of random play's regret with the 95 % interval; the
     newcomer is marked.  A picture as a `data:` address."""
     fig, (ax,) = plots.panels(1, width=7.2, height=0.3 * len(rows) + 1.0)

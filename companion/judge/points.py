@@ -1,16 +1,11 @@
 """One point of the contract as plain data."""
 
-from typing import TYPE_CHECKING, Any
-
 from companion.judge.contract import POINTS
 from companion.judge.on_paper import Broken, Untested
 from companion.judge.subject import said
 
-if TYPE_CHECKING:
-    from companion.judge.subject import Subject
 
-
-def checked(subject: "Subject", name: str) -> dict[str, Any]:
+def checked(subject, name: str):
     """{"holds": True, False or None (this policy gives no hold for the test), "said": what was
     found}; what the policy raises on the way is a point that does not hold."""
     more = (subject.factory,) if name == "refusals" else ()

@@ -2,11 +2,11 @@
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from companion.checks import need_choice
 from companion.judge import pages, words
 from companion.judge.store import write
+from companion.validate import need_choice
 
 FORMAT = 1
 KINDS = (".json", ".html")
@@ -18,7 +18,7 @@ class Report(NamedTuple):
     data: dict
 
     @property
-    def lines(self) -> tuple[Any, ...]:
+    def lines(self):
         """The essentials, a refuted promise first."""
         return tuple(self.data["lines"])
 
@@ -28,7 +28,7 @@ class Report(NamedTuple):
         return bool(self.data["refuted"])
 
     @property
-    def reproducible(self) -> dict[str, Any]:
+    def reproducible(self):
         """The data without what a clock measured: equal to the bit on every machine, if no task was
         stopped by its limit."""
         kept = {k: v for k, v in self.data.items() if k not in ("cost", "took")}
@@ -39,7 +39,7 @@ class Report(NamedTuple):
         return json.dumps(self.data, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
     @classmethod
-    def from_json(cls, text: str) -> Any:
+    def from_json(cls, text: str):
         """The report that `to_json` wrote.  Raises ValueError on another text."""
         try:
             data = json.loads(text)
@@ -48,9 +48,9 @@ class Report(NamedTuple):
             right = False
         if not right:
             raise ValueError(f"text must be a report of format {FORMAT}")
-        return cls(data)  # type: ignore[call-arg]
+        return cls(data)
 
-    def save(self, path: Any) -> None:
+    def save(self, path) -> None:
         """Write the report to a file, `.json` or `.html` (complete), all or nothing."""
         path = Path(path)
         kind = need_choice("the ending of path", path.suffix, KINDS)
@@ -59,14 +59,14 @@ class Report(NamedTuple):
     def __str__(self):
         return words.text(self.data)
 
-    __repr__ = __str__  # type: ignore[misc]
+    __repr__ = __str__
 
     def _repr_html_(self):
         return pages.body(self.data)
 
 
-def made(parts: Any) -> Report:
+def made(parts) -> Report:
     """The `Report` of what was found."""
     refuted, lines = words.essentials(parts)
-    return Report({"format": FORMAT, "refuted": refuted, "lines": lines,  # type: ignore[call-arg]
+    return Report({"format": FORMAT, "refuted": refuted, "lines": lines,
                    "unseen": words.unseen(parts)} | parts)  # fmt: skip

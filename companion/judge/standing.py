@@ -5,12 +5,11 @@ declared number (`TUNED`), half of the repetitions choose the best rival, the ot
 """
 
 import inspect
-from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion import catalogue
+from companion import policies
 from companion.arena import contest, inference, kinds, recipes, worlds
 from companion.core import one_context
 from companion.judge.guarantee import plain
@@ -35,7 +34,7 @@ class Own(NamedTuple):
     make: Any
     arguments: dict
 
-    def policy(self) -> Any:
+    def policy(self):
         """The policy that the call makes."""
         return self.make(**self.arguments)
 
@@ -51,25 +50,21 @@ class Unfit(ValueError):
     """Why a newcomer does not play a world."""
 
 
-def rivals(
-    _: Any, world: Any, T: int, epsilons: Sequence[float], n_reps: int, tune_reps: int, seed: int
-) -> list[dict[str, Any]]:
+def rivals(_, world, T: int, epsilons, n_reps: int, tune_reps: int, seed: int):
     """[{"epsilon", "runs": {name: plain data of a run}}] of all policies of the package."""
     found = contest.play(world, WORLDS[world](), T, epsilons, n_reps, tune_reps, seed)
     return [{"epsilon": e, "runs": {n: record(r) for n, r in s.runs.items()}}
             for e, s in found.items()]  # fmt: skip
 
 
-def record(run: Any) -> dict[str, Any]:
+def record(run):
     """A `contest.Run` as plain data."""
     return {"title": run.title, "model": run.model, "guarantee": plain(run.guarantee)["said"],
             "multiple": run.multiple, "edge": bool(run.edge), "call": str(run.call),
             "default": run.default.tolist(), "tuned": run.tuned.tolist()}  # fmt: skip
 
 
-def newcomer(
-    subject: Any, world: Any, T: int, epsilon: float, n_reps: int, tune_reps: int, seed: int
-) -> dict[str, Any]:
+def newcomer(subject, world, T: int, epsilon: float, n_reps: int, tune_reps: int, seed: int):
     """The same for the policy that is judged, or {"refused": why it does not play."""
     place = WORLDS[world]()
     try:
@@ -83,12 +78,11 @@ def newcomer(
     return record(runs[subject.name])
 
 
-def grouped(subject: Any, world: Any, epsilon: float) -> Any:
+def grouped(subject, world, epsilon: float):
     """The `worlds.Group` of a newcomer; raises `Unfit` where it cannot play."""
     if subject.factory is None:
         raise Unfit("there is no factory that makes it for this world and budget")
-    ours = catalogue.policies().get(subject.name)
-    if ours is not None and ours.factory is subject.factory:
+    if subject.name in policies.TABLE and policies.factory(subject.name) is subject.factory:
         return of_the_package(subject.name, world, epsilon)
     common = one_context(subject.policy)
     if common and not world.common:
@@ -104,14 +98,14 @@ def grouped(subject: Any, world: Any, epsilon: float) -> Any:
     return worlds.Group(make, fitting(make) if subject.tuned else (1.0,))
 
 
-def of_the_package(name: str, world: Any, epsilon: float) -> Any:
+def of_the_package(name: str, world, epsilon: float):
     """The arena's own group for one of its policies."""
     if why := recipes.refused(name, world, 2):
         raise Unfit(why)
     return worlds.tunable(name, world, epsilon)
 
 
-def fitting(make: Callable[..., Any], T: int = 400) -> tuple[Any, ...]:
+def fitting(make, T: int = 400):
     """The arena's multiples for which the factory makes a policy."""
     found = []
     for m in worlds.MULTIPLES:
@@ -125,7 +119,7 @@ def fitting(make: Callable[..., Any], T: int = 400) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def arguments(subject: Any, world: Any, T: int, epsilon: float, only: Any) -> dict[Any, Any]:
+def arguments(subject, world, T: int, epsilon: float, only):
     """What the arena tells the factory by the names of its arguments; raises `Unfit`."""
     taken = inspect.signature(subject.factory).parameters
     known = recipes.known(world, T, epsilon, only)
@@ -140,7 +134,7 @@ def arguments(subject: Any, world: Any, T: int, epsilon: float, only: Any) -> di
     return told
 
 
-def table(name: str, mine: Any, runs: Any, looks: Any) -> list[Any]:
+def table(name: str, mine, runs, looks):
     """Rows of a setting, best first: the newcomer, its trust model, the best of every other, and
     random play; "verdict" says whether the newcomer is shown to have less (None in its own row).
 
@@ -160,7 +154,7 @@ def table(name: str, mine: Any, runs: Any, looks: Any) -> list[Any]:
     return sorted(rows, key=lambda r: r["share"])
 
 
-def row(name: str, run: Any, finals: Any, random: Any, verdict: Any) -> dict[str, Any]:
+def row(name: str, run, finals, random, verdict):
     """One policy: its regret as a share of random play's, with the 95 % interval."""
     share = ratio(finals, random)
     low, high = (float(v) if np.isfinite(v) else None for v in (share.low, share.high))
@@ -168,7 +162,7 @@ def row(name: str, run: Any, finals: Any, random: Any, verdict: Any) -> dict[str
             "high": high, "multiple": run["multiple"], "verdict": verdict}  # fmt: skip
 
 
-def beside(mine: Any, theirs: Any, looks: Any) -> str:
+def beside(mine, theirs, looks) -> str:
     """ "less", "more" or "undecided": the newcomer's regret beside another's, in paired repetitions
     that chose nobody, Bonferroni over `looks`."""
     found = difference(inference.judging(mine), inference.judging(theirs), 1 - 0.05 / looks)

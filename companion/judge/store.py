@@ -5,9 +5,8 @@ import json
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
 
-from companion._jit import PACKAGE
+from companion.jit import PACKAGE
 
 
 def digest_of_package() -> str:
@@ -22,7 +21,7 @@ class Store:
     version, is refused by name and left as it is.
     """
 
-    def __init__(self, path: Any | None = None) -> None:
+    def __init__(self, path=None):
         self.path = None if path is None else Path(path)
         self._kept = {}
         if self.path is not None and self.path.exists():
@@ -32,7 +31,7 @@ class Store:
             except (ValueError, KeyError, TypeError, UnicodeDecodeError):
                 raise ValueError(f"store must be a file of the judge; got {self.path}") from None
 
-    def key(self, *parts: Any) -> str:
+    def key(self, *parts) -> str:
         """The name of a result that depends on these plain data."""
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
 
@@ -48,7 +47,7 @@ class Store:
             write(self.path, json.dumps({"judged": self._kept}))
 
 
-def write(path: Any, text: str) -> None:
+def write(path, text: str) -> None:
     """Write a text file, all or nothing."""
     path = Path(path)
     handle, temporary = tempfile.mkstemp(dir=path.parent or ".", prefix=path.name)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from companion import policies
 from companion.core import Policy
 
 ANNOTATED = (Policy, "Policy", "core.Policy")  # as it stands, or as text under postponed evaluation
@@ -28,17 +29,19 @@ class Subject(NamedTuple):
     tuned: str  # the one argument of the factory that may be tuned, or nothing
 
     @property
-    def policy(self) -> Any:
+    def policy(self):
         """The example."""
         return self.make(4)
 
 
-def source(what: Any) -> Any:
+def source(what):
     """The file of what is to be judged, or None for a policy that is given as it is."""
     if isinstance(what, Policy):
         return None
     if inspect.ismodule(what):
-        return Path(what.__file__)  # type: ignore[arg-type]
+        return Path(what.__file__)
+    if what in policies.TABLE:
+        return Path(inspect.getfile(policies.factory(what)))
     if Path(what).suffix == ".py":
         return Path(what)
     try:
@@ -48,16 +51,25 @@ def source(what: Any) -> Any:
     return Path(spec.origin) if spec and spec.origin else Path(what)
 
 
-def digest(what: Any) -> Any:
-    """A digest of the file, or None where there is none."""
+def digest(what):
+    """A digest of the file, and of the name where a file has several of the package's policies;
+    None where there is no file."""
     path = source(what)
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path and path.is_file() else None
+    if path is None or not path.is_file():
+        return None
+    name = what if what in policies.TABLE else ""
+    return hashlib.sha256(path.read_bytes() + name.encode()).hexdigest()
 
 
-def load(what: Any) -> Subject:
-    """The `Subject` of a path, a dotted name, a module or a policy; raises `Refused`."""
+def load(what) -> Subject:
+    """The `Subject` of a path, a dotted name, a module, a policy, or the name of one of the
+    package's; raises `Refused`."""
     if isinstance(what, Policy):
         return Subject(what.name, None, None, lambda K: what, "")
+    if isinstance(what, str) and what in policies.TABLE:
+        factory = policies.factory(what)
+        module = sys.modules[factory.__module__]
+        return Subject(what, factory, module, lambda K: policies.example(what, K), "")
     module = what if inspect.ismodule(what) else _imported(str(what))
     makers = [f for f in vars(module).values() if _makes(f, module)]
     if len(makers) > 1:
@@ -94,7 +106,7 @@ def _imported(what):
         raise Refused(f"{what} does not import: {said(error)}") from None
 
 
-def said(error: Any) -> str:
+def said(error) -> str:
     """An error in one line of at most 200 characters."""
     text = " ".join(f"{type(error).__name__}: {error}".split())
     return text if len(text) <= 200 else f"{text[:197]}..."

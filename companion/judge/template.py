@@ -1,7 +1,6 @@
 """The template of a policy, and how it gets into a file."""
 
 from pathlib import Path
-from typing import Any
 
 from companion.judge.store import write as written
 
@@ -13,7 +12,7 @@ def text() -> str:
     return HERE.read_text("utf8")
 
 
-def write(path: Any) -> None:
+def write(path) -> None:
     """Write the template to a file that does not exist yet; ValueError if it does."""
     path = Path(path)
     if path.suffix != ".py":

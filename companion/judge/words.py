@@ -1,12 +1,10 @@
 """The words of a report, made from what was found."""
 
-from typing import Any
-
 from companion.judge.contract import POINTS
 
 UNSEEN = (
     "what a module hides on purpose: the judge reads kernels that run, and believes the fields and "
-    "laws that `disclosures()` declares",
+    "laws that its `AuditInstance`s declare",
     "neighbours that the search did not try; a bound below the promise proves nothing",
     "leaks by time, by memory, or by the last bits of floating-point numbers",
     "whether records that enter many rounds belong to one person: the unit is what the guarantee "
@@ -14,13 +12,13 @@ UNSEEN = (
 )
 UNPLAYED = "not tried: a first run gave nothing"
 UNMEASURED = (
-    "noise, sensitivity and number of releases, which `disclosures()` would let the laboratory "
-    "measure: half the noise may pass the attacks",
+    "noise, sensitivity and number of releases, which instances in `AuditSpec.measured` would let "
+    "the laboratory measure: half the noise may pass the attacks",
     "what stands in the State: whoever sees it may see more than the arms show",
 )
 
 
-def essentials(parts: Any) -> tuple[bool, list[str]]:
+def essentials(parts) -> tuple[bool, list[str]]:
     """(whether the promise is refuted, the lines that say the essentials, the worst first)."""
     if "refused" in parts:
         return False, [f"Nothing could be judged: {parts['refused']}."]
@@ -50,12 +48,12 @@ def essentials(parts: Any) -> tuple[bool, list[str]]:
     return bool(broken), lines
 
 
-def refutations(parts: Any) -> list[str]:
+def refutations(parts) -> list[str]:
     """What refutes the promise, in words."""
     shown = [a["found"] for a in parts["attack"] if a.get("found", {}).get("refuted")]
     found = [f"{a['said']} ({'; '.join(filter(None, (a['attack'] + ' attack', a['note'])))})"
              for a in shown]  # fmt: skip
-    found += [f"disclosure {i + 1}: {m['found']['said']}" for i, m in enumerate(parts["measured"])
+    found += [f"instance {i + 1}: {m['found']['said']}" for i, m in enumerate(parts["measured"])
               if m.get("found", {}).get("holds") is False]  # fmt: skip
     wrong = parts["asked"].get("found", {})
     if wrong.get("follows") is False:
@@ -63,24 +61,24 @@ def refutations(parts: Any) -> list[str]:
     return found
 
 
-def measuring(parts: Any, promise: Any) -> str:
+def measuring(parts, promise) -> str:
     """The line on what was measured of the promise."""
     cases = parts["measured"]
     if not promise["disclosures"]:
-        return "Promised, not measured: the module declares no disclosures()."
+        return "Promised, not measured: its audit offers no instances (AuditSpec.measured)."
     said = [c["found"]["said"] if "found" in c else f"gave nothing: {c['failed']}" for c in cases]
     all_of_them = promise["disclosures"]
     part = "" if len(cases) == all_of_them else f" of {all_of_them}"
-    return f"Measured, {len(cases)}{part} disclosure(s): {'; '.join(said)}."
+    return f"Measured, {len(cases)}{part} instance(s): {'; '.join(said)}."
 
 
-def spoken(parts: Any) -> list[str]:
+def spoken(parts) -> list[str]:
     """A line for what a run says beside its arms."""
     found = parts["speaks"].get("found", [])
     return [f"A run says more than its arms: {what}." for what in found]
 
 
-def place(setting: Any, name: str) -> str:
+def place(setting, name: str) -> str:
     """The line on one setting of the arena."""
     where = f"{setting['world']}, T = {setting['T']:,}, epsilon = {setting['epsilon']:g}"
     if "refused" in setting:
@@ -96,7 +94,7 @@ def place(setting: Any, name: str) -> str:
     return f"Arena, {where}: {said}; {counts or 'no difference to its trust model is shown'}."
 
 
-def cost_line(parts: Any) -> list[str]:
+def cost_line(parts) -> list[str]:
     """The line on what it costs, if that was measured."""
     found = parts.get("cost", {}).get("found")
     if not found:
@@ -106,7 +104,7 @@ def cost_line(parts: Any) -> list[str]:
     return [f"Cost: {said}; {found['state']:,} bytes of state."]
 
 
-def contract_rows(parts: Any) -> list[Any]:
+def contract_rows(parts):
     """[(point, "holds", "does not hold" or "not settled", what was found, what to change)]."""
     rows = []
     for name, a in parts["contract"].items():
@@ -119,7 +117,7 @@ def contract_rows(parts: Any) -> list[Any]:
     return rows
 
 
-def unseen(parts: Any) -> list[Any]:
+def unseen(parts):
     """What this report cannot see, as sentences."""
     if "refused" in parts or "failed" in parts["promise"]:
         return []
@@ -128,7 +126,7 @@ def unseen(parts: Any) -> list[Any]:
     return [*UNSEEN, *([] if parts["measured"] else UNMEASURED)]
 
 
-def text(data: Any) -> str:
+def text(data) -> str:
     """The report as lines for a terminal."""
     lines = [*data["lines"]]
     if "contract" in data:

@@ -11,7 +11,6 @@ import multiprocessing
 import os
 import signal
 import sys
-from typing import Any
 
 from companion.judge.subject import Refused, load, said
 
@@ -28,17 +27,17 @@ class Failed(Exception):
 class Worker:
     """The policy in a process of its own: `ask` it for one task after another."""
 
-    def __init__(self, what: Any) -> None:
+    def __init__(self, what):
         self.what, self._child, self._pipe = what, None, None
         atexit.register(self.stop)
 
-    def ask(self, task: str, limit: float | None, *args: Any) -> Any:
+    def ask(self, task: str, limit: float | None, *args):
         """What the task "module:function" of this package says of the policy with these arguments;
         raises `Failed` if it raises, crashes, or takes more than `limit` seconds of CPU, and
         `Refused` if the policy cannot be loaded."""
         if self._child is None:
             self._start()
-        self._pipe.send((task, args, limit))  # type: ignore[attr-defined]
+        self._pipe.send((task, args, limit))
         kind, found = self._answer(limit, f"does not return within {limit:g} s")
         if kind == "failed":
             raise Failed(found)

@@ -1,28 +1,24 @@
 """Balls and norms of l_p: where gradients live, and which vertex a linear function prefers.
 
-With 1/p + 1/q = 1 the dual of l_p is l_q (q = inf for p = 1).  Kernels take exponents in [1, inf];
-1, 1.5, 2, 3 and inf take no powers.
+With 1/p + 1/q = 1 the dual of l_p is l_q (q = inf for p = 1).  Kernels take exponents in [1, inf].
 Source: Bassily, Guzman and Nandi (2021), section 2 (regular norms); the smooth exponent of least
 regularity is derived in `smooth_exponent`.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
-from companion._borrowed import lean
-from companion._jit import inlined
-from companion._types import Array
-from companion.checks import need_float, need_int
+from companion.jit import inlined, jit
+from companion.validate import need_float, need_int
 
 
-def need_exponent(name: str, value: Any) -> float:
+def need_exponent(name, value):
     """`value` as a float in [1, inf]."""
     return need_float(name, value, 1.0, allow_inf=True)
 
 
-def dual_exponent(p: Any) -> float:
+def dual_exponent(p):
     """q with 1/p + 1/q = 1, for p in [1, inf]."""
     p = need_exponent("p", p)
     if p == 1.0:
@@ -30,13 +26,13 @@ def dual_exponent(p: Any) -> float:
     return 1.0 if p == np.inf else p / (p - 1.0)
 
 
-def euclidean_factor(q: float, d: int) -> float:
+def euclidean_factor(q, d):
     """Largest ||x||_2 over ||x||_q <= 1 in R^d: d^max(0, 1/2 - 1/q)."""
     inverse = 0.0 if q == np.inf else 1.0 / q
     return float(need_int("d", d, 1) ** max(0.0, 0.5 - inverse))
 
 
-def smooth_exponent(q: float, d: int) -> tuple[float, float]:
+def smooth_exponent(q, d):
     """(r, kappa): the smooth norm l_r, 2 <= r <= q, that is closest to l_q in R^d, for q >= 2.
 
     Half the square of ||.||_r is (r - 1)-smooth and ||x||_q <= ||x||_r <= d^(1/r - 1/q) ||x||_q, so
@@ -51,51 +47,37 @@ def smooth_exponent(q: float, d: int) -> tuple[float, float]:
     return r, regularity(r, q, d)
 
 
-def regularity(r: float, q: float, d: int) -> float:
+def regularity(r, q, d):
     """kappa(r) = (r - 1) d^(2/r - 2/q) of l_q with the smooth norm l_r."""
     return (r - 1.0) * d ** (2.0 / r - (0.0 if q == np.inf else 2.0 / q))
 
 
-@lean
-def power_sum(x: Array, q: float, factor: float) -> float:
+@jit
+def power_sum(x, q, factor):
     """sum |factor x_i|^q for q in [1, inf)."""
     total = 0.0
-    if q == 1.0:
-        for i in range(x.shape[0]):
-            total += abs(factor * x[i])
-    elif q == 1.5:
-        for i in range(x.shape[0]):
-            a = abs(factor * x[i])
-            total += a * math.sqrt(a)
-    elif q == 2.0:
-        for i in range(x.shape[0]):
-            a = factor * x[i]
+    for i in range(x.shape[0]):
+        a = abs(factor * x[i])
+        if q == 1.0:
+            total += a
+        elif q == 2.0:
             total += a * a
-    elif q == 3.0:
-        for i in range(x.shape[0]):
-            a = abs(factor * x[i])
-            total += a * a * a
-    else:
-        for i in range(x.shape[0]):
-            total += math.pow(abs(factor * x[i]), q)
+        else:
+            total += math.pow(a, q)
     return total
 
 
-@lean
-def largest(x: Array) -> float:
-    """max |x_i|; four at a time, for the processor waits for each comparison."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    fours = x.shape[0] // 4 * 4
-    for i in range(0, fours, 4):
-        a, b = max(a, abs(x[i])), max(b, abs(x[i + 1]))
-        c, d = max(c, abs(x[i + 2])), max(d, abs(x[i + 3]))
-    for i in range(fours, x.shape[0]):
-        a = max(a, abs(x[i]))
-    return max(max(a, b), max(c, d))
+@jit
+def largest(x):
+    """max |x_i|."""
+    top = 0.0
+    for i in range(x.shape[0]):
+        top = max(top, abs(x[i]))
+    return top
 
 
-@lean
-def lq_norm(x: Array, q: Any) -> float:
+@jit
+def lq_norm(x, q):
     """The l_q norm of a vector, q in [1, inf]; scaled by the largest entry if powers overflow."""
     if q == 1.0:
         return power_sum(x, q, 1.0)
@@ -112,11 +94,9 @@ def lq_norm(x: Array, q: Any) -> float:
 
 
 @inlined
-def admit(x: Array, y: float, q: float, low: float, high: float, out: Array) -> tuple[float, int]:
+def admit(x, y, q, low, high, out):
     """out <- x scaled to ||x||_q <= 1; (y in [low, high], 1 if anything was clipped else 0)."""
-    size = lq_norm(x, q) if q == np.inf else power_sum(x, q, 1.0)
-    if not size <= 1.0 + 1e-9:  # a norm above 1 is at most its power: no root within
-        size = lq_norm(x, q)
+    size = lq_norm(x, q)
     c = 1.0 if size <= 1.0 + 1e-9 else 1.0 / size
     for i in range(x.shape[0]):
         out[i] = c * x[i]
@@ -124,8 +104,8 @@ def admit(x: Array, y: float, q: float, low: float, high: float, out: Array) -> 
     return z, (1 if c != 1.0 or z != y else 0)
 
 
-@lean
-def admit_all(X: Array, Y: Array, q: float, high: float, A: Array, b: Array) -> int:
+@jit
+def admit_all(X, Y, q, high, A, b):
     """A (n, d), b (n,) <- the records X, Y, labels within +-high; how many had to be clipped."""
     clipped = 0
     for t in range(X.shape[0]):
@@ -135,7 +115,7 @@ def admit_all(X: Array, Y: Array, q: float, high: float, A: Array, b: Array) -> 
 
 
 @inlined
-def vertex(gradient: Array, p: float, radius: float, out: Array) -> None:
+def vertex(gradient, p, radius, out):
     """out <- argmin <gradient, v> over ||v||_p <= radius, the linear minimisation oracle.
 
     The value is -radius times the l_q norm.  p = 1: the lowest index wins ties.  Where the gradient
@@ -153,32 +133,19 @@ def vertex(gradient: Array, p: float, radius: float, out: Array) -> None:
         if p == 1.0:
             out[at] = -radius * np.sign(gradient[at])
         return
-    total = 0.0
-    if p == 2.0:
-        for i in range(d):
-            out[i] = gradient[i] / top
-            total += out[i] * out[i]
-        factor = -radius / math.sqrt(total)
-    elif p == 1.5:
-        for i in range(d):
-            a = gradient[i] / top
-            out[i] = a * abs(a)
-            total += abs(out[i] * a)
-        factor = -radius / math.pow(total, 2.0 / 3.0)
-    else:
-        q = p / (p - 1.0)
-        for i in range(d):
-            a = abs(gradient[i]) / top
-            w = math.pow(a, q - 1.0)
-            total += w * a
-            out[i] = w if gradient[i] > 0.0 else -w
-        factor = -radius / math.pow(total, 1.0 / p)
+    total, q = 0.0, p / (p - 1.0)
+    for i in range(d):
+        a = abs(gradient[i]) / top
+        w = math.pow(a, q - 1.0)
+        total += w * a
+        out[i] = w if gradient[i] > 0.0 else -w
+    factor = -radius / math.pow(total, 1.0 / p)
     for i in range(d):
         out[i] *= factor
 
 
-@lean
-def project(x: Array, p: Any, radius: float) -> None:
+@jit
+def project(x, p, radius):
     """x <- its Euclidean projection on ||v||_p <= radius, for p in [2, inf].
 
     Inside the ball nothing moves.  p = inf clips.  Between, v_i + m v_i^(p - 1) = |x_i| with the
@@ -210,7 +177,7 @@ def project(x: Array, p: Any, radius: float) -> None:
         x[i] *= radius / size
 
 
-@lean
+@jit
 def _shrink(a, p, m):
     """The v in [0, a] with v + m v^(p - 1) = a."""
     v = a
@@ -223,7 +190,7 @@ def _shrink(a, p, m):
     return max(v, 0.0)
 
 
-@lean
+@jit
 def _size(x, p, radius, m):
     """||v||_p^p for the v of multiplier m, in units of the radius."""
     total = 0.0

@@ -1,21 +1,19 @@
-"""Small dense linear algebra for kernels: loops that beat BLAS up to d = 10 and compile fast.
+"""Small dense linear algebra for kernels: loops, which up to d = 10 are faster than BLAS.
 
 Every function takes C-contiguous float64 arrays and checks nothing.  What is overwritten is said in
 the docstring.
+Source: Golub and Van Loan (2013), chapters 3, 4 and 8; More and Sorensen (1983) for the ball.
 """
 
-from typing import Any
+import math
 
 import numpy as np
 
-from companion._borrowed import lean
-from companion._types import Array
-
-WIDE = 20  # dimension from which four sums side by side pay
+from companion.jit import jit
 
 
-@lean
-def dot(a: Any, b: Any) -> float:
+@jit
+def dot(a, b):
     """a'b for vectors of one length."""
     s = 0.0
     for i in range(a.shape[0]):
@@ -23,58 +21,44 @@ def dot(a: Any, b: Any) -> float:
     return s
 
 
-@lean
-def norm(a: Array) -> float:
+@jit
+def norm(a):
     """Euclidean norm of a vector."""
     return np.sqrt(dot(a, a))
 
 
-@lean
-def axpy(c: float, x: Array, y: Array) -> None:
+@jit
+def axpy(c, x, y):
     """y <- y + c x."""
     for i in range(x.shape[0]):
         y[i] += c * x[i]
 
 
-@lean
-def copy(a: Array, out: Array) -> None:
-    """out <- a, two arrays of one shape; a whole slice would take two seconds to compile."""
+@jit
+def copy(a, out):
+    """out <- a, two arrays of one shape; `out[:] = a` takes two seconds to compile."""
     for i, v in np.ndenumerate(a):
         out[i] = v
 
 
-@lean
-def set_identity(c: float, out: Array) -> None:
+@jit
+def set_identity(c, out):
     """out <- c I."""
     out[:] = 0.0
     for i in range(out.shape[0]):
         out[i, i] = c
 
 
-@lean
-def matvec(A: Array, x: Array, out: Array) -> None:
-    """out <- A x; four rows at a time, whose sums do not wait for each other."""
-    n = A.shape[0] - A.shape[0] % 4
-    for i in range(0, n, 4):
-        p, q, r, s = 0.0, 0.0, 0.0, 0.0
-        for j in range(A.shape[1]):
-            p += A[i, j] * x[j]
-            q += A[i + 1, j] * x[j]
-            r += A[i + 2, j] * x[j]
-            s += A[i + 3, j] * x[j]
-        out[i], out[i + 1], out[i + 2], out[i + 3] = p, q, r, s
-    for i in range(n, A.shape[0]):
-        s = 0.0
-        for j in range(A.shape[1]):
-            s += A[i, j] * x[j]
-        out[i] = s
+@jit
+def matvec(A, x, out):
+    """out <- A x."""
+    for i in range(A.shape[0]):
+        out[i] = dot(A[i], x)
 
 
-@lean
-def quad(A: Array, x: Array) -> float:
+@jit
+def quad(A, x):
     """x'Ax for a symmetric A; the lower triangle is read."""
-    if x.shape[0] >= WIDE:
-        return wide_quad(A, x)
     s = 0.0
     for i in range(x.shape[0]):
         row = 0.0
@@ -84,50 +68,16 @@ def quad(A: Array, x: Array) -> float:
     return s
 
 
-@lean
-def wide_quad(A: Array, x: Array) -> float:
-    """`quad` with four rows at a time, whose sums do not wait for each other, from the first entry
-    of x that is not 0 to the last: the same bits."""
-    total, begin, d = 0.0, 0, x.shape[0]
-    while begin < d and x[begin] == 0.0:
-        begin += 1
-    while d > begin and x[d - 1] == 0.0:
-        d -= 1
-    n = d - (d - begin) % 4
-    for i in range(begin, n, 4):
-        p, q, r, s = 0.0, 0.0, 0.0, 0.0
-        for j in range(begin, i):
-            p += A[i, j] * x[j]
-            q += A[i + 1, j] * x[j]
-            r += A[i + 2, j] * x[j]
-            s += A[i + 3, j] * x[j]
-        q += A[i + 1, i] * x[i]
-        for j in range(i, i + 2):
-            r += A[i + 2, j] * x[j]
-        for j in range(i, i + 3):
-            s += A[i + 3, j] * x[j]
-        total += x[i] * (A[i, i] * x[i] + 2.0 * p)
-        total += x[i + 1] * (A[i + 1, i + 1] * x[i + 1] + 2.0 * q)
-        total += x[i + 2] * (A[i + 2, i + 2] * x[i + 2] + 2.0 * r)
-        total += x[i + 3] * (A[i + 3, i + 3] * x[i + 3] + 2.0 * s)
-    for i in range(n, d):
-        row = 0.0
-        for j in range(begin, i):
-            row += A[i, j] * x[j]
-        total += x[i] * (A[i, i] * x[i] + 2.0 * row)
-    return total
-
-
-@lean
-def add_outer(c: float, x: Array, A: Array) -> None:
+@jit
+def add_outer(c, x, A):
     """A <- A + c x x'."""
     for i in range(x.shape[0]):
         for j in range(x.shape[0]):
             A[i, j] += c * x[i] * x[j]
 
 
-@lean
-def sherman_morrison(A_inv: Array, x: Array, work: Array) -> None:
+@jit
+def sherman_morrison(A_inv, x, work):
     """A_inv <- (A + x x')^-1 for a symmetric positive definite A; work (d,) is overwritten."""
     matvec(A_inv, x, work)
     c = 1.0 / (1.0 + dot(x, work))
@@ -136,8 +86,8 @@ def sherman_morrison(A_inv: Array, x: Array, work: Array) -> None:
             A_inv[i, j] -= c * work[i] * work[j]
 
 
-@lean
-def inverse(A: Array, out: Array, work: Array) -> bool:
+@jit
+def inverse(A, out, work):
     """out <- A^-1 by Gauss-Jordan with partial pivoting, in place; A need not be definite.
 
     The first row of work (d, d) is overwritten; A and out may be the same array.  Returns False
@@ -175,8 +125,8 @@ def inverse(A: Array, out: Array, work: Array) -> bool:
     return True
 
 
-@lean
-def cholesky(A: Array, L: Array) -> bool:
+@jit
+def cholesky(A, L):
     """Lower triangle of L <- Cholesky factor of A, of which the lower triangle is read.
 
     Returns False (and leaves L undefined) if A is not positive definite.
@@ -195,8 +145,8 @@ def cholesky(A: Array, L: Array) -> bool:
     return True
 
 
-@lean
-def cholesky_solve(L: Array, b: Array, out: Array) -> None:
+@jit
+def cholesky_solve(L, b, out):
     """out <- (L L')^-1 b; b and out may be the same array."""
     d = L.shape[0]
     for i in range(d):
@@ -211,8 +161,8 @@ def cholesky_solve(L: Array, b: Array, out: Array) -> None:
         out[i] = s / L[i, i]
 
 
-@lean
-def project_ball(x: Array, radius: float) -> bool:
+@jit
+def project_ball(x, radius):
     """x <- its projection on the ball of the given radius around 0; True if x was outside."""
     n = norm(x)
     if not n > radius:
@@ -222,10 +172,8 @@ def project_ball(x: Array, radius: float) -> bool:
     return True
 
 
-@lean
-def project_ball_in_norm(
-    S: Array, z: Array, radius: float, L: Array, work: Array, out: Array
-) -> None:
+@jit
+def project_ball_in_norm(S, z, radius, L, work, out):
     """out <- argmin (v - z)'S(v - z) over ||v|| <= radius; S (d, d) is positive definite.
 
     The solution is v(m) = (S + m I)^-1 S z with the multiplier m >= 0 at which ||v(m)|| = radius.
@@ -252,3 +200,51 @@ def project_ball_in_norm(
         cholesky_solve(L, out, work)
         m += n * n / dot(out, work) * (n - radius) / radius
     project_ball(out, radius)  # the last rounding error
+
+
+@jit
+def jacobi(A, rows):
+    """Diagonalise the symmetric A (m, m): its diagonal becomes the eigenvalues, row i of rows the
+    i-th eigenvector.
+
+    A is overwritten.  Sweeps stop when everything off the diagonal is below 1e-15 of the Frobenius
+    norm; 30 sweeps are never reached for m <= 10 (convergence is quadratic).
+    """
+    m = A.shape[0]
+    for i in range(m):
+        for j in range(m):
+            rows[i, j] = 1.0 if i == j else 0.0
+    for _ in range(30):
+        off, total = 0.0, 0.0
+        for i in range(m):
+            total += A[i, i] * A[i, i]
+            for j in range(i):
+                off += 2.0 * A[i, j] * A[i, j]
+        if off <= 1e-30 * (off + total):
+            break
+        for i in range(m):
+            for j in range(i + 1, m):
+                rotate(A, rows, i, j)
+
+
+@jit
+def rotate(A, rows, i, j):
+    """One Jacobi rotation in the plane (i, j), which sets A[i, j] to zero."""
+    if A[i, j] == 0.0:
+        return
+    ratio = (A[j, j] - A[i, i]) / (2.0 * A[i, j])
+    t = (1.0 if ratio >= 0.0 else -1.0) / (abs(ratio) + math.hypot(ratio, 1.0))
+    c = 1.0 / math.sqrt(1.0 + t * t)
+    s = t * c
+    m = A.shape[0]
+    for k in range(m):
+        x, y = A[k, i], A[k, j]
+        A[k, i], A[k, j] = c * x - s * y, s * x + c * y
+    for k in range(m):
+        x, y = A[i, k], A[j, k]
+        A[i, k], A[j, k] = c * x - s * y, s * x + c * y
+        x, y = rows[i, k], rows[j, k]
+        rows[i, k], rows[j, k] = c * x - s * y, s * x + c * y
+
+
+# What callers of an earlier version still import.

@@ -1,45 +1,51 @@
-"""Samplers that every private algorithm draws from.
+"""Samplers that private algorithms draw from.
 
 They are exact in law up to floating point and meant for research simulation: nothing here protects
 against floating-point or timing attacks.  Every function is a kernel; the noise comes from a
-`numpy.random.Generator`.
-Source: Dwork and Roth (2014), sections 3.3 and A; Cheu, Joseph, Mao and Peng (2021), the shuffled
+`numpy.random.Generator`.  Sections: noise; symmetric matrices as vectors; clipping; the shuffled
+vector sum; private selection; peeling.
+Source: Dwork and Roth (2014), sections 3.3, 3.4 and A, Claim 3.9 (report noisy max); McSherry and
+Talwar (2007); Dwork, Su and Zhang (2021), peeling; Cheu, Joseph, Mao and Peng (2021), the shuffled
 vector sum; Bassily, Guzman and Nandi (2021), the generalized Gaussian; Bartlett (1933), the Wishart
 matrix.
 """
 
 import math
-from typing import Any
 
 import numpy as np
 
-from companion._borrowed import lean
-from companion._types import Array, Rng
+from companion.jit import jit
 
 
-@lean
-def laplace(rng: Rng, scale: Any) -> float:
+@jit
+def random_integer(rng, n):
+    """A uniform integer in 0, ..., n - 1."""
+    return int(rng.integers(0, n))
+
+
+@jit
+def laplace(rng, scale):
     """One draw with density exp(-|z|/scale) / (2 scale)."""
     return scale * (rng.standard_exponential() - rng.standard_exponential())
 
 
-@lean
-def add_laplace(rng: Rng, scale: float, out: Array) -> None:
+@jit
+def add_laplace(rng, scale, out):
     """out <- out + independent Laplace(scale) noise."""
     for i in range(out.shape[0]):
         out[i] += laplace(rng, scale)
 
 
-@lean
-def gumbel(rng: Rng, scale: float) -> float:
+@jit
+def gumbel(rng, scale):
     """One draw with distribution function exp(-exp(-z/scale)); the noisy maximum with this noise is
     the exponential mechanism.
     """
     return -scale * math.log(rng.standard_exponential())
 
 
-@lean
-def generalized_gaussian(rng: Rng, exponent: float, sigma: float, out: Array) -> None:
+@jit
+def generalized_gaussian(rng, exponent, sigma, out):
     """out (d,) <- one draw with density proportional to exp(-||z||^2 / (2 sigma^2)), in the norm of
     l_exponent, exponent > 0.
 
@@ -64,15 +70,15 @@ def generalized_gaussian(rng: Rng, exponent: float, sigma: float, out: Array) ->
         out[i] *= factor
 
 
-@lean
-def add_gaussian(rng: Rng, sigma: float, out: Array) -> None:
+@jit
+def add_gaussian(rng, sigma, out):
     """out <- out + N(0, sigma^2 I)."""
     for i in range(out.shape[0]):
         out[i] += sigma * rng.standard_normal()
 
 
-@lean
-def add_symmetric_gaussian(rng: Rng, sigma: float, out: Array) -> None:
+@jit
+def add_symmetric_gaussian(rng, sigma, out):
     """out (d, d) <- out + symmetric noise, N(0, sigma^2) in every Frobenius direction.
 
     The diagonal has standard deviation sigma.  An off-diagonal entry stands twice in the norm, so
@@ -86,8 +92,8 @@ def add_symmetric_gaussian(rng: Rng, sigma: float, out: Array) -> None:
             out[j, i] += z
 
 
-@lean
-def add_wishart(rng: Rng, degrees: float, scale: float, root: Array, out: Array) -> None:
+@jit
+def add_wishart(rng, degrees, scale, root, out):
     """out (d, d) <- out + scale times a Wishart_d(degrees, I) matrix; degrees real >= d; root (d,
     d) is overwritten.
 
@@ -114,8 +120,8 @@ def add_wishart(rng: Rng, degrees: float, scale: float, root: Array, out: Array)
 # times sqrt2 (and times sqrt(1/2) on the way back) the vector's norm is the Frobenius norm.
 
 
-@lean
-def add_packed(c: Any, off: float, x: Array, out: Array) -> None:
+@jit
+def add_packed(c, off, x, out):
     """out <- out + c x x', packed; entries off the diagonal times `off`."""
     n = 0
     for i in range(x.shape[0]):
@@ -126,8 +132,8 @@ def add_packed(c: Any, off: float, x: Array, out: Array) -> None:
         n += 1
 
 
-@lean
-def unpack(c: float, off: float, packed: Array, G: Array) -> None:
+@jit
+def unpack(c, off, packed, G):
     """G (d, d) <- G + c times the symmetric matrix that is packed; entries off the diagonal times
     `off`."""
     n = 0
@@ -140,14 +146,14 @@ def unpack(c: float, off: float, packed: Array, G: Array) -> None:
         n += 1
 
 
-@lean
-def statistics_size(d: int) -> int:
+@jit
+def statistics_size(d):
     """Length of (x x', x y) as one vector: d(d+1)/2 + d."""
     return d * (d + 1) // 2 + d
 
 
-@lean
-def pack_statistics(x: Array, y: float, out: Array) -> None:
+@jit
+def pack_statistics(x, y, out):
     """out <- the vector with the joint norm of (x x', x y): x_i^2 and sqrt2 x_i x_j, then x_i y."""
     d = x.shape[0]
     out[:] = 0.0
@@ -156,8 +162,8 @@ def pack_statistics(x: Array, y: float, out: Array) -> None:
         out[out.shape[0] - d + i] = x[i] * y
 
 
-@lean
-def add_unpacked(c: float, packed: Array, G: Array, b: Array) -> None:
+@jit
+def add_unpacked(c, packed, G, b):
     """G (d, d) <- G + c times the matrix part of packed, b (d,) <- b + c times its vector part."""
     d = b.shape[0]
     unpack(c, math.sqrt(0.5), packed, G)
@@ -165,8 +171,8 @@ def add_unpacked(c: float, packed: Array, G: Array, b: Array) -> None:
         b[i] += c * packed[packed.shape[0] - d + i]
 
 
-@lean
-def clip_to_ball(x: Array, y: float, out: Array) -> tuple[float, int]:
+@jit
+def clip_to_ball(x, y, out):
     """out <- x scaled into the unit ball; (y in [-1, 1], 1 if anything was clipped else 0)."""
     s = 0.0
     for i in range(x.shape[0]):
@@ -178,8 +184,8 @@ def clip_to_ball(x: Array, y: float, out: Array) -> tuple[float, int]:
     return z, (1 if c != 1.0 or z != y else 0)
 
 
-@lean
-def clip_to_offset_sphere(x: Array, y: float, out: Array) -> tuple[float, int]:
+@jit
+def clip_to_offset_sphere(x, y, out):
     """out <- (u, 1/sqrt2), ||u|| <= 1/sqrt2; (y in [0, 1], 1 if anything was clipped else 0)."""
     d = x.shape[0]
     s = 0.0
@@ -193,8 +199,8 @@ def clip_to_offset_sphere(x: Array, y: float, out: Array) -> tuple[float, int]:
     return z, (1 if c != 1.0 or z != y or abs(x[d - 1] - out[d - 1]) > 1e-9 else 0)
 
 
-@lean
-def clip_record(offset: bool, x: Array, y: float, out: Array) -> tuple[float, int]:
+@jit
+def clip_record(offset, x, y, out):
     """Clip one user's (x, y) into a universe of `privacy.UNIVERSES`: offset sphere or ball."""
     if offset:
         return clip_to_offset_sphere(x, y, out)
@@ -207,15 +213,15 @@ def clip_record(offset: bool, x: Array, y: float, out: Array) -> tuple[float, in
 # nothing but their number, entry by entry.
 
 
-@lean
-def round_at_random(rng: Rng, w: float) -> int:
+@jit
+def round_at_random(rng, w):
     """An integer with mean w >= 0: floor(w), or one more with the probability of the remainder."""
     low = np.floor(w)
     return int(low) + (1 if rng.random() < w - low else 0)
 
 
-@lean
-def shuffle_messages(rng: Rng, v: Array, L: float, g: float, b: int, p: float, out: Array) -> None:
+@jit
+def shuffle_messages(rng, v, L, g, b, p, out):
     """Message level: out (n, 2g' + b) <- the bits that one user sends for each entry of v.
 
     g' = ceil(g); entries of out are 0 or 1.  The first 2g' columns carry the value, the last b the
@@ -230,17 +236,15 @@ def shuffle_messages(rng: Rng, v: Array, L: float, g: float, b: int, p: float, o
             out[i, top + j] = 1 if rng.random() < p else 0
 
 
-@lean
-def shuffle_add(rng: Rng, v: Array, L: float, g: float, counts: Array) -> None:
+@jit
+def shuffle_add(rng, v, L, g, counts):
     """Aggregated law, one user: counts (n,) += rounded values; the noise comes with the batch."""
     for i in range(v.shape[0]):
         counts[i] += round_at_random(rng, (v[i] + L) * g / L)
 
 
-@lean
-def shuffle_analyse(
-    rng: Rng, counts: Array, B: int, L: float, g: float, b: int, p: float, out: Array
-) -> None:
+@jit
+def shuffle_analyse(rng, counts, B, L, g, b, p, out):
     """Aggregated law, one batch: out <- estimate of the sum of B users' vectors from counts.
 
     B independent Bin(b, p) sum to one Bin(bB, p), so this has exactly the law of counting the
@@ -249,3 +253,121 @@ def shuffle_analyse(
     for i in range(counts.shape[0]):
         noise = rng.binomial(b * B, p) - p * b * B
         out[i] = L / g * (counts[i] + noise) - B * L
+
+
+# Private selection: which score is largest, and nothing else.  A record moves every score by at
+# most s.  `noisy_max` with Laplace noise 2 s/epsilon and `exponential_mechanism` with scale
+# 2 s/epsilon each choose with epsilon-DP; where all scores move the same way, half of either scale
+# is enough.
+
+
+@jit
+def noisy_largest(rng, scores, scale, extreme):
+    """Index of the largest of scores (n,) with independent noise: Gumbel if extreme, else Laplace.
+
+    The first one wins ties.
+    """
+    best, at = -np.inf, 0
+    for i in range(scores.shape[0]):
+        z = scores[i] + (gumbel(rng, scale) if extreme else laplace(rng, scale))
+        if z > best:
+            best, at = z, i
+    return at
+
+
+@jit
+def noisy_max(rng, scores, scale):
+    """Report noisy max: index of the largest of scores (n,) with Laplace(scale) noise."""
+    return noisy_largest(rng, scores, scale, False)
+
+
+@jit
+def exponential_mechanism(rng, scores, scale):
+    """Index i of scores (n,) with probability proportional to exp(scores[i]/scale), scale > 0.
+
+    Of n Gumbel variables with these locations, the i-th is the largest with just that probability.
+    """
+    return noisy_largest(rng, scores, scale, True)
+
+
+# Of x_0, -x_0, x_1, -x_1, ... the noisily largest, for top = max |x_j|.  A place is 2 j for x_j and
+# 2 j + 1 for -x_j.
+
+
+@jit
+def at_place(x, place):
+    """x_j for place = 2 j, -x_j for place = 2 j + 1."""
+    return x[place >> 1] if place & 1 == 0 else -x[place >> 1]
+
+
+@jit
+def signed_exponential(rng, x, scale, top):
+    """Place of `exponential_mechanism` among the x_j and -x_j, for top = max |x_j|, by rejection.
+
+    A place that is drawn at random and kept with chance exp((score - top)/scale) has that law.  One
+    that is kept comes soon unless a few scores stand out; after d refusals every score gets its
+    Gumbel noise, and the largest has the same law.
+    """
+    places = 2 * x.shape[0]
+    for _ in range(x.shape[0]):
+        place = random_integer(rng, places)
+        if scale * rng.standard_exponential() >= top - at_place(x, place):
+            return place
+    best, at = -np.inf, 0
+    for place in range(places):
+        z = at_place(x, place) + gumbel(rng, scale)
+        if z > best:
+            best, at = z, place
+    return at
+
+
+@jit
+def signed_noisy_max(rng, x, scale, top):
+    """Place of `noisy_max` among the x_j and -x_j, for top = max |x_j|, with few draws.
+
+    A score s with Laplace noise exceeds a value `best` >= s with chance exp((s - best)/scale)/2,
+    and then by an exponential excess.  So as soon as the best value so far is at least top, the
+    next candidate is found by one geometric draw, with the chance of s = top, and kept with chance
+    exp((s - top)/scale).
+    """
+    places, best, at, place = 2 * x.shape[0], -np.inf, 0, 0
+    while place < places:
+        if best < top:
+            z = at_place(x, place) + laplace(rng, scale)
+            if z > best:
+                best, at = z, place
+        else:
+            rate = -math.log1p(-0.5 * math.exp((top - best) / scale))
+            place += int(min(rng.standard_exponential() / rate, places))
+            if place < places and (scale * rng.standard_exponential() >= top - at_place(x, place)):
+                best, at = best + scale * rng.standard_exponential(), place
+        place += 1
+    return at
+
+
+@jit
+def peel(rng, v, sparsity, xi, out, picks, taken):
+    """FLIPHAT, Algorithm 3: out (d,) <- the noisily largest entries of v, `sparsity` many, with
+    noise; picks <- where, in the order picked.
+
+    Laplace(xi) noise; xi = 0 is the exact top.  The lowest index wins ties.  taken (d,) is
+    overwritten.
+    """
+    for j in range(v.shape[0]):
+        out[j] = 0.0
+        taken[j] = False
+    for i in range(sparsity):  # line 2
+        best, at = -np.inf, 0
+        for j in range(v.shape[0]):
+            if not taken[j]:
+                z = abs(v[j])
+                if xi > 0.0:
+                    z += laplace(rng, xi)  # lines 3, 4: fresh noise for every pick
+                if z > best:
+                    best, at = z, j
+        taken[at] = True  # line 5
+        picks[i] = at
+    for i in range(sparsity):  # lines 7-9; noise off the picks is never seen, so it is not drawn
+        out[picks[i]] = v[picks[i]]
+        if xi > 0.0:
+            out[picks[i]] += laplace(rng, xi)

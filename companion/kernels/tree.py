@@ -11,22 +11,16 @@ The square root releases B (B x + z) with B B = prefix sums: the noise of prefix
 sigma is for the sensitivity Delta times the norm of B's first column, the longest.
 Source: Dwork, Naor, Pitassi and Rothblum (2010); Chan, Shi and Song (2011); the square root:
 Fichtenberger, Henzinger and Upadhyay (2023).
-Cost: tree: O(1) time and numbers drawn per round and coordinate, O(log T) kept; square root: the
-whole path at once, O(T log T) time and T numbers per coordinate.
 """
-
-from typing import Any
 
 import numpy as np
 from scipy import fft
 
-from companion._borrowed import lean
-from companion._jit import inlined
-from companion._types import Array, Rng
+from companion.jit import inlined, jit
 
 
-@lean
-def trailing_zeros(t: int) -> int:
+@jit
+def trailing_zeros(t):
     """Number of trailing zero bits of t >= 1: the level of the block that round t completes."""
     q = 0
     while t & 1 == 0:
@@ -36,7 +30,7 @@ def trailing_zeros(t: int) -> int:
 
 
 @inlined
-def complete(rows: Array, t: int) -> None:
+def complete(rows, t):
     """Complete round t >= 1, whose new block's own noise stands in row q = trailing_zeros(t) of
     rows (levels, n): row q <- the noise of prefix 1..t.
 
@@ -53,8 +47,8 @@ def complete(rows: Array, t: int) -> None:
             rows[level, i] = 0.0
 
 
-@lean
-def advance(rows: Array, t: int, sigma: float, rng: Rng) -> int:
+@jit
+def advance(rows, t, sigma, rng):
     """Row of rows (levels, n) with the noise of prefix 1..t, after N(0, sigma^2) for the block that
     round t >= 1 completes."""
     q = trailing_zeros(t)
@@ -64,13 +58,13 @@ def advance(rows: Array, t: int, sigma: float, rng: Rng) -> int:
     return q
 
 
-def root_coefficients(n: int) -> Array:
+def root_coefficients(n):
     """(n,) Taylor coefficients f_k = f_(k-1) (2k - 1)/(2k) of (1 - x)^(-1/2): f * f = 1, 1, ..."""
     k = np.arange(1, n)
     return np.cumprod(np.concatenate([[1.0], (2 * k - 1) / (2 * k)]))
 
 
-def root_noise(n: int, d: int, sigma: Any, rng: Any) -> Array:
+def root_noise(n, d, sigma, rng):
     """(n, d) noise B z of all prefix sums: z ~ N(0, sigma^2 I), B lower triangular, B B = sums."""
     size = fft.next_fast_len(2 * n, real=True)
     f = fft.rfft(root_coefficients(n), size)[:, None]

@@ -1,23 +1,22 @@
 """Designs and bandits on which LPLR and its rivals are compared: finite laws, so that any number of
-users is affordable.
+users is drawn at once.
 
 A `Design` is a law of feature vectors with a linear model; a `Contexts` is a bandit with finitely
-many contexts and actions. Labels are +1 or -1 with the right mean.  Source: Theorems 1 and 2 and
-Equation (4) of the LPLR paper for the cases named after them; the others are ours.
+many contexts and actions.  Labels are +1 or -1 with the right mean.
+Source: Theorems 1 and 2 and Equation (4) of the LPLR paper for the cases named after them; the
+others are ours.
 """
 
 import math
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._types import Array, ArrayLike, Rng
-from companion.checks import need_array, need_choice, need_float, need_generator, need_int
 from companion.environments import block_lengths
-from companion.lplr.params import MAX_DIMENSION, MAX_USERS
+from companion.jit import jit
+from companion.lplr.lplr import MAX_DIMENSION, MAX_USERS, SLACK, need_ball
+from companion.validate import need_array, need_choice, need_float, need_generator, need_int
 
-SLACK = 1e-9
 MAX_POINTS = 10_000
 
 
@@ -35,13 +34,7 @@ class Design(NamedTuple):
         return self.points.shape[1]
 
 
-def need_ball(name: str, rows: Any) -> None:
-    """Raise ValueError unless rows (..., d) are finite, with norms of at most 1."""
-    if not (largest := np.linalg.norm(rows, axis=-1).max()) <= 1 + SLACK:
-        raise ValueError(f"{name} must be finite with norm at most 1; got norm {largest:.6g}")
-
-
-def design(points: ArrayLike, theta: ArrayLike, prob: Any = None) -> Design:
+def design(points, theta, prob=None) -> Design:
     """A design: points (K, d) and theta (d,) in unit balls, prob (K,) >= 0 with sum <= 1.
 
     prob None is uniform.  Raises ValueError on anything else.
@@ -64,7 +57,7 @@ def constant(r: float, theta: float = 0.7) -> Design:
     return design([[r]], [theta])
 
 
-def split(r: float, theta: ArrayLike = (0.5, 0.5), wide: float = 0.5) -> Design:
+def split(r: float, theta=(0.5, 0.5), wide: float = 0.5) -> Design:
     """d = 2: (wide, r) or (wide, -r), equal chances: Case II of Equation (4), Theorem 2, scaled."""
     r, wide = (need_float(n, v, -1.0, 1.0) for n, v in (("r", r), ("wide", wide)))
     if math.hypot(wide, r) > 1 + SLACK:
@@ -72,7 +65,7 @@ def split(r: float, theta: ArrayLike = (0.5, 0.5), wide: float = 0.5) -> Design:
     return design([[wide, r], [wide, -r]], theta)
 
 
-def rare(share: Any, theta: ArrayLike = (0.0, 1.0)) -> Design:
+def rare(share, theta=(0.0, 1.0)) -> Design:
     """d = 2: e1, or e2 with chance `share`: Case I of Equation (4), and Theorem 1."""
     share = need_float("share", share, 0.0, 1.0)
     return design(np.eye(2), theta, [1 - share, share])
@@ -117,7 +110,7 @@ class Contexts(NamedTuple):
     theta: np.ndarray  # (d,)
     mu: np.ndarray  # (C, A)
 
-    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
+    def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu) for `simulate`; rewards are +1 or -1."""
         _, A, d = self.X.shape
         for n in block_lengths(T, A, d):
@@ -127,7 +120,7 @@ class Contexts(NamedTuple):
             yield np.ascontiguousarray(self.X[c]), R, mu
 
 
-def contexts(X: Array, theta: Array, prob: Array | None = None) -> Contexts:
+def contexts(X: np.ndarray, theta: np.ndarray, prob: np.ndarray | None = None) -> Contexts:
     """A bandit: X (C, A, d) and theta (d,) in unit balls, prob (C,) with sum 1 (None: uniform)."""
     X = need_array("X", X, ("C", "A", "d"))
     C, A, d = X.shape
@@ -138,15 +131,15 @@ def contexts(X: Array, theta: Array, prob: Array | None = None) -> Contexts:
     return Contexts(X, prob / prob.sum(), checked.theta, checked.means.reshape(C, A))
 
 
-def hard_bandit(d: int, r: float, copies: int = 1) -> Contexts:
+def hard_bandit(d: int, r: float, repeats: int = 1) -> Contexts:
     """The worst-case family: actions differ only along directions of size r.
 
     d = 1: one context, actions (r) and (-r), r in (0, 1], theta = 0.5.  d = 2: actions (1/2, r) and
     (1/2, -r), r in (0, 0.8], roles swapped in the second context, theta = (.5, .5).  d = 3: (1/2,
-    +-sqrt(r/2), +-r), r in (0, 0.6], all four sign pairs, rotated by the context.  copies >= 1 of
-    every action.  Raises ValueError on anything else.
+    +-sqrt(r/2), +-r), r in (0, 0.6], all four sign pairs, rotated by the context.  every action
+    stands repeats >= 1 times.  Raises ValueError on anything else.
     """
-    d, copies = need_int("d", d, 1, 3), need_int("copies", copies, 1, MAX_POINTS)
+    d, repeats = need_int("d", d, 1, 3), need_int("repeats", repeats, 1, MAX_POINTS)
     r = need_float("r", r, 0.0, (1.0, 0.8, 0.6)[d - 1], open_low=True)
     if d == 1:
         X = np.array([[[r], [-r]]])
@@ -156,7 +149,7 @@ def hard_bandit(d: int, r: float, copies: int = 1) -> Contexts:
         pairs, middle = [(1, 1), (1, -1), (-1, 1), (-1, -1)], math.sqrt(r / 2)
         arms = np.array([[0.5, a * middle, b * r] for a, b in pairs])
         X = np.array([np.roll(arms, c, axis=0) for c in range(4)])
-    return contexts(np.repeat(X, copies, axis=1), np.full(d, 0.5))
+    return contexts(np.repeat(X, repeats, axis=1), np.full(d, 0.5))
 
 
 def spread_bandit(d: int, T: int, seed: int, C: float = 250) -> Contexts:
@@ -174,3 +167,74 @@ def easy_bandit(seed: int, C: float = 16, A: int = 4, d: int = 2) -> Contexts:
     X /= np.linalg.norm(X, axis=2, keepdims=True)
     theta = rng.standard_normal(d)
     return contexts(X, 0.8 * theta / np.linalg.norm(theta))
+
+
+# Users of a finite law drawn at once: who falls on which point, and the sum of their labels.
+
+
+class Law(NamedTuple):
+    """Where users come from, as kernels see it."""
+
+    points: np.ndarray  # (K, d)
+    means: np.ndarray  # (K,) of the labels
+    prob: np.ndarray  # (K,) chances with sum at most 1; the rest are dummies
+    owner: np.ndarray  # (K,) number of the oracle that receives a point; others get the dummy
+    signs: bool  # labels are +1 or -1 with these means (True), or the means themselves
+
+
+class Users(NamedTuple):
+    """How many users a law has sent, point by point, and scratch for one of them."""
+
+    seen: np.ndarray  # (K,) in the last draw
+    plays: np.ndarray  # (K,) in all draws since they were set to 0
+    residual: np.ndarray  # (d,) scratch: what is left of a vector
+
+
+def law_of(design: Design, signs=True) -> Law:
+    """The law of one `Design`, all of whose points go to oracle 0."""
+    owner = np.zeros(len(design.points), dtype=np.int64)
+    return Law(design.points, design.means, design.prob, owner, bool(signs))
+
+
+def no_users(K: int, d: int) -> Users:
+    """Nobody yet, on K points in R^d."""
+    return Users(np.zeros(K, dtype=np.int64), np.zeros(K, dtype=np.int64), np.zeros(d))
+
+
+@jit
+def draw_users(law, n, rng, users):
+    """n users from a law -> users.seen, and added to users.plays."""
+    multinomial(rng, n, law.prob, users.seen)
+    for j in range(users.seen.shape[0]):
+        users.plays[j] += users.seen[j]
+
+
+@jit
+def multinomial(rng, n, prob, out):
+    """out (K,) <- how many of n users fall on each of K points with chances prob, drawn one by one.
+
+    The rest fall on none; the chance of that, 1 - sum(prob), is 0 where it can be rounding.
+    """
+    total, tail = 0.0, np.empty(prob.shape[0])  # tail: chance of a point or a later one, or of none
+    for j in range(prob.shape[0]):
+        total += prob[j]
+    rest = 1.0 - total if 1.0 - total >= 1e-12 else 0.0
+    for j in range(prob.shape[0] - 1, -1, -1):
+        rest += prob[j]
+        tail[j] = rest
+    left = n
+    for j in range(prob.shape[0]):
+        out[j] = 0
+        if left > 0 and prob[j] > 0.0:
+            share = prob[j] / tail[j]
+            out[j] = left if share >= 1.0 else rng.binomial(left, share)
+            left -= out[j]
+
+
+@jit
+def label_sum(rng, n, mean, signs):
+    """Sum of n labels that are +1 or -1 with this mean, or without signs the mean itself."""
+    if not signs:
+        return n * mean
+    chance = min(max(0.5 + 0.5 * mean, 0.0), 1.0)
+    return 2.0 * float(rng.binomial(n, chance)) - float(n)

@@ -1,93 +1,364 @@
-"""RegCB.Elimination with perturbed sufficient statistics: what LPLR improves on, at T^(3/4) in the
-worst case.
+"""Elimination with perturbed sufficient statistics: what LPLR improves on, at T^(3/4) in the worst
+case.
 
-Every user sends phi phi' and y phi, each with noise for half of epsilon (scales and intervals:
-`lplr.sufficient_statistics`).  Kernels and state are those of `lplr.policy`, with another oracle.
-Source: the local version of Shariff and Sheffet (2018), as Section 2.2 of the LPLR paper says.
-Neighbours: replace the user's (x, a, y).  Model: local, delta = 0.
+Every user sends phi phi' and y phi once; epsilon = inf is least squares without privacy.
+
+Source: the local version of Shariff and Sheffet (2018), as Section 2.2 of the LPLR paper says; the
+bandit is Algorithm 1 of that paper.
+Privacy: local, delta = 0; neighbours: replace the user's (x, a, y).  Half of epsilon is for the
+matrix (nuclear sensitivity 2, Wishart scale c = 2/epsilon, loss 2/(2c)), half for the vector (L1
+sensitivity 2 sqrt(d), Laplace scale 4 sqrt(d)/epsilon).  Each user sends one message.
 Records outside the unit ball or [-1, 1] are clipped before anything else.
-Cost: per round O(epochs K d^2).
 """
 
+from __future__ import annotations
+
+import math
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
-from companion.accounting import learned
-from companion.accounting.audit import Attack
-from companion.accounting.disclosure import Disclosure, shows
-from companion.core import Policy
+from companion.accounting.audit import Attack, AuditInstance, AuditSpec, filled, shows
+from companion.accounting.privacy import NO_PRIVACY, Guarantee
+from companion.core import Policy, Universe
+from companion.jit import jit
+from companion.kernels.linalg import add_outer, axpy, copy, dot, jacobi, norm
 from companion.kernels.mechanisms import clip_to_ball
-from companion.lplr.elimination import SUFFSTATS
-from companion.lplr.messages import laplace_loss
-from companion.lplr.policy import SECRET, eliminating
-from companion.lplr.sufficient_statistics import ssp_guarantee, ssp_model, ssp_observe
+from companion.lplr.lplr import (
+    MAX_DIMENSION,
+    add_matrix_noise,
+    eliminate,
+    epoch_length,
+    laplace_loss,
+    laplace_sum,
+    n_epochs,
+    need_budget,
+    need_horizon,
+    need_memory,
+    next_round,
+    random_arm,
+)
+from companion.validate import need_float, need_int
 
 
-def suffstats(
-    d: int, T: int, K: int, epsilon: float = 1.0, *, n0: int = 64, z: float | None = None
-) -> Policy:
-    """Elimination with perturbed sufficient statistics for T rounds with K arms each; epsilon = inf
-    is least squares without privacy.
+class Oracle(NamedTuple):
+    """Parameters of the perturbed sufficient statistics."""
 
-    d >= 1; T >= 4d; K >= 1; epsilon in (0, inf], pure local privacy; n0 >= d; z >= 0 standard
-    deviations in the half-widths (None: 3, without privacy 4).  Raises ValueError on anything else.
-    """
-    policy = eliminating(SUFFSTATS, d, T, K, epsilon, False, n0, {"z": z})
-    promise = ssp_guarantee(policy.params.oracle.ssp)
-    name = "Least squares" if promise.model == "none" else "SSP"
-    return policy._replace(name=name, guarantee=promise)
+    d: int
+    vector_scale: float  # Laplace scale of one user's vector
+    matrix_scale: float  # Wishart scale of one user's matrix
+    z: float  # standard deviations in the half-widths
 
 
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return suffstats(3, 400, 4, 1.0, n0=8)
+class Model(NamedTuple):
+    """Statistics of an epoch, and what is made of them; several have a leading axis."""
+
+    V_inv: np.ndarray  # (d, d) inverse of the floored, ridged matrix
+    theta: np.ndarray  # (d,) estimate
+    error: np.ndarray  # (1,) w + ridge, see `ssp_fit`
+    mat: np.ndarray  # (d, d) noisy sum of phi phi'
+    vec: np.ndarray  # (d,) noisy sum of y phi
+    work: np.ndarray  # (3, d, d) scratch
+
+
+def ssp_params(d: int, epsilon: float = 1.0, z: float | None = None) -> Oracle:
+    """The oracle for epsilon in [1e-100, inf] (inf: least squares); z >= 0 (None: 3, 4 for inf)."""
+    d, epsilon = need_int("d", d, 1, MAX_DIMENSION), need_budget(epsilon)
+    z = (4.0 if epsilon == math.inf else 3.0) if z is None else need_float("z", z, 0.0)
+    return Oracle(d, 4 * math.sqrt(d) / epsilon, 2 / epsilon, z)
+
+
+def ssp_guarantee(p: Oracle) -> Guarantee:
+    """Guarantee of one user's message, from its scales."""
+    if p.matrix_scale == 0.0:
+        return NO_PRIVACY
+    epsilon = 1 / p.matrix_scale + 2 * math.sqrt(p.d) / p.vector_scale
+    return Guarantee("local", epsilon, 0.0, "replace the user's (x, a, y)", "user")
+
+
+def allocate_model(d: int, oracles: int | None = None) -> Model:
+    """An empty model, or several with a leading axis."""
+    lead = () if oracles is None else (oracles,)
+    shapes = ((d, d), (d,), (1,), (d, d), (d,), (3, d, d))
+    return Model(*[np.zeros((*lead, *s)) for s in shapes])
 
 
 @jit
-def messages(p: Any, m: Any, x: Array, r: float, rng: Rng, out: Array) -> None:
+def model_of(m, i):
+    """Model number i of several, sharing their memory."""
+    return Model(m.V_inv[i], m.theta[i], m.error[i], m.mat[i], m.vec[i], m.work[i])
+
+
+@jit
+def ssp_noise(p, m, n, rng):
+    """The noise of n users, drawn at once (nothing is drawn without privacy)."""
+    if p.matrix_scale > 0.0:
+        for i in range(p.d):
+            m.vec[i] += laplace_sum(rng, n, p.vector_scale)
+        add_matrix_noise(rng, n, p.matrix_scale, False, 1.0, m.work[0], m.mat)
+
+
+@jit
+def ssp_receive(p, m, user, n, phi, y, rng):
+    """Message of user number `user` (from 0, of n), added to the statistics; the last one fits."""
+    if user == 0:
+        m.vec[:] = 0.0
+        m.mat[:] = 0.0
+    add_outer(1.0, phi, m.mat)
+    axpy(y, phi, m.vec)
+    ssp_noise(p, m, 1, rng)
+    if user == n - 1:
+        ssp_fit(p, m, n)
+
+
+@jit
+def ssp_fit(p, m, n):
+    """Elimination oracle after n users: V = mat + ridge I, eigenvalues at least a tenth of it.
+
+    theta_hat - theta = V^-1 (vector noise + label noise - (matrix noise + ridge) theta).  The ridge
+    is z standard deviations of the matrix noise, w is z of vector and matrix noise together.
+    """
+    root = math.sqrt(n)
+    ridge = max(1.0, p.z * 2.0 * math.sqrt(p.d + 1.0) * p.matrix_scale * root)
+    spread = 2.0 * p.vector_scale**2 + 4.0 * (p.d + 1) * p.matrix_scale**2
+    m.error[0] = ridge + p.z * root * math.sqrt(spread)
+    A, rows = m.work[0], m.work[1]
+    copy(m.mat, A)
+    for i in range(p.d):
+        A[i, i] += ridge
+    m.V_inv[:] = 0.0
+    jacobi(A, rows)
+    for i in range(p.d):
+        add_outer(1.0 / max(A[i, i], 0.1 * ridge), rows[i], m.V_inv)
+    for i in range(p.d):
+        m.theta[i] = dot(m.V_inv[i], m.vec)
+
+
+@jit
+def ssp_interval(p, m, phi):
+    """(estimate in [-1, 1], half-width) at phi; (0, ||phi||) where the half-width is no less."""
+    far, near = 0.0, 0.0
+    for i in range(p.d):
+        c = dot(m.V_inv[i], phi)
+        far += c * c
+        near += c * phi[i]
+    width = math.sqrt(far) * m.error[0] + p.z * math.sqrt(max(near, 0.0))
+    length = norm(phi)
+    if width >= length:
+        return 0.0, length
+    return min(max(dot(phi, m.theta), -1.0), 1.0), width
+
+
+@jit
+def ball_norm(A, b, t):
+    """Norm of (A_+ + t I)^-1 b for a diagonal A; infinite if it does not exist."""
+    total = 0.0
+    for i in range(b.shape[0]):
+        a = max(A[i, i], 0.0) + t
+        if a > 0.0:
+            total += (b[i] / a) ** 2
+        elif b[i] != 0.0:
+            return math.inf
+    return math.sqrt(total)
+
+
+@jit
+def ball_least_squares(A, b, rows, work, out):
+    """out <- argmin v'Av/2 - b'v over ||v|| <= 1, with the negative eigenvalues of the symmetric A
+    set to 0.
+
+    A, rows (m, m) and work (m,) are overwritten.  In the eigenbasis v_i = b_i / (a_i + t); the
+    multiplier t >= 0 that brings the norm down to 1 is found by bisection.
+    """
+    m = b.shape[0]
+    jacobi(A, rows)
+    size = 0.0
+    for i in range(m):
+        work[i] = 0.0
+        for k in range(m):
+            work[i] += rows[i, k] * b[k]
+        size += work[i] * work[i]
+    low, high = 0.0, math.sqrt(size)
+    if not ball_norm(A, work, 0.0) <= 1.0:
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            if ball_norm(A, work, middle) > 1.0:
+                low = middle
+            else:
+                high = middle
+    else:
+        high = 0.0
+    for k in range(m):
+        out[k] = 0.0
+    for i in range(m):
+        a = max(A[i, i], 0.0) + high
+        for k in range(m):
+            out[k] += rows[i, k] * (work[i] / a if a > 0.0 else 0.0)
+
+
+@jit
+def ssp_estimate(m):
+    """m.theta <- least squares in the unit ball, negative eigenvalues set to 0; V_inv is lost."""
+    A, rows, work = m.work[0], m.work[1], m.work[2, 0]
+    scale = 1e-300  # keeps squares in range; the matrix may be negative, so entries of both count
+    for i in range(A.shape[0]):
+        scale = max(scale, abs(m.vec[i]))
+        for j in range(A.shape[0]):
+            scale = max(scale, abs(m.mat[i, j]))
+    for i in range(A.shape[0]):
+        for j in range(A.shape[0]):
+            A[i, j] = m.mat[i, j] / scale
+            m.V_inv[i, j] = 0.0
+        m.V_inv[0, i] = m.vec[i] / scale
+    ball_least_squares(A, m.V_inv[0], rows, work, m.theta)
+
+
+class Params(NamedTuple):
+    d: int  # dimension of a context
+    T: int  # horizon
+    K: int  # number of arms
+    n0: int  # epoch tau = 1, 2, ... has 2^tau n0 rounds
+    oracle: Oracle
+
+
+class State(NamedTuple):
+    t: np.ndarray  # (1,) rounds played
+    epoch: np.ndarray  # (1,) epochs finished
+    begin: np.ndarray  # (1,) round at which the current epoch began
+    models: Model  # one per epoch
+    alive: np.ndarray  # (K,) scratch: 1 if the arm stays
+    f: np.ndarray  # (K,) scratch: estimates
+    width: np.ndarray  # (K,) scratch: half-widths
+    x: np.ndarray  # (d,) scratch: clipped context
+
+
+def init(p: Params) -> State:
+    """State before the first round."""
+    clock = [np.zeros(1, np.int64) for _ in range(3)]
+    arms = np.zeros(p.K, np.int64), np.zeros(p.K), np.zeros(p.K)
+    return State(*clock, allocate_model(p.d, n_epochs(p.T, p.n0)), *arms, np.zeros(p.d))
+
+
+@jit
+def select(p, s, X, rng):
+    """A random arm of X (K, d) that no finished epoch eliminates."""
+    s.alive[:] = 1
+    for epoch in range(s.epoch[0]):
+        model = model_of(s.models, epoch)
+        for k in range(p.K):
+            if s.alive[k] == 1:
+                clip_to_ball(X[k], 0.0, s.x)
+                s.f[k], s.width[k] = ssp_interval(p.oracle, model, s.x)
+        eliminate(s.f, s.width, s.alive)
+    return random_arm(s.alive, rng)
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """The user's message to the epoch's oracle; nobody would use that of the last epoch."""
+    length = epoch_length(p.n0, s.epoch[0])
+    y, _ = clip_to_ball(x, r, s.x)
+    if s.begin[0] + length < p.T:
+        user, model = s.t[0] - s.begin[0], model_of(s.models, s.epoch[0])
+        ssp_receive(p.oracle, model, user, length, s.x, y, rng)
+    next_round(s, p.n0)
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+
+
+def suffstats(
+    d: int, T: int, K: int, *, epsilon: float = 1.0, n0: int = 64, z: float | None = None
+) -> Policy:
+    """Elimination with perturbed sufficient statistics for T rounds with K arms each.
+
+    Parameters
+    ----------
+    d : dimension of a context, >= 1.
+    T : number of rounds, >= 4d.
+    K : number of arms, >= 1.
+    epsilon : budget of pure local privacy, in [1e-100, inf] (inf: least squares).
+    n0 : half the length of the first epoch, >= d.
+    z : standard deviations in a half-width, >= 0; None: 3, without privacy 4.
+
+    Returns
+    -------
+    A `Policy`; records outside the unit ball or [-1, 1] are clipped.
+
+    Raises
+    ------
+    ValueError on anything else.
+
+    >>> suffstats(2, 1000, 5, epsilon=0.5).name
+    'SSP'
+    """
+    d, T, K, n0 = need_horizon(d, T, K, n0)
+    oracle = ssp_params(d, epsilon, z)
+    need_memory(n_epochs(T, n0) * (5 * d * d + 2 * d + 1) + 3 * K)
+    promise = ssp_guarantee(oracle)
+    return Policy(
+        "Least squares" if promise.model == "none" else "SSP",
+        Params(d, T, K, n0, oracle),
+        init,
+        select,
+        update,
+        play,
+        promise,
+        universe=Universe(),
+        delayed_feedback=True,
+        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
+    )
+
+
+@jit
+def draw_messages(p, m, x, r, rng, out):
     """out (n, 1 + d, d) <- vector, and matrix below it, of n messages of one user, for audits."""
     for i in range(out.shape[0]):
-        ssp_observe(p, m, 0, 2, x, r, rng)
+        ssp_receive(p, m, 0, 2, x, r, rng)
         for j in range(p.d):
             out[i, 0, j] = m.vec[j]
             for k in range(p.d):
                 out[i, 1 + j, k] = m.mat[j, k]
 
 
-def attack(policy: Policy) -> tuple[Attack, ...]:
-    """`audit.Attack`: one user's message, d >= 2: e_1 or e_2, with reward 1.
+def message_loss(p: Oracle, a, b, outputs: np.ndarray) -> np.ndarray:
+    """Losses (n,) of outputs (n, 1 + d, d), for the context a against b, both with reward 1.
 
-    The statistic is the log-likelihood ratio of the vector, and of the matrix what its density
-    tends to far from both: exp(-(nuclear norm)/(2 c)).
+    The log-likelihood ratio of the vector, and of the matrix what its density tends to far from
+    both: exp(-(nuclear norm)/(2 c)).
     """
-    p = policy.params.oracle.ssp
-    m, x, user = ssp_model(p.d), np.empty(p.d), np.eye(p.d)
-
-    def sent(record, rng, out):
-        messages(p, m, x, clip_to_ball(*record, x)[0], rng, out)
-
-    mechanism, told = learned.filled((1 + p.d, p.d), sent), partial(message_loss, p, *user[:2])
-    a, b = ((x, 1.0) for x in user[:2])
-    return (Attack(mechanism, a, b, told, "message", runs=False, fresh=True),)
-
-
-def message_loss(p: Any, a: Any, b: Array, outputs: Array) -> Array:
-    """Losses (n,) of outputs (n, 1 + d, d), for the context a against b, both with reward 1."""
     vector = laplace_loss(a, b, p.vector_scale, outputs[:, 0])
     far = [abs(np.linalg.eigvalsh(outputs[:, 1:] - np.outer(x, x))).sum(axis=1) for x in (b, a)]
     return vector + (far[0] - far[1]) / (2 * p.matrix_scale)
 
 
-def victims() -> tuple[Any, ...]:
+def own_attacks(policy: Policy) -> tuple[Attack, ...]:
+    """`Attack`: one user's message, d >= 2: e_1 or e_2, with reward 1."""
+    p = policy.params.oracle
+    m, x, user = allocate_model(p.d), np.empty(p.d), np.eye(p.d)
+
+    def sent(record, rng, out):
+        draw_messages(p, m, x, clip_to_ball(*record, x)[0], rng, out)
+
+    mechanism, loss = filled((1 + p.d, p.d), sent), partial(message_loss, p, *user[:2])
+    a, b = ((x, 1.0) for x in user[:2])
+    return (Attack(mechanism, a, b, loss, "message", runs=False, fresh=True),)
+
+
+def attack_instances() -> tuple[Policy, ...]:
     """What the audits attack: a budget at which few messages are needed to see all of the loss."""
-    return (suffstats(2, 64, 3, 3.0, n0=8),)
+    return (suffstats(2, 64, 3, epsilon=3.0, n0=8),)
 
 
-def disclosures() -> tuple[Disclosure, ...]:
-    """What the laboratory of `companion.audits` plays: messages of two users."""
-    message = shows(ssp_observe, "laplace", "m.vec", "wishart", "m.mat")
-    return (Disclosure(suffstats(2, 64, 3, n0=8), message, SECRET, rounds=2),)
+def audit_instances() -> tuple[AuditInstance, ...]:
+    """Messages of two users."""
+    release = shows(ssp_receive, "laplace", "m.vec", "wishart", "m.mat")
+    return (
+        AuditInstance(suffstats(2, 64, 3, n0=8), release, ("x", "alive", "f", "width"), rounds=2),
+    )

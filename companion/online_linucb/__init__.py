@@ -1,14 +1,13 @@
-"""Room of "Improved rate for locally differentially private linear bandits".
+"""Paper folder of "Improved rate for locally differentially private linear bandits".
 
-`policy` is Algorithm 1 with its learner `maler` of many `experts`, `anytime` and `combiner` are
-Algorithms 9 and 2; `corrected_ridge` is an ablation of ours, `theory` holds closed forms,
-`experiments` what the chapter measures besides regret, `as_run` what the program behind Figure 1
-did.
+`online_linucb` is Algorithm 1 with its learner Maler, `anytime` Algorithm 9, `combiner` Algorithm
+2; `corrected_ridge` is an ablation of ours; `experiments` has what the chapter measures besides
+regret and the paper's closed forms, `published_code` what the program behind Figure 1 did.
 """
 
 from companion.online_linucb.anytime import anytime_linucb
 from companion.online_linucb.combiner import combiner
 from companion.online_linucb.corrected_ridge import corrected_ridge
-from companion.online_linucb.policy import online_linucb
+from companion.online_linucb.online_linucb import online_linucb
 
 __all__ = ["anytime_linucb", "combiner", "corrected_ridge", "online_linucb"]

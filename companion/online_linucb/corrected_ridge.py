@@ -6,33 +6,24 @@ over the noisy pairs.  Then (A + lambda_t I)^-1 b is ridge regression without at
 policy is optimistic around it.
 Source: an ablation of ours for the online-LinUCB paper, which minimises the same corrected loss
 online; estimator of Fuller (1987), section 2.2.
-Neighbours, model, calibration: those of `online_linucb`: nothing but its message is released.
+Privacy: neighbours, model and calibration of `online_linucb`: nothing but its message is released.
 Width: radius of LinUCB at ridge lambda_t = ridge + shift (sigma^2 + sigma) sqrt(d t), which grows
 like the noise in A: the noise of one x x' is about sigma on entries times x, and sigma^2 by itself.
 A may stay indefinite after that; negative squared widths count as 0.
-Cost: O(K d^2 + d^3) time per round, O(d^2) memory; 5 times the floor of `kernels.optimism`: of 1.4
-microseconds 0.5 learn, where the inverse takes 0.2; the others select, for wide ellipsoids leave
-more arms to compare.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Ints, Rng
-from companion.accounting.disclosure import Disclosure
-from companion.baselines import noisy_ridge
-from companion.baselines.noisy_ridge import Model, choose, choose_next, init_model, refit
-from companion.checks import need_options
+from companion.accounting.audit import AuditInstance, AuditSpec
+from companion.baselines.linucb import theorem_radius
 from companion.core import Policy, linear_universe
-from companion.kernels.all_arms import nothing_seen
-from companion.kernels.linalg import add_outer, axpy
-from companion.online_linucb.policy import message_attack, pair_noise, pair_of, randomize
-
-if TYPE_CHECKING:
-    from companion.accounting.audit import Attack
-    from companion.core import Universe
+from companion.jit import jit
+from companion.kernels.linalg import add_outer, axpy, copy, inverse, matvec
+from companion.kernels.ucb import optimistic_arm
+from companion.online_linucb.online_linucb import RELEASES, message_attack, pair_noise, randomize
+from companion.validate import need_float, need_int, need_positive, need_probability
 
 
 class Params(NamedTuple):
@@ -41,93 +32,156 @@ class Params(NamedTuple):
     sigma: float  # standard deviation of the noise on every coordinate of x and on y
     jitter: float  # 0: no extra perturbation of x
     offset: bool  # universe that records are clipped into: offset sphere, or unit ball
-    statistics: noisy_ridge.Params
+    ridge: float  # lambda without noise
+    shift: float  # multiple of the noise in A that is added to the ridge
+    noise: float  # R, sub-Gaussian scale of the rewards
+    theta_bound: float  # S
+    failure: float  # chance that some confidence set misses theta
+    width: float  # multiple of the theorem's radius that is used; 1 is the theorem
 
 
 class State(NamedTuple):
-    t: int  # rounds played
+    t: np.ndarray  # (1,) rounds played
     A: np.ndarray  # (d, d) sum of noisy x x' - sigma^2 I
     b: np.ndarray  # (d,) sum of noisy x noisy y
-    model: Model
-    x: np.ndarray  # (d,) the message
-    clipped: int  # records that were outside the universe
+    V_inv: np.ndarray  # (d, d) (A + lambda_t I)^-1
+    theta: np.ndarray  # (d,) V_inv b
+    radius: np.ndarray  # (1,) of the confidence set
+    message: np.ndarray  # (d + 1,) the last user's noisy x and noisy y
+    clipped: np.ndarray  # (1,) records that were outside the universe
+    work: np.ndarray  # (2, d, d) scratch
 
 
 def init(p: Params) -> State:
     """State before the first round."""
-    d, model = p.d, init_model(p.statistics)
-    return State(0, np.zeros((d, d)), np.zeros(d), model, np.zeros(d), 0)
-
-
-def universe(p: Params) -> "Universe":
-    """What is not clipped."""
-    return linear_universe(p.offset)
+    d = p.d
+    start = np.eye(d) / p.ridge, np.zeros(d), np.array([radius(p, 0, p.ridge)]), np.zeros(d + 1)
+    counts = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    return State(counts[0], np.zeros((d, d)), np.zeros(d), *start, counts[1], np.zeros((2, d, d)))
 
 
 @jit
-def select(p: Params, s: State, X: Array, rng: Rng) -> int:
-    """The optimistic row of X (K, d)."""
-    return choose(s.model, X)
+def radius(p, t, ridge):
+    """LinUCB's confidence radius after t rounds at this ridge, times the width."""
+    return p.width * theorem_radius(p.d, t, ridge, p.noise, p.theta_bound, p.failure)
 
 
 @jit
-def update(p: Params, s: State, arm: int, x: Array, r: float, rng: Rng) -> State:
-    """State after reward r on context x (d,); the arrays of s are overwritten."""
-    y, clipped = randomize(p, x, r, rng, s.x)
-    t, sigma = s.t + 1, p.sigma
-    add_outer(1.0, s.x, s.A)
+def select(p, s, X, rng):
+    """The optimistic row of X (K, d); the first one on ties."""
+    return optimistic_arm(X, s.V_inv, s.theta, s.radius[0])
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """Learn from the message about reward r on context x (d,).
+
+    Where A + lambda_t I is singular the last model stays in force.
+    """
+    s.clipped[0] += randomize(p, x, r, rng, s.message)
+    s.t[0] += 1
+    noisy_x, square = s.message[: p.d], p.sigma * p.sigma
+    add_outer(1.0, noisy_x, s.A)
     for i in range(p.d):
-        s.A[i, i] -= sigma * sigma
-    axpy(y, s.x, s.b)
-    refit(p.statistics, s.model, t, (sigma * sigma + sigma) * np.sqrt(float(p.d * t)), s.A, s.b)
-    return State(t, s.A, s.b, s.model, s.x, s.clipped + clipped)
+        s.A[i, i] -= square
+    axpy(s.message[p.d], noisy_x, s.b)
+    ridge = p.ridge + p.shift * ((square + p.sigma) * np.sqrt(float(p.d * s.t[0])))
+    A = s.work[0]
+    copy(s.A, A)
+    for i in range(p.d):
+        A[i, i] += ridge
+    if inverse(A, A, s.work[1]):
+        copy(A, s.V_inv)
+        matvec(s.V_inv, s.b, s.theta)
+        s.radius[0] = radius(p, s.t[0], ridge)
 
 
 @jit
-def play(p: Params, s: State, X: Array, R: Array, rng: Rng, arms: Ints) -> State:
+def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    seen = nothing_seen(X)
     for t in range(X.shape[0]):
-        arms[t] = choose_next(s.model, X, t, seen)
-        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
-    return s
+        arms[t] = select(p, s, X[t], rng)
+        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
 
 
 def corrected_ridge(
     d: int,
     T: int,
-    epsilon: float,
-    delta: float = 0.1,
     *,
+    epsilon: float,
+    delta: float,
     calibration: str = "corrected",
     universe: str = "ball",
+    ridge: float = 1.0,
     shift: float = 3.0,
-    **options: Any,
+    noise: float = 0.5,
+    theta_bound: float = 1.0,
+    failure: float | None = None,
+    width: float = 1.0,
 ) -> Policy:
     """LinUCB on noisy pairs, corrected for the noise; epsilon = inf is LinUCB itself.
 
-    shift >= 0, see the module; the rest as in `ldp_linucb`.  Raises ValueError on anything else.
+    Parameters
+    ----------
+    d, T, epsilon, delta, calibration, universe : as in `online_linucb`.
+    ridge, shift : lambda_t = ridge + shift (sigma^2 + sigma) sqrt(d t); ridge > 0, shift >= 0.
+    noise : R >= 0, sub-Gaussian scale of the rewards.
+    theta_bound : S >= 0, bound on the norm of theta.
+    failure : in (0, 1), chance that some confidence set misses theta; None: 1/(T + 1).
+    width : multiple of the theorem's radius, at least 0.
+
+    Returns
+    -------
+    Policy, whose guarantee is that of one message.
+
+    Raises
+    ------
+    ValueError on anything else.
+
+    Examples
+    --------
+    >>> print(corrected_ridge(2, T=100, epsilon=1.0, delta=0.1).guarantee)
+    (1, 0.1)-local DP, replace one record, per user (ball)
     """
-    need_options("corrected_ridge", options, noisy_ridge.make_params)
+    d, T = need_int("d", d, 1), need_int("T", T, 1)
     sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)
-    q = noisy_ridge.make_params(d, T, 1, sigma, universe, shift=shift, **options)
-    p = Params(q.d, q.T, sigma, 0.0, q.offset, q)
-    return Policy("Corrected ridge", p, init, play, guarantee, select, update)
+    p = Params(
+        d,
+        T,
+        sigma,
+        0.0,
+        universe == "offset_sphere",
+        need_positive("ridge", ridge),
+        need_float("shift", shift, 0.0),
+        need_float("noise", noise, 0.0),
+        need_float("theta_bound", theta_bound, 0.0),
+        need_probability("failure", 1.0 / (T + 1.0) if failure is None else failure),
+        need_float("width", width, 0.0),
+    )
+    return Policy(
+        "Corrected ridge",
+        p,
+        init,
+        select,
+        update,
+        play,
+        guarantee,
+        universe=linear_universe(p.offset),
+        delayed_feedback=True,
+        audit=AuditSpec(own_attacks, measured=audit_instances),
+    )
 
 
-def example() -> Policy:
-    """A small instance for the common tests."""
-    return corrected_ridge(3, 400, 1.0)
-
-
-def attack(policy: Policy) -> "tuple[Attack, ...]":
-    """`audit.Attack`: one user's message."""
+def own_attacks(policy: Policy):
+    """One user's message."""
     return message_attack(policy.params)
 
 
-def disclosures() -> tuple[Disclosure, ...]:
-    """What the laboratory of `companion.audits` plays: one message per user."""
+def audit_instances() -> tuple[AuditInstance, ...]:
+    """Both calibrations: one message per user."""
     return tuple(
-        Disclosure(corrected_ridge(2, 8, 1.0, calibration=c), {randomize: pair_of}, rounds=3)
+        AuditInstance(
+            corrected_ridge(2, 8, epsilon=1.0, delta=0.1, calibration=c), RELEASES, rounds=3
+        )
         for c in ("corrected", "paper")
     )

@@ -7,15 +7,16 @@ says.
 """
 
 import copy
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
 from companion.baselines.glm_parts import need_bernoulli_link
-from companion.checks import (
+from companion.environments import block_lengths, sphere_point
+from companion.jit import jit
+from companion.kernels.glm import mean, slope
+from companion.kernels.linalg import dot, norm
+from companion.validate import (
     need_array,
     need_choice,
     need_float,
@@ -23,16 +24,13 @@ from companion.checks import (
     need_positive,
     need_seed,
 )
-from companion.environments import block_lengths, sphere_point
-from companion.kernels.glm import mean, slope
-from companion.kernels.linalg import dot, norm
 
 PAPER_SEED = 109832  # of the public program
 KINDS = ("ball", "spiked", "rotating")
 
 
 @jit
-def ball_arms(rng: Rng, X: Array) -> None:
+def ball_arms(rng, X):
     """X (n, K, d) <- uniform in the unit ball: a normal direction, then a radius u^(1/d)."""
     for t in range(X.shape[0]):
         for k in range(X.shape[1]):
@@ -47,7 +45,7 @@ def ball_arms(rng: Rng, X: Array) -> None:
 
 
 @jit
-def spiked_arms(rng: Rng, X: Array) -> None:
+def spiked_arms(rng, X):
     """X (n, K, d) <- arms within 0.05 of 0.9 e_1; with chance 0.05 one of them is 0.9 e_j."""
     K, d = X.shape[1], X.shape[2]
     for t in range(X.shape[0]):
@@ -61,7 +59,7 @@ def spiked_arms(rng: Rng, X: Array) -> None:
 
 
 @jit
-def rotating_arms(start: float, X: Array) -> None:
+def rotating_arms(start, X):
     """X (n, 2, d) <- plus and minus the unit vector number (start + t) mod d."""
     d = X.shape[2]
     for t in range(X.shape[0]):
@@ -71,7 +69,7 @@ def rotating_arms(start: float, X: Array) -> None:
 
 
 @jit
-def means(link: int, theta: Array, X: Array, mu: Array) -> None:
+def means(link, theta, X, mu):
     """mu (n, K) <- mean rewards of contexts X."""
     for t in range(X.shape[0]):
         for k in range(X.shape[1]):
@@ -79,7 +77,7 @@ def means(link: int, theta: Array, X: Array, mu: Array) -> None:
 
 
 @jit
-def draw(rng: Rng, mu: Array, R: Array) -> None:
+def draw(rng, mu, R):
     """R (n, K) <- a Bernoulli reward of every mean."""
     for t in range(R.shape[0]):
         for k in range(R.shape[1]):
@@ -87,7 +85,7 @@ def draw(rng: Rng, mu: Array, R: Array) -> None:
 
 
 @jit
-def bernoulli(rng: Rng, link: int, theta: Array, X: Array, R: Array, mu: Array) -> None:
+def bernoulli(rng, link, theta, X, R, mu):
     """mu (n, K) <- means of contexts X, R (n, K) <- one Bernoulli reward each."""
     means(link, theta, X, mu)
     draw(rng, mu, R)
@@ -101,7 +99,7 @@ class Fixed(NamedTuple):
     link: int
     mu: np.ndarray  # (T, K) means of all rewards
 
-    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
+    def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu) of the first T rounds; ValueError if there are fewer."""
         if len(self.X) < T:
             raise ValueError(f"T must be at most the {len(self.X)} rounds of this world; got T={T}")
@@ -114,12 +112,12 @@ class Fixed(NamedTuple):
             start += n
 
     @property
-    def kappa(self) -> tuple[Any, Any]:
+    def kappa(self):
         """(kappa, kappa*): largest and least 1/slope over the arms of all rounds."""
         return curvature(self.link, self.X, self.theta)
 
 
-def curvature(link: int, X: Array, theta: Array) -> tuple[Any, Any]:
+def curvature(link: int, X: np.ndarray, theta: np.ndarray):
     """(kappa, kappa*): largest and least 1/slope(x'theta) over contexts X (..., d)."""
     X, theta = np.asarray(X, dtype=float), np.asarray(theta, dtype=float)
     far = np.abs(X.reshape(-1, X.shape[-1]) @ theta)
@@ -143,14 +141,14 @@ def paper_world(
     return with_means(X, bound * cube / np.sqrt(np.sum(cube * cube)), link)
 
 
-def with_means(X: Array, theta: Array, link: int) -> Fixed:
+def with_means(X: np.ndarray, theta: np.ndarray, link: int) -> Fixed:
     """`Fixed` with its means, from checked arguments."""
     mu = np.empty(X.shape[:2])
     means(link, theta, X, mu)
     return Fixed(X, theta, link, mu)
 
 
-def idle_regret(fixed: Fixed, T: int, how: str) -> Array:
+def idle_regret(fixed: Fixed, T: int, how: str) -> np.ndarray:
     """Exact cumulative regret (T,) of one who never learns in a `Fixed` world: how "random" plays
     an arm at random (in expectation), "longest" the longest arm.  ValueError on anything else."""
     T = need_int("T", T, 1, len(fixed.X))
@@ -161,7 +159,7 @@ def idle_regret(fixed: Fixed, T: int, how: str) -> Array:
     return np.cumsum(mu.max(axis=1) - played)
 
 
-def fixed_world(X: Array, theta: Array, link: int) -> Fixed:
+def fixed_world(X: np.ndarray, theta: np.ndarray, link: int) -> Fixed:
     """`Fixed` from contexts X (T, K, d) in the unit ball and theta (d,); ValueError otherwise."""
     X = need_array("X", X, ("T", "K", "d"))
     theta = need_array("theta", theta, (X.shape[2],))
@@ -179,7 +177,7 @@ class World(NamedTuple):
     link: int
     theta_bound: float  # norm of theta; of each coordinate for "rotating"
 
-    def theta(self, rng: Rng) -> Any:
+    def theta(self, rng: np.random.Generator):
         """Uniform on the sphere; for "rotating" plus or minus theta_bound in every coordinate."""
         theta = np.empty(self.d)
         if self.kind == "rotating":
@@ -187,14 +185,12 @@ class World(NamedTuple):
         sphere_point(rng, self.theta_bound, theta)
         return theta
 
-    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
+    def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu) for T rounds."""
         for _, block in self.nested([T], rng):
             yield block
 
-    def nested(
-        self, horizons: Sequence[int], rng: Rng
-    ) -> Iterator[tuple[range, tuple[Array, Array, Array]]]:
+    def nested(self, horizons, rng: np.random.Generator):
         """Yield (places, (X, R, mu)): a block that `blocks` yields for each of the horizons at
         these places, all with this rng; horizons do not decrease.
 
@@ -211,19 +207,19 @@ class World(NamedTuple):
                 last = rng if i == most - 1 else copy.deepcopy(rng)
                 yield range(i, i + 1), self._block(last, theta, start, T - start)
 
-    def _block(self, rng: Rng, theta: Array, start: int, n: int) -> tuple[Array, Array, Array]:
+    def _block(self, rng, theta, start, n):
         X, R, mu = np.empty((n, self.K, self.d)), np.empty((n, self.K)), np.empty((n, self.K))
         self.fill(rng, start, X)
         bernoulli(rng, self.link, theta, X, R, mu)
         return X, R, mu
 
-    def arms(self, rng: Rng, n: int) -> Array:
+    def arms(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """Contexts (n, K, d) of n rounds."""
         X = np.empty((n, self.K, self.d))
         self.fill(rng, 0, X)
         return X
 
-    def fill(self, rng: Rng, start: float, X: Array) -> None:
+    def fill(self, rng: np.random.Generator, start: float, X: np.ndarray) -> None:
         """X (n, K, d) <- contexts of n rounds from round `start` (counted from 0) on."""
         if self.kind == "rotating":
             rotating_arms(start, X)

@@ -1,21 +1,9 @@
 """Policies at several privacy budgets in one `simulate` call, named "name | budget"."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
 import pandas as pd
 
 from companion.report import plots, tables
 from companion.stats import ratio
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from pandas import DataFrame
-
-    from companion.core import Policy
-    from companion.report.tables import Shown
-    from companion.simulate import Result
-    from companion.stats import Interval
 
 
 def at(name: str, epsilon: float) -> str:
@@ -23,14 +11,12 @@ def at(name: str, epsilon: float) -> str:
     return f"{name} | {epsilon:g}"
 
 
-def lineup(
-    make: Callable[..., Any], epsilons: Sequence[float], shared: "Sequence[Policy]" = ()
-) -> "list[Policy]":
+def lineup(make, epsilons, shared=()):
     """The policies `shared`, then those of make(epsilon) for every budget, renamed after it."""
     return [*shared, *(p.renamed(at(p.name, e)) for e in epsilons for p in make(e))]
 
 
-def table(cells: Mapping[str, str], epsilons: Sequence[float]) -> "DataFrame":
+def table(cells, epsilons):
     """{name or "name | budget": text} as a table: a row per name, a column per budget."""
     rows = {}
     for label, text in cells.items():
@@ -40,15 +26,13 @@ def table(cells: Mapping[str, str], epsilons: Sequence[float]) -> "DataFrame":
     return pd.DataFrame(rows).T
 
 
-def finals(result: "Result", epsilons: Sequence[float]) -> "Shown":
+def finals(result, epsilons):
     """Mean final regret with its 95 % interval, a row per policy, a column per budget, folded."""
     cells = dict(zip(result.names, map(tables.mean, result.final.T), strict=True))
     return tables.numbers(table(cells, epsilons), fold="Final regrets, mean and 95 % interval")
 
 
-def over_best(
-    result: "Result", epsilon: float, ours: str, baselines: Sequence[str], level: float = 0.95
-) -> "tuple[str, Interval]":
+def over_best(result, epsilon: float, ours: str, baselines, level: float = 0.95):
     """(baseline of least mean regret, interval of our final regret over its) at one budget."""
     finals = {name: result.of(at(name, epsilon))[:, -1] for name in (ours, *baselines)}
     best = min(baselines, key=lambda name: finals[name].mean())
@@ -56,14 +40,14 @@ def over_best(
 
 
 def panels(
-    result: "Result",
-    epsilons: Sequence[float],
-    shared: Sequence[str],
+    result,
+    epsilons,
+    shared,
     title: str,
     *,
     beyond: str = "Random",
-    like: Any = (),
-) -> "tuple[Figure, DataFrame]":
+    like=(),
+):
     """(figure, data): regret over the rounds, a panel per budget; shared: names in every panel.
 
     The policy `beyond` is left out of panels in which all others stay below half of its regret;

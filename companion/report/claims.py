@@ -8,15 +8,16 @@ What the paper does not say is a finding: the same record, in a list of its own.
 which the scoreboard page is made.
 """
 
-import math
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from __future__ import annotations
 
-from companion.checks import need_choice
+import math
+from typing import NamedTuple
+
 from companion.report import evidence, markup
 from companion.report.evidence import PROOF, Evidence, Rule
 from companion.report.markup import SIGNS
 from companion.stats import Interval
+from companion.validate import need_choice
 
 MIME = "application/vnd.companion.claims+json"
 KINDS = ("theorem", "figure", "table", "privacy", "text")
@@ -40,7 +41,7 @@ class Claim(NamedTuple):
     errata: tuple = ()  # their numbers in ERRATA.md
 
 
-def verdict(rows: Sequence[Evidence], *, changes: str = "", bound: bool = False) -> str:
+def verdict(rows, *, changes: str = "", bound: bool = False) -> str:
     """The verdict on a claim from its rows of evidence.
 
     One row that fails is enough against the claim: "wrong as printed" if a proof or an audit says
@@ -60,7 +61,7 @@ def verdict(rows: Sequence[Evidence], *, changes: str = "", bound: bool = False)
     return "reproduced with changes" if changes else "reproduced"
 
 
-def found(rows: Sequence[Evidence]) -> str:
+def found(rows) -> str:
     """The verdict on a finding of ours: "fails", "undecided", "consistent" or "holds"."""
     outcomes = {row.outcome for row in rows} or {"undecided"}
     said = next(o for o in ("fails", "undecided", "holds") if o in outcomes)
@@ -70,7 +71,7 @@ def found(rows: Sequence[Evidence]) -> str:
 class Open:
     """A claim whose rows are still being gathered; shown, it is its badge with its evidence."""
 
-    def __init__(self, at_scale: bool, bound: bool, record: Any) -> None:
+    def __init__(self, at_scale, bound, record):
         self._at_scale, self._bound, self._record, self.rows = at_scale, bound, record, []
 
     def row(
@@ -81,7 +82,7 @@ class Open:
         of: str = "95 % interval",
         low: float = -math.inf,
         high: float = math.inf,
-        control: tuple[str, Any] | None = None,
+        control=None,
     ) -> str:
         """Add a row: an `Interval` (or number) that has to lie within [low, high]; its outcome.
 
@@ -93,13 +94,13 @@ class Open:
 
     def each(
         self,
-        measured: Mapping[float | str, Interval],
+        measured,
         *,
         of: str = "95 % interval",
         low: float = -math.inf,
         high: float = math.inf,
-        control: tuple[str, Any] | None = None,
-    ) -> "Open":
+        control=None,
+    ) -> Open:
         """A row for every setting of {setting: `Interval`}, as `row`; returns the claim.
 
         A setting that is a number is a budget: 0.5 is shown as "ε = 0.5".  control: (words, one
@@ -121,7 +122,7 @@ class Open:
         of: str,
         low: float = -math.inf,
         high: float = math.inf,
-        control: tuple[str, Any] | None = None,
+        control=None,
     ) -> str:
         """Add a row that exact arithmetic decides: a number, as `row`; its failure corrects."""
         return self._add(evidence.row(setting, measured, Rule(of, low, high), control=control,
@@ -144,7 +145,7 @@ class Open:
         proven: float,
         claimed: float,
         *,
-        control: tuple[str, Any] | None = None,
+        control=None,
     ) -> str:
         """Add a row of a privacy claim: an audit's lower bound and a proven upper bound on epsilon.
 
@@ -187,7 +188,7 @@ class Open:
 class Claims:
     """The claims of one chapter; at_scale=False (a smoke run): none is tested at this scale."""
 
-    def __init__(self, chapter: str, at_scale: bool = True) -> None:
+    def __init__(self, chapter, at_scale=True):
         self.chapter, self.at_scale, self._open = chapter, bool(at_scale), []
 
     def claim(
@@ -200,7 +201,7 @@ class Claims:
         changes: str = "",
         left_open: str = "",
         bound: bool = False,
-        errata: Sequence[Any] = (),
+        errata=(),
     ) -> Open:
         """Begin a claim, to which rows are added (`Open`).
 
@@ -222,7 +223,7 @@ class Claims:
         *,
         changes: str = "",
         left_open: str = "",
-        errata: Sequence[Any] = (),
+        errata=(),
     ) -> Open:
         """Begin a finding of ours: a record as for a claim, counted for or against no paper."""
         record = Claim(self.chapter, id, "text", statement, "", "", changes, left_open, True, (),
@@ -252,7 +253,7 @@ class Claims:
         }
 
 
-def from_json(record: Any) -> Claim:
+def from_json(record) -> Claim:
     """The `Claim` of one JSON record."""
     rows = tuple(evidence.from_json(row) for row in record["evidence"])
     return Claim(**(record | {"evidence": rows}))

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from companion._types import Array
 from companion.stats import Interval
 
 
-def tilted(x: Array, samples: Array, by: float) -> Array:
+def tilted(x: np.ndarray, samples: np.ndarray, by: float) -> np.ndarray:
     """Samples (n, m) at x (m,) > 0 whose mean grows faster by the exponent `by`.
 
     The same repetitions, noise included, times (x / x[0])^by: what an estimator of rates must tell
@@ -19,7 +18,7 @@ def tilted(x: Array, samples: Array, by: float) -> Array:
     return np.asarray(samples, dtype=float) * (x / x[0]) ** by
 
 
-def stretched(x: Array, samples: Array, by: float) -> Array:
+def stretched(x: np.ndarray, samples: np.ndarray, by: float) -> np.ndarray:
     """Samples (n, m) at x (m,) with a linear trend: times 1 + by (x - x[0]) / (x[-1] - x[0])."""
     x = np.asarray(x, dtype=float)
     return np.asarray(samples, dtype=float) * (1.0 + by * (x - x[0]) / (x[-1] - x[0]))

@@ -8,23 +8,18 @@ why nobody judges it (`why`); verdicts come from the records of a build.
 import html
 import re
 import tomllib
-from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
 
 from companion.report import markup
 from companion.report.published import rooms
-
-if TYPE_CHECKING:
-    from companion.report.claims import Claim
 
 HEAD = ["Place", "Sentence", "Verdict", "Remark"]
 LABEL = re.compile(r"\b([A-Z][a-z]+)s? ((?:[A-Z]+|\d+)\.)?(\d+)\b")
 
 
 @cache
-def paper(room: str) -> dict[str, Any]:
+def paper(room: str):
     """What `paper.toml` of a room says: paper, chapters, counters, assumed, sentences.
 
     A sentence has place, says, and at least one of claims, shown and why.  counters: the last
@@ -75,7 +70,7 @@ def summary() -> str:
     return markup.table("Sentences of the papers", head, rows)
 
 
-def tables(records: "Sequence[Claim]") -> str:
+def tables(records) -> str:
     """A folded table of all sentences of every paper; records: the `Claim`s of a build."""
     shown = ""
     for room in filter(_listed, rooms()):

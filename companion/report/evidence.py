@@ -7,7 +7,7 @@ same code and as many repetitions: a rule that does not reject it could hardly h
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class Rule(NamedTuple):
     low: float = -math.inf
     high: float = math.inf
 
-    def outcome(self, interval: Any) -> str:
+    def outcome(self, interval) -> str:
         """ "holds" if the interval lies within the limits, "fails" if outside as a whole, else
         "undecided"; an interval with a NaN is undecided.
         """
@@ -91,7 +91,7 @@ def row(
     measured: Interval | float,
     rule: Rule,
     *,
-    control: tuple[str, Any] | None = None,
+    control=None,
     decisive: bool = False,
 ) -> Evidence:
     """The `Evidence` of an `Interval`, or of an exact number, under a `Rule`.
@@ -113,13 +113,13 @@ def row(
                     decisive, _ends(rule.low, rule.high), planted)  # fmt: skip
 
 
-def from_json(record: dict[str, Any]) -> Evidence:
+def from_json(record) -> Evidence:
     """The `Evidence` of a JSON record."""
     control = record.get("control")
     return Evidence(**(record | {"control": Control(**control) if control else None}))
 
 
-def as_json(evidence: Evidence) -> dict[str, Any]:
+def as_json(evidence: Evidence):
     """The plain data of an `Evidence`."""
     control = evidence.control
     return evidence._asdict() | {"control": control._asdict() if control else None}

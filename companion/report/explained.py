@@ -4,27 +4,21 @@ Everything is computed from the rows of evidence of a record (`claims.Claim`); n
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from companion.report.evidence import PROOF
-
-if TYPE_CHECKING:
-    from companion.report.claims import Claim
-    from companion.report.evidence import Evidence
 
 OUTCOMES = {"holds": "Holds", "fails": "Fails", "undecided": "Undecided"}
 SHOWN = 4  # settings of one outcome
 
 
-def explained(record: "Claim") -> list[str]:
+def explained(record) -> list[str]:
     """Sentences on the verdict of a record; none where nothing was tested at this scale."""
     if record.verdict.startswith("not tested"):
         return ["This run is smaller than the paper's, so no verdict is drawn."]
     return [s for s in (settings(record.evidence), reason(record), *remedies(record)) if s]
 
 
-def settings(rows: "Sequence[Evidence]") -> str:
+def settings(rows) -> str:
     """Which settings hold, fail and stay undecided, with what was measured."""
     found = {}
     for row in rows:
@@ -39,7 +33,7 @@ def _some(names):
     return "; ".join(names[:SHOWN]) + more
 
 
-def reason(record: "Claim") -> str:
+def reason(record) -> str:
     """Why these rows give this verdict (`claims.verdict`, `claims.found`)."""
     outcomes = [row.outcome for row in record.evidence]
     if record.finding:
@@ -68,7 +62,7 @@ def reason(record: "Claim") -> str:
     return f"{open_} of {len(outcomes)} rows {'is' if open_ == 1 else 'are'} undecided."
 
 
-def remedies(record: "Claim") -> Iterator[str]:
+def remedies(record):
     """What would have settled the claim: a sentence for every row that holds it up."""
     if record.verdict == "not settled" and "fails" in [r.outcome for r in record.evidence]:
         limits = sorted({row.rule for row in record.evidence if row.outcome == "fails"})

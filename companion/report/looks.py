@@ -1,7 +1,6 @@
 """Colours, dashes and markers: one look for a policy through the whole book."""
 
 import colorsys
-from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -10,7 +9,7 @@ import matplotlib as mpl
 COLOURS = ("#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#4d4d4d", "#7a5195")
 DASHES: tuple[Any, ...]
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
-STYLE: Any = {  # Seaborn's "ticks" for a notebook; without it pages begin half a second sooner
+STYLE = {  # Seaborn's "ticks" for a notebook; without it pages begin half a second sooner
     "axes.axisbelow": True, "axes.edgecolor": ".15", "axes.labelcolor": ".15",
     "axes.labelsize": 12, "axes.linewidth": 1.25, "axes.titlesize": 12, "font.size": 12,
     "font.sans-serif": ["Arial", "DejaVu Sans", "Liberation Sans", "Bitstream Vera Sans",
@@ -62,7 +61,7 @@ SHADES = {
 }
 
 
-def look(which: Any) -> dict[str, str]:
+def look(which) -> dict[str, str]:
     """{color, linestyle, marker} of a policy, by its name, or of style number `which`.
 
     A name that begins with a registered one has its look; of any other there is none.
@@ -82,7 +81,7 @@ def look(which: Any) -> dict[str, str]:
     }
 
 
-def looks(names: Sequence[str]) -> dict[str, dict[str, str]]:
+def looks(names) -> dict[str, dict[str, str]]:
     """Name -> look of policies in one panel: registered ones keep theirs, others get a free one.
 
     A second variant of a policy keeps its colour and gets another dash.
@@ -104,7 +103,7 @@ def looks(names: Sequence[str]) -> dict[str, dict[str, str]]:
     return {name: found[name] for name in names}
 
 
-def ink(colour: Any) -> str:
+def ink(colour) -> str:
     """The colour, darkened until text in it is legible on white (contrast 4.5 to 1)."""
     red, green, blue = mpl.colors.to_rgb(colour)
     hue, light, satiety = colorsys.rgb_to_hls(red, green, blue)

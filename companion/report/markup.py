@@ -3,13 +3,8 @@
 import html
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from companion.report.explained import explained
-
-if TYPE_CHECKING:
-    from companion.report.claims import Claim
 
 SIGNS = {  # verdict: sign, style of the site
     "reproduced": ("✓", "good"),
@@ -36,7 +31,7 @@ PARTS = {  # of a paper, by the ranks of their places
 NAMED = re.compile(rf"\b({'|'.join(PLACES)})s? ([A-Z0-9][A-Z0-9.]*)", re.IGNORECASE)
 
 
-def group(record: "Claim") -> tuple[int, str]:
+def group(record) -> tuple[int, str]:
     """(rank, name) of the theorem, figure or section that a claim is about, main results first.
 
     It is the first that the record's place names; a section only where nothing else is named.
@@ -57,8 +52,8 @@ def badge(verdict: str) -> str:
 
 def table(
     caption: str,
-    head: Sequence[str],
-    rows: Mapping[str, Sequence[Sequence[str]]] | Sequence[Sequence[str]],
+    head,
+    rows,
     style: str = "scoreboard",
 ) -> str:
     """An HTML table; cells are HTML already, the first cell of a row is its heading.
@@ -93,7 +88,7 @@ def folded(summary: str, content: str) -> str:
     return f"<details><summary>{summary}</summary>{content}</details>"
 
 
-def ends(interval: tuple[float, None] | Sequence[float] | None) -> str:
+def ends(interval) -> str:
     """An interval as text; an end that is None is infinite."""
     if interval is None:
         return ""
@@ -103,7 +98,7 @@ def ends(interval: tuple[float, None] | Sequence[float] | None) -> str:
     return f"[{'−∞' if low is None else f'{low:.4g}'}, {'∞' if high is None else f'{high:.4g}'}]"
 
 
-def evidence(record: "Claim") -> str:
+def evidence(record) -> str:
     """The rows of evidence of one claim as a table."""
     rows = [
         [
@@ -120,7 +115,7 @@ def evidence(record: "Claim") -> str:
     return why(record) + table(caption, head, rows, "scoreboard evidence")
 
 
-def why(record: "Claim") -> str:
+def why(record) -> str:
     """What the verdict rests on, in words."""
     return f'<p class="why">{" ".join(map(html.escape, explained(record)))}</p>'
 
@@ -134,7 +129,7 @@ def _control(e):
     return shown if e.severe else f"not {shown}"
 
 
-def notes(record: "Claim") -> str:
+def notes(record) -> str:
     """What was changed, what the paper leaves open, and its errata, as small lines."""
     linked = (f'<a href="errata.html#{e.lower()}">{html.escape(e)}</a>' for e in record.errata)
     said = (
@@ -145,7 +140,7 @@ def notes(record: "Claim") -> str:
     return "".join(f"<small>{name}: {text}</small>" for name, text in said if text)
 
 
-def claim(record: "Claim") -> str:
+def claim(record) -> str:
     """One claim where its experiment stands: badge, sentence, and the evidence folded."""
     head = f"{badge(record.verdict)} {html.escape(record.statement)}"
     place = f" <small>{html.escape(record.paper)}</small>" if record.paper else ""
@@ -155,12 +150,12 @@ def claim(record: "Claim") -> str:
     return f'<div class="claim" {anchor}><p>{head}{place}</p>{shown}{told}</div>'
 
 
-def history(record: "Claim") -> str:
+def history(record) -> str:
     """Where the site writes what was changed about a claim and why (`tools.lock`)."""
     return f"<!-- history of {html.escape(record.chapter)}/{html.escape(record.id)} -->"
 
 
-def claims(chapter: str, records: "Sequence[Claim]", page: str | None = None) -> str:
+def claims(chapter: str, records, page: str | None = None) -> str:
     """The claims of a chapter, a folded table for each of PARTS, then its findings, folded as well.
 
     page: where to link (None: this is the place).
@@ -179,13 +174,13 @@ def claims(chapter: str, records: "Sequence[Claim]", page: str | None = None) ->
     return shown + note + folded(f"All {len(own)} findings of our own", listed)
 
 
-def tally(records: "Sequence[Claim]") -> str:
+def tally(records) -> str:
     """How often every verdict was given, best first."""
     counts = Counter(r.verdict for r in records)
     return ", ".join(f"{counts[v]} {v}" for v in SIGNS if counts[v])
 
 
-def by_group(caption: str, records: "Sequence[Claim]", page: str | None = None) -> str:
+def by_group(caption: str, records, page: str | None = None) -> str:
     """The claims among the records, grouped by theorem, figure or section, main results first."""
     groups = {}
     for r in sorted((r for r in records if not r.finding), key=lambda r: group(r)[0]):
@@ -193,7 +188,7 @@ def by_group(caption: str, records: "Sequence[Claim]", page: str | None = None) 
     return table(caption, HEAD, groups) if groups else ""
 
 
-def findings(caption: str, records: "Sequence[Claim]", page: str | None = None) -> str:
+def findings(caption: str, records, page: str | None = None) -> str:
     """Findings as a table of their own, in the order of the records."""
     head = HEAD[:3]
     return table(caption, head, [_row(r, page)[:3] for r in records]) if records else ""

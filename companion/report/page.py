@@ -2,18 +2,13 @@
 
 import platform
 import time
-from collections.abc import Mapping
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
 
 from companion.report import plots
 from companion.report.claims import Claims
 from companion.report.markup import tally
 from companion.report.published import sentences
 from companion.stats import Interval
-
-if TYPE_CHECKING:
-    from companion.report.claims import Open
 
 # Sphinx finds numbers for the prose in outputs with this metadata and prefix (MyST-NB's "glue").
 PREFIX = "application/papermill.record/"
@@ -27,13 +22,13 @@ class Page(Claims):
     or a finding, `provenance` ends the page.
     """
 
-    def __init__(self, chapter: str, at_scale: bool = True, room: str | None = None) -> None:
+    def __init__(self, chapter, at_scale=True, room=None):
         super().__init__(chapter, at_scale)
         self.room = room or chapter
         plots.use_style()
         self._started = time.perf_counter()
 
-    def open(self, name: str, **words: Any) -> "Open":
+    def open(self, name: str, **words):
         """Begin the claim or finding of this name in the room's `claims.toml` (`Open`).
 
         words: computed here, for the places in braces of its texts.
@@ -45,9 +40,9 @@ class Page(Claims):
         if "finding" in fields:
             return self.finding(name, fields.pop("finding"), **fields)
         kind, says, place = (fields.pop(key) for key in ("kind", "says", "place"))
-        return self.claim(name, kind, says, place, **fields)  # type: ignore[arg-type]
+        return self.claim(name, kind, says, place, **fields)
 
-    def say(self, **values: Any) -> None:
+    def say(self, **values) -> None:
         """Make values available to the prose as {glue:text}`CHAPTER_NAME`; nothing is shown.
 
         Text stays as it is; numbers get three digits, an `Interval` its ends.
@@ -61,7 +56,7 @@ class Page(Claims):
             meta = {"scrapbook": {"name": f"{self.chapter}_{name}", "mime_prefix": PREFIX}}
             display(data, raw=True, metadata=meta)
 
-    def provenance(self, seed: int, **settings: Any) -> None:
+    def provenance(self, seed: int, **settings) -> None:
         """Print seed, settings, time and versions, and say `seconds` and `summary` to the prose."""
         seconds = time.perf_counter() - self._started
         shown = ", ".join(f"{k} = {v:,}" if isinstance(v, int) else f"{k} = {v}"
@@ -77,7 +72,7 @@ class Page(Claims):
         return f"{tally(claims)} (of {len(claims)} claims)."
 
 
-def listed(values: Mapping[float, Interval], form: str = "{:.3g} ({})", joint: str = ", ") -> str:
+def listed(values, form: str = "{:.3g} ({})", joint: str = ", ") -> str:
     """{label: value} as prose: every value, then its label, in this form, one after another.
 
     >>> listed({"d = 2": 0.51, "d = 4": 0.6})
@@ -97,7 +92,7 @@ def point(sentence: str, holds: bool) -> str:
     return f"{sentence} " if holds else f"Not in these runs: {sentence} "
 
 
-def spoken(value: Any) -> str:
+def spoken(value) -> str:
     """A number as prose shows it."""
     if isinstance(value, Interval):
         return str(value)

@@ -6,15 +6,10 @@ the same axes, with the same data, the width of a phone, on which text keeps its
 
 import textwrap
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import ScaledTranslation
-
-if TYPE_CHECKING:
-    from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
 
 WIDTH = 3.55  # inches: 341 pixels of CSS, the text of a page 375 wide
 SMALLEST, LARGEST = 7.5, 10.0  # points; a point is 4/3 of a pixel
@@ -22,15 +17,15 @@ GAP = 1.44  # points between the labels of two ticks
 END = "end-label"  # what `plots.label_ends` writes; on a phone a legend says it
 
 
-def stack(fig: "Figure") -> None:
+def stack(fig) -> None:
     """Lay out `fig`, in place, for a page that is WIDTH wide."""
     places = {ax.get_subplotspec() for ax in fig.axes} - {None}
-    ordered = sorted(places, key=lambda spec: (spec.rowspan.start, spec.colspan.start))  # type: ignore[union-attr]
+    ordered = sorted(places, key=lambda spec: (spec.rowspan.start, spec.colspan.start))
     grid = fig.add_gridspec(len(ordered), 1)
     row = {spec: grid[i] for i, spec in enumerate(ordered)}
     first = fig.axes[0]
     for text in fig.findobj(Text):
-        text.set_fontsize(min(max(0.8 * text.get_fontsize(), SMALLEST), LARGEST))  # type: ignore[operator]
+        text.set_fontsize(min(max(0.8 * text.get_fontsize(), SMALLEST), LARGEST))
     heights = dict.fromkeys(ordered, 0.0)
     for ax in fig.axes:
         spec = ax.get_subplotspec()
@@ -62,7 +57,7 @@ def stack(fig: "Figure") -> None:
         thin(ax.xaxis)
 
 
-def arrange(fig: "Figure") -> None:
+def arrange(fig) -> None:
     """Find the places of all that is in `fig`: layout without drawing, where there is a layout."""
     engine = fig.get_layout_engine()
     if engine is None:
@@ -160,7 +155,7 @@ def _hang(ax):
     ax.get_legend().set_bbox_to_anchor((0, 0), anchor)
 
 
-def thin(axis: "Axis") -> None:
+def thin(axis) -> None:
     """Hide tick labels that run into others; those of major ticks stay first."""
     kept, gap = [], GAP * axis.figure.dpi / 72
     for label in [*axis.get_majorticklabels(), *axis.get_minorticklabels()]:

@@ -7,15 +7,12 @@ numbers as CSV.  A policy has one colour and dash in the whole book (`look`).
 
 import base64
 import html
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
 from cycler import cycler
 from matplotlib import pyplot as plt
 
-from companion._types import AnyArray, Array, ArrayLike
 from companion.report import markup, phone, vector
 from companion.report.looks import (
     COLOURS,
@@ -29,12 +26,6 @@ from companion.report.looks import (
     looks,
 )
 from companion.stats import band
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from companion.simulate import Result
 
 __all__ = ["COLOURS", "DASHES", "MARKERS", "MODELS", "POLICIES", "curve", "figure_html", "ink",
            "label_ends", "look", "looks", "marks", "number", "panels", "published_points",
@@ -62,9 +53,7 @@ def use_style() -> None:
     )
 
 
-def panels(
-    n: int, *, stacked: bool = False, height: float = 3.6, width: float = 4.2, **options: Any
-) -> "tuple[Figure, AnyArray]":
+def panels(n: int, *, stacked: bool = False, height: float = 3.6, width: float = 4.2, **options):
     """(figure, array of n axes) side by side, or stacked; they share nothing unless told so."""
     rows, columns = (n, 1) if stacked else (1, n)
     size = width * columns, height * rows
@@ -73,11 +62,11 @@ def panels(
 
 
 def curve(
-    ax: "Axes",
-    x: ArrayLike,
-    samples: Array,
+    ax,
+    x,
+    samples: np.ndarray,
     label: str,
-    style: Mapping[str, str] | int | str = 0,
+    style=0,
     *,
     marker: bool = False,
     level: float = 0.95,
@@ -95,12 +84,12 @@ def curve(
 
 
 def published_points(
-    ax: "Axes",
-    x: Sequence[float],
-    y: Sequence[float],
+    ax,
+    x,
+    y,
     style: int = 0,
     *,
-    error: Any = None,
+    error=None,
     label: str | None = None,
 ) -> None:
     """Published values over our curves: hollow circles in the curve's colour, error bars if known.
@@ -115,7 +104,7 @@ def published_points(
             markeredgewidth=1.4, zorder=4, label=label or "_published")  # fmt: skip
 
 
-def marks(ax: "Axes", places: Mapping[Any, Any]) -> None:
+def marks(ax, places) -> None:
     """Vertical reference lines with labels above the axes, one row each: none meets another.
 
     places: label -> x.  Call it when limits, scale and title are set.
@@ -124,8 +113,8 @@ def marks(ax: "Axes", places: Mapping[Any, Any]) -> None:
     to_unit = ax.transLimits.transform
     scale = ax.transScale.transform
     unit = {name: to_unit(scale((x, ax.get_ylim()[0])))[0] for name, x in places.items()}
-    right = sorted((n for n in places if unit[n] <= 0.5), key=unit.get, reverse=True)  # type: ignore[arg-type]
-    left = sorted((n for n in places if unit[n] > 0.5), key=unit.get)  # type: ignore[arg-type]
+    right = sorted((n for n in places if unit[n] <= 0.5), key=unit.get, reverse=True)
+    left = sorted((n for n in places if unit[n] > 0.5), key=unit.get)
     for i, name in enumerate(right + left):
         ax.axvline(places[name], color="0.35", linewidth=0.9, linestyle=DASHES[(i + 1) % 4])
         align, shift = ("left", 3) if name in right else ("right", -3)
@@ -151,7 +140,7 @@ def tick_label(value: float, *, powers: bool) -> str:
     return f"${times}{power}$"
 
 
-def ticks(axis: Any, values: Any) -> None:
+def ticks(axis, values) -> None:
     """Ticks of an axis (`ax.xaxis`, `ax.yaxis`) at these values only: for logarithmic scales.
 
     Where values reach a million they are written as powers of ten, and beyond `CROWDED` of them
@@ -167,14 +156,14 @@ def ticks(axis: Any, values: Any) -> None:
     axis.set_minor_locator(mpl.ticker.NullLocator())
 
 
-def label_ends(ax: "Axes") -> None:
+def label_ends(ax) -> None:
     """Write every line's label at its right end, pushed apart where they would overlap."""
-    gap = 11.5 / (72 * ax.get_position().height * ax.figure.get_figheight())  # type: ignore[union-attr]  # a line of text
-    lines = [ln for ln in ax.get_lines() if not ln.get_label().startswith("_")]  # type: ignore[attr-defined]
+    gap = 11.5 / (72 * ax.get_position().height * ax.figure.get_figheight())  # a line of text
+    lines = [ln for ln in ax.get_lines() if not ln.get_label().startswith("_")]
     low, high = ax.get_ylim()
     to_unit = ax.transLimits.transform
     ends = sorted(
-        (to_unit(ax.transScale.transform((ln.get_xdata()[-1], ln.get_ydata()[-1])))[1], i)  # type: ignore[arg-type, index]
+        (to_unit(ax.transScale.transform((ln.get_xdata()[-1], ln.get_ydata()[-1])))[1], i)
         for i, ln in enumerate(lines)
     )
     heights, last = {}, -np.inf
@@ -184,8 +173,8 @@ def label_ends(ax: "Axes") -> None:
     for _, i in ends:
         style = {"color": ink(lines[i].get_color()), "va": "center", "fontsize": "small"}
         ax.annotate(
-            lines[i].get_label(),  # type: ignore[arg-type]
-            (lines[i].get_xdata()[-1], lines[i].get_ydata()[-1]),  # type: ignore[index]
+            lines[i].get_label(),
+            (lines[i].get_xdata()[-1], lines[i].get_ydata()[-1]),
             xytext=(1.04, heights[i] - over),
             textcoords="axes fraction",
             arrowprops={
@@ -197,14 +186,12 @@ def label_ends(ax: "Axes") -> None:
                 "shrinkB": 0,
             },
             gid=phone.END,
-            **style,  # type: ignore[arg-type]
+            **style,
         )
     ax.set_ylim(low, high)
 
 
-def regret_panel(
-    ax: "Axes", result: "Result", title: str, *, names: Sequence[str] | None = None
-) -> None:
+def regret_panel(ax, result, title: str, *, names=None) -> None:
     """Cumulative regret of a `simulate.Result` with 95 % bands, labelled at the curves' ends."""
     for name, own in looks(names or result.names).items():
         curve(ax, result.rounds, result.of(name), name, own)
@@ -213,7 +200,7 @@ def regret_panel(
     label_ends(ax)
 
 
-def regret_figure(result: "Result", title: str, *, alt: str, caption: str, name: str) -> None:
+def regret_figure(result, title: str, *, alt: str, caption: str, name: str) -> None:
     """Show `regret_panel` of a whole result in a figure of its own; the data are the means."""
     fig, (ax,) = panels(1, width=6.4)
     regret_panel(ax, result, title)
@@ -226,9 +213,7 @@ def number(name: str) -> int:
     return _numbers.setdefault(name, len(_numbers) + 1)
 
 
-def show(
-    fig: "Figure", *, alt: str, caption: str, data: Any, name: str, fold: bool | None = None
-) -> None:
+def show(fig, *, alt: str, caption: str, data, name: str, fold: bool | None = None) -> None:
     """Display a figure: alt (what a reader who cannot see it needs), caption, data (columns), name.
 
     fold: a line behind which the figure is folded away.  Raises ValueError if alt, caption or name
@@ -240,13 +225,11 @@ def show(
         if not str(value).strip():
             raise ValueError(f"{key} must not be empty; got {key}={value!r}")
     shown = figure_html(fig, alt=alt, caption=caption, data=data, name=name)
-    display(HTML(markup.folded(html.escape(fold), shown) if fold else shown))  # type: ignore[arg-type]
+    display(HTML(markup.folded(html.escape(fold), shown) if fold else shown))
     plt.close(fig)
 
 
-def figure_html(
-    fig: "Figure", *, alt: str, caption: str, data: Mapping[str, Sequence[Any]], name: str
-) -> str:
+def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
     """The HTML that `show` displays; leaves the figure in its layout for phones."""
     import pandas as pd
 

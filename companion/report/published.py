@@ -4,16 +4,15 @@ import json
 import tomllib
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 
-def published(room: str) -> dict[str, Any]:
+def published(room: str):
     """The published numbers of a room, such as "fliphat", as written in its `published.json`."""
     return json.loads(_text(room, "published.json"))
 
 
 @cache
-def sentences(room: str) -> dict[str, dict[str, Any]]:
+def sentences(room: str):
     """What a room's chapters judge, by name, as written in its `claims.toml`.
 
     A claim of the paper has kind, says (the sentence), place, and perhaps changes, left_open, bound

@@ -3,39 +3,29 @@
 Samples are {label: (n_reps, m)}, in the order of their colours.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pandas as pd
 
-from companion._types import Array, ArrayLike, SeedSequence
 from companion.report import plots
-from companion.simulate import Result, nested, simulate
+from companion.simulate import simulate
 from companion.stats import exponent
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from pandas import DataFrame
-
-    from companion.stats import Interval
 
 ROUND = tuple(m * 10.0**k for k in range(-9, 13) for m in (1, 2, 5))
 
 
 def against(
-    x: ArrayLike,
-    samples: Any,
+    x,
+    samples,
     *,
-    points: Any = (),
+    points=(),
     ticked: bool = False,
-    styles: Mapping[str, int] | Sequence[Any] = (),
+    styles=(),
     marker: bool = True,
-    ax: "Axes | None" = None,
-    size: Sequence[float] = (7.0, 2.8),
+    ax=None,
+    size=(7.0, 2.8),
     log: str = "",
-    **axes: Any,
-) -> tuple[Any, ...]:
+    **axes,
+):
     """(figure, axes) with a curve and band for every label, labelled at their ends.
 
     points: label -> (x, mean, standard error) of published values, over its curve; styles: label ->
@@ -59,9 +49,7 @@ def against(
     return fig, ax
 
 
-def growth(
-    x: Array, samples: Mapping[str, Array], *, styles: Any = (), **axes: Any
-) -> "dict[str, Interval]":
+def growth(x: np.ndarray, samples, *, styles=(), **axes):
     """{label: exponent} fitted to every curve, which `against` draws on logarithmic axes.
 
     Every curve's label is followed by its exponent; the rest as for `against`.
@@ -75,15 +63,15 @@ def growth(
 
 
 def picture(
-    x: Sequence[int],
-    samples: Mapping[str, Array],
+    x,
+    samples,
     *,
     name: str,
     alt: str,
     caption: str,
-    data: Mapping[str, Sequence[int]] | None = None,
-    lines: Any = (),
-    **how: Any,
+    data=None,
+    lines=(),
+    **how,
 ) -> None:
     """Show `against` as a figure of its own: how, as there; the ends of the curves follow alt.
 
@@ -96,27 +84,16 @@ def picture(
     plots.show(fig, alt=f"{alt} {ends(samples)}", caption=caption, data=data, name=name)
 
 
-def finals(points: Any, seeds: Sequence[SeedSequence]) -> dict[str, Array]:
+def finals(points, seeds) -> dict[str, np.ndarray]:
     """{name: (n_reps, m)}: final regrets of policies at m points (env, policies, T).
 
-    The names are the same at every point, and all points see the same seeds.  What the horizons of
-    an environment share is drawn once, if it has a method `nested`.
+    The names are the same at every point, and all points see the same seeds.
     """
-    alike: dict[Any, list[int]] = {}
-    for i, (env, _, _) in enumerate(points):
-        alike.setdefault(env if hasattr(env, "nested") else i, []).append(i)
-    found: dict[int, Result] = {}
-    for mine in alike.values():
-        env, policies, T = points[mine[0]]
-        if len(mine) == 1:
-            found[mine[0]] = simulate(env, policies, T, seeds, grid=[T])
-        else:
-            found |= zip(mine, nested(env, [points[i][1:] for i in mine], seeds), strict=True)
-    runs = [found[i] for i in range(len(points))]
+    runs = [simulate(env, policies, T, seeds, grid=[T]) for env, policies, T in points]
     return {n: np.stack([r.of(n)[:, -1] for r in runs], axis=1) for n in runs[0].names}
 
 
-def over_rounds(rounds: Any, samples: Any, play: Any, *, ax: "Axes", **how: Any) -> tuple[Any, ...]:
+def over_rounds(rounds, samples, play, *, ax, **how):
     """(figure, axes) with a curve of cumulative regret for every label, and random play.
 
     play (len(rounds),) is a grey line, which leaves the picture 30 % above the first curve's end;
@@ -133,7 +110,7 @@ def over_rounds(rounds: Any, samples: Any, play: Any, *, ax: "Axes", **how: Any)
                    ylabel="cumulative regret", xlim=(0, rounds[-1]), ylim=(0, top))  # fmt: skip
 
 
-def round_ticks(ax: "Axes") -> None:
+def round_ticks(ax) -> None:
     """Ticks 1, 2, 5, 10, ... on logarithmic axes, wherever that gives at least two of them."""
     for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
         inside = [v for v in ROUND if low <= v <= high]
@@ -141,15 +118,13 @@ def round_ticks(ax: "Axes") -> None:
             plots.ticks(axis, inside)
 
 
-def ends(samples: Mapping[str, Array]) -> str:
+def ends(samples) -> str:
     """The means at the right ends of the curves, for the text that stands for a picture."""
     last = ", ".join(f"{name}: {np.mean(y[:, -1]):.3g}" for name, y in samples.items())
     return f"Means at the right end: {last}."
 
 
-def moments(
-    x: Sequence[int], samples: Mapping[str, Array], x_name: str = "x", label: str = "{}"
-) -> "DataFrame":
+def moments(x, samples, x_name: str = "x", label: str = "{}"):
     """The plotted numbers as a frame: x, then mean and standard deviation of every curve."""
     frame = {x_name: x}
     for name, y in samples.items():

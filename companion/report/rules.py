@@ -6,8 +6,6 @@ cell of imports says them again by `need`, for readers who use papermill alone.
 """
 
 import ast
-from collections.abc import Mapping
-from typing import Any
 
 FUNCTIONS = {f.__name__: f for f in (abs, len, max, min, set, sorted, sum)}
 TRUTHS = ast.Compare, ast.BoolOp, ast.UnaryOp
@@ -18,7 +16,7 @@ ALLOWED = (
 )  # fmt: skip
 
 
-def names(rule: Any) -> set[str]:
+def names(rule) -> set[str]:
     """The parameters that a rule speaks of.  Raises ValueError if it is no rule."""
     try:
         tree = ast.parse(rule.strip(), mode="eval").body
@@ -33,7 +31,7 @@ def names(rule: Any) -> set[str]:
     return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - FUNCTIONS.keys()
 
 
-def holds(rule: Any, values: Mapping[str, Any]) -> bool:
+def holds(rule, values) -> bool:
     """Whether the rule holds for values (name -> value).  Raises ValueError if it cannot be read.
 
     What cannot be computed (a division by zero, an empty list's maximum) does not hold.
@@ -46,7 +44,7 @@ def holds(rule: Any, values: Mapping[str, Any]) -> bool:
         return False
 
 
-def need(values: Any, *rules: Any) -> None:
+def need(values, *rules) -> None:
     """Raise ValueError naming the first rule that values (a chapter's `globals()`) break.
 
     Called in the cell of imports with the rules of the parameters cell, word for word.

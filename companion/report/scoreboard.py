@@ -4,7 +4,6 @@ import html
 import json
 import textwrap
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
 from companion.report import coverage, markup, plots
@@ -20,7 +19,7 @@ class Scoreboard:
     none, and every table says so).
     """
 
-    def __init__(self, records: str = "") -> None:
+    def __init__(self, records=""):
         self.claims, self.times = [], {"chapters": []}
         if records:
             path = Path(records)
@@ -137,7 +136,7 @@ class Scoreboard:
         return _table(where, ["Chapter", "Wall", "Processor", "Parameters"], rows)
 
 
-def counted(verdicts: Iterable[str]) -> str:
+def counted(verdicts) -> str:
     """How often each verdict was given, as badges."""
     n = Counter(verdicts)
     return " ".join(f"<span>{n[v]} × {markup.badge(v)}</span>" for v in VERDICTS if n[v])

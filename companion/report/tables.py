@@ -1,28 +1,20 @@
 """Tables of numbers in one look, and our numbers beside the published ones."""
 
 import html
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from companion._types import Array
 from companion.report import markup
 from companion.report.controls import rescaled
 from companion.stats import Interval, mean_interval
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from companion.report.claims import Open
 
 
 class Shown:
     """HTML for a page, with a plain text for terminals."""
 
-    def __init__(self, page: str, text: str) -> None:
+    def __init__(self, page, text):
         self._page, self._text = page, text
 
     def _repr_html_(self):
@@ -33,12 +25,12 @@ class Shown:
 
 
 def numbers(
-    data: "Iterable[Any] | DataFrame | Sequence[Any]",
-    head: Sequence[str] | str | None = None,
+    data,
+    head=None,
     *,
     caption: str = "",
     precision: int = 3,
-    formats: Any = None,
+    formats=None,
     fold: str | None = None,
 ) -> Shown:
     """A table as the book shows it.
@@ -70,7 +62,7 @@ def numbers(
     return Shown(page, frame.to_string(index=False))
 
 
-def map_escaped(names: Sequence[str]) -> list[str]:
+def map_escaped(names) -> list[str]:
     """Column names as HTML."""
     return [html.escape(n) for n in names]
 
@@ -87,12 +79,12 @@ def _cell(value, how, precision):
     return str(value)
 
 
-def mean(samples: Array) -> str:
+def mean(samples: np.ndarray) -> str:
     """The mean of samples (n,) with its 95 % interval, in whole numbers, as a cell."""
     return f"{mean_interval(samples):.0f}"
 
 
-def beside(rows: Iterable[Any]) -> "DataFrame":
+def beside(rows):
     """Published means beside ours; rows: setting, published mean, its s.e., our samples.
 
     z is the difference in joint standard errors.
@@ -112,18 +104,18 @@ AGREE = (
 )
 
 
-def agrees(table: Any) -> bool:
+def agrees(table) -> bool:
     """Whether `beside` has differences, all within their joint 95 % interval (rule `AGREE`)."""
     limit = -ndtri(0.025 / max(len(table), 1))
     return len(table) > 0 and bool((table["z"].abs() <= limit).all())
 
 
-def largest(table: Any) -> str:
+def largest(table) -> str:
     """The largest difference of `beside`, in words."""
     return f"largest |z| = {table['z'].abs().max():.2f}" if len(table) else "nothing to compare"
 
 
-def compared(table: Any, *, how: str = ".1f", fold: str = "All settings") -> Shown:
+def compared(table, *, how: str = ".1f", fold: str = "All settings") -> Shown:
     """The table that `beside` made, its numbers formatted as `how` says, or why there is none."""
     if table.empty:
         text = "These are not the parameters of the published numbers: nothing to compare."
@@ -131,12 +123,12 @@ def compared(table: Any, *, how: str = ".1f", fold: str = "All settings") -> Sho
     return numbers(table, formats={c: how for c in table.columns[1:]}, fold=fold)
 
 
-def joined(groups: Any) -> "DataFrame":
+def joined(groups):
     """`beside` for groups of rows."""
     return beside([row for rows in groups for row in rows])
 
 
-def share(groups: Any) -> Interval:
+def share(groups) -> Interval:
     """Mean over all rows of ours / published, with its joint 95 % interval.
 
     groups: lists of rows as for `beside`; rows of one group come from the same runs, so that their
@@ -154,11 +146,11 @@ def share(groups: Any) -> Interval:
 
 
 def confirm(
-    claim: "Open",
-    groups: Any,
+    claim,
+    groups,
     tolerance: float,
     setting: str = "mean over all settings of ours / published",
-) -> "Open":
+):
     """Add two rows to a claim: `share` within the tolerance, and no single wild difference.
 
     The second fails by chance with probability 1e-6 over all settings.  Controls: our runs, had
@@ -181,9 +173,7 @@ def confirm(
     return claim
 
 
-def without_errors(
-    claim: "Open", rows: Iterable[Any], *, runs: int = 10, margin: float = 0.1
-) -> Any:
+def without_errors(claim, rows, *, runs: int = 10, margin: float = 0.1):
     """Judge published means without errors; rows: (setting, published mean, our samples, (name of
     another row, its samples)).
 

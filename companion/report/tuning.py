@@ -1,11 +1,9 @@
 """One number per policy, chosen on repetitions that no figure uses."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion._types import SeedSequence
 from companion.simulate import simulate
 
 
@@ -13,19 +11,19 @@ class Tuned(NamedTuple):
     """The choice within one group of policies that differ in one number, in increasing order."""
 
     policy: Any  # with the least mean regret
-    index: int  # type: ignore[assignment]  # its place in the group
+    index: int  # its place in the group
     spread: float  # worst mean regret over the chosen one's: near 1 the choice is noise
     edge: bool  # the least regret is at an end of the group: it might go on
 
 
-def tune(groups: Any, env: Any, T: int, seeds: Sequence[SeedSequence]) -> dict[str, Tuned]:
+def tune(groups, env, T: int, seeds) -> dict[str, Tuned]:
     """{label: Tuned}; groups: {label: policies}, all of which play the same streams.
 
     In every group the best of the first repetition plays them all.  Regret only grows, so a policy
     that has more before its last repetition cannot be chosen and stops there.
     """
     flat = {(g, i): p.renamed(f"{g} #{i}") for g, ps in groups.items() for i, p in enumerate(ps)}
-    paid: dict[Any, list[float]] = {key: [] for key in flat}
+    paid = {key: [] for key in flat}
 
     def play(keys, seeds):
         policies = [flat[key] for key in keys]

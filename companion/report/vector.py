@@ -7,15 +7,10 @@ figure out and goes through all of it once more before it draws.
 
 import base64
 import io
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 from matplotlib.backends.backend_svg import FigureCanvasSVG, RendererSVG
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 DPI = 72  # of a vector picture: a pixel is a point
 
@@ -33,7 +28,7 @@ class _Canvas(FigureCanvasSVG):
 
 
 @contextmanager
-def measuring(fig: "Figure") -> Iterator[None]:
+def measuring(fig):
     """Within it, texts of `fig` have the sizes that they have in a vector picture."""
     canvas, dpi = fig.canvas, fig.dpi
     fig.set_dpi(DPI)
@@ -45,7 +40,7 @@ def measuring(fig: "Figure") -> Iterator[None]:
         fig.set_dpi(dpi)
 
 
-def svg(fig: "Figure") -> str:
+def svg(fig) -> str:
     """The picture, cut to what is in it, in base 64: `fig` as it has been laid out (see
     `phone.arrange`)."""
     out, engine = io.BytesIO(), fig.get_layout_engine()

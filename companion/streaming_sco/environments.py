@@ -1,33 +1,33 @@
-"""Worlds to learn in: objects with `records(n, rng)` and the exact excess risk of a parameter.
+"""Records and contexts to learn from, and the excess risk of what optimisers publish.
 
 Source: section C of the paper (normal contexts divided by their l_q norm, linear labels); the other
 designs are ours.
 """
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
 
 import numpy as np
 
-from companion._jit import jit
-from companion._types import Array, Rng
-from companion.checks import need_array, need_choice, need_float, need_int
+from companion.core import need_records
 from companion.environments import block_lengths
+from companion.jit import jit
 from companion.kernels import glm
 from companion.kernels.geometry import dual_exponent, lq_norm, need_exponent
 from companion.kernels.linalg import dot
+from companion.simulate import need_grid, need_seeds, parallel_map, stream
+from companion.validate import need_array, need_choice, need_float, need_int
 
 DESIGNS = ("sphere", "signs")
 
 
 @jit
-def fill(
-    rng: Rng, signs: Any, q: Any, theta: Array, link: int, noise: float, X: Array, Y: Array
-) -> None:
-    """X (n, d) <- contexts with ||x||_q = 1, Y (n,) <- labels; records are drawn one by one.
+def fill_records(rng, signs, q, theta, noise, X, Y):
+    """X (n, d) <- contexts with ||x||_q = 1, Y (n,) <- x'theta plus N(0, noise^2), one by one.
 
-    signs: entries are +1 or -1 instead of normals divided by their norm.  link linear: Y = x'theta
-    plus N(0, noise^2); any other: Bernoulli with the mean of the link.
+    signs: entries are +1 or -1 instead of normals, before they are divided by the norm.
     """
     for t in range(X.shape[0]):
         x = X[t]
@@ -39,11 +39,7 @@ def fill(
         size = lq_norm(x, q)
         for i in range(x.shape[0]):
             x[i] /= size
-        z = glm.mean(link, dot(x, theta))
-        if link == glm.LINEAR:
-            Y[t] = z + noise * rng.standard_normal()
-        else:
-            Y[t] = 1.0 if rng.random() < z else 0.0
+        Y[t] = dot(x, theta) + noise * rng.standard_normal()
 
 
 class Regression(NamedTuple):
@@ -54,23 +50,14 @@ class Regression(NamedTuple):
     noise: float
     design: str
 
-    def records(self, n: int, rng: Rng) -> tuple[Array, Array]:
+    def records(self, n, rng):
         """(X (n, d), Y (n,))."""
         X, Y = np.empty((n, len(self.theta))), np.empty(n)
-        signs, q = self.design == "signs", dual_exponent(self.p)
-        fill(rng, signs, q, self.theta, glm.LINEAR, self.noise, X, Y)
+        signs = self.design == "signs"
+        fill_records(rng, signs, dual_exponent(self.p), self.theta, self.noise, X, Y)
         return X, Y
 
-    def blocks(self, n: int, rng: Rng) -> Iterator[tuple[Array, Array]]:
-        """Yield the same records in blocks (X, Y), arrays that the next block overwrites."""
-        lengths = block_lengths(n, 1, len(self.theta))
-        X, Y = np.empty((lengths[0], len(self.theta))), np.empty(lengths[0])
-        signs, q = self.design == "signs", dual_exponent(self.p)
-        for k in lengths:
-            fill(rng, signs, q, self.theta, glm.LINEAR, self.noise, X[:k], Y[:k])
-            yield X[:k], Y[:k]
-
-    def excess(self, theta: Array) -> Array:
+    def excess(self, theta):
         """SubOpt of theta (..., d): ||theta - theta*||_2^2 / ||theta*||_2^2, exactly.
 
         The design is symmetric under signs and permutations of coordinates, so E x x' = c I, and c
@@ -78,29 +65,29 @@ class Regression(NamedTuple):
         """
         return ((theta - self.theta) ** 2).sum(axis=-1) / (self.theta**2).sum()
 
-    def second_moment(self, n: int = 200_000) -> tuple[float, float]:
+    def second_moment(self, n=200_000):
         """(c, standard error): the c of E x x' = c I, from n draws with a fixed seed."""
         X, _ = self.records(n, np.random.default_rng(0))
         squares = (X**2).mean(axis=1)
         return float(squares.mean()), float(squares.std(ddof=1) / np.sqrt(n))
 
-    def gradient(self, theta: Array, c: float) -> Array:
+    def gradient(self, theta, c):
         """Exact gradient 2 c (theta - theta*) of the population loss at theta (..., d)."""
         return 2.0 * c * (theta - self.theta)
 
 
-def flat(d: int, p: float) -> Array:
+def flat(d, p):
     """The paper's parameter: all ones, divided by its l_p norm."""
     return np.full(d, 1.0 / d ** (0.0 if p == np.inf else 1.0 / p))
 
 
-def first(d: int, p: float, s: int) -> Array:
+def first(d, p, s):
     """s equal entries, then zeros, of l_p norm 1: what the released program draws with s = 5."""
     return np.concatenate([flat(s, p), np.zeros(d - s)])
 
 
 def regression(
-    p: float, theta: Array, *, noise: float = 0.05, design: str = "sphere"
+    p: float, theta: np.ndarray, *, noise: float = 0.05, design: str = "sphere"
 ) -> Regression:
     """The paper's linear regression in the geometry of l_p.
 
@@ -123,46 +110,23 @@ class Functional(NamedTuple):
     p: float = 1.0  # of the ball, whose radius is 1
 
     @property
-    def size(self) -> float:
+    def size(self):
         """d^(-1/q): the entries of a record."""
         return self.d ** (-1.0 / dual_exponent(self.p))
 
-    def records(self, n: int, rng: Rng) -> tuple[Array, Array]:
+    def records(self, n, rng):
         """(X (n, d), labels that nothing reads)."""
-        X = np.where(rng.random((n, self.d)) < 0.5, 1.0, -1.0)
-        X[:, 0] = np.where(rng.random(n) < 0.5 * (1.0 + self.slope), -1.0, 1.0)
-        return self.size * X, np.zeros(n)
+        X = np.where(rng.random((n, self.d)) < 0.5, self.size, -self.size)
+        X[:, 0] = np.where(rng.random(n) < 0.5 * (1.0 + self.slope), -self.size, self.size)
+        return X, np.zeros(n)
 
-    def excess(self, theta: Array) -> Array:
+    def excess(self, theta):
         """slope (1 - theta_1) times the size: the minimiser over the ball is e_1."""
         return self.size * self.slope * (1.0 - theta[..., 0])
 
 
-class CommonContext(NamedTuple):
-    """One context per round for K arms with a parameter each; make one with `one_context`."""
-
-    K: int
-    d: int
-    s: int
-    link: int
-    noise: float
-
-    def blocks(self, T: int, rng: Rng) -> Iterator[tuple[Array, Array, Array]]:
-        """Yield (X, R, mu) for T rounds; the context of a round is repeated in its K rows."""
-        theta = np.zeros((self.K, self.d))
-        for k in range(self.K):
-            theta[k, rng.permutation(self.d)[: self.s]] = rng.uniform(-1.0, 1.0, self.s)
-            theta[k] /= np.abs(theta[k]).sum()
-        for n in block_lengths(T, self.K, self.d):
-            X, R, mu = np.empty((n, self.K, self.d)), np.empty((n, self.K)), np.empty((n, self.K))
-            fill_rounds(rng, theta, self.link, self.noise, X, R, mu)
-            yield X, R, mu
-
-
 @jit
-def fill_rounds(
-    rng: Rng, theta: Array, link: int, noise: float, X: Array, R: Array, mu: Array
-) -> None:
+def fill_rounds(rng, theta, link, noise, X, R, mu):
     """One block: contexts N(0, I) divided by their largest entry, and the rewards of all arms."""
     for t in range(R.shape[0]):
         x = X[t, 0]
@@ -182,6 +146,27 @@ def fill_rounds(
                 R[t, k] = 1.0 if rng.random() < m else 0.0
 
 
+class CommonContext(NamedTuple):
+    """One context per round for K arms with a parameter each; make one with `one_context`."""
+
+    K: int
+    d: int
+    s: int
+    link: int
+    noise: float
+
+    def blocks(self, T, rng):
+        """Yield (X, R, mu) for T rounds; the context of a round is repeated in its K rows."""
+        theta = np.zeros((self.K, self.d))
+        for k in range(self.K):
+            theta[k, rng.permutation(self.d)[: self.s]] = rng.uniform(-1.0, 1.0, self.s)
+            theta[k] /= np.abs(theta[k]).sum()
+        for n in block_lengths(T, self.K, self.d):
+            X, R, mu = np.empty((n, self.K, self.d)), np.empty((n, self.K)), np.empty((n, self.K))
+            fill_rounds(rng, theta, self.link, self.noise, X, R, mu)
+            yield X, R, mu
+
+
 def one_context(
     K: int, d: int, s: int, *, link: str = "linear", noise: float = 0.05
 ) -> CommonContext:
@@ -193,3 +178,84 @@ def one_context(
     K, d = need_int("K", K, 2), need_int("d", d, 1)
     s, number = need_int("s", s, 1, d), glm.need_link("link", link)
     return CommonContext(K, d, s, number, need_float("noise", noise, 0.0))
+
+
+class Risk(NamedTuple):
+    """What `excess_risk` returns; axes: repetition, method (in the order given), place on grid."""
+
+    names: tuple
+    records: np.ndarray  # (n_grid,) increasing numbers of records; the last one is n
+    excess: np.ndarray  # (n_reps, n_methods, n_grid) excess risk of what is public then
+    guarantees: tuple
+    seconds: np.ndarray  # (n_reps, n_methods) CPU time inside `init` and `run`
+
+    @property
+    def final(self):
+        """Excess risk after the last record, (n_reps, n_methods)."""
+        return self.excess[:, :, -1]
+
+    def of(self, name):
+        """Excess risk of one method, (n_reps, n_grid)."""
+        return self.excess[:, self.names.index(name)]
+
+
+def excess_risk(env, optimisers, n: int, seeds, executor=None, *, grid=None) -> Risk:
+    """Run every optimiser on the same n records, once per seed.
+
+    env: object with `records(n, rng) -> X (n, d), Y (n,)` and `excess(theta (m, d)) -> (m,)`;
+    optimisers: `Optimiser` values with distinct names; seeds and executor as in `simulate`, whose
+    streams these are; grid: increasing numbers of records at which the risk is kept (default: n
+    alone, which is all that a batch method can give).  Raises ValueError on anything else.
+    """
+    optimisers, n = tuple(optimisers), need_int("n", n, 1)
+    names = tuple(o.name for o in optimisers)
+    if not optimisers or len(set(names)) < len(names):
+        raise ValueError(f"optimisers must have distinct names, one at least; got {names}")
+    grid = np.array([n]) if grid is None else need_grid(grid, n)
+    batch = [o.name for o in optimisers if o.step is None]
+    if batch and len(grid) > 1:
+        raise ValueError(f"grid must be [n] for batch methods, here {batch}; got {grid}")
+    jobs = [(env, optimisers, n, seed, grid) for seed in need_seeds(seeds)]
+    runs = parallel_map(_repetition, jobs, executor)
+    excess, seconds = (np.stack(parts) for parts in zip(*runs, strict=True))
+    return Risk(names, grid, excess, tuple(o.guarantee for o in optimisers), seconds)
+
+
+def drawn(env, n, seed):
+    """The n records (X, Y) of the repetition `seed`."""
+    return env.records(n, stream(seed, "environment"))
+
+
+def watch(optimiser, X, Y, seed, grid):
+    """Yield (t, state, theta) at every t of the increasing grid, in one run on records X, Y.
+
+    The run is that of `excess_risk` with this seed.  Arrays of `state` are overwritten afterwards.
+    """
+    o, rng, begin = optimiser, stream(seed, optimiser.name), 0
+    state = o.init(o.params, rng)
+    rows = len(X) if o.step is None else block_lengths(len(X), 1, X.shape[1])[0]
+    out = np.empty((rows, X.shape[1]))  # a small one is faster than a row for each record
+    for t in grid:
+        while begin < t:
+            end = min(begin + rows, t)
+            shown = out[: end - begin]
+            o.run(o.params, state, X[begin:end], Y[begin:end], rng, shown)
+            begin = end
+        yield t, state, shown[-1].copy()
+
+
+def _repetition(env, optimisers, n, seed, grid):
+    """One repetition: (excess (n_methods, n_grid), seconds (n_methods,))."""
+    X, Y = drawn(env, n, seed)
+    need_records(optimisers, X, Y)
+    if len(X) != n:
+        raise ValueError(f"env must give n={n} records; got {len(X)}")
+    excess, seconds = [], []
+    for o in optimisers:
+        begin = time.thread_time()
+        public = np.array([theta for _, _, theta in watch(o, X, Y, seed, grid)])
+        seconds.append(time.thread_time() - begin)
+        if not np.isfinite(public).all():
+            raise ValueError(f"optimiser {o.name!r} released a parameter that is not finite")
+        excess.append(env.excess(public))
+    return np.array(excess), np.array(seconds)

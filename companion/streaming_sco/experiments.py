@@ -1,125 +1,41 @@
-"""What the chapters measure on single runs: envelopes, filters, errors of estimates and gradients.
+"""What the chapters measure: rates, the published tables, filters, drifts, attacks, and what the
+released program ran; and closed forms of the paper."""
 
-Source: section 3.1 of the paper and Algorithm 3.
-"""
+from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import math
+from itertools import product
 
 import numpy as np
 
-from companion._types import Array, Ints, SeedSequence
-from companion.kernels.geometry import lq_norm
-from companion.simulate import over, stream
-from companion.streaming_sco.excess import watch
-from companion.streaming_sco.linear import excesses
+from companion.accounting import audit
+from companion.accounting.audit import runs_of
+from companion.baselines import noisy_sfw as sfw
+from companion.baselines.noisy_sfw import noisy_sfw
+from companion.baselines.noisy_sgd import noisy_sgd
+from companion.jit import jit
+from companion.kernels.geometry import admit_all, dual_exponent, lq_norm, vertex
+from companion.kernels.mechanisms import laplace, random_integer
+from companion.kernels.tree import complete, root_coefficients, trailing_zeros
+from companion.simulate import need_seeds, parallel_map, stream
+from companion.stats import difference
+from companion.streaming_sco import streaming
+from companion.streaming_sco.environments import (
+    Functional,
+    drawn,
+    excess_risk,
+    first,
+    flat,
+    regression,
+    watch,
+)
+from companion.streaming_sco.streaming import streaming_fw
+from companion.validate import need_choice
 
-if TYPE_CHECKING:
-    from companion.core import Optimiser, Policy
-    from companion.streaming_sco.environments import CommonContext, Regression
-
-
-def envelope(
-    optimiser: "Optimiser",
-    slopes: Sequence[float],
-    n: int,
-    seeds: Sequence[SeedSequence],
-    grid: Ints,
-) -> tuple[Array, Array]:
-    """(means (slopes, checkpoints), samples (runs, checkpoints)) of linear losses.
-
-    At every checkpoint the samples are those of the slope with the largest mean excess.
-    """
-    samples = excesses(optimiser, slopes, n, seeds, grid)
-    means = samples.mean(axis=1)
-    return means, samples[means.argmax(axis=0), :, np.arange(len(grid))].T
-
-
-def removed(
-    world: "CommonContext", policy: "Policy", later: int, seeds: Sequence[SeedSequence]
-) -> Array:
-    """Shares of `later` rounds in which the filter of Algorithm 3 removes the best arm, and any
-    arm, (n_reps, 2).  The filter is fixed after the forced rounds, which alone are played.
-    """
-    return np.array(over(_removed, [(world, policy, later, seed) for seed in seeds]))
+# Rates of Algorithms 1 and 2: section 3 of the paper.
 
 
-def _removed(world, policy, later, seed):
-    p = policy.params
-    forced, blocks = p.K * p.t0, world.blocks(p.K * p.t0 + later, stream(seed, "environment"))
-    X, R, mu = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    rng, arms, start = stream(seed, policy.name), np.empty(forced, np.int64), policy.init(p)
-    state = policy.play(p, start, X[:forced], R[:forced], rng, arms)
-    z, best = X[forced:, 0] @ state.forced.T, mu[forced:].argmax(axis=1)
-    gone = z <= z.max(axis=1, keepdims=True) - 0.5 * p.gap
-    return gone[np.arange(later), best].mean(), gone.any(axis=1).mean()
-
-
-def estimates(
-    world: "CommonContext",
-    policy: "Policy",
-    T: int,
-    seeds: Sequence[SeedSequence],
-    grid: Sequence[int],
-) -> Array:
-    """Largest squared l_1 error of an arm's estimate after every t of the grid, (n_reps, n_grid).
-
-    The true parameters are solved from the means of a linear world.
-    """
-    return np.array(over(_estimates, [(world, policy, T, seed, grid) for seed in seeds]))
-
-
-def _estimates(world, policy, T, seed, grid):
-    rng, state, done, found = stream(seed, policy.name), policy.init(policy.params), 0, []
-    for X, R, mu in world.blocks(T, stream(seed, "environment")):
-        true = np.linalg.lstsq(X[:, 0], mu, rcond=None)[0].T
-        ends, begin = [t - done for t in grid if done < t <= done + len(X)], 0
-        for end in [*ends, len(X)]:
-            cut = slice(begin, end)
-            arms = np.empty(end - begin, np.int64)
-            state = policy.play(policy.params, state, X[cut], R[cut], rng, arms)
-            begin = end
-            if len(found) < len(grid) and done + end == grid[len(found)]:
-                found.append((np.abs(state.arms.theta - true).sum(axis=1) ** 2).max())
-        done += len(X)
-    return found
-
-
-def gradient_errors(
-    world: "Regression",
-    optimiser: "Optimiser",
-    n: int,
-    seeds: Sequence[SeedSequence],
-    grid: Ints,
-    c: float,
-) -> Array:
-    """||d_t - grad F(theta_t)||_q at every t of the grid, (n_reps, n_grid); E x x' = c I."""
-    return errors_and_risks(world, optimiser, n, seeds, grid, c)[0]
-
-
-def errors_and_risks(
-    world: "Regression",
-    optimiser: "Optimiser",
-    n: int,
-    seeds: Sequence[SeedSequence],
-    grid: Ints,
-    c: float,
-) -> Array:
-    """(2, n_reps, n_grid): `gradient_errors`, and the excess risk of the same runs."""
-    jobs = [(world, optimiser, n, seed, grid, c) for seed in seeds]
-    return np.stack(over(_errors_and_risks, jobs), axis=1)
-
-
-def _errors_and_risks(world, optimiser, n, seed, grid, c):
-    errors, public = [], []
-    for _, state, theta in watch(optimiser, world, n, seed, grid):
-        m = state.memory
-        errors.append(lq_norm(m.gradient - world.gradient(m.old, c), optimiser.params.q))
-        public.append(theta)
-    return np.array([errors, world.excess(np.array(public))])
-
-
-def checkpoints(n: int, count: int = 24, start: float = 64) -> Ints:
+def checkpoints(n, count=24, start=64):
     """About `count` numbers of records below n, none a power of two, where the tree is best.
 
     Every number has a one-bit at half of its length, like a typical one.
@@ -128,3 +44,464 @@ def checkpoints(n: int, count: int = 24, start: float = 64) -> Ints:
     bits = np.array([int(v).bit_length() for v in t])
     t = t | (np.int64(1) << (bits // 2)) | 1
     return np.unique(np.append(t[t < n], n - 1))
+
+
+def envelope(optimiser, slopes, n, seeds, grid):
+    """(means (slopes, checkpoints), samples (runs, checkpoints)) of linear losses.
+
+    At every checkpoint, all below n, the samples are those of the slope with the largest mean.
+    """
+    p = optimiser.params
+    runs = [
+        excess_risk(Functional(p.d, g, p.p), [optimiser], n, seeds, grid=grid).excess[:, 0, :-1]
+        for g in slopes
+    ]
+    samples, at = np.array(runs), np.arange(len(grid))
+    means = samples.mean(axis=1)
+    return means, samples[means.argmax(axis=0), :, at].T
+
+
+def errors_and_risks(env, optimiser, n, seeds, grid, c):
+    """(2, n_reps, n_grid): ||d_t - grad F(theta_t)||_q at every t of the grid, E x x' = c I, and
+    the excess risk of the same runs."""
+    jobs = [(env, optimiser, n, seed, grid, c) for seed in seeds]
+    return np.stack(parallel_map(_errors_and_risks, jobs), axis=1)
+
+
+def _errors_and_risks(env, optimiser, n, seed, grid, c):
+    errors, public = [], []
+    for _, s, theta in watch(optimiser, *drawn(env, n, seed), seed, grid):
+        errors.append(lq_norm(s.gradient - env.gradient(s.old, c), optimiser.params.q))
+        public.append(theta)
+    return np.array([errors, env.excess(np.array(public))])
+
+
+def gradient_error_bound(t, problem, sigma, kappa, failure=0.05):
+    """Proposition A.2: with probability 1 - failure, ||d_t - grad F(theta_t)||_q is at most this.
+
+    t (m,) records; problem: a `streaming.Problem`, whose G = 2 L holds for any loss; sigma: scale
+    sigma_+ of the node's noise (0: none); kappa of the norm.
+    """
+    t = np.asarray(t, dtype=float)
+    size = problem.beta * 2.0 * problem.radius + 2.0 * problem.lipschitz
+    sampling = math.sqrt(2.0 * math.e * kappa) + 8.0 * math.sqrt(4.0 * math.log(2.0 / failure))
+    nodes, d = math.ceil(math.log2(problem.n)), problem.d
+    log_term = math.log(2.0 * nodes / failure)
+    noise = math.sqrt(d + 2.0 * math.sqrt(d * log_term) + 2.0 * d * log_term)
+    return sampling * 2.0 * size / np.sqrt(t + 1.0) + nodes * sigma * noise / (t + 1.0)
+
+
+def prefix_noise(n, method):
+    """Root mean square over prefixes of the noise per coordinate, for sensitivity 1 and mu = 1.
+
+    tree: sqrt(m popcount(t)) at time t; sqrt: sqrt(sum_(k<n) f_k^2 sum_(k<t) f_k^2).  Ours.
+    """
+    if method == "tree":
+        ones = np.array([t.bit_count() for t in range(1, n + 1)])
+        return math.sqrt(n.bit_length() * ones.mean())
+    squares = np.cumsum(root_coefficients(n) ** 2)
+    return math.sqrt(squares[-1] * squares.mean())
+
+
+# Tables 2 to 4: section C of the paper.  A row says which noise: "as run" (the program's), "as
+# printed" (the paper's formulas at valid constants), "corrected" (exact, same guarantee as asked),
+# "square root" (the same, another factorisation), "clipped at 3" (the same, leaves clipped at 3 in
+# l_2), "no privacy".
+
+ROWS = ("as run", "as printed", "corrected", "square root", "clipped at 3", "no privacy")
+OURS = ROWS[3:5]  # variants of Algorithm 1 alone; its rivals are corrected
+RADIUS, LABELS = 2.0, 1.2  # r of the program; |y| <= 1 + 4 standard deviations of the noise
+
+
+def scales(method, row, p, grids):
+    """Step scales that are tried: the published grid; for our own rows further ones, and 1."""
+    key = f"{method}, p={'inf' if p == np.inf else p}"
+    grid = list(grids.get(key, grids.get(method, [1.0])))
+    if row != "as run":
+        grid += {"NoisySFW": [0.15, 0.2, 1.0], "NoisySGD": [4.0, 8.0]}.get(method, [1.0])
+    return sorted(set(grid))
+
+
+def candidate(method, row, d, n, p, step_scale):
+    """The optimiser of one row with one step scale, for epsilon = 1 and delta = 1/n."""
+    need_choice("row", row, ROWS)
+    if row == "as run" and method in PROGRAMS:
+        return PROGRAMS[method](d, n, 1.0, 1.0 / n, p=p, radius=RADIUS, step_scale=step_scale)
+    keys = {"epsilon": np.inf if row == "no privacy" else 1.0, "delta": 1.0 / n, "p": p}
+    keys |= {"radius": RADIUS, "label_bound": LABELS, "step_scale": step_scale}
+    keys["calibration"] = "paper" if row in ("as run", "as printed") else "corrected"
+    if method == "NoisySFW":
+        return noisy_sfw(d, n, **keys)
+    if method == "NoisySGD":  # as run: the box and the constant of the program
+        return noisy_sgd(
+            d, n, **keys | ({"radius": 1.0, "lipschitz": 4.0} if row == "as run" else {})
+        )
+    keys |= {"factorisation": "sqrt"} if row in OURS else {}
+    return streaming_fw(d, n, **keys | ({"clip": 3.0} if row == "clipped at 3" else {}))
+
+
+def table(methods, rows, settings, p, seeds, grids):
+    """{(method, row, (n, d)): {step scale: SubOpt samples}} of the paper's regression.
+
+    methods: {name: repetitions}; OURS are rows of Algorithm 1 alone.
+    """
+    found = {}
+    for (n, d), (method, reps) in product(settings, methods.items()):
+        keys = [
+            (row, c) for row in rows if row not in OURS or method == "Algorithm 1"
+            for c in scales(method, row, p, grids)
+        ]  # fmt: skip
+        made = [
+            candidate(method, row, d, n, p, c).renamed(f"{method}, {row}, {c:g}") for row, c in keys
+        ]
+        env = regression(p, flat(d, p))
+        if method == "NoisySGD":
+            samples = noisy_sgds(env, made, n, seeds[:reps])
+        else:
+            samples = excess_risk(env, made, n, seeds[:reps]).final
+        for (row, c), y in zip(keys, samples.T, strict=True):
+            found.setdefault((method, row, (n, d)), {})[c] = y
+    return found
+
+
+def best(samples):
+    """(step scale, SubOpt samples) of the smallest mean: a choice on test data, as in the paper."""
+    return min(samples.items(), key=lambda item: item[1].mean())
+
+
+def shown(found, settings):
+    """Rows of a table: mean ± standard deviation at the best scale (×), and the mean at scale 1."""
+    rows = []
+    for method, row in dict.fromkeys((m, r) for m, r, _ in found):
+        line = {"method": method, "noise": row}
+        for n, d in settings:
+            scale, y = best(found[method, row, (n, d)])
+            line[f"T = {n}, d = {d}"] = f"{y.mean():.2g} ± {y.std(ddof=1):.1g} (×{scale:g})"
+        one = found[method, row, settings[-1]].get(1.0)
+        rows.append(line | {"scale 1, last column": "" if one is None else f"{one.mean():.2g}"})
+    return rows
+
+
+def gaps(found, a, b, settings, level):
+    """{row: [interval of SubOpt of method a minus method b's]}, each at its best scale and over the
+    repetitions that both have; OURS meet b's corrected row."""
+    results = {}
+    for row in ROWS:
+        rival, results[row] = "corrected" if row in OURS else row, []
+        for at in settings:
+            mine, theirs = best(found[a, row, at])[1], best(found[b, rival, at])[1]
+            k = min(len(mine), len(theirs))
+            results[row].append(difference(mine[:k], theirs[:k], level))
+    return results
+
+
+def dimensions_of_trees(geometries, dimensions, n, epsilon, seeds):
+    """{(p, d): SubOpt samples (reps, 2)} of Algorithm 1 at epsilon and without privacy."""
+    found = {}
+    for p, d in product(geometries, dimensions):
+        keys = {"p": p, "radius": RADIUS, "label_bound": LABELS}
+        pair = [streaming_fw(d, n, epsilon=e, **keys).renamed(f"{e:g}") for e in (epsilon, np.inf)]
+        found[p, d] = excess_risk(regression(p, first(d, p, 5)), pair, n, seeds).final
+    return found
+
+
+# NoisySGD for many step sizes and noises at once: every variant has exactly the law of
+# `noisy_sgd.run`, and for one generator the same bits (tested).  Without this the 10^9 steps of
+# Table 4 would add a third to the time of the book.
+
+LANES = 8  # variants come in multiples of it: those that are left over would go one by one
+
+
+@jit
+def descend_all(A, b, steps, eta, sigma, radius, rng, theta):
+    """theta (d, m) <- the last iterates of m variants over boxes of radius (m,), steps eta (m,) and
+    noises sigma (m,), on admitted records A (n, d), b (n,)."""
+    d, m = theta.shape
+    c = np.empty(m)
+    for _ in range(steps):
+        j = random_integer(rng, A.shape[0])
+        c[:] = 0.0
+        for i in range(d):
+            x = A[j, i]
+            for k in range(m):
+                c[k] += x * theta[i, k]
+        for k in range(m):
+            c[k] = 2.0 * (c[k] - b[j])
+        for i in range(d):
+            x, z = A[j, i], rng.standard_normal()
+            for k in range(m):
+                moved = theta[i, k] - eta[k] * (c[k] * x + sigma[k] * z)
+                theta[i, k] = min(max(moved, -radius[k]), radius[k])
+
+
+def noisy_sgds(env, optimisers, n, seeds):
+    """Excess risk (n_reps, n_methods) of NoisySGD variants: `excess_risk(...).final` in law.
+
+    optimisers: `noisy_sgd` values for p = inf that release the last iterate, alike in d, n and the
+    bound of the labels.  Raises ValueError on others.
+    """
+    made = tuple(o.params for o in optimisers)
+    alike = {(p.d, p.n, p.p, p.high, p.steps, p.average) for p in made}
+    if alike != {(made[0].d, n, np.inf, made[0].high, n * n, False)}:
+        raise ValueError(f"optimisers must be NoisySGD for p = inf, n={n}, last iterate, alike in d"
+                         f" and label_bound; got {sorted(alike)}")  # fmt: skip
+    return np.array(parallel_map(_noisy_sgds, [(env, made, n, seed) for seed in need_seeds(seeds)]))
+
+
+def _noisy_sgds(env, made, n, seed):
+    X, Y = drawn(env, n, seed)
+    p, A, b = made[0], np.empty(X.shape), np.empty(Y.shape)
+    admit_all(X, Y, p.q, p.high, A, b)
+    full = made + made[-1:] * (-len(made) % LANES)
+    eta, sigma, radius = np.array([(q.eta, q.sigma, q.radius) for q in full]).T.copy()
+    theta = np.zeros((p.d, len(full)))
+    descend_all(A, b, p.steps, eta, sigma, radius, stream(seed, "NoisySGD"), theta)
+    return env.excess(np.ascontiguousarray(theta.T))[: len(made)]
+
+
+# What the released program ran where it departs from the paper.  Nothing here is private.
+# Source: the authors' repository, the state of June to August 2022 that produced Tables 2 to 4.
+# 1. The radius of the generalized Gaussian was drawn as R^2 ~ Gamma(d/2, scale 2 sigma_+), the
+#    misprint of Lemma 3.2, instead of 2 sigma_+^2.
+# 2. Its exponent was kappa_(q,+) = min(q - 1, log d - 1) instead of kappa_(q,+) + 1 (Lemma 3.9),
+#    and every generalized normal draw was shifted by 1/exponent before a random flip of its sign.
+# 3. beta = 1 and L = 4, for a loss with beta = 2 and L = 2 (r + |y|).
+# 4. Algorithm 3's program takes the coordinate of the vertex from noisy scores, but its sign from
+#    the exact gradient.
+
+BETA, LIPSCHITZ = 1.0, 4.0
+
+
+def misprinted(p, d):
+    """(exponent, kappa) of Lemma 3.9 as printed; p > 2: normal directions, kappa cancels."""
+    q = dual_exponent(p)
+    if q < 2.0:
+        return 2.0, 1.0
+    return min(q - 1.0, math.log(d) - 1.0), min(q - 1.0, math.e**2 * (math.log(d) - 1.0))
+
+
+@jit
+def program_noise(rng, exponent, sigma, out):
+    """out (d,) <- the program's draw; exponent 2 stands for p > 2, where directions are normal."""
+    total = 0.0
+    for i in range(out.shape[0]):
+        if exponent == 2.0:
+            out[i] = rng.standard_normal()
+        else:
+            u = math.pow(rng.standard_gamma(1.0 / exponent), 1.0 / exponent)
+            u = (u if rng.random() < 0.5 else -u) + 1.0 / exponent
+            out[i] = u if rng.random() < 0.5 else -u
+        total += math.pow(abs(out[i]), exponent)
+    radius = math.sqrt(2.0 * sigma * rng.standard_gamma(0.5 * out.shape[0]))
+    for i in range(out.shape[0]):
+        out[i] *= radius / math.pow(total, 1.0 / exponent)
+
+
+@jit
+def program_outputs(rng, p, g, out):
+    """`streaming.node_outputs` with the program's noise."""
+    for i in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            program_noise(rng, p.exponent, p.sigma, out[i, k])
+            for j in range(p.d):
+                out[i, k, j] += g[j]
+
+
+@jit
+def run_program_tree(p, s, X, Y, rng, out):
+    """Algorithm 1 with the program's noise; out (n, d) <- the public parameters."""
+    for i in range(X.shape[0]):
+        streaming.add_leaf(p, s, X[i], Y[i])
+        t = s.t[0]
+        row = trailing_zeros(t)
+        program_noise(rng, p.exponent, p.sigma, s.noise[row])
+        complete(s.noise, t)
+        streaming.mean_gradient(p, t, s.total, s.noise[row], s.gradient)
+        vertex(s.gradient, p.p, p.radius, s.v)
+        streaming.move(p, s)
+        out[i] = s.theta
+
+
+@jit
+def run_program_sfw(p, s, X, Y, rng, out):
+    """NoisySFW with the program's noise; out (n, d) <- the public parameters."""
+    for i in range(X.shape[0]):
+        sfw.gather(p, s, X[i], Y[i])
+        size = sfw.batch_end(p, s.t[0])
+        if size > 0:
+            program_noise(rng, p.exponent, p.sigma_first if s.t[0] == p.half else p.sigma, s.noise)
+            sfw.add_mean(p, s, size)
+            sfw.descend(p, s)
+        out[i] = s.theta
+
+
+def program_tree(d, n, epsilon, delta, *, p, radius, step_scale):
+    """Algorithm 1 as run: the optimiser with the program's noise; no guarantee."""
+    keys = {"epsilon": np.inf, "label_bound": 1e9, "clip": np.inf, "step_scale": step_scale}
+    made = streaming_fw(d, n, delta=delta, p=p, radius=radius, **keys)
+    exponent, kappa = misprinted(p, d)
+    m = math.ceil(math.log2(n)) + 1
+    size = BETA * 2.0 * radius + LIPSCHITZ
+    sigma = math.sqrt(8.0 * kappa * math.log(m / delta)) * m * size / epsilon
+    params = made.params._replace(exponent=exponent, sigma=sigma)
+    return made._replace(name="Algorithm 1 as run", params=params, step=None, run=run_program_tree)
+
+
+def program_sfw(d, n, epsilon, delta, *, p, radius, step_scale):
+    """NoisySFW as run: the same noise; no guarantee."""
+    keys = {"epsilon": np.inf, "label_bound": 1e9, "step_scale": step_scale}
+    made = noisy_sfw(d, n, delta=delta, p=p, radius=radius, **keys)
+    exponent, kappa = misprinted(p, d)
+    unit = math.sqrt(32.0 * kappa * math.log(1.0 / delta)) / epsilon
+    at_first = unit * LIPSCHITZ / n
+    later = unit * BETA * 2.0 * radius * made.params.eta / math.sqrt(n)
+    params = made.params._replace(exponent=exponent, sigma_first=at_first, sigma=later)
+    return made._replace(name="NoisySFW as run", params=params, step=None, run=run_program_sfw)
+
+
+PROGRAMS = {"Algorithm 1": program_tree, "NoisySFW": program_sfw}
+
+
+@jit
+def clean_sign(rng, score, b, out):
+    """out (runs, d) <- vertices whose coordinate is noisy and whose sign is not: the choice of
+    Algorithm 3's program, for the scores (d,) and Laplace scale b."""
+    for i in range(out.shape[0]):
+        largest, at = -np.inf, 0
+        out[i] = 0.0
+        for j in range(score.shape[0]):
+            z = abs(score[j] + laplace(rng, b))
+            if z > largest:
+                largest, at = z, j
+        out[i, at] = -np.sign(score[at])
+
+
+# Algorithm 3: its filter, its estimates, the drift of its losses, and what it needs synthetic
+# updates for.
+
+
+def removed(env, policy, later, seeds):
+    """Shares of `later` rounds in which the filter removes the best arm, and any arm, (n_reps, 2).
+
+    The filter is fixed after the forced rounds, which alone are played.
+    """
+    return np.array(parallel_map(_removed, [(env, policy, later, seed) for seed in seeds]))
+
+
+def _removed(env, policy, later, seed):
+    p = policy.params
+    forced, blocks = p.K * p.t0, env.blocks(p.K * p.t0 + later, stream(seed, "environment"))
+    X, R, mu = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    s, arms = policy.init(p), np.empty(forced, np.int64)
+    policy.play(p, s, X[:forced], R[:forced], stream(seed, policy.name), arms)
+    z, top = X[forced:, 0] @ s.forced.T, mu[forced:].argmax(axis=1)
+    gone = z <= z.max(axis=1, keepdims=True) - 0.5 * p.gap
+    return gone[np.arange(later), top].mean(), gone.any(axis=1).mean()
+
+
+def played(env, policy, T, seed, grid):
+    """Yield (state, true parameters (K, d)) after every round of the increasing grid, in one run.
+
+    The true parameters are solved from the means of a linear environment.
+    """
+    s, rng, done = policy.init(policy.params), stream(seed, policy.name), 0
+    for X, R, mu in env.blocks(T, stream(seed, "environment")):
+        if done == 0:
+            true = np.linalg.lstsq(X[:, 0], mu, rcond=None)[0].T
+        begin = 0
+        stops = [t - done for t in grid if done < t <= done + len(X)]
+        for end in [*stops, len(X)]:
+            cut = slice(begin, end)
+            policy.play(policy.params, s, X[cut], R[cut], rng, np.empty(end - begin, np.int64))
+            begin = end
+            if stops and end == stops[0]:
+                stops.pop(0)
+                yield s, true
+        done += len(X)
+
+
+def estimates(env, policy, T, seeds, grid):
+    """(n_reps, n_grid): largest squared l_1 error of an arm's estimate at every t of the grid."""
+    return np.array(parallel_map(_estimates, [(env, policy, T, seed, grid) for seed in seeds]))
+
+
+def _estimates(env, policy, T, seed, grid):
+    return [
+        (np.abs(s.arms.theta - true).sum(axis=1) ** 2).max()
+        for s, true in played(env, policy, T, seed, grid)
+    ]
+
+
+SAMPLE = 20_000  # contexts that stand for their law
+
+
+def drifts(env, policy, T, seeds, grid):
+    """(error, dropped), each (n_reps, n_grid): what Lemma 4.7 is about, of the worst arm.
+
+    Arm i sees (x, r) where it is chosen, and a zero record elsewhere.  Given the estimates, its
+    mean loss is F_t(theta) = E 1{a(x) = i} (x'(theta - theta*_i))^2 + noise, and E is taken over a
+    fixed sample of contexts.  error: ||d_t - grad F_t(theta_t)||_inf of the released gradient,
+    theta_t being the estimate at which the last record was met.  dropped: E 1{the choice between
+    the last two estimates differs} (x'(theta_t - theta*_i))^2, a bound on what section B.1 drops,
+    F_t(theta_t) - F_(t-1)(theta_t).  The policy is greedy: its filter removes nobody.
+    """
+    found = np.array(parallel_map(_drifts, [(env, policy, T, seed, tuple(grid)) for seed in seeds]))
+    return found[:, 0], found[:, 1]
+
+
+def _drifts(env, policy, T, seed, grid):
+    blocks = env.blocks(SAMPLE, stream(seed, "fresh contexts"))
+    fresh = np.concatenate([X[:, 0] for X, _, _ in blocks])  # its parameters do not matter
+    errors, dropped = [], []
+    for s, true in played(env, policy, T, seed, grid):
+        now, before = ((fresh @ a.T).argmax(axis=1) for a in (s.arms.theta, s.arms.old))
+        turned, error, lost = fresh[now != before], [], []
+        for i, theta in enumerate(true):
+            own = fresh * (before == i)[:, None]
+            mean = 2.0 * own.T @ (own @ (s.arms.old[i] - theta)) / len(fresh)
+            error.append(np.abs(s.arms.gradient[i] - mean).max())
+            lost.append(((turned @ (s.arms.theta[i] - theta)) ** 2).sum() / len(fresh))
+        errors.append(max(error))
+        dropped.append(max(lost))
+    return errors, dropped
+
+
+def on_standing_arms(policy):
+    """`audit.Attack` on Algorithm 3 with three arms and no forced rounds: is the third user sent to
+    arm 2?
+
+    The second user, whose data differ, shows zeros (a tie, so she is sent to arm 0) or ones (arm 1,
+    if arm 0 met a vertex below 0).  All others show ones.  An arm that nobody played and that makes
+    no synthetic updates stays at 0, and then arm 2 never beats arm 1.
+    """
+    p = policy.params
+    X, R = np.ones((p.T, p.K, p.d)), np.zeros((p.T, p.K))
+    silent = X.copy()
+    silent[1] = 0.0
+    seen = audit.playing(policy, user=1, several=runs_of(policy))
+    return audit.Attack(seen, (X, R), (silent, R), _third_to_arm_2, "actions")
+
+
+def _third_to_arm_2(arms):
+    return arms[:, 1] == 2
+
+
+def stands_still(policy, sign, runs, seed, rounds=20):
+    """In how many of `runs` runs the published parameter of arm 0 does not move when a user comes
+    whose context points along sign times the difference of the two parameters, which she likes.
+
+    policy: Algorithm 3 with two arms; runs in which the parameters agree after the first rounds are
+    played again.
+    """
+    still, done, rng, p = 0, 0, np.random.default_rng(seed), policy.params
+    while done < runs:
+        s = policy.init(p)
+        for t in range(rounds):
+            policy.update(p, s, t % 2, rng.uniform(-1.0, 1.0, p.d), 0.2, rng)
+        before, other = s.arms.theta[0].copy(), s.arms.theta[1].copy()
+        if (before == other).all():
+            continue
+        x, done = sign * np.sign(before - other), done + 1
+        policy.update(p, s, policy.select(p, s, np.array([x, x]), rng), x, 0.5, rng)
+        still += int((s.arms.theta[0] == before).all())
+    return still

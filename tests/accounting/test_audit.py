@@ -7,7 +7,7 @@ from scipy import stats as sps
 from companion.accounting import audit, privacy
 from companion.accounting.audit import delta_lower_bound, epsilon_lower_bound
 from companion.baselines import random as random_policy
-from companion.baselines.jdp_linucb import jdp_linucb
+from companion.baselines.private_linucb import jdp_linucb
 
 
 def laplace(scale):
@@ -113,7 +113,7 @@ def test_same_seed_same_audit_and_direction_does_not_matter():
 
 
 def test_playing_shows_arms_and_hides_the_users_own():
-    policy = random_policy.example()
+    policy = random_policy.random()
     X, R = np.ones((6, 2, 1)), np.zeros((6, 2))
     rng = np.random.default_rng(10)
     assert audit.playing(policy)((X, R), rng, 5).shape == (5, 6)
@@ -142,7 +142,7 @@ def test_rejects_nan_and_two_ways_to_choose():
 
 
 def test_a_user_past_the_horizon_or_the_data_is_refused_by_name():
-    policy = jdp_linucb(2, 8, 1.0)
+    policy = jdp_linucb(2, 8, epsilon=1.0, delta=0.1)
     with pytest.raises(ValueError, match=r"user must be an integer in \[0, 7\]; got user=8"):
         audit.playing(policy, user=8)
     data = np.zeros((4, 2, 2)), np.zeros((4, 2))
@@ -151,7 +151,7 @@ def test_a_user_past_the_horizon_or_the_data_is_refused_by_name():
 
 
 def test_inputs_that_differ_in_more_than_the_one_user_are_refused():
-    policy, keys = jdp_linucb(2, 8, 1.0), {"delta": 0.1, "trials": 40, "seed": 1}
+    policy, keys = jdp_linucb(2, 8, epsilon=1.0, delta=0.1), {"delta": 0.1, "trials": 40, "seed": 1}
     X, R = np.zeros((4, 2, 2)), np.zeros((4, 2))
     one, two = R.copy(), R.copy()
     one[1], two[1:3] = 1.0, 1.0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from companion.accounting.counting import counted
+from companion.accounting.audit import counted
 
 
 def bound(low, high):

@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from companion.accounting.disclosure import LAWS, corners, in_both, lives, shows
-from companion.baselines.jdp_linucb import jdp_linucb
+from companion.accounting.audit import LAWS, corners, in_both, lives, shows
 from companion.baselines.noisy_sgd import noisy_sgd
+from companion.baselines.private_linucb import jdp_linucb
 
 
 def test_corners_of_the_plane_are_all_eight():
@@ -48,12 +48,12 @@ def test_what_a_kernel_shows_is_read_by_the_names_of_its_arguments():
 
 
 def test_lives_last_to_the_horizon_or_as_long_as_is_said():
-    instances = jdp_linucb(2, 7, 1.0), noisy_sgd(2, 6, 1.0, 1e-6)
+    instances = jdp_linucb(2, 7, epsilon=1.0, delta=0.1), noisy_sgd(2, 6, epsilon=1.0, delta=1e-6)
     assert [c.rounds for c in lives({}, ("x",), *instances)] == [7, 6]
-    assert [c.rounds for c in lives({}, (), *instances, rounds=3, reaches=None)] == [3, 3]
+    assert [c.rounds for c in lives({}, (), *instances, rounds=3, bound_is_tight=None)] == [3, 3]
 
 
 def test_in_both_calibrations_the_corrected_one_comes_first():
-    corrected, paper = in_both(jdp_linucb, 2, 7, 1.0)
+    corrected, paper = in_both(jdp_linucb, 2, 7, epsilon=1.0, delta=0.1)
     assert corrected.guarantee.claimed is None
     assert paper.guarantee.claimed is not None

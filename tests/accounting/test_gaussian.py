@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from companion.accounting.gaussian import delta_at, epsilon_at, unit_scale
+from companion.accounting.privacy import delta_at, epsilon_at, unit_scale
 
 BUDGETS = list(itertools.product((0.1, 1.0, 8.0), (1e-9, 1e-3, 0.1)))
 

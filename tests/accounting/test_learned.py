@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from companion import catalogue
-from companion.accounting.learned import (
+from companion import optimisers
+from companion.accounting.audit import (
     filled,
     learning,
     on_first_label,
     on_first_nodes,
     on_later_signs,
+    runs_of,
 )
-from companion.accounting.lives import lived
-from companion.baselines.jdp_linucb import jdp_linucb
+from companion.baselines.private_linucb import jdp_linucb
 
-MADE = {name: entry.example() for name, entry in catalogue.optimisers().items()}
+MADE = {name: optimisers.example(name) for name in optimisers.TABLE}
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -50,9 +50,13 @@ def test_all_outputs_are_filled_at_once():
 
 def test_nodes_of_the_first_record_hold_it_alone():
     """Without noise every one of the three sums is the record's own; the move tells them apart."""
-    policy, a, b = jdp_linucb(2, 7, np.inf), (np.array([1.0, 0.0]), 1.0), (np.zeros(2), 0.0)
+    policy, a, b = (
+        jdp_linucb(2, 7, epsilon=np.inf, delta=0.1),
+        (np.array([1.0, 0.0]), 1.0),
+        (np.zeros(2), 0.0),
+    )
     move = np.array([1.0, 0.0, 0.0, 1.0, 0.0])  # the matrix by its triangle, then r x
-    attack = on_first_nodes(policy, a, b, lived(policy, 5), move, note="rest")
+    attack = on_first_nodes(policy, a, b, runs_of(policy, lambda s: s.release), move, note="rest")
     seen, none = (attack.mechanism(d, np.random.default_rng(0), 2) for d in (attack.a, attack.b))
     assert seen.shape == (2, 3, 5)
     assert (seen == move).all()
@@ -62,7 +66,7 @@ def test_nodes_of_the_first_record_hold_it_alone():
 
 
 def test_later_users_play_the_sign_of_the_first_reward():
-    attack = on_later_signs(jdp_linucb(2, 7, np.inf))
+    attack = on_later_signs(jdp_linucb(2, 7, epsilon=np.inf, delta=0.1))
     for data, arm in ((attack.a, 0), (attack.b, 1)):
         arms = attack.mechanism(data, np.random.default_rng(0), 1)
         assert set(arms[0].tolist()) == {arm}

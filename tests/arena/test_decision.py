@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from arena_settings import every_world, flat, run, setting
 
-from companion import catalogue
+from companion import policies
 from companion.arena import decision, worlds
 from companion.arena.worlds import Refusal
 
 
 @every_world
 def test_what_is_printed_to_copy_runs_alone_and_makes_the_policy(world):
-    for name in catalogue.policies():
+    for name in policies.TABLE:
         for multiple in (1.0, 0.3):
             c = worlds.call(name, world, 2_000, 1.0, multiple)
             if isinstance(c, Refusal):

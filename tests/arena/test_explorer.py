@@ -62,7 +62,7 @@ def test_the_page_carries_its_numbers_and_no_open_tag():
     assert [row[6].get("local") for row in one["rows"]] == ["undecided", "undecided", "", None]
     (idle,) = as_data([setting("x", 9, 1.0, a=("local", 99.9, 9.0))])
     assert {row[6].get("local") for row in idle["rows"]} == {"", None}
-    assert "from companion.baselines.linucb import linucb" in data[1]["rows"][2][7]
+    assert "from companion.policies import linucb" in data[1]["rows"][2][7]
     assert [row[7] for row in data[1]["rows"] if row[1] == "none"] == ["", ""]
     assert data[0]["refused"] == {"lplr": "too slow"}
     assert page.count("<select") == page.count("<label>") == 4

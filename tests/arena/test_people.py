@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from companion.arena.people import Blocks, fitted_to, needed, people, separated
-from companion.data import bounds, contexts_of
+from companion.tabular import bounds, contexts_of
 
 RNG = np.random.default_rng(0)
 LABELS = np.repeat([0, 1, 2], [50, 30, 20])

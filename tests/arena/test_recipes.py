@@ -3,14 +3,14 @@
 import pytest
 from arena_settings import WORLDS, every_world, flat
 
-from companion import catalogue
+from companion import policies
 from companion.accounting.privacy import NO_PRIVACY
 from companion.arena import recipes, worlds
 from companion.arena.worlds import Refusal
 
 
 def test_every_recipe_is_of_a_policy_that_plays_somewhere():
-    assert set(recipes.RECIPES) <= set(catalogue.policies())
+    assert set(recipes.RECIPES) <= set(policies.TABLE)
     played = {c.factory for w in WORLDS.values() for c in worlds.lineup(w, 2_000, 1.0)[0]}
     assert played == set(recipes.RECIPES)
     with pytest.raises(ValueError, match="name must be one of"):
@@ -21,7 +21,7 @@ def test_every_recipe_is_of_a_policy_that_plays_somewhere():
 @pytest.mark.parametrize("epsilon", [0.25, 8.0])
 def test_everybody_has_the_same_true_guarantee(world, epsilon):
     calls, refusals = worlds.lineup(world, 2_000, epsilon)
-    assert len(calls) + len(refusals) == len(catalogue.policies())
+    assert len(calls) + len(refusals) == len(policies.TABLE)
     assert all(r.reason for r in refusals)
     for c in calls:
         for multiple in worlds.tunable(c.factory, world, epsilon).grid:

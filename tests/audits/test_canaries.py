@@ -5,7 +5,7 @@ import numpy as np
 from companion.audits import canaries as streams
 from companion.audits import faults
 from companion.audits import table as audits
-from companion.baselines import jdp_linucb
+from companion.baselines import private_linucb as jdp_linucb
 
 TARGETS = [t for t in audits.targets() if t.guarantee.model != "none"]
 OWN = [t for t in TARGETS if t.calibration == "corrected"]
@@ -13,9 +13,9 @@ OWN = [t for t in TARGETS if t.calibration == "corrected"]
 
 def test_a_tree_shows_its_nodes_in_one_stream():
     """Without noise every canary is told; its nodes hold nobody else's record."""
-    from companion.baselines import noisy_ridge
+    from companion.baselines import private_linucb as noisy_ridge
 
-    policy = jdp_linucb.jdp_linucb(2, 256, 1.0)
+    policy = jdp_linucb.jdp_linucb(2, 256, epsilon=1.0, delta=0.1)
     quiet = policy._replace(params=policy.params._replace(sigma=1e-9))
     pair, move = noisy_ridge.far_records(False, 2), noisy_ridge.far_move(False, 2)
     scores, coins = streams.nodes(quiet, 16, pair, move, np.random.default_rng(1))

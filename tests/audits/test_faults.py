@@ -7,7 +7,7 @@ import pytest
 
 from companion.audits import faults
 from companion.audits.watching import arrays, same
-from companion.baselines import jdp_linucb
+from companion.baselines import private_linucb as jdp_linucb
 
 
 class Inner(NamedTuple):

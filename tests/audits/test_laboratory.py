@@ -5,17 +5,17 @@ import pytest
 from companion.audits.laboratory import laws, measure
 from companion.lplr import ssp
 
-(CASE,) = ssp.disclosures()
+(CASE,) = ssp.audit_instances()
 
 
 def relabelled(*names):
     """The case of the sufficient statistics with other names for the laws of its two parts."""
-    ((kernel, read),) = CASE.kernels.items()
+    ((kernel, read),) = CASE.releases.items()
 
     def other(*args):
         return [(name, part) for name, (_, part) in zip(names, read(*args), strict=True)]
 
-    return CASE._replace(kernels={kernel: other})
+    return CASE._replace(releases={kernel: other})
 
 
 def test_the_laws_of_a_case_are_those_that_it_declares():

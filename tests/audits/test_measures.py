@@ -11,7 +11,7 @@ from companion.audits import measures
 
 def test_a_promise_may_exceed_what_is_found_by_what_its_case_says():
     """Attained: by 1 %; a bound: by 6 %; a coarse one: by any amount."""
-    found = [measures.reach(SimpleNamespace(reaches=r)) for r in (True, False, None)]
+    found = [measures.reach(SimpleNamespace(bound_is_tight=r)) for r in (True, False, None)]
     assert found == [1.01, 1.06, np.inf]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from companion.accounting.disclosure import Disclosure
+from companion.accounting.audit import AuditInstance
 from companion.audits.neighbours import Leak, Seen, compare, positions, records
 from companion.audits.watching import Run
 
@@ -59,7 +59,7 @@ def test_whatever_else_depends_on_a_record_is_a_leak():
 
 
 def test_records_are_replaced_at_the_beginning_in_the_middle_and_at_the_end():
-    assert [positions(Disclosure(None, {}, rounds=n)) for n in (1, 2, 9)] == [
+    assert [positions(AuditInstance(None, {}, rounds=n)) for n in (1, 2, 9)] == [
         [0],
         [0, 1],
         [0, 4, 8],

@@ -5,7 +5,7 @@ import pytest
 
 from companion.accounting.privacy import gaussian_epsilon
 from companion.audits.normal_noise import largest, normal_epsilon, sensitivity
-from companion.baselines import jdp_linucb
+from companion.baselines.private_linucb import jdp_audits
 
 
 @pytest.mark.parametrize("mu", [0.3, 1.0, 4.0])
@@ -28,7 +28,7 @@ def test_the_largest_difference_of_several_draws_is_taken_entry_by_entry():
 
 
 def test_what_no_noise_hides_has_no_bound():
-    case = jdp_linucb.disclosures()[1]
+    case = jdp_audits()[1]
     bare = case.policy._replace(params=case.policy.params._replace(sigma=0.0))
     ends, *_ = sensitivity(case._replace(policy=bare), "gaussian", n=200)
     assert ends == (np.inf, np.inf)

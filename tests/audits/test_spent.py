@@ -1,7 +1,7 @@
 """What is let out twice, or with the same noise, is the same in kernels and in outputs.
 
-Means of two fresh outputs have the bits that the planted kernels show; those of nodes, which are
-drawn in another order, have their law: false alarm 1e-6 for each.
+Means of two fresh outputs have the bits that the planted kernels show; those of whole runs,
+which draw in another order, have their law: false alarm 1e-6 for each.
 """
 
 import numpy as np
@@ -16,8 +16,8 @@ from companion.kernels.mechanisms import add_gaussian
 
 OWN = [t for t in audits.targets() if t.calibration == "corrected" and t.kernels]
 FRESH = {t.name: t for t in OWN if any(a.fresh for a in t.attacks)}
-NODES = "jdp_linucb", "joint_glm", "sco_bandit"
-ONE_CALL = sorted(FRESH.keys() - set(NODES))
+WHOLE = "fliphat", "jdp_linucb", "joint_glm", "residual_fliphat", "sco_bandit"  # play whole runs
+ONE_CALL = sorted(FRESH.keys() - set(WHOLE))
 
 
 def planted(target, plant, n, seed):
@@ -32,8 +32,8 @@ def planted(target, plant, n, seed):
 
 def test_the_fast_way_is_taken_where_it_was():
     messages = {"anytime_linucb", "combiner", "corrected_ridge", "ldp_linucb", "lplr"}
-    messages |= {"online_linucb", "suffstats", "noisy_sfw", "fliphat", "residual_fliphat"}
-    assert FRESH.keys() == messages | set(NODES)
+    messages |= {"online_linucb", "suffstats", "noisy_sfw"}
+    assert FRESH.keys() == messages | set(WHOLE)
 
 
 @pytest.mark.parametrize("name", ONE_CALL)
@@ -46,15 +46,15 @@ def test_means_of_two_outputs_are_what_kernels_let_out_twice(name):
         assert not np.array_equal(means, attack.mechanism(data, np.random.default_rng([5, i]), 60))
 
 
-@pytest.mark.parametrize("name", NODES)
-def test_means_of_two_lives_have_the_law_of_nodes_let_out_twice(name):
+@pytest.mark.parametrize("name", WHOLE)
+def test_means_of_two_runs_have_the_law_of_what_is_let_out_twice(name):
     attack, seen = planted(FRESH[name], spent.twice, 1500, 6)
     for i, (data, shown) in enumerate(zip((attack.a, attack.b), seen, strict=True)):
         means = spent.averaged(attack).mechanism(data, np.random.default_rng([7, i]), 20_000)
         alone = attack.mechanism(data, np.random.default_rng([8, i]), 20_000)
         a, b, c = (attack.statistic(m) for m in (shown, means, alone))
         assert sps.ks_2samp(a, b).pvalue > 1e-6
-        assert sps.ks_2samp(a, c).pvalue < 1e-6  # one life has more noise
+        assert sps.ks_2samp(a, c).pvalue < 1e-6  # one run has more noise
         spread = [np.cov(m.reshape(len(m), -1).T) for m in (shown, means)]
         size = np.sqrt(np.outer(*[np.diag(spread[1])] * 2))
         assert np.abs(spread[0] - spread[1]).max() < 7.0 * size.max() * np.sqrt(2.0 / 1500)

@@ -1,24 +1,23 @@
 """Policies played interpreted and watched do what they do."""
 
-import inspect
 from contextlib import contextmanager
 
 from streams import flat, same_bits
 
-from companion import catalogue
+from companion import policies
 from companion.audits import faults, watching
 from companion.audits.neighbours import candidates, filler, see
 from companion.audits.watching import on_stage, play
 
 
 def case_of(name, number):
-    return inspect.getmodule(catalogue.policies()[name].example).disclosures()[number]
+    return policies.example(name).audit.measured()[number]
 
 
 def test_some_users_of_joint_glm_explore_and_others_exploit():
     case = case_of("joint_glm", 3)
     run = play(case, filler(case), seed=1)
-    explored = run.state[1].rows.side
+    explored = run.state[1].explored
     assert 2 <= explored.sum() <= case.rounds - 2
     assert sum(c.kernel.__name__ == "release_gradient" for c in run.calls) == 2
     assert run.state[1].fits.tolist() == [1, 1]
@@ -61,7 +60,7 @@ def test_the_kernels_are_replaced_once_for_all_candidates_of_a_round(monkeypatch
     monkeypatch.setattr("companion.audits.neighbours.play", kept)
     case = case_of("jdp_linucb", 0)
     seen = see(case, 0)
-    assert replaced == [len(case.kernels)]
+    assert replaced == [len(case.releases)]
     base, *others = played
     assert len(others) == len(candidates(case)[0]) > 100
     assert base is seen.base

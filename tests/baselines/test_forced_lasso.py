@@ -6,7 +6,7 @@ import pytest
 from companion.baselines import forced_lasso as fl
 from companion.baselines.random import random
 from companion.simulate import repetitions, simulate
-from companion.streaming_sco import one_context
+from companion.streaming_sco.environments import one_context
 
 
 def test_forced_rounds_are_those_of_the_source():
@@ -26,7 +26,7 @@ def test_both_lassos_satisfy_their_optimality_conditions():
     p = policy.params
     X, R, _ = next(one_context(2, 6, 2).blocks(T, np.random.default_rng(0)))
     arms, rng, state = np.empty(T, dtype=np.int64), np.random.default_rng(1), policy.init(p)
-    state = policy.play(p, state, X, R, rng, arms)
+    policy.play(p, state, X, R, rng, arms)
     forced = np.array([fl.forced_arm(p, t + 1) for t in range(T)])
     sparse = 0
     for k in range(2):
@@ -52,6 +52,13 @@ def test_it_learns():
 
 BAD = {"d": 0, "K": 0, "forced": 0, "gap": 0.0, "tolerance": 0.0}
 BAD |= {"penalty_forced": 0.0, "penalty_all": -1.0}
+HUGE = [("forced", {"forced": 2**61}), ("forced", {"forced": 2**30}), ("K", {"K": 2**31})]
+
+
+@pytest.mark.parametrize(("name", "change"), HUGE)
+def test_phases_that_overflow_are_refused(name, change):
+    with pytest.raises(ValueError, match=f"{name} must be .*got"):
+        fl.forced_lasso(**{"d": 3, "K": 4} | change)
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -72,14 +79,14 @@ def test_defaults_by_their_source():
         1e-5,
     )
     state = policy.init(p)
-    state = policy.update(p, state, 0, np.array([1.0, 0.0]), 3.0, None)
+    policy.update(p, state, 0, np.array([1.0, 0.0]), 3.0, None)
     # (3 - theta)^2 + penalty |theta|: theta = 3 - penalty/2, in round 1 with log t = 0
     assert state.theta[0, 0] == pytest.approx([2.975, 0.0])
     assert state.theta[1, 0] == pytest.approx([3 - 0.025 * np.sqrt(np.log(2.0)), 0.0])
 
 
 def test_the_arm_is_the_one_that_its_products_choose():
-    """All arms at once, with the arms innermost, against one product per arm and estimate."""
+    """Against one product per arm and estimate."""
     policy, K, T = fl.forced_lasso(5, 9, gap=0.3), 9, 400
     p, rng = policy.params, np.random.default_rng(3)
     X, R, _ = next(one_context(K, 5, 2).blocks(T, rng))
@@ -91,7 +98,7 @@ def test_the_arm_is_the_one_that_its_products_choose():
         if expected < 0:
             expected = candidates[np.argmax(every[candidates])]
             near.append(len(candidates))
-        state = policy.play(p, state, X[t : t + 1], R[t : t + 1], rng, arms)
+        policy.play(p, state, X[t : t + 1], R[t : t + 1], rng, arms)
         assert arms[0] == expected
     assert min(near) < K  # some rounds leave arms out
     assert max(near) > 1

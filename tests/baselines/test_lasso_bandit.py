@@ -12,7 +12,8 @@ def fitted(n, d, penalty, every=1, seed=1):
     R = 2.0 * X[:, :, 0] - X[:, :, 3] + 0.1 * rng.standard_normal((n, 2))
     policy = lasso_bandit(d, n, penalty=penalty, every=every, tolerance=1e-12)
     arms = np.empty(n, np.int64)
-    state = policy.play(policy.params, policy.init(policy.params), X, R, rng, arms)
+    state = policy.init(policy.params)
+    policy.play(policy.params, state, X, R, rng, arms)
     return policy, state, X[np.arange(n), arms], R[np.arange(n), arms], arms, X
 
 
@@ -24,7 +25,7 @@ def test_every_fit_is_optimal():
         z = X.T @ (y - X @ theta)
         gap = np.where(theta == 0.0, np.abs(z) - penalty, np.abs(z - np.sign(theta) * penalty))
         assert gap.max() < 1e-9 * penalty
-        assert state.capped == 0
+        assert state.capped[0] == 0
 
 
 def test_fit_equals_proximal_gradient_descent():

@@ -45,7 +45,9 @@ def played(policy, apart, rewards):
         x[:, 1:] = x[:, :1] + apart * z
     X, R = np.repeat(x[:, None], 2, axis=1), np.repeat(rewards * z, 2, axis=1)
     arms = np.empty(40, np.int64)
-    return policy.play(policy.params, policy.init(policy.params), X, R, rng, arms)
+    state = policy.init(policy.params)
+    policy.play(policy.params, state, X, R, rng, arms)
+    return state
 
 
 POLICIES = (
@@ -56,14 +58,14 @@ POLICIES = (
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.name)
 def test_policies_count_the_fits_that_were_cut_short(policy):
-    assert played(policy, 1.0, 1.0).capped == 0
-    assert played(policy, 1e-4, 1.0).capped > 0
+    assert played(policy, 1.0, 1.0).capped[0] == 0
+    assert played(policy, 1e-4, 1.0).capped[0] > 0
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda p: p.name)
 def test_huge_rewards_come_to_an_end(policy):
     state = played(policy, 1.0, 1e30)
-    assert state.capped == 0
+    assert state.capped[0] == 0
     assert np.isfinite(next(a for n, a in state._asdict().items() if "theta" in n)).all()
 
 
@@ -77,19 +79,3 @@ def test_a_gram_row_takes_in_rows_of_data_in_their_order():
     assert (whole(late, 0, 9) == often.rows[0]).all()
     assert (whole(late, 0, 4) == often.rows[0]).all()  # it knows more already
     assert late.seen.tolist() == often.seen.tolist() == [9, 0]
-
-
-def test_rows_that_lag_behind_change_no_bit():
-    """Against a twin whose Gram rows are whole after every round."""
-    rng, lag, d = np.random.default_rng(3), [], 12
-    policy = lasso_bandit(d, 200, penalty=0.05, every=3)
-    p, lazy, eager = policy.params, policy.init(policy.params), policy.init(policy.params)
-    for x in rng.standard_normal((200, d)):
-        r = x[0] - 0.5 * x[4] + rng.standard_normal()
-        lazy, eager = (policy.update(p, s, 0, x, r, rng) for s in (lazy, eager))
-        for a in range(eager.active):
-            whole(Gram(eager.G, eager.index, eager.seen, eager.X), a, eager.t)
-        assert (lazy.theta_hat == eager.theta_hat).all()
-        lag.append((eager.seen - lazy.seen)[: lazy.active].max(initial=0))
-    assert lazy.active == eager.active > 6
-    assert max(lag) > 20

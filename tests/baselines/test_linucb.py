@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from plain import plain
 from streams import THETA, run, stream
 
-from companion.baselines.linucb import linucb, radius, theorem_radius
+from companion.baselines.linucb import linucb, theorem_radius
 
 
 def test_radius_of_theorem_2_by_hand():
@@ -12,15 +13,20 @@ def test_radius_of_theorem_2_by_hand():
     assert theorem_radius(3, 100, 0.5, 0.2, 1.5, 0.05) == pytest.approx(1.92403136931, 1e-10)
 
 
-def test_every_choice_maximises_the_textbook_index():
+def test_every_choice_is_that_of_plain_numpy():
     X, R, _ = stream()
-    policy = linucb(3, ridge=0.5, noise=0.1)
-    V, b = 0.5 * np.eye(3), np.zeros(3)
-    for t, a in enumerate(run(policy, X, R)[0]):
-        width = np.sqrt(np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t]))
-        index = X[t] @ np.linalg.solve(V, b) + radius(policy.params, t) * width
-        assert index[a] >= index.max() - 1e-9
-        V, b = V + np.outer(X[t, a], X[t, a]), b + R[t, a] * X[t, a]
+    arms = run(linucb(3, ridge=0.5, noise=0.1), X, R)[0]
+    assert np.array_equal(arms, plain("playing", np=np)["plain_linucb"](X, R, 0.5, 0.1))
+    assert len(set(arms)) > 2
+
+
+def test_identical_arms_are_a_tie():
+    assert linucb(2).start(0).select([[0.3, -0.5], [0.3, -0.5]]) == 0
+
+
+def test_a_ridge_without_inverse_is_refused():
+    with pytest.raises(ValueError, match="ridge"):
+        linucb(2, ridge=5e-324)
 
 
 def test_learns_theta_and_stops_paying_regret():

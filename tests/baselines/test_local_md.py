@@ -1,9 +1,10 @@
-"""LocalMD: its phases, its noise and its guarantee."""
+"""LocalMD: its mirror step, its phases, its noise and its guarantee."""
 
 import math
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from sco_streams import OPTIONS, records
 from streams import learn
 
@@ -11,18 +12,46 @@ from companion.accounting import privacy as pr
 from companion.baselines import local_md as md
 
 
-def test_local_md_without_noise_learns():
-    n = 1000
-    X, Y = records(n)
-    o = md.local_md(3, n, np.inf, step_scale=100.0, calibration="paper", **OPTIONS)
+def test_the_mirror_step_is_the_minimiser():
+    rng, worst = np.random.default_rng(4), 0.0
+    for trial in range(100):
+        p = rng.choice([1.2, 1.5, 2.0])
+        u, g, z = rng.standard_normal((3, 3))
+        back, up = np.empty(3), np.empty(3)
+        md.dual(u, p, up)
+        size = md.mirror(up, p, p / (p - 1), back)
+        assert back == pytest.approx(u, rel=1e-9)
+        assert size == pytest.approx(np.linalg.norm(u, p), rel=1e-9)  # skips a norm of the step
+        radius, start, step = rng.choice([0.5, 1e6]), u.copy(), u.copy()
+        md.mirror_step(step, g, p, p / (p - 1), radius, z)
+
+        def h(v, p=p):
+            return np.linalg.norm(v, p) ** 2 / (2 * (p - 1))
+
+        def objective(v, up=up, g=g, start=start, h=h):
+            return g @ v + h(v) - h(start) - up @ (v - start)
+
+        for _ in range(40):
+            w = step + rng.standard_normal(3) * 10.0 ** rng.uniform(-6, 0)
+            w *= min(1.0, radius / np.linalg.norm(w, p))
+            worst = max(worst, objective(step) - objective(w))
+        if trial < 10 and radius > 1e5:
+            found = minimize(objective, np.full(3, 0.3), tol=1e-12)
+            assert step == pytest.approx(found.x, abs=1e-4)
+    assert worst <= 1e-12
+
+
+def test_without_noise_it_learns():
+    X, Y = records(1000)
+    o = md.local_md(3, 1000, epsilon=np.inf, step_scale=100.0, calibration="paper", **OPTIONS)
     assert ((learn(o, X, Y, seed=0)[0][-1] - 0.8) ** 2).sum() < 0.02
 
 
 @pytest.mark.parametrize(
     ("calibration", "scale"), [("paper", 1.0), ("corrected", 1.0), ("corrected", 100.0)]
 )
-def test_local_md_guarantee_is_rebuilt_from_counted_uses(calibration, scale):
-    o = md.local_md(3, 1000, 1.0, **OPTIONS, calibration=calibration, step_scale=scale)
+def test_the_guarantee_is_rebuilt_from_counted_uses(calibration, scale):
+    o = md.local_md(3, 1000, epsilon=1.0, **OPTIONS, calibration=calibration, step_scale=scale)
     p, rng, reach, ratios = o.params, np.random.default_rng(0), 0.0, []
     for n, b, steps, radius, sigma in zip(
         p.records, p.batch, p.steps, p.radius, p.sigma, strict=True
@@ -47,71 +76,22 @@ def test_local_md_guarantee_is_rebuilt_from_counted_uses(calibration, scale):
         assert ratios == pytest.approx([max(ratios)] * len(ratios), rel=1e-9)
 
 
-def test_exact_noise_by_hand():
-    """d = 3, n = 1000, delta = 1/1000, L = 6.4, scale 100: phase 1 has n = 500, b = 21, T = 566,
-    so 25 passes of 23 batches; mu(1, 1/1000) = 0.388401: sigma = 2 L 3^(1/6) 5/(21 mu).
-    """
-    p = md.local_md(3, 1000, 1.0, **OPTIONS, step_scale=100.0).params
-    assert (p.batch[0], p.steps[0]) == (21, 566)
-    assert p.sigma[0] == pytest.approx(12.8 * 3 ** (1 / 6) * 5 / (21 * 0.388401), rel=1e-5)
-
-
 def test_gradients_are_clipped_by_the_corrected_noise_alone():
     """At theta = (50, 0), x = e_1: 2 (50 - 0.5) = 99 against L = 6.4; the mean with a small one."""
     X, Y, far = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0.5, -0.5]), np.array([50.0, 0.0])
-    rows = np.arange(2)
-    for calibration, first in (("paper", 99.0), ("corrected", 6.4)):
-        p = md.local_md(2, 400, np.inf, **OPTIONS, calibration=calibration).params
-        out = np.empty(2)
-        md.release(p, 0, far, X, Y, rows, np.random.default_rng(0), out)
-        assert out == pytest.approx([first / 2, 1.0 / 2], rel=1e-12)
-        md.release(p, 0, -far, X, Y, rows, np.random.default_rng(0), out)
-        assert out[0] == pytest.approx(-(101.0 if calibration == "paper" else 6.4) / 2, rel=1e-12)
-
-
-BAD = {"n": 1, "epsilon": 0.0, "delta": 0.0, "radius": -1.0, "label_bound": 0.0, "step_scale": 0.0}
-BAD["calibration"] = "exact"
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_arguments_are_named(name):
-    options = {"d": 3, "n": 50, "epsilon": 1.0, "delta": 1e-2} | {name: BAD[name]}
-    with pytest.raises(ValueError, match=f"{name} must be .*got"):
-        md.local_md(**options)
-
-
-def test_what_is_outside_its_range_is_refused():
-    with pytest.raises(ValueError, match="p must be in"):
-        md.local_md(3, 50, 1.0, p=1.0)
-
-
-def test_printed_constants_by_hand():
-    """d = 7, n = 400, p = 1.5, epsilon = 2, delta = 0.01, r = 2, L = 6.4.
-
-    eta = 4/6.4 min(1/sqrt 200, 2/sqrt(7 log 100 (1 + log 7))) = 0.0441942; phase 1: epsilon 1,
-    n = 200, b = floor sqrt(200/log 7) = 10, T = 400, sigma = 640 sqrt(7^(1/3) log 100)/10; phase 2:
-    epsilon 1/2, n = 100, b = 7, T = 204; steps fall by 16, radii are 2 L eta n/2.
-    """
-    p = md.local_md(7, 400, 2.0, 0.01, **OPTIONS, calibration="paper").params
-    assert p.records[:2].tolist() == [200, 100]
-    assert p.batch[:2].tolist() == [10, 7]
-    assert p.steps[:2].tolist() == [400, 204]
-    assert p.eta[:2] == pytest.approx([0.0441942 / 16, 0.0441942 / 256], rel=1e-5)
-    assert p.radius[:2] == pytest.approx([6.4 * p.eta[0] * 200, 6.4 * p.eta[1] * 100], rel=1e-12)
-    assert p.sigma[:2] == pytest.approx([189.9558, 542.7308], rel=1e-5)
-    scarce = md.local_md(7, 400, 0.1, 0.01, **OPTIONS).params  # the second term: 0.1/9.745008
-    assert scarce.eta[0] == pytest.approx(0.625 * 0.1 / 9.745008 / 16, rel=1e-5)
-    assert scarce.batch[0] == 11  # sqrt(7/0.05) = 11.8
-    # at n = 12, d = 60: sqrt(d/epsilon_1) = 7.7 is above n_1 = 6, so that T = 1: no phase
-    with pytest.raises(ValueError, match="n must leave a phase with two steps"):
-        md.local_md(60, 12, 2.0, 0.01)
+    for calibration, up, down in (("paper", 99.0, -101.0), ("corrected", 6.4, -6.4)):
+        p = md.local_md(2, 400, epsilon=np.inf, **OPTIONS, calibration=calibration).params
+        for theta, first in ((far, up), (-far, down)):
+            out = np.empty(2)
+            md.release(p, 0, theta, X, Y, np.arange(2), np.random.default_rng(0), out)
+            assert out == pytest.approx([first / 2, 1.0 / 2], rel=1e-12)
 
 
 def test_every_phase_has_records_of_its_own():
     """The first record of every phase is read, and the first one that is left over is not."""
     n = 60
     X, Y = records(n)
-    o = md.local_md(3, n, np.inf, step_scale=100.0, **OPTIONS)
+    o = md.local_md(3, n, epsilon=np.inf, step_scale=100.0, **OPTIONS)
     ends = np.cumsum(o.params.records)
     assert len(ends) > 1
     assert ends[-1] < n
@@ -120,3 +100,40 @@ def test_every_phase_has_records_of_its_own():
         other = Y.copy()
         other[at] = -1.0 if Y[at] > 0.0 else 1.0
         assert np.array_equal(learn(o, X, other, seed=0)[0][-1], out) is not read
+
+
+BAD = [("n", 1), ("epsilon", 0.0), ("epsilon", 5e-324), ("delta", 0.0), ("radius", -1.0),
+       ("label_bound", 0.0), ("step_scale", 0.0), ("calibration", "exact"), ("p", 1.0)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), BAD)
+def test_bad_arguments_are_named(name, value):
+    options = {"d": 3, "n": 50, "epsilon": 1.0, "delta": 1e-2} | {name: value}
+    with pytest.raises(ValueError, match=f"^{name} must be .*got"):
+        md.local_md(**options)
+
+
+def test_constants_by_hand():
+    """d = 7, n = 400, p = 1.5, epsilon = 2, delta = 0.01, r = 2, L = 6.4.
+
+    eta = 4/6.4 min(1/sqrt 200, 2/sqrt(7 log 100 (1 + log 7))) = 0.0441942; phase 1: epsilon 1,
+    n = 200, b = floor sqrt(200/log 7) = 10, T = 400, sigma = 640 sqrt(7^(1/3) log 100)/10; phase 2:
+    epsilon 1/2, n = 100, b = 7, T = 204; steps fall by 16, radii are 2 L eta n/2.
+    """
+    p = md.local_md(7, 400, epsilon=2.0, delta=0.01, **OPTIONS, calibration="paper").params
+    assert p.records[:2].tolist() == [200, 100]
+    assert p.batch[:2].tolist() == [10, 7]
+    assert p.steps[:2].tolist() == [400, 204]
+    assert p.eta[:2] == pytest.approx([0.0441942 / 16, 0.0441942 / 256], rel=1e-5)
+    assert p.radius[:2] == pytest.approx([6.4 * p.eta[0] * 200, 6.4 * p.eta[1] * 100], rel=1e-12)
+    assert p.sigma[:2] == pytest.approx([189.9558, 542.7308], rel=1e-5)
+    p = md.local_md(7, 400, epsilon=0.1, delta=0.01, **OPTIONS).params
+    assert p.eta[0] == pytest.approx(0.625 * 0.1 / 9.745008 / 16, rel=1e-5)  # the second term
+    assert p.batch[0] == 11  # sqrt(7/0.05) = 11.8
+    # exact noise: n_1 = 500, b = 21, T = 566, so 25 passes of 23 batches; mu(1, 1/1000) = 0.388401
+    p = md.local_md(3, 1000, epsilon=1.0, **OPTIONS, step_scale=100.0).params
+    assert (p.batch[0], p.steps[0]) == (21, 566)
+    assert p.sigma[0] == pytest.approx(12.8 * 3 ** (1 / 6) * 5 / (21 * 0.388401), rel=1e-5)
+    # at n = 12, d = 60: sqrt(d/epsilon_1) = 7.7 is above n_1 = 6, so that T = 1: no phase
+    with pytest.raises(ValueError, match="n must leave a phase with two steps"):
+        md.local_md(60, 12, epsilon=2.0, delta=0.01)

@@ -8,14 +8,14 @@ from sco_streams import OPTIONS, records
 from streams import learn
 
 from companion.accounting import privacy as pr
-from companion.baselines import noisy_sfw as sfw
+from companion.baselines.noisy_sfw import noisy_sfw
 from companion.kernels.geometry import vertex
 
 
-def test_noisy_sfw_is_its_definition():
+def test_it_is_its_definition():
     n, d, p = 90, 3, 1.5
     X, Y = records(n)
-    o = sfw.noisy_sfw(d, n, np.inf, p=p, **OPTIONS)
+    o = noisy_sfw(d, n, epsilon=np.inf, p=p, **OPTIONS)
     eta, b = math.log(n) / (2 * math.sqrt(n)), int(math.sqrt(n) / 2)
     assert (o.params.eta, o.params.batch, o.params.steps) == (pytest.approx(eta), b, 8)
     v, old = np.empty(d), np.zeros(d)
@@ -33,70 +33,52 @@ def test_noisy_sfw_is_its_definition():
     assert (out[at:] == out[-1]).all()
 
 
-def test_noisy_sfw_guarantee_is_rebuilt_from_its_releases():
+@pytest.mark.parametrize("calibration", ["paper", "corrected"])
+def test_the_guarantee_is_rebuilt_from_its_releases(calibration):
     """One record moves the first mean by 2 L/(n/2) and a later one by 2 beta eta D/b."""
-    n = 400
-    for calibration in ("paper", "corrected"):
-        o = sfw.noisy_sfw(10, n, 1.0, 1e-2, calibration=calibration, step_scale=0.3, **OPTIONS)
-        p = o.params
-        first, later = 2 * 6.4 / 200, 2 * 2 * p.eta * 4 / p.batch
-        ratio = max(first / p.sigma_first, later / p.sigma)
-        if calibration == "paper":
-            assert (p.exponent, o.guarantee.claimed) == (3.0, (1.0, 1e-2))
-            kappa, spread = 2.0, 32 * math.log(100)
-            assert p.sigma_first == pytest.approx(math.sqrt(spread * kappa) * 6.4 / n)
-            assert p.sigma == pytest.approx(math.sqrt(spread * kappa / n) * 2 * 4 * p.eta)
-            rebuilt = pr.zcdp_epsilon(kappa * ratio**2 / 2, 1e-2)
-        else:
-            rebuilt = pr.gaussian_epsilon(1e-2, 1.0, ratio * 10 ** (1 / 6))
-        assert o.guarantee.epsilon == pytest.approx(rebuilt, rel=1e-9)
-
-
-def test_noise_of_the_running_kernel():
-    """Without data the released gradient is the noise alone; 5 standard errors."""
-    runs, n, d = 400, 16, 50
-    o = sfw.noisy_sfw(d, n, 1.0, 1e-2, step_scale=0.5, **OPTIONS)
-    rng, found = np.random.default_rng(0), []
-    for _ in range(runs):
-        s = o.init(o.params, rng)
-        for _ in range(o.params.half):
-            s = o.step(o.params, s, np.zeros(d), 0.0, rng)
-        found.append(s.gradient.copy())
-    assert np.std(found) == pytest.approx(o.params.sigma_first, rel=5 / math.sqrt(2 * runs * d))
-
-
-BAD = {"n": 1, "epsilon": 0.0, "delta": 0.0, "radius": -1.0, "label_bound": 0.0, "step_scale": 0.0}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_arguments_are_named(name):
-    options = {"d": 3, "n": 50, "epsilon": 1.0, "delta": 1e-2} | {name: BAD[name]}
-    with pytest.raises(ValueError, match=f"{name} must be .*got"):
-        sfw.noisy_sfw(**options)
-
-
-def test_what_is_outside_its_range_is_refused():
-    with pytest.raises(ValueError, match="p must be in"):
-        sfw.noisy_sfw(3, 50, 1.0, p=2.5)
-    with pytest.raises(ValueError, match="step_scale must keep the step at most 1"):
-        sfw.noisy_sfw(3, 50, 1.0, step_scale=10.0)
-    with pytest.raises(ValueError, match="epsilon must be at most 2"):
-        sfw.noisy_sfw(3, 50, 3.0, calibration="paper")
+    keys = {"calibration": calibration, "step_scale": 0.3, **OPTIONS}
+    o = noisy_sfw(10, 400, epsilon=1.0, delta=1e-2, **keys)
+    p = o.params
+    first, later = 2 * 6.4 / 200, 2 * 2 * p.eta * 4 / p.batch
+    ratio = max(first / p.sigma_first, later / p.sigma)
+    if calibration == "paper":
+        assert (p.exponent, o.guarantee.claimed) == (3.0, (1.0, 1e-2))
+        kappa, spread = 2.0, 32 * math.log(100)
+        assert p.sigma_first == pytest.approx(math.sqrt(spread * kappa) * 6.4 / 400)
+        assert p.sigma == pytest.approx(math.sqrt(spread * kappa / 400) * 2 * 4 * p.eta)
+        rebuilt = pr.zcdp_epsilon(kappa * ratio**2 / 2, 1e-2)
+    else:
+        assert p.sigma / p.sigma_first == pytest.approx(later / first)
+        rebuilt = pr.gaussian_epsilon(1e-2, 1.0, ratio * 10 ** (1 / 6))
+        assert rebuilt == pytest.approx(1.0, rel=1e-9)
+    assert o.guarantee.epsilon == pytest.approx(rebuilt, rel=1e-9)
 
 
 @pytest.mark.parametrize("first", [True, False])
 def test_the_first_release_has_its_own_noise(first):
     """Without data what is released is noise; n = 16: 8 records, then two by two."""
-    o = sfw.noisy_sfw(2, 16, 1.0, 0.1, step_scale=0.3)
+    o = noisy_sfw(2, 16, epsilon=1.0, delta=0.1, step_scale=0.3)
     p = o.params._replace(sigma_first=1.0 if first else 0.0, sigma=0.0 if first else 1.0)
     s, rng, shown = o.init(p, None), np.random.default_rng(0), []
     for _ in range(10):
-        s = o.step(p, s, np.zeros(2), 0.0, rng)
+        o.step(p, s, np.zeros(2), 0.0, rng)
         shown.append(bool(s.noise.any()))
     assert shown == [False] * 7 + [first, first, not first]
 
 
-def test_noise_of_both_kinds_of_releases_is_in_proportion_to_what_a_record_moves():
-    p = sfw.noisy_sfw(10, 400, 1.0, 1e-2, step_scale=0.3, **OPTIONS).params
-    first, later = 2 * 6.4 / 200, 2 * 2 * p.eta * 4 / p.batch
-    assert p.sigma / p.sigma_first == pytest.approx(later / first)
+BAD = [("n", 1), ("epsilon", 0.0), ("delta", 0.0), ("delta", 1e-300), ("radius", -1.0),
+       ("radius", 1e60), ("label_bound", 0.0), ("step_scale", 0.0), ("p", 2.5)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), BAD)
+def test_bad_arguments_are_named(name, value):
+    options = {"d": 3, "n": 50, "epsilon": 1.0, "delta": 1e-2} | {name: value}
+    with pytest.raises(ValueError, match=f"^{name} must be .*got"):
+        noisy_sfw(**options)
+
+
+def test_what_is_outside_its_range_is_refused():
+    with pytest.raises(ValueError, match="step_scale must keep the step at most 1"):
+        noisy_sfw(3, 50, epsilon=1.0, step_scale=10.0)
+    with pytest.raises(ValueError, match="epsilon must be at most 2"):
+        noisy_sfw(3, 50, epsilon=3.0, calibration="paper")

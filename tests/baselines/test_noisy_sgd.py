@@ -1,4 +1,4 @@
-"""NoisySGD against its definition."""
+"""NoisySGD against its definition, its accountant against quadrature and two others."""
 
 import math
 
@@ -7,56 +7,50 @@ import pytest
 from sco_streams import OPTIONS, records
 from streams import learn
 
+from companion.accounting import privacy as pr
 from companion.baselines import noisy_sgd as sgd
+
+
+@pytest.mark.parametrize("average", [True, False])
+def test_it_is_its_definition(average):
+    n, d = 12, 3
+    X, Y = records(n)
+    keys = {"radius": 0.4, "step_scale": 20.0, "average": average}
+    o = sgd.noisy_sgd(d, n, epsilon=np.inf, **keys)
+    rng, theta, iterates = np.random.default_rng(0), np.zeros(d), []
+    for _ in range(n * n):
+        j = rng.integers(0, n)
+        rng.standard_normal(d)
+        theta = np.clip(theta - o.params.eta * 2 * (X[j] @ theta - Y[j]) * X[j], -0.4, 0.4)
+        iterates.append(theta)
+    expected = np.mean(iterates, axis=0) if average else theta
+    assert learn(o, X, Y, seed=0)[0][-1] == pytest.approx(expected, abs=1e-12)
 
 
 def test_noise_of_the_running_kernel():
     """Without data the parameter is the sum of all noise; 5 standard errors."""
     runs, d = 400, 50
-    o = sgd.noisy_sgd(d, 2, 1.0, 1e-2, radius=1e6, label_bound=1.0)
+    o = sgd.noisy_sgd(d, 2, epsilon=1.0, delta=1e-2, radius=1e6, label_bound=1.0)
     ends = [learn(o, np.zeros((2, d)), np.zeros(2), seed=s)[0][-1] for s in range(runs)]
     expected = math.sqrt(4) * o.params.eta * o.params.sigma
     assert np.std(ends) == pytest.approx(expected, rel=5 / math.sqrt(2 * runs * d))
 
 
-def test_noisy_sgd_is_its_definition():
-    n, d = 12, 3
-    X, Y = records(n)
-    for average in (True, False):
-        o = sgd.noisy_sgd(d, n, np.inf, p=np.inf, radius=0.4, step_scale=20.0, average=average)
-        rng, theta, iterates = np.random.default_rng(0), np.zeros(d), []
-        for _ in range(n * n):
-            j = rng.integers(0, n)
-            rng.standard_normal(d)
-            theta = np.clip(theta - o.params.eta * 2 * (X[j] @ theta - Y[j]) * X[j], -0.4, 0.4)
-            iterates.append(theta)
-        expected = np.mean(iterates, axis=0) if average else theta
-        assert learn(o, X, Y, seed=0)[0][-1] == pytest.approx(expected, abs=1e-12)
+def test_records_are_clipped_before_anything_else():
+    X, Y = records(12)
+    keys = {"radius": 0.4, "step_scale": 20.0, "label_bound": 0.1}
+    o = sgd.noisy_sgd(3, 12, epsilon=np.inf, **keys)
+    X /= np.abs(X).sum(axis=1, keepdims=True)
+    inside = learn(o, X, np.clip(Y, -0.1, 0.1))[0]
+    assert np.array_equal(learn(o, 4.0 * X, Y)[0], inside)
 
 
-def test_corrected_noise_spends_the_budget():
-    o = sgd.noisy_sgd(3, 200, 1.0, 1e-2, **OPTIONS)
-    assert o.guarantee.epsilon == pytest.approx(1.0, rel=1e-4)
-    assert sgd.noisy_sgd(3, 200, 1.0, 1e-2, calibration="paper", **OPTIONS).guarantee.epsilon < 1.0
-    weak = sgd.noisy_sgd(3, 200, 1.0, 1e-2, calibration="paper", lipschitz=1.0, **OPTIONS)
-    assert weak.guarantee.epsilon > 1.0
-
-
-BAD = {"n": 1, "epsilon": 0.0, "delta": 0.0, "radius": -1.0, "label_bound": 0.0, "step_scale": 0.0}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_arguments_are_named(name):
-    options = {"d": 3, "n": 50, "epsilon": 1.0, "delta": 1e-2} | {name: BAD[name]}
-    with pytest.raises(ValueError, match=f"{name} must be .*got"):
-        sgd.noisy_sgd(**options)
-
-
-def test_what_is_outside_its_range_is_refused():
-    with pytest.raises(ValueError, match="p must be in"):
-        sgd.noisy_sgd(3, 50, 1.0, p=1.5)
-    with pytest.raises(ValueError, match=r"lipschitz must be .*got"):
-        sgd.noisy_sgd(3, 50, 1.0, lipschitz=0.0)
+def test_corrected_noise_spends_the_budget_and_a_small_lipschitz_constant_more():
+    keys = {"epsilon": 1.0, "delta": 1e-2, **OPTIONS}
+    assert sgd.noisy_sgd(3, 200, **keys).guarantee.epsilon == pytest.approx(1.0, rel=1e-4)
+    printed = sgd.noisy_sgd(3, 200, calibration="paper", **keys)
+    weak = sgd.noisy_sgd(3, 200, calibration="paper", lipschitz=1.0, **keys)
+    assert printed.guarantee.epsilon < 1.0 < weak.guarantee.epsilon
 
 
 def test_printed_constants_by_hand():
@@ -64,20 +58,69 @@ def test_printed_constants_by_hand():
 
     eta = r/(L n 10) = 1/3200, at epsilon = 0.1 r/(L n 42.9193); sigma = L sqrt(8 log 100).
     """
-    printed = OPTIONS | {"calibration": "paper"}
-    p = sgd.noisy_sgd(4, 100, 1.0, 0.01, **printed).params
+    printed = OPTIONS | {"calibration": "paper", "delta": 0.01}
+    p = sgd.noisy_sgd(4, 100, epsilon=1.0, **printed).params
     assert (p.steps, p.eta) == (10_000, pytest.approx(1 / 3200, rel=1e-12))
     assert p.sigma == pytest.approx(38.84614, rel=1e-6)
-    p = sgd.noisy_sgd(4, 100, 0.1, 0.01, step_scale=3.0, **printed).params
+    p = sgd.noisy_sgd(4, 100, epsilon=0.1, step_scale=3.0, **printed).params
     assert p.eta == pytest.approx(3 * 2 / (640 * 42.9193), rel=1e-5)
     assert p.sigma == pytest.approx(388.4614, rel=1e-6)
-    p = sgd.noisy_sgd(4, 100, 1.0, 0.01, lipschitz=4.0, **printed).params
+    p = sgd.noisy_sgd(4, 100, epsilon=1.0, lipschitz=4.0, **printed).params
     assert (p.eta, p.sigma) == (pytest.approx(2 / 4000), pytest.approx(38.84614 / 1.6, rel=1e-6))
 
 
-def test_records_are_clipped_before_anything_else():
-    X, Y = records(12)
-    o = sgd.noisy_sgd(3, 12, np.inf, p=np.inf, radius=0.4, step_scale=20.0, label_bound=0.1)
-    X /= np.abs(X).sum(axis=1, keepdims=True)
-    inside = learn(o, X, np.clip(Y, -0.1, 0.1))[0]
-    assert np.array_equal(learn(o, 4.0 * X, Y)[0], inside)
+BAD = [("n", 1), ("epsilon", 0.0), ("delta", 0.0), ("delta", 1e-300), ("radius", -1.0),
+       ("label_bound", 0.0), ("step_scale", 0.0), ("p", 1.5), ("lipschitz", 0.0)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), BAD)
+def test_bad_arguments_are_named(name, value):
+    options = {"d": 3, "n": 50, "epsilon": 1.0, "delta": 1e-2} | {name: value}
+    with pytest.raises(ValueError, match=f"^{name} must be .*got"):
+        sgd.noisy_sgd(**options)
+
+
+def test_a_budget_beyond_the_orders_of_the_accountant_is_refused():
+    with pytest.raises(ValueError, match=r"^epsilon must be above 0\.1.* got epsilon=0\.1"):
+        sgd.noisy_sgd(3, 64, epsilon=0.1, delta=1e-30)
+    said = sgd.noisy_sgd(3, 64, epsilon=0.2, delta=1e-30).guarantee
+    assert said.epsilon == pytest.approx(0.2, rel=1e-4)
+
+
+@pytest.mark.parametrize("n", [100, 1000, 2000])
+def test_the_accountant_lies_between_two_others(n):
+    """Above the central limit of random draws, below the library's bound for the same sampling."""
+    accounting = pytest.importorskip("dp_accounting")
+    rdp = pytest.importorskip("dp_accounting.rdp")
+    noise, delta = math.sqrt(8 * math.log(n)) / 2, 1 / n
+    ours = sgd.composed(delta, n, noise, n * n)
+    s = 1 / noise
+    mu = math.sqrt(math.expm1(s * s))  # of n^2 draws with probability 1/n: one-sided
+    assert ours > pr.gaussian_epsilon(delta, 1.0, mu)
+    accountant = rdp.RdpAccountant(neighboring_relation=accounting.NeighboringRelation.REPLACE_ONE)
+    event = accounting.SampledWithoutReplacementDpEvent(n, 1, accounting.GaussianDpEvent(noise))
+    accountant.compose(accounting.SelfComposedDpEvent(event, n * n))
+    assert ours < accountant.get_epsilon(delta)
+
+
+def test_a_step_profile_is_that_of_the_exact_mixture():
+    """Quadrature: (1 - g) N(u) + g N(a) against (1 - g) N(u) + g N(b) at the worst a, b, u."""
+    g, noise, z = 0.1, 1.5, np.linspace(-20, 20, 200_001)
+
+    def normal(m):
+        return np.exp(-((z - m) ** 2) / (2 * noise**2)) / (noise * math.sqrt(2 * math.pi))
+
+    for epsilon in (0.01, 0.05, 0.1):
+        bound, worst = math.exp(float(sgd.log_profile(epsilon, g, noise))), 0.0
+        for u in (-0.5, 0.0, 0.5):
+            p, q = ((1 - g) * normal(u) + g * normal(m) for m in (0.5, -0.5))
+            exact = np.trapezoid(np.maximum(p - math.exp(epsilon) * q, 0.0), z)
+            worst = max(worst, exact)
+        assert worst == pytest.approx(bound, rel=1e-5)  # and it is attained
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_every_step_is_counted(steps):
+    """One record that is drawn for sure: the bound exceeds the exact one of so many Gaussians."""
+    exact = pr.gaussian_epsilon(1e-3, 2.0, math.sqrt(steps))
+    assert exact < sgd.composed(1e-3, 1, 2.0, steps) < 1.25 * exact

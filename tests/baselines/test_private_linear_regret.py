@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from companion.baselines.jdp_linucb import jdp_linucb
-from companion.baselines.ldp_linucb import ldp_linucb
+from companion.baselines.private_linucb import jdp_linucb, ldp_linucb
 from companion.environments import sphere
 from companion.online_linucb.combiner import combiner
 from companion.online_linucb.corrected_ridge import corrected_ridge
-from companion.online_linucb.policy import online_linucb, pair_noise
-from companion.online_linucb.theory import practical_width
+from companion.online_linucb.online_linucb import (
+    online_linucb,
+    pair_noise,
+    practical_width,
+)
 from companion.simulate import repetitions, simulate
 
 T = 20_000
@@ -28,16 +30,16 @@ def ogd(d, epsilon, factor, clip_factor=10.0, **options):
     width = practical_width(sigma, T, factor)
     name = f"OGD, b = {factor:g}"
     options = {"learner": "ogd", "width": width, "clip": clip, **options}
-    return online_linucb(d, T, epsilon, **options).renamed(name)
+    return online_linucb(d, T, epsilon=epsilon, **options).renamed(name)
 
 
 def test_noisy_statistics_beat_noisy_pairs_at_the_same_privacy():
     """Well-conditioned contexts: pairs cost sigma^2, statistics sigma, a trusted server less."""
     policies = [
         ogd(3, 1.0, 1.0, clip_factor=3.0),
-        corrected_ridge(3, T, 1.0, noise=1.0),
-        ldp_linucb(3, T, 1.0, noise=1.0, width=0.1),
-        jdp_linucb(3, T, 1.0, noise=1.0, width=0.1),
+        corrected_ridge(3, T, epsilon=1.0, delta=0.1, noise=1.0),
+        ldp_linucb(3, T, epsilon=1.0, delta=0.1, noise=1.0, width=0.1),
+        jdp_linucb(3, T, epsilon=1.0, delta=0.1, noise=1.0, width=0.1),
     ]
     env = sphere(3, 3, offset=False, rewards="signs")
     final = simulate(env, policies, T, repetitions(0, 30)).final.T
@@ -65,7 +67,9 @@ def test_maler_and_gradient_descent_pay_the_same_where_noise_is_small():
     sigma = pair_noise(10.0, 0.1, "paper", "ball")[0]
     width = practical_width(sigma, T)
     options = {"calibration": "paper", "universe": "offset_sphere", "width": width}
-    policies = [online_linucb(5, T, 10.0, learner=kind, **options) for kind in ("maler", "ogd")]
+    policies = [
+        online_linucb(5, T, epsilon=10.0, learner=kind, **options) for kind in ("maler", "ogd")
+    ]
     final = simulate(sphere(100, 5, fresh=False), policies, T, repetitions(2, 20)).final
     gap = final[:, 0] - final[:, 1]
     assert abs(gap.mean()) < 5 * gap.std() / np.sqrt(len(gap)) + 0.25 * final.mean()
@@ -74,8 +78,10 @@ def test_maler_and_gradient_descent_pay_the_same_where_noise_is_small():
 
 def test_noisy_pairs_learn_nothing_in_time_at_epsilon_1():
     """The paper's noise: regret is linear, a local baseline at the same epsilon is not."""
-    pairs = online_linucb(5, T, 1.0, calibration="paper", universe="offset_sphere", learner="ogd")
-    local = ldp_linucb(5, T, 1.0, universe="offset_sphere")
+    pairs = online_linucb(
+        5, T, epsilon=1.0, delta=0.1, calibration="paper", universe="offset_sphere", learner="ogd"
+    )
+    local = ldp_linucb(5, T, epsilon=1.0, delta=0.1, universe="offset_sphere")
     result = simulate(sphere(100, 5, fresh=False), [pairs, local], T, repetitions(3, 50))
     assert significantly_less(result.final[:, 1], result.final[:, 0])
     half = np.searchsorted(result.rounds, T // 2)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from companion.accounting.audit import need_neighbours
-from companion.baselines.ldp_linucb import ldp_linucb
+from companion.baselines.private_linucb import ldp_linucb
 from companion.core import Universe
 from companion.judge import attack
 from companion.judge.subject import load
@@ -13,7 +13,7 @@ from companion.judge.subject import load
 
 @pytest.mark.parametrize("world", [attack.COMMON, Universe()], ids=["offset", "ball"])
 def test_pairs_differ_in_one_record_of_the_universe(world):
-    policy = ldp_linucb(3, 400, 1.0, 0.01)
+    policy = ldp_linucb(3, 400, epsilon=1.0, delta=0.01)
     for name, a, b, user in attack.neighbours(policy, world, False):
         need_neighbours(a, b, user)
         assert any((x != y).any() for x, y in zip(a, b, strict=True)), name
@@ -22,7 +22,7 @@ def test_pairs_differ_in_one_record_of_the_universe(world):
 
 
 def test_far_records_are_outside():
-    policy = ldp_linucb(3, 400, 1.0, 0.01)
+    policy = ldp_linucb(3, 400, epsilon=1.0, delta=0.01)
     outside = [
         Universe().outside(b[0][user, 0], b[1][user, 0])
         for _, _, b, user in attack.neighbours(policy, Universe(), True)

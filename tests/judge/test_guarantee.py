@@ -53,9 +53,12 @@ def test_batches_that_are_cleared_are_as_private_as_they_say(tmp_path):
     assert "lies in the measured" in said
 
 
-def test_without_disclosures_half_the_noise_is_not_measured(tmp_path):
+def test_without_instances_half_the_noise_is_not_measured(tmp_path):
     """What the judge cannot see: it says so, and the attacks may miss it."""
-    changes = [*judged.FAULTS["half the noise"][0], ("def disclosures():", "def undeclared():")]
+    changes = [
+        *judged.FAULTS["half the noise"][0],
+        ("AuditSpec(own_attacks, measured=audit_instances)", "AuditSpec(own_attacks)"),
+    ]
     subject = load(str(judged.written(tmp_path, "undeclared", *changes)))
     assert guarantee.declared(subject) == ()
     assert guarantee.promised(subject)["disclosures"] == 0

@@ -46,4 +46,4 @@ def test_who_cannot_play_is_among_the_refusals_and_names_are_not_taken_twice(set
     assert there.runs == setting.runs
     assert "must be (8, 1/T)-private" in there.refusals["private_greedy"]
     with pytest.raises(ValueError, match="ldp_linucb plays already"):
-        leaderboard.entered(setting, WORLD, "companion.baselines.ldp_linucb", 2, 1)
+        leaderboard.entered(setting, WORLD, "ldp_linucb", 2, 1)

@@ -3,7 +3,7 @@
 import pytest
 
 from companion.accounting.privacy import Guarantee
-from companion.baselines.ldp_linucb import ldp_linucb
+from companion.baselines.private_linucb import ldp_linucb
 from companion.judge import on_paper
 
 
@@ -23,7 +23,7 @@ def test_a_refusal_has_to_name_its_argument():
 
 
 def test_a_guarantee_without_its_relation_is_incomplete():
-    policy = ldp_linucb(3, 400, 1.0, 0.01)
+    policy = ldp_linucb(3, 400, epsilon=1.0, delta=0.01)
     on_paper.guarantee(lambda K: policy)
     for g in (Guarantee("local", 1.0, 0.0, "", "user"), Guarantee("none", 1.0, 0.0, "x", "y")):
         with pytest.raises(on_paper.Broken):

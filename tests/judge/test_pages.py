@@ -11,7 +11,7 @@ def test_a_page_shows_attacks_and_contract_and_loads_nothing():
     assert "<h1>Mine &lt;b&gt;</h1>" in page
     assert "too slow" in page
     assert "signal 11" in page
-    assert "<code>disclosures()</code>" in page
+    assert "<code>AuditSpec.measured</code>" in page
     assert "`" not in page
     assert "src=" not in page.replace('src="data:', "")
     assert "http" not in page.replace("http://www.w3.org", "")

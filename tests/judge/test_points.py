@@ -1,12 +1,11 @@
 """A point of the contract as plain data."""
 
-from companion import catalogue
 from companion.judge import points
 from companion.judge.subject import load
 
 
 def test_what_holds_what_does_not_and_what_cannot_be_tested():
-    subject = load(catalogue.policies()["random"].module)
+    subject = load("random")
     assert points.checked(subject, "rows") == {"holds": True, "said": ""}
     assert points.checked(subject, "refusals")["holds"] is None
     raising = subject._replace(make=lambda K: 1 // 0)

@@ -4,7 +4,7 @@ import judged
 import numpy as np
 import pytest
 
-from companion import catalogue
+from companion import policies
 from companion.arena import contest, worlds
 from companion.judge import standing
 from companion.judge.subject import load
@@ -15,7 +15,7 @@ SMALL = 400, 8.0, 4, 2, 1  # T, epsilon, repetitions, those that tune, seed
 def test_a_policy_of_the_package_gets_the_numbers_of_the_arena(monkeypatch):
     monkeypatch.setattr(worlds, "MULTIPLES", (0.3, 1.0))
     name, world = "ldp_linucb", standing.WORLDS["d = 2"]()
-    found = standing.newcomer(load(catalogue.policies()[name].module), "d = 2", *SMALL)
+    found = standing.newcomer(load(name), "d = 2", *SMALL)
     group = {name: worlds.tunable(name, world, 8.0)}
     (run,) = contest.tuned_runs(world.env, group, 400, 4, 2, 1).values()
     assert found == standing.record(run)
@@ -36,11 +36,11 @@ def test_who_cannot_play_says_why(tmp_path):
     assert (
         "must be (8, 1/T)-private" in standing.newcomer(load(str(weak)), "d = 2", *SMALL)["refused"]
     )
-    changes = [("(d, epsilon, *", "(d, epsilon, width, *"),
-               ("private_greedy(3, 1.0)", "private_greedy(3, 1.0, 2.0)")]  # fmt: skip
+    changes = [("(d, *, epsilon", "(d, width, *, epsilon"),
+               ("private_greedy(3, epsilon", "private_greedy(3, 2.0, epsilon")]  # fmt: skip
     wants = load(str(judged.written(tmp_path, "wants", *changes)))
     assert "wants width" in standing.newcomer(wants, "d = 2", *SMALL)["refused"]
-    alone = load(catalogue.policies()["linucb"].example())
+    alone = load(policies.example("linucb"))
     assert "no factory" in standing.newcomer(alone, "d = 2", *SMALL)["refused"]
 
 

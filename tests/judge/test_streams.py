@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from companion.baselines.ldp_linucb import ldp_linucb
 from companion.baselines.linucb import linucb
+from companion.baselines.private_linucb import ldp_linucb
 from companion.judge import streams
 
 
@@ -18,7 +18,7 @@ def test_a_stream_has_the_policy_s_dimension_and_horizon():
 
 
 def test_states_are_compared_to_the_bit():
-    policy = ldp_linucb(3, 400, 1.0, 0.01)
+    policy = ldp_linucb(3, 400, epsilon=1.0, delta=0.01)
     X, R, _ = streams.stream_for(policy, 50)
     one, other = (streams.run(policy, X, R, seed=s)[1] for s in (1, 2))
     assert streams.same_state(one, one)

@@ -3,7 +3,7 @@
 import judged
 import pytest
 
-from companion import catalogue
+from companion import policies
 from companion.judge.subject import Refused, digest, load, said
 
 
@@ -11,18 +11,20 @@ def test_a_file_a_module_and_a_policy_are_found(tmp_path):
     path = judged.written(tmp_path, "found")
     assert load(str(path)).name == "private_greedy"
     assert load(str(path)).tuned == "explore"
-    entry = catalogue.policies()["linucb"]
-    assert load(entry.module).factory is entry.factory
-    alone = load(entry.example())
+    module, example = "companion.baselines.linucb", policies.example("linucb")
+    assert load(module).factory is load("linucb").factory is policies.factory("linucb")
+    assert load("jdp_linucb").factory is policies.factory("jdp_linucb")
+    alone = load(example)
     assert (alone.factory, alone.module, alone.policy.name) == (None, None, "LinUCB")
-    assert digest(entry.example()) is None
-    assert digest(str(path)) != digest(entry.module)
+    assert digest(example) is None
+    assert digest(str(path)) != digest(module)
+    assert digest("jdp_linucb") != digest("ldp_linucb")  # which share a file
 
 
 def test_a_factory_without_an_example_is_made_from_what_the_judge_knows(tmp_path):
     path = judged.written(tmp_path, "no_example", ("def example():", "def an_example():"))
     assert load(str(path)).policy.params.d == 3
-    changes = [("def example():", "def an_example():"), ("(d, epsilon, *", "(d, epsilon, width, *")]
+    changes = [("def example():", "def an_example():"), ("(d, *, epsilon", "(d, width, *, epsilon")]
     with pytest.raises(Refused, match="private_greedy wants width"):
         load(str(judged.written(tmp_path, "wants_more", *changes)))
 

@@ -8,7 +8,7 @@ from companion.judge import template
 from companion.judge.streams import run, stream_for
 from companion.judge.subject import load
 
-JIT = [("# @jit", "@jit"), ("# from companion._jit", "from companion._jit")]
+JIT = [("# @jit", "@jit"), ("# from companion.jit", "from companion.jit")]
 
 
 def test_compiled_and_plain_templates_play_the_same_arms(tmp_path):

@@ -11,7 +11,7 @@ def test_a_refuted_promise_is_the_first_line():
     refuted, lines = words.essentials(PARTS)
     assert refuted
     assert lines[0].startswith("REFUTED: epsilon is at least 2, 1 is promised")
-    assert "Promised, not measured: the module declares no disclosures()." in lines
+    assert "Promised, not measured: its audit offers no instances (AuditSpec.measured)." in lines
     assert "An attack gave nothing: its process ends, with signal 11." in lines
     assert "A run says more than its arms: prints 'x'." in lines
     assert lines[1] == "The contract does not hold: copies: too slow."

@@ -36,7 +36,7 @@ def test_what_does_not_load_is_refused(tmp_path):
     with pytest.raises(Refused, match="has no policy"):
         Worker(str(path)).ask("points:checked", 1.0, "rows")
     raising = judged.written(
-        tmp_path, "raising", ("return private_greedy(3, 1.0)", "return 1 // 0")
+        tmp_path, "raising", ("return private_greedy(3, epsilon=1.0)", "return 1 // 0")
     )
     with pytest.raises(Refused, match="example cannot be made: ZeroDivisionError"):
         Worker(str(raising)).ask("points:checked", 1.0, "rows")

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from companion.kernels import linalg
+from companion.lplr.ssp import ball_least_squares
 
 RNG = np.random.default_rng()
 SIZES = [1, 2, 3, 7, 20, 23]
@@ -46,36 +47,6 @@ def test_vectors_and_products(d):
 
 
 @sizes
-def test_sums_side_by_side_have_the_bits_of_one_after_the_other(d):
-    A, x, out = symmetric(d), RNG.standard_normal(d), np.empty(d)
-    linalg.matvec(A, x, out)
-    form = 0.0
-    for i in range(d):
-        row, below = 0.0, 0.0
-        for j in range(d):
-            row += A[i, j] * x[j]
-            below += A[i, j] * x[j] if j < i else 0.0
-        assert out[i] == row
-        form += x[i] * (A[i, i] * x[i] + 2.0 * below)
-    assert linalg.quad(A, x) == linalg.wide_quad(A, x) == form
-
-
-@pytest.mark.parametrize("ends", [(0, 30), (0, 7), (12, 30), (9, 14), (17, 18), (5, 5)])
-def test_a_form_of_a_context_that_is_zero_outside_one_block(ends):
-    """To the bit, for the form of the block alone and of the whole."""
-    A, x, block = symmetric(30), np.zeros(30), slice(*ends)
-    x[block] = RNG.standard_normal(ends[1] - ends[0])
-    form = 0.0
-    for i in range(30):
-        below = 0.0
-        for j in range(i):
-            below += A[i, j] * x[j]
-        form += x[i] * (A[i, i] * x[i] + 2.0 * below)
-    assert linalg.wide_quad(A, x) == form
-    assert linalg.wide_quad(A[block, block].copy(), x[block].copy()) == form
-
-
-@sizes
 def test_inverse_of_definite_and_indefinite_matrices(d):
     out, work = np.empty((d, d)), np.empty((d, d))
     for A in (definite(d), symmetric(d), RNG.standard_normal((d, d))):
@@ -83,27 +54,6 @@ def test_inverse_of_definite_and_indefinite_matrices(d):
         assert linalg.inverse(A, out, work)
         np.testing.assert_allclose(out, np.linalg.inv(A), rtol=1e-9, atol=1e-9 * np.abs(out).max())
         assert np.array_equal(A, before)
-
-
-def eliminated(A):
-    """The inverse by elimination on A and I side by side, entry by entry: the textbook's order."""
-    d = len(A)
-    wide = np.hstack([A, np.eye(d)])
-    for k in range(d):
-        p = k + abs(wide[k:, k]).argmax()
-        wide[[k, p]] = wide[[p, k]]
-        wide[k] *= 1.0 / wide[k, k]
-        for i in set(range(d)) - {k}:
-            wide[i] -= wide[i, k] * wide[k]
-    return wide[:, d:]
-
-
-@sizes
-def test_inverse_has_the_bits_of_the_elimination_side_by_side(d):
-    out, work = np.empty((d, d)), np.empty((d, d))
-    for A in (definite(d), symmetric(d), RNG.standard_normal((d, d))):
-        assert linalg.inverse(A, out, work)
-        assert np.array_equal(out, eliminated(A))
         assert linalg.inverse(A, A, work)  # in place
         assert np.array_equal(A, out)
 
@@ -196,3 +146,39 @@ def test_project_ball_in_norm_may_overwrite_its_argument():
     linalg.project_ball_in_norm(S, z, 1.0, L, work, v)
     linalg.project_ball_in_norm(S, z.copy(), 1.0, L, work, z)
     assert np.array_equal(v, z)
+
+
+def test_compress_and_clip_is_within_twice_the_error():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        d = int(rng.integers(2, 5))
+        q, _ = np.linalg.qr(rng.standard_normal((d, d)))
+        U, V = q[:, :1], q[:, 1:]
+        root = V @ rng.standard_normal((d - 1, d - 1))
+        truth = root @ root.T
+        noise = rng.standard_normal((d, d))
+        X = truth + (noise + noise.T) * rng.random()
+        values, vectors = np.linalg.eigh(V.T @ X @ V)
+        clipped = V @ vectors @ np.diag(np.maximum(values, 0)) @ vectors.T @ V.T
+        error = np.linalg.norm(X - truth, 2)
+        assert np.linalg.norm(clipped - truth, 2) <= 2 * error + 1e-12
+        assert abs(max(values[-1], 0) - np.linalg.eigvalsh(truth)[-1]) <= error + 1e-12
+        assert np.abs(clipped @ U).max() < 1e-12
+
+
+def test_jacobi_and_least_squares_in_the_ball_against_numpy():
+    rng = np.random.default_rng(0)
+    for m in (1, 2, 3, 5):
+        A = rng.standard_normal((m, m))
+        A = A + A.T
+        D, rows = A.copy(), np.empty((m, m))
+        linalg.jacobi(D, rows)
+        np.testing.assert_allclose(np.sort(np.diag(D)), np.linalg.eigvalsh(A), atol=1e-12)
+        np.testing.assert_allclose(rows.T @ np.diag(np.diag(D)) @ rows, A, atol=1e-12)
+        S, b, out = A @ A.T, rng.standard_normal(m) * 3, np.empty(m)
+        ball_least_squares(S.copy(), b, rows, np.empty(m), out)
+        gradient = S @ out - b
+        assert np.linalg.norm(out) <= 1 + 1e-9
+        multiplier = -(gradient @ out) / (out @ out)
+        assert multiplier >= -1e-9
+        np.testing.assert_allclose(gradient, -multiplier * out, atol=1e-7)

@@ -1,10 +1,12 @@
 """Samplers against their exact laws; every bound fails a correct sampler with chance below 1e-6."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats as sps
 
-from companion._jit import jit
+from companion.jit import jit
 from companion.kernels import mechanisms
 
 ALARM = 1e-7  # false-alarm rate of one comparison; no test makes more than ten
@@ -205,3 +207,127 @@ def test_shuffled_sum_aggregated_law_is_the_message_level_law():
         )
         table = table[:, table.sum(0) >= 20]
         assert sps.chi2_contingency(table).pvalue > ALARM
+
+
+VARIANCES = [
+    (2, 3.0, 1.13209336), (5, 3.0, 1.4151167), (10, 3.0, 1.72839506), (10, 4.0, 2.24651294),
+    (50, 3.0, 2.87956368), (7, 2.0, 1.0), (1, 3.7, 1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("d", "r", "variance"), VARIANCES)
+def test_generalized_gaussian_law(d, r, variance):
+    """False alarms below 1e-6 each: thresholds at 5 standard errors, Kolmogorov-Smirnov at 1e-7."""
+    rng, n, sigma = np.random.default_rng(11), 20_000, 1.3
+    Z = np.empty((n, d))
+    for z in Z:
+        mechanisms.generalized_gaussian(rng, r, sigma, z)
+    squares = (Z**2).mean(axis=1) / sigma**2
+    assert abs(squares.mean() - variance) < 5 * squares.std() / math.sqrt(n)
+    radii = np.linalg.norm(Z, r, axis=1)
+    assert sps.kstest(radii**2, sps.gamma(d / 2, scale=2 * sigma**2).cdf).pvalue > 1e-7
+    assert abs(Z.mean(axis=0)).max() < 5.5 * sigma * math.sqrt(variance / n)
+    if d > 1:
+        share = np.abs(Z[:, 0]) / radii
+        assert abs(sps.spearmanr(share, radii).statistic) < 5 / math.sqrt(n)
+        half = np.abs(Z) ** r / radii[:, None] ** r  # Dirichlet(1/r, ..., 1/r): Beta margins
+        assert sps.kstest(half[:, 0], sps.beta(1 / r, (d - 1) / r).cdf).pvalue > 1e-7
+
+
+def test_gumbel_law():
+    rng = np.random.default_rng(1)
+    draws = np.array([mechanisms.gumbel(rng, 2.0) for _ in range(20_000)])
+    assert sps.kstest(draws, sps.gumbel_r(scale=2.0).cdf).pvalue > 1e-7
+
+
+@jit
+def integers(rng, n, out):
+    for i in range(out.shape[0]):
+        out[i] = mechanisms.random_integer(rng, n)
+
+
+def test_random_integers_are_those_of_the_generator():
+    for n in (1, 2, 10, 1_500_000_000):
+        ours, theirs, out = np.random.default_rng(5), np.random.default_rng(5), np.empty(999, int)
+        integers(ours, n, out)
+        assert out.tolist() == [int(theirs.integers(0, n)) for _ in out]
+        assert ours.bit_generator.state == theirs.bit_generator.state
+
+
+@jit
+def chosen(rng, scores, scale, gumbel, out):
+    for i in range(out.shape[0]):
+        if gumbel:
+            out[i] = mechanisms.exponential_mechanism(rng, scores, scale)
+        else:
+            out[i] = mechanisms.noisy_max(rng, scores, scale)
+
+
+SCORES = np.array([0.3, -1.0, 1.1, 0.9])
+
+
+def test_exponential_mechanism_law():
+    """Chi-square against probabilities proportional to exp(score/scale)."""
+    n, scale = 200_000, 0.7
+    out = np.empty(n, np.int64)
+    chosen(np.random.default_rng(11), SCORES, scale, True, out)
+    law = np.exp(SCORES / scale)
+    assert sps.chisquare(np.bincount(out, minlength=4), n * law / law.sum()).pvalue > ALARM
+
+
+def test_noisy_max_law():
+    """Of two scores a gap g apart, the lower wins with P(Laplace + Laplace > g), and of many the
+    argmax of the same draws."""
+    n, scale, gap = 200_000, 0.7, 0.8
+    out = np.empty(n, np.int64)
+    chosen(np.random.default_rng(12), np.array([gap, 0.0]), scale, False, out)
+    lower = 0.5 * (1.0 + gap / (2.0 * scale)) * np.exp(-gap / scale)
+    assert abs(out.mean() - lower) < SIGMAS * np.sqrt(lower * (1 - lower) / n)
+    fast, slow = np.random.default_rng(13), np.random.default_rng(13)
+    for _ in range(100):
+        e = slow.standard_exponential((4, 2))
+        twin = np.argmax(SCORES + scale * (e[:, 0] - e[:, 1]))
+        assert mechanisms.noisy_max(fast, SCORES, scale) == twin
+
+
+@jit
+def signed(rng, x, scale, gumbel, out):
+    top = np.abs(x).max()
+    for i in range(out.shape[0]):
+        if gumbel:
+            out[i] = mechanisms.signed_exponential(rng, x, scale, top)
+        else:
+            out[i] = mechanisms.signed_noisy_max(rng, x, scale, top)
+
+
+SIGNED = {  # scores and scale: noise hides them, some stand out, one does
+    "hidden": (np.array([0.3, -1.0, 1.1, 0.9, 0.0, -0.2]), 4.0),
+    "some": (np.array([0.3, -1.0, 1.1, 0.9, 0.0, -0.2]), 0.5),
+    "one": (np.array([0.3, -1.0, 4.0, 0.9, 0.0, -0.2]), 0.6),
+    "late": (np.array([0.0, 0.0, 0.0, 0.0, -2.0]), 0.7),
+    "alone": (np.array([0.4]), 0.7),
+}
+
+
+@pytest.mark.parametrize("case", SIGNED)
+def test_the_signed_exponential_mechanism_has_its_law(case):
+    (x, scale), n = SIGNED[case], 200_000
+    out = np.empty(n, np.int64)
+    signed(np.random.default_rng(14), x, scale, True, out)
+    law = np.exp(np.stack([x, -x], axis=1).ravel() / scale)
+    assert sps.chisquare(np.bincount(out, minlength=len(law)), n * law / law.sum()).pvalue > ALARM
+
+
+@pytest.mark.parametrize("case", SIGNED)
+def test_the_signed_noisy_max_has_the_law_of_noise_on_every_score(case):
+    (x, scale), n = SIGNED[case], 200_000
+    fast, slow = np.empty((2, n), np.int64)
+    signed(np.random.default_rng(15), x, scale, False, fast)
+    chosen(np.random.default_rng(16), np.stack([x, -x], axis=1).ravel(), scale, False, slow)
+    seen = np.array([np.bincount(out, minlength=2 * len(x)) for out in (fast, slow)])
+    assert sps.chi2_contingency(seen[:, seen.sum(axis=0) > 20]).pvalue > ALARM
+
+
+def test_selection_without_noise_is_the_first_maximum():
+    for choose in (mechanisms.noisy_max, mechanisms.exponential_mechanism):
+        assert choose(np.random.default_rng(0), np.array([1.0, 2.0, 2.0]), 0.0) == 1

@@ -4,39 +4,26 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from maler_twin import Twin
 from streams import stream
 
-from benchmarks.maler_twin import Twin
 from companion.environments import replay, sphere
-from companion.online_linucb import experiments, maler, online_linucb
-from companion.online_linucb.policy import attack
+from companion.online_linucb import experiments, online_linucb
+from companion.online_linucb.online_linucb import conversion_width, make_learner, regret_bound
 from companion.simulate import repetitions, trace
-
-
-def test_minimisers_shrink_without_the_correction_and_do_not_with_it():
-    """Six standard errors of a mean over 40 samples: 2e-9 each."""
-    theta, rng, sigma = np.array([0.6, 0.0, 0.8]), np.random.default_rng(0), 0.7
-    drawn = np.array([experiments.minimisers(theta, sigma, 2000, rng) for _ in range(40)])
-    error = 6 * drawn.std(axis=0, ddof=1) / np.sqrt(40)
-    expected = np.array([(1 / 3) / (1 / 3 + sigma**2), 1.0])
-    # The corrected minimiser has a bias of the order of its variance, here 40 times the error's.
-    bias = np.array([0.0, 3 * drawn[:, 1].var()])
-    assert (np.abs(drawn.mean(axis=0) - expected) < error + bias).all()
-    assert error.max() < 0.1
 
 
 def test_weights_of_the_families_sum_to_one_and_begin_with_a_third():
     X, R, mu = stream()
-    policy = online_linucb(3, 400, 1.0, clip=1e9)  # so large that no expert learns anything
+    policy = online_linucb(
+        3, 400, epsilon=1.0, delta=0.1, clip=1e9
+    )  # so large that no expert learns anything
     W = experiments.family_weights(replay(X, R, mu), policy, 400, 3)
     np.testing.assert_array_equal(W[:, 0], np.arange(4, 401, 4))
     # Only Algorithm 5's constant loss (2 eta_c G D)^2 = 1/(4 T) moves the convex expert.
     left = np.exp(-W[:, 0] / 1600.0)
     expected = np.stack([left, np.ones(100), np.ones(100)], axis=1) / (left + 2.0)[:, None]
     np.testing.assert_allclose(W[:, 1:], expected, atol=1e-6)
-    W = experiments.family_weights(replay(X, R, mu), online_linucb(3, 400, 30.0, clip=3.0), 400, 3)
-    np.testing.assert_allclose(W[:, 1:].sum(axis=1), 1.0, atol=1e-12)
-    assert np.abs(W[-1, 1:] - 1 / 3).max() > 0.02
 
 
 def test_needed_width_is_the_largest_distance_in_the_norm_of_V():
@@ -44,7 +31,7 @@ def test_needed_width_is_the_largest_distance_in_the_norm_of_V():
     arms, theta = np.eye(3), np.array([0.9, -0.3, 0.5])
     X = np.repeat(arms[None], 60, axis=0)
     mu = X @ theta
-    policy = online_linucb(3, 60, np.inf, learner="ogd", clip=4.0, width=3.0)
+    policy = online_linucb(3, 60, epsilon=np.inf, delta=0.1, learner="ogd", clip=4.0, width=3.0)
     need = experiments.needed_width(replay(X, mu, mu), policy, 60, 1)
     V, u, prediction, worst, g = np.eye(3), np.zeros(3), np.zeros(3), np.zeros(2), np.empty(3)
     for t in range(1, 61):
@@ -65,7 +52,7 @@ def test_needed_width_is_the_largest_distance_in_the_norm_of_V():
 def test_learner_regret_by_hand(uphill):
     """Round by round, with the slow learner and the same draws."""
     T, sigma, G, theta = 50, 0.8, 6.0, np.ones(3) / np.sqrt(3)
-    learner = maler.learner("maler", 3, T, gradient=G)
+    learner = make_learner("maler", 3, T, gradient=G)
     found = experiments.learner_regret(learner, sigma, T, np.random.default_rng(4), uphill)
     rng, slow, total = np.random.default_rng(4), Twin(3, T, 1.0, G), np.zeros(3)
     x = rng.standard_normal((T, 3))
@@ -88,10 +75,17 @@ def test_terms_of_the_proof_add_up_what_happened():
     X, _, mu = stream(n=80)
     mu = X @ np.array([0.6, 0.3, -0.1])
     for epsilon in (np.inf, 5.0):
-        policy = online_linucb(3, 80, epsilon, learner="ogd", clip=4.0, width=1.0)
+        policy = online_linucb(
+            3, 80, epsilon=epsilon, delta=0.1, learner="ogd", clip=4.0, width=1.0
+        )
         env, seed = replay(X, mu, mu), repetitions(5, 1)[0]
         seen = [
-            (s.x.copy(), s.learner.theta.copy(), int(arms[0]), means.max() - means[0, arms[0]])
+            (
+                s.message[:3].copy(),
+                s.learner.theta.copy(),
+                int(arms[0]),
+                means.max() - means[0, arms[0]],
+            )
             for _, s, _, means, arms in trace(env, policy, 80, seed, 1)
         ]
         V, prediction, total = np.eye(3), np.zeros(3), np.zeros(5)
@@ -118,31 +112,6 @@ def test_oracle_loses_nothing_without_noise_and_plays_at_random_with_too_much():
     assert abs(loss[:, 1].mean() - np.mean(blind)) < 5.5 * error
 
 
-def test_oracle_by_hand():
-    """The same draws, one sigma after the other, one round after the other."""
-    env, T, sigmas = sphere(6, 3, fresh=False), 300, (0.3, 1.0, 4.0)
-    lost = np.zeros(3)
-    for seed in range(20):
-        found = experiments.oracle_loss(env, T, sigmas, np.random.default_rng(seed))
-        rng = np.random.default_rng(seed)
-        X, _, mu = next(env.blocks(1, rng))
-        arms, means = X[0], mu[0]
-        picks, coins = rng.integers(0, 6, T), rng.random(T)
-        noise_x, noise_y = rng.standard_normal((T, 3)), rng.standard_normal(T)
-        for i, sigma in enumerate(sigmas):
-            total = np.zeros(3)
-            for t, k in enumerate(picks):
-                reward = float(coins[t] < means[k]) + sigma * noise_y[t]
-                total += (arms[k] + sigma * noise_x[t]) * reward
-            estimate = np.linalg.inv(
-                np.cov(arms.T, bias=True) + np.outer(arms.mean(0), arms.mean(0))
-            )
-            favourite = np.argmax(arms @ estimate @ (total / T))
-            assert found[i] == pytest.approx(T * (means.max() - means[favourite]), abs=1e-9)
-        lost += found
-    assert lost[0] < lost[2]
-
-
 class Recorder:
     """A policy that plays arm `t mod K` and keeps what it was shown."""
 
@@ -152,7 +121,7 @@ class Recorder:
     def init(self, params):
         self.shown.append(([], []))
 
-    def play(self, params, state, X, R, rng, arms):
+    def loop(self, params, state, X, R, rng, arms):
         X_seen, R_seen = self.shown[-1]
         X_seen.append(X.copy())
         R_seen.append(R.copy())
@@ -179,20 +148,6 @@ def test_least_eigenvalues_of_groups_of_runs():
     assert found[5].min() > 0.001 > np.abs(found[2]).max()  # fewer than d runs: rank too low
 
 
-def test_least_eigenvalues_share_theta_and_nothing_else():
-    """Means of 4000 Bernoulli rewards per arm: 5.5 standard errors, 1e-7 for all."""
-    policy = Recorder()
-    experiments.least_eigenvalues(policy, 6, (5,), 4000, 8)
-    arms = np.concatenate([X[0][0] for X, _ in policy.shown])
-    means = np.concatenate([np.concatenate(R).mean(axis=0) for _, R in policy.shown])
-    theta = np.linalg.lstsq(arms, means, rcond=None)[0]
-    assert np.abs(arms @ theta - means).max() < 5.5 * 0.5 / np.sqrt(4000)
-    assert np.linalg.norm(theta) == pytest.approx(1.0, abs=0.05)
-    assert theta[2] == pytest.approx(np.sqrt(0.5), abs=0.05)
-    first, second = (np.concatenate(policy.shown[i][1]) for i in (0, 1))
-    assert (first != second).mean() > 0.2  # rewards of different runs are different draws
-
-
 def test_price_of_combining_by_hand():
     """Two worlds without spread: base learners 10 and 40, then 30 and 10; combiner 20 and 15."""
     finals = [np.tile([10.0, 40.0, 20.0], (8, 1)), np.tile([30.0, 10.0, 15.0], (8, 1))]
@@ -203,39 +158,45 @@ def test_price_of_combining_by_hand():
     assert q == pytest.approx((0.5, 0.5, 0.5))
 
 
-def test_price_of_combining_has_the_bootstraps_quantiles():
-    finals = [np.random.default_rng(i).gamma(4.0, 1.0, (10, 3)) for i in (1, 2)]
-    q = experiments.price_of_combining(finals, np.random.default_rng(5), draws=200)
-    rng, prices = np.random.default_rng(5), []
-    weights = [rng.multinomial(10, np.full(10, 0.1), 200) / 10 for _ in finals]
-    for pair in zip(*weights, strict=True):
-        means = [w @ f for w, f in zip(pair, finals, strict=True)]
-        worst = np.max([m / m[:2].min() for m in means], axis=0)
-        prices.append(worst[2] / worst[:2].min())
-    assert (q.low, q.high) == pytest.approx(np.quantile(prices, [0.025, 0.975]))
+# --- closed forms -------------------------------------------------------------------------------
+
+T, DELTA = 20_000, 0.1
+SIGMA = 2 * np.sqrt(2 * np.log(1.25 / DELTA))  # at epsilon = 1
 
 
-def test_price_of_combining_has_an_interval_that_covers():
-    """The bootstrap's interval holds the true price in most of 60 experiments."""
-    hits, rng = 0, np.random.default_rng(1)
-    means = np.array([[10.0, 40.0, 20.0], [30.0, 10.0, 15.0]])
-    for _ in range(60):
-        finals = [rng.gamma(4.0, m / 4.0, (40, 3)) for m in means]
-        q = experiments.price_of_combining(finals, rng, draws=400)
-        assert q.low < q.value < q.high
-        hits += q.low <= 2 / 3 <= q.high
-    assert hits >= 45
+@pytest.mark.parametrize(
+    ("epsilon", "width", "clip"),
+    [(0.2, 14_167, 1.05e5), (1.0, 2_868, 4380.0), (10.0, 329, 68.4)],
+)
+def test_width_and_clip_as_printed_at_the_papers_noise(epsilon, width, clip):
+    """With sigma in the place of sqrt(ln(1/delta))/epsilon it would be 30165, 6049 and 626."""
+    found = experiments.literal(5, T, epsilon, DELTA)
+    assert round(found["width"]) == width
+    assert found["clip"] == pytest.approx(clip, rel=5e-3)
 
 
-@pytest.mark.parametrize(("universe", "apart"), [("ball", 8), ("offset_sphere", 3)])
-def test_the_attack_sends_the_messages_of_two_records_far_apart(universe, apart):
-    """Means and deviations of 20000 messages: 5.5 standard errors."""
-    policy = online_linucb(4, 100, 2.0, universe=universe)
-    (told,) = attack(policy)
-    ends = [np.append(x, y) for x, y in (told.a, told.b)]
-    assert np.linalg.norm(ends[0] - ends[1]) == pytest.approx(np.sqrt(apart))
-    for record, end in zip((told.a, told.b), ends, strict=True):
-        out = told.mechanism(record, np.random.default_rng(0), 20_000)
-        error = 5.5 * policy.params.sigma / np.sqrt(20_000)
-        assert np.abs(out.mean(axis=0) - end).max() < error
-        assert out.std(axis=0) == pytest.approx(policy.params.sigma, rel=0.03)
+# --- numbers from a pocket calculator -----------------------------------------------------------
+
+
+def test_closed_forms_by_hand():
+    """The displays of the paper at small arguments, computed apart from this package."""
+    close = lambda value: pytest.approx(value, rel=1e-10)  # noqa: E731
+    assert experiments.theory_clip(0.7, 0.16, 500, 0.05, ball=3.0) == close(275.5048745395)
+    inner = make_learner("maler", 4, 900, ball=2.0, gradient=5.0)
+    assert regret_bound(inner, 900) == close(2218.3347464017)
+    assert regret_bound(inner, 900, 0.7) == close(4702.4432242272)
+    width = experiments.theory_width(inner, 1.5, 0.02, 0.36, 900, 0.1, noise=0.3)
+    assert width == close(548.7580535888)
+    regret, Q = experiments.strong_bounds(inner, 0.7, 900, 0.05)
+    assert regret == close(17018.8764177541)
+    assert close(2 / 0.7 * regret) == Q
+    small = make_learner("maler", 3, 100, gradient=2.0)
+    assert conversion_width(small, 100) == close(18.8549574923)
+    assert experiments.display_3_6(3, T, 0.5, DELTA, 0.25) == close(1488439337.943)
+
+
+def test_the_power_of_the_display_is_that_of_the_gradients_plus_one():
+    """G of order 1, sigma, and Corollary C.1's sigma^2."""
+    for clip, power in ((lambda s: 1.0, 1.0), (lambda s: s, 2.0), (None, 3.0)):
+        ends = [experiments.display_3_6(3, T, e, DELTA, 0.25, clip=clip) for e in (1e-4, 1e-5)]
+        assert np.log10(ends[1] / ends[0]) == pytest.approx(power, abs=1e-3)

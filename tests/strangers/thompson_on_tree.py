@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import REPLACE_RECORD, Guarantee, gaussian_epsilon, gaussian_scale
-from companion.checks import need_int, need_positive, need_probability
 from companion.core import Policy
+from companion.validate import need_int, need_positive, need_probability
 
 TUNED = "width"
 
@@ -55,7 +55,7 @@ def select(p, s, X, rng):
 
 
 def update(p, s, arm, x, r, rng):
-    """State after reward r on context x (d,)."""
+    """Learn from reward r on context x (d,); s is changed in place."""
     x = x / max(1.0, np.linalg.norm(x))
     r = min(max(r, -1.0), 1.0)
     s.t[0] += 1.0
@@ -70,18 +70,16 @@ def update(p, s, arm, x, r, rng):
     values = np.maximum(values + p.ridge, p.ridge / 2.0)  # the shift makes this rare
     s.V[:] = (vectors * values) @ vectors.T
     s.b[:] = seen[:, p.d]
-    return s
 
 
 def play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)
-        s = update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
-    return s
+        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
 
 
-def thompson_on_tree(d, T, epsilon, delta, *, width=0.5) -> Policy:
+def thompson_on_tree(d, T, *, epsilon, delta, width=0.5) -> Policy:
     """Contexts in the unit ball, rewards in [-1, 1]; epsilon in (0, inf), delta in (0, 1)."""
     d, T, epsilon = need_int("d", d, 1), need_int("T", T, 1), need_positive("epsilon", epsilon)
     delta, width = need_probability("delta", delta), need_positive("width", width)
@@ -94,9 +92,9 @@ def thompson_on_tree(d, T, epsilon, delta, *, width=0.5) -> Policy:
     given = gaussian_epsilon(delta, sigma, moves)
     guarantee = Guarantee("joint", given, delta, REPLACE_RECORD, "user")
     p = Params(d, T, levels, sigma, ridge, width)
-    return Policy("Thompson sampling on a tree", p, init, play, guarantee, select, update)
+    return Policy("Thompson sampling on a tree", p, init, select, update, play, guarantee)
 
 
 def example():
     """A small instance."""
-    return thompson_on_tree(3, 400, 1.0, 0.01)
+    return thompson_on_tree(3, 400, epsilon=1.0, delta=0.01)

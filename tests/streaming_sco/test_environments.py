@@ -1,12 +1,23 @@
-"""The worlds: exact excess risk, moments, and the bandit with one context."""
+"""Exact excess risk, moments, the bandit with one context, and optimisers on paired records."""
 
 import numpy as np
 import pytest
+from sco_streams import OPTIONS
 
-from companion.streaming_sco import Functional, flat, one_context, regression
-from companion.streaming_sco import calibration as ca
+from companion.simulate import repetitions, stream
+from companion.streaming_sco.environments import (
+    Functional,
+    excess_risk,
+    flat,
+    one_context,
+    regression,
+    watch,
+)
+from companion.streaming_sco.streaming import streaming_fw
 
 MOMENTS = {(1.5, 5): 0.27685, (1.5, 10): 0.16705, (np.inf, 5): 0.05860, (np.inf, 10): 0.01523}
+N, D = 60, 3
+WORLD = regression(2.0, flat(D, 2.0))
 
 
 @pytest.mark.parametrize("p", [1.5, np.inf])
@@ -36,7 +47,6 @@ def test_means_and_contexts_of_the_environment():
     assert (R - mu).std() == pytest.approx(0.05, rel=0.2)
     _, R, mu = next(one_context(3, 6, 2, link="probit").blocks(500, rng))
     assert set(np.unique(R)) == {0.0, 1.0}
-    assert ca.problem(3, 9, 1.0, 1.0, "probit", 1.0).lipschitz == 1.0
 
 
 def test_linear_losses_have_records_of_norm_one_and_the_excess_of_their_mean():
@@ -48,3 +58,59 @@ def test_linear_losses_have_records_of_norm_one_and_the_excess_of_their_mean():
         assert X.mean(axis=0) == pytest.approx([-0.3 * size, 0, 0, 0], abs=5 * size / 200)
         theta = np.array([0.2, 0.1, 0.0, 0.0])
         assert world.excess(theta) == pytest.approx(0.3 * size * 0.8)  # <mean, theta - e_1>
+
+
+def made(name="a", **options):
+    return streaming_fw(D, N, epsilon=4.0, delta=1e-2, **(OPTIONS | options)).renamed(name)
+
+
+def test_risk_is_that_of_what_each_method_shows_at_each_place_of_the_grid():
+    """Two repetitions by hand: one stream of records for all, one of noise for every method."""
+    methods, seeds = (made("a"), made("b", clip=3.0)), repetitions(5, 2)
+    found = excess_risk(WORLD, methods, N, seeds, grid=[7, 60])
+    for seed, row in zip(seeds, found.excess, strict=True):
+        X, Y = WORLD.records(N, stream(seed, "environment"))
+        for o, (early, late) in zip(methods, row, strict=True):
+            rng, out = stream(seed, o.name), np.empty((N, D))
+            o.run(o.params, o.init(o.params, rng), X, Y, rng, out)
+            assert (early, late) == (WORLD.excess(out[6]), WORLD.excess(out[59]))
+    assert found.records.tolist() == [7, 60]
+    assert (found.final == found.excess[:, :, 1]).all()
+    assert (found.of("b") == found.excess[:, 1]).all()
+    assert found.guarantees == tuple(o.guarantee for o in methods)
+    assert (found.seconds > 0).all()
+    assert len(np.unique(found.excess)) == found.excess.size
+
+
+def test_a_watched_run_in_pieces_is_the_whole_run():
+    """Two pieces of 10,922 records and a bit; the grid stops within them and at the end of one."""
+    n, d, seed, grid = 25_000, 6, repetitions(5, 1)[0], [4_000, 10_922, 21_844, 24_000]
+    o = streaming_fw(d, n, epsilon=4.0, delta=1e-2, **OPTIONS)
+    X, Y = regression(1.5, flat(d, 1.5)).records(n, np.random.default_rng(2))
+    rng, out = stream(seed, o.name), np.empty((n, d))
+    o.run(o.params, o.init(o.params, rng), X, Y, rng, out)
+    for t, state, theta in watch(o, X, Y, seed, tuple(grid)):
+        np.testing.assert_array_equal(theta, out[t - 1])
+        assert state.t[0] == t == grid.pop(0)
+    assert grid == []
+
+
+class Short:
+    def records(self, n, rng):
+        return np.zeros((n - 1, D)), np.zeros(n - 1)
+
+
+def test_what_makes_no_risk_is_refused():
+    batch = made()._replace(step=None)
+    silly = made()._replace(run=lambda p, s, X, Y, rng, out: out.fill(np.inf))
+    for message, world, methods, options in (
+        ("distinct names", WORLD, [made(), made()], {}),
+        ("distinct names", WORLD, [], {}),
+        ("n must be", WORLD, [made()], {"n": 0}),
+        ("grid must be .n. for batch methods, here .'a'.", WORLD, [batch], {"grid": [5, 60]}),
+        ("grid must", WORLD, [made()], {"grid": [5, 61]}),
+        ("must give n=60 records; got 59", Short(), [made()], {}),
+        ("released a parameter that is not finite", WORLD, [silly], {}),
+    ):
+        with pytest.raises(ValueError, match=message):
+            excess_risk(world, methods, **({"n": N, "seeds": repetitions(1, 1)} | options))

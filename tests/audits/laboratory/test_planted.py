@@ -3,43 +3,41 @@
 A fault is a kernel whose source has other words in one place (`faults.edited`).
 """
 
-import inspect
-
 import numpy as np
 import pytest
 
-from companion import catalogue
+from companion import policies
 from companion.audits import faults
 from companion.audits.laboratory import measure
 from companion.audits.measures import ALARM
 from companion.audits.neighbours import Leak
-from companion.baselines import jdp_linucb, sdp_linucb
-from companion.private_glm import continual, joint, learning
-from companion.streaming_sco import policy as sco
+from companion.baselines import private_linucb
+from companion.private_glm import joint_glm, shuffle_glm
+from companion.streaming_sco import sco_bandit as sco
 
 NOT_CLEARED = "a state that is not cleared between batches"
 LATE = "an exact sum that chooses an arm late"
 BARE = "a matrix without noise in some rounds"
 TWICE = "a record that enters two learners"
 PLANTED = [  # (kind, policy, its case, kernel, words, words instead)
-    (NOT_CLEARED, "sdp_linucb", 3, sdp_linucb.update, "s.counts[:] = 0.0", "pass"),
-    (NOT_CLEARED, "shuffle_glm", 3, learning.analyse, "sums[i] = 0.0", "pass"),
-    (LATE, "jdp_linucb", 0, jdp_linucb.select, "return choose(s.model, X)",
-     "return choose(s.model, X) if s.t < 8 else int(s.exact[-1] > 0.0)"),
+    (NOT_CLEARED, "sdp_linucb", 3, private_linucb.learn_shuffled, "s.counts[:] = 0.0", "pass"),
+    (NOT_CLEARED, "shuffle_glm", 3, shuffle_glm.analyse, "sums[:] = 0.0", "pass"),
+    (LATE, "jdp_linucb", 0, private_linucb.select, "return choose(s.model, X)",
+     "return choose(s.model, X) if s.t[0] < 8 else int(s.exact[-1] > 0.0)"),
     (LATE, "sco_bandit", 2, sco.select, "z = dot(x, s.arms.theta[k])",
-     "z = dot(x, s.arms.theta[k] if s.t < 4 else -s.arms.total[k])"),
-    (BARE, "jdp_linucb", 0, jdp_linucb.release, "+ s.nodes[row, i]",
+     "z = dot(x, s.arms.theta[k] if s.t[0] < 4 else -s.arms.total[k])"),
+    (BARE, "jdp_linucb", 0, private_linucb.release, "+ s.nodes[row, i]",
      "+ (s.nodes[row, i] if t != 9 else 0.0)"),
-    (BARE, "joint_glm", 3, continual.release, "+ c.nodes[row, i]",
-     "+ (c.nodes[row, i] if t != 6 else 0.0)"),
-    (TWICE, "sco_bandit", 2, sco.update, "if k == arm:", "if k == arm or s.t >= 2:"),
-    (TWICE, "joint_glm", 3, joint.update, "row, s.V.exact)  # line 21",
+    (BARE, "joint_glm", 3, joint_glm.release, "if sigma > 0.0:",
+     "if sigma > 0.0 and t != 6:"),
+    (TWICE, "sco_bandit", 2, sco.update, "if k == arm:", "if k == arm or s.t[0] >= 3:"),
+    (TWICE, "joint_glm", 3, joint_glm.update, "row, s.V.exact)  # line 21",
      "row, s.V.exact); add_leaf(0.5, row, s.H.exact)"),
 ]  # fmt: skip
 
 
 def case_of(name, number):
-    return inspect.getmodule(catalogue.policies()[name].example).disclosures()[number]
+    return policies.example(name).audit.measured()[number]
 
 
 def objected(case):

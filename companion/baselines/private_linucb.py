@@ -1,0 +1,623 @@
+"""LDP-, JDP- and SDP-LinUCB: LinUCB on noisy statistics (sum x x', sum r x).
+
+They differ in where the noise stands:
+    local     every user sends x x' and r x with Gaussian noise; the server adds the messages up
+    server    a trusted server keeps exact sums and shows every user only a tree-noised version
+    shuffler  the shuffled vector sum of Cheu et al. (2021), one batch of B users after the other:
+              every entry is rounded at random to some bits, hidden among Bin(b, p) noise bits
+Source: Zheng, Cai, Huang, Li and Wang (2020), local; Shariff and Sheffet (2018), server, here with
+a real binary tree; Chowdhury and Zhou (2022), shuffler: the baselines of the online-LinUCB paper.
+
+Privacy: neighbours replace one user's record (x, r).  Its statistics, packed into one vector with
+Frobenius + Euclidean norm, move by at most `privacy.STATISTICS_SENSITIVITY` = s.
+* local: one Gaussian release of sensitivity s.  "paper" is sigma = 4 sqrt(2 ln(1.25/delta))/epsilon
+  on every coordinate.
+* server (joint: what the *other* users see): a user is in at most m = floor(log2 T) + 1 nodes, so
+  the node sums are one Gaussian query of sensitivity s sqrt(m).  "paper" is the classical formula
+  at that sensitivity, also where it is not proved (epsilon > 1).
+* shuffler, "vector": one user moves the counts by at most s g/L, plus one per entry for rounding
+  (both records rounded with one uniform number; the law is a mixture over it).  "corrected" takes
+  the least b at which `binomial` proves (epsilon, delta); "paper" is the published b.  Every user
+  is in one batch, so batches compose in parallel.
+* shuffler, "amplification": local noise at a budget that Feldman, McMillan and Talwar (2021)
+  amplify to (epsilon, delta); where their condition on B fails, or where that takes more noise,
+  the local budget is (epsilon, delta).
+Noise off the diagonal is sigma/sqrt2, because such an entry counts twice in the Frobenius norm.
+
+The model is ridge regression at lambda_t = ridge + shift * (size of the Gram matrix' noise): sigma
+sqrt(d t) for local and shuffler, sigma sqrt(d m / 2) for the server.  Its width is LinUCB's radius
+at that ridge.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from companion.accounting import audit
+from companion.accounting.audit import AuditInstance, AuditSpec, shows
+from companion.accounting.binomial import binomial_bits, binomial_epsilon
+from companion.accounting.privacy import (
+    NO_PRIVACY,
+    REPLACE_RECORD,
+    STATISTICS_SENSITIVITY,
+    UNIVERSES,
+    Guarantee,
+    gaussian_release,
+    gaussian_scale,
+    need_release,
+    shuffle_epsilon,
+    tree_levels,
+)
+from companion.baselines.linucb import LEAST_RIDGE, theorem_radius
+from companion.core import Policy, linear_universe
+from companion.jit import jit
+from companion.kernels import tree
+from companion.kernels.linalg import axpy, copy, inverse, matvec
+from companion.kernels.mechanisms import (
+    add_gaussian,
+    add_unpacked,
+    clip_record,
+    pack_statistics,
+    shuffle_add,
+    shuffle_analyse,
+    statistics_size,
+)
+from companion.kernels.ucb import optimistic_arm
+from companion.validate import need_choice, need_float, need_int, need_probability
+
+LOCAL, SERVER, SHUFFLER = range(3)  # where the noise stands
+RANGE = 1.0  # L: every packed entry of one user lies in [-1, 1]
+P = 0.25  # chance that a noise bit is one
+
+
+# Calibration of the shuffler
+
+
+def vector_sum(d, epsilon, delta, batch, sensitivity, calibration):
+    """(g, b, epsilon proved at delta) of the shuffled vector sum for statistics of this
+    sensitivity."""
+    g, n = max(2.0 * np.sqrt(batch), float(d), 4.0), statistics_size(d)
+    # No entry changes by more than the sensitivity, nor by more than 2L; rounding adds below one.
+    largest = int(np.ceil(min(sensitivity, 2.0 * RANGE) * g / RANGE))
+    query = sensitivity * g / RANGE + np.sqrt(n), n, largest
+    if calibration == "corrected":
+        try:
+            return g, *binomial_bits(epsilon, delta, batch, P, *query)
+        except ValueError as error:
+            raise ValueError(
+                "epsilon, delta and batch must need fewer noise bits; "
+                f"got {epsilon=}, {delta=}, {batch=}: {error}"
+            ) from error
+    log = np.log(4.0 * (d * d + 1) / delta)
+    b = int(np.ceil(24e4 * g * g * log * log / (epsilon * epsilon * batch)))
+    return g, b, binomial_epsilon(delta, b * batch, P, *query)
+
+
+def amplified_local_budget(epsilon, delta, batch):
+    """(epsilon_0, delta_0) whose shuffled batch is (epsilon, delta)-DP, with the least local noise.
+
+    Half of delta goes to the amplification and half to the local deltas, which enter as
+    (e^epsilon + 1)(1 + e^-epsilon_0 / 2) B delta_0 (Feldman, McMillan and Talwar 2021, Theorem
+    3.8).  So delta_0 is tiny, and (epsilon, delta) itself often needs less noise.
+    """
+    top = np.log(batch / (16.0 * np.log(4.0 / delta)))
+    if not (top > 0.0 and shuffle_epsilon(top, delta / 2, batch) > epsilon):
+        e0 = top
+    else:
+        e0 = brentq(lambda e: shuffle_epsilon(e, delta / 2, batch) - epsilon, 1e-9, top)
+    if not e0 > epsilon:
+        return epsilon, delta
+    d0 = delta / 2 / ((np.exp(epsilon) + 1.0) * (1.0 + np.exp(-e0) / 2.0) * batch)
+    return min((e0, d0), (epsilon, delta), key=lambda budget: gaussian_scale(*budget))
+
+
+# Ridge regression on noisy statistics
+
+
+class Params(NamedTuple):
+    d: int  # dimension of a context
+    T: int  # horizon
+    batch: int  # rounds between two models
+    sigma: float  # standard deviation of the noise on every coordinate, of one user or node
+    offset: bool  # universe that records are clipped into: offset sphere, or unit ball
+    ridge: float  # lambda without noise
+    shift: float  # lambda_t = ridge + shift * noise: keeps the noisy Gram matrix positive
+    noise: float  # R, sub-Gaussian scale of the rewards
+    theta_bound: float  # S
+    failure: float  # chance that some confidence set misses theta
+    width: float  # multiple of the theorem's radius that is used; 1 is the theorem
+    noise_at: int = LOCAL
+    g: float = 0.0  # shuffler: counts per unit of an entry
+    b: int = 0  # shuffler: noise bits per user and entry
+
+
+class Model(NamedTuple):
+    V_inv: np.ndarray  # (d, d) inverse of noisy Gram matrix + lambda I
+    theta: np.ndarray  # (d,) V_inv times the noisy sum of r x
+    radius: np.ndarray  # (1,) of the confidence set
+    work: np.ndarray  # (2, d, d) scratch
+
+
+def make_params(
+    d,
+    T,
+    batch,
+    sigma,
+    universe,
+    *,
+    ridge=1.0,
+    shift=0.7,
+    noise=0.5,
+    theta_bound=1.0,
+    failure=None,
+    width=1.0,
+):
+    """`Params` for noise of standard deviation sigma and a checked universe; ValueError by name."""
+    d, T = need_int("d", d, 1), need_int("T", T, 1)
+    return Params(
+        d,
+        T,
+        need_int("batch", batch, 1),
+        float(sigma),
+        universe == "offset_sphere",
+        need_float("ridge", ridge, LEAST_RIDGE),
+        need_float("shift", shift, 0.0),
+        need_float("noise", noise, 0.0),
+        need_float("theta_bound", theta_bound, 0.0),
+        need_probability("failure", 1.0 / (T + 1.0) if failure is None else failure),
+        need_float("width", width, 0.0),
+    )
+
+
+def init_model(p):
+    """The model before any data."""
+    d = p.d
+    start = np.array([radius(p, 0, p.ridge)])
+    return Model(np.eye(d) / p.ridge, np.zeros(d), start, np.zeros((2, d, d)))
+
+
+@jit
+def radius(p, t, ridge):
+    """LinUCB's confidence radius after t rounds at this ridge, times the width."""
+    return p.width * theorem_radius(p.d, t, ridge, p.noise, p.theta_bound, p.failure)
+
+
+@jit
+def choose(m, X):
+    """The optimistic row of X (K, d); directions of negative width count as width 0."""
+    return optimistic_arm(X, m.V_inv, m.theta, m.radius[0])
+
+
+@jit
+def refit(p, m, t, energy, G, b):
+    """m <- ridge regression on noisy statistics G (d, d), b (d,) of t rounds, with lambda = ridge +
+    shift * energy.
+
+    A noisy Gram matrix may stay indefinite after the shift; its inverse is then used as it is.  One
+    that has no inverse (a shuffler's noise is discrete) leaves the last model in force.
+    """
+    ridge, A = p.ridge + p.shift * energy, m.work[0]
+    copy(G, A)
+    for i in range(p.d):
+        A[i, i] += ridge
+    if inverse(A, A, m.work[1]):
+        copy(A, m.V_inv)
+        matvec(m.V_inv, b, m.theta)
+        m.radius[0] = radius(p, t, ridge)
+
+
+# The policy
+
+
+class State(NamedTuple):
+    t: np.ndarray  # (1,) rounds played
+    G: np.ndarray  # (d, d) noisy sum of x x'
+    b: np.ndarray  # (d,) noisy sum of r x
+    model: Model
+    x: np.ndarray  # (d,) clipped context
+    message: np.ndarray  # packed statistics of one user; shuffler: the last batch's estimate
+    clipped: np.ndarray  # (1,) records that were outside the universe
+    exact: np.ndarray  # server: packed exact statistics (secret)
+    nodes: np.ndarray  # server: (levels, packed) noise of the prefix up to each live block
+    release: np.ndarray  # server: packed, what the next user sees
+    counts: np.ndarray  # shuffler: rounded statistics of the running batch
+
+
+def init(p):
+    """State before the first round."""
+    d, n = p.d, statistics_size(p.d)
+    at_server = n if p.noise_at == SERVER else 0
+    return State(
+        np.zeros(1, np.int64),
+        np.zeros((d, d)),
+        np.zeros(d),
+        init_model(p),
+        np.zeros(d),
+        np.zeros(n),
+        np.zeros(1, np.int64),
+        np.zeros(at_server),
+        np.zeros((tree_levels(p.T), at_server)),
+        np.zeros(at_server),
+        np.zeros(n if p.noise_at == SHUFFLER else 0),
+    )
+
+
+@jit
+def statistics(p, x, r, clean, message):
+    """message <- packed (x x', r x) of the clipped record; 1 if it was outside the universe."""
+    r, clipped = clip_record(p.offset, x, r, clean)
+    pack_statistics(clean, r, message)
+    return clipped
+
+
+@jit
+def randomize(p, x, r, rng, clean, message):
+    """Everything that leaves a device: message <- packed (x x', r x) + N(0, sigma^2 I); returns 1
+    if clipped."""
+    clipped = statistics(p, x, r, clean, message)
+    add_gaussian(rng, p.sigma, message)
+    return clipped
+
+
+@jit
+def release(p, s, t, rng):
+    """s.release <- the server's exact statistics of t rounds + noise of the tree's live blocks."""
+    row = tree.advance(s.nodes, t, p.sigma, rng)
+    for i in range(s.release.shape[0]):
+        s.release[i] = s.exact[i] + s.nodes[row, i]
+
+
+@jit
+def learn_local(p, s, x, r, rng):
+    """A noisy message enters the sums."""
+    s.clipped[0] += randomize(p, x, r, rng, s.x, s.message)
+    add_unpacked(1.0, s.message, s.G, s.b)
+
+
+@jit
+def learn_at_server(p, s, x, r, rng):
+    """The exact sums grow, and their noisy version is shown anew."""
+    s.clipped[0] += statistics(p, x, r, s.x, s.message)
+    axpy(1.0, s.message, s.exact)
+    release(p, s, s.t[0], rng)
+    s.b[:] = 0.0
+    s.G[:] = 0.0
+    add_unpacked(1.0, s.release, s.G, s.b)
+
+
+@jit
+def learn_shuffled(p, s, x, r, rng):
+    """Rounded counts; at the end of a batch the analyser's estimate enters the sums."""
+    s.clipped[0] += statistics(p, x, r, s.x, s.message)
+    shuffle_add(rng, s.message, RANGE, p.g, s.counts)
+    if s.t[0] % p.batch == 0:
+        shuffle_analyse(rng, s.counts, p.batch, RANGE, p.g, p.b, P, s.message)
+        add_unpacked(1.0, s.message, s.G, s.b)
+        s.counts[:] = 0.0
+
+
+@jit
+def select(p, s, X, rng):
+    """The optimistic row of X (K, d); the first one on ties."""
+    return choose(s.model, X)
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """Learn from reward r on context x (d,); the model is fitted anew at the end of a batch."""
+    s.t[0] += 1
+    t = s.t[0]
+    energy = p.sigma * np.sqrt(float(p.d * t))
+    if p.noise_at == LOCAL:
+        learn_local(p, s, x, r, rng)
+    elif p.noise_at == SERVER:
+        learn_at_server(p, s, x, r, rng)
+        energy = p.sigma * np.sqrt(0.5 * p.d * s.nodes.shape[0])
+    else:
+        learn_shuffled(p, s, x, r, rng)
+    if t % p.batch == 0:
+        refit(p, s.model, t, energy, s.G, s.b)
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+
+
+def _policy(name, p, guarantee, attacks, measured):
+    """The `Policy` of these Params."""
+    return Policy(
+        name,
+        p,
+        init,
+        select,
+        update,
+        play,
+        guarantee,
+        universe=linear_universe(p.offset),
+        delayed_feedback=True,
+        audit=AuditSpec(attacks, measured=measured),
+    )
+
+
+def ldp_linucb(
+    d: int,
+    T: int,
+    *,
+    epsilon: float,
+    delta: float,
+    calibration: str = "corrected",
+    universe: str = "ball",
+    ridge: float = 1.0,
+    shift: float = 0.7,
+    noise: float = 0.5,
+    theta_bound: float = 1.0,
+    failure: float | None = None,
+    width: float = 1.0,
+) -> Policy:
+    """LinUCB on locally randomised statistics; epsilon = inf is LinUCB itself.
+
+    Parameters
+    ----------
+    d, T : dimension of a context and horizon, at least 1.
+    epsilon, delta : budget of a user, in (0, inf] and (0, 1).
+    calibration : "corrected" or "paper".
+    universe : "ball" (||x|| <= 1, |r| <= 1) or "offset_sphere" (x = (u, 1/sqrt2), 0 <= r <= 1);
+        records outside are clipped into it and counted.
+    ridge : lambda without noise, at least 1e-100.
+    shift : multiple of the noise's size that is added to the ridge, at least 0.
+    noise : scale of the rewards, at least 0.
+    theta_bound : bound on the norm of theta, at least 0.
+    failure : chance in (0, 1) that some confidence set misses theta; None: 1/(T + 1).
+    width : multiple of the theorem's radius, at least 0.
+
+    Returns
+    -------
+    Policy with the guarantee that its noise gives.
+
+    Raises
+    ------
+    ValueError by name on anything else.
+
+    Examples
+    --------
+    >>> print(ldp_linucb(2, T=100, epsilon=1.0, delta=0.1).guarantee)
+    (1, 0.1)-local DP, replace one record, per user (ball)
+    """
+    sigma, guarantee = gaussian_release(
+        "local", epsilon, delta, calibration, universe, STATISTICS_SENSITIVITY, paper=4.0
+    )
+    options = {"ridge": ridge, "shift": shift, "noise": noise, "theta_bound": theta_bound}
+    p = make_params(d, T, 1, sigma, universe, failure=failure, width=width, **options)
+    return _policy("LDP-LinUCB", p, guarantee, message_attack, ldp_audits)
+
+
+def jdp_linucb(
+    d: int,
+    T: int,
+    *,
+    epsilon: float,
+    delta: float,
+    calibration: str = "corrected",
+    universe: str = "ball",
+    ridge: float = 1.0,
+    shift: float = 0.7,
+    noise: float = 0.5,
+    theta_bound: float = 1.0,
+    failure: float | None = None,
+    width: float = 1.0,
+) -> Policy:
+    """LinUCB on tree-noised statistics; epsilon = inf is LinUCB itself.
+
+    T is the horizon of the tree; parameters, result and errors are those of `ldp_linucb`.
+
+    Examples
+    --------
+    >>> print(jdp_linucb(2, T=100, epsilon=1.0, delta=0.1).guarantee)
+    (1, 0.1)-joint DP, replace one record, per user (ball)
+    """
+    levels = tree_levels(need_int("T", T, 1))
+    sigma, guarantee = gaussian_release(
+        "joint", epsilon, delta, calibration, universe, STATISTICS_SENSITIVITY, releases=levels
+    )
+    options = {"ridge": ridge, "shift": shift, "noise": noise, "theta_bound": theta_bound}
+    p = make_params(d, T, 1, sigma, universe, failure=failure, width=width, **options)
+    p = p._replace(noise_at=SERVER)
+    return _policy("JDP-LinUCB", p, guarantee, tree_attacks, jdp_audits)
+
+
+def sdp_linucb(
+    d: int,
+    T: int,
+    *,
+    epsilon: float,
+    delta: float,
+    batch: int = 20,
+    protocol: str = "vector",
+    calibration: str = "corrected",
+    universe: str = "ball",
+    ridge: float = 1.0,
+    shift: float = 0.7,
+    noise: float = 0.5,
+    theta_bound: float = 1.0,
+    failure: float | None = None,
+    width: float = 1.0,
+) -> Policy:
+    """LinUCB on shuffled statistics, refitted once per batch.
+
+    Parameters
+    ----------
+    epsilon : in (0, inf) for "vector", (0, inf] for "amplification".
+    batch : users B of a batch, at least 1.
+    protocol : "vector" or "amplification", whose only calibration is "corrected".
+
+    The others, result and errors are those of `ldp_linucb`.
+
+    Examples
+    --------
+    >>> sdp_linucb(2, T=100, epsilon=1.0, delta=0.1).guarantee.model
+    'shuffle'
+    """
+    epsilon, delta = need_release(epsilon, delta, calibration, universe)
+    batch, d = need_int("batch", batch, 1), need_int("d", d, 1, 10_000)
+    sensitivity, unit = STATISTICS_SENSITIVITY[universe], f"user ({universe})"
+    options = {"ridge": ridge, "shift": shift, "noise": noise, "theta_bound": theta_bound}
+    p = make_params(d, T, batch, 0.0, universe, failure=failure, width=width, **options)
+    if need_choice("protocol", protocol, ("vector", "amplification")) == "amplification":
+        need_choice("calibration", calibration, ("corrected",))
+        guarantee = NO_PRIVACY
+        if epsilon < np.inf:
+            sigma = gaussian_scale(*amplified_local_budget(epsilon, delta, batch), sensitivity)
+            p = p._replace(sigma=float(sigma))
+            guarantee = Guarantee("shuffle", epsilon, delta, REPLACE_RECORD, unit)
+        name = "SDP-LinUCB (amplification)"
+        return _policy(name, p, guarantee, message_attack, ldp_audits)
+    if epsilon == np.inf:
+        raise ValueError(f'epsilon must be finite for protocol="vector"; got {epsilon=}')
+    g, b, true = vector_sum(d, epsilon, delta, batch, sensitivity, calibration)
+    sigma = float(RANGE / g * np.sqrt(b * P * (1 - P)))  # of a user's noise bits
+    claimed = None if calibration == "corrected" else (epsilon, delta)
+    guarantee = Guarantee("shuffle", true, delta, REPLACE_RECORD, unit, claimed)
+    p = p._replace(sigma=sigma, noise_at=SHUFFLER, g=float(g), b=b)
+    return _policy("SDP-LinUCB", p, guarantee, batch_attack, sdp_audits)
+
+
+# Audits
+
+
+def far_records(offset, d):
+    """Two records (x, r) of the universe, d >= 2, whose statistics are as far apart as any."""
+    x, z = np.zeros(d), np.zeros(d)
+    if offset:
+        x[0] = x[-1] = z[-1] = np.sqrt(0.5)
+        z[0] = -x[0]
+        return (x, 1.0), (z, 1.0)
+    x[0], z[0], z[1] = 1.0, 0.5, np.sqrt(0.75)
+    return (x, 1.0), (z, -1.0)
+
+
+def far_move(offset, d):
+    """How far those two move the packed statistics."""
+    ends = []
+    for x, r in far_records(offset, d):
+        ends.append(np.empty(statistics_size(d)))
+        pack_statistics(x, r, ends[-1])
+    return ends[0] - ends[1]
+
+
+def far_apart(p):
+    """What an `audit.Attack` takes beside a mechanism: those two, and the best statistic."""
+    return *far_records(p.offset, p.d), audit.along(far_move(p.offset, p.d))
+
+
+@jit
+def messages(p, x, r, rng, clean, out):
+    """out (n, :) <- n independent messages of one user."""
+    for i in range(out.shape[0]):
+        randomize(p, x, r, rng, clean, out[i])
+
+
+def message_attack(policy):
+    """`audit.Attack`: one user's message."""
+    p = policy.params
+
+    def sent(record, rng, out):
+        messages(p, *record, rng, np.empty(p.d), out)
+
+    mechanism = audit.filled((statistics_size(p.d),), sent)
+    return (audit.Attack(mechanism, *far_apart(p), "message", "", False, True),)
+
+
+def released(state):
+    """What the server has released last."""
+    return state.release
+
+
+def tree_attacks(policy):
+    """Two `audit.Attack`s on the first user: the nodes that hold its record, which are the sums
+    after 1, 2, 4, ... rounds if all others send zeros; and the arms of those who come next.
+
+    The others are offered e_1 and -e_1 and are paid nothing, so they play the noisy sign of the
+    first reward.
+    """
+    p = policy.params
+    several = audit.runs_of(policy, released)
+    records, move = far_records(p.offset, p.d), far_move(p.offset, p.d)
+    nodes = audit.on_first_nodes(policy, *records, several, move)
+    return nodes, audit.on_later_signs(policy, several)
+
+
+@jit
+def batches(p, s, x, r, rng, out):
+    """out (n, packed) <- the analyser's estimate of n batches whose last user has the record x, r;
+    all others have rounded already; s, a state before the last round, is overwritten."""
+    t = s.t[0]
+    for i in range(out.shape[0]):
+        s.counts[:] = 0.0
+        s.t[0] = t
+        update(p, s, 0, x, r, rng)
+        copy(s.message, out[i])
+
+
+def batch_attack(policy):
+    """`audit.Attack`: the estimate of a batch in which all other users have rounded already."""
+    p = policy.params
+
+    def last(record, rng, out):
+        batches(p, after(policy, p.batch - 1), *record, rng, out)
+
+    return (audit.Attack(audit.filled((statistics_size(p.d),), last), *far_apart(p), "batch"),)
+
+
+def after(policy, t):
+    """The first state of a policy, told that t rounds were played."""
+    return init(policy.params)._replace(t=np.array([t]))
+
+
+def ldp_audits():
+    """One message of every user."""
+    return tuple(
+        AuditInstance(
+            ldp_linucb(2, 8, epsilon=1.0, delta=0.1, calibration=c, universe=u),
+            shows(randomize, "gaussian", "message"),
+            ("x",),
+            rounds=3,
+        )
+        for c in ("corrected", "paper")
+        for u in UNIVERSES
+    )
+
+
+def jdp_audits():
+    """Every prefix sum."""
+    kinds = (10, "corrected", "ball"), (3, "corrected", "offset_sphere"), (2, "paper", "ball")
+    return tuple(
+        AuditInstance(
+            jdp_linucb(2, T, epsilon=1.0, delta=0.1, calibration=c, universe=u),
+            shows(release, "gaussian", "s.release"),
+            ("exact", "nodes", "x", "message", "clipped"),
+            rounds=T,
+        )
+        for T, c, u in kinds
+    )
+
+
+def sdp_audits():
+    """The last user of a batch, two small batches, and a message that is amplified."""
+    sums, secret = shows(shuffle_analyse, "counts", "out"), ("x", "message", "counts", "clipped")
+    found = []
+    for c, u in (("corrected", "ball"), ("corrected", UNIVERSES[1]), ("paper", "ball")):
+        policy = sdp_linucb(2, 800, epsilon=1.0, delta=0.1, batch=400, calibration=c, universe=u)
+        found.append(AuditInstance(policy, sums, secret, after(policy, 399), bound_is_tight=False))
+    small = sdp_linucb(2, 4, epsilon=1.0, delta=0.1, batch=2)
+    found.append(AuditInstance(small, sums, secret, rounds=4, bound_is_tight=None))
+    policy = sdp_linucb(2, 800, epsilon=1.0, delta=0.1, protocol="amplification")
+    sent = shows(randomize, "gaussian", "message")
+    return (*found, AuditInstance(policy, sent, ("x",), after(policy, 19), rounds=2))
+
+
+# What callers of an earlier version still import.

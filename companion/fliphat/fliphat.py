@@ -1,0 +1,643 @@
+"""FLIPHAT: sparse linear bandits in high dimension with joint differential privacy.
+
+Episode l is rounds 2^l to 2^(l+1) - 1.  After it one private regression on its rows (noisy
+iterative hard thresholding, N-IHT, whose step is a gradient, `peel` and a projection) makes the
+estimate that the next episode plays greedily.
+
+Source: the FLIPHAT paper, Algorithm 1 (N-IHT), 2 (FLIPHAT), 3 (peeling), Theorem 5.1, Lemma A.2.
+Privacy: replace one user's context and reward.  A row moves a coordinate of eta times the gradient
+of n rows by at most 4 eta x_max R/n in a step from zero (`gradient_sensitivity`); peeling s entries
+is an exact composition of s noisy maxima and s values (`exact_factor`), over all steps that use the
+row; a row enters one release, and its user's own arm is not shown to others.
+Differs: while the estimate is zero the arm is drawn uniformly (the paper's argmax over zeros is
+undefined).  "corrected" clips contexts and has the noise of the proved sensitivity.
+`residual_fliphat`, our variant, clips contexts and residuals inside the gradient, so that much less
+noise is needed; it may start a release from the last estimate, or keep all data.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import binom
+
+from companion.accounting.audit import Attack, AuditInstance, AuditSpec, playing, runs_of, shows
+from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
+from companion.core import Policy, Universe
+from companion.jit import jit
+from companion.kernels.linalg import axpy
+from companion.kernels.mechanisms import peel, random_integer
+from companion.validate import LARGEST, need_choice, need_float, need_int, need_positive
+
+MAX_ITERATIONS = 1000  # of a release, and their rate
+
+
+# Calibration: xi / sensitivity for a budget.
+#
+# If the vector handed to peeling moves by at most `sensitivity` in every coordinate, then with
+# Laplace(xi) noise and ratio = sensitivity / xi one pick is a report-noisy-max, pure 2 ratio-DP,
+# and one released value is pure ratio-DP.  k picks and their values are an adaptive composition of
+# k of each, whose worst case is that of randomised responses.
+# Source: Dwork and Roth (2014), Claim 3.9; Kairouz, Oh and Viswanath (2015), Theorem 3.2.
+
+
+@lru_cache(maxsize=8)
+def _losses(picks, ratio):
+    """Privacy losses j ratio, j = -3 picks, ..., 3 picks, and their probabilities."""
+    counts = np.arange(picks + 1)
+    pick = np.zeros(4 * picks + 1)  # loss (2a - picks) 2 ratio: steps of 4
+    pick[::4] = binom.pmf(counts, picks, 1.0 / (1.0 + np.exp(-2.0 * ratio)))
+    value = np.zeros(2 * picks + 1)  # loss (2b - picks) ratio: steps of 2
+    value[::2] = binom.pmf(counts, picks, 1.0 / (1.0 + np.exp(-ratio)))
+    return ratio * np.arange(-3 * picks, 3 * picks + 1), np.convolve(pick, value)
+
+
+def composition_delta(epsilon: float, picks: int, ratio: float) -> float:
+    """Smallest delta of `picks` picks and values: the sum of P(L) max(0, 1 - exp(epsilon - L))."""
+    epsilon, ratio = need_float("epsilon", epsilon, 0.0), need_float("ratio", ratio, 0.0)
+    if need_int("picks", picks, 0) == 0 or ratio == 0.0:
+        return 0.0
+    loss, chance = _losses(int(picks), ratio)
+    above = loss > epsilon
+    return float(np.sum(chance[above] * -np.expm1(epsilon - loss[above])))
+
+
+def composition_epsilon(delta: float, picks: int, ratio: float) -> float:
+    """Smallest epsilon >= 0 with composition_delta(epsilon, picks, ratio) <= delta in (0, 1)."""
+    _, delta = need_budget(1.0, delta)
+    picks, ratio = need_int("picks", picks, 0), need_float("ratio", ratio, 0.0, allow_inf=True)
+    if picks == 0 or ratio == 0.0:
+        return 0.0
+    if ratio == np.inf:
+        return np.inf
+    if composition_delta(0.0, picks, ratio) <= delta:
+        return 0.0
+
+    def gap(epsilon):
+        return composition_delta(epsilon, picks, ratio) - delta
+
+    return float(brentq(gap, 0.0, 3.0 * picks * ratio, xtol=1e-12))
+
+
+def _need_noise_budget(epsilon, delta):
+    """(epsilon, delta), epsilon in [1e-9, 1e9] or inf: a budget whose noise can be computed."""
+    epsilon, delta = need_budget(epsilon, delta)
+    return epsilon if epsilon == np.inf else need_float("epsilon", epsilon, 1e-9, 1e9), delta
+
+
+@lru_cache(maxsize=4096)
+def exact_factor(picks: int, epsilon: float, delta: float) -> float:
+    """Smallest xi / sensitivity at which `picks` picks and values are (epsilon, delta)-DP.
+
+    epsilon in [1e-9, 1e9], or inf (the factor is then 0).
+    """
+    picks = need_int("picks", picks, 1)
+    epsilon, delta = _need_noise_budget(epsilon, delta)
+    if epsilon == np.inf:
+        return 0.0
+
+    def gap(log_ratio):
+        return composition_delta(epsilon, picks, np.exp(log_ratio)) - delta
+
+    # at ratio epsilon/(3 picks) the pure bound holds (delta 0); at the upper end delta is near one
+    low, high = np.log(epsilon / (3.0 * picks)), np.log(epsilon + 50.0)
+    low -= 1e-6 if gap(low) > 0.0 else 0.0  # rounding, where the largest loss is epsilon
+    log_ratio, back = brentq(gap, low, high, xtol=1e-13), 1e-13
+    while gap(log_ratio) > 0.0:  # land on the private side of the root
+        log_ratio, back = log_ratio - back, 2.0 * back
+    return float(np.exp(-log_ratio))
+
+
+def paper_factor(sparsity: int, epsilon: float, delta: float, iterations: int = 1) -> float:
+    """The paper's xi / sensitivity, 2 sqrt(3 s log(M/delta)) M / epsilon (Algorithms 1 and 3)."""
+    sparsity = need_int("sparsity", sparsity, 1)
+    iterations = need_int("iterations", iterations, 1)
+    epsilon, delta = need_budget(epsilon, delta)
+    return 2.0 * np.sqrt(3.0 * sparsity * np.log(iterations / delta)) * iterations / epsilon
+
+
+def gradient_sensitivity(n, eta, x_bound, residual_bound):
+    """Largest move of a coordinate of eta times the gradient when one of n rows is replaced.
+
+    A row adds (2 eta/n) x r with |x_j| <= x_bound and |r| <= residual_bound, so a swap moves it by
+    twice the bound.  Attained at r = residual_bound against -residual_bound.
+    """
+    return 4.0 * eta * x_bound * residual_bound / n
+
+
+def noise_scales(paper, n, sparsity, epsilon, delta, eta, x_max, b_max, R, iterations):
+    """((xi_first, xi_rest), epsilon that they guarantee on contexts in [-x_max, x_max]).
+
+    n, R, iterations (L,): rows, reward bound and steps of every release.  The residual is at most
+    R in the first step, where theta = 0, and R + x_max b_max in later ones.  Corrected: these
+    sensitivities times the factor of exact composition of all picks of a release.  Paper: eta (R +
+    x_max b_max)/n times the factor of Algorithm 3, the budget split over the steps.
+    """
+    first = gradient_sensitivity(n, eta, x_max, R)
+    rest = gradient_sensitivity(n, eta, x_max, R + x_max * b_max)
+    steps = [max(int(m), 1) for m in iterations]
+    if not paper:
+        factors = np.array([exact_factor(sparsity * m, epsilon, delta) for m in steps])
+        return (first * factors, rest * factors), epsilon
+    factors = np.array([paper_factor(sparsity, epsilon, delta, m) for m in steps])
+    xi = eta * (R + x_max * b_max) / n * factors  # line 7
+    worst = 0.0
+    for i in np.flatnonzero(iterations * (xi > 0.0)):
+        ratio = (first if steps[i] == 1 else rest)[i] / xi[i]
+        worst = max(worst, composition_epsilon(delta, sparsity * steps[i], ratio))
+    return (xi, xi.copy()), worst
+
+
+# Parameters and state
+
+
+class Params(NamedTuple):
+    d: int  # dimension of a context
+    T: int  # horizon
+    sparsity: int  # s, coordinates that an estimate keeps
+    eta: float  # step size
+    l1_radius: float  # C, radius of the l1 ball; inf: no projection
+    row_clip: float  # contexts are clipped to +- this when stored; inf: not
+    gradient_clip: float  # and to +- this inside the gradient; inf: not
+    residual_clip: float  # bound on |y - x'theta| in the gradient; inf: not
+    warm: bool  # a release starts from the last estimate instead of zero
+    forget: bool  # a row is used in one release only
+    iterations: np.ndarray  # (L,) M_l, steps of the release after episode l, l = 0..L-1
+    reward_clip: np.ndarray  # (L,) R_l
+    xi_first: np.ndarray  # (L,) Laplace scale of the first step
+    xi_rest: np.ndarray  # (L,) and of the later ones
+
+
+class State(NamedTuple):
+    t: np.ndarray  # (1,) rounds played
+    n: np.ndarray  # (1,) rows stored
+    clipped: np.ndarray  # (1,) stored rows with a coordinate beyond a context bound
+    size: np.ndarray  # (1,) picks in use: 0 or sparsity; 0: the estimate is zero
+    theta_hat: np.ndarray  # (d,) estimate, zero off picks[:size]
+    picks: np.ndarray  # (sparsity,) coordinates
+    X: np.ndarray  # (capacity, d) contexts of the current episode
+    y: np.ndarray  # (capacity,) their rewards
+    moment: np.ndarray  # (d,) scratch: sum of clipped context times clipped residual
+    v: np.ndarray  # (d,) scratch: the vector handed to peeling
+    taken: np.ndarray  # (d,) scratch, bool: picked already
+    magnitudes: np.ndarray  # (sparsity,) scratch
+
+
+def rows_in_release(T: int, forget: bool = True) -> np.ndarray:
+    """Rows behind each release of T rounds: 2^l, or all 2^(l+1) - 1; release l comes before round
+    2^(l+1) <= T."""
+    n = 2 ** np.arange(need_int("T", T, 1, LARGEST).bit_length() - 1, dtype=np.int64)
+    return n if forget else 2 * n - 1
+
+
+def init(p, rows=None):
+    """State before the first round, with room for so many rows (None: those of a release)."""
+    if rows is None:
+        rows = int(rows_in_release(p.T, p.forget)[-1]) if p.T > 1 else 1
+    counters = [np.zeros(1, np.int64) for _ in range(4)]
+    estimate, data = (np.zeros(p.d), np.zeros(p.sparsity, np.int64)), (rows, p.d)
+    scratch = np.zeros(p.d), np.zeros(p.d), np.zeros(p.d, np.bool_), np.zeros(p.sparsity)
+    return State(*counters, *estimate, np.zeros(data), np.zeros(rows), *scratch)
+
+
+# Algorithm 1, N-IHT
+
+
+@jit
+def clip(z, bound):
+    """z moved into [-bound, bound]; bound may be inf."""
+    return min(max(z, -bound), bound)
+
+
+@jit
+def sparse_dot(x, theta, picks, size):
+    """x'theta for a theta that is zero off picks[:size]."""
+    z = 0.0
+    for i in range(size):
+        z += x[picks[i]] * theta[picks[i]]
+    return z
+
+
+@jit
+def l1_project(v, picks, size, radius, magnitudes):
+    """v <- its projection on the l1 ball; v is zero off picks[:size]; magnitudes is overwritten."""
+    total = 0.0
+    for i in range(size):
+        a = abs(v[picks[i]])
+        total += a
+        k = i
+        while k > 0 and magnitudes[k - 1] < a:  # insertion sort, largest first
+            magnitudes[k] = magnitudes[k - 1]
+            k -= 1
+        magnitudes[k] = a
+    if total <= radius:
+        return
+    running, level = 0.0, 0.0
+    for k in range(size):
+        running += magnitudes[k]
+        if magnitudes[k] > (running - radius) / (k + 1):
+            level = (running - radius) / (k + 1)
+    for i in range(size):
+        z = v[picks[i]]
+        v[picks[i]] = np.sign(z) * max(abs(z) - level, 0.0)
+
+
+@jit
+def add_to_moment(p, s, episode, x, y):
+    """s.moment <- s.moment + clipped context times clipped residual: one row of -n/2 gradient."""
+    fitted = sparse_dot(x, s.theta_hat, s.picks, s.size[0])
+    r = clip(clip(y, p.reward_clip[episode]) - fitted, p.residual_clip)
+    if p.gradient_clip == np.inf:
+        axpy(r, x, s.moment)
+    else:
+        for j in range(p.d):
+            s.moment[j] += r * clip(x[j], p.gradient_clip)
+
+
+@jit
+def step(p, s, episode, m, n, rng):
+    """Step m of a release on n rows, whose moment at theta_hat is in s.moment."""
+    for j in range(p.d):
+        s.v[j] = s.theta_hat[j] + p.eta * 2.0 / n * s.moment[j]  # line 3
+    xi = p.xi_first[episode] if m == 0 else p.xi_rest[episode]
+    peel(rng, s.v, p.sparsity, xi, s.theta_hat, s.picks, s.taken)  # line 4: Algorithm 3
+    l1_project(s.theta_hat, s.picks, p.sparsity, p.l1_radius, s.magnitudes)  # line 5
+    s.size[0] = p.sparsity
+
+
+@jit
+def release(p, s, episode, rng):
+    """s.theta_hat <- N-IHT on the stored rows: all that others ever see of them."""
+    if not p.warm:
+        s.theta_hat[:] = 0.0
+        s.size[0] = 0
+    n = s.n[0]
+    for m in range(p.iterations[episode]):
+        s.moment[:] = 0.0
+        for i in range(n):
+            add_to_moment(p, s, episode, s.X[i], s.y[i])
+        step(p, s, episode, m, n, rng)
+
+
+# Algorithm 2, FLIPHAT
+
+
+@jit
+def store(p, s, x, r):
+    """Append the row (clipped x, r) to the data of the episode."""
+    wide, row, bound = False, s.X[s.n[0]], min(p.row_clip, p.gradient_clip)
+    for j in range(p.d):
+        wide = wide or abs(x[j]) > bound
+        row[j] = clip(x[j], p.row_clip)
+    s.y[s.n[0]] = r
+    s.n[0] += 1
+    s.clipped[0] += 1 if wide else 0
+
+
+@jit
+def select(p, s, X, rng):
+    """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row while there
+    is no estimate.
+    """
+    if s.size[0] == 0:
+        return random_integer(rng, X.shape[0])  # line 2
+    best, arm = -np.inf, 0
+    for k in range(X.shape[0]):
+        z = sparse_dot(X[k], s.theta_hat, s.picks, s.size[0])
+        if z > best:
+            best, arm = z, k
+    return arm  # line 11
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """Learn from reward r on context x (d,); s is changed in place."""
+    s.t[0] += 1
+    t, end = s.t[0], 1 << p.iterations.shape[0]  # the last release comes before round `end`
+    if t < end:
+        store(p, s, x, r)  # line 13
+    if (t + 1) & t == 0 and t + 1 <= end:  # line 6: round t + 1 = 2^l begins an episode
+        episode = 0
+        while 2 << episode <= t:
+            episode += 1
+        release(p, s, episode, rng)  # lines 7, 8
+        if p.forget:
+            s.n[0] = 0  # line 9
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+
+
+# The two policies
+
+
+def _need_problem(d, T, sparsity, epsilon, delta):
+    """The arguments that both take, checked."""
+    d, T = need_int("d", d, 1, LARGEST), need_int("T", T, 1, LARGEST)
+    return d, T, need_int("sparsity", sparsity, 1, d), *_need_noise_budget(epsilon, delta)
+
+
+def _need_scale(name, value):
+    """A step or bound in [1e-50, 1e50]: noise in proportion to three of them is never 0 or inf."""
+    return need_float(name, value, 1e-50, 1e50)
+
+
+def _policy(name, p, guarantee, attack_instances, audit_instances):
+    """The `Policy` with these Params."""
+    if not (p.iterations > 0).any():
+        text = f"{name} cannot learn as configured: none of its {len(p.iterations)} releases"
+        warnings.warn(f"{text} takes a step", UserWarning, stacklevel=3)
+    cube = Universe(min(p.row_clip, p.gradient_clip), -np.inf, np.inf, np.inf)
+    audit = AuditSpec(attacks, attack_instances, audit_instances)
+    kernels = init, select, update, play
+    return Policy(name, p, *kernels, guarantee, universe=cube, delayed_feedback=True, audit=audit)
+
+
+def fliphat(
+    d: int,
+    T: int,
+    *,
+    sparsity: int,
+    epsilon: float,
+    delta: float,
+    b_max: float,
+    x_max: float | None = None,
+    noise: float = 1.0,
+    eta: float = 1e-4,
+    iteration_rate: float = 0.16,
+    calibration: str = "corrected",
+    clip_contexts: bool | None = None,
+) -> Policy:
+    """Algorithm 2 for T rounds of contexts in R^d.
+
+    Parameters
+    ----------
+    sparsity : coordinates that an estimate keeps, in [1, d].
+    epsilon, delta : budget; epsilon in [1e-9, 1e9] or inf, delta in (0, 1).
+    b_max : bound on the l1 norm of beta, in [1e-50, 1e50], like x_max and eta.
+    x_max : bound on the coordinates of a context; None: sqrt(2 log max(d, 2)).
+    noise : sigma >= 0 in R_l = x_max b_max + sigma sqrt(2 log(1 + N_l)).
+    eta : step size.
+    iteration_rate : M in M_l = floor(M log(1 + N_l b_max^2)), in [0, 1000].
+    calibration : "corrected": contexts are clipped to x_max, sensitivity and composition are
+        proved (`noise_scales`).  "paper": as printed; contexts are not clipped unless
+        clip_contexts=True, and the guarantee says what that gives (infinite if not).
+
+    Returns
+    -------
+    Policy
+
+    Raises
+    ------
+    ValueError
+        On anything else.  Warns if no release takes a step: such a policy plays at random.
+
+    >>> live = fliphat(50, 1000, sparsity=4, epsilon=1.0, delta=0.01, b_max=2.0).start(0)
+    >>> live.select(np.ones((1, 50)))
+    0
+    """
+    d, T, sparsity, epsilon, delta = _need_problem(d, T, sparsity, epsilon, delta)
+    b_max, eta = _need_scale("b_max", b_max), _need_scale("eta", eta)
+    x_max = _need_scale("x_max", np.sqrt(2.0 * np.log(max(d, 2))) if x_max is None else x_max)
+    noise = need_float("noise", noise, 0.0, 1e50)
+    rate = need_float("iteration_rate", iteration_rate, 0.0, MAX_ITERATIONS)
+    need_choice("calibration", calibration, ("corrected", "paper"))
+    need_choice("clip_contexts", clip_contexts, (None, True, False))
+    paper = calibration == "paper"
+    if clip_contexts is False and not paper:
+        raise ValueError('clip_contexts must be True with calibration="corrected"; got False')
+    bound = np.inf if paper and not clip_contexts else x_max
+    n = rows_in_release(T)
+    iterations = np.floor(rate * np.log1p(n * b_max**2)).astype(np.int64)
+    R = x_max * b_max + noise * np.sqrt(2.0 * np.log1p(n))
+    xi, true = noise_scales(paper, n, sparsity, epsilon, delta, eta, x_max, b_max, R, iterations)
+    guarantee = NO_PRIVACY
+    if epsilon < np.inf:
+        true, claim = (true if bound < np.inf else np.inf), ((epsilon, delta) if paper else None)
+        guarantee = Guarantee("joint", true, delta, REPLACE_RECORD, "user", claim)
+    clips, start = (bound, np.inf, np.inf), (False, True)  # nothing else is clipped; from zero
+    p = Params(d, T, sparsity, eta, b_max, *clips, *start, iterations, R, *xi)
+    return _policy("FLIPHAT", p, guarantee, attack_instances, audit_instances)
+
+
+def residual_fliphat(
+    d: int,
+    T: int,
+    *,
+    sparsity: int,
+    epsilon: float,
+    delta: float,
+    x_clip: float = 1.0,
+    residual_clip: float = 1.0,
+    l1_radius: float = np.inf,
+    eta: float = 1.0,
+    iterations: int = 3,
+    warm: bool = False,
+    forget: bool = True,
+    skip: int = 32,
+) -> Policy:
+    """FLIPHAT whose gradient is the mean of clip(x) clip(y - x'theta): private for any data.
+
+    A swap of one of n rows moves eta times the gradient by at most 4 eta x_clip residual_clip/n in
+    every step; the noise follows by exact composition of all picks that one row enters: sparsity
+    times iterations, times the number of releases if forget=False.
+
+    Parameters
+    ----------
+    sparsity, epsilon, delta, eta : as in `fliphat`.
+    x_clip, residual_clip : the two bounds, in [1e-50, 1e50].
+    l1_radius : radius of the l1 ball, above 0; may be inf.
+    iterations : steps of a release, in [1, 1000].
+    warm : a release starts from the last estimate, which is public by then.
+    forget : a row enters one release only; False: all data are kept.
+    skip : releases on fewer rows are left out; >= 0.
+
+    Returns
+    -------
+    Policy
+
+    Raises
+    ------
+    ValueError
+        On anything else.  Warns if no release takes a step.
+
+    >>> residual_fliphat(50, 1000, sparsity=4, epsilon=1.0, delta=0.01).guarantee.epsilon
+    1.0
+    """
+    d, T, sparsity, epsilon, delta = _need_problem(d, T, sparsity, epsilon, delta)
+    x_clip = _need_scale("x_clip", x_clip)
+    residual_clip = _need_scale("residual_clip", residual_clip)
+    l1_radius = need_positive("l1_radius", l1_radius, allow_inf=True)
+    eta, m = _need_scale("eta", eta), need_int("iterations", iterations, 1, MAX_ITERATIONS)
+    need_choice("warm", warm, (True, False))
+    need_choice("forget", forget, (True, False))
+    skip = need_int("skip", skip, 0, LARGEST)
+    n = rows_in_release(T, forget)
+    steps = np.where(n >= skip, m, 0).astype(np.int64)
+    uses = 1 if forget else max(int((steps > 0).sum()), 1)
+    xi = gradient_sensitivity(n, eta, x_clip, residual_clip)
+    xi = xi * exact_factor(sparsity * m * uses, epsilon, delta)
+    clips, start = (np.inf, x_clip, residual_clip), (bool(warm), bool(forget))
+    rewards = np.full(len(n), np.inf)  # are clipped with the residual
+    p = Params(d, T, sparsity, eta, l1_radius, *clips, *start, steps, rewards, xi, xi.copy())
+    guarantee = NO_PRIVACY
+    if epsilon < np.inf:
+        guarantee = Guarantee("joint", epsilon, delta, REPLACE_RECORD, "user")
+    name = "Residual FLIPHAT"
+    return _policy(name, p, guarantee, residual_attack_instances, residual_audit_instances)
+
+
+# Audit data: attacks on the last release, and what the audits play
+#
+# All users but one have zero contexts while the last release's rows are gathered.  The last of them
+# has x = x_max 1 and the reward R or, for the neighbour, -R, so every coordinate of the gradient
+# moves by its whole sensitivity.  Later users bring e_j and 0, then 0 and e_j: the advice shows
+# whether theta_j is positive, negative or zero.
+
+FAR = 1e3  # size of a context or reward that a policy does not clip
+PRIVATE = ("X", "y", "moment", "v", "taken", "magnitudes", "clipped")  # the curator's fields
+RELEASES = shows(peel, "peeling", "v", "peeled", "out", "picks", "picks")
+
+
+def _bound(what, *bounds):
+    """The smallest of the bounds."""
+    if not min(bounds) < np.inf:
+        raise ValueError(f"policy must clip {what}; got bounds {bounds}")
+    return min(bounds)
+
+
+def _inputs(policy, far):
+    """(a, b, user): streams (X (T, 2, d), R (T, 2)) that differ in round `user` (from 0) alone."""
+    p = policy.params
+    first, rounds = 1 << len(p.iterations), (1 << len(p.iterations)) - 1 + 2 * p.d
+    if rounds > p.T or p.iterations[-1:].sum() == 0:
+        raise ValueError(f"policy must have a step and T >= {rounds} rounds; got T={p.T}")
+    inputs = []
+    for sign in (1.0, -1.0):
+        X, R = np.zeros((rounds, 2, p.d)), np.zeros((rounds, 2))
+        X[first - 2] = _bound("contexts", p.row_clip, p.gradient_clip, far)
+        R[first - 2] = sign * _bound("rewards", p.reward_clip[-1], p.residual_clip, far)
+        for j in range(p.d):
+            X[first - 1 + 2 * j, 0, j] = 1.0  # e_j or 0
+            X[first + 2 * j, 1, j] = 1.0  # 0 or e_j
+        inputs.append((X, R))
+    return *inputs, first - 2
+
+
+def signs(d, actions):
+    """Positive minus negative signs among d coordinates, read off the last actions (n, >= 2 d)."""
+    questions = actions[:, -2 * d :]
+    return (questions[:, 1::2] == 1).sum(axis=1) - (questions[:, 0::2] == 1).sum(axis=1)
+
+
+def sign_attack(policy: Policy, far: float = np.inf) -> Attack:
+    """Counts positive minus negative signs of the last release that the actions of others show.
+
+    far: size of a context or reward that the policy does not clip.  Raises ValueError if the
+    policy's T leaves no 2 d rounds after that release, or it clips nothing and far is infinite.
+    """
+    a, b, user = _inputs(policy, far)
+    shown = playing(policy, user=user, several=runs_of(policy))
+    return Attack(shown, a, b, partial(signs, policy.params.d), "actions", "the values")
+
+
+def pick_loss(unit, scale, theta):
+    """Log-likelihood ratio of releases (n, 2): the noisy larger of (3, 1) units, or of (1, 3)."""
+    first, gap = np.abs(theta[:, 0]) > 0.0, 2 * unit / scale
+    wrong = np.log1p(gap / 2) - gap  # log of twice the chance that Laplace noise turns the order
+    z = theta.sum(axis=1)
+    value = (np.abs(z - unit) - np.abs(z - 3 * unit)) / scale
+    return np.where(first, 1.0, -1.0) * (np.log(2 - np.exp(wrong)) - wrong + value)
+
+
+def picked(actions):
+    """1 where the first coordinate of the estimate is not zero, -1 where the second is, (n,)."""
+    answers = actions[:, -4:]
+    return answers[:, :2].sum(axis=1) - answers[:, 2:].sum(axis=1)
+
+
+def pick_attacks(policy):
+    """Of a policy that keeps one of two coordinates, by one step: on what the last release shows,
+    and on what the actions of others say of which coordinate it kept.
+
+    Two users have x = x_max (1, 1), the last one x_max (1, -1); all have the largest reward, the
+    last one for the neighbour its opposite.  Both coordinates move by their whole sensitivity, in
+    opposite directions, so that pick and value show it.
+    """
+    p = policy.params
+    a, b, last = _inputs(policy, FAR)
+    x, r = np.abs(a[0][last, 0, 0]), a[1][last, 0]
+    for X, R in (a, b):
+        X[last - 2 : last + 1] = x
+        X[last, :, 1] = -x
+        R[last - 2 : last] = r
+    episodes = len(p.iterations)
+    n = 1 << (episodes - 1) if p.forget else (1 << episodes) - 1
+    ratio = partial(pick_loss, 2 * p.eta * x * r / n, p.xi_first[-1])
+    estimates = runs_of(policy, lambda s: s.theta_hat)
+
+    def released(data, rng, n):
+        return estimates(data, rng, n, [last + 1])[1][:, 0]
+
+    shown = playing(policy, user=last, several=runs_of(policy))
+    return (
+        Attack(released, a, b, ratio, "releases", runs=False, fresh=True),
+        Attack(shown, a, b, picked, "actions", "the values"),
+    )
+
+
+def attacks(policy: Policy):
+    """`Attack`s on the last release, the strongest first."""
+    p = policy.params
+    if (p.d, p.sparsity, p.iterations[-1]) == (2, 1, 1):
+        return pick_attacks(policy)
+    return (sign_attack(policy, FAR),)
+
+
+def attack_instances():
+    """What the audits attack: a last release of one step on four rows, of one pick.
+
+    At epsilon = 1 no pair of rows loses half of what is proved for one pick; at 4 one does.
+    """
+    options = {"sparsity": 1, "b_max": 1.0, "x_max": 3.0, "noise": 10.0}
+    options |= {"delta": 0.1, "iteration_rate": 0.7}
+    printed = fliphat(2, 12, epsilon=1.0, calibration="paper", clip_contexts=True, **options)
+    return fliphat(2, 12, epsilon=4.0, **options), printed
+
+
+def residual_attack_instances():
+    """The same for `residual_fliphat`."""
+    return (residual_fliphat(2, 12, sparsity=1, epsilon=4.0, delta=0.1, iterations=1, skip=4),)
+
+
+def audit_instances():
+    """What the audits play: three releases, in both calibrations."""
+    options = {"sparsity": 2, "epsilon": 1.0, "delta": 0.01, "b_max": 1.0, "iteration_rate": 1.5}
+    paper = {"calibration": "paper", "noise": 10.0, **options}
+    policies = fliphat(3, 8, **options), fliphat(3, 8, clip_contexts=True, **paper)
+    bounds = True, False  # with the printed noise, every step is charged like the worst
+    clipped = [
+        AuditInstance(q, RELEASES, PRIVATE, rounds=7, bound_is_tight=b)
+        for q, b in zip(policies, bounds, strict=True)
+    ]
+    return (*clipped, AuditInstance(fliphat(3, 8, **paper), RELEASES, PRIVATE, rounds=7))
+
+
+def residual_audit_instances():
+    """The same for `residual_fliphat`: warm starts, kept data, a projection."""
+    options = {"sparsity": 2, "epsilon": 1.0, "delta": 0.01, "skip": 0}
+    policies = (
+        residual_fliphat(3, 8, iterations=2, warm=True, **options),
+        residual_fliphat(3, 8, iterations=1, forget=False, **options),
+        residual_fliphat(3, 8, iterations=2, warm=True, forget=False, l1_radius=2.0, **options),
+    )
+    return tuple(AuditInstance(q, RELEASES, PRIVATE, rounds=7) for q in policies)

@@ -1,0 +1,918 @@
+"""LPLR: regret of order sqrt(T) under pure local privacy, by regression in layers of bins.
+
+A bin holds vectors of nearly the same norm, and its noise is as small as its vectors.  Each of d
+layers removes one direction from a vector and sorts what is left of it, the residual, into bins
+again.  RegCB.Elimination plays the arms that no finished epoch's intervals rule out.
+
+Source: Li, Simchi-Levi and Wang, "On the optimal regret of locally private linear contextual
+bandit" (2024), Algorithms 1 to 6 and Lemmas 1 to 3; their alpha is `epsilon` here.
+Privacy: local, delta = 0; neighbours: replace the user's (x, a, y).  Every user sends one message,
+to one stage of one epoch, so budgets do not add up.  The sensitivities are in `noise_scales`.
+Differs: noise "corrected" (the default) or "paper" (as printed, not private for any epsilon: the
+support of one-sided Wishart noise moves with the data, two bins change and not one, and labels are
+unbounded).  One pooled oracle on phi(x, a), as all actions share theta; per_action gives one oracle
+per action as printed.  Algorithm 4, line 6 is compress-and-clip, V (V'XV)_+ V'.  An inactive bin
+has half-width eta(parent) + ||phi_h||; line 11 of Algorithm 5 prints gamma^-k alone, which ignores
+the errors of the layers above.  Residual labels use clipped predictions.  The second test of
+Algorithm 5, line 10 follows from the first and is left out, and so is the message of layer 1's
+interval stage, which has nothing to measure.  Where a half-width is no less than ||phi|| the
+interval is (0, ||phi||).  Users left over by the 2d stages, and those of the last epoch, are not
+asked.
+Records outside the unit ball or [-1, 1] are clipped before anything else.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from companion.accounting.audit import Attack, AuditInstance, AuditSpec
+from companion.accounting.privacy import NO_PRIVACY, Guarantee
+from companion.core import Policy, Universe
+from companion.jit import jit
+from companion.kernels.linalg import add_outer, axpy, copy, dot, jacobi, norm
+from companion.kernels.mechanisms import add_wishart, clip_to_ball, laplace
+from companion.validate import need_array, need_choice, need_float, need_int, need_probability
+
+MAX_USERS = 10**18  # beyond, integer binomials lose precision
+MAX_NODES = 10**6
+MAX_DIMENSION = 64  # far beyond what is practical
+MAX_NUMBERS = 5 * 10**7  # memory of a policy, in floats
+SMALLEST_BUDGET = 1e-100  # squares of the noise of a smaller one are infinite
+SLACK = 1e-9  # of a norm or label that is 1 up to rounding
+
+
+# Calibration
+
+
+class Oracle(NamedTuple):
+    """Parameters of one LPLR oracle."""
+
+    d: int  # dimension, and number of layers
+    M: int  # bins per node; bin M collects vectors below gamma^-M and is never tracked
+    log_gamma: float  # logarithm of the ratio gamma between the edges of neighbouring bins
+    edge: np.ndarray  # (M+1,) gamma^-k
+    count_scale: float  # b_c, Laplace scale of counts
+    vector_scale: np.ndarray  # (d,) b_v, Laplace scale of vectors on every layer
+    matrix_scale: float  # c, Wishart scale of matrices
+    error_scale: float  # b_e, Laplace scale of the interval statistic
+    one_sided: bool  # matrix noise as printed (True) or a difference of two Wishart matrices
+    clip: bool  # predictions are clipped to [-1, 1] before they enter a label
+    cap: float  # largest half-width
+    threshold: float  # a bin is active if its noisy share exceeds threshold / sqrt(n)
+    flat: float  # kappa_3 gamma^2 (d+1)^4, 0 if calibrated
+    tilt: float  # kappa_2 gamma d^1.5, 0 if calibrated
+    calibrated: bool  # half-widths from the known noise (True) or from the constants flat and tilt
+    z: float  # calibrated widths: number of standard deviations
+    project: bool  # the eigenvalue is kept within the range it must lie in
+    smallest_value: float  # smallest possible eigenvalue times (d-h+1), in units of gamma^(-2k)
+
+
+def need_budget(epsilon) -> float:
+    """`epsilon` as a float in [1e-100, inf]; smaller budgets have infinite noise."""
+    return need_float("epsilon", epsilon, SMALLEST_BUDGET, allow_inf=True)
+
+
+def noise_scales(d: int, epsilon: float, calibration: str):
+    """(b_c, b_v by layer, c, b_e, one_sided, clip, cap), printed or corrected.
+
+    Let v = gamma^k phi_h, ||v|| <= 1, be a user's normalised vector in its bin on layer h.  Adding
+    or removing the user in one bin changes the count by 1, the vector gamma^k y_h phi_h by at most
+    sqrt(d) Y in L1 norm (|y_h| <= Y) and the matrix v v' by at most 1 in nuclear norm.  Replacing a
+    user's data moves him to another bin, which changes two bins, or changes his value in the same
+    one, by at most 2 sqrt(d) Y and 2.  So a message of Algorithm 3 is
+    (2/b_c + 2 sqrt(d) Y / b_v + 2/(2c))-private: a third of epsilon for each term.  On layer 1,
+    Y = 1; deeper, y_h = y - clip(prediction), so Y = 2.  The interval statistic is at most
+    cap gamma^-k / sqrt(s) in one bin and may move to another: the loss is 2 cap / b_e.
+    """
+    root, printed = math.sqrt(d), calibration == "paper"
+    bounds = np.array([1.0] + [2.0] * (d - 1))  # Y on every layer
+    noise = (3, 3 * root * np.ones(d), 4.5, 1) if printed else (6, 6 * root * bounds, 3, 4)
+    return *(b / epsilon for b in noise), printed, not printed, 1.0 if printed else 2.0
+
+
+def width_constants(
+    d, T, epsilon, gamma, *, constants="calibrated", rho=1.0, failure=0.05, z=3.0, threshold=None
+):
+    """(threshold, flat, tilt, calibrated, z): constants of Lemmas 2 and 3, or the calibrated ones.
+
+    Arguments as for `lplr_params`.
+    """
+    need_choice("constants", constants, ("theory", "scaled", "calibrated"))
+    rho, z = need_float("rho", rho, 0.0, 1.0, open_low=True), need_float("z", z, 0.0)
+    if constants == "theory" and rho != 1.0:
+        raise ValueError(f'rho must be 1 for constants="theory"; got rho={rho}')
+    failure = need_probability("failure", failure)
+    # ln(48 d / (beta failure)) / epsilon with beta = ln gamma / ln T
+    L = math.log(48 * d * math.log(T) / (math.log(gamma) * failure)) * rho / epsilon
+    needed = 43 * L * gamma**2 * (d + 1) ** 3  # Lemma 2
+    flat, tilt = 300 * L * gamma**2 * (d + 1) ** 4, 118 * L * gamma * d**1.5  # Lemma 3
+    if constants == "calibrated":
+        # 4.4 standard deviations of the count's noise for d = 1; gamma is kept in [e, 4] as wider
+        # bins need no more.
+        needed, flat, tilt = 5 * d * min(max(gamma, math.e), 4.0) ** 2 / epsilon, 0.0, 0.0
+    needed = needed if threshold is None else need_float("threshold", threshold, 0.0)
+    return needed, flat, tilt, constants == "calibrated", z
+
+
+def lplr_params(
+    d: int,
+    T: int,
+    epsilon: float = 1.0,
+    *,
+    gamma: float = math.e,
+    M: int | None = None,
+    calibration: str = "corrected",
+    project: bool = True,
+    constants: str = "calibrated",
+    rho: float = 1.0,
+    failure: float = 0.05,
+    z: float = 3.0,
+    threshold: float | None = None,
+) -> Oracle:
+    """Parameters of one LPLR oracle.
+
+    Parameters
+    ----------
+    d : dimension, >= 1.
+    T : horizon, >= 2; in estimation alone the number of users.  It sets M.
+    epsilon : privacy budget of a message, in [1e-100, inf].
+    gamma : ratio of the edges of neighbouring bins, > 1.
+    M : bins per node, >= 1; None: ceil(ln T / (2 ln gamma)).
+    calibration : "corrected" (private) or "paper" (the printed noise).
+    project : whether the eigenvalue is kept within the range it must lie in.
+    constants : of the half-widths: "theory" (as printed in Lemmas 1 to 3 for the printed noise, not
+        proved for either noise), "scaled" (the same times rho) or "calibrated" (z standard
+        deviations of the known noise: no theorem).
+    rho : in (0, 1], for "scaled".
+    failure : chance that an interval misses, in (0, 1), for "theory" and "scaled".
+    z : standard deviations, >= 0, for "calibrated".
+    threshold : >= 0; a bin is active if its noisy share times sqrt(n) is above it; None: by
+        constants.
+
+    Returns
+    -------
+    An `Oracle`.
+
+    Raises
+    ------
+    ValueError on anything else, and for more than 10^6 bins.
+
+    >>> lplr_params(2, 10**8).M
+    10
+    """
+    d, T = need_int("d", d, 1, MAX_DIMENSION), need_int("T", T, 2, MAX_USERS)
+    epsilon, gamma = need_budget(epsilon), need_float("gamma", gamma, 1.0, open_low=True)
+    if M is None:  # the smallest edge is at most T^(-1/2)
+        M = max(1, math.ceil(math.log(T) / (2.0 * math.log(gamma)) - 1e-9))
+    M = need_int("M", M, 1)
+    if sum(float(M) ** h for h in range(1, d + 1)) > MAX_NODES:
+        raise ValueError(f"M ** d must give at most {MAX_NODES} bins in total; got M={M}, d={d}")
+    need_choice("calibration", calibration, ("corrected", "paper"))
+    need_choice("project", project, (True, False))
+    noise = noise_scales(d, epsilon, calibration)
+    chosen = {"constants": constants, "rho": rho, "failure": failure, "z": z}
+    limits = width_constants(d, T, epsilon, gamma, threshold=threshold, **chosen)
+    edge = gamma ** -np.arange(M + 1.0)
+    return Oracle(d, M, math.log(gamma), edge, *noise, *limits, bool(project), gamma**-2.0)
+
+
+def guarantee(p: Oracle, epsilon: float) -> Guarantee:
+    """Guarantee of one user's message, from the scales in p; epsilon is what was asked for."""
+    relation = "replace the user's (x, a, y)"
+    if epsilon == math.inf:
+        return NO_PRIVACY
+    if p.one_sided or not p.clip:
+        return Guarantee("local", math.inf, 0.0, relation, "user", claimed=(epsilon, 0.0))
+    update = 2.0 * (1 / p.count_scale + vector_loss(p) + 0.5 / p.matrix_scale)
+    return Guarantee("local", max(update, 2 * p.cap / p.error_scale), 0.0, relation, "user")
+
+
+def vector_loss(p: Oracle) -> float:
+    """Largest loss of one bin's vector over the layers, sqrt(d) Y / b_v."""
+    return max(math.sqrt(p.d) * min(h + 1, 2) / b for h, b in enumerate(p.vector_scale))
+
+
+# Noise of one user's message, and the sum of the noises of n users drawn at once: n Laplace
+# variables are the difference of two Gamma(n) variables, and n Wishart matrices with d+1 degrees of
+# freedom are one with n(d+1).  Differences of Gamma(n) lose 1e-16 n absolutely: 1e-7 of a standard
+# deviation at n = 1e18.
+
+
+@jit
+def laplace_sum(rng, n, scale):
+    """Sum of n independent Laplace variables of this scale."""
+    if n == 1:
+        return laplace(rng, scale)
+    return scale * (rng.standard_gamma(float(n)) - rng.standard_gamma(float(n)))
+
+
+@jit
+def add_matrix_noise(rng, n, scale, one_sided, factor, root, out):
+    """out (d, d) <- out + factor times the sum of the matrix noises of n users.
+
+    One noise is W - W' with W, W' ~ Wishart_d(d+1, scale I) independent, or as printed W less its
+    mean; factor is gamma^(-2k), which fits it to the bin.  root (d, d) is overwritten.
+    """
+    d = out.shape[0]
+    degrees = float(n) * (d + 1)
+    add_wishart(rng, degrees, scale * factor, root, out)
+    if one_sided:
+        for i in range(d):
+            out[i, i] -= scale * factor * degrees
+    else:
+        add_wishart(rng, degrees, -scale * factor, root, out)
+
+
+# The tree of bins.  Layers count from 0.  Nodes of one layer are neighbours in memory: M children
+# of every active node of the layer above.  Node b of layer h holds vectors whose residual has norm
+# in (gamma^(-k-1), gamma^-k], where k = (b - start[h]) mod M.
+
+PARENT, CHILD, ACTIVE = 0, 1, 2  # columns of Tree.link
+COUNT, ERROR, VALUE, COEF, FLAT, SLOPE = 0, 1, 2, 3, 4, 5  # columns of Tree.stat
+
+
+class Tree(NamedTuple):
+    """Row b of every array belongs to node b; the last row is the root.
+
+    link: parent; first child, -1 if none; 1 if the node has a model.  stat: noisy number of users
+    c; noisy interval statistic; top eigenvalue s; coefficient t of the model theta = t u;
+    half-width flat + slope |u'phi|.
+    """
+
+    start: np.ndarray  # (d+1,) first node of every layer; start[h+1] is one past layer h
+    link: np.ndarray  # (nodes+1, 3) integers
+    stat: np.ndarray  # (nodes+1, 6)
+    vec: np.ndarray  # (nodes+1, d) noisy sum of y_h phi_h
+    mat: np.ndarray  # (nodes+1, d, d) noisy sum of phi_h phi_h'
+    frame: np.ndarray  # (nodes+1, d, d) rows: directions of the path, then a basis of the rest
+    work: np.ndarray  # (3, d, d) scratch
+
+
+def max_nodes(p: Oracle) -> int:
+    """Largest number of nodes that a tree can have."""
+    return sum(p.M**h for h in range(1, p.d + 1))
+
+
+def allocate_tree(p: Oracle, oracles: int | None = None) -> Tree:
+    """An empty tree, or a forest whose arrays have a leading axis of so many oracles."""
+    lead, n, d = () if oracles is None else (oracles,), max_nodes(p) + 1, p.d
+    counts = [np.zeros((*lead, *s), dtype=np.int64) for s in ((d + 1,), (n, 3))]
+    shapes = (n, 6), (n, d), (n, d, d), (n, d, d), (3, d, d)
+    return Tree(*counts, *[np.zeros((*lead, *s)) for s in shapes])
+
+
+@jit
+def tree_of(f, i):
+    """Tree number i of a forest, sharing its memory."""
+    return Tree(f.start[i], f.link[i], f.stat[i], f.vec[i], f.mat[i], f.frame[i], f.work[i])
+
+
+@jit
+def open_layer(p, tree, h):
+    """Give every active node of the layer above M children of layer h, with all statistics zero.
+
+    With h = 0 the tree is cut down to its root, whose frame is the identity, and its children.
+    """
+    root = tree.link.shape[0] - 1
+    first, last = (root, root + 1) if h == 0 else (tree.start[h - 1], tree.start[h])
+    if h == 0:
+        tree.start[0], tree.link[root, ACTIVE] = 0, 1
+        tree.frame[root] = 0.0
+        for i in range(p.d):
+            tree.frame[root, i, i] = 1.0
+    b = tree.start[h]
+    for a in range(first, last):
+        if tree.link[a, ACTIVE] == 0:
+            continue
+        tree.link[a, CHILD] = b
+        for _ in range(p.M):
+            tree.link[b, PARENT], tree.link[b, CHILD], tree.link[b, ACTIVE] = a, -1, 0
+            tree.stat[b], tree.vec[b], tree.mat[b] = 0.0, 0.0, 0.0
+            b += 1
+    tree.start[h + 1] = b
+
+
+@jit
+def bin_index(p, length):
+    """max {k <= M : length <= gamma^-k}; the tolerance 1e-9 keeps exact powers in their own bin."""
+    if not length > 0.0:
+        return p.M
+    k = math.floor(-math.log(length) / p.log_gamma + 1e-9)
+    return min(max(k, 0), p.M)
+
+
+@jit
+def child_bin(p, tree, a, residual):
+    """Child of node a that the residual falls in, or -1 if it is too short for any."""
+    k = bin_index(p, norm(residual))
+    return tree.link[a, CHILD] + k if k < p.M else -1
+
+
+@jit
+def walk(p, tree, h, phi, residual):
+    """Figure 2: the node of layer h < d that phi falls in, or for h = d the last one it passes.
+
+    Returns (node, or -1 where the walk stops above; prediction and half-width gathered on the way);
+    residual (d,) <- what is left of phi.
+    """
+    a, prediction, eta = tree.link.shape[0] - 1, 0.0, 0.0
+    copy(phi, residual)
+    for layer in range(h):
+        b = child_bin(p, tree, a, residual)
+        if b < 0 or tree.link[b, ACTIVE] == 0:
+            return -1, prediction, eta
+        c = dot(tree.frame[b, layer], residual)
+        axpy(-c, tree.frame[b, layer], residual)  # the direction of b is taken out
+        eta = min(p.cap, eta + tree.stat[b, FLAT] + tree.stat[b, SLOPE] * abs(c))
+        prediction += tree.stat[b, COEF] * c
+        a = b
+    return (child_bin(p, tree, a, residual) if h < p.d else a), prediction, eta
+
+
+# A user's message: Algorithm 3 (LPLR-UPDATE) in stage 2h, lines 4 to 7 of Algorithm 5 (LPLR-CI) in
+# stage 2h + 1.
+
+
+@jit
+def add_statistics(p, tree, b, residual, users, labels, prediction):
+    """Algorithm 3, lines 3 to 5: users with this residual are added to node b, without noise.
+
+    labels is the sum of theirs.  y_h = y - clip(prediction) lies in [-2, 2]: the clip bounds what
+    one user can change.
+    """
+    if p.clip:
+        prediction = min(max(prediction, -1.0), 1.0)
+    tree.stat[b, COUNT] += users
+    axpy(labels - users * prediction, residual, tree.vec[b])
+    add_outer(float(users), residual, tree.mat[b])
+
+
+@jit
+def add_error(tree, h, b, residual, users, eta):
+    """Algorithm 5, line 6: each user adds eta |u'phi| / sqrt(s) to node b of layer h, if active."""
+    if tree.link[b, ACTIVE] == 1:
+        reach = abs(dot(tree.frame[b, h], residual)) / math.sqrt(tree.stat[b, VALUE])
+        tree.stat[b, ERROR] += users * eta * reach
+
+
+@jit
+def add_noise(p, tree, stage, n, rng):
+    """The noise of n users' messages about every node of the stage's layer.
+
+    Of several users at once, vectors and matrices of nodes below the threshold get none: it is
+    independent of everything else, and nobody reads them.
+    """
+    h = stage // 2
+    for b in range(tree.start[h], tree.start[h + 1]):
+        g = p.edge[(b - tree.start[h]) % p.M]
+        if stage % 2 == 0:
+            tree.stat[b, COUNT] += laplace_sum(rng, n, p.count_scale)
+            if n == 1 or tree.stat[b, COUNT] > p.threshold * math.sqrt(n):
+                for i in range(p.d):
+                    tree.vec[b, i] += laplace_sum(rng, n, g * p.vector_scale[h])
+                root, out = tree.work[2], tree.mat[b]
+                add_matrix_noise(rng, n, p.matrix_scale, p.one_sided, g * g, root, out)
+        elif tree.link[b, ACTIVE] == 1:
+            scale = g * p.error_scale / math.sqrt(tree.stat[b, VALUE])
+            tree.stat[b, ERROR] += laplace_sum(rng, n, scale)
+
+
+@jit
+def send(p, tree, stage, phi, y, rng, residual):
+    """One user's message, added to the statistics (on zeroed ones it *is* the message).
+
+    The dummy phi = 0 falls in no bin.
+    """
+    h = stage // 2
+    b, prediction, eta = walk(p, tree, h, phi, residual)
+    if b >= 0 and stage % 2 == 0:
+        add_statistics(p, tree, b, residual, 1, y, prediction)
+    elif b >= 0:
+        add_error(tree, h, b, residual, 1, eta)
+    add_noise(p, tree, stage, 1, rng)
+
+
+# What the server makes of the sums: Algorithm 4 (LPLR-PCR) and Algorithm 5, lines 9 to 17.
+
+
+@jit
+def fit_node(p, tree, h, b, n):
+    """Algorithm 4: direction, eigenvalue and coefficient of node b after n users; or inactive."""
+    d, k = p.d, (b - tree.start[h]) % p.M
+    if not tree.stat[b, COUNT] > max(p.threshold * math.sqrt(n), 0.0):  # line 2
+        return
+    m = d - h
+    X, rows = tree.work[0, :m, :m], tree.work[1, :m, :m]
+    above = tree.frame[tree.link[b, PARENT]]
+    for i in range(m):  # line 6: compress to the complement of the directions above
+        for j in range(m):
+            X[i, j] = 0.0
+            for q in range(d):
+                X[i, j] += above[h + i, q] * dot(tree.mat[b, q], above[h + j]) / tree.stat[b, COUNT]
+    jacobi(X, rows)  # line 7
+    top = 0
+    for i in range(1, m):
+        if X[i, i] > X[top, top]:
+            top = i
+    value = X[top, top]
+    if p.project:  # the true eigenvalue lies there, so this cannot add error
+        high = p.edge[k] * p.edge[k]
+        value = min(max(value, high * p.smallest_value / m), high)
+    if not value > 0.0:
+        return
+    turn_frame(tree, h, b, top, m)
+    coef = dot(tree.frame[b, h], tree.vec[b]) / (value * tree.stat[b, COUNT])  # line 8
+    tree.stat[b, COEF] = min(max(coef, -1.0), 1.0) if p.clip else coef
+    tree.stat[b, VALUE], tree.link[b, ACTIVE] = value, 1
+
+
+@jit
+def turn_frame(tree, h, b, top, m):
+    """Frame of b: the rows above it, its principal direction, then the other eigenvectors."""
+    above, frame, rows = tree.frame[tree.link[b, PARENT]], tree.frame[b], tree.work[1]
+    copy(above[:h], frame[:h])
+    frame[h:] = 0.0
+    for i in range(m):
+        source = top if i == 0 else (i - 1 if i <= top else i)
+        for j in range(m):
+            axpy(rows[source, j], above[h + j], frame[h + i])
+
+
+@jit
+def fit_width(p, tree, h, b, n):
+    """Algorithm 5, lines 9 to 16: the half-width's coefficients of an active node b of layer h."""
+    g, count, value = p.edge[(b - tree.start[h]) % p.M], tree.stat[b, COUNT], tree.stat[b, VALUE]
+    share = count / math.sqrt(n)  # psi sqrt(n)
+    if p.calibrated:  # standard deviations of the known noise
+        mean = 0.0
+        if h > 0:
+            noise = p.z * math.sqrt(2.0) * p.error_scale * g / (math.sqrt(value) * share)
+            mean = max(0.0, tree.stat[b, ERROR] / count + noise)
+        matrix = matrix_sd(p) * g * g
+        noise = math.sqrt(2.0 * (p.vector_scale[h] * g) ** 2 + matrix * matrix)
+        own = p.z * (noise / share + g / math.sqrt(count)) / value
+        tree.stat[b, SLOPE] = own + mean / math.sqrt(value)
+    else:
+        tree.stat[b, FLAT] = p.flat / share
+        tree.stat[b, SLOPE] = (tree.stat[b, ERROR] / count + p.tilt / share) / math.sqrt(value)
+        tree.stat[b, SLOPE] = max(tree.stat[b, SLOPE], 0.0)
+
+
+@jit
+def matrix_sd(p):
+    """Largest standard deviation of u'Nv over unit u, v: one user's matrix noise N in bin k = 0."""
+    return p.matrix_scale * math.sqrt((2.0 if p.one_sided else 4.0) * (p.d + 1))
+
+
+@jit
+def close_stage(p, tree, stage, n):
+    """End of a stage of n users: fit the layer's models, or their half-widths."""
+    h = stage // 2
+    for b in range(tree.start[h], tree.start[h + 1]):
+        if stage % 2 == 0:
+            fit_node(p, tree, h, b, n)
+        elif tree.link[b, ACTIVE] == 1:
+            fit_width(p, tree, h, b, n)
+
+
+# Algorithm 2 (LPLR): 2d stages of n users each; Algorithm 6 (LPLR-AGGREGATE): predictions.
+
+
+@jit
+def receive(p, tree, user, n, phi, y, rng, residual):
+    """The message of user number `user` (from 0, of 2dn) to the oracle: phi (d,), y.
+
+    The last user of a stage closes it.  Users after 2dn, and those of stage 1, are not asked.
+    """
+    stage = user // n
+    if stage >= 2 * p.d:
+        return
+    if user % (2 * n) == 0:
+        open_layer(p, tree, stage // 2)
+    if stage != 1:
+        send(p, tree, stage, phi, y, rng, residual)
+    if user % n == n - 1:
+        close_stage(p, tree, stage, n)
+
+
+@jit
+def fit_messages(p, tree, phi, y, rng):
+    """Algorithm 2 on users phi (N, d), y (N,), N // (2d) in each stage; the tree is overwritten."""
+    residual = np.empty(p.d)
+    n = phi.shape[0] // (2 * p.d)
+    for user in range(2 * p.d * n):
+        receive(p, tree, user, n, phi[user], y[user], rng, residual)
+
+
+def fit_users(p: Oracle, phi, y, rng: np.random.Generator) -> Tree:
+    """A tree fitted by Algorithm 2 to users phi (N, d), y (N,), message by message, in their order.
+
+    Raises ValueError on NaN, ||phi|| > 1, |y| > 1, or fewer than 2d users.
+    """
+    phi = need_array("phi", phi, ("N", p.d))
+    y = need_array("y", y, (need_int("rows of phi", len(phi), 2 * p.d),))
+    need_ball("phi", phi)
+    if not np.abs(y).max() <= 1 + SLACK:
+        raise ValueError(f"y must be in [-1, 1]; got {y[np.abs(y).argmax()]:.6g}")
+    tree = allocate_tree(p)
+    fit_messages(p, tree, phi, y, rng)
+    return tree
+
+
+def need_ball(name: str, rows) -> None:
+    """Raise ValueError unless rows (..., d) are finite, with norms of at most 1."""
+    if not (largest := np.linalg.norm(rows, axis=-1).max()) <= 1 + SLACK:
+        raise ValueError(f"{name} must be finite with norm at most 1; got norm {largest:.6g}")
+
+
+@jit
+def predict(p, tree, phi, residual):
+    """Algorithm 6: (estimate in [-1, 1], half-width) at phi; (0, 0) at the dummy phi = 0."""
+    b, prediction, eta = walk(p, tree, p.d, phi, residual)
+    if b < 0:
+        eta = min(p.cap, eta + norm(residual))  # nothing is known about the residual
+    return min(max(prediction, -1.0), 1.0), eta
+
+
+@jit
+def interval(p, tree, phi, residual):
+    """`predict`, or (0, ||phi||) if its half-width is no less: |f*| <= ||phi|| is always true."""
+    f, width = predict(p, tree, phi, residual)
+    length = norm(phi)
+    return (0.0, length) if width >= length else (f, width)
+
+
+def intervals(p: Oracle, tree: Tree, points):
+    """Estimates and half-widths (0 and ||phi|| where trivial), each (n,), at points (n, d)."""
+    points, residual = np.ascontiguousarray(points, dtype=float), np.empty(p.d)
+    return tuple(np.array([interval(p, tree, x, residual) for x in points]).T)
+
+
+@jit
+def is_fitted(tree):
+    """Whether the first layer has a model.
+
+    Without one the interval is (0, ||phi||) everywhere, which eliminates no arm: no upper end is
+    below 0, and no lower end above it.
+    """
+    models = 0
+    for b in range(tree.start[0], tree.start[1]):
+        models += tree.link[b, ACTIVE]
+    return models > 0
+
+
+# Algorithm 1 (RegCB.Elimination, simplified): epoch tau = 1, 2, ... has 2^tau n0 rounds.  What
+# follows up to `Params` serves every oracle.
+
+
+def n_epochs(T: int, n0: int) -> int:
+    """Number of epochs that T rounds begin."""
+    count, left = 0, T
+    while left > 0:
+        count += 1
+        left -= 2**count * n0
+    return count
+
+
+@jit
+def epoch_length(n0, epoch):
+    """Rounds of an epoch, counted from 0."""
+    return n0 * 2 ** (epoch + 1)
+
+
+@jit
+def next_round(s, n0):
+    """Count a round; s has the fields t, epoch and begin, each (1,)."""
+    s.t[0] += 1
+    if s.t[0] == s.begin[0] + epoch_length(n0, s.epoch[0]):
+        s.epoch[0] += 1
+        s.begin[0] = s.t[0]
+
+
+@jit
+def eliminate(f, width, alive):
+    """Line 8: arms whose upper end f + width is below the largest lower end leave alive (K,)."""
+    best = -math.inf
+    for k in range(alive.shape[0]):
+        if alive[k] == 1:
+            best = max(best, f[k] - width[k])
+    for k in range(alive.shape[0]):
+        if alive[k] == 1 and f[k] + width[k] < best:
+            alive[k] = 0
+
+
+@jit
+def random_arm(alive, rng):
+    """Line 10: one of the arms in alive (K,), all with the same chance."""
+    left = 0
+    for k in range(alive.shape[0]):
+        left += alive[k]
+    choice = rng.integers(0, left)
+    for k in range(alive.shape[0]):
+        choice -= alive[k]
+        if choice < 0:
+            return k
+    return 0
+
+
+def need_horizon(d, T, K, n0):
+    """(d, T, K, n0), checked: T >= 4d rounds with K >= 1 arms; epoch tau has 2^tau n0 >= 2d."""
+    d = need_int("d", d, 1, MAX_DIMENSION)
+    T, K = need_int("T", T, 4 * d, MAX_USERS), need_int("K", K, 1)
+    return d, T, K, need_int("n0", n0, d, MAX_USERS)
+
+
+def need_memory(size: int) -> None:
+    """Raise ValueError if a policy would need more numbers than `MAX_NUMBERS`."""
+    if size > MAX_NUMBERS:
+        raise ValueError(f"T, d and K need {size} numbers of memory, more than {MAX_NUMBERS}")
+
+
+class Params(NamedTuple):
+    d: int  # dimension of a context
+    T: int  # horizon
+    K: int  # number of arms
+    per_action: bool  # one oracle per arm (True) or one pooled oracle
+    n0: int  # epoch tau = 1, 2, ... has 2^tau n0 rounds
+    oracle: Oracle
+
+
+class State(NamedTuple):
+    t: np.ndarray  # (1,) rounds played
+    epoch: np.ndarray  # (1,) epochs finished
+    begin: np.ndarray  # (1,) round at which the current epoch began
+    forest: Tree  # one tree, or one per arm, per epoch
+    alive: np.ndarray  # (K,) scratch: 1 if the arm stays
+    f: np.ndarray  # (K,) scratch: estimates
+    width: np.ndarray  # (K,) scratch: half-widths
+    x: np.ndarray  # (d,) scratch: clipped context
+    dummy: np.ndarray  # (d,) zeros, which the oracles of arms not played receive
+    residual: np.ndarray  # (d,) scratch
+
+
+def init(p: Params) -> State:
+    """State before the first round."""
+    forest = allocate_tree(p.oracle, n_epochs(p.T, p.n0) * (p.K if p.per_action else 1))
+    clock = [np.zeros(1, np.int64) for _ in range(3)]
+    arms = np.zeros(p.K, np.int64), np.zeros(p.K), np.zeros(p.K)
+    return State(*clock, forest, *arms, *[np.zeros(p.d) for _ in range(3)])
+
+
+@jit
+def oracle_index(p, epoch, k):
+    """Number of the oracle that an epoch keeps for arm k."""
+    return epoch * p.K + k if p.per_action else epoch
+
+
+@jit
+def select(p, s, X, rng):
+    """Algorithm 1, lines 6 to 10: a random arm of X (K, d) that no finished epoch eliminates."""
+    s.alive[:] = 1  # line 6
+    for epoch in range(s.epoch[0]):
+        if not (p.per_action or is_fitted(tree_of(s.forest, epoch))):
+            continue  # this epoch would eliminate nobody
+        for k in range(p.K):
+            if s.alive[k] == 1:
+                clip_to_ball(X[k], 0.0, s.x)
+                tree = tree_of(s.forest, oracle_index(p, epoch, k))
+                s.f[k], s.width[k] = interval(p.oracle, tree, s.x, s.residual)
+        eliminate(s.f, s.width, s.alive)  # line 8
+    return random_arm(s.alive, rng)  # line 10
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """Algorithm 1, line 11: the user's message to every oracle of the epoch."""
+    length = epoch_length(p.n0, s.epoch[0])
+    y, _ = clip_to_ball(x, r, s.x)
+    if s.begin[0] + length < p.T:
+        user, n = s.t[0] - s.begin[0], length // (2 * p.d)
+        for k in range(p.K if p.per_action else 1):
+            phi = s.x if k == arm or not p.per_action else s.dummy
+            tree = tree_of(s.forest, oracle_index(p, s.epoch[0], k))
+            receive(p.oracle, tree, user, n, phi, y, rng, s.residual)
+    next_round(s, p.n0)
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+
+
+def lplr(
+    d: int,
+    T: int,
+    K: int,
+    *,
+    epsilon: float = 1.0,
+    per_action: bool = False,
+    n0: int = 64,
+    gamma: float = math.e,
+    M: int | None = None,
+    calibration: str = "corrected",
+    project: bool = True,
+    constants: str = "calibrated",
+    rho: float = 1.0,
+    failure: float = 0.05,
+    z: float = 3.0,
+    threshold: float | None = None,
+) -> Policy:
+    """RegCB.Elimination with LPLR oracles for T rounds with K arms each.
+
+    Parameters
+    ----------
+    d : dimension of a context, >= 1 (practical: up to 4).
+    T : number of rounds, >= 4d.
+    K : number of arms, >= 1.
+    epsilon : budget of pure local privacy, in [1e-100, inf] (inf: no noise).
+    per_action : one oracle per arm, as printed, instead of a pooled one.
+    n0 : half the length of the first epoch, >= d.
+    gamma, M, calibration, project, constants, rho, failure, z, threshold : see `lplr_params`.
+
+    Returns
+    -------
+    A `Policy`; records outside the unit ball or [-1, 1] are clipped.
+
+    Raises
+    ------
+    ValueError on anything else.
+
+    >>> float(lplr(2, 1000, 5).guarantee.epsilon)
+    1.0
+    """
+    d, T, K, n0 = need_horizon(d, T, K, n0)
+    per_action = need_choice("per_action", per_action, (True, False))
+    oracle = lplr_params(
+        d, T, epsilon, gamma=gamma, M=M, calibration=calibration, project=project,
+        constants=constants, rho=rho, failure=failure, z=z, threshold=threshold,
+    )  # fmt: skip
+    trees = n_epochs(T, n0) * (K if per_action else 1)
+    need_memory(trees * max(max_nodes(oracle), 2) * (2 * d * d + d + 9) + 3 * K)
+    return Policy(
+        "LPLR",
+        Params(d, T, K, per_action, n0, oracle),
+        init,
+        select,
+        update,
+        play,
+        guarantee(oracle, float(epsilon)),
+        universe=Universe(),
+        delayed_feedback=True,
+        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
+    )
+
+
+# Audit data: one user's message, and what of it is released.
+
+PRIVATE_FIELDS = ("x", "residual", "alive", "f", "width")  # scratch on the user's device
+
+
+def public_state(p: Oracle, coef: float = 0.0, width: float = 0.0) -> Tree:
+    """A tree that a server may have published: d = 1, an empty layer; d = 2, two layers.
+
+    With d = 2 the first layer's bin 0 is active, with direction e1, coefficient `coef` and flat
+    half-width `width`; its children are active, with direction e2 and the largest possible
+    eigenvalue.  Raises ValueError for other dimensions.
+    """
+    need_int("d", p.d, 1, 2)
+    tree = allocate_tree(p)
+    open_layer(p, tree, 0)
+    if p.d == 2:
+        tree.link[0, ACTIVE], tree.stat[0, VALUE], tree.frame[0] = 1, 1.0, np.eye(2)
+        tree.stat[0, COEF] = need_float("coef", coef)
+        tree.stat[0, FLAT] = need_float("width", width, 0.0)
+        open_layer(p, tree, 1)
+        for b in range(tree.start[1], tree.start[2]):
+            tree.link[b, ACTIVE] = 1
+            tree.stat[b, VALUE] = p.edge[b - tree.start[1]] ** 2
+            tree.frame[b] = np.eye(2)
+    return tree
+
+
+@jit
+def draw_messages(p, tree, stage, phi, y, rng, out):
+    """out (n, bins, 1 + d + d^2) <- n messages of one user to a stage of the last layer.
+
+    Per bin: count (or interval statistic), vector, matrix by rows.  The tree's statistics are lost.
+    """
+    residual, h, d = np.empty(p.d), stage // 2, p.d
+    for i in range(out.shape[0]):
+        for b in range(tree.start[h], tree.start[h + 1]):
+            tree.stat[b, COUNT] = tree.stat[b, ERROR] = 0.0
+            tree.vec[b, :] = 0.0
+            tree.mat[b, :, :] = 0.0
+        send(p, tree, stage, phi, y, rng, residual)
+        for b in range(tree.start[h], tree.start[h + 1]):
+            row = out[i, b - tree.start[h]]
+            row[0] = tree.stat[b, ERROR if stage % 2 == 1 else COUNT]
+            for j in range(d):
+                row[1 + j] = tree.vec[b, j]
+                for q in range(d):
+                    row[1 + d + j * d + q] = tree.mat[b, j, q]
+
+
+def messages(p: Oracle, tree: Tree, stage: int, user, rng, n: int) -> np.ndarray:
+    """n messages of a user (phi (d,), y) to a stage of the last layer: see `draw_messages`."""
+    phi, y = need_array("phi", user[0], (p.d,)), need_float("y", user[1], -1.0, 1.0)
+    out = np.zeros((n, tree.start[p.d] - tree.start[p.d - 1], 1 + p.d + p.d**2))
+    own = Tree(*(a.copy() for a in tree))  # audits of one tree may run side by side
+    draw_messages(p, own, stage, phi, y, rng, out)
+    return out
+
+
+def laplace_loss(a, b, scale, outputs: np.ndarray) -> np.ndarray:
+    """Log-likelihood ratios (n,) of outputs (n, ...), for Lap(scale) around a against around b."""
+    axes = tuple(range(1, outputs.ndim))
+    return ((abs(outputs - b) - abs(outputs - a)) / scale).sum(axis=axes)
+
+
+def message_loss(p: Oracle):
+    """Log-likelihood ratio of the corrected message of `message_attack`, as a statistic.
+
+    For d = 1 its matrix noise is Laplace noise of scale 2c.
+    """
+    g, a, b = p.edge[:2], np.zeros((2, 3)), np.zeros((2, 3))
+    parts = np.full(2, p.count_scale), g * p.vector_scale[0], g**2 * 2 * p.matrix_scale
+    a[0], b[1] = 1.0, (1.0, -g[1], g[1] ** 2)
+    return partial(laplace_loss, a, b, np.stack(parts, axis=1))
+
+
+def _matrix(outputs):
+    return outputs[:, 0, 2]
+
+
+def message_attack(p: Oracle) -> Attack:
+    """`Attack` on the first stage of an oracle with d = 1: a user in bin 0, one in bin 1.
+
+    The statistic is the log-likelihood ratio; for the printed one-sided noise, the matrix part,
+    which can fall below what one of the two users can send.  Raises ValueError for other d.
+    """
+    if p.d != 1:
+        raise ValueError(f"policy must have d=1; got d={p.d}")
+    tree = public_state(p)
+
+    def mechanism(user, rng, n):
+        inside, out = np.empty(1), np.zeros((n, tree.start[1], 3))
+        y, _ = clip_to_ball(*user, inside)  # the only clip: audits take it away
+        draw_messages(p, Tree(*(a.copy() for a in tree)), 0, inside, y, rng, out)
+        return out[:, :2]
+
+    statistic = _matrix if p.one_sided else message_loss(p)
+    users = (np.array([1.0]), 1.0), (np.array([p.edge[1]]), -1.0)
+    return Attack(mechanism, *users, statistic, "message", "the second stage", False, True)
+
+
+def own_attacks(policy: Policy) -> tuple[Attack, ...]:
+    """`Attack`: one user's message, for d = 1."""
+    return (message_attack(policy.params.oracle),)
+
+
+def attack_instances() -> tuple[Policy, ...]:
+    """What the audits attack, in both calibrations; ours at a budget at which few messages show all
+    of the loss."""
+    own = lplr(1, 64, 3, epsilon=3.0, M=2, n0=8)
+    return own, lplr(1, 64, 3, M=2, n0=8, calibration="paper")
+
+
+def released(_, p, tree, stage, *user):
+    """What `send` lets out, for `AuditInstance`."""
+    here = slice(*tree.start[stage // 2 : stage // 2 + 2])
+    if stage % 2 == 1:
+        return [("laplace", tree.stat[here, ERROR])]
+    return [
+        ("laplace", tree.stat[here, COUNT]),
+        ("laplace", tree.vec[here]),
+        ("wishart", tree.mat[here]),
+    ]
+
+
+def second_layer(policy: Policy, t: int) -> State:
+    """A State in which the server has made up layer 1: direction (1, -1), a coefficient of 5."""
+    s, tree = init(policy.params), public_state(policy.params.oracle, 5.0, 7.0)
+    tree.frame[:] = np.sqrt(0.5) * np.array([[1.0, -1.0], [1.0, 1.0]])
+    for several, one in zip(s.forest, tree, strict=True):
+        several[0] = one
+    s.t[0] = t
+    return s
+
+
+def audit_instances() -> tuple[AuditInstance, ...]:
+    """Messages of three stages, and of one oracle per arm, in both calibrations; records on the
+    edges of both bins, in both layers."""
+    settings = {"n0": 8, "gamma": 20.0, "M": 2}
+    c, r = np.meshgrid([-0.99, -0.25, 0.0, 0.25, 0.99], [-0.96, -0.05, 0.0, 0.05, 0.96])
+    x = np.sqrt(0.5) * np.column_stack([(c + r).ravel(), (r - c).ravel()])
+    records = np.vstack([np.column_stack([x, np.full(len(x), y)]) for y in (-1.0, 1.0)])
+    one, apart = lplr(2, 64, 3, **settings), lplr(2, 64, 2, per_action=True, **settings)
+    printed = lplr(2, 64, 3, calibration="paper", **settings)
+    begun = (one, None), (one, second_layer(one, 9)), (one, second_layer(one, 12))
+    begun = *begun, (apart, None), (printed, None)
+    release = {send: released}
+    return tuple(AuditInstance(q, release, PRIVATE_FIELDS, s, 2, records) for q, s in begun)

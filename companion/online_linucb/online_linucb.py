@@ -1,0 +1,472 @@
+"""Online LinUCB under local differential privacy: noise on action and reward, an online learner.
+
+The user plays optimistically in an ellipsoid, adds Gaussian noise to x and to y, and sends only the
+noisy pair.  An online learner (Maler, or gradient descent) follows the squared loss from which the
+noise's own energy is subtracted; its predictions, not the rewards, make the ellipsoid's centre.
+
+Source: "Improved rate for locally differentially private linear bandits", Algorithm 1 with Maler
+(Algorithms 5 to 8, after Wang, Lu and Zhang 2020); with epsilon = inf Algorithm 4, whose width is
+that of Theorem A.2.
+Privacy: local; neighbours replace one user's record (x, y).  The pair is one Gaussian release of
+L2 sensitivity 2 sqrt2 (ball) or sqrt3 (offset sphere), with sigma from the exact curve of Balle and
+Wang.  Every user sends one message, so nothing composes; all else is computed from messages.
+calibration="paper" is 2 sqrt(2 ln(1.25/delta))/epsilon on each of x and y: it spends the budget
+twice, by a formula proved for epsilon <= 1, and the guarantee says what it really gives.
+Differs: gradients are clipped to G (appendix B calls G "the clipping constant", Algorithm 1 does
+not clip).  Width and G take practical forms by default: with those of the theory the policy plays
+nearly at random.  Priors, which the paper leaves open, are Maler's; Algorithm 7's constant, printed
+as 2/(G D), is Maler's 1/(8 G D).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from companion.accounting import audit
+from companion.accounting.audit import AuditInstance, AuditSpec, shows
+from companion.accounting.privacy import PAIR_SENSITIVITY, UNIVERSES, gaussian_release
+from companion.core import Policy, linear_universe
+from companion.jit import jit
+from companion.kernels.linalg import (
+    add_outer,
+    axpy,
+    dot,
+    matvec,
+    norm,
+    project_ball,
+    project_ball_in_norm,
+    set_identity,
+    sherman_morrison,
+)
+from companion.kernels.mechanisms import add_gaussian, clip_record
+from companion.kernels.ucb import optimistic_arm
+from companion.validate import LARGEST, need_choice, need_float, need_int, need_positive
+
+# --- calibration --------------------------------------------------------------------------------
+
+
+def pair_noise(epsilon: float, delta: float, calibration: str, universe: str):
+    """(sigma, Guarantee) of the pair (x, y) with Gaussian noise: nothing else is released."""
+    # Line 2 prints one block's sensitivity, 2, for each of the two blocks.
+    return gaussian_release(
+        "local", epsilon, delta, calibration, universe, PAIR_SENSITIVITY, paper=2.0
+    )
+
+
+def practical_width(sigma: float, T: int, factor: float = 10.0) -> float:
+    """factor * sigma * sqrt(ln T); what is needed grows like sigma sqrt(T) ||theta - theta*||."""
+    return factor * sigma * np.sqrt(np.log(T))
+
+
+def practical_clip(sigma: float, jitter: float, d: int, factor: float = 10.0) -> float:
+    """factor times the typical norm of a gradient, 2 (sigma^2 + Delta^2) sqrt(2 d) + 2."""
+    return factor * (2.0 * (sigma**2 + jitter) * np.sqrt(2.0 * d) + 2.0)
+
+
+def regret_bound(learner, T: int, strong_convexity: float = 0.0) -> float:
+    """Lemma H.6: regret of Maler after T rounds: logarithmic for mu > 0, else of order sqrt(T)."""
+    G, diameter = learner.gradient, 2.0 * learner.ball
+    if strong_convexity > 0.0:
+        A = 2.0 * np.log(np.sqrt(3.0) * (0.5 * np.log2(T) + 3.0)) + 1.0 + np.log(T)
+        return (10.0 * G * diameter + 4.5 * G**2 / strong_convexity) * A
+    return (2.0 * np.log(3.0) + 1.5) * G * diameter * np.sqrt(T)
+
+
+def conversion_width(
+    learner, T: int, noise: float = 0.5, theta_bound: float = 1.0, failure: float = 0.01
+) -> float:
+    """Theorem A.2 (no privacy), with M_T of Lemma H.6: the square root of
+    S^2 + 1 + 2 M_T + 32 R^2 ln((R sqrt8 + sqrt(1 + M_T))/failure).
+    """
+    M = regret_bound(learner, T)
+    log = np.log((noise * np.sqrt(8.0) + np.sqrt(1.0 + M)) / failure)
+    return float(np.sqrt(theta_bound**2 + 1.0 + 2.0 * M + 32.0 * noise**2 * log))
+
+
+# --- the online learner: Maler, or its convex expert alone ---------------------------------------
+
+LEARNERS = ("maler", "ogd")
+NEWTON = 0.5 * 1.0 / (8.0 * 7.0 / 50.0)  # a = 1/2 min(1/(8 G_l D), 1) with G_l = 7/(50 D): 0.446...
+
+
+class Learner(NamedTuple):
+    """Parameters of Maler; without learning rates only the convex expert is left, which is online
+    gradient descent with step 2D/(G sqrt t)."""
+
+    d: int  # dimension
+    T: int  # horizon
+    ball: float  # D: predictions stay in the ball of this radius
+    gradient: float  # G: bound on the norm of every gradient
+    n: int  # learning rates, each of one strongly convex and one exp-concave (Newton) expert
+
+
+class Experts(NamedTuple):
+    """State of Maler; of arrays with more than n rows only the first n are in use."""
+
+    t: np.ndarray  # (1,) gradients seen
+    theta: np.ndarray  # (d,) prediction
+    rates: np.ndarray  # (n,) eta_i
+    log_w: np.ndarray  # (2 n + 1,) log weights: convex, strongly convex, Newton
+    convex: np.ndarray  # (d,) the convex expert
+    strong: np.ndarray  # (n, d) strongly convex experts
+    newton: np.ndarray  # (n, d) Newton experts
+    S: np.ndarray  # (n, d, d) their matrices
+    S_inv: np.ndarray  # (n, d, d) inverses of these
+    work: np.ndarray  # (d + 3, d) scratch
+
+
+def make_learner(kind: str, d: int, T: int, *, ball: float = 1.0, gradient: float) -> Learner:
+    """A learner of `LEARNERS`, for dimension d, horizon T >= 1, D = ball > 0, G = gradient > 0.
+
+    Raises ValueError on anything else.
+    """
+    need_choice("learner", kind, LEARNERS)
+    d, T = need_int("d", d, 1, LARGEST), need_int("T", T, 1, LARGEST)
+    ball, gradient = need_positive("ball", ball), need_positive("gradient", gradient)
+    n = int(np.ceil(0.5 * np.log2(T))) + 1 if kind == "maler" else 0
+    return Learner(d, T, ball, gradient, n)
+
+
+def init_learner(p: Learner) -> Experts:
+    """State before the first gradient."""
+    n, d = p.n, p.d
+    vectors = np.zeros(d), np.zeros((n, d)), np.zeros((n, d))
+    squares = np.zeros((n, d, d)), np.zeros((n, d, d)), np.zeros((d + 3, d))
+    s = Experts(
+        np.zeros(1, np.int64), np.zeros(d), np.zeros(n), np.zeros(2 * n + 1), *vectors, *squares
+    )
+    reset_learner(p, s)
+    return s
+
+
+@jit
+def reset_learner(p, s):
+    """Every expert at 0, with Maler's learning rates and priors (which sum to 1)."""
+    n, scale = p.n, 4.0 * NEWTON**2 * p.ball**2
+    s.t[0] = 0
+    s.theta[:] = 0.0
+    s.convex[:] = 0.0
+    s.strong[:] = 0.0
+    s.newton[:] = 0.0
+    s.log_w[0] = math.log(1.0 / 3.0) if n > 0 else 0.0
+    for i in range(n):
+        s.rates[i] = 2.0**-i / (10.0 * p.ball * p.gradient)  # 2^-i / (5 D_m G), D_m = 2 D
+        prior = math.log((1.0 + 1.0 / n) / (3.0 * (i + 1.0) * (i + 2.0)))
+        s.log_w[1 + i], s.log_w[1 + n + i] = prior, prior
+        set_identity(1.0 / scale, s.S[i])
+        set_identity(scale, s.S_inv[i])
+
+
+@jit
+def learn(p, s, g):
+    """Algorithm 5 after gradient g (d,), ||g|| <= G, at s.theta."""
+    s.t[0] += 1
+    reweigh(p, s, g)
+    step_convex(p, s.convex, g, s.t[0])
+    for i in range(p.n):
+        step_strong(p, s.strong[i], s.rates[i], g, s.theta, s.t[0])
+        step_newton(p, s, i, g)
+    predict(p, s)
+
+
+@jit
+def reweigh(p, s, g):
+    """Algorithm 5: log_w <- log_w - surrogate loss of every expert, normalised to sum 1."""
+    n, G, eta = p.n, p.gradient, convex_rate(p)
+    c = 2.0 * eta * G * p.ball
+    s.log_w[0] += eta * advantage(s.theta, s.convex, g) - c * c
+    for i in range(n):
+        eta, square = s.rates[i], 0.0
+        for j in range(p.d):
+            square += (s.theta[j] - s.strong[i, j]) ** 2
+        along = advantage(s.theta, s.strong[i], g)
+        s.log_w[1 + i] += eta * along - eta * eta * G * G * square
+        along = advantage(s.theta, s.newton[i], g)
+        s.log_w[1 + n + i] += eta * along - eta * eta * along * along
+    top, total = s.log_w[0], 0.0
+    for k in range(2 * n + 1):
+        top = max(top, s.log_w[k])
+    for k in range(2 * n + 1):
+        total += math.exp(s.log_w[k] - top)
+    for k in range(2 * n + 1):
+        s.log_w[k] -= top + math.log(total)
+
+
+@jit
+def convex_rate(p):
+    """eta_c = 1/(4 G D sqrt T)."""
+    return 1.0 / (4.0 * p.gradient * p.ball * np.sqrt(float(p.T)))
+
+
+@jit
+def advantage(theta, x, g):
+    """<g, theta - x>: the linearised loss of the prediction over that of the expert x."""
+    s = 0.0
+    for j in range(theta.shape[0]):
+        s += (theta[j] - x[j]) * g[j]
+    return s
+
+
+@jit
+def step_convex(p, x, g, t):
+    """Algorithm 6: gradient step 2D/(G sqrt t), projected on the ball."""
+    c = 2.0 * p.ball / (p.gradient * np.sqrt(float(t)))
+    for j in range(p.d):
+        x[j] -= c * g[j]
+    project_ball(x, p.ball)
+
+
+@jit
+def step_strong(p, x, eta, g, theta, t):
+    """Algorithm 8: projected step 1/(2 eta^2 G^2 t) on eta g + 2 eta^2 G^2 (x - theta)."""
+    c = 2.0 * eta * eta * p.gradient * p.gradient
+    for j in range(p.d):
+        x[j] -= (eta * g[j] + c * (x[j] - theta[j])) / (c * t)
+    project_ball(x, p.ball)
+
+
+@jit
+def step_newton(p, s, i, g):
+    """Algorithm 7: online Newton step of expert i in the norm of S, projected in that norm."""
+    x, eta, grad, v, z = s.newton[i], s.rates[i], s.work[0], s.work[1], s.work[2]
+    c = eta - 2.0 * eta * eta * advantage(s.theta, x, g)
+    for j in range(p.d):
+        grad[j] = c * g[j]
+    add_outer(1.0, grad, s.S[i])
+    sherman_morrison(s.S_inv[i], grad, v)  # v: the old S_inv grad, parallel to the new one
+    shrink = 1.0 / (1.0 + dot(grad, v))
+    for j in range(p.d):
+        z[j] = x[j] - shrink * v[j] / NEWTON
+    project_ball_in_norm(s.S[i], z, p.ball, s.work[3:], v, x)
+
+
+@jit
+def predict(p, s):
+    """Algorithm 5: theta <- mean of the experts, weighted by weight times rate."""
+    n, total = p.n, math.exp(s.log_w[0]) * convex_rate(p)
+    for j in range(p.d):
+        s.theta[j] = total * s.convex[j]
+    for i in range(n):
+        a = math.exp(s.log_w[1 + i]) * s.rates[i]
+        b = math.exp(s.log_w[1 + n + i]) * s.rates[i]
+        total += a + b
+        for j in range(p.d):
+            s.theta[j] += a * s.strong[i, j] + b * s.newton[i, j]
+    for j in range(p.d):
+        s.theta[j] /= total
+
+
+# --- Algorithm 1 --------------------------------------------------------------------------------
+
+
+class Params(NamedTuple):
+    d: int  # dimension of a context
+    T: int  # horizon
+    sigma: float  # standard deviation of the noise on every coordinate of x and on y
+    jitter: float  # Delta^2, variance of the extra perturbation of x
+    offset: bool  # universe that records are clipped into: offset sphere, or unit ball
+    width: float  # beta, radius of the ellipsoid
+    learner: Learner
+
+
+class State(NamedTuple):
+    t: np.ndarray  # (1,) rounds played
+    V_inv: np.ndarray  # (d, d) inverse of I + sum of noisy x x'
+    u: np.ndarray  # (d,) sum of <theta_s, noisy x_s> noisy x_s
+    centre: np.ndarray  # (d,) V_inv u
+    learner: Experts
+    message: np.ndarray  # (d + 1,) the last user's noisy x and noisy y
+    g: np.ndarray  # (d,) its gradient
+    clipped: np.ndarray  # (1,) records that were outside the universe
+
+
+def init(p: Params) -> State:
+    """State before the first round (line 2)."""
+    d = p.d
+    t, clipped, zeros = np.zeros(1, np.int64), np.zeros(1, np.int64), [np.zeros(d) for _ in "ucg"]
+    experts = init_learner(p.learner)
+    return State(t, np.eye(d), zeros[0], zeros[1], experts, np.zeros(d + 1), zeros[2], clipped)
+
+
+@jit
+def reset(p, s):
+    """Lines 2 and 3 once more; clipped records stay counted."""
+    s.t[0] = 0
+    set_identity(1.0, s.V_inv)
+    s.u[:] = 0.0
+    s.centre[:] = 0.0
+    reset_learner(p.learner, s.learner)
+
+
+@jit
+def select(p, s, X, rng):
+    """Lines 8, 9: the optimistic row of X (K, d); the first one on ties."""
+    return optimistic_arm(X, s.V_inv, s.centre, p.width)
+
+
+@jit
+def randomize(p, x, y, rng, message):
+    """Lines 11, 12, all that leaves the device: message (d + 1,) <- noisy x and noisy y.
+
+    Returns 1 if the record was outside the universe, else 0.
+    """
+    out = message[: p.d]
+    y, clipped = clip_record(p.offset, x, y, out)
+    if p.jitter > 0.0:
+        add_gaussian(rng, np.sqrt(p.jitter), out)
+    add_gaussian(rng, p.sigma, out)
+    message[p.d] = y + p.sigma * rng.standard_normal()
+    return clipped
+
+
+@jit
+def gradient(p, x, y, theta, out):
+    """Line 14: out <- gradient of the corrected loss, clipped to norm G; returns <x, theta>.
+
+    The loss is (<x, theta> - y)^2 - sigma^2 ||theta||^2.
+    """
+    prediction = dot(x, theta)
+    for i in range(p.d):
+        out[i] = 2.0 * x[i] * (prediction - y) - 2.0 * p.sigma * p.sigma * theta[i]
+    size = norm(out)
+    if size > p.learner.gradient:
+        for i in range(p.d):
+            out[i] *= p.learner.gradient / size
+    return prediction
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """Lines 11 to 19 after reward r on context x (d,)."""
+    s.clipped[0] += randomize(p, x, r, rng, s.message)  # lines 11, 12
+    noisy_x, noisy_y = s.message[: p.d], s.message[p.d]
+    prediction = gradient(p, noisy_x, noisy_y, s.learner.theta, s.g)  # line 14
+    sherman_morrison(s.V_inv, noisy_x, s.centre)  # line 19: V <- V + x x' (centre is scratch)
+    axpy(prediction, noisy_x, s.u)  # line 19, with the prediction made before the learner moves
+    matvec(s.V_inv, s.u, s.centre)
+    learn(p.learner, s.learner, s.g)  # line 17
+    s.t[0] += 1
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+
+
+def online_linucb(
+    d: int,
+    T: int,
+    *,
+    epsilon: float,
+    delta: float,
+    calibration: str = "corrected",
+    universe: str = "ball",
+    learner: str = "maler",
+    width: float | None = None,
+    clip: float | None = None,
+    jitter: float = 0.0,
+    ball: float = 1.0,
+) -> Policy:
+    """Online LinUCB (Algorithm 1) under local differential privacy.
+
+    Parameters
+    ----------
+    d : dimension of a context, at least 1.
+    T : horizon in rounds, at least 1.
+    epsilon, delta : budget of a user's record; epsilon in (0, inf], delta in (0, 1).  epsilon = inf
+        gives the non-private Algorithm 4.
+    calibration : "corrected" or "paper", see the module.
+    universe : "ball" (||x|| <= 1, |y| <= 1) or "offset_sphere" (x = (u, 1/sqrt2), 0 <= y <= 1);
+        records outside are clipped into it and counted in `State.clipped`.
+    learner : "maler" or "ogd".
+    width : radius beta >= 0 of the ellipsoid; None: `practical_width`, or Theorem A.2's without
+        noise.
+    clip : bound G > 0 on gradients; None: `practical_clip`.
+    jitter : Delta^2 >= 0, variance of the extra perturbation of x.
+    ball : D > 0, the radius within which predictions stay.
+
+    Returns
+    -------
+    Policy, whose guarantee is that of one message.
+
+    Raises
+    ------
+    ValueError on anything else.
+
+    Examples
+    --------
+    >>> print(online_linucb(2, T=100, epsilon=1.0, delta=0.1).guarantee)
+    (1, 0.1)-local DP, replace one record, per user (ball)
+    """
+    d, T = need_int("d", d, 1, LARGEST), need_int("T", T, 1, LARGEST)
+    sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)
+    jitter = need_float("jitter", jitter, 0.0)
+    G = practical_clip(sigma, jitter, d) if clip is None else need_positive("clip", clip)
+    inner = make_learner(learner, d, T, ball=ball, gradient=G)
+    if width is None:
+        width = practical_width(sigma, T) if sigma > 0.0 else conversion_width(inner, T)
+    width = float(need_float("width", width, 0.0))
+    offset = universe == "offset_sphere"
+    return Policy(
+        "OnlineLinUCB" if learner == "maler" else "OnlineLinUCB (OGD)",
+        Params(d, T, sigma, jitter, offset, width, inner),
+        init,
+        select,
+        update,
+        play,
+        guarantee,
+        universe=linear_universe(offset),
+        delayed_feedback=True,
+        audit=AuditSpec(own_attacks, measured=audit_instances),
+    )
+
+
+# --- audit data ---------------------------------------------------------------------------------
+
+RELEASES = shows(randomize, "gaussian", "message")
+
+
+@jit
+def messages(p, x, y, rng, out):
+    """out (n, d + 1) <- n independent messages of one user."""
+    for i in range(out.shape[0]):
+        randomize(p, x, y, rng, out[i])
+
+
+def own_attacks(policy: Policy):
+    """One user's message, for two records that are as far apart as any."""
+    return message_attack(policy.params)
+
+
+def message_attack(p):
+    """The same from the `Params` of any policy with this message."""
+    x, y, size = np.zeros(p.d), 0.0 if p.offset else -1.0, np.sqrt(0.5) if p.offset else 1.0
+    x[0] = size
+    z = -x
+    if p.offset:
+        x[-1] = z[-1] = size
+
+    def mechanism(record, rng, n):
+        out = np.empty((n, p.d + 1))
+        messages(p, *record, rng, out)
+        return out
+
+    far = audit.along(np.append(x - z, 1.0 - y))
+    return (audit.Attack(mechanism, (x, 1.0), (z, y), far, "message", runs=False, fresh=True),)
+
+
+def audit_instances() -> tuple[AuditInstance, ...]:
+    """Both calibrations in both universes."""
+    return tuple(
+        AuditInstance(
+            online_linucb(2, 8, epsilon=1.0, delta=0.1, calibration=c, universe=u),
+            RELEASES,
+            rounds=3,
+        )
+        for c in ("corrected", "paper")
+        for u in UNIVERSES
+    )

@@ -1,0 +1,711 @@
+"""ShuffleGLM: batches, per-round G-optimal designs, and estimates from shuffled bit sums.
+
+Source: "Shuffle and joint differential privacy for generalized linear contextual bandits",
+Algorithms 1 and 4 to 7.
+Privacy: shuffle (users trust their device and the shuffler); neighbours: replace one user's
+contexts and reward.  A user belongs to one batch and enters its matrix and `steps` gradients, each
+a shuffled vector sum: every coordinate v of a vector in [-L, L]^n is scaled to (v + L) g/L, rounded
+at random and hidden among Bin(b, 1/4) ones.  Replacing a user moves the integers by at most 2 g for
+a gradient (norm at most L = 1), sqrt2 g for w x x' with 0 <= w <= L, each plus sqrt(n) for the
+rounding of n coordinates with shared randomness.  Matrix and gradients share one zCDP budget; b is
+proved by `accounting.binomial` for all 1 + steps releases together (`calibrated`).
+A weight is clipped at Delta = min(slope(0), 1/kappa*), so the sensitivity holds for all data, not
+with high probability under the model (Lemma F.7).
+Differs: batch lengths sum to T; the confidence width has sqrt(kappa) after the first batch only
+(`widths`: the paper prints it for all); the optimiser is preconditioned by the released matrix and
+takes `steps` gradients where the paper takes (epsilon n)^2/(d log^3); values are quantised on [0,
+2 L] (the paper: on [0, L], which overflows), so g here is half of the paper's; eigenvalues have a
+floor.  Messages are summed in the aggregated law (`mechanisms.shuffle_analyse`).
+"""
+
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+from companion.accounting.audit import (
+    Attack,
+    AuditInstance,
+    AuditSpec,
+    along,
+    filled,
+    in_both,
+    shows,
+)
+from companion.accounting.binomial import Noise, releases_delta, releases_epsilon
+from companion.accounting.privacy import (
+    NO_PRIVACY,
+    REPLACE_RECORD,
+    Guarantee,
+    gaussian_scale,
+    need_budget,
+)
+from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
+from companion.core import Policy, Universe
+from companion.jit import jit
+from companion.kernels.glm import mean, slope
+from companion.kernels.linalg import axpy, copy, dot, inverse, matvec, quad, set_identity
+from companion.kernels.mechanisms import (
+    add_packed,
+    clip_to_ball,
+    shuffle_add,
+    shuffle_analyse,
+    unpack,
+)
+from companion.private_glm.joint_glm import descent_step, precondition, raise_floor
+from companion.validate import (
+    need_array,
+    need_choice,
+    need_float,
+    need_int,
+    need_positive,
+    need_probability,
+)
+
+# --- batches, and the noise that a budget needs in each of them ---------------------------------
+
+P = 0.25  # chance of a further one
+UNIT = "user (contexts in the unit ball, reward in [0, 1])"
+FACTORS = (1.0, 1.005, 1.01, 1.02, 1.03, 1.05, 1.08, 1.12, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0)
+
+
+def lengths(T: int, M: int, first: int | None = None, schedule: str = "corrected") -> np.ndarray:
+    """Lengths (M,) of the batches of T rounds.
+
+    T >= 1, M >= 2 batches; first: length of the first one, 1 <= first <= T - M + 1 (None: 4
+    T^(4/9), at most half).  schedule "corrected": B_k = alpha sqrt(B_(k-1)), B_2 = alpha with the
+    alpha at which all batches sum to T; "paper": the printed alpha = T^(1/(2(1 - 2^(1 - M)))), with
+    which B_M = T, so that the last batch is cut.  Raises ValueError on anything else.
+    """
+    T = need_int("T", T, 2)
+    M = need_int("M", M, 2, T)
+    need_choice("schedule", schedule, ("corrected", "paper"))
+    if first is None:
+        first = max(1, min(int(4.0 * T ** (4.0 / 9.0)), T // 2))
+    first = need_int("first", first, 1, T - M + 1)
+    powers = [2.0 - 2.0 ** (2 - k) for k in range(2, M + 1)]
+    if schedule == "paper":
+        alpha = T ** (1.0 / (2.0 * (1.0 - 2.0 ** (1 - M))))
+    else:
+        left = T - first
+        alpha = brentq(lambda a: sum(a**q for q in powers) - left, 1e-9, left + 1.0, xtol=1e-12)
+    out = [first]
+    for q in powers[:-1]:  # every later batch keeps at least one round
+        room = T - sum(out) - (M - len(out) - 1)
+        out.append(max(1, min(int(alpha**q + 1e-9), room)))
+    return np.array([*out, T - sum(out)])
+
+
+def resolution(n: int, d: int) -> int:
+    """Levels of the range [0, 2L]: the paper's g = max(2 sqrt(n), d, 4), rounded up."""
+    return math.ceil(max(2.0 * math.sqrt(n), d, 4))
+
+
+def movement(levels: int, entries: int, ratio: float) -> float:
+    """L2 sensitivity of the integers: ratio = sensitivity of the reals over their range 2L."""
+    return levels * ratio + math.sqrt(entries)
+
+
+GRADIENT, MATRIX = 1.0, math.sqrt(0.5)  # ratios
+
+
+def bits_for(n: int, levels: int, entries: int, ratio: float, rho: float, factor: float) -> int:
+    """b with which n users' Bin(b, 1/4) have the variance of N(0, sigma^2) at rho, times factor."""
+    variance = factor * movement(levels, entries, ratio) ** 2 / (2.0 * rho)
+    return math.ceil(variance / (P * (1.0 - P) * n))
+
+
+def printed_bits(n: int, levels: int, d: int, epsilon: float, delta: float) -> int:
+    """b of the paper's (122), rounded up: 24e4 g^2 log^2(4(d^2 + 1)/delta)/(epsilon^2 n)."""
+    return math.ceil(24e4 * (levels * math.log(4 * (d * d + 1) / delta) / epsilon) ** 2 / n)
+
+
+def releases(n: int, d: int, steps: int, bits_matrix: int, bits_gradient: int) -> list[Noise]:
+    """All that one user of a batch of n enters, as a list of `binomial.Noise`."""
+    levels, entries = resolution(n, d), d * (d + 1) // 2
+    return [
+        Noise(n * bits_matrix, P, movement(levels, entries, MATRIX), entries, levels + 1),
+        Noise(n * bits_gradient, P, movement(levels, d, GRADIENT), d, levels + 1, steps),
+    ]
+
+
+@functools.lru_cache(maxsize=1024)
+def calibrated(
+    n: int,
+    d: int,
+    steps: int,
+    epsilon: float,
+    delta: float,
+    calibration: str = "corrected",
+    share: float = 0.5,
+) -> tuple[int, int, float]:
+    """(bits of the matrix, bits of a gradient, proved epsilon) for a batch of n users.
+
+    epsilon in (0, inf), delta in (0, 1), steps >= 1 gradients, share in (0, 1) of the zCDP budget
+    for the matrix; calibration "corrected" or "paper":
+    (122) at (epsilon/2, delta/2) for the matrix and, for a gradient, at (epsilon/2)/(2 sqrt(2 steps
+    log(2/delta))) and (delta/2)/(steps + 1), as in Algorithm 7.  Raises ValueError where no factor
+    suffices.
+    """
+    n, d, steps = need_int("n", n, 1), need_int("d", d, 1), need_int("steps", steps, 1)
+    epsilon = need_positive("epsilon", epsilon)
+    levels, entries = resolution(n, d), d * (d + 1) // 2
+    if calibration == "paper":
+        per_step = epsilon / (4.0 * math.sqrt(2.0 * steps * math.log(2.0 / delta)))
+        bits = (
+            printed_bits(n, levels, d, epsilon / 2.0, delta / 2.0),
+            printed_bits(n, levels, d, per_step, delta / (2.0 * (steps + 1))),
+        )
+        return *bits, releases_epsilon(delta, releases(n, d, steps, *bits))
+    rho = 0.5 / gaussian_scale(epsilon, delta) ** 2
+    for factor in FACTORS:
+        bits = (
+            bits_for(n, levels, entries, MATRIX, share * rho, factor),
+            bits_for(n, levels, d, GRADIENT, (1.0 - share) * rho / steps, factor),
+        )
+        found = releases(n, d, steps, *bits)
+        if releases_delta(epsilon, found) <= delta:
+            return *bits, releases_epsilon(delta, found)
+    raise ValueError(f"no noise is proved enough for batches of {n} at {epsilon=}, {delta=}")
+
+
+class Noises(NamedTuple):
+    """What the batches release, but for the last one, which nobody reads."""
+
+    g: np.ndarray  # (M - 1,) levels per L
+    matrix: np.ndarray  # (M - 1,) bits per user and entry of the matrix; 0: exact sums
+    gradient: np.ndarray  # (M - 1,) the same for a gradient
+    spread: np.ndarray  # (M - 1,) standard deviation of an entry of the matrix, for weights up to 1
+    guarantee: Guarantee  # users of one batch do not enter another, so the worst batch counts
+
+
+def noises(
+    n: np.ndarray, d: int, steps: int, epsilon: float, delta: float, calibration: str, share: float
+) -> Noises:
+    """`Noises` of batches of n (M - 1,) users; epsilon = inf: exact sums; else as `calibrated`.
+
+    The analyser's sum has the noise of n b coins of chance P, in units of 1/g.
+    """
+    need_choice("calibration", calibration, ("corrected", "paper"))
+    share, g = need_probability("share", share), np.array([resolution(int(m), d) / 2.0 for m in n])
+    if epsilon == math.inf:
+        nothing = np.zeros(len(n), np.int64)
+        return Noises(g, nothing, nothing.copy(), np.zeros(len(n)), NO_PRIVACY)
+    found = [calibrated(int(m), d, steps, epsilon, delta, calibration, share) for m in n]
+    matrix, gradient, proved = (np.array(column) for column in zip(*found, strict=True))
+    claimed = (epsilon, delta) if calibration == "paper" else None
+    guarantee = Guarantee("shuffle", float(proved.max()), delta, REPLACE_RECORD, UNIT, claimed)
+    return Noises(g, matrix, gradient, np.sqrt(P * (1.0 - P) * n * matrix) / g, guarantee)
+
+
+# --- what is fixed, and what is remembered ------------------------------------------------------
+
+MOST = 500  # moves of a design
+
+
+class Params(NamedTuple):
+    """One entry per batch but the last, where an array is not (M,)."""
+
+    d: int  # dimension of a context
+    K: int  # arms
+    T: int  # horizon
+    link: int  # number of the link
+    theta_bound: float  # S
+    ends: np.ndarray  # (M,) rounds after which batches end
+    g: np.ndarray  # levels per L
+    bits_matrix: np.ndarray  # b of the matrix sum
+    bits_gradient: np.ndarray  # b of a gradient sum
+    ridge: np.ndarray  # lambda
+    caps: np.ndarray  # (M,) Delta: largest weight of x x'
+    widths: np.ndarray  # gamma sqrt(kappa), then gamma
+    steps: int  # gradients per batch
+    penalty: float  # ridge of the fits
+    tolerance: float  # of the designs
+
+
+class Work(NamedTuple):
+    """Scratch of a design on K arms in R^d."""
+
+    g: np.ndarray  # (K,) widths at the end
+    M: np.ndarray  # (d, d)
+    M_inv: np.ndarray  # (d, d)
+    B: np.ndarray  # (d, d)
+    v: np.ndarray  # (d,)
+
+
+class State(NamedTuple):
+    t: np.ndarray  # (1,) rounds played
+    k: np.ndarray  # (1,) batch of the next round, from 0
+    V: np.ndarray  # (M, d, d) released matrices of finished batches
+    V_inv: np.ndarray  # (M, d, d)
+    theta: np.ndarray  # (M, d) released estimates
+    size: np.ndarray  # (1,) users of the batch that is under way, so far
+    X: np.ndarray  # (n, d) their clipped contexts (each stays with its user)
+    y: np.ndarray  # (n,) their clipped rewards
+    counts: np.ndarray  # (d(d+1)/2,) sum of the rounded values (or of the exact ones) of the matrix
+    sums: np.ndarray  # (d,) the same for a gradient
+    triangle: np.ndarray  # (d(d+1)/2,) one user's, then the analyser's
+    x: np.ndarray  # (d,) clipped context of this round
+    alive: np.ndarray  # (K,) arms that no finished batch rules out
+    left: np.ndarray  # (K,) the same as a list, in order, and what else stood there
+    doubt: np.ndarray  # (K,) half-widths of the first batch
+    half: np.ndarray  # (K,) the same of a later batch
+    score: np.ndarray  # (K,) estimated scores of that batch
+    A: np.ndarray  # (K, d) scaled arms
+    pi: np.ndarray  # (K,) design of the last round that needed one
+    clipped: np.ndarray  # (1,) records outside the unit ball or [0, 1]
+    work: np.ndarray  # (3, d) scratch of a descent
+    design: Work
+
+
+def work_for(K: int, d: int) -> Work:
+    """Scratch of `optimal`."""
+    return Work(np.zeros(K), *np.zeros((3, d, d)), np.zeros(d))
+
+
+def counter():
+    """One whole number."""
+    return np.zeros(1, np.int64)
+
+
+def init(p: Params) -> State:
+    """State before the first round."""
+    d, K, M, m = p.d, p.K, len(p.ends), p.d * (p.d + 1) // 2
+    n = int(np.diff(p.ends[:-1], prepend=0).max())  # the longest batch whose data are read
+    released = np.zeros((M, d, d)), np.zeros((M, d, d)), np.zeros((M, d))
+    users = counter(), np.zeros((n, d)), np.zeros(n), np.zeros(m), np.zeros(d), np.zeros(m)
+    arms = np.ones(K, np.int64), np.arange(K), *np.zeros((3, K)), np.zeros((K, d)), np.zeros(K)
+    last = counter(), np.zeros((3, d)), work_for(K, d)
+    return State(counter(), counter(), *released, *users, np.zeros(d), *arms, *last)
+
+
+# --- line 17: which arms the finished batches rule out ------------------------------------------
+
+
+@jit
+def eliminate(p, s, X):
+    """s.left[:n] <- the rows of X (K, d) that no finished batch rules out, in order; s.alive <- 1
+    at these, s.doubt <- their half-widths after the first batch; returns n."""
+    n = p.K
+    for a in range(n):
+        s.left[a], s.alive[a] = a, 0
+    for k in range(s.k[0]):
+        V_inv, theta, width = s.V_inv[k], s.theta[k], p.widths[k]
+        half, low = s.doubt if k == 0 else s.half, -np.inf
+        for i in range(n):
+            a = s.left[i]
+            form, score = 0.0, 0.0  # `quad` and `dot`, written out: a third faster
+            for j in range(p.d):
+                row = 0.0
+                for m in range(j):
+                    row += V_inv[j, m] * X[a, m]
+                form += X[a, j] * (V_inv[j, j] * X[a, j] + 2.0 * row)
+                score += X[a, j] * theta[j]
+            s.score[a], half[a] = score, width * math.sqrt(form)
+            low = max(low, score - half[a])
+        kept = 0
+        for i in range(n):
+            a = s.left[i]
+            s.left[kept] = a
+            kept += 1 if s.score[a] + half[a] >= low else 0
+        n = kept
+    for i in range(n):
+        s.alive[s.left[i]] = 1
+    return n
+
+
+# --- lines 18 to 20: a G-optimal design of the arms that are left -------------------------------
+#
+# A design pi on arms a_1, ..., a_K has the widths g_i = a_i' M^-1 a_i with M = sum pi_i a_i a_i'.
+# Always sum pi_i g_i = r, the rank of the arms, so max g >= r, with equality exactly at the optimum
+# (Kiefer and Wolfowitz 1960).  Moving mass s = (g/r - 1)/(g - 1) to the widest arm is the exact
+# line search for log det M (Wynn 1970).  At max g <= tolerance r the gap log det M* - log det M is
+# at most r log(tolerance), the duality gap.  Lemma 4.3's relaxed bound is tolerance 2.
+
+RIDGE = 1e-8  # of the largest squared norm: makes M invertible where the arms do not span
+
+
+@jit
+def begin(A, alive, pi, w):
+    """pi <- uniform on the arms alive, w.M_inv <- inverse of its matrix; False if all are zero."""
+    K, d = A.shape
+    n, top, first = 0, 0.0, -1
+    for k in range(K):
+        pi[k] = 0.0
+        if alive[k]:
+            first = k if first < 0 else first
+            n += 1
+            top = max(top, dot(A[k], A[k]))
+    if top == 0.0 or n == 1:
+        pi[first] = 1.0
+        return False
+    for i in range(d):
+        for j in range(d):
+            w.M[i, j] = RIDGE * top if i == j else 0.0
+    for k in range(K):
+        if alive[k]:
+            pi[k] = 1.0 / n
+            for i in range(d):
+                axpy(A[k, i] / n, A[k], w.M[i])
+    inverse(w.M, w.M_inv, w.B)
+    return True
+
+
+@jit
+def move(a, s, w):
+    """M_inv <- inverse of (1 - s) M + s a a'."""
+    d = a.shape[0]
+    matvec(w.M_inv, a, w.v)
+    c = s / (1.0 - s + s * dot(a, w.v))
+    for i in range(d):
+        for j in range(d):
+            w.M_inv[i, j] = (w.M_inv[i, j] - c * w.v[i] * w.v[j]) / (1.0 - s)
+
+
+@jit
+def optimal(A, alive, tolerance, most, pi, w):
+    """pi (K,) <- a design on the arms A (K, d) with alive[k], at least one; (moves, max g, rank).
+
+    Ends at max g <= tolerance times the rank, or after `most` moves.  Arms that are zero keep their
+    share of the start; if all are, the first one gets everything, and (0, 0, 0) is returned, as it
+    is for a single arm.
+    """
+    if not begin(A, alive, pi, w):
+        return 0, 0.0, 0.0
+    moves = 0
+    while True:
+        rank, best, at = 0.0, -1.0, 0
+        for k in range(A.shape[0]):
+            if alive[k]:
+                w.g[k] = quad(w.M_inv, A[k])
+                rank += pi[k] * w.g[k]
+                if w.g[k] > best:
+                    best, at = w.g[k], k
+        if best <= tolerance * rank or moves == most or best <= 1.0:
+            return moves, best, rank
+        s = (best / rank - 1.0) / (best - 1.0)
+        for k in range(A.shape[0]):
+            pi[k] *= 1.0 - s
+        pi[at] += s
+        move(A[at], s, w)
+        moves += 1
+
+
+@jit
+def draw(pi, rng):
+    """An arm drawn from the design pi (K,)."""
+    u, last = rng.random(), 0
+    for k in range(pi.shape[0]):
+        if pi[k] > 0.0:
+            last = k
+            u -= pi[k]
+            if u < 0.0:
+                return k
+    return last
+
+
+def design(A: np.ndarray, tolerance: float = 2.0, most: int = 500):
+    """(pi, max g, rank, moves) of one set of arms A (K, d); tolerance > 1, most >= 0.
+
+    Raises ValueError on anything else, and on arms that are not finite.
+
+    >>> import numpy as np
+    >>> design(np.eye(3))[0].round(3).tolist()
+    [0.333, 0.333, 0.333]
+    """
+    A = need_array("A", A, ("K", "d"))
+    tolerance = need_float("tolerance", tolerance, 1.0, open_low=True)
+    pi = np.zeros(len(A))
+    alive = np.ones(len(A), np.int64)
+    moves, g, rank = optimal(A, alive, tolerance, need_int("most", most, 0), pi, work_for(*A.shape))
+    return pi, g, rank, moves
+
+
+# --- Algorithms 4 to 7: messages, and what the analyser makes of a batch ------------------------
+
+
+@jit
+def send(rng, v, L, g, bits, sums):
+    """sums <- with one user's vector v in [-L, L]^n: rounded, or exact if bits is 0."""
+    if bits > 0:
+        shuffle_add(rng, v, L, g, sums)
+    else:
+        axpy(1.0, v, sums)
+
+
+@jit
+def analyse(rng, sums, n, L, g, bits, out):
+    """out <- estimate of the sum of n users' vectors; sums is emptied."""
+    if bits > 0:
+        shuffle_analyse(rng, sums, n, L, g, bits, P, out)
+    else:
+        copy(sums, out)
+    sums[:] = 0.0
+
+
+@jit
+def add_user(p, s, k, w, y, rng):
+    """The user of this round, with clipped context s.x, joins batch k and sends w x x'."""
+    n = s.size[0]
+    s.y[n] = y
+    copy(s.x, s.X[n])
+    s.triangle[:] = 0.0
+    add_packed(w, 1.0, s.x, s.triangle)
+    send(rng, s.triangle, p.caps[k], p.g[k], p.bits_matrix[k], s.counts)
+    s.size[0] = n + 1
+
+
+@jit
+def release_matrix(p, s, k, rng):
+    """V_k, V_inv_k <- ridge I + the batch's weighted sum of x x', eigenvalues at least ridge/2."""
+    V, w = s.V[k], s.design
+    analyse(rng, s.counts, s.size[0], p.caps[k], p.g[k], p.bits_matrix[k], s.triangle)
+    set_identity(p.ridge[k], V)
+    unpack(1.0, 1.0, s.triangle, V)
+    raise_floor(V, 0.5 * p.ridge[k], w.M, w.B)
+    inverse(V, s.V_inv[k], w.M)
+
+
+@jit
+def release_gradient(p, s, k, theta, rng, g):
+    """g (d,) <- the batch's sum of gradients (mean - y) x at theta, from messages."""
+    for i in range(s.size[0]):
+        c = mean(p.link, dot(s.X[i], theta)) - s.y[i]
+        for j in range(p.d):
+            g[j] = c * s.X[i, j]
+        send(rng, g, 1.0, p.g[k], p.bits_gradient[k], s.sums)
+    analyse(rng, s.sums, s.size[0], 1.0, p.g[k], p.bits_gradient[k], g)
+
+
+@jit
+def learn(p, s, k, rng):
+    """Release batch k: its matrix, then theta_k by p.steps gradients from where it stands."""
+    w, theta = s.design, s.theta[k]
+    release_matrix(p, s, k, rng)
+    curvature = slope(p.link, 0.0) if k == 0 else 1.5
+    precondition(curvature, p.penalty, s.V[k], w.B, w.M, w.M_inv)
+    for step in range(p.steps):
+        release_gradient(p, s, k, theta, rng, s.work[0])
+        descent_step(step, p.steps, p.penalty, p.theta_bound, w.B, theta, s.work)
+    s.size[0] = 0
+
+
+# --- the rounds: Algorithm 1 --------------------------------------------------------------------
+
+
+@jit
+def weight(link, score, doubt, theta_bound, cap):
+    """Weight of x x' after the first batch (10), (11): slope at the first estimate's score, less
+    what that may be wrong by (doubt: the half-width of x after that batch), and at most the cap."""
+    return min(slope(link, score) * math.exp(-min(2.0 * theta_bound, doubt)), cap)
+
+
+@jit
+def scale(p, s, X):
+    """s.A (K, d) <- the rows of X that are alive, times the roots of their weights."""
+    for a in range(p.K):
+        if s.alive[a] == 1:
+            root = 1.0
+            if s.k[0] > 0:
+                score, cap = dot(X[a], s.theta[0]), p.caps[s.k[0]]
+                root = math.sqrt(weight(p.link, score, s.doubt[a], p.theta_bound, cap))
+            for i in range(p.d):
+                s.A[a, i] = root * X[a, i]
+
+
+@jit
+def select(p, s, X, rng):
+    """A row of X (K, d) drawn from the design of the scaled arms that are left (lines 16 to 20)."""
+    if eliminate(p, s, X) == 1:
+        return s.left[0]
+    scale(p, s, X)
+    optimal(s.A, s.alive, p.tolerance, MOST, s.pi, s.design)
+    return draw(s.pi, rng)
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """Learn from reward r on context x (d,): the user sends a message, and at the end of a batch
+    its sums are released; s is changed in place."""
+    k, y = s.k[0], min(max(r, 0.0), 1.0)
+    _, outside = clip_to_ball(x, 0.0, s.x)
+    s.clipped[0] += 1 if outside + (y != r) > 0 else 0
+    s.t[0] += 1
+    if k == len(p.ends) - 1:  # the last batch's messages are never read
+        return
+    w = 1.0
+    if k > 0:
+        doubt = p.widths[0] * math.sqrt(quad(s.V_inv[0], s.x))
+        w = weight(p.link, dot(s.x, s.theta[0]), doubt, p.theta_bound, p.caps[k])
+    add_user(p, s, k, w, y, rng)
+    if s.t[0] == p.ends[k]:
+        if k > 0:
+            copy(s.theta[k - 1], s.theta[k])
+        learn(p, s, k, rng)
+        s.k[0] += 1
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)
+        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+
+
+def shuffle_glm(
+    d: int,
+    K: int,
+    T: int,
+    *,
+    epsilon: float,
+    delta: float,
+    link: str = "logistic",
+    theta_bound: float = 1.0,
+    kappa: float | None = None,
+    kappa_star: float | None = None,
+    M: int = 3,
+    first: int | None = None,
+    schedule: str = "corrected",
+    gamma: float | None = None,
+    widths: str = "corrected",
+    steps: int = 20,
+    penalty: float = 1.0,
+    tolerance: float = 2.0,
+    calibration: str = "corrected",
+    share: float = 0.5,
+) -> Policy:
+    """ShuffleGLM for T rounds of K arms in the unit ball of R^d; contexts and rewards are clipped.
+
+    Parameters
+    ----------
+    d, K : dimension of a context and number of arms, at least 1
+    T, M, first, schedule : horizon and batches, as in `lengths`
+    epsilon : budget in (0, inf]; inf: exact sums
+    delta : in (0, 1)
+    link : "logistic" or "probit"
+    theta_bound : bound S > 0 on the norm of theta
+    kappa : bound on 1/slope over all arms from above; None: 1/slope(theta_bound)
+    kappa_star : the same from below, in (0, kappa]; None: 1/slope(0)
+    gamma : > 0, of the confidence width; None: max(1, epsilon^(-1/2))
+    widths : sqrt(kappa) in the first width ("corrected") or in all ("paper")
+    steps, penalty : gradients per batch, at least 1, and ridge > 0 of the fits
+    tolerance : > 1, of the designs
+    calibration : "corrected" or "paper"
+    share : in (0, 1), of the budget for the matrix
+
+    Returns
+    -------
+    Policy, whose Guarantee is what is proved of the worst batch.
+
+    Raises
+    ------
+    ValueError, by name, on anything else.
+
+    >>> policy = shuffle_glm(3, 4, 1000, epsilon=1.0, delta=0.01)
+    >>> policy.guarantee.model, bool(0.9 < policy.guarantee.epsilon <= 1.0)
+    ('shuffle', True)
+    """
+    d, K = need_int("d", d, 1, 10_000), need_int("K", K, 1)
+    epsilon, delta = need_budget(epsilon, delta)
+    link, bound = need_bernoulli_link(link), need_positive("theta_bound", theta_bound)
+    kappa = need_kappa(link, bound, kappa)
+    top = slope(link, 0.0)  # Delta, the largest weight of x x' after the first batch
+    if kappa_star is not None:
+        top = min(top, 1.0 / need_float("kappa_star", kappa_star, 0.0, kappa, open_low=True))
+    gamma = max(1.0, epsilon**-0.5) if gamma is None else need_positive("gamma", gamma)
+    everywhere = need_choice("widths", widths, ("corrected", "paper")) == "paper"
+    steps, penalty = need_int("steps", steps, 1, 10_000), need_positive("penalty", penalty)
+    tolerance = need_float("tolerance", tolerance, 1.0, open_low=True)
+    n = lengths(T, M, first, schedule)
+    q, batch = noises(n[:-1], d, steps, epsilon, delta, calibration, share), np.arange(len(n))
+    caps = np.where(batch == 0, 1.0, top)
+    factors = np.where((batch == 0) | everywhere, math.sqrt(kappa), 1.0)
+    p = Params(
+        d,
+        K,
+        int(n.sum()),
+        link,
+        bound,
+        ends=np.cumsum(n),
+        g=q.g,
+        bits_matrix=q.matrix,
+        bits_gradient=q.gradient,
+        ridge=1.0 + 2.0 * math.sqrt(d) * caps[:-1] * q.spread,
+        caps=caps,
+        widths=gamma * factors[:-1],
+        steps=steps,
+        penalty=penalty,
+        tolerance=tolerance,
+    )
+    return Policy(
+        "ShuffleGLM",
+        p,
+        init,
+        select,
+        update,
+        play,
+        q.guarantee,
+        universe=Universe(low=0.0),
+        delayed_feedback=True,
+        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
+    )
+
+
+# --- attack: what the analyser sees of a batch, of which one user's context varies --------------
+
+
+@jit
+def first_matrices(p, s, x, rng, out):
+    """out (n, d(d+1)/2) <- the analyser's matrix of n first batches, whose last user has context x
+    (d,); all other users send zeros and have rounded already; s is overwritten."""
+    for i in range(out.shape[0]):
+        s.counts[:] = 0.0
+        s.size[0] = p.ends[0] - 1
+        clip_to_ball(x, 0.0, s.x)
+        add_user(p, s, 0, 1.0, 0.0, rng)
+        analyse(rng, s.counts, s.size[0], p.caps[0], p.g[0], p.bits_matrix[0], s.triangle)
+        copy(s.triangle, out[i])
+
+
+def own_attacks(policy):
+    """`audit.Attack`: the matrix of the first batch (d >= 2), whose last user has the context e_1
+    or e_2."""
+    p, s = policy.params, policy.init(policy.params)
+    move = np.zeros(len(s.triangle))
+    move[0], move[2] = 1.0, -1.0  # of rows (11), (21, 22), ...
+    mechanism = filled(move.shape, lambda x, rng, out: first_matrices(p, s, x, rng, out))
+    return (Attack(mechanism, *np.eye(p.d)[:2], along(move), "batch", "gradients", runs=False),)
+
+
+def attack_instances():
+    """What the audits attack: nearly all of the budget is the matrix's."""
+    return in_both(shuffle_glm, 2, 3, 400, epsilon=1.0, delta=0.1, first=50, steps=1, share=0.98)
+
+
+def audit_instances() -> tuple[AuditInstance, ...]:
+    """What the laboratory of `companion.audits` plays: a batch's last user.
+
+    One user cannot move matrix and gradient as far as either can go, so either has nearly all of
+    the budget.  The first estimate 0 gives full weights; 200 e_2 gives contexts next to e_1 and
+    -e_1 gradients of norm nearly 1 that point apart.  The last case plays the end of the first
+    batch and all of a second one.
+    """
+    public = "t", "k", "V", "V_inv", "theta", "size"
+    secret = tuple(name for name in State._fields if name not in public)
+    kernels, found = shows(shuffle_analyse, "counts", "out"), []
+    flat = np.array([[np.cos(a), np.sin(a), 0.0] for a in (0.05, np.pi - 0.05)])
+    known = {"epsilon": 1.0, "delta": 0.01, "theta_bound": 200.0, "kappa": 4.0, "first": 50}
+    for share, calibration in ((0.98, "corrected"), (0.02, "corrected"), (0.5, "paper")):
+        policy = shuffle_glm(2, 3, 2000, steps=1, share=share, calibration=calibration, **known)
+        ends, past = policy.params.ends, init(policy.params)
+        past.t[0], past.k[0], past.size[0] = ends[1] - 1, 1, ends[1] - ends[0] - 1
+        past.theta[0, 1] = 200.0 if share == 0.02 else 0.0
+        case = AuditInstance(policy, kernels, secret, past, records=flat, bound_is_tight=False)
+        found.append(case)
+    both = shuffle_glm(2, 3, 53, steps=1, share=0.98, **known)
+    past = init(both.params)
+    past.t[0], past.size[0] = 49, 49
+    return (*found, AuditInstance(both, kernels, secret, past, 2, flat, None))

@@ -1,0 +1,253 @@
+"""Algorithm 3: a bandit with one streaming learner per arm and synthetic updates of the others.
+
+    1 play every arm t0 times, feeding (x, r) to its learner alone; keep the forced estimates
+    2 in other rounds: candidates are the arms within h_sub/2 of the best forced estimate
+    3     play the candidate with the largest present estimate
+    4     feed (x, r) to the arm that was played and (0, zeta(0)) to every other arm
+Source: Han, Liang, Liang, Wang, Yao and Zhang (2022), Algorithm 3 and Theorem 4.6; the learners are
+those of `streaming`.
+Privacy: joint; neighbours replace one user (context and rewards).  Changing a user may change the
+arm that was played, and then two learners: the one that lost the record sees a synthetic one
+instead, whose gradient is exactly 0, so each of the two moves by half of what replacing a record
+moves one.  Two halves cost what one whole costs, or less (see the chapter): the guarantee is that
+of a single learner, provided that every arm is updated in every round.
+Differs: local clocks (the paper's global t breaks the sum after the forced rounds); leaves and
+rewards are clipped; the learner may be the tree of Algorithm 1 on the l_1 ball.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from companion.accounting import audit
+from companion.accounting.audit import AuditSpec, corners, in_both, lives, runs_of, shows
+from companion.accounting.privacy import NO_PRIVACY
+from companion.core import Policy, Universe
+from companion.jit import inlined, jit
+from companion.kernels import glm
+from companion.kernels.linalg import copy, dot
+from companion.streaming_sco import streaming
+from companion.streaming_sco.streaming import calibrated, problem, publish, release, step
+from companion.validate import need_choice, need_float, need_int
+
+LEARNERS = ("tree", "argmin", "coordinates", "gumbel")
+
+
+class Params(NamedTuple):
+    d: int  # dimension of the context
+    K: int  # arms
+    T: int  # horizon
+    t0: int  # forced rounds per arm
+    gap: float  # h_sub: arms within h_sub/2 of the best forced estimate are candidates
+    link: int  # of `glm`
+    synthetic: bool  # arms that are not played make a step on (0, zeta(0))
+    learner: streaming.Params
+    one_context: bool  # True: all rows of X are the same context
+
+
+class State(NamedTuple):
+    t: np.ndarray  # (1,) rounds played
+    forced: np.ndarray  # (K, d) estimates at the end of the forced rounds
+    arms: streaming.State  # of all arms: its arrays have a leading axis of length K
+
+    @property
+    def clipped(self):
+        """Records that were outside the universe."""
+        return int(self.arms.clipped.sum())
+
+
+def init(p) -> State:
+    """State before the first round."""
+    one = streaming.init(p.learner, None)
+    arms = streaming.State(*(np.zeros((p.K, *a.shape), a.dtype) for a in one))
+    return State(np.zeros(1, np.int64), np.zeros((p.K, p.d)), arms)
+
+
+@inlined
+def of_arm(m, k):
+    """State of arm k's learner; views, nothing is copied."""
+    return streaming.State(m.t[k], m.clipped[k], m.theta[k], m.old[k], m.total[k], m.gradient[k],
+                           m.v[k], m.noise[k], m.x[k])  # fmt: skip
+
+
+@jit
+def select(p, s, X, rng):
+    """The forced arm; then the best present estimate among those near the best forced one."""
+    if s.t[0] < p.K * p.t0:  # line 1
+        return s.t[0] // p.t0
+    x, top = X[0], -np.inf
+    for k in range(p.K):
+        top = max(top, glm.mean(p.link, dot(x, s.forced[k])))
+    best, arm = -np.inf, 0
+    for k in range(p.K):
+        if glm.mean(p.link, dot(x, s.forced[k])) > top - 0.5 * p.gap:  # line 2
+            z = dot(x, s.arms.theta[k])
+            if z > best:  # line 3
+                best, arm = z, k
+    return arm
+
+
+@jit
+def update(p, s, arm, x, r, rng):
+    """Learn from reward r on context x (d,); s is changed in place."""
+    s.t[0] += 1
+    for k in range(p.K):
+        learner = of_arm(s.arms, k)
+        if k == arm:
+            step(p.learner, learner, x, r, rng)  # line 4
+        elif p.synthetic and s.t[0] > p.K * p.t0:  # the record (0, zeta(0)), whose leaf is 0
+            learner.t[0] += 1
+            publish(p.learner, learner, rng)
+    if s.t[0] == p.K * p.t0:
+        copy(s.arms.theta, s.forced)
+
+
+@jit
+def play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    for t in range(X.shape[0]):
+        arm = select(p, s, X[t], rng)
+        arms[t] = arm
+        update(p, s, arm, X[t, arm], R[t, arm], rng)
+
+
+def sco_bandit(
+    d: int,
+    K: int,
+    T: int,
+    *,
+    epsilon: float,
+    delta: float | None = None,
+    t0: int = 100,
+    gap: float = 1.0,
+    link: str = "linear",
+    radius: float = 1.0,
+    label_bound: float = 1.0,
+    learner: str = "tree",
+    calibration: str = "corrected",
+    schedule: str = "constant",
+    clip: float | None = None,
+    synthetic: bool = True,
+) -> Policy:
+    """Algorithm 3 for one context, ||x||_inf <= 1, per round, the same for all arms.
+
+    The guarantee holds for users who play the forced arm in forced rounds: another arm moves the
+    arms' clocks, which others' advice shows.
+
+    Parameters
+    ----------
+    d, K, T : dimension, arms, horizon; d, K >= 1, T >= 2
+    epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise), delta in (0, 1) (None: 1/T)
+    t0 : forced rounds per arm, K t0 < T
+    gap : h_sub > 0, arms within half of it of the best forced estimate are candidates
+    link : "linear", "logistic" or "probit"
+    radius : of the l_1 ball of the estimates
+    label_bound : rewards are clipped to +-label_bound ([0, label_bound] unless linear)
+    learner : "tree" (Algorithm 1), or a selector of Algorithm 2: "argmin", "coordinates", "gumbel"
+    calibration, schedule, clip : as in `streaming_fw` and `vertex_fw`; "paper" or "corrected"
+    synthetic : False leaves out the synthetic updates, and then there is no joint privacy
+
+    Returns
+    -------
+    Policy
+
+    Raises
+    ------
+    ValueError
+        on anything else.
+
+    Examples
+    --------
+    >>> live = sco_bandit(2, 3, 1000, epsilon=1.0, delta=0.001).start(seed=1)
+    >>> live.select([[0.5, 1.0]] * 3)
+    0
+    """
+    T, K, t0 = need_int("T", T, 2), need_int("K", K, 1), need_int("t0", t0, 0)
+    if t0 * K >= T:
+        raise ValueError(f"t0 must leave rounds after the K t0 forced ones; got {t0=}, {K=}, {T=}")
+    number, gap = glm.need_link("link", link), need_float("gap", gap, 0.0, open_low=True)
+    c = problem(d, T, 1.0, radius, "squares" if link == "linear" else link, label_bound)
+    need_choice("calibration", calibration, ("paper", "corrected"))
+    need_choice("learner", learner, LEARNERS)
+    need_choice("synthetic", synthetic, (True, False))
+    q, said = calibrated(
+        c, epsilon, delta, calibration, learner, schedule, clip, 1.0, "joint",
+        "user (context and rewards)",
+    )  # fmt: skip
+    return Policy(
+        "Algorithm 3",
+        Params(c.d, K, T, t0, gap, number, synthetic, q, True),
+        init,
+        select,
+        update,
+        play,
+        said if synthetic else NO_PRIVACY,
+        universe=Universe(low=q.low, high=q.high, norm=np.inf),
+        delayed_feedback=True,
+        audit=AuditSpec(attacks, attack_instances, measured),
+    )
+
+
+# What audits attack and measure.
+
+
+def first_mean(state):
+    """What arm 0 has released last: its mean gradient (d,)."""
+    return state.arms.gradient[0]
+
+
+def on_later_users(policy):
+    """`audit.Attack` on the arms of all users but the first, whose reward has either sign.
+
+    All ask e_1.  Ties go to the lowest arm, and of many arms some have only met the vertex r e_1,
+    so a later user is sent to arm 0 just if arm 0 has met no other: a bit of every released sum.
+    """
+    p = policy.params
+    X, R = np.zeros((p.T, p.K, p.d)), np.zeros((p.T, p.K))
+    X[:, :, 0], R[0] = 1.0, p.learner.high
+    other = R.copy()
+    other[0] = p.learner.low
+    seen = audit.playing(policy, user=0, several=runs_of(policy))
+    return audit.Attack(seen, (X, R), (X, other), sent_to_first, "actions")
+
+
+def sent_to_first(arms):
+    """How many users were sent to arm 0, in runs (n, users)."""
+    return (arms == 0).sum(axis=1)
+
+
+def attacks(policy):
+    """Two `audit.Attack`s on the first user, whose reward has either sign: the sums of arm 0 after
+    1, 2, 4, ... rounds, all later contexts 0; and the arms of the others."""
+    p = policy.params
+    x = np.eye(p.d)[0]
+    a, b = ((x, r) for r in (p.learner.high, p.learner.low))
+    several = runs_of(policy, first_mean)  # shows means, of t + 1 records
+    released = audit.on_first_nodes(policy, a, b, several, -x, K=p.K, weights=lambda t: t + 1.0)
+    return released, on_later_users(policy)
+
+
+def attack_instances():
+    """Both calibrations; every arm is free from the first round on."""
+    return in_both(sco_bandit, 1, 2, 4, epsilon=1.0, delta=0.1, t0=0, radius=0.02)
+
+
+def measured():
+    """Instances whose every released sum of every arm is measured.
+
+    The printed constants, 2 (beta D + L), are nearly attained for a small ball and large rewards.
+    """
+    sums = shows(release, "gaussian", "gradient")
+    private = "arms.clipped", "arms.total", "arms.noise", "arms.x"
+    keys = {"epsilon": 1.0, "delta": 1e-2}
+    clipped, forced = (sco_bandit(2, 2, 5 + t0, t0=t0, clip=0.05, **keys) for t0 in (0, 1))
+    printed = sco_bandit(2, 2, 3, t0=0, radius=0.01, calibration="paper", **keys)
+    how = (
+        (clipped, {}),
+        (printed, {"bound_is_tight": False}),
+        (forced, {"assumes_compliance": True}),
+    )
+    found = [lives(sums, private, q, records=corners(2), **options) for q, options in how]
+    return tuple(life for (life,) in found)

@@ -1,0 +1,795 @@
+"""Streaming Frank-Wolfe with recursive gradients: Algorithms 1, 2 and 4.
+
+With steps 1/(t + 1) and d_0 = 0 the recursion (1) of the paper,
+    d_t = grad f(theta_t; z_t) + (1 - 1/(t + 1)) (d_(t-1) - grad f(theta_(t-1); z_t)),
+is a running sum, d_t = (g_1 + ... + g_t)/(t + 1), of leaves
+    g_t = (t + 1) grad f(theta_t; z_t) - t grad f(theta_(t-1); z_t).
+Algorithm 1 releases the sum with the noise of a tree (Algorithm 4) or of a square-root
+factorisation.  Algorithm 2 keeps it secret and shows a vertex of the l_1 ball, chosen at random:
+    1 for t = 1, ..., n:
+    2     G <- G + g_t
+    3     Algorithm 1: release G with the noise of its blocks of records
+    4     d_t = G/(t + 1), v_t = argmin <d_t, v> in the ball (Algorithm 2: a noisy choice)
+    5     publish theta_(t+1) = theta_t + 1/(t + 1) (v_t - theta_t)
+Source: Han, Liang, Liang, Wang, Yao and Zhang (2022), Algorithms 1, 2, 4; Theorems 3.1 and 3.11.
+Privacy: central; neighbours replace one record, which enters one leaf.  Given what was released
+before, theta_t and theta_(t-1) are fixed, so that leaf alone moves, by at most
+    2 t beta ||theta_t - theta_(t-1)||_p + 2 L <= 2 (beta D + L) in l_q, D = 2 r,
+or by 2 C if it is clipped to norm C.  Releases compose as one Gaussian mechanism (`movement`) or by
+concentrated privacy.
+Differs: d_0 = 0 (line 4 of Algorithm 2 counts record 1 twice); leaves may be clipped; records
+outside ||x||_q <= 1, low <= y <= Y are clipped into it and counted; the default calibration has the
+noise that the budget needs exactly; the tree is in streaming form, in which powers of two are no
+special case; besides the paper's Laplace noise on all 2 d scores, one draw per coordinate
+("coordinates") or the exponential mechanism ("gumbel") may choose the vertex.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from companion.accounting import audit
+from companion.accounting.audit import AuditSpec, corners, in_both, lives, shows
+from companion.accounting.privacy import (
+    NO_PRIVACY,
+    REPLACE_RECORD,
+    Guarantee,
+    gaussian_epsilon,
+    gaussian_mu,
+    tree_levels,
+    zcdp_epsilon,
+    zcdp_rho,
+)
+from companion.baselines.optimiser_arguments import need_size, need_spending
+from companion.core import Optimiser
+from companion.jit import inlined, jit
+from companion.kernels import glm
+from companion.kernels.geometry import (
+    admit,
+    dual_exponent,
+    euclidean_factor,
+    largest,
+    lq_norm,
+    need_exponent,
+    smooth_exponent,
+    vertex,
+)
+from companion.kernels.mechanisms import (
+    generalized_gaussian,
+    laplace,
+    signed_exponential,
+    signed_noisy_max,
+)
+from companion.kernels.tree import complete, root_coefficients, root_noise, trailing_zeros
+from companion.validate import need_choice, need_float, need_int
+
+LOSSES = ("squares", "logistic", "probit", "inner product")
+SQUARES, LOGISTIC, PROBIT, INNER = range(4)  # 1 and 2 are the links of `glm`
+METHODS = ("tree", "sqrt", "argmin", "coordinates", "gumbel")
+TREE, SQRT, ARGMIN, COORDINATES, GUMBEL = range(5)
+SCHEDULES = ("paper", "falling", "constant")
+PAPER, FALLING, CONSTANT = range(3)
+FACTORISATIONS, SELECTORS = METHODS[: SQRT + 1], METHODS[SQRT + 1 :]
+
+
+# What a record and a parameter may be.
+
+
+class Problem(NamedTuple):
+    """A loss on the l_p ball, and what follows for gradients."""
+
+    d: int
+    n: int
+    p: float
+    q: float
+    radius: float
+    loss: int
+    low: float
+    high: float
+    beta: float  # smoothness: ||grad f(a; z) - grad f(b; z)||_q <= beta ||a - b||_p
+    lipschitz: float  # L: ||grad f||_q <= L
+
+    @property
+    def sensitivity(self):
+        """2 (beta D + L): how far one record moves an unclipped leaf in l_q."""
+        return 2.0 * (2.0 * self.radius * self.beta + self.lipschitz)
+
+
+def problem(d, n, p, radius, loss, label_bound) -> Problem:
+    """The checked `Problem`, for contexts with ||x||_q <= 1.
+
+    squares: f = (y - x'theta)^2, |y| <= Y: gradient 2 (x'theta - y) x, so beta = 2, L = 2 (r + Y).
+    logistic, probit: gradient (mean(x'theta) - y) x, 0 <= y <= Y: beta is the largest slope of the
+    link (1/4, 1/sqrt(2 pi)), L = max(1, Y).  inner product: gradient x, so beta = 0, L = 1.
+    """
+    d, n, p = need_int("d", d, 1), need_int("n", n, 1), need_exponent("p", p)
+    r, Y = need_size("radius", radius), need_size("label_bound", label_bound)
+    kind = LOSSES.index(need_choice("loss", loss, LOSSES))
+    if kind == SQUARES:
+        beta, lipschitz, low = 2.0, 2.0 * (r + Y), -Y
+    elif kind == INNER:
+        beta, lipschitz, low = 0.0, 1.0, -Y
+    else:
+        beta = 0.25 if loss == "logistic" else 1.0 / math.sqrt(2.0 * math.pi)
+        lipschitz, low = max(1.0, Y), 0.0
+    return Problem(d, n, p, dual_exponent(p), r, kind, low, Y, beta, lipschitz)
+
+
+def leaf_clip(c, clip, calibration):
+    """C: the default is 2 (r + Y) for squares (g_t is nearly the gradient at a vertex), beta D + L,
+    which never binds, for other losses; inf, no clipping, for what the paper prints."""
+    if clip is not None:
+        return need_size("clip", clip, allow_inf=True)
+    if calibration != "corrected":
+        return np.inf
+    return c.lipschitz if c.loss == SQUARES else 0.5 * c.sensitivity
+
+
+# Noise of released sums: Theorem 3.1, and exactly.
+
+
+def releases(n, method):
+    """Squared growth of one leaf's shift over all that is released.
+
+    tree: floor(log2 n) + 1 blocks hold the first leaf; sqrt: sum f_k^2, the largest squared column
+    norm of the root of the matrix of prefix sums.
+    """
+    return float((root_coefficients(n) ** 2).sum()) if method == SQRT else float(tree_levels(n))
+
+
+def leaf_movement(size, labels):
+    """The largest ||g - g'||_2 for squares, ||x||_2 <= 1, |y| <= Y = labels, |w| = size.
+
+    The leaf is g = 2 (x'w - y) x with w = (t + 1) theta_t - t theta_(t-1), which is public before
+    the record comes.  For unit x, z at angles a, b to a unit vector u, at an angle psi to w,
+        u'(g - g') <= |w| (cos(2 a + psi) - cos(2 b + psi)) + 2 Y (|cos a| + |cos b|)
+                   <= 2 |w| |sin(a - b)| + 2 Y (|cos a| + |cos b|),
+    where the middle terms cancelled.  Signs of x and z change neither side, so both cosines may be
+    taken non-negative; for a fixed a - b their sum is largest at a = -b = gamma:
+        ||g - g'||_2 <= max over gamma of 2 |w| sin(2 gamma) + 4 Y cos(gamma),
+    where sin(gamma) = (-Y + sqrt(Y^2 + 8 |w|^2))/(4 |w|).  Shorter contexts and other planes give
+    no more: the bound is convex in the length of the part in the plane of u and w.  It is attained
+    by x, z = cos(phi) w/|w| +- sin(phi) e, y = -Y for both, e orthogonal to w, phi = pi/2 - gamma.
+
+    >>> leaf_movement(0.0, 1.0), round(leaf_movement(2.0, 1.2), 4)
+    (4.0, 7.6907)
+    """
+    if size == 0.0:
+        return 4.0 * labels
+    sine = (math.sqrt(labels * labels + 8.0 * size * size) - labels) / (4.0 * size)
+    return 4.0 * math.sqrt(1.0 - sine * sine) * (size * sine + labels)
+
+
+FARTHEST = 1.5  # |w| / r, see `movement`
+
+
+def movement(c, method, clip):
+    """Root of the largest squared l_2 shift of all released sums when one record is replaced.
+
+    In general s_2 sqrt(`releases`), s_2 = 2 C or, unclipped, what 2 (beta D + L) in l_q makes in
+    l_2.  Clipped squares on the l_2 ball move less (`leaf_movement`; clipping brings no two leaves
+    further apart).  There w = 0 at t = 1 and (3/2) c v_1 at t = 2, c <= 1 the step scale; later
+    w = (1 - c - c/t) theta_(t-1) + c (1 + 1/t) v_(t-1), of length at most r (1 + 2/t), and at t = 3
+    at most (3/2) r as ||theta_2|| <= r/2.  So |w| <= (3/2) r.  Only the first leaf has all
+    releases: leaf i of the tree lies in as many less the one-bits of i - 1.
+    """
+    first = releases(c.n, method)
+    if c.p != 2.0 or c.loss != SQUARES or clip == np.inf:
+        s2 = c.sensitivity * euclidean_factor(c.q, c.d) if clip == np.inf else 2.0 * clip
+        return s2 * math.sqrt(first)
+    later = releases(c.n - 1, SQRT) if method == SQRT and c.n > 1 else first - 1.0
+    at_first = min(2.0 * clip, leaf_movement(0.0, c.high)) * math.sqrt(first)
+    after = min(2.0 * clip, leaf_movement(FARTHEST * c.radius, c.high)) * math.sqrt(later)
+    return max(at_first, after)
+
+
+def smooth_norm(q, d):
+    """(exponent, kappa, shrink): l_q is kappa-regular with the norm l_exponent / shrink.
+
+    q >= 2: `smooth_exponent`, shrink 1.  q < 2: d^(1/2 - 1/p) ||.||_2 with kappa = d^(1 - 2/p)
+    (Lemma 3.10), so noise of scale sigma in that norm is N(0, sigma^2 d^(2/p - 1) I).
+    """
+    if q >= 2.0:
+        return (*smooth_exponent(q, d), 1.0)
+    kappa = d ** (2.0 / q - 1.0)  # 1 - 2/p = 2/q - 1
+    return 2.0, kappa, 1.0 / math.sqrt(kappa)
+
+
+LEMMA_LIMIT = 2.0  # epsilon per release up to which Lemma 2.7 is proved (by concentrated privacy)
+
+
+def sum_noise(c, epsilon, delta, calibration, method, clip):
+    """(exponent, sigma, true epsilon) of the noise of released prefix sums.
+
+    "paper": Theorem 3.1, sigma_+^2 = 8 m'^2 kappa log(m'/delta) (beta D + L)^2 / epsilon^2 with
+    m' = ceil(log2 n) + 1 nodes, generalized Gaussian in a norm for which kappa is valid; refused
+    where Lemma 2.7, used per node, is not proved (epsilon/m' > 2).  "zcdp": the same noise with
+    sigma_+^2 = m kappa s^2/(2 rho), as each of the m nodes that hold a leaf is
+    kappa s^2/(2 sigma_+^2)-zCDP.  "corrected": Gaussian, sigma = `movement`/mu, exactly.
+    """
+    if calibration == "corrected":
+        moved = movement(c, method, clip)
+        sigma = moved / gaussian_mu(epsilon, delta)
+        return 2.0, sigma, gaussian_epsilon(delta, sigma, moved)
+    if method == SQRT:
+        raise ValueError(f"factorisation 'sqrt' needs calibration='corrected'; got {calibration!r}")
+    held = releases(c.n, method)
+    s = c.sensitivity if clip == np.inf else 2.0 * clip
+    exponent, kappa, shrink = smooth_norm(c.q, c.d)
+    if calibration == "zcdp":
+        sigma = math.sqrt(held * kappa / (2.0 * zcdp_rho(epsilon, delta))) * s
+    else:
+        m = math.ceil(math.log2(c.n)) + 1
+        if epsilon / m > LEMMA_LIMIT:
+            raise ValueError(
+                f"epsilon must be at most {LEMMA_LIMIT * m:g} (2 per node) for calibration='paper';"
+                f" got epsilon={epsilon}"
+            )
+        sigma = math.sqrt(2.0 * m * m * kappa * math.log(m / delta)) * s / epsilon
+    if exponent == 2.0:  # an ordinary Gaussian: its privacy is known exactly
+        sigma *= shrink
+        s2 = s * euclidean_factor(c.q, c.d)
+        return exponent, sigma, gaussian_epsilon(delta, sigma, s2 * math.sqrt(held))
+    return exponent, sigma, zcdp_epsilon(held * kappa * s * s / (2.0 * sigma * sigma), delta)
+
+
+# Noise of chosen vertices: Theorem 3.11, and by concentrated privacy.
+
+
+def schedule_sums(schedule, n):
+    """(sum of a_t, sum of a_t^2) over t = 1..n for losses epsilon_t proportional to a_t.
+
+    Beyond the first million a_t <= 1/sqrt t is summed by its integral, which is larger.
+    """
+    if schedule == CONSTANT:
+        return float(n), float(n)
+    m = min(n, 1_000_000)
+    t = np.arange(1.0, m + 1.0)
+    a = 1.0 / np.sqrt(t) if schedule == FALLING else np.sqrt(t) / (t + 1.0)
+    return a.sum() + 2.0 * (math.sqrt(n) - math.sqrt(m)), (a**2).sum() + math.log(n / m)
+
+
+def vertex_noise(c, epsilon, delta, calibration, method, schedule, clip):
+    """(scale, schedule, true epsilon) of the noisy choice of a vertex.
+
+    The score of a vertex v is <d_t, v>; a record moves d_t by at most s/(t + 1) in l_inf, so the
+    *range* of the change over the ball is at most D s/(t + 1), and a choice with noise b_t loses
+    at most epsilon_t = range/b_t (a common shift of all scores changes nothing).  zCDP adds up:
+    rho_t = epsilon_t^2/2 for Laplace noise, epsilon_t^2/8 for Gumbel (the exponential mechanism).
+    "paper": b_t = 4 D (beta D + L) sqrt(log n log(1/delta))/(epsilon sqrt t).  "corrected":
+    epsilon_t = a/sqrt t (falling) or constant, so that the sum is rho(epsilon, delta).
+    """
+    spread = 2.0 * c.radius * (c.sensitivity if clip == np.inf else 2.0 * clip)
+    unit = 8.0 if method == GUMBEL else 2.0
+    if calibration == "paper":
+        if c.n < 2:
+            raise ValueError(f"n must be at least 2 for calibration='paper'; got n={c.n}")
+        schedule = PAPER
+        scale = 2.0 * spread * math.sqrt(math.log(c.n) * math.log(1.0 / delta)) / epsilon
+    total, squares = schedule_sums(schedule, c.n)
+    if calibration != "paper":
+        scale = spread / math.sqrt(unit * zcdp_rho(epsilon, delta) / squares)
+    loss = spread / scale
+    return scale, schedule, min(zcdp_epsilon(loss**2 * squares / unit, delta), loss * total)
+
+
+class Params(NamedTuple):
+    d: int  # dimension
+    n: int  # records for which the guarantee holds
+    p: float  # the ball is that of l_p ...
+    q: float  # ... and gradients live in l_q
+    radius: float  # r
+    loss: int  # of LOSSES
+    low: float  # labels are clipped to [low, high]
+    high: float
+    clip: float  # bound of a leaf g_t in l_clip_norm; inf: none
+    clip_norm: float
+    step: float  # c in (0, 1]: steps are c/(t + 1)
+    method: int  # of METHODS
+    exponent: float = 2.0  # the noise of sums is that of the norm l_exponent
+    sigma: float = 0.0  # its scale
+    scale: float = 0.0  # vertices: b_t is this times the schedule
+    schedule: int = PAPER  # of SCHEDULES
+
+
+def calibrated(c, epsilon, delta, calibration, method, schedule, clip, step_scale, model="central",
+               unit="record"):  # fmt: skip
+    """(Params, Guarantee): a learner with the noise that a budget buys, and what it then promises.
+
+    c: a `Problem`; all else as `streaming_fw` and `vertex_fw` say; model, unit: of the guarantee.
+    """
+    epsilon, delta = need_spending(epsilon, delta, c.n)
+    schedule = SCHEDULES.index(need_choice("schedule", schedule, SCHEDULES[1:]))
+    step = need_float("step_scale", step_scale, 0.0, 1.0, open_low=True)  # > 1: longer than D
+    printed = METHODS[TREE], METHODS[ARGMIN]
+    if calibration == "paper" and (clip is not None or method not in printed):
+        raise ValueError(
+            f"calibration='paper' must go with one of {printed} and clip=None; got {method!r}, "
+            f"clip={clip!r}"
+        )
+    number, bound, norm = METHODS.index(method), leaf_clip(c, clip, calibration), np.inf
+    if number == SQRT:
+        need_int("n", c.n, 1, max(1, 100_000_000 // c.d))  # of n d numbers, all are kept
+    if number <= SQRT:
+        norm = c.q if calibration == "zcdp" else 2.0
+        bound *= euclidean_factor(c.q, c.d) if clip is None else 1.0
+    p = Params(*c[:8], bound, norm, step, number)
+    if epsilon == np.inf:
+        return p, NO_PRIVACY
+    if number <= SQRT:
+        exponent, sigma, true = sum_noise(c, epsilon, delta, calibration, number, bound)
+        p = p._replace(exponent=exponent, sigma=sigma)
+    else:
+        scale, schedule, true = vertex_noise(
+            c, epsilon, delta, calibration, number, schedule, bound
+        )
+        p = p._replace(scale=scale, schedule=schedule)
+    claimed = (epsilon, delta) if calibration == "paper" else None
+    return p, Guarantee(model, true, delta, REPLACE_RECORD, unit, claimed)
+
+
+# The algorithms.
+
+
+class State(NamedTuple):
+    t: np.ndarray  # (1,) records read
+    clipped: np.ndarray  # (1,) those of them that were outside the universe
+    theta: np.ndarray  # (d,) public parameter
+    old: np.ndarray  # (d,) the one before
+    total: np.ndarray  # (d,) exact g_1 + ... + g_t (secret)
+    gradient: np.ndarray  # (d,) d_t as released; for vertices it is exact, and secret
+    v: np.ndarray  # (d,) vertex
+    noise: np.ndarray  # tree: (levels, d) prefix noise by last level; sqrt: (n, d) of every prefix
+    x: np.ndarray  # (d,) clipped context
+
+
+def init(p, rng) -> State:
+    """State before the first record: theta_0 = theta_1 = 0.  rng draws the path of "sqrt"."""
+    if p.method == SQRT and p.sigma > 0.0:
+        noise = root_noise(p.n, p.d, p.sigma, rng)
+    else:
+        noise = np.zeros((tree_levels(p.n) if p.method == TREE else 1, p.d))
+    counters = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    return State(*counters, *(np.zeros(p.d) for _ in range(5)), noise, np.zeros(p.d))
+
+
+@jit
+def pull(loss, z, y):
+    """c such that the gradient of the loss at score z = x'theta is c x."""
+    if loss == SQUARES:
+        return 2.0 * (z - y)
+    if loss == INNER:
+        return 1.0
+    return glm.mean(loss, z) - y
+
+
+@inlined
+def leaf(p, t, x, y, theta, old):
+    """c such that g_t = c x, clipped: a gradient of a linear model is a multiple of x."""
+    z, z_old = 0.0, 0.0
+    for i in range(x.shape[0]):
+        z += x[i] * theta[i]
+        z_old += x[i] * old[i]
+    c = (t + 1.0) * pull(p.loss, z, y) - t * pull(p.loss, z_old, y)
+    if p.clip < np.inf:
+        size = abs(c) * lq_norm(x, p.clip_norm)
+        if size > p.clip:
+            c *= p.clip / size
+    return c
+
+
+@inlined
+def add_leaf(p, s, x, y):
+    """Line 2: the leaf of the clipped record joins the exact, secret sum."""
+    y, clipped = admit(x, y, p.q, p.low, p.high, s.x)
+    s.clipped[0] += clipped
+    s.t[0] += 1
+    c = leaf(p, s.t[0], s.x, y, s.theta, s.old)
+    for i in range(p.d):
+        s.total[i] += c * s.x[i]
+
+
+@jit
+def mean_gradient(p, t, total, noise, gradient):
+    """gradient <- d_t from the sum of t leaves and the noise of this prefix."""
+    weight = 1.0 / (t + 1.0)
+    for i in range(p.d):
+        gradient[i] = weight * (total[i] + noise[i])
+
+
+@inlined
+def release(p, t, total, noise, gradient, rng):
+    """Lines 3, 4 (Algorithm 4): gradient <- d_t from the released sum; noise as in `State`."""
+    row = 0
+    if p.method == SQRT:
+        row = t - 1 if p.sigma > 0.0 else 0
+    elif p.sigma > 0.0:
+        row = trailing_zeros(t)
+        generalized_gaussian(rng, p.exponent, p.sigma, noise[row])
+        complete(noise, t)
+    mean_gradient(p, t, total, noise[row], gradient)
+
+
+@jit
+def noise_scale(p, t):
+    """b_t of the vertex selection at local time t >= 1."""
+    if p.schedule == PAPER:
+        return p.scale / math.sqrt(t)
+    return p.scale * (math.sqrt(t) if p.schedule == FALLING else 1.0) / (t + 1.0)
+
+
+@jit
+def choose(p, t, total, gradient, v, rng):
+    """Algorithm 2: v <- a vertex +-r e_j with noisily small <d_t, v>; d_t stays secret."""
+    b, best, at = noise_scale(p, t) / p.radius, 0.0, 0
+    for j in range(p.d):
+        gradient[j] = total[j] / (t + 1.0)
+        v[j] = 0.0
+    if b == 0.0:
+        vertex(gradient, 1.0, p.radius, v)
+        return
+    if p.method == COORDINATES:  # place 2 j stands for -r e_j, 2 j + 1 for r e_j
+        for j in range(p.d):
+            z = gradient[j] + laplace(rng, b)
+            if abs(z) > abs(best):
+                best, at = z, 2 * j if z > 0.0 else 2 * j + 1
+    elif p.method == ARGMIN:
+        at = signed_noisy_max(rng, gradient, b, largest(gradient))
+    else:
+        at = signed_exponential(rng, gradient, b, largest(gradient))
+    v[at >> 1] = -p.radius if at & 1 == 0 else p.radius
+
+
+@inlined
+def move(p, s):
+    """Line 5: theta_(t+1) <- theta_t + c/(t + 1) (v_t - theta_t)."""
+    eta = p.step / (s.t[0] + 1.0)
+    for i in range(p.d):
+        s.old[i] = s.theta[i]
+        s.theta[i] += eta * (s.v[i] - s.theta[i])
+
+
+@inlined
+def publish(p, s, rng):
+    """Lines 3 to 5, once the leaf is in the sum: the vertex, and the next parameter."""
+    if p.method <= SQRT:
+        release(p, s.t[0], s.total, s.noise, s.gradient, rng)  # lines 3, 4
+        vertex(s.gradient, p.p, p.radius, s.v)  # line 4
+    else:
+        choose(p, s.t[0], s.total, s.gradient, s.v, rng)
+    move(p, s)
+
+
+@jit
+def step(p, s, x, y, rng):
+    """Read the record x (d,), y; s is changed in place, s.theta is public."""
+    add_leaf(p, s, x, y)  # line 2
+    publish(p, s, rng)  # lines 3 to 5
+
+
+@jit
+def run(p, s, X, Y, rng, out):
+    """Read n records X (n, d), Y (n,); out (n, d) <- the public parameter after each."""
+    for t in range(X.shape[0]):
+        step(p, s, X[t], Y[t], rng)
+        for i in range(p.d):
+            out[t, i] = s.theta[i]
+
+
+def streaming_fw(
+    d: int,
+    n: int,
+    *,
+    epsilon: float,
+    delta: float | None = None,
+    p: float = 2.0,
+    radius: float = 1.0,
+    loss: str = "squares",
+    label_bound: float = 1.0,
+    calibration: str = "corrected",
+    factorisation: str = "tree",
+    clip: float | None = None,
+    step_scale: float = 1.0,
+) -> Optimiser:
+    """Algorithm 1: streaming Frank-Wolfe on the l_p ball, whose sum of leaves is released.
+
+    Parameters
+    ----------
+    d, n : dimension, at least 1; records for which the guarantee holds, at least 1
+    epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise), delta in (0, 1) (None: 1/n)
+    p : exponent of the ball, in [1, inf]; contexts have ||x||_q <= 1, 1/p + 1/q = 1
+    radius : of the ball, above 0
+    loss : "squares", "logistic", "probit" or "inner product"
+    label_bound : labels are clipped to +-label_bound ([0, label_bound] for logistic and probit)
+    calibration : "paper" (Theorem 3.1 at valid constants), "zcdp" (the same noise, counted better)
+        or "corrected" (exactly what the budget needs)
+    factorisation : "tree", or "sqrt", which keeps n d numbers
+    clip : bound C of the leaves in l_2 (in l_q for "zcdp"; refused for "paper"); inf: none; None:
+        2 (radius + label_bound) d^max(0, 1/2 - 1/q), which hardly ever binds
+    step_scale : c in (0, 1], steps are c/(t + 1)
+
+    Returns
+    -------
+    Optimiser
+
+    Raises
+    ------
+    ValueError
+        on anything else.
+
+    Examples
+    --------
+    >>> live = streaming_fw(2, 100, epsilon=1.0, delta=0.01).start(seed=1)
+    >>> live.update([0.6, 0.8], 0.5).shape  # the public parameter after one record
+    (2,)
+    """
+    c = problem(d, n, p, radius, loss, label_bound)
+    need_choice("calibration", calibration, ("paper", "zcdp", "corrected"))
+    need_choice("factorisation", factorisation, FACTORISATIONS)
+    params, said = calibrated(
+        c, epsilon, delta, calibration, factorisation, "constant", clip, step_scale
+    )
+    name = "Algorithm 1" if factorisation == "tree" else "Algorithm 1, square root"
+    told = AuditSpec(sum_attacks, sum_attack_instances, measured_sums)
+    return Optimiser(name, params, init, step, run, said, audit=told)
+
+
+def vertex_fw(
+    d: int,
+    n: int,
+    *,
+    epsilon: float,
+    delta: float | None = None,
+    radius: float = 1.0,
+    loss: str = "squares",
+    label_bound: float = 1.0,
+    calibration: str = "corrected",
+    selector: str = "gumbel",
+    schedule: str = "constant",
+    clip: float | None = None,
+    step_scale: float = 1.0,
+) -> Optimiser:
+    """Algorithm 2: streaming Frank-Wolfe on the l_1 ball by noisy choice of a vertex.
+
+    Parameters
+    ----------
+    d, n, epsilon, delta, radius, loss, label_bound, step_scale : as in `streaming_fw`, for p = 1
+    calibration : "paper" (Theorem 3.11 at valid constants) or "corrected" (concentrated privacy)
+    selector : "argmin" (the paper's Laplace noise on all 2 d scores), "coordinates" (one draw per
+        coordinate) or "gumbel" (the exponential mechanism)
+    schedule : of the losses epsilon_t: "falling" like 1/sqrt t, or "constant"; for "corrected"
+    clip : bound C of the leaves in l_inf, None: 2 (radius + label_bound), inf: none
+
+    Returns
+    -------
+    Optimiser
+
+    Raises
+    ------
+    ValueError
+        on anything else.
+
+    Examples
+    --------
+    >>> live = vertex_fw(2, 100, epsilon=1.0, delta=0.01).start(seed=1)
+    >>> float(abs(live.update([0.6, 1.0], 0.5)).sum())  # half of the way to a vertex
+    0.5
+    """
+    c = problem(d, n, 1.0, radius, loss, label_bound)
+    need_choice("calibration", calibration, ("paper", "corrected"))
+    need_choice("selector", selector, SELECTORS)
+    params, said = calibrated(c, epsilon, delta, calibration, selector, schedule, clip, step_scale)
+    told = AuditSpec(choice_attacks, choice_attack_instances, measured_choices)
+    return Optimiser("Algorithm 2", params, init, step, run, said, audit=told)
+
+
+# What audits attack and measure.  The first record lies in the nodes that end at 1, 2, 4, ...: the
+# released prefix sums at powers of two.  With all later records at 0 each of them is the first leaf
+# plus one draw of the node's noise; section A.1 of the paper composes exactly these.
+
+
+def record_leaf(p, t, x, y):
+    """g_t (d,) of the record x (d,), y, t = 1 or 2, after theta_1 = 0 and the vertex r e_1."""
+    inside, theta = np.empty(p.d), np.zeros(p.d)
+    theta[0] = 0.5 * p.step * p.radius * (t - 1)
+    y, _ = admit(x, float(y), p.q, p.low, p.high, inside)
+    return leaf(p, t, inside, y, theta, np.zeros(p.d)) * inside
+
+
+def longest_context(p):
+    """A context (d,) of l_q norm 1 whose gradients are as long as any in l_2: q >= 2."""
+    return np.full(p.d, p.d ** (-1.0 / p.q))
+
+
+@jit
+def node_outputs(rng, p, g, out):
+    """out (runs, m, d) <- the released sums of the nodes that hold a leaf g, other leaves 0."""
+    for i in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            generalized_gaussian(rng, p.exponent, p.sigma, out[i, k])
+            for j in range(p.d):
+                out[i, k, j] += g[j]
+
+
+@jit
+def vertices(p, sums, out):
+    """out (runs, m, d) <- the vertices that the released sums lead to, as theta shows them."""
+    for i in range(sums.shape[0]):
+        for k in range(sums.shape[1]):
+            vertex(sums[i, k], p.p, p.radius, out[i, k])
+
+
+def on_nodes(optimiser, outputs=node_outputs, labels=None):
+    """Two `audit.Attack`s: the nodes that hold the first record, and the vertices that they lead
+    to, which the public parameters reveal.  outputs: the kernel that draws; labels: the record's
+    (None: the ends of their range)."""
+    p, levels = optimiser.params, tree_levels(optimiser.params.n)
+
+    def nodes(record, rng, n):
+        sums = np.empty((n, levels, p.d))
+        outputs(rng, p, record_leaf(p, 1, *record), sums)
+        return sums
+
+    def seen(record, rng, n):
+        found = np.empty((n, levels, p.d))
+        vertices(p, nodes(record, rng, n), found)
+        return found
+
+    x = longest_context(p)
+    pair = [(x, y) for y in labels or (p.high, p.low)]
+    told = audit.along(np.tile(-x, levels))
+    return (
+        audit.Attack(nodes, *pair, told, "releases", runs=False),
+        audit.Attack(seen, *pair, told, "parameters", "other times", runs=False),
+    )
+
+
+def farthest_pair(p):
+    """Two records (x (d,), low), d >= 2, whose second leaves are as far apart in l_2 as any of
+    their kind: x_1 = a, all other entries equal, or their opposites."""
+    pairs = []
+    for a in np.linspace(0.0, 0.99, 100):
+        rest = ((1.0 - a**p.q) / (p.d - 1)) ** (1.0 / p.q) if p.q < np.inf else 1.0
+        x, z = np.full(p.d, rest), np.full(p.d, -rest)
+        x[0] = z[0] = a
+        far = np.linalg.norm(record_leaf(p, 2, x, p.low) - record_leaf(p, 2, z, p.low))
+        pairs.append((float(far), a, (x, p.low), (z, p.low)))
+    return max(pairs, key=lambda pair: pair[:2])[2:]
+
+
+def on_second_nodes(optimiser):
+    """`audit.Attack` on the nodes that hold the second record, d >= 2: its leaf can move further
+    than the first, at theta = 0, ever does.  It lies in one node less."""
+    p, levels = optimiser.params, tree_levels(optimiser.params.n) - 1
+
+    def nodes(record, rng, n):
+        sums = np.empty((n, levels, p.d))
+        node_outputs(rng, p, record_leaf(p, 2, *record), sums)
+        return sums
+
+    a, b = farthest_pair(p)
+    told = audit.along(np.tile(record_leaf(p, 2, *a) - record_leaf(p, 2, *b), levels))
+    return audit.Attack(nodes, a, b, told, "releases", "the first node", runs=False)
+
+
+def vertex_weights(p):
+    """How much each vertex (n,) of a run says: what its own noise lets it say; of a tree's, that it
+    stands on a node which holds the first record."""
+    t = np.arange(1, p.n + 1)
+    if p.scale == 0.0:
+        return (t & (t - 1) == 0).astype(float)
+    return 1.0 / ((t + 1.0) * [noise_scale(p, k) for k in t])
+
+
+def vertices_along(step, x, weight, thetas):
+    """Sum of weight_t <v_t, x> over the vertices v_t of runs (n, T, d), which are theta_t + eta_t
+    (v_t - theta_t)."""
+    eta = (step / np.arange(2.0, thetas.shape[1] + 2.0))[:, None]
+    before = np.concatenate([np.zeros_like(thetas[:, :1]), thetas[:, :-1]], axis=1)
+    return ((before + (thetas - before) / eta) @ x) @ weight
+
+
+def on_parameters(optimiser):
+    """`audit.Attack` on whole runs: the vertices that all public parameters reveal.
+
+    The label of the first record has either sign; all later records are zero.
+    """
+    p = optimiser.params
+    X, Y, Z = np.zeros((p.n, p.d)), np.zeros(p.n), np.zeros(p.n)
+    X[0], Y[0], Z[0] = longest_context(p), p.high, p.low
+    told = partial(vertices_along, p.step, X[0], vertex_weights(p))
+    return audit.Attack(audit.learning(optimiser), (X, Y), (X, Z), told, "parameters")
+
+
+@jit
+def choices(p, total, gradient, out, rng):
+    """out (runs, steps, d) <- vertices chosen from a sum that stays."""
+    for i in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            choose(p, k + 1, total, gradient, out[i, k], rng)
+
+
+def chosen(optimiser, steps):
+    """The mechanism that maps the first record (x (d,), y) to the first vertices, (n, steps, d)."""
+    p = optimiser.params
+
+    def mechanism(record, rng, n):
+        seen = np.empty((n, steps, p.d))
+        choices(p, record_leaf(p, 1, *record), np.zeros(p.d), seen, rng)
+        return seen
+
+    return mechanism
+
+
+def sum_attacks(optimiser):
+    """`audit.Attack`s on Algorithm 1: the nodes of the first record, the vertices that they lead
+    to, those of whole runs, and the nodes of the second record."""
+    later = (on_second_nodes(optimiser),) if optimiser.params.d > 1 else ()
+    return *on_nodes(optimiser), on_parameters(optimiser), *later
+
+
+def choice_attacks(optimiser):
+    """`audit.Attack`s on Algorithm 2: all vertices as they are drawn (later records are zero, so
+    the sum stays the first leaf), and as public parameters show them."""
+    p = optimiser.params
+    x, told = longest_context(p), audit.along(vertex_weights(p)[:, None] * longest_context(p))
+    drawn = audit.Attack(
+        chosen(optimiser, p.n), (x, p.high), (x, p.low), told, "parameters", runs=False
+    )
+    return drawn, on_parameters(optimiser)
+
+
+SMALL = {"epsilon": 1.0, "delta": 0.1, "radius": 0.02}  # a ball in which constants are attained
+
+
+def sum_attack_instances():
+    """Algorithm 1 in both calibrations."""
+    return in_both(streaming_fw, 2, 16, **SMALL)
+
+
+def choice_attack_instances():
+    """Algorithm 2 in both calibrations; the printed one is for `argmin`."""
+    printed = {"calibration": "paper", "selector": "argmin"}
+    return vertex_fw(1, 16, **SMALL), vertex_fw(1, 16, **SMALL, **printed)
+
+
+PRIVATE = ("clipped", "total", "x")  # fields of the State that others do not see
+
+
+def measured_sums():
+    """Instances whose every released sum is measured.
+
+    The printed constants, 2 (beta D + L), are nearly attained for a small ball and large labels.
+    """
+    how, secret = {"epsilon": 1.0, "delta": 1e-2, "p": 1.5}, (*PRIVATE, "noise")
+    normal, blocks = (shows(release, law, "gradient") for law in ("gaussian", "prefix"))
+    exact = [streaming_fw(2, 5, clip=0.05, factorisation=f, **how) for f in FACTORISATIONS]
+    sums = lives(normal, secret, *exact, records=corners(2))
+    for kind in ("paper", "zcdp"):
+        for d, law in ((2, normal), (9, blocks)):
+            made = streaming_fw(d, 3, radius=0.01, calibration=kind, **how)
+            sums += lives(law, secret, made, records=corners(d), bound_is_tight=False)
+    return sums
+
+
+def measured_choices():
+    """Instances whose every chosen vertex is measured."""
+    how, found = {"epsilon": 1.0, "delta": 1e-2}, ()
+    made = [
+        ("argmin", True, {"schedule": "falling", "clip": 0.05}),
+        ("coordinates", True, {"schedule": "constant", "clip": 0.05}),
+        ("gumbel", True, {"schedule": "falling", "clip": 0.05}),
+        ("gumbel", True, {"clip": 0.05}),
+        ("argmin", False, {"radius": 0.01, "calibration": "paper"}),
+    ]
+    for selector, tight, options in made:
+        law = "scores: " + ("laplace" if selector == "argmin" else selector)
+        kernels = shows(choose, law, "total", "vertex", "v")
+        o = vertex_fw(2, 4, selector=selector, **how, **options)
+        secret = (*PRIVATE, "gradient")
+        found += lives(kernels, secret, o, records=corners(2), bound_is_tight=tight)
+    return found

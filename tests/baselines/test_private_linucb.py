@@ -1,0 +1,360 @@
+"""The private LinUCBs: noise, guarantees, ridge regression on noisy statistics, refusals."""
+
+import numpy as np
+import pytest
+from noisy_statistics import looks_standard, one_arm, packed
+from scipy.stats import binom, ks_2samp
+from streams import NO_BUDGETS, run, stream
+
+from companion.accounting import privacy
+from companion.accounting.binomial import binomial_delta, binomial_epsilon
+from companion.baselines import private_linucb as private
+from companion.baselines.linucb import linucb, theorem_radius
+from companion.baselines.private_linucb import (
+    amplified_local_budget,
+    jdp_linucb,
+    ldp_linucb,
+    sdp_linucb,
+    vector_sum,
+)
+from companion.kernels.mechanisms import (
+    clip_record,
+    pack_statistics,
+    shuffle_messages,
+    statistics_size,
+)
+
+
+@pytest.mark.parametrize("make", [ldp_linucb, jdp_linucb])
+def test_without_privacy_it_is_linucb(make):
+    X, R, _ = stream()
+    policy = make(3, 400, epsilon=np.inf, delta=0.1)
+    arms, _ = run(policy, X, R)
+    assert policy.guarantee.model == "none"
+    assert np.array_equal(arms, run(linucb(3, noise=0.5, failure=1 / 401), X, R)[0])
+
+
+@pytest.mark.parametrize(
+    ("policy", "sigma"),
+    [
+        (
+            ldp_linucb(5, 100, epsilon=0.5, delta=0.1, calibration="paper"),
+            17.9803577960,
+        ),  # 4 sqrt(2 ln 12.5)/eps
+        (
+            jdp_linucb(5, 400, epsilon=0.5, delta=0.1, calibration="paper"),
+            28.6065740821,
+        ),  # 9 levels, sqrt(4.5)
+    ],
+)
+def test_printed_noise_by_hand(policy, sigma):
+    assert policy.params.sigma == pytest.approx(sigma, 1e-10)
+
+
+@pytest.mark.parametrize("make", [ldp_linucb, jdp_linucb])
+@pytest.mark.parametrize(("epsilon", "honest"), [(0.5, True), (20.0, False)])
+def test_guarantee_is_computed_from_the_noise(make, epsilon, honest):
+    own, paper = (
+        make(3, 400, epsilon=epsilon, delta=0.1, calibration=c) for c in ("corrected", "paper")
+    )
+    assert own.guarantee.epsilon == pytest.approx(epsilon, rel=1e-9)
+    assert own.guarantee.claimed is None
+    assert paper.guarantee.claimed == (epsilon, 0.1)
+    sensitivity = np.sqrt(4.5) * (3.0 if make is jdp_linucb else 1.0)  # 9 levels for 400 rounds
+    for policy in (own, paper):
+        again = privacy.gaussian_epsilon(0.1, policy.params.sigma, sensitivity)
+        assert policy.guarantee.epsilon == pytest.approx(again)
+    if make is jdp_linucb:  # the classical formula at the right sensitivity: wasteful, then false
+        assert (paper.guarantee.epsilon <= epsilon) == honest
+    else:  # four times the sensitivity 1: enough noise even at epsilon = 20
+        assert paper.guarantee.epsilon <= epsilon
+
+
+@pytest.mark.parametrize("make", [ldp_linucb, jdp_linucb, sdp_linucb])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *NO_BUDGETS,
+        ("ridge", 0.0),
+        ("ridge", 5e-324),
+        ("shift", -1.0),
+        ("noise", -1.0),
+        ("theta_bound", np.nan),
+        ("failure", 0.0),
+        ("width", -1.0),
+        ("calibration", "none"),
+        ("universe", "cube"),
+    ],
+)
+def test_rejects_bad_input_by_name(make, name, value):
+    with pytest.raises(ValueError, match=f"{name}={value!r}"):
+        make(**{"d": 3, "T": 400, "epsilon": 1.0, "delta": 0.1, name: value})
+
+
+def test_a_matrix_without_inverse_leaves_the_last_model():
+    p = ldp_linucb(3, 400, epsilon=np.inf, delta=0.1).params
+    m, G, b = private.init_model(p), np.eye(3), np.ones(3)
+    private.refit(p, m, 1, 0.0, G, b)
+    before = [a.copy() for a in m[:3]]
+    private.refit(p, m, 2, 0.0, -np.eye(3) * p.ridge, 2 * b)
+    assert all(map(np.array_equal, before, m[:3]))
+    private.refit(p, m, 3, 0.0, G, 2 * b)
+    assert np.array_equal(m.theta, 2 * before[1])
+
+
+@pytest.mark.parametrize("make", [ldp_linucb, jdp_linucb, sdp_linucb])
+def test_options_that_do_not_exist_are_refused(make):
+    with pytest.raises(TypeError, match="widht"):
+        make(3, 400, epsilon=1.0, delta=0.1, widht=1.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "rows"),  # rows whose noise the ridge must outweigh, in units of d
+    [
+        (ldp_linucb, {}, 60),
+        (jdp_linucb, {}, 6 / 2),  # 6 levels for 60 rounds
+        (sdp_linucb, {}, 60),
+        (sdp_linucb, {"protocol": "amplification"}, 60),
+    ],
+)
+def test_model_is_ridge_regression_at_the_documented_ridge(make, options, rows):
+    """lambda = 1 + shift sigma sqrt(d rows); its radius is LinUCB's at that lambda."""
+    X, R, _, _ = one_arm(60)
+    policy = make(3, 60, epsilon=5.0, delta=0.1, shift=0.3, width=0.7, **options)
+    q, s = policy.params, run(policy, X, R)[1]
+    ridge = 1.0 + 0.3 * q.sigma * np.sqrt(3 * rows)
+    A = s.G + ridge * np.eye(3)
+    np.testing.assert_allclose(s.model.V_inv @ A, np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(A @ s.model.theta, s.b, atol=1e-9 * np.abs(s.b).max())
+    expected = 0.7 * theorem_radius(3, 60, ridge, 0.5, 1.0, 1 / 61)
+    assert s.model.radius[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("universe", privacy.UNIVERSES)
+def test_statistics_of_clipped_records_stay_within_the_sensitivity(universe):
+    rng, rows = np.random.default_rng(0), []
+    p = ldp_linucb(3, 10, epsilon=1.0, delta=0.1, universe=universe).params._replace(sigma=0.0)
+    x, message = np.empty(3), np.empty(statistics_size(3))
+    worst = [[0.5, np.sqrt(0.75), 0.0], [1.0, 0.0, 0.0], [-0.7, 0.1, 0.7], [0.7, -0.1, 0.7]]
+    for v in [*np.array(worst), *(rng.standard_normal((400, 3)) * rng.random((400, 1)) * 3)]:
+        for r in (-2.0, 0.0, 2.0):
+            private.randomize(p, v, r, rng, x, message)
+            rows.append(message.copy())
+    rows = np.array(rows)
+    squares = (rows**2).sum(1)
+    furthest = np.sqrt((squares[:, None] + squares[None] - 2 * rows @ rows.T).max())
+    limit = privacy.STATISTICS_SENSITIVITY[universe]
+    assert 0.98 * limit < furthest <= limit * (1 + 1e-8)
+
+
+def test_packing_keeps_the_joint_norm():
+    x, out = np.array([0.3, -0.5, 0.2]), np.empty(9)
+    pack_statistics(x, 0.7, out)
+    assert out @ out == pytest.approx((x @ x) ** 2 + 0.49 * x @ x)
+
+
+@pytest.mark.parametrize("calibration", ["paper", "corrected"])
+def test_local_noise_energy(calibration):
+    """False alarms: 2 in 10^7."""
+    X, R, G, b = one_arm(25)
+    policy = ldp_linucb(3, 25, epsilon=1.0, delta=0.1, calibration=calibration)
+    z = []
+    for seed in range(300):
+        _, s = run(policy, X, R, seed=seed)
+        z.append(packed(s.G - G, s.b - b) / (policy.params.sigma * np.sqrt(25)))
+    z = np.array(z)
+    assert looks_standard(z)
+    assert all(looks_standard(z[:, i]) for i in range(9))  # on and off the diagonal alike
+    assert np.allclose(s.G, s.G.T)
+
+
+@pytest.mark.parametrize("t", [1, 6, 7, 8, 21])
+def test_tree_release_is_exact_plus_the_live_nodes(t):
+    """Variance popcount(t) sigma^2; false alarms 2 in 10^7."""
+    X, R, G, b = one_arm(t)
+    policy = jdp_linucb(3, 31, epsilon=1.0, delta=0.1)
+    z = []
+    for seed in range(300):
+        _, s = run(policy, X, R, seed=seed)
+        live = [level for level in range(len(s.nodes)) if s.nodes[level].any()]
+        np.testing.assert_allclose(s.release, s.exact + s.nodes[live[0]], atol=1e-9)
+        assert live == [level for level in range(5) if t >> level & 1]
+        z.append(packed(s.G - G, s.b - b) / (policy.params.sigma * np.sqrt(t.bit_count())))
+    assert looks_standard(np.array(z))
+    np.testing.assert_allclose(packed(G, b) @ packed(G, b), s.exact @ s.exact, rtol=1e-12)
+
+
+def test_a_user_is_in_as_many_nodes_as_the_noise_is_made_for():
+    T = 400
+    nodes = np.zeros(T + 1, dtype=int)
+    for t in range(1, T + 1):  # round t completes one block, of 2^(trailing zeros) rounds
+        size = t & -t
+        nodes[t - size + 1 : t + 1] += 1
+    assert nodes.max() == privacy.tree_levels(T)
+
+
+def message_level(policy, X, R, rng):
+    """One batch, bit by bit: what the analyser estimates from the shuffled messages."""
+    p = policy.params
+    n, B = statistics_size(p.d), p.batch
+    bits = np.empty((n, 2 * int(np.ceil(p.g)) + p.b), dtype=np.int64)
+    ones, v = np.zeros(n), np.empty(n)
+    for x, r in zip(X[:, 0], R[:, 0], strict=True):
+        pack_statistics(x, r, v)
+        shuffle_messages(rng, v, private.RANGE, p.g, p.b, private.P, bits)
+        ones += bits.sum(1)
+    return private.RANGE / p.g * (ones - private.P * p.b * B) - B * private.RANGE
+
+
+def test_without_privacy_and_batches_of_one_the_shuffled_one_is_linucb():
+    X, R, _ = stream()
+    policy = sdp_linucb(3, 400, epsilon=np.inf, delta=0.1, batch=1, protocol="amplification")
+    arms = run(policy, X, R)[0]
+    assert np.array_equal(arms, run(linucb(3, noise=0.5, failure=1 / 401), X, R)[0])
+
+
+@pytest.mark.parametrize(
+    ("query", "g", "b"),
+    [((5, 1.0, 0.1, 20), 8.9442719100, 46_330_057), ((12, 2.0, 0.01, 20), 12.0, 51_970_194)],
+)
+def test_printed_noise_bits_by_hand(query, g, b):
+    """24 10^4 g^2 ln^2(4 (d^2 + 1)/delta)/(eps^2 B), g = max(2 sqrt(B), d, 4)."""
+    found = vector_sum(*query, np.sqrt(4.5), "paper")
+    assert found[0] == pytest.approx(g, 1e-10)
+    assert found[1] == b
+
+
+def test_batch_of_the_policy_has_the_law_of_its_messages():
+    """Means at 5.5 standard errors (4e-8 each), Kolmogorov-Smirnov at 1e-7."""
+    policy = sdp_linucb(2, 20, epsilon=10.0, delta=0.1, batch=20)
+    X, R, G, b = one_arm(20, d=2)
+    truth, p, N = packed(G, b), policy.params, 1500
+    rng = np.random.default_rng(0)
+    slow = np.array([message_level(policy, X, R, rng) for _ in range(N)])
+    slow = slow[:, [0, 2, 1, 3, 4]]  # x1^2, sqrt2 x1 x2, x2^2, ... in the order of `packed`
+    fast = []
+    for seed in range(N):
+        _, s = run(policy, X, R, seed=seed)
+        fast.append(packed(s.G, s.b))
+    fast = np.array(fast)
+    w = np.stack([packed(np.outer(x, x), r * x) for x, r in zip(X[:, 0], R[:, 0], strict=True)])
+    rest = ((w + 1) * p.g) % 1
+    noise = 20 * p.b * private.P * (1 - private.P)
+    variance = (private.RANGE / p.g) ** 2 * (noise + (rest * (1 - rest)).sum(0))
+    for draws in (slow, fast):
+        assert (np.abs(draws.mean(0) - truth) < 5.5 * np.sqrt(variance / N)).all()
+        assert (np.abs(draws.var(0) / variance - 1) < 5.5 * np.sqrt(2.2 / N)).all()
+    assert all(ks_2samp(slow[:, i], fast[:, i]).pvalue > 1e-7 for i in range(5))
+    # What the width assumes of one user and coordinate is the noise bits' share of that variance.
+    assert p.sigma**2 * 20 == pytest.approx((private.RANGE / p.g) ** 2 * noise)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "cost"), [(0.2, (1.01, 1.03)), (1.0, (1.03, 1.05)), (10.0, (1.2, 1.3))]
+)
+@pytest.mark.parametrize("universe", privacy.UNIVERSES)
+def test_noise_bits_are_the_fewest_that_provably_suffice(epsilon, cost, universe):
+    sensitivity = privacy.STATISTICS_SENSITIVITY[universe]
+    g, b, true = vector_sum(5, epsilon, 0.1, 20, sensitivity, "corrected")
+    assert g == pytest.approx(2 * np.sqrt(20))
+    noise = 0.25, sensitivity * g + np.sqrt(20), 20, int(np.ceil(2 * g))
+    assert binomial_delta(epsilon, 20 * b, *noise) <= 0.1
+    assert binomial_delta(epsilon, 20 * (b - 1), *noise) > 0.1
+    assert 0.9 * epsilon < true <= epsilon
+    # What a proof costs against Gaussian noise of the same variance.
+    normal = np.ceil(privacy.gaussian_scale(epsilon, 0.1, noise[1]) ** 2 / (20 * 3 / 16))
+    assert cost[0] < b / normal < cost[1]
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 10.0, 1000.0])
+def test_guarantee_of_the_published_noise_bits(epsilon):
+    policy = sdp_linucb(5, 100, epsilon=epsilon, delta=0.1, calibration="paper")
+    p, n = policy.params, 20
+    noise = 20 * p.b, 0.25, np.sqrt(4.5) * p.g + np.sqrt(n), n, int(np.ceil(2 * p.g))
+    assert policy.guarantee.epsilon == binomial_epsilon(0.1, *noise)
+    assert policy.guarantee.epsilon <= 0.5 * epsilon
+    assert policy.guarantee.claimed == (epsilon, 0.1)
+    if epsilon == 1.0:
+        assert p.b == pytest.approx(4.6e7, rel=0.01)
+
+
+def test_entries_of_one_record_change_by_less_than_the_bound():
+    """With rounding: at most `largest` = ceil(2 g), in both universes."""
+    rng, (out, x) = np.random.default_rng(0), np.empty((2, 9))
+    x = x[:3]
+    for universe in privacy.UNIVERSES:
+        rows = []
+        for v in rng.standard_normal((2000, 3)):
+            _, _ = clip_record(universe == "offset_sphere", 3.0 * v, 0.0, x)
+            for y in (-1.0, 1.0) if universe == "ball" else (0.0, 1.0):
+                pack_statistics(x, y, out)
+                rows.append(out.copy())
+        spread = np.ptp(rows, axis=0).max()
+        assert 0.5 < spread / min(2.0, privacy.STATISTICS_SENSITIVITY[universe]) <= 1.0
+
+
+def test_rounding_moves_a_count_by_less_than_one_more():
+    """With a shared uniform number (what the mixture argument needs), entry by entry."""
+    rng = np.random.default_rng(0)
+    w, v = 18 * rng.random((2, 20_000))
+    u = rng.random(20_000)
+    moved = np.abs(np.floor(w + u) - np.floor(v + u))
+    assert (moved < np.abs(w - v) + 1).all()
+    assert (moved > np.abs(w - v) + 0.9).any()
+
+
+@pytest.mark.parametrize("delta", [0.1, 1e-5])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 10.0])
+def test_the_proof_is_needed_and_holds_for_the_furthest_move_of_one_entry(epsilon, delta):
+    """The exact delta exceeds the request at the normal approximation's b, not at ours."""
+    g, b, _ = vector_sum(5, epsilon, delta, 20, np.sqrt(4.5), "corrected")
+    whole = np.sqrt(4.5) * g + np.sqrt(20)
+    normal = int(np.ceil(privacy.gaussian_scale(epsilon, delta, whole) ** 2 / (20 * 3 / 16)))
+
+    def exact(bits, move):
+        x = np.arange(-move, bits + move + 1)
+        here, there = binom.pmf(x, bits, private.P), binom.pmf(x - move, bits, private.P)
+        pairs = (here, there), (there, here)
+        return max(np.maximum(a - np.exp(epsilon) * c, 0).sum() for a, c in pairs)
+
+    assert exact(20 * normal, int(np.ceil(whole))) > delta
+    assert exact(20 * b, int(np.ceil(2 * g))) <= delta
+
+
+@pytest.mark.parametrize("batch", [1, 20, 100, 1000, 10_000, 10**6])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.2, 0.1), (1.0, 0.1), (0.2, 1e-5), (3.0, 1e-5)])
+def test_local_budget_is_amplified_to_the_one_that_was_asked_for(batch, epsilon, delta):
+    e0, d0 = amplified_local_budget(epsilon, delta, batch)
+    noise = privacy.gaussian_scale(e0, d0)
+    assert noise <= privacy.gaussian_scale(epsilon, delta)  # never worse than not shuffling
+    if (e0, d0) != (epsilon, delta):
+        assert e0 > epsilon
+        assert privacy.shuffle_epsilon(e0, delta / 2, batch) <= epsilon * (1 + 1e-9)
+        spent = (np.exp(epsilon) + 1) * (1 + np.exp(-e0) / 2) * batch * d0
+        assert delta / 2 + spent <= delta * (1 + 1e-12)
+    if batch == 20:
+        assert (e0, d0) == (epsilon, delta)
+    if batch == 10**6 and epsilon < 1:
+        assert e0 > 2 * epsilon
+
+
+@pytest.mark.parametrize("protocol", ["vector", "amplification"])
+def test_the_model_changes_only_at_the_end_of_a_batch(protocol):
+    X, R, _, _ = one_arm(60)
+    policy = sdp_linucb(3, 60, epsilon=5.0, delta=0.1, protocol=protocol)
+    rng, s, seen = np.random.default_rng(0), policy.init(policy.params), []
+    for t in range(60):
+        before = s.model.theta.copy()
+        policy.update(policy.params, s, 0, X[t, 0], R[t, 0], rng)
+        if not np.array_equal(before, s.model.theta):
+            seen.append(t + 1)
+    assert seen == [20, 40, 60]
+    assert policy.guarantee.model == "shuffle"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("batch", 0), ("batch", 10**18), ("protocol", "mail"), ("epsilon", np.inf)]
+)
+def test_the_shuffled_one_rejects_bad_input_by_name(name, value):
+    with pytest.raises(ValueError, match=name):
+        sdp_linucb(**{"d": 3, "T": 400, "epsilon": 1.0, "delta": 0.1, name: value})

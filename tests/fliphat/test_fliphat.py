@@ -1,0 +1,421 @@
+"""FLIPHAT and its residual variant: the algorithm, its calibration, what is released, refusals.
+
+False alarms of statistical tests have chance 1e-7; seeds are fixed.
+"""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from plain import plain
+from scipy import stats as sps
+
+from companion.accounting import audit
+from companion.fliphat import fliphat as module
+from companion.fliphat.experiments import sign_epsilon
+from companion.fliphat.fliphat import fliphat, residual_fliphat, rows_in_release
+from companion.kernels.mechanisms import peel
+
+B = 3.4362195  # l1 norm of the published parameter of Figure 1
+
+
+def paper(epsilon=1.0, d=400, T=20_000, **changes):
+    options = {"sparsity": 10, "delta": 0.01, "b_max": B, "calibration": "paper"}
+    return fliphat(d, T, epsilon=epsilon, **options | changes)
+
+
+def stream(n, d, K=2, seed=1):
+    """X (n, K, d) normal, R (n, K) = X[..., 0] - X[..., 1] / 2 with normal noise of 0.1."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, K, d))
+    return X, X[:, :, 0] - 0.5 * X[:, :, 1] + 0.1 * rng.standard_normal((n, K))
+
+
+def run(policy, X, R, seed=0):
+    """(arms, state) after all rounds."""
+    arms, s = np.empty(len(X), np.int64), policy.init(policy.params)
+    policy.play(policy.params, s, X, R, np.random.default_rng(seed), arms)
+    return arms, s
+
+
+def fixed(policy, rows, rewards, seed=0, noise=True):
+    """Estimates after each release, (n_releases, d), of users with these rows (n, d)."""
+    p, silent = policy.params, np.zeros(len(policy.params.xi_first))
+    p = p if noise else p._replace(xi_first=silent, xi_rest=silent)
+    s, rng, found = policy.init(p), np.random.default_rng(seed), []
+    for t, (x, r) in enumerate(zip(rows, rewards, strict=True), 1):
+        policy.update(p, s, 0, x, r, rng)
+        if (t + 1) & t == 0 and len(found) < len(silent):
+            found.append(s.theta_hat.copy())
+    return np.array(found)
+
+
+# The algorithm
+
+
+@pytest.mark.parametrize("changes", [{}, {"b_max": 1.0, "noise": 0.05, "x_max": 0.5}])
+def test_the_chapters_plain_version_plays_the_same_arms(changes):
+    """Without noise, several steps a release; the second case clips rewards and projects."""
+    options = {"epsilon": np.inf, "delta": 0.01, "b_max": 2.0, "eta": 0.2, "iteration_rate": 0.6}
+    options |= {"sparsity": 3, "calibration": "paper"}
+    policy = fliphat(12, 300, **options | changes)
+    p, (X, R) = policy.params, stream(300, 12, K=3)
+    assert set(p.iterations) > {0, 2, 3} or changes
+    arms, s = run(policy, X, R)
+    inputs = p.sparsity, p.eta, p.l1_radius, p.iterations, p.reward_clip, p.xi_first
+    twin = plain("fliphat")["plain_fliphat"](X, R, *inputs, np.random.default_rng(0))
+    assert (twin == arms).all()
+    best = R.argmax(axis=1)
+    assert (arms == best)[150:].mean() > 0.8  # it has learned
+    assert np.count_nonzero(s.theta_hat) <= 3
+
+
+def peel_twin(v, s, xi, rng):
+    """Algorithm 3 with its noise vectors written out; the same draws in the same order."""
+    picks, out = [], np.zeros(len(v))
+    for _ in range(s):
+        free = [j for j in range(len(v)) if j not in picks]
+        w = [xi * (rng.standard_exponential() - rng.standard_exponential()) for _ in free]
+        picks.append(free[int(np.argmax([abs(v[j]) + z for j, z in zip(free, w, strict=True)]))])
+    for j in picks:
+        out[j] = v[j] + xi * (rng.standard_exponential() - rng.standard_exponential())
+    return out, picks
+
+
+def project_twin(v, radius):
+    """The projection on the l1 ball by bisection on its threshold."""
+    low, high = 0.0, np.abs(v).max()
+    for _ in range(100):
+        middle = (low + high) / 2
+        much = np.maximum(np.abs(v) - middle, 0).sum() > radius
+        low, high = (middle, high) if much else (low, middle)
+    return np.sign(v) * np.maximum(np.abs(v) - high, 0) if np.abs(v).sum() > radius else v
+
+
+@pytest.mark.parametrize("warm", [False, True])
+@pytest.mark.parametrize("forget", [False, True])
+def test_releases_are_algorithm_1_with_fresh_noise_on_the_rows_of_the_episode(forget, warm):
+    """All bounds are active; d > sparsity + 4, so that every pick has many rivals."""
+    options = {"sparsity": 3, "epsilon": 200.0, "delta": 0.01, "iterations": 3, "skip": 4}
+    options |= {"x_clip": 0.8, "residual_clip": 0.7, "l1_radius": 0.9, "eta": 0.3}
+    policy = residual_fliphat(9, 64, warm=warm, forget=forget, **options)
+    p, rng = policy.params, np.random.default_rng(4)
+    X, R = stream(63, 9)
+    found = fixed(policy, X[:, 0], R[:, 0], seed=4)
+    theta, projected = np.zeros(9), 0
+    for episode in range(6):
+        rows = slice(2**episode - 1 if forget else 0, 2 ** (episode + 1) - 1)
+        Z, y = X[rows, 0], R[rows, 0]
+        theta = theta if warm else np.zeros(9)
+        for m in range(p.iterations[episode]):
+            step = np.clip(Z, -0.8, 0.8).T @ np.clip(y - Z @ theta, -0.7, 0.7)
+            xi = p.xi_rest[episode] if m else p.xi_first[episode]
+            theta, _ = peel_twin(theta + 0.3 * 2 / len(y) * step, 3, xi, rng)
+            projected += np.abs(theta).sum() > 0.9
+            theta = project_twin(theta, 0.9)
+        np.testing.assert_allclose(found[episode], theta, atol=1e-12)
+    assert projected > 0
+    assert len(found) == 6
+
+
+def test_contexts_are_stored_clipped_and_counted():
+    X, R = stream(60, 3)
+    X[:, :, 2] = 0.0
+    X[50:55, :, 2] = 50.0  # in the last episode whose rows are used, rounds 32 to 63
+    keys = {"sparsity": 1, "epsilon": 1.0, "delta": 0.01}
+    more = keys | {"b_max": 1.0, "iteration_rate": 1.0}
+    _, s = run(fliphat(3, 64, x_max=10.0, **more), X, R)
+    assert s.clipped[0] == 5
+    assert np.abs(s.X).max() == 10.0
+    assert run(fliphat(3, 64, calibration="paper", **more), X, R)[1].clipped[0] == 0
+    _, s = run(residual_fliphat(3, 64, x_clip=10.0, **keys), X, R)
+    assert s.clipped[0] == 5
+    assert np.abs(s.X).max() == 50.0  # they are clipped in the gradient alone
+
+
+def test_arms_are_random_until_there_is_an_estimate():
+    X, R = stream(400, 3, K=4)
+    options = {"sparsity": 1, "epsilon": 1.0, "delta": 0.01, "skip": 512}
+    arms = run(residual_fliphat(3, 1024, **options), X, R)[0]
+    assert sps.chisquare(np.bincount(arms, minlength=4)).pvalue > 1e-7
+
+
+def test_one_step_does_not_depend_on_the_step_size():
+    X, R = stream(300, 12)
+    arms = [run(paper(d=12, T=300, eta=e), X, R)[0] for e in (1e-4, 3e-3)]
+    np.testing.assert_array_equal(*arms)
+
+
+def test_values_and_picks_have_independent_noise():
+    """With zero data the estimate is the noise: no two numbers of it agree, nor their differences;
+    the picks of 4 of 20 coordinates and the signs of their values are uniform and uncorrelated."""
+    v, taken, rng = np.zeros(20), np.zeros(20, np.bool_), np.random.default_rng(3)
+    out, picks, values, seen = np.empty(20), np.zeros(4, np.int64), [], []
+    for _ in range(4000):
+        peel(rng, v, 4, 1.0, out, picks, taken)
+        values.append(out[picks])
+        seen.append(picks.copy())
+    values = np.array(values)
+    assert np.abs(np.corrcoef(np.sign(values).T) - np.eye(4)).max() < 5.5 / np.sqrt(4000)
+    assert sps.kstest(values.ravel(), "laplace").pvalue > 1e-7
+    assert sps.chisquare(np.bincount(np.ravel(seen), minlength=20)).pvalue > 1e-7
+    policy = residual_fliphat(2, 2**10, sparsity=2, epsilon=1.0, delta=0.01, skip=0, iterations=1)
+    noises = fixed(policy, np.zeros((2**10 - 1, 2)), np.zeros(2**10 - 1))
+    assert len(np.unique(np.round(noises / policy.params.xi_first[:, None], 9))) == 2 * 10
+
+
+def test_law_of_one_pick_of_two():
+    """P(pick 1) in closed form for Laplace noise on both scores; 40000 draws."""
+    gap, n, rng, taken = 0.8, 40_000, np.random.default_rng(5), np.zeros(2, np.bool_)
+    out, picks, hits = np.empty(2), np.zeros(1, np.int64), 0
+    for _ in range(n):
+        peel(rng, np.array([1.5, -0.7]), 1, 1.0, out, picks, taken)
+        hits += picks[0] == 0
+    p = 1 - (2 + gap) * np.exp(-gap) / 4
+    assert abs(hits - n * p) < sps.norm.isf(5e-8) * np.sqrt(n * p * (1 - p)) + 1
+
+
+# Calibration
+
+
+def test_composition_equals_enumeration_of_all_outcomes():
+    k, ratio, epsilon = 3, 0.4, 0.7
+    losses = np.array([2 * ratio] * k + [ratio] * k)
+    p, total = np.exp(losses) / (1 + np.exp(losses)), 0.0
+    for outcome in product((1, -1), repeat=2 * k):
+        chance = np.prod(np.where(np.array(outcome) > 0, p, 1 - p))
+        total += chance * max(0.0, 1 - np.exp(epsilon - losses @ outcome))
+    assert module.composition_delta(epsilon, k, ratio) == pytest.approx(total, rel=1e-12)
+
+
+def test_composition_equals_the_accountant_library():
+    pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
+    for picks, ratio in ((10, 1 / 13.12), (30, 1 / 22.9)):
+        parts = []
+        for e in (2 * ratio, ratio):
+            pure = pld.common.DifferentialPrivacyParameters(e, 0.0)
+            one = pld.from_privacy_parameters(pure, value_discretization_interval=1e-4)
+            parts.append(one.self_compose(picks))
+        theirs = parts[0].compose(parts[1]).get_epsilon_for_delta(0.01)
+        assert theirs == pytest.approx(module.composition_epsilon(0.01, picks, ratio), rel=5e-3)
+
+
+@pytest.mark.parametrize("picks", [1, 10, 140])
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 10.0])
+def test_factor_is_the_smallest_that_keeps_the_promise(picks, epsilon):
+    factor = module.exact_factor(picks, epsilon, 0.01)
+    assert module.composition_delta(epsilon, picks, 1 / factor) <= 0.01
+    assert module.composition_delta(epsilon, picks, 1.001 / factor) > 0.01
+    assert module.composition_epsilon(0.01, picks, 1 / factor) == pytest.approx(epsilon, rel=1e-6)
+
+
+def test_factors_by_hand():
+    """One pick at r = log 2: losses +-2r and +-r, right with 4/5 and 2/3, together 8/15 at log 8;
+    at epsilon = log 4 that leaves 8/15 (1 - 4/8) = 4/15.  Huge budgets: 3 k picks add up."""
+    assert module.composition_delta(np.log(4.0), 1, np.log(2.0)) == pytest.approx(4 / 15)
+    assert module.exact_factor(1, np.log(4.0), 4 / 15) == pytest.approx(1 / np.log(2.0))
+    huge = module.exact_factor(46, 5980206.140672289, 2.5e-12)
+    assert huge == pytest.approx(138 / 5980206.14, rel=1e-3)
+    assert module.exact_factor(3, np.inf, 0.01) == 0.0
+    assert module.composition_epsilon(0.01, 7, 0.0) == module.composition_delta(1.0, 0, 0.3) == 0.0
+    assert module.composition_epsilon(0.01, 7, np.inf) == np.inf
+    assert module.paper_factor(10, 1.0, 0.01) == pytest.approx(23.5078, rel=1e-4)
+    assert module.paper_factor(10, 1.0, 0.01, 3) == pytest.approx(78.46, rel=1e-3)
+    assert module.paper_factor(20, 10.0, 0.01) < module.exact_factor(20, 10.0, 0.01)
+
+
+def test_noise_scales_by_hand():
+    """Four rows, eta = 1/2, x_max = 3, b_max = 2, R = 10: a row moves the first gradient step by
+    4 (1/2) 3 (10)/4 = 15, later ones by 4 (1/2) 3 (16)/4 = 24; printed: (1/2)(16)/4 = 2."""
+    rest = {"eta": 0.5, "x_max": 3.0, "b_max": 2.0, "R": np.array([10.0])}
+    rest |= {"iterations": np.array([3])}
+    scales, n = module.noise_scales, np.array([4])
+    (first, later), promised = scales(False, n, 2, 1.5, 0.02, **rest)
+    factor = module.exact_factor(6, 1.5, 0.02)
+    assert (first[0], later[0]) == pytest.approx((15 * factor, 24 * factor))
+    assert promised == 1.5
+    delta = 3 * np.exp(-6.0)  # log(M/delta) = 6, so the printed factor is 2 sqrt(3 2 6) 3/1.5 = 24
+    (first, later), true = scales(True, n, 2, 1.5, delta, **rest)
+    assert (first[0], later[0]) == pytest.approx((48.0, 48.0))
+    assert true == pytest.approx(module.composition_epsilon(delta, 6, 24 / 48))
+    one, delta = rest | {"iterations": np.array([1])}, np.exp(-6.0)
+    (first, _), true = scales(True, n, 2, 1.5, delta, **one)
+    assert first[0] == pytest.approx(16.0)
+    assert true == pytest.approx(module.composition_epsilon(delta, 2, 15 / 16))
+
+
+def test_published_constants():
+    p = paper().params
+    assert p.iterations.tolist() == [0] * 6 + [1] * 8  # no step up to n = 32, then exactly one
+    assert p.reward_clip[[6, 13]] == pytest.approx([14.784368, 16.140185], abs=1e-5)
+    assert p.xi_first[13] == pytest.approx(8.045001e-6, rel=1e-6)
+    assert paper(iteration_rate=1.6).params.iterations.max() == 18
+    assert paper(iteration_rate=1.6).params.xi_first[13] == pytest.approx(1.847469e-4, rel=1e-4)
+
+
+@pytest.mark.parametrize(("d", "x_max"), [(1, 1.177410), (2, 1.177410), (400, 3.461637)])
+def test_defaults_by_their_formulas(d, x_max):
+    """x_max = sqrt(2 log d), R = x_max b_max + sqrt(2 log(1 + n)), M = floor(0.16 log(1 + n b^2));
+    at n = 128 and b = 3 the last is floor(0.16 log 1153) = floor(1.128), at n = 64 floor(1.017)."""
+    p = fliphat(d, 256, sparsity=1, epsilon=1.0, delta=0.01, b_max=3.0).params
+    assert p.row_clip == pytest.approx(x_max, rel=1e-6)
+    assert p.reward_clip[7] == pytest.approx(3 * x_max + 3.117631, rel=1e-6)
+    assert p.iterations.tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
+    assert (p.eta, p.l1_radius, p.gradient_clip, p.residual_clip) == (1e-4, 3.0, np.inf, np.inf)
+    p = residual_fliphat(5, 128, sparsity=2, epsilon=1.5, delta=0.02).params
+    assert (p.gradient_clip, p.residual_clip, p.eta, p.l1_radius) == (1.0, 1.0, 1.0, np.inf)
+    assert p.iterations.tolist() == [0] * 5 + [3, 3]
+    assert (p.warm, p.forget) == (False, True)
+    assert p.xi_first == pytest.approx(4 / 2.0 ** np.arange(7) * module.exact_factor(6, 1.5, 0.02))
+
+
+def test_guarantees_are_computed_from_the_noise():
+    corrected = paper(calibration="corrected")
+    assert corrected.guarantee[:3] == ("joint", 1.0, 0.01)
+    exact = 13.12 * 4 * 1e-4 * np.sqrt(2 * np.log(400)) * corrected.params.reward_clip[13] / 8192
+    assert corrected.params.xi_first[13] == pytest.approx(exact, rel=1e-3)
+    assert paper().guarantee.epsilon == np.inf  # nothing bounds the contexts
+    assert paper().guarantee.claimed == (1.0, 0.01)
+    true = [paper(e, clip_contexts=True).guarantee.epsilon for e in (0.5, 1.0, 2.0, 5.0, 10.0)]
+    np.testing.assert_allclose(true, [2.85, 7.13, 17.6, 50.8, 102], rtol=0.01)
+
+
+@pytest.mark.filterwarnings("ignore:FLIPHAT cannot learn")
+def test_only_the_corrected_noise_follows_a_change_of_units():
+    """In units where contexts are 10 times larger, theta and its noise must be 10 times smaller."""
+    for calibration, follows in (("corrected", True), ("paper", False)):
+        keys = {"sparsity": 10, "epsilon": 5.0, "delta": 0.01, "iteration_rate": 0.0}
+        keys["calibration"] = calibration
+        a = fliphat(12, 511, b_max=1.5, x_max=4.0, eta=1e-3, **keys).params
+        b = fliphat(12, 511, b_max=0.15, x_max=40.0, eta=1e-5, **keys).params
+        assert np.allclose(a.xi_first, 10 * b.xi_first, rtol=1e-12, atol=0) == follows
+
+
+# What a record moves, measured on the running kernels without noise, against the noise
+
+D, T = 2, 128  # seven releases, on 1, 2, 4, ..., 64 rows (or on 1, 3, 7, ..., 127)
+KEYS = {"sparsity": D, "epsilon": 1.5, "delta": 0.02}
+SMALL = {"skip": 0, "eta": 0.3, "x_clip": 0.7, "residual_clip": 1.3}
+
+
+def movements(policy, user, size=1e3):
+    """Largest move of a coordinate of every release when the record of round `user` is replaced by
+    another far outside the universe, corner by corner."""
+    rng, found = np.random.default_rng(1), []
+    rows, rewards = rng.choice([0.1, -0.1], (127, D)), rng.choice([0.05, -0.05], 127)
+    for c in product((size, -size), repeat=D + 1):
+        a, b = rows.copy(), rewards.copy()
+        a[user - 1], b[user - 1] = c[:D], c[D]
+        found.append(fixed(policy, a, b, noise=False))
+    return np.max([np.abs(x - y).max(axis=1) for x, y in product(found, repeat=2)], axis=0)
+
+
+@pytest.mark.parametrize("iterations", [1, 3])
+@pytest.mark.parametrize("forget", [True, False])
+def test_the_residual_variant_gives_what_it_promises(iterations, forget):
+    policy = residual_fliphat(D, T, forget=forget, iterations=iterations, **KEYS, **SMALL)
+    single = residual_fliphat(D, T, forget=forget, iterations=1, **KEYS, **SMALL)
+    assert np.flatnonzero(movements(single, user=100)).tolist() == [6]
+    entered = np.flatnonzero(movements(single, user=1))
+    assert entered.tolist() == ([0] if forget else [0, 1, 2, 3, 4, 5, 6])
+    assert policy.params.iterations.tolist() == [iterations] * 7
+    move = np.array([movements(single, user=2**i)[i] for i in range(7)])
+    n = 2 ** np.arange(7) if forget else 2 ** np.arange(1, 8) - 1
+    np.testing.assert_allclose(move, 4 * 0.3 * 0.7 * 1.3 / n)
+    for xi in (policy.params.xi_first, policy.params.xi_rest):
+        for ratio in move / xi:
+            delta = module.composition_delta(1.5, D * iterations * len(entered), ratio)
+            assert delta == pytest.approx(0.02, rel=1e-6)
+    assert policy.guarantee[:3] == ("joint", 1.5, 0.02)
+
+
+def test_fliphat_gives_what_it_promises_and_says_what_the_printed_noise_gives():
+    keys = {"b_max": 40.0, "x_max": 0.7, "noise": 0.5, "eta": 0.01, "iteration_rate": 0.136, **KEYS}
+    policy = fliphat(D, T, **keys)
+    printed = fliphat(D, T, calibration="paper", clip_contexts=True, **keys)
+    assert set(policy.params.iterations) == {1}
+    bounds = 0.7 * 40 + 0.5 * np.sqrt(2 * np.log1p(2.0 ** np.arange(7)))
+    for q, worst in ((policy, min), (printed, max)):
+        move = np.array([movements(q, 2**i)[i] for i in range(7)])
+        np.testing.assert_allclose(move, 4 * 0.01 * 0.7 * bounds / 2.0 ** np.arange(7))
+        epsilon = q.guarantee.epsilon
+        deltas = [module.composition_delta(epsilon, D, r) for r in move / q.params.xi_first]
+        assert worst(deltas) == pytest.approx(0.02, rel=1e-6)
+    free = fliphat(D, T, calibration="paper", **keys)
+    assert movements(free, 100)[6] > 100 * move[6]  # nothing bounds the contexts
+    assert rows_in_release(20).tolist() == [1, 2, 4, 8]
+    assert rows_in_release(20, forget=False).tolist() == [1, 3, 7, 15]
+
+
+# Attacks
+
+
+def test_the_sign_attack_changes_one_user_and_counts_the_signs_of_the_release():
+    options = {"sparsity": 2, "epsilon": 2.0, "delta": 0.01, "iterations": 1}
+    policy = residual_fliphat(4, 80, x_clip=0.5, skip=0, **options)
+    game = module.sign_attack(policy)
+    for x, y in zip(game.a, game.b, strict=True):
+        changed = np.flatnonzero((x != y).reshape(len(x), -1).any(axis=1))
+        assert set(changed) <= {62}  # the last of the 32 rows of the last release
+    assert game.a[0][62].max() == 0.5
+    arms, s = run(policy, *game.a)
+    assert game.statistic(np.delete(arms[None], 62, axis=1))[0] == np.sign(s.theta_hat).sum()
+    p = policy.params
+    right = 1 - 0.5 * np.exp(-0.5 * 2 / (32 * p.xi_first[-1]))  # of a value's sign
+    one = policy._replace(params=p._replace(sparsity=1))
+    assert sign_epsilon(one, 1e-12) == pytest.approx(np.log(right / (1 - right)), rel=1e-6)
+
+
+def test_attacks_find_the_printed_noise_and_nothing_in_the_corrected_one():
+    """One pick of two coordinates; level 1 - 1e-7."""
+    for policy in (*module.attack_instances(), *module.residual_attack_instances()):
+        (game, _) = policy.audit.attacks(policy)
+        keys = {"delta": 0.1, "trials": 6000, "seed": 3, "level": 1 - 1e-7}
+        lost, g = audit.attacked(game, **keys).epsilon, policy.guarantee
+        assert lost < g.epsilon
+        assert lost > (g.claimed[0] if g.claimed else 0.4 * g.epsilon)
+
+
+# Refusals
+
+
+def test_a_policy_that_never_takes_a_step_says_so(recwarn):
+    keys = {"sparsity": 2, "epsilon": 1.0, "delta": 0.01}
+    with pytest.warns(UserWarning, match="FLIPHAT cannot learn as configured: none of its 5"):
+        fliphat(5, 63, b_max=1.0, **keys)  # 0.16 log(1 + 16) is below 1
+    with pytest.warns(UserWarning, match="Residual FLIPHAT cannot learn"):
+        residual_fliphat(5, 63, **keys)  # fewer than skip = 32 rows
+    recwarn.clear()
+    residual_fliphat(5, 64, **keys)
+    assert not recwarn.list
+
+
+@pytest.mark.filterwarnings("ignore:FLIPHAT cannot learn")
+@pytest.mark.parametrize(("T", "d", "K"), [(1, 3, 2), (2, 1, 1), (33, 1, 1)])
+def test_the_smallest_problems(T, d, K):
+    X, R = stream(T, max(d, 2), K)
+    policy = fliphat(d, T, sparsity=1, epsilon=1.0, delta=0.01, b_max=1.0)
+    assert set(run(policy, np.ascontiguousarray(X[:, :, :d]), R)[0]) <= set(range(K))
+
+
+BOTH = [("sparsity", 0), ("sparsity", 6), ("sparsity", 2.5), ("epsilon", 0.0), ("epsilon", np.nan)]
+BOTH += [("epsilon", 5e-324), ("epsilon", 10**18), ("delta", 0.0), ("delta", 1.0), ("T", 0)]
+BOTH += [("d", 0), ("T", 10**30), ("d", 1e30), ("eta", 0.0), ("eta", 1e-60)]
+OWN = [("b_max", 0.0), ("b_max", 1e308), ("x_max", -1.0), ("noise", -0.1), ("noise", 1e60)]
+OWN += [("iteration_rate", np.inf), ("calibration", "none"), ("clip_contexts", False)]
+OTHERS = [("x_clip", 0.0), ("residual_clip", np.inf), ("l1_radius", 0.0), ("iterations", 0)]
+OTHERS += [("iterations", 10**30), ("skip", -1), ("warm", 2), ("forget", None)]
+
+
+@pytest.mark.parametrize(("name", "value"), BOTH + OWN)
+def test_fliphat_rejects_bad_input_by_name(name, value):
+    good = {"d": 5, "T": 100, "sparsity": 2, "epsilon": 1.0, "delta": 0.01, "b_max": 1.0}
+    with pytest.raises(ValueError, match=name):
+        fliphat(**good | {name: value})
+
+
+@pytest.mark.parametrize(("name", "value"), BOTH + OTHERS)
+def test_residual_fliphat_rejects_bad_input_by_name(name, value):
+    good = {"d": 5, "T": 100, "sparsity": 2, "epsilon": 1.0, "delta": 0.01}
+    with pytest.raises(ValueError, match=name):
+        residual_fliphat(**good | {name: value})

@@ -1,0 +1,390 @@
+"""LPLR's experiments: grouped sums have the law of messages; bandit runs; closed forms by hand."""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from lplr_quiet import quiet
+from scipy import stats as sps
+
+from companion.lplr import environments as worlds
+from companion.lplr import experiments as runs
+from companion.lplr.lplr import (
+    COUNT,
+    allocate_tree,
+    fit_users,
+    interval,
+    intervals,
+    lplr,
+    lplr_params,
+    predict,
+    tree_of,
+)
+from companion.lplr.ssp import allocate_model, ssp_params, suffstats
+from companion.simulate import repetitions, simulate
+
+ALARM = 1e-7  # false-alarm rate of every statistical test below
+E = math.e
+
+
+def test_bin_error_of_one_full_and_one_nearly_empty_bin():
+    """One unit of noise for the full bin; share times size for the other, which is less."""
+    n, g = 10**8, math.exp(-1)
+    p = lplr_params(1, n, M=2, threshold=1.0)
+    few = 20 / math.sqrt(n)
+    tree = runs.fit_design(worlds.design([[1.0], [g]], [0.5], [1 - few, few]), p, 2 * n, 0)
+    noise = math.sqrt(2 * 36 + 4 * 2 * 9) / math.sqrt(n)  # b_v = 6, c = 3, d = 1
+    share = tree.stat[1, COUNT] / n
+    own = math.sqrt(2 * 36 + 4 * 2 * 9 * g * g) / math.sqrt(n)
+    assert share * g < own
+    assert runs.bin_error(p, tree, n) == pytest.approx(noise + share * g, rel=1e-9)
+
+
+def test_a_whole_fit_from_sums_has_the_law_of_the_message_level_fit():
+    world, users, draws = worlds.split(0.3, (0.6, -0.6)), 400, 600
+    p = lplr_params(2, users, 20.0, M=3, threshold=5.0)
+    rng = np.random.default_rng([8])
+    fast = runs.estimate_lplr(world, p, users, repetitions(8, draws))
+    slow = np.empty((draws, 2))
+    for i in range(draws):
+        pick = rng.integers(0, 2, users)
+        y = np.where(rng.random(users) < 0.5 + 0.5 * world.means[pick], 1.0, -1.0)
+        tree = fit_users(p, world.points[pick], y, rng)
+        _, width = intervals(p, tree, world.points)
+        slow[i] = (
+            np.mean(
+                [
+                    abs(predict(p, tree, x, np.empty(2))[0] - m)
+                    for x, m in zip(world.points, world.means, strict=True)
+                ]
+            ),
+            width.mean(),
+        )
+    assert sps.ks_2samp(fast.mad, slow[:, 0]).pvalue > ALARM
+    assert sps.ks_2samp(fast.width, slow[:, 1]).pvalue > ALARM
+
+
+def test_a_point_is_fed_to_its_owner_alone():
+    p = quiet(lplr_params(1, 10**4, 1.0, M=2))._replace(threshold=-1.0)
+    points, owner = np.array([[0.9], [0.8], [0.2]]), np.array([1, 1, 0])
+    law = worlds.Law(points, np.zeros(3), np.full(3, 1 / 3), owner, True)
+    forest, users = allocate_tree(p, 3), worlds.no_users(3, 1)
+    runs.fit_sums(p, forest, law, 300, np.random.default_rng(0), users)
+    counts = forest.stat[:, :-1, COUNT].sum(axis=1)
+    assert counts.tolist() == [users.plays[2], users.plays[0] + users.plays[1], 0.0]
+    assert users.plays.sum() == 300
+
+
+def test_multinomial_counts_everyone_once():
+    rng, prob = np.random.default_rng([9]), np.array([0.2, 0.0, 0.5, 0.1])
+    out = np.empty(4, dtype=np.int64)
+    total = np.zeros(4)
+    for _ in range(2000):
+        worlds.multinomial(rng, 100, prob, out)
+        total += out
+    expected = np.array([*(prob * 200_000), 40_000])
+    seen = np.array([*total, 200_000 - total.sum()])
+    assert seen[1] == 0
+    keep = expected > 0
+    assert sps.chisquare(seen[keep], expected[keep]).pvalue > ALARM
+    worlds.multinomial(rng, 10**18, np.array([0.3, 0.7]), out[:2])
+    assert out[:2].sum() == 10**18
+
+
+def test_errors_of_an_estimate_by_hand():
+    """theta = (1/2, 0) misses 0.7 by 0.2 and 0.1 by 0.1, with chances 1/4 and 3/4."""
+    model = allocate_model(2)
+    model.mat[:], model.vec[:] = 2 * np.eye(2), [1.0, 0.0]
+    owner, prob = np.zeros(2, dtype=np.int64), np.array([0.25, 0.75])
+    law = worlds.Law(np.eye(2), np.array([0.7, 0.1]), prob, owner, True)
+    assert runs.theta_error(model, law) == pytest.approx((0.125, 0.0175))
+
+
+def moments(epsilon, n):
+    """(mat, vec) per user, all at (0.6, 0.5) with the mean 0.74."""
+    model = allocate_model(2)
+    point, theta = np.array([[0.6, 0.5]]), np.array([0.9, 0.4])
+    runs.perturbed_inputs(point, theta, epsilon, n, np.random.default_rng(0), model)
+    return model.mat / n, model.vec / n
+
+
+def test_almost_without_noise_they_are_the_moments_by_hand():
+    mat, vec = moments(1e9, 10)
+    np.testing.assert_allclose(mat, [[0.36, 0.3], [0.3, 0.25]], atol=1e-6)
+    np.testing.assert_allclose(vec, [0.444, 0.37], atol=1e-6)
+
+
+def test_what_the_noise_adds_is_taken_away():
+    """A diagonal entry of one user varies by 20 and 4 * 2 phi^2 < 3: 6 standard errors."""
+    n = 10**5
+    mat, _ = moments(1.0, n)
+    assert np.abs(np.diag(mat) - [0.36, 0.25]).max() < 6 * math.sqrt(23 / n)
+
+
+def test_layer_widths_of_a_walk_that_stops():
+    """No model anywhere: every half-width is the norm of the point, one bin a point."""
+    p = lplr_params(2, 10**4, threshold=1e9)
+    world = worlds.design([[0.9, 0.0], [0.1, 0.0]], [0.5, 0.5], [0.75, 0.25])
+    tree = runs.fit_design(world, p, 10**4, 0)
+    assert runs.layer_widths(p, tree, world) == pytest.approx([0.75 * 0.9 + 0.25 * 0.1, 0.0])
+
+
+def test_few_users_and_dummies_teach_nothing():
+    p = lplr_params(1, 100)
+    assert (
+        intervals(p, runs.fit_design(worlds.constant(0.5), p, 2, 0), [[0.5]])[0][0] == 0
+    )  # nothing is learned from 2 users
+    p = lplr_params(2, 10**6)
+    dummy = worlds.design([[0.5, 0.5]], [0.1, 0.1], [0.0])
+    f, width = intervals(p, runs.fit_design(dummy, p, 10**6, 0), [[0.3, 0.4], [0.0, 0.0]])
+    np.testing.assert_allclose(f, 0)
+    np.testing.assert_allclose(width, [0.5, 0.0])
+
+
+def test_missed_intervals_lost_arms_and_regret_are_counted():
+    """Half-widths of nothing miss, and lose the best arm of two that hardly differ."""
+    seeds, bandit = repetitions(6, 12), worlds.hard_bandit(1, 0.1)
+    bold = runs.eliminate_with("lplr", bandit, 10**4, seeds, z=0.0, threshold=0.0)
+    assert (bold.missed > 0).all()
+    assert 0 < bold.lost.sum() < 12
+    run = runs.eliminate_with("none", bandit, 10**4, seeds)
+    assert not run.missed.any()
+    assert not run.lost.any()
+    assert run.regret.mean() == pytest.approx(0.05 * 10**4, rel=0.05)  # uniform play; 0 or 0.1
+
+
+@pytest.mark.parametrize(
+    ("make", "options"),
+    [(lplr, {"gamma": 4.0}), (lplr, {"gamma": 4.0, "per_action": True}), (suffstats, {})],
+)
+def test_fast_path_has_the_law_of_rounds_played_where_something_was_learned(make, options):
+    """Rewards 0.9 and -0.9: a coin decides, until an epoch ends that tells the two arms apart.
+
+    Two runs of uniform play would agree whatever the code does, so what was learned is checked.
+    """
+    T, options = 4000, {"epsilon": 1000.0, "n0": 64} | options
+    bandit, policy = (
+        worlds.contexts([[[0.9, 0.0], [-0.9, 0.0]]], [1.0, 0.0]),
+        make(2, T, 2, **options),
+    )
+    result = simulate(bandit, [policy], T, repetitions(5, 60), grid=[128, 2000, T])
+    uniform = 0.9 * result.rounds  # regret of random play
+    assert (np.abs(result.regret[:, 0, 0] / uniform[0] - 1) < 0.5).all()
+    assert (result.final[:, 0] < 0.5 * uniform[-1]).all()
+    assert (result.regret[:, 0, 1] == result.final[:, 0]).mean() > 0.9
+    oracle = "ssp" if make is suffstats else "lplr"
+    fast = runs.eliminate_with(oracle, bandit, T, repetitions(20, 2000), **options).regret
+    assert sps.ks_2samp(result.final[:, 0], fast).pvalue > ALARM
+
+
+def test_radius_and_shift_of_ldp_linucb():
+    """sigma = 1/2, d = 4, t = 16, T = 50, failure 0.1: shift 2 (8 + 2 ln 1000) = 43.63102."""
+    radius, shift = runs.radius_and_shift(runs.LinucbSettings(50, 0.5), 4, 16)
+    assert shift == pytest.approx(43.63102, rel=1e-6)
+    own = math.sqrt(4 * math.log(50))
+    assert own == pytest.approx(3.955767, rel=1e-6)
+    rest = (math.sqrt(130.89306) + 0.5 * math.sqrt(64 / 43.63102)) * 4 * math.log(50)
+    assert radius == pytest.approx(own + rest, rel=1e-6)
+    assert runs.radius_and_shift(runs.LinucbSettings(50, 0.5, 0.5), 4, 16)[1] == pytest.approx(
+        43.63102 / 2, rel=1e-6
+    )
+
+
+def test_repeated_runs_do_not_depend_on_the_executor_or_on_company():
+    seeds, p, bandit = repetitions(3, 5), lplr_params(1, 1000, 50.0), worlds.hard_bandit(1, 0.8)
+    two = worlds.design([[0.9], [0.1]], [0.5])
+    for run in (
+        lambda s, e: runs.estimate_lplr(two, p, 1000, s, e).mad,
+        lambda s, e: runs.estimate_ssp(two, 1000, s, e)[0],
+        lambda s, e: (
+            runs.eliminate_with("lplr", worlds.hard_bandit(1, 0.8), 2000, s, e, epsilon=50.0).regret
+        ),
+        lambda s, e: runs.ldp_linucb_regret(bandit, 2000, s, e),
+    ):
+        together = run(seeds, None)
+        with ThreadPoolExecutor(1) as one:
+            assert np.array_equal(together, run(seeds, one))
+        assert np.array_equal(together[3:4], run(seeds[3:4], None))
+        assert len(set(together)) > 1
+        assert np.array_equal(run([0, 1], None), run([0, 1], None))
+
+
+def test_theorem_1_where_e_to_the_alpha_is_2():
+    """c = 1/(4 sqrt 2) = 0.1767767; share c/100, bound 3c/1600."""
+    share, bound = runs.theorem_1(10**4, math.log(2))
+    assert share == pytest.approx(0.001767767, rel=1e-6)
+    assert bound == pytest.approx(0.000331456, rel=1e-5)
+
+
+def test_theorem_1_needs_a_probability():
+    """At alpha = 0.01, 1/(32 (e^0.01 - 1)^2) = 1/(32 * 0.000101006) = 309.4 users."""
+    with pytest.raises(ValueError, match="n=309"):
+        runs.theorem_1(309, 0.01)
+    assert runs.theorem_1(310, 0.01)[0] == pytest.approx(0.999, abs=1e-3)
+
+
+def test_the_bound_on_sufficient_statistics():
+    """r = sqrt(4) 16^(-1/4) = 1, and 3/16 of it."""
+    assert runs.sufficient_statistics_bound(16, 4.0) == pytest.approx((1.0, 0.1875))
+
+
+@pytest.mark.parametrize(
+    ("mu", "epsilon", "value"),
+    [
+        ([math.log(2)], 1.0, 1 / 12),
+        ([math.log(2) / 3], 3.0, 1 / 12),
+        ([math.log(2), math.log(2)], 1.0, 41 / 144),
+    ],
+)
+def test_chi_square_at_log_2(mu, epsilon, value):
+    """With A = E (dP+/dP0)^2 = 1/8 + 7/24 + 1 = 17/12 and B = E dP+ dP-/dP0^2 = 1/2 + 1/4 = 3/4 in
+    one dimension, the divergence is (A + B)/2 - 1 = 1/12, and (A^2 + B^2)/2 - 1 in two.
+    """
+    assert runs.chi_square_laplace(mu, epsilon) == pytest.approx(value, rel=1e-9)
+
+
+def test_log_likelihood_ratio_of_one_user():
+    """At (0, 0) only |w - m/2| differs: -epsilon m/2.  At (m, m/2) with e^epsilon = 2 and m = 1:
+    ln(1 + 1/8) - ln(1 + 1/4) + ln(2)/2.
+    """
+    assert runs._llr(0.0, 0.0, 1.0, 2.0) == pytest.approx(-1.0)
+    value = math.log(0.9) + 0.5 * math.log(2)
+    assert runs._llr(1.0, 0.5, 1.0, math.log(2)) == pytest.approx(value)
+
+
+def test_a_plain_difference_is_always_told_apart():
+    assert runs.likelihood_ratio_errors(1e3, 1.0, 5, 40, np.random.default_rng(0)) == 0
+    assert 10 < runs.likelihood_ratio_errors(1e-6, 1.0, 5, 40, np.random.default_rng(0)) < 70
+
+
+def _message_by_message(m, epsilon, n, second, runs, rng):
+    """Sums of the log-likelihood ratio (runs,), every user's message drawn as the theorem says."""
+    s = m * rng.choice([-1.0, 1.0], (runs, n))
+    v = s + rng.laplace(0, 1 / epsilon, (runs, n))
+    w = (s / 2 if second else 0.0) + rng.laplace(0, 1 / epsilon, (runs, n))
+    near, far = -epsilon * abs(v - m), -epsilon * abs(v + m)
+    later = np.logaddexp(near - epsilon * abs(w - m / 2), far - epsilon * abs(w + m / 2))
+    return (later - np.logaddexp(near, far) + epsilon * abs(w)).sum(axis=1)
+
+
+@pytest.mark.parametrize("second", [False, True])
+@pytest.mark.parametrize(("m", "epsilon", "n"), [(0.7, 1.3, 20), (2.5, 0.5, 6), (0.08, 1.0, 300)])
+def test_counted_users_have_the_law_of_drawn_ones(m, epsilon, n, second):
+    """10,000 sums each; a false alarm has chance 2e-4 in each of six settings."""
+    rng = np.random.default_rng(5)
+    slow = _message_by_message(m, epsilon, n, second, 10_000, rng)
+    fast = [runs._sum_of_ratios(m, epsilon, n, second, rng) for _ in range(10_000)]
+    assert sps.ks_2samp(slow, fast).pvalue > 1e-4
+    assert sps.ttest_ind(slow, fast).pvalue > 1e-4
+
+
+def test_lemma_1_where_the_logarithm_is_8():
+    """d = 2, M = 10: 48 d/(beta failure) = 1920/failure = e^8; L = 8/2; over sqrt(100): 0.4."""
+    p, failure = lplr_params(2, 10**8), 1920 * math.exp(-8)
+    found = runs.lemma_1(p, 100, 2.0, failure)
+    assert found == pytest.approx((6.2 * 2 * 0.4, 134 * 0.4, 247 * 0.4))
+    deep = runs.lemma_1(p, 100, 2.0, failure, share=0.5, k=1)
+    assert deep == pytest.approx((4.96, 107.2 / E, 197.6 / E**2))
+
+
+def test_lemma_3_where_the_logarithm_is_8():
+    """K = 4 (300 * 81 e^2 + 118 * 4 e + 43 * 27 e^2), 43 * 27 e^2 being the larger of two."""
+    p, failure = lplr_params(2, 10**8), 1920 * math.exp(-8)
+    K = 4 * (24300 * E**2 + 472 * E + 1161 * E**2)
+    assert pytest.approx(757_663.15, rel=1e-7) == K
+    found = runs.lemma_3(p, 10**4, 2.0, failure)
+    assert found == pytest.approx([12 * K / 100 * 10, 12 * K / 100 * 100])
+    g = math.exp(-4)  # no ratio of bins, but here 15 g sqrt(8) is the larger of two
+    K = 4 * (24300 * g**2 + 472 * g + 15 * g * math.sqrt(8))
+    found = runs.lemma_3(p._replace(log_gamma=-4.0), 10**4, 2.0, failure)
+    assert found[0] == pytest.approx(12 * K / 100 * 10)
+
+
+def test_support_violation():
+    """c = 4.5/epsilon, so |v|^2/2c = epsilon |v|^2/9."""
+    assert runs.support_violation(1.0) == pytest.approx(0.1051607, rel=1e-6)
+    assert runs.support_violation(9.0, 0.5) == pytest.approx(1 - math.exp(-0.25))
+
+
+def test_losses_of_a_change_of_action():
+    assert runs.two_oracles_loss(0.3) == pytest.approx(0.6)
+    for d in (1, 3):
+        assert runs.action_loss(lplr_params(d, 100, 0.7)) == pytest.approx(0.7)
+    p = lplr_params(2, 100)._replace(count_scale=4.0, matrix_scale=1.0)
+    p = p._replace(vector_scale=math.sqrt(2) * np.array([4.0, 4.0]))
+    assert runs.action_loss(p) == pytest.approx(2 * (1 / 4 + 1 / 2 + 1 / 2))
+
+
+def test_an_arm_leaves_where_its_upper_end_is_below_a_lower_one():
+    """Means 0.3 and -0.3, half-widths 0.2: ends 0.1 and -0.1; half-widths of 0.4 overlap."""
+    for width, alive in ((0.2, [1, 0]), (0.4, [1, 1])):
+        game, log = runs.game_of(worlds.contexts([[[0.3], [-0.3]]], [1.0])), np.zeros(5)
+        game.alive[:], game.f[:], game.width[:] = 1, [[0.3, -0.3]], width
+        runs.eliminate_and_log(game, log)
+        assert game.alive.tolist() == [alive]
+        assert log[[runs.LOST, runs.MISSED]].tolist() == [0.0, 0.0]
+        assert log[runs.BOUND] == pytest.approx(4 * width / 2 if alive[1] else 0.0)
+
+
+def test_a_batch_of_ldp_linucb_has_the_noise_of_all_its_users():
+    """sd sigma sqrt(n) = 0.5 * 20 of every number; 2000 draws: 6 standard errors are 0.095."""
+    game, rng, found = runs.game_of(worlds.hard_bandit(2, 0.3)), np.random.default_rng(0), []
+    for _ in range(2000):
+        sums = runs.no_sums(2)
+        runs.receive_batch(game, 400, 0.5, rng, sums)  # nobody has played: noise alone
+        assert sums.V[0, 1] == sums.V[1, 0]
+        found.append((*sums.u, sums.V[0, 0], sums.V[0, 1]))
+    assert np.std(found, axis=0) == pytest.approx(np.full(4, 10.0), rel=0.095)
+
+
+def test_every_point_is_evaluated_by_the_tree_that_receives_it():
+    p, game = (
+        lplr_params(2, 10**8, math.inf),
+        runs.game_of(worlds.hard_bandit(2, 0.5), per_action=True),
+    )
+    o = runs.Oracles(runs.LPLR, p, allocate_tree(p, 2), ssp_params(2), allocate_model(2))
+    game.law.prob[:] = 0.25
+    runs.receive_sums(o, game, 10**6, np.random.default_rng(1))
+    runs.evaluate(o, game)
+    same = []
+    for j, x in enumerate(game.law.points):
+        given = game.f.flat[j], game.width.flat[j]
+        own, other = (tree_of(o.forest, i) for i in (game.law.owner[j], 1 - game.law.owner[j]))
+        assert given == interval(p, own, x, np.empty(2))
+        same.append(given == interval(p, other, x, np.empty(2)))
+    assert not all(same)  # the two trees differ
+
+
+def test_attacks_lose_what_is_proven_and_their_faults_more():
+    """5000 messages: bounds stay below the proof, and a planted fault above it is found."""
+    for i, case in enumerate(runs.audits(2.0)):
+        assert runs.audited(case, 5000, i).epsilon <= case.proven
+        if "residual" in case.what and "corrected" in case.what:
+            assert runs.audited(case, 5000, i, planted=True).epsilon > case.proven
+
+
+def test_runs_refuse_by_name():
+    p, bandit = lplr_params(1, 10**4), worlds.hard_bandit(1, 0.5)
+    uneven = worlds.design([[1.0], [0.5]], [0.5], [0.3, 0.7])
+    for call, name in (
+        (lambda: runs.eliminate_with("none", bandit, 100, [0], gamma=2.0), "settings"),
+        (
+            lambda: runs.estimate_inputs(uneven, 9, [0]),
+            "design",
+        ),
+        (lambda: runs.eliminate_with("ssp", bandit, 100, [0], per_action=True), "per_action"),
+        (lambda: runs.eliminate_with("lplr", bandit, 100, [0], n0=0), "n0"),
+        (lambda: runs.eliminate_with("lplr", bandit, 100, [0], epsilon=5e-324), "epsilon"),
+        (lambda: runs.eliminate_with("lplr", bandit, 100, []), "seeds"),
+        (lambda: runs.eliminate_with("lplr", bandit, 3, [0]), "T must be"),
+        (lambda: runs.eliminate_with("x", bandit, 1000, [0]), "oracle"),
+        (lambda: runs.estimate_lplr(worlds.constant(0.5), p, 10**18 + 10**3, [0]), "n must be"),
+        (lambda: runs.estimate_lplr(worlds.constant(0.5), p, 1, [0]), "n must be"),
+        (lambda: runs.estimate_ssp(worlds.constant(0.5), 100, [0], epsilon=5e-324), "epsilon"),
+        (lambda: runs.ldp_linucb_regret(bandit, 100, [0], epsilon=5e-324), "epsilon"),
+    ):
+        with pytest.raises(ValueError, match=name):
+            call()
+    with pytest.raises(TypeError, match="gama"):
+        runs.eliminate_with("ssp", bandit, 100, [0], gama=2.0)

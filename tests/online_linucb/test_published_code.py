@@ -1,0 +1,157 @@
+"""The baselines as their program ran them: noise scales, bias and releases."""
+
+import numba
+import numpy as np
+import pytest
+from streams import run, stream
+
+from companion.online_linucb import published_code
+from companion.online_linucb.published_code import baseline, scales
+
+# T = 20000, d = 5, epsilon = 1, delta = 0.1, B = 20: noise per entry, Gamma, width.
+PRINTED = {
+    "LinUCB": (0, 1, 7.30),
+    "LDP": (1.794, 567, 57.5),
+    "JDP": (10.13, 71.3, 23.4),
+    "SDP (amplification)": (0.557, 176, 34.1),
+    "SDP (vector)": (0, 69.2, 23.1),
+}
+BITS = {0.2: 1530.39, 1.0: 612.16, 10.0: 6.12}
+BIAS = {0.2: -0.310, 1.0: -0.124, 10.0: -0.096}  # per batch of 20 users and entry
+TRUE_EPSILON = {0.2: 0.14, 1.0: 3.59, 10.0: 210}  # of "LDP" at delta = 0.1
+
+
+@pytest.mark.parametrize("kind", published_code.KINDS)
+def test_scales_are_the_printed_ones(kind):
+    """Halves of the last printed digit are below 2e-3 of it."""
+    sigma, gamma, _, _ = scales(kind, 5, 20_000, 1.0, 0.1, 20)
+    p = baseline(kind, 5, 20_000, epsilon=1.0, delta=0.1).params
+    assert (sigma, gamma, p.width) == pytest.approx(PRINTED[kind], rel=2e-3)
+    assert p.ridge == (1e-4 if kind == "LinUCB" else 2 * gamma)
+    halved = scales(kind, 5, 20_000, 2.0, 0.1, 20)[1]
+    assert halved == (gamma if kind == "LinUCB" else pytest.approx(gamma / 2))
+
+
+@numba.njit
+def mean_error(p, v, n, rng):
+    total = 0.0
+    for _ in range(n):
+        total += published_code.count(p, v, rng) - v
+    return total / n
+
+
+@pytest.mark.parametrize("epsilon", BITS)
+def test_vector_sum_of_the_program_is_biased(epsilon):
+    """5.5 standard errors: 4e-8."""
+    p = baseline("SDP (vector)", 5, 20_000, epsilon=epsilon, delta=0.1).params
+    assert p.b == pytest.approx(BITS[epsilon], abs=0.005)
+    assert p.g == pytest.approx(8.944, abs=0.0005)
+    n, v = 3_000_000, 0.3
+    error = published_code.NORM / p.g * np.sqrt(int(p.b) * 3 / 16 + 0.25) / np.sqrt(n)
+    measured = mean_error(p, v, n, np.random.default_rng(0))
+    assert abs(measured - BIAS[epsilon] / 20) < 5.5 * error + 0.0005 / 20
+    assert abs(measured) > 6 * error  # zero would have been found out
+
+
+def test_true_epsilon_of_the_local_noise():
+    for epsilon, true in TRUE_EPSILON.items():
+        guarantee = baseline("LDP", 5, 20_000, epsilon=epsilon, delta=0.1).guarantee
+        assert guarantee.epsilon == pytest.approx(true, rel=0.03)
+        assert guarantee.claimed == (epsilon, 0.1)
+    for kind in ("JDP", "SDP (vector)"):  # which protect nothing
+        assert baseline(kind, 5, 100, epsilon=1.0, delta=0.1).guarantee.epsilon == np.inf
+
+
+# --- what is stored and released, round by round ------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["LDP", "SDP (amplification)"])
+def test_local_noise_has_the_programs_scale(kind):
+    """800 users: 5.5 standard errors of each standard deviation, 4e-8 each."""
+    policy = baseline(kind, 3, 800, epsilon=5.0, delta=0.1)
+    sigma, drawn, s = policy.params.sigma, [], policy.init(policy.params)
+    rng, x = np.random.default_rng(3), np.array([0.6, 0.0, 0.8])
+    for _ in range(800):
+        before = s.G.copy(), s.b.copy()
+        policy.update(policy.params, s, 0, x, 0.5, rng)
+        G = s.G - before[0] - 2 * np.outer(x, x)
+        np.testing.assert_allclose(G, G.T, atol=1e-12)
+        drawn.append(
+            [*np.diag(G), *G[np.triu_indices(3, 1)], *(s.b - before[1] - x * np.sqrt(0.5))]
+        )
+    scale = sigma * np.array([1, 1, 1, *[np.sqrt(0.5)] * 3, 1, 1, 1])
+    z = np.array(drawn) / scale
+    assert np.abs(z.std(axis=0) - 1).max() < 5.5 / np.sqrt(1600)
+    assert np.abs(z.mean(axis=0)).max() < 5.5 / np.sqrt(800)
+    assert np.abs((z.T @ z / 800)[np.triu_indices(9, 1)]).max() < 5.5 / np.sqrt(800)
+
+
+@pytest.mark.parametrize(("kind", "batch"), [("LDP", 1), ("SDP (amplification)", 20)])
+def test_model_is_refreshed_once_a_batch_from_what_was_stored(kind, batch):
+    X, R, _ = stream(n=45, K=1)
+    policy = baseline(kind, 3, 45, epsilon=50.0, delta=0.1)
+    for n in (19, 20, 39, 41):
+        s, last = (
+            run(policy, X[:n], R[:n])[1],
+            run(policy, X[: n - n % batch], R[: n - n % batch])[1],
+        )
+        inverse = np.linalg.inv(last.G + policy.params.ridge * np.eye(3)) if n >= batch else None
+        if inverse is None:
+            inverse = np.eye(3) / policy.params.ridge
+        np.testing.assert_allclose(s.V_inv, inverse, rtol=1e-9)
+        np.testing.assert_allclose(s.theta, inverse @ last.b * (n >= batch), atol=1e-9)
+
+
+def test_jdp_adds_the_first_noises_to_exact_statistics():
+    """floor(ln(1 + t)) + 1 of floor(ln T) + 1 noises, drawn once; the statistics stay clean."""
+    X, R, _ = stream(n=60, K=1)
+    policy, sigma = (
+        baseline("JDP", 3, 60, epsilon=1.0, delta=0.1),
+        scales("JDP", 3, 60, 1.0, 0.1, 20)[0],
+    )
+    first = run(policy, X[:1], R[:1])[1]
+    assert first.noise_G.shape == (5, 3, 3)  # floor(ln 60) + 1
+    assert first.noise_b.shape == (5, 3)
+    assert 0.2 * sigma < np.abs(first.noise_b).mean() < 3 * sigma
+    assert len(np.unique(np.abs(first.noise_G))) == 5 * 6
+    for n in (1, 2, 6, 7, 8, 19, 20, 54, 60):
+        s, live = run(policy, X[:n], R[:n])[1], int(np.floor(np.log(1 + n))) + 1
+        x = np.sqrt(2) * X[:n, 0]
+        np.testing.assert_allclose(s.G, x.T @ x, atol=1e-9)
+        np.testing.assert_array_equal(s.noise_G, first.noise_G)
+        A = s.G + s.noise_G[:live].sum(axis=0) + policy.params.ridge * np.eye(3)
+        np.testing.assert_allclose(s.V_inv @ A, np.eye(3), atol=1e-8)
+        theta = np.linalg.solve(A, x.T @ R[:n, 0] + s.noise_b[:live].sum(axis=0))
+        np.testing.assert_allclose(s.theta, theta, atol=1e-9)
+
+
+def test_without_privacy_it_is_linucb_on_stretched_contexts():
+    X, R, _ = stream()
+    policy = baseline("LinUCB", 3, 400, epsilon=1.0, delta=0.1)
+    arms, V, b = run(policy, X, R)[0], 1e-4 * np.eye(3), np.zeros(3)
+    beta = np.sqrt(3) + 0.5 * np.sqrt(3 * np.log((1 + 2 * 400) * 400))
+    for t, a in enumerate(arms):
+        Z = np.sqrt(2) * X[t]
+        index = Z @ np.linalg.solve(V, b) + beta * np.sqrt(
+            np.einsum("ki,ij,kj->k", Z, np.linalg.inv(V), Z)
+        )
+        assert index[a] >= index.max() - 1e-6 * abs(index.max())
+        V, b = V + np.outer(Z[a], Z[a]), b + R[t, a] * Z[a]
+
+
+def test_nan_scores_win():
+    policy = baseline("LDP", 2, 10, epsilon=1.0, delta=0.1)
+    s = policy.init(policy.params)
+    s.G[:] = np.diag([0.0, -policy.params.ridge - 1.0])
+    published_code.refit(policy.params, s, 1)
+    assert s.definite[0] == 0.0
+    X = np.array([[0.9, 0.0], [0.0, 0.1], [0.0, 0.2]])
+    assert policy.select(policy.params, s, X, np.random.default_rng(0)) == 1
+
+
+def test_first_arms_are_the_canonical_ones():
+    X, R, mu = next(published_code.Arms(8, 3).blocks(50, np.random.default_rng(0)))
+    np.testing.assert_allclose(published_code.NORM * X[0, :3], [[1, 0, 1], [0, 1, 1], [0, 0, 1]])
+    np.testing.assert_allclose(np.linalg.norm(X[0, 3:], axis=1), 1.0)
+    assert 0 <= mu.min() <= mu.max() <= 1
+    assert set(np.unique(R)) <= {0.0, 1.0}

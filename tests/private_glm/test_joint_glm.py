@@ -1,0 +1,351 @@
+"""Joint-DP GLM: its plain version, accounting, releases, refreshing rules, limits."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from dp_accounting import GaussianDpEvent
+from dp_accounting.rdp import rdp_privacy_accountant as rdp_library
+from plain import plain
+from streams import NO_BUDGETS
+
+from companion.accounting.privacy import gaussian_delta, tree_levels
+from companion.kernels import tree
+from companion.kernels.glm import LOGISTIC, mean
+from companion.private_glm import joint_glm as joint
+from companion.private_glm.environments import world
+from companion.private_glm.joint_glm import (
+    PRESETS,
+    add_leaf,
+    init,
+    joint_glm,
+    publish,
+    raise_floor,
+    select,
+    start,
+    update,
+)
+
+TIGHT = PRESETS["tight"]
+
+
+def test_without_noise_every_arm_is_that_of_the_plain_version():
+    X, R, _ = next(world("ball", 3, 2.0, K=6).blocks(500, np.random.default_rng(4)))
+    changes = {"gamma": 1.0, "width": 0.7, "penalty": 2.0, "steps_o": 5, "steps_tau": 5}
+    preset = TIGHT._replace(cutoff_o=50, cutoff_tau=50, **changes)
+    policy = joint_glm(
+        3, 500, epsilon=np.inf, delta=0.02, theta_bound=2.0, kappa=9.0, preset=preset
+    )
+    arms, state = np.empty(500, np.int64), init(policy.params)
+    policy.play(policy.params, state, X, R, np.random.default_rng(0), arms)
+    twin = plain("joint_glm", np=np)["joint_glm_plain"]
+    found, explored, theta_o, theta_tau = twin(X, R, 9.0, 1.0, 0.7, 2.0, 5, 2.0)
+    assert np.array_equal(arms, found)
+    np.testing.assert_allclose(state.theta_o, theta_o, atol=1e-9)
+    np.testing.assert_allclose(state.theta_tau, theta_tau, atol=1e-9)
+    assert 5 < explored.sum() == state.explored.sum() < 400
+    assert state.fits.min() >= 2  # both kinds of fits were made
+
+
+def test_records_outside_the_universe_are_clipped_and_counted():
+    policy = joint_glm(2, 10, epsilon=1.0, delta=0.02, preset=TIGHT._replace(gamma=0.01))
+    state, rng = init(policy.params), np.random.default_rng(0)
+    for x, r in (([30.0, 0.0], 0.5), ([0.3, 0.0], 7.0), ([0.3, 0.0], -7.0), ([0.6, 0.8], 1.0)):
+        select(policy.params, state, np.zeros((1, 2)), rng)
+        update(policy.params, state, 0, np.array(x), r, rng)
+    assert state.clipped[0] == 3
+    assert np.linalg.norm(state.X, axis=1).max() <= 1 + 1e-12
+    assert state.y[:4].tolist() == [0.5, 1.0, 0.0, 1.0]
+    top = 0.25 / math.e
+    assert abs(state.H.exact[0]) <= top * (1 + 0.09 + 0.09 + 0.36) + 1e-12
+
+
+def test_explored_contexts_enter_their_tree_clipped():
+    policy = joint_glm(2, 10, epsilon=np.inf, delta=0.02, preset=TIGHT._replace(gamma=1e3))
+    state, rng = init(policy.params), np.random.default_rng(0)
+    select(policy.params, state, np.array([[30.0, 0.0]]), rng)
+    update(policy.params, state, 0, np.array([30.0, 0.0]), 1.0, rng)
+    assert state.explored[0] == 1
+    assert state.V.exact.tolist() == [1.0, 0.0, 0.0]
+
+
+def test_both_trees_have_new_noise_in_every_round():
+    """Nobody's data may be seen in whether noise is drawn: here all exploit, then all explore."""
+    for gamma in (0.01, 1e3):
+        policy = joint_glm(2, 10, epsilon=1.0, delta=0.02, preset=TIGHT._replace(gamma=gamma))
+        state, rng, seen = init(policy.params), np.random.default_rng(0), []
+        for _ in range(3):
+            select(policy.params, state, np.zeros((1, 2)), rng)
+            update(policy.params, state, 0, np.zeros(2), 1.0, rng)
+            seen.append(np.concatenate([state.V.release, state.H.release]))
+        assert (np.diff(seen, axis=0) != 0.0).all()
+
+
+@pytest.mark.parametrize("gamma", [0.01, 1e3])
+def test_matrices_that_go_on_doubling_stop_at_the_cutoff(gamma):
+    """Every round exploits, or every round explores; both matrices double at least five times."""
+    preset = TIGHT._replace(gamma=gamma, cutoff_tau=3, cutoff_o=3)
+    policy = joint_glm(2, 400, epsilon=np.inf, delta=0.02, preset=preset)
+    live = policy.start(0)
+    for t in range(400):
+        live.update(live.select(np.eye(2)[t % 2 :][:1]), 1.0)
+    fits = [0, 3] if gamma < 1 else [3, 0]
+    assert live.state.fits.tolist() == fits
+
+
+def test_without_exploration_both_rules_refresh_alike():
+    X, R, _ = next(world("ball", 3, 2.0).blocks(300, np.random.default_rng(4)))
+    arms = {}
+    for rule in ("paper", "corrected"):
+        preset = TIGHT._replace(gamma=0.05, a_h=0.5)
+        policy = joint_glm(3, 300, epsilon=4.0, delta=0.02, rule=rule, preset=preset)
+        arms[rule] = np.empty(300, np.int64)
+        policy.play(policy.params, init(policy.params), X, R, np.random.default_rng(0), arms[rule])
+    assert np.array_equal(arms["paper"], arms["corrected"])
+
+
+@pytest.mark.parametrize(("last", "fits"), [(0.4, 0), (-10.0, 1)])
+def test_growth_that_noise_explains_makes_no_first_fit(last, fits):
+    """V has outgrown its last value both times, but its trace by more than the guard only once."""
+    policy = joint_glm(2, 50, epsilon=1.0, delta=0.02)
+    state = init(policy.params)
+    state.V.last[:] = last * policy.params.ridge_v * np.eye(2)
+    select(policy.params, state, np.zeros((1, 2)), np.random.default_rng(0))
+    assert state.fits.tolist() == [fits, 0]
+
+
+def test_the_best_arm_survives_a_wide_elimination():
+    """With gamma sqrt(kappa) large nothing is ruled out: the arm has the largest index of all."""
+    preset = TIGHT._replace(gamma=0.05, width=0.0)
+    policy = joint_glm(2, 50, epsilon=np.inf, delta=0.02, kappa=1e9, preset=preset)
+    state = init(policy.params)
+    state.theta_tau[:] = 1.0, 0.5
+    state.theta_o[:] = -0.1, -0.05
+    state.V.inverse[:] *= 1e-7  # so that Criterion I stays silent
+    X = np.array([[0.1, 0.0], [0.9, 0.1], [0.0, 0.2]])
+    assert select(policy.params, state, X, np.random.default_rng(0)) == 1
+
+
+def test_noise_alone_hardly_ever_reaches_the_guard_of_the_first_fit():
+    """Traces of a tree's noise, 64 rounds in 5 dimensions; 300 runs, of which 3 may reach it."""
+    rng, T, d, most = np.random.default_rng(1), 64, 5, []
+    for _ in range(300):
+        nodes, traces = np.zeros((tree_levels(T), d)), []
+        for t in range(1, T + 1):
+            traces.append(nodes[tree.advance(nodes, t, 1.0, rng)].sum())
+        most.append(max(traces))
+    guard = joint.guard(d, T, np.sqrt(tree_levels(T)))
+    assert np.mean(np.array(most) > guard) <= 0.01
+    assert guard < 4 * np.median(most)
+
+
+def test_widths_follow_gamma_and_kappa_as_printed():
+    """Criterion I at 1/(gamma^2 kappa), elimination at gamma sqrt(kappa): lines 4 and 14."""
+    preset = PRESETS["tight"]._replace(gamma=0.5)
+    p = joint_glm(3, 100, epsilon=1.0, delta=0.02, kappa=9.0, preset=preset).params
+    assert p.threshold == pytest.approx(1 / (0.25 * 9))
+    assert p.elimination == pytest.approx(1.5)
+
+
+def test_the_gaussian_curve_at_known_points():
+    for mu, epsilon, delta in ((1, 1, 0.1269367375), (0.5, 1, 0.0068295950), (2, 3, 0.1838130766)):
+        assert gaussian_delta(epsilon, 1.0, mu) == pytest.approx(delta, abs=1e-9)
+        assert joint.gdp(0.5 * mu * mu, delta) == pytest.approx(epsilon, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "gdp", "rdp", "simple", "paper", "true"),
+    [
+        (2.0, 0.4928, 0.3651, 0.2057, 0.0102, 0.106),
+        (4.0, 1.3103, 1.0169, 0.6971, 0.0407, 0.334),
+        (6.0, 2.2931, 1.8270, 1.3700, 0.0916, 0.608),
+        (8.0, 3.3847, 2.7458, 2.1712, 0.1629, 0.918),
+    ],
+)
+def test_what_a_budget_buys(epsilon, gdp, rdp, simple, paper, true):
+    """Sums of both parts at delta = 0.02; the exact total is divided by what `together` saves."""
+    spent = {c: sum(joint.budget(epsilon, 0.02, c)) for c in joint.CALIBRATIONS}
+    assert spent["rdp"] == pytest.approx(rdp, abs=1e-4)
+    assert spent["simple"] == pytest.approx(simple, abs=1e-4)
+    assert spent["paper"] == pytest.approx(paper, abs=1e-4)
+    assert joint.together(*joint.budget(epsilon, 0.02, "corrected")) == pytest.approx(gdp, abs=1e-4)
+    assert joint.gdp(spent["paper"], 0.02) == pytest.approx(true, abs=1e-3)
+    assert spent["corrected"] > spent["rdp"] > spent["simple"] > spent["thirds"] > spent["paper"]
+
+
+@pytest.mark.parametrize("rho", [0.01, 0.3, 2.0])
+def test_rdp_is_the_library_s(rho):
+    accountant = rdp_library.RdpAccountant(orders=np.geomspace(1.01, 2000, 4000))
+    accountant.compose(GaussianDpEvent(1 / np.sqrt(2 * rho)))
+    assert joint.rdp(rho, 0.01) == pytest.approx(accountant.get_epsilon(0.01), rel=1e-4)
+    assert joint.gdp(rho, 0.01) <= joint.rdp(rho, 0.01)
+    assert joint.simple_rho(joint.rdp(rho, 0.01), 0.01) <= rho
+
+
+def worst_pair(rho_tree, rho_fits, n=60):
+    """Grid search over two contexts, weights and residuals."""
+    best = 0.0
+    for c in np.linspace(-1, 1, n):
+        for A, B in itertools.product((0.0, 0.5, 1.0), repeat=2):
+            for a, b in itertools.product((-1.0, 0.0, 1.0), repeat=2):
+                tree = rho_tree * (A * A + B * B - 2 * A * B * c * c) / 2
+                best = max(best, tree + rho_fits * (a * a + b * b - 2 * a * b * c) / 4)
+    return best
+
+
+@pytest.mark.parametrize("parts", [(1.0, 1.0), (1.0, 0.1), (0.1, 1.0), (1.0, 3.9), (0.0, 1.0)])
+def test_together_is_the_worst_pair_of_contexts(parts):
+    assert worst_pair(*parts) == pytest.approx(joint.together(*parts), rel=2e-3)
+    assert worst_pair(*parts) <= joint.together(*parts) + 1e-12
+
+
+@pytest.mark.parametrize("calibration", joint.CALIBRATIONS)
+@pytest.mark.parametrize("preset", ["tight", "explore"])
+def test_the_ledger_is_the_budget(calibration, preset):
+    """Sensitivities, counts and noise of the running parameters give back what was bought."""
+    policy = joint_glm(4, 1000, epsilon=3.0, delta=0.01, preset=preset, calibration=calibration)
+    p, bought = policy.params, joint.budget(3.0, 0.01, calibration)
+    found = joint.ledgers(p)
+    for who in ("explores", "exploits"):
+        assert [r.rho for r in found[who]] == pytest.approx(bought)
+        assert found[who][0].times == tree_levels(1000) == 10
+        assert found[who][1].sensitivity == 2.0
+    assert found["explores"][0].sensitivity == pytest.approx(np.sqrt(2))
+    assert found["exploits"][0].sensitivity == pytest.approx(np.sqrt(2) * 0.25 / np.e)
+    assert found["exploits"][1].times == p.fit_tau.steps * p.fit_tau.cutoff
+    assert sum(r.rho for r in found["changes sides"]) <= joint.together(*bought)
+    assert policy.guarantee.epsilon == pytest.approx(joint.gdp(joint.spent(p), 0.01))
+    if calibration == "corrected":
+        assert policy.guarantee.epsilon == pytest.approx(3.0)
+    else:
+        assert policy.guarantee.epsilon < 3.0
+        assert policy.guarantee.claimed == (3.0, 0.01)
+
+
+def test_the_printed_rule_has_no_guarantee():
+    assert joint_glm(3, 100, epsilon=1.0, delta=0.02, rule="paper").guarantee.epsilon == np.inf
+    assert joint_glm(3, 100, epsilon=np.inf, delta=0.02, rule="paper").guarantee.model == "none"
+
+
+def test_a_prefix_has_the_noise_of_its_live_blocks():
+    """Variance popcount(t) sigma^2 on the diagonal, half of it off it (5.5 sigma)."""
+    w, draws, sigma, runs = np.zeros((2, 2, 2)), {1: [], 7: [], 8: []}, 2.0, 4000
+    rng = np.random.default_rng(5)
+    for _ in range(runs):
+        c = start(2, 4, 1e6)
+        for t in range(1, 9):
+            add_leaf(1.0, np.array([0.6, 0.8]), c.exact)
+            publish(c, t, 1e6, 5e5, sigma, rng, *w)
+            if t in draws:
+                draws[t].append(c.value - 1e6 * np.eye(2) - t * np.outer([0.6, 0.8], [0.6, 0.8]))
+    for t, blocks in ((1, 1), (7, 3), (8, 1)):
+        z = np.array(draws[t])
+        spread = 5.5 * np.sqrt(2 / runs)
+        assert z[:, 0, 0].var() == pytest.approx(blocks * sigma**2, rel=spread)
+        assert z[:, 0, 1].var() == pytest.approx(blocks * sigma**2 / 2, rel=spread)
+        assert np.array_equal(z[:, 0, 1], z[:, 1, 0])
+
+
+def test_eigenvalues_have_a_floor_and_others_stay():
+    w, A = np.zeros((2, 3, 3)), np.diag([5.0, -2.0, 1.0])
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
+    B = Q @ A @ Q.T
+    assert raise_floor(B, 0.5, *w)
+    np.testing.assert_allclose(B, Q @ np.diag([5.0, 0.5, 1.0]) @ Q.T, atol=1e-12)
+    assert not raise_floor(B, 0.4, *w)
+
+
+def test_without_noise_nothing_is_drawn_and_a_sum_without_a_new_leaf_stays():
+    w, c = np.zeros((2, 2, 2)), start(2, 4, 0.3)
+    rng = np.random.default_rng(7)
+    before = rng.bit_generator.state
+    assert (c.value == 0.3 * np.eye(2)).all()
+    for t in range(1, 9):
+        was = c.value.copy()
+        if t % 3 == 0:
+            add_leaf(0.7, np.array([0.6, -0.8]), c.exact)
+        publish(c, t, 0.3, 0.15, 0.0, rng, *w)
+        assert (c.value == was).all() == (t % 3 != 0)
+    assert rng.bit_generator.state == before
+
+
+def descended(sigma, seed, steps=400):
+    """(state, theta) of a fit on half of 150 rounds."""
+    q = TIGHT._replace(penalty=1.0, steps_o=steps)
+    policy = joint_glm(2, 200, epsilon=np.inf, delta=0.02, theta_bound=5.0, preset=q)
+    p, s, rng = policy.params, init(policy.params), np.random.default_rng(1)
+    s.X[:], s.explored[:] = rng.standard_normal((200, 2)) / 2, rng.integers(0, 2, 200)
+    s.y[:] = rng.random(200) < [mean(LOGISTIC, z) for z in s.X @ [1.0, -1.0]]
+    s.V.value[:], s.t[0] = s.X.T @ s.X, 150
+    fit = p.fit_o._replace(sigma=sigma)
+    joint.fit(p, fit, s, s.V, 1, s.theta_o, np.random.default_rng(seed))
+    return s, s.theta_o
+
+
+def test_descent_without_noise_finds_the_minimum_of_its_side():
+    s, theta = descended(0.0, 0)
+    use = (s.explored == 1) & (np.arange(200) < 150)
+    means = np.array([mean(LOGISTIC, z) for z in s.X[use] @ theta])
+    assert np.abs(s.X[use].T @ (means - s.y[use]) + theta).max() < 1e-8
+    assert s.fits.tolist() == [1, 0]
+
+
+def test_the_second_half_of_the_iterates_is_averaged():
+    """Two steps: the second iterate alone, of which one more step of the same fit knows nothing."""
+    s, two = descended(0.0, 0, steps=2)
+    _, one = descended(0.0, 0, steps=1)
+    P = np.linalg.inv(0.125 * s.V.value + np.eye(2))
+    use = (s.explored == 1) & (np.arange(200) < 150)
+    means = np.array([mean(LOGISTIC, z) for z in s.X[use] @ one])
+    np.testing.assert_allclose(two, one - P @ (s.X[use].T @ (means - s.y[use]) + one), atol=1e-12)
+
+
+def test_every_gradient_has_its_noise():
+    """Of 2000 gradients of no rows; 6 standard errors."""
+    policy = joint_glm(2, 4, epsilon=1.0, delta=0.02)
+    p, s, rng, g = policy.params, init(policy.params), np.random.default_rng(2), np.zeros(2)
+    found = []
+    for _ in range(2000):
+        joint.release_gradient(p, 3.0, s, 1, np.zeros(2), rng, g)
+        found.append(g.copy())
+    assert np.var(found) == pytest.approx(9.0, rel=6 * np.sqrt(2 / 4000))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *NO_BUDGETS,
+        ("theta_bound", 0.0),
+        ("kappa", 1.0),
+        ("preset", "best"),
+        ("rule", "literal"),
+        ("link", "linear"),
+        ("calibration", "tight"),
+        ("width", -1.0),
+    ],
+)
+def test_bad_input_is_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=name):
+        joint_glm(**({"d": 3, "T": 100, "epsilon": 1.0, "delta": 0.02} | {name: value}))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("gamma", 0.0),
+        ("width", -1.0),
+        ("a_v", -1.0),
+        ("a_h", np.nan),
+        ("steps_o", 0),
+        ("steps_tau", 0),
+        ("cutoff_o", 0),
+        ("cutoff_tau", 0),
+        ("penalty", 0.0),
+        ("share", 1.0),
+        ("calibration", "tight"),
+    ],
+)
+def test_a_bad_value_of_a_preset_is_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=name):
+        joint_glm(3, 100, epsilon=1.0, delta=0.02, preset=TIGHT._replace(**{name: value}))

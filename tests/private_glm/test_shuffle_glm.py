@@ -1,0 +1,375 @@
+"""ShuffleGLM: its plain version, batches, bits, designs, eliminations, what the analyser sees."""
+
+import numpy as np
+import pytest
+from plain import plain
+from scipy import stats as sps
+
+from companion.accounting.binomial import releases_delta
+from companion.kernels.linalg import dot, quad
+from companion.kernels.mechanisms import add_packed, shuffle_messages
+from companion.private_glm import shuffle_glm as shuffle
+from companion.private_glm.environments import world
+from companion.private_glm.shuffle_glm import (
+    analyse,
+    design,
+    draw,
+    eliminate,
+    init,
+    optimal,
+    own_attacks,
+    release_gradient,
+    release_matrix,
+    send,
+    shuffle_glm,
+    update,
+    weight,
+    work_for,
+)
+from companion.simulate import repetitions, simulate
+
+
+def test_without_noise_every_arm_is_that_of_the_plain_version():
+    X, R, _ = next(world("ball", 3, 2.0, K=6).blocks(900, np.random.default_rng(4)))
+    policy = shuffle_glm(
+        3, 6, 900, epsilon=np.inf, delta=0.01, theta_bound=2.0, kappa=9.0, gamma=0.4, first=100
+    )
+    arms, state, ends = np.empty(900, np.int64), init(policy.params), policy.params.ends
+    policy.play(policy.params, state, X, R, np.random.default_rng(0), arms)
+    twin = plain("shuffle_glm", np=np)["shuffle_glm_plain"]
+    found, theta = twin(X, R, ends, 9.0, 0.4, 2.0, 20, np.random.default_rng(0))
+    assert np.array_equal(arms, found)
+    np.testing.assert_allclose(state.theta[:2], theta[:2], atol=1e-9)
+    assert state.k[0] == 2
+    assert state.alive.sum() < 6  # arms were ruled out
+
+
+def test_weights_are_capped_whatever_the_estimate_says():
+    policy = shuffle_glm(2, 3, 400, epsilon=1.0, delta=0.01, theta_bound=2.0, kappa_star=9.0)
+    p, s = policy.params, init(policy.params)
+    assert p.caps.tolist() == [1.0, 1 / 9, 1 / 9]
+    s.k[0] = 1
+    for theta in ([0.0, 0.0], [2.0, 0.0], [-1.0, 1.0]):
+        s.theta[0, :] = theta
+        for x in np.eye(2):
+            assert weight(p.link, x @ theta, 0.0, p.theta_bound, p.caps[1]) <= 1 / 9
+    assert shuffle_glm(2, 3, 400, epsilon=1.0, delta=0.01, link="logistic").params.caps[1] == 0.25
+
+
+def test_a_message_has_the_weight_of_the_clipped_context():
+    p, sums = (
+        shuffle_glm(2, 3, 400, epsilon=np.inf, delta=0.01, theta_bound=2.0, first=50).params,
+        [],
+    )
+    for size in (1.0, 30.0):
+        s = init(p)
+        s.t[0], s.k[0] = 60, 1
+        s.theta[0, 0], s.V_inv[0] = 1.0, 0.1 * np.eye(2)
+        context = size * np.array([0.6, 0.8])
+        update(p, s, 0, context, 1.0, np.random.default_rng(0))
+        sums.append(s.counts.copy())
+    assert sums[0] == pytest.approx(sums[1])
+    assert sums[0][0] > 0
+
+
+def test_the_ridge_is_two_deviations_of_the_noise_that_is_drawn():
+    """1 + 2 sqrt(d) times that of an entry of the released matrix; 6 standard errors."""
+    p, rng = (
+        shuffle_glm(3, 4, 1000, epsilon=1.0, delta=0.01, theta_bound=2.0, kappa_star=9.0).params,
+        np.random.default_rng(1),
+    )
+    users = np.diff(p.ends, prepend=0)[:-1]
+    for n, b, cap, g, ridge in zip(users, p.bits_matrix, p.caps, p.g, p.ridge, strict=False):
+        spread = cap / g * rng.binomial(n * b, 0.25, 5000).std()
+        assert ridge - 1.0 == pytest.approx(2.0 * np.sqrt(3.0) * spread, rel=0.06)
+    assert shuffle_glm(3, 4, 1000, epsilon=np.inf, delta=0.01).params.ridge.tolist() == [1.0, 1.0]
+
+
+def test_the_guarantee_is_that_of_the_worst_batch():
+    policy = shuffle_glm(3, 4, 1000, epsilon=1.0, delta=0.01, first=60)
+    users = np.diff(policy.params.ends, prepend=0)[:-1]
+    proved = [shuffle.calibrated(int(n), 3, 20, 1.0, 0.01)[2] for n in users]
+    assert min(proved) < policy.guarantee.epsilon == max(proved) <= 1.0
+
+
+def test_the_width_follows_the_budget():
+    for epsilon, gamma in ((0.25, 2.0), (4.0, 1.0), (np.inf, 1.0)):
+        p = shuffle_glm(3, 4, 400, epsilon=epsilon, delta=0.01, kappa=9.0).params
+        assert p.widths == pytest.approx([3.0 * gamma, gamma])
+
+
+def test_it_learns_and_noise_costs():
+    env = world("ball", 3, 2.0)
+    policies = [
+        shuffle_glm(3, 10, 6000, epsilon=e, delta=0.01, theta_bound=2.0, gamma=1.0).renamed(str(e))
+        for e in (np.inf, 0.1)
+    ]
+    found = simulate(env, policies, 6000, repetitions(5, 4), grid=[1000, 6000])
+    first, second = found.regret[:, :, 0].mean(axis=0), found.final.mean(axis=0)
+    assert second[0] - first[0] < 2.5 * first[0]  # five times as many rounds
+    assert second[1] > 2 * second[0]
+
+
+def test_paper_calibration_says_what_it_gives():
+    policy = shuffle_glm(3, 4, 1000, epsilon=1.0, delta=0.01, calibration="paper")
+    assert policy.guarantee.claimed == (1.0, 0.01)
+    assert 0 <= policy.guarantee.epsilon < 0.1
+
+
+def tri(x):
+    out = np.zeros(6)
+    add_packed(1.0, 1.0, x, out)
+    return out
+
+
+def test_schedules():
+    assert shuffle.lengths(10**5, 3, 668).tolist() == [668, 2114, 97218]
+    assert shuffle.lengths(10**4, 4, 200).tolist() == [200, 164, 2104, 7532]
+    assert shuffle.lengths(10**6, 2, 2000).tolist() == [2000, 998000]
+    for T, M in ((2, 2), (7, 5), (400, 3), (10**6, 6)):
+        for schedule in ("corrected", "paper"):
+            n = shuffle.lengths(T, M, schedule=schedule)
+            assert n.sum() == T
+            assert n.min() >= 1
+            assert len(n) == M
+
+
+@pytest.mark.parametrize(
+    ("n", "entries", "rho", "ratio", "expected"),
+    [
+        (1000, 3, 0.01, 1.0, (64, 1176)),
+        (10**4, 3, 0.0025, 1.0, (200, 4428)),
+        (250, 3, 0.05, 1.0, (32, 248)),
+        (1000, 6, 0.05, 0.70711, (64, 124)),
+        (600, 6, 0.1, 0.70711, (49, 63)),
+    ],
+)
+def test_bits(n, entries, rho, ratio, expected):
+    levels = shuffle.resolution(n, 3)
+    assert (levels, shuffle.bits_for(n, levels, entries, ratio, rho, 1.02)) == expected
+
+
+def test_printed_bits_are_those_of_the_formula():
+    """(122) at g = 64, one coordinate: 24e4 64^2 log^2(800)/1000, of which 78 suffice."""
+    assert shuffle.printed_bits(1000, 64, 1, 1.0, 0.01) == pytest.approx(4.393e7, rel=1e-3)
+
+
+@pytest.mark.parametrize("n", [60, 668])
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_calibration_is_proved_and_not_wasteful(n, epsilon):
+    *bits, proved = shuffle.calibrated(n, 3, 20, epsilon, 0.01)
+    assert 0.9 * epsilon < proved <= epsilon
+    found = shuffle.releases(n, 3, 20, *bits)
+    assert found[1].times == 20
+    assert releases_delta(epsilon, found) <= 0.01
+    half = [r._replace(bits=r.bits // 2) for r in found]
+    assert releases_delta(epsilon, half) > 0.01
+
+
+def test_the_bounds_on_movement_hold_for_every_pair_of_users():
+    """Integers of message level, with shared randomness in rounding, over random pairs of users."""
+    rng, n = np.random.default_rng(2), 100
+    levels = shuffle.resolution(n, 3)
+    worst = [0.0, 0.0]
+    for _ in range(4000):
+        x, y = rng.standard_normal((2, 3))
+        x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
+        u = rng.random(6)
+        for i, (a, b) in enumerate(((x, y), (tri(x), tri(y)))):
+            parts = [np.floor((v + 1) * levels / 2 + u[: len(v)]) for v in (a, b)]
+            worst[i] = max(worst[i], np.linalg.norm(parts[0] - parts[1]))
+    assert 0.95 * levels < worst[0] <= shuffle.movement(levels, 3, shuffle.GRADIENT)
+    assert 0.95 * levels * np.sqrt(0.5) < worst[1] <= shuffle.movement(levels, 6, shuffle.MATRIX)
+
+
+def test_the_printed_calibration_splits_both_halves_of_the_budget():
+    """Algorithm 7: epsilon/2 over 2 sqrt(2 N log(2/delta)) a gradient, delta/2 over N + 1."""
+    n, d, N, e, delta = 500, 3, 20, 1.0, 0.01
+    *bits, _ = shuffle.calibrated(n, d, N, e, delta, "paper")
+    g = 45  # 2 sqrt(500), rounded up
+    assert bits[0] == np.ceil(24e4 * (g * np.log(40 / (delta / 2)) / (e / 2)) ** 2 / n)
+    step = e / 2 / (2 * np.sqrt(2 * N * np.log(2 / delta)))
+    wanted = 24e4 * (g * np.log(40 / (delta / 2 / (N + 1))) / step) ** 2 / n
+    assert bits[1] == pytest.approx(wanted, rel=1e-9)
+
+
+def test_aggregated_sums_have_the_law_of_messages():
+    """n = 20 users, b = 5: integer sums by chi-square, message level against `send`/`analyse`."""
+    rng, n, b, g, runs = np.random.default_rng(3), 20, 5, 5.0, 3000
+    values, out, bits = np.linspace(-0.9, 0.8, n), np.empty(1), np.empty((1, 10 + b))
+    slow, fast = [], []
+    for _ in range(runs):
+        total, sums = 0.0, np.zeros(1)
+        for v in values:
+            shuffle_messages(rng, np.array([v]), 1.0, g, b, 0.25, bits)
+            total += bits.sum()
+            send(rng, np.array([v]), 1.0, g, b, sums)
+        analyse(rng, sums, n, 1.0, g, b, out)
+        assert sums[0] == 0.0
+        slow.append(round(total))
+        fast.append(round((out[0] + n) * g + n * b / 4))
+    edges = np.quantile(slow, np.linspace(0, 1, 9)[1:-1])
+    table = [np.bincount(np.searchsorted(edges, s), minlength=8) for s in (slow, fast)]
+    assert sps.chi2_contingency(table).pvalue > 1e-7
+    remainder = (values + 1) * g % 1
+    variance = 3 / 16 * n * b + (remainder * (1 - remainder)).sum()
+    assert np.var(fast) == pytest.approx(variance, rel=0.15)
+    assert np.mean(fast) == pytest.approx(((values + 1) * g).sum() + n * b / 4, abs=0.6)
+
+
+def test_no_bits_are_exact_sums():
+    sums, out = np.zeros(2), np.empty(2)
+    send(np.random.default_rng(0), np.array([0.3, -0.2]), 1.0, 1.0, 0, sums)
+    send(np.random.default_rng(0), np.array([0.1, 0.2]), 1.0, 1.0, 0, sums)
+    analyse(np.random.default_rng(0), sums, 2, 1.0, 1.0, 0, out)
+    assert out == pytest.approx([0.4, 0.0])
+
+
+def test_a_released_matrix_has_eigenvalues_of_half_the_ridge():
+    p = shuffle_glm(2, 2, 400, epsilon=np.inf, delta=0.01, first=50).params
+    s = init(p)
+    s.counts[:] = -3.0, 0.0, 3.0  # exact sums that noise might have made: rows (11), (21, 22)
+    release_matrix(p, s, 0, np.random.default_rng(0))
+    np.testing.assert_allclose(s.V[0], np.diag([0.5, 4.0]), atol=1e-12)
+    np.testing.assert_allclose(s.V_inv[0], np.diag([2.0, 0.25]), atol=1e-12)
+
+
+def test_gradients_are_released_for_the_batch_alone():
+    p = shuffle_glm(2, 2, 400, epsilon=np.inf, delta=0.01, first=50).params
+    s, g = init(p), np.empty(2)
+    s.X[:], s.y[:], s.size[0] = 0.5, 1.0, 7
+    release_gradient(p, s, 0, np.zeros(2), np.random.default_rng(0), g)
+    assert g == pytest.approx([-0.25 * 7] * 2)
+
+
+def test_designs():
+    pi, g, rank, _ = design(np.vstack([np.eye(3)] + [np.eye(3)[:1]] * 5), tolerance=1.0001)
+    assert pi[1:3] == pytest.approx([1 / 3] * 2, abs=2e-3)  # one direction has six copies
+    assert (g / rank, rank) == (pytest.approx(1.0, abs=1e-3), pytest.approx(3.0, abs=1e-6))
+    assert design(np.array([[1, 0], [0, 1], [0.6, 0.6]]), 1.002, 9999)[0][2] < 0.01
+    pi, g, _, _ = design(np.array([[1, 0], [0, 1], [0.8, 0.8]]), 1.0001, 9999)
+    assert pi == pytest.approx([0.410, 0.410, 0.180], abs=2e-3)
+    assert g == pytest.approx(2.0, abs=1e-3)
+    pi, g, rank, _ = design(np.outer([1.0, 2.0, -3.0], [0.6, 0.8]))
+    assert rank == pytest.approx(1.0, abs=1e-6)
+    assert pi.sum() == pytest.approx(1.0)
+    assert design(np.zeros((3, 2)))[0].tolist() == [1.0, 0.0, 0.0]
+    assert design(np.ones((1, 2)))[0].tolist() == [1.0]
+
+
+def test_a_move_is_the_exact_line_search():
+    """Five copies of one direction and one of the other: a single move reaches the optimum."""
+    pi, g, rank, moves = design(np.eye(2)[[0, 0, 0, 0, 0, 1]], tolerance=1.0001)
+    assert moves == 1
+    assert pi[-1] == pytest.approx(0.5, abs=1e-6)
+    assert g == pytest.approx(rank, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_design_is_certified(seed):
+    A = np.random.default_rng(seed).standard_normal((12, 4)) * [3, 1, 1, 0.1]
+    pi, g, rank, _ = design(A, tolerance=1.05)
+    widths = np.einsum("ki,ij,kj->k", A, np.linalg.inv(A.T @ (pi[:, None] * A)), A)
+    assert widths.max() == pytest.approx(g, rel=1e-5)
+    assert g <= 1.05 * rank + 1e-9
+    assert pi @ widths == pytest.approx(4.0, rel=1e-6)
+
+
+def test_dead_arms_get_nothing_and_draws_follow_the_design():
+    A, alive, pi = np.eye(3), np.array([1, 0, 1]), np.zeros(3)
+    optimal(A, alive, 2.0, 100, pi, work_for(3, 3))
+    assert pi.tolist() == [0.5, 0.0, 0.5]
+    rng = np.random.default_rng(0)
+    drawn = np.bincount([draw(np.array([0.2, 0.5, 0.3]), rng) for _ in range(20_000)], minlength=3)
+    assert sps.chisquare(drawn, [4000, 10_000, 6000]).pvalue > 1e-7
+
+
+def test_elimination_keeps_an_arm_and_uses_the_first_width_once():
+    policy = shuffle_glm(2, 4, 400, epsilon=1.0, delta=0.01, theta_bound=2.0, kappa=9.0, gamma=0.5)
+    p, s = policy.params, init(policy.params)
+    s.k[0] = 2
+    assert p.widths == pytest.approx([1.5, 0.5])
+    assert (
+        shuffle_glm(
+            2, 4, 400, epsilon=1.0, delta=0.01, kappa=9.0, gamma=0.5, widths="paper"
+        ).params.widths[1]
+        == 1.5
+    )
+    s.V_inv[:] = 1e-8 * np.eye(2)
+    s.theta[:] = 1.0, 0.0
+    X = np.array([[0.9, 0.0], [0.1, 0.0], [-0.9, 0.0], [0.9, 0.0]])
+    assert eliminate(p, s, X) == 2
+    assert s.alive.tolist() == [1, 0, 0, 1]
+    assert s.left[:2].tolist() == [0, 3]
+
+
+def slow_elimination(p, s, X):
+    """Line 17 as it is printed: batch by batch, arm by arm; (alive, half-widths of the first)."""
+    alive, doubt = np.ones(p.K, bool), None
+    for j in range(s.k[0]):
+        score = np.array([dot(x, s.theta[j]) for x in X])
+        half = np.array([p.widths[j] * np.sqrt(quad(s.V_inv[j], x)) for x in X])
+        doubt = half if j == 0 else doubt
+        alive &= score + half >= (score - half)[alive].max()
+    return alive, doubt
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 5])
+def test_elimination_is_that_of_all_arms_batch_by_batch(d):
+    p = shuffle_glm(d, 12, 4000, epsilon=1.0, delta=0.01, theta_bound=2.0, M=4, gamma=0.02).params
+    rng, sizes = np.random.default_rng(d), set()
+    for _ in range(200):
+        k = int(rng.integers(0, 4))
+        s = init(p)
+        s.k[0] = k
+        s.theta[:] = 0.3 * rng.standard_normal(s.theta.shape)
+        root = rng.standard_normal(s.V_inv.shape)
+        s.V_inv[:] = root @ root.transpose(0, 2, 1) + 0.1 * np.eye(d)
+        X = rng.uniform(-1.0, 1.0, (12, d)) / np.sqrt(d)
+        alive, doubt = slow_elimination(p, s, X)
+        assert eliminate(p, s, X) == alive.sum()
+        assert s.alive.tolist() == alive.tolist()
+        assert s.left[: alive.sum()].tolist() == np.flatnonzero(alive).tolist()
+        assert k == 0 or s.doubt.tolist() == doubt.tolist()
+        sizes.add(int(alive.sum()))
+    assert len(sizes) > 4
+
+
+def test_without_noise_the_analyser_sees_the_matrix_of_the_last_user():
+    """e_1 e_1' and e_2 e_2' packed as (11, 21, 22), and a context of length 2 is clipped."""
+    (attack,) = own_attacks(shuffle_glm(2, 3, 400, epsilon=np.inf, delta=0.01))
+    rng = np.random.default_rng(0)
+    seen = [attack.mechanism(x, rng, 2) for x in (attack.a, attack.b, 2.0 * attack.a)]
+    assert [rows.tolist() for rows in seen] == [
+        [[1.0, 0.0, 0.0]] * 2, [[0.0, 0.0, 1.0]] * 2, [[1.0, 0.0, 0.0]] * 2
+    ]  # fmt: skip
+    assert (attack.statistic(seen[0]) - attack.statistic(seen[1])).tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("d", 0),
+        ("K", 0),
+        ("T", 2),
+        ("epsilon", -1.0),
+        ("delta", 0.0),
+        ("theta_bound", np.inf),
+        ("kappa", 2.0),
+        ("kappa_star", 99.0),
+        ("M", 1),
+        ("first", 399),
+        ("schedule", "even"),
+        ("gamma", 0.0),
+        ("widths", "all"),
+        ("steps", 0),
+        ("penalty", 0.0),
+        ("tolerance", 1.0),
+        ("calibration", "exact"),
+        ("share", 0.0),
+        ("link", "cloglog"),
+    ],
+)
+def test_bad_input_is_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=name):
+        shuffle_glm(**({"d": 3, "K": 4, "T": 400, "epsilon": 1.0, "delta": 0.01} | {name: value}))

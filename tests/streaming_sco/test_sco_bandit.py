@@ -1,0 +1,166 @@
+"""Algorithm 3: its clocks, its synthetic updates, its privacy pair, and that it learns."""
+
+import numpy as np
+import pytest
+from plain import plain
+
+from companion.accounting import audit
+from companion.baselines.random import random
+from companion.core import need_contexts
+from companion.simulate import repetitions, simulate
+from companion.streaming_sco import streaming
+from companion.streaming_sco.environments import one_context
+from companion.streaming_sco.sco_bandit import LEARNERS, on_later_users, sco_bandit
+from companion.streaming_sco.streaming import streaming_fw, vertex_fw
+
+every_learner = pytest.mark.parametrize("learner", LEARNERS)
+
+
+def played(policy, T, d, seed=0, K=3):
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.uniform(-1, 1, (T, 1, d)), K, axis=1)
+    R, arms = rng.uniform(-1, 1, (T, K)), np.empty(T, dtype=np.int64)
+    state = policy.init(policy.params)
+    policy.play(policy.params, state, X, R, rng, arms)
+    return X, R, arms, state
+
+
+def test_the_plain_version_of_the_chapter_is_the_kernel():
+    """The filter matters, and the best arm is found."""
+    X, R, mu = next(one_context(3, 4, 2).blocks(1_000, np.random.default_rng(2)))
+    keys = {"t0": 30, "gap": 0.5, "label_bound": 5.0, "clip": np.inf}
+    policy, arms = sco_bandit(4, 3, 1_000, epsilon=np.inf, **keys), np.empty(1_000, np.int64)
+    policy.play(policy.params, policy.init(policy.params), X, R, np.random.default_rng(0), arms)
+    algorithm_3 = plain("sco_bandit", np=np)["algorithm_3"]
+    assert (algorithm_3(X[:, 0], R, 30, 0.5, 1.0) == arms).all()
+    assert (algorithm_3(X[:, 0], R, 30, 9.0, 1.0) != arms).any()
+    assert (arms == mu.argmax(axis=1))[500:].mean() > 0.8
+
+
+@every_learner
+def test_clocks_are_local_and_end_equal(learner):
+    policy = sco_bandit(4, 3, 100, epsilon=2.0, t0=10, learner=learner)
+    _, _, arms, state = played(policy, 100, 4)
+    assert arms[:30].tolist() == [0] * 10 + [1] * 10 + [2] * 10
+    assert state.arms.t[:, 0].tolist() == [80] * 3
+    _, _, arms, state = played(sco_bandit(4, 3, 100, epsilon=2.0, t0=10, synthetic=False), 100, 4)
+    assert state.arms.t[:, 0].tolist() == np.bincount(arms, minlength=3).tolist()
+
+
+@every_learner
+def test_a_synthetic_step_leaves_the_sum_and_moves_the_parameter(learner):
+    policy = sco_bandit(4, 2, 50, epsilon=2.0, t0=0, learner=learner)
+    rng, p = np.random.default_rng(0), policy.params
+    state = policy.init(p)
+    for _ in range(20):
+        policy.update(p, state, 0, np.full(4, 0.5), 0.7, rng)
+        assert (state.arms.total[1] == 0.0).all()
+    assert (state.arms.total[0] != 0.0).any()
+    assert (state.arms.theta[1] != 0.0).any()
+
+
+def test_every_arm_is_the_optimiser_of_its_own_records():
+    """Arm 1's learner equals Algorithm 1 fed with its records, zeros where others were played."""
+    T, d = 60, 3
+    policy = sco_bandit(d, 2, T, epsilon=np.inf, t0=5)
+    X, R, arms, state = played(policy, T, d, K=2)
+    learner, rng = streaming.init(policy.params.learner, None), np.random.default_rng()
+    rows = [(X[t, 0], R[t, 1]) for t in range(5, 10)]
+    rows += [(X[t, 0], R[t, 1]) if arms[t] == 1 else (np.zeros(d), 0.0) for t in range(10, T)]
+    for x, r in rows:
+        streaming.step(policy.params.learner, learner, x, r, rng)
+    assert (learner.theta == state.arms.theta[1]).all()
+    assert 0 < (arms[10:] == 1).sum() < T - 10
+
+
+def test_two_arms_move_by_half_each():
+    """A user whose data differ moves one learner by 2 C, or two by C each, and no other."""
+    rng, worst = np.random.default_rng(3), {"one": 0.0, "two": 0.0}
+    policy = sco_bandit(3, 3, 80, epsilon=1.0, t0=0, clip=0.8, learner="gumbel")
+    p, C = policy.params, 0.8
+    for _ in range(400):
+        sums, start = [], rng.integers(0, 100)
+        rows = rng.choice([-1.0, 1.0], (2, 3))
+        rewards, arms = rng.choice([-1.0, 1.0], 2), rng.integers(0, 3, 2)
+        for x, r, arm in zip(rows, rewards, arms, strict=True):
+            state, noise = policy.init(p), np.random.default_rng(start)
+            for t in range(3):
+                policy.update(p, state, t, np.full(3, 0.4), 0.5, noise)
+            policy.update(p, state, arm, x, r, noise)
+            sums.append(state.arms.total)
+        moved = np.abs(sums[0] - sums[1]).max(axis=1)
+        same = arms[0] == arms[1]
+        for k in range(3):
+            assert moved[k] <= (2 * C if same else C) * (1 + 1e-12) * (k in arms)
+        worst["one" if same else "two"] = max(worst["one" if same else "two"], max(moved))
+    assert worst["one"] > 1.95 * C
+    assert worst["two"] > 0.95 * C
+
+
+def test_the_filter_keeps_arms_within_half_the_gap_of_the_best_forced_estimate():
+    policy = sco_bandit(1, 3, 50, epsilon=np.inf, t0=1, gap=0.4)
+    state = policy.init(policy.params)
+    state.t[0] = 3
+    state.forced[:, 0] = 0.5, 0.29, 0.31  # at x = 1 the second lies too far below the first
+    state.arms.theta[:, 0] = 0.1, 0.9, 0.2
+    for x, arm in ((1.0, 2), (0.5, 1), (-1.0, 2)):
+        assert policy.select(policy.params, state, np.full((3, 1), x), None) == arm
+
+
+def test_the_guarantee_is_that_of_one_learner():
+    budget = {"epsilon": 1.0, "delta": 1e-2, "radius": 0.5}
+    tree = streaming_fw(3, 100, p=1.0, **budget)
+    policy = sco_bandit(3, 4, 100, t0=0, **budget)
+    assert policy.params.learner == tree.params
+    assert (policy.guarantee.model, policy.guarantee.epsilon) == ("joint", tree.guarantee.epsilon)
+    policy = sco_bandit(3, 4, 100, t0=0, learner="gumbel", **budget)
+    assert policy.params.learner == vertex_fw(3, 100, **budget).params
+    assert str(sco_bandit(3, 4, 100, epsilon=1.0, t0=5, synthetic=False).guarantee) == "no privacy"
+
+
+def test_later_users_tell_how_one_was_paid():
+    """Level 1 - 1e-7; something is found, and less than is promised."""
+    keys = {"t0": 0, "gap": 4.0, "label_bound": 1.2, "clip": 1.0, "delta": 0.1}
+    policy = sco_bandit(1, 40, 3, epsilon=1.0, **keys)
+    told = {"delta": 0.1, "trials": 8000, "seed": 1, "level": 1 - 1e-7}
+    assert 0.2 < audit.attacked(on_later_users(policy), **told).epsilon < 1.0
+    sums, _ = policy.audit.attacks(policy)
+    assert 0.4 < audit.attacked(sums, **told).epsilon < 1.0
+
+
+def test_a_policy_of_one_context_refuses_others():
+    policy, X = sco_bandit(3, 4, 100, epsilon=1.0, t0=5), np.full((2, 4, 3), 0.5)
+    need_contexts((policy,), X)
+    X[1, 2, 0] = 0.4
+    for refuse in (lambda: need_contexts((policy,), X), lambda: policy.start(1).select(X[1])):
+        with pytest.raises(ValueError, match="one context for all arms: the rows of X must be equ"):
+            refuse()
+
+
+BAD = [("T", 1), ("K", 0), ("t0", 20), ("gap", 0.0), ("link", "cauchit"), ("learner", "sqrt"),
+       ("schedule", "x"), ("calibration", "zcdp"), ("synthetic", 2), ("epsilon", -1.0),
+       ("clip", -1.0), ("radius", 1e200), ("label_bound", 1e200), ("clip", 1e200)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), BAD)
+def test_bad_arguments_are_named(name, value):
+    options = {"d": 3, "K": 5, "T": 100, "epsilon": 1.0, "t0": 5} | {name: value}
+    with pytest.raises(ValueError, match=f"^{name}.* must .*got"):
+        sco_bandit(**options)
+
+
+@every_learner
+def test_it_learns_without_noise_and_with_little(learner):
+    env, T = one_context(2, 4, 2), 4000
+    made = {"learner": learner, "t0": 50, "label_bound": 1.2}
+    exact, noisy = (sco_bandit(4, 2, T, epsilon=e, **made).renamed(f"{e}") for e in (np.inf, 30.0))
+    regret = simulate(env, [random(), exact, noisy], T, repetitions(1, 3)).final.mean(axis=0)
+    assert regret[1] < 0.1 * regret[0]
+    assert regret[2] < 0.6 * regret[0]
+
+
+def test_a_bernoulli_link_learns():
+    env, T = one_context(2, 4, 2, link="logistic"), 20_000
+    made = sco_bandit(4, 2, T, epsilon=np.inf, link="logistic", t0=50, radius=2.0)
+    regret = simulate(env, [random(), made], T, repetitions(1, 2)).final.mean(axis=0)
+    assert regret[1] < 0.3 * regret[0]

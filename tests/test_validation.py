@@ -1,0 +1,163 @@
+"""Whatever a reader passes to a public function is accepted or refused by name, in one voice."""
+
+import inspect
+import warnings
+
+import numpy as np
+import pytest
+import streams
+
+from companion import environments, optimisers, policies, simulate, stats
+from companion.accounting import binomial, privacy
+from companion.core import Optimiser
+from companion.validate import need_array, need_choice, need_float, need_int
+
+NEVER = {  # what no argument of anything may be
+    "NaN": np.nan,
+    "complex": 1 + 2j,
+    "complex array": np.array([1 + 2j, 0]),
+    "masked array": np.ma.masked_array([1.0, 2.0], [True, False]),
+    "timedelta64": np.timedelta64(3),
+    "bytes": b"abc",
+    "an object": object(),
+    "ragged": [[1.0, 2.0], [3.0]],
+    "a dictionary": {"a": 1},
+}
+DOUBTFUL = {  # what some arguments may be
+    "infinity": np.inf,
+    "-infinity": -np.inf,
+    "-1": -1,
+    "0": 0,
+    "smallest": 5e-324,
+    "1e-300": 1e-300,
+    "1e200": 1e200,
+    "huge": 10**400,
+    "2**61": 2**61,
+    "half": 0.5,
+    "True": True,
+    "a word": "abc",
+    "None": None,
+    "empty": [],
+    "array of NaN": np.array([[np.nan, 0.0, 0.0]]),
+    "numbers as text": "3",
+}
+GOOD = {"d": 3, "K": 4, "T": 400, "n": 64, "epsilon": 1.0, "delta": 0.05, "sparsity": 2,
+        "b_max": 2.0, "t0": 2}  # fmt: skip
+SIZES = {"d", "K", "T", "n"}  # of memory: large ones are allowed, and not played here
+
+
+def factories():
+    """{name: (factory, keywords with which it works)}."""
+    found = {}
+    for table in (policies, optimisers):
+        for name in table.TABLE:
+            make = table.factory(name)
+            needed = {k: v.default for k, v in inspect.signature(make).parameters.items()}
+            good = {k: GOOD[k] for k, v in needed.items() if k in GOOD and v is inspect._empty}
+            found[name] = make, good
+    found["sco_bandit"][1]["t0"] = 2
+    bases = [policies.example("online_linucb"), policies.example("anytime_linucb")]
+    found["combiner"] = found["combiner"][0], {"bases": bases, "T": 400}
+    return found
+
+
+X, REGRET = np.full((2, 3, 2), 0.5), np.arange(1.0, 9.0).reshape(2, 2, 2)
+BITS = {"p": 0.25, "move": 2.0, "entries": 2, "largest": 2}
+OTHERS = {
+    "sphere": (environments.sphere, {"K": 3, "d": 3}),
+    "replay": (environments.replay, {"X": X, "R": X[..., 0], "mu": X[..., 0]}),
+    "mean_interval": (stats.mean_interval, {"samples": [1.0, 2.0, 4.0]}),
+    "ratio": (stats.ratio, {"a": [1.0, 2.0, 4.0], "b": [2.0, 1.0, 3.0], "level": 0.9}),
+    "exponent": (stats.exponent, {"x": [1.0, 2.0], "samples": REGRET[0]}),
+    "proportion": (stats.proportion, {"hits": 2, "trials": 10}),
+    "worst_case_exponent": (
+        stats.worst_case_exponent, {"T": [10.0, 20.0], "regret": REGRET, "seed": 1}
+    ),
+    "gaussian_scale": (privacy.gaussian_scale, {"epsilon": 1.0, "delta": 0.05}),
+    "zcdp_epsilon": (privacy.zcdp_epsilon, {"rho": 0.5, "delta": 0.1}),
+    "laplace_scale": (privacy.laplace_scale, {"epsilon": 1.0}),
+    "tree_levels": (privacy.tree_levels, {"T": 8}),
+    "shuffle_epsilon": (privacy.shuffle_epsilon, {"epsilon0": 1.0, "delta": 0.1, "n": 10_000}),
+    "binomial_epsilon": (binomial.binomial_epsilon, {"delta": 0.05, "bits": 2000} | BITS),
+    "binomial_bits": (
+        binomial.binomial_bits, {"epsilon": 1.0, "delta": 0.05, "users": 100} | BITS
+    ),
+    "repetitions": (simulate.repetitions, {"seed": 1, "n_reps": 2}),
+    "start": (policies.example("linucb").start, {"seed": 1}),
+}  # fmt: skip
+CALLS = factories() | OTHERS
+
+
+def outcome(function, good, name, value):
+    """ "accepted", "refused" by name, or what else happened, for one argument replaced."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", ".*cannot learn as configured", UserWarning)
+        try:
+            made = function(**(good | {name: value}))
+            if name not in SIZES and hasattr(made, "params"):
+                warnings.simplefilter("ignore")  # clipped records are told
+                start_and_play(made)
+        except ValueError as refusal:
+            return "refused" if name in str(refusal) else f"ValueError: {refusal}"
+        except Exception as other:
+            return f"{type(other).__name__}: {str(other)[:150]}"
+    return "accepted"
+
+
+def start_and_play(made):
+    """Three rounds of a policy that was accepted; its State holds no new NaN."""
+    if isinstance(made, Optimiser):
+        if made.step is None:
+            return
+        live = made.start(0)
+        for _ in range(3):
+            live.update(np.full(made.params.d, 0.2), 0.5)
+    else:
+        Xs, R, _ = streams.stream_for(made, 3)
+        live = made.start(0)
+        for t in range(len(Xs)):
+            arm = live.select(Xs[t])
+            live.update(arm, R[t, arm])
+    assert not any(np.isnan(a).any() for a in streams.flat(live.state)), "NaN in the State"
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_bad_argument_is_refused_by_name(name):
+    function, good = CALLS[name]
+    function(**good)  # what the others are compared with
+    taken = inspect.signature(function).parameters
+    assert not [n for n, p in taken.items() if p.kind is p.VAR_KEYWORD], "no options are hidden"
+    wrong = []
+    for argument in [n for n, p in taken.items() if p.kind is not p.VAR_POSITIONAL]:
+        for label, value in (NEVER | DOUBTFUL).items():
+            found = outcome(function, good, argument, value)
+            bad = found not in ("accepted", "refused")
+            if bad or (label in NEVER and found == "accepted"):
+                wrong.append(f"{argument}={label}: {found}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_what_is_swapped_or_missing_is_refused():
+    """(1, 4000) as (epsilon, delta) was once accepted as T = 1, epsilon = 4000."""
+    for call in (
+        lambda: policies.jdp_linucb(3, 1.0, 4000),
+        lambda: policies.jdp_linucb(3, 400),
+    ):
+        with pytest.raises(TypeError, match=r"^jdp_linucb\(\)"):
+            call()
+
+
+def test_helpers_say_name_value_and_range():
+    for call, words in (
+        (lambda: need_float("x", np.nan, 0.0, 1.0), r"x must be in \[0.0, 1.0\]; got x=nan"),
+        (lambda: need_float("x", 1.0, 0.0, 1.0, open_high=True), r"in \[0.0, 1.0\)"),
+        (lambda: need_int("n", 3.5, 1, 10), r"n must be an integer in \[1, 10\]; got n=3.5"),
+        (lambda: need_choice("kind", 1, (True, False)), "kind must be one of True, False"),
+        (lambda: need_array("A", np.ones((2, 3)), ("n", 2)), r"A must have shape \(n, 2\)"),
+        (lambda: need_array("A", [[1.0, np.inf]], ("n", 2)), "A must be finite; got 1 entries"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
+    assert (need_int("n", 3.0, 1), need_float("x", np.inf, allow_inf=True)) == (3, np.inf)
+    assert need_array("A", np.ones((3, 4)).T, ("n", "d")).flags.c_contiguous
