@@ -76,16 +76,23 @@ def init(p):
     return State(t, n_warm, V_inv, H, *last, *rows, flag, clipped, *work)
 
 
+@jit
+def log_det(A, L):
+    """log det A of a positive definite A; L is overwritten."""
+    cholesky(A, L)
+    total = 0.0
+    for i in range(A.shape[0]):
+        total += 2.0 * math.log(L[i, i])
+    return total
+
+
 @inlined
 def refit(p, s):
     """theta_hat, H_inv <- of all data, if det H has grown by GROWTH since the last fit; whether."""
-    cholesky(s.H, s.L)
-    log_det = 0.0
-    for i in range(p.d):
-        log_det += 2.0 * math.log(s.L[i, i])
-    grown = log_det >= s.log_det[0] + math.log(GROWTH)
+    now = log_det(s.H, s.L)
+    grown = now >= s.log_det[0] + math.log(GROWTH)
     if grown:
-        s.log_det[0] = log_det
+        s.log_det[0] = now
         inverse(s.H, s.H_inv, s.L)
         fit(p.link, s.X, s.y, s.t[0], PENALTY, p.tolerance, s.theta_hat, s.work)
     return grown
