@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.glm_parts import GLM_UNIVERSE, clipped_reward, need_model
+from companion.baselines.glm_parts import GLM, clipped_reward, need_model
 from companion.core import Policy
 from companion.jit import inlined, jit
 from companion.kernels.glm import fit, slope, work_for
@@ -109,14 +109,6 @@ def fit_warm_up(p, s):
 
 
 @inlined
-def learn(p, s, X, table):
-    """Both estimates, where they are due, and what they say of the rows of X in the table."""
-    stale = fit_warm_up(p, s)
-    if refit(p, s) or stale:
-        tabulate(X, s.theta_warm, s.theta_hat, table)
-
-
-@inlined
 def choose(p, s, X, table):
     """Arm with the largest index, at the average of the two estimates, among those that the warm-up
     estimate does not rule out; table: that of `tabulate`, overwritten."""
@@ -134,7 +126,9 @@ def select(p, s, X, rng):
     square, arm = widest(X, s.V_inv, p.threshold, table)
     s.warm[0] = 1 if square > p.threshold else 0
     if s.warm[0] == 0:
-        learn(p, s, X, table)
+        stale = fit_warm_up(p, s)
+        if refit(p, s) or stale:
+            tabulate(X, s.theta_warm, s.theta_hat, table)
         arm = choose(p, s, X, table)
     return arm
 
@@ -192,4 +186,4 @@ def rs_glinucb(
     elimination = m.theta_bound * root * math.sqrt(m.kappa)
     threshold = 100.0 / (m.kappa * m.theta_bound**2 * m.d)
     p = Params(m.d, T, m.link, 0.5, elimination, 4.0 * root, threshold, m.tolerance)
-    return Policy("RS-GLinUCB", p, init, select, update, play, NO_PRIVACY, universe=GLM_UNIVERSE)
+    return Policy("RS-GLinUCB", p, init, select, update, play, NO_PRIVACY, universe=GLM["universe"])

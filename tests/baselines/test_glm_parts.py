@@ -38,26 +38,6 @@ def test_all_learn(make):
     assert late < 0.97 * early
 
 
-@pytest.mark.parametrize("make", [glm_ucb, gloc, rs_glinucb, ecolog])
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("d", 0),
-        ("theta_bound", -1.0),
-        ("theta_bound", 1e-300),
-        ("failure", 1.0),
-        ("kappa", 1.0),
-        ("link", "linear"),
-    ],
-)
-def test_bad_input_is_refused_by_name(make, name, value):
-    if make is ecolog and name in ("kappa", "link"):
-        name, value = "ridge", 0.0
-    horizon = {} if make in (gloc, ecolog) else {"T": 10}
-    with pytest.raises(ValueError, match=name):
-        make(**({"d": 3} | horizon | {name: value}))
-
-
 def test_clipped_rewards_are_counted():
     live = gloc(2).start(0)
     for r in (0.5, 3.0, -1.0):

@@ -20,15 +20,6 @@ def test_every_choice_is_that_of_plain_numpy():
     assert len(set(arms)) > 2
 
 
-def test_identical_arms_are_a_tie():
-    assert linucb(2).start(0).select([[0.3, -0.5], [0.3, -0.5]]) == 0
-
-
-def test_a_ridge_without_inverse_is_refused():
-    with pytest.raises(ValueError, match="ridge"):
-        linucb(2, ridge=5e-324)
-
-
 def test_learns_theta_and_stops_paying_regret():
     X, _, mu = stream(n=3000)
     arms, state = run(linucb(3, noise=0.1), X, 2.0 * mu - 1.0)
