@@ -83,7 +83,7 @@ MUTANTS = [
            "fliphat/test_fliphat.py::test_values_and_picks_have_independent_noise"),
     Mutant("linucb: later identical arms win", "companion/kernels/ucb.py",
            "        if ucb > best:", "        if ucb >= best:",
-           "test_ties.py::test_two_identical_arms_before_any_reward"),
+           "test_ties.py::test_the_first_of_identical_rows_is_played[linucb]"),
     Mutant("gaussian: noise on all entries but the first", "companion/kernels/mechanisms.py",
            "out[i] += sigma * rng.standard_normal()",
            "out[i] += sigma * rng.standard_normal() if i else 0.0",

@@ -123,6 +123,10 @@ REFUSED = {  # beside OUT
                     "calibration": ["exact"], "link": ["cloglog"]},
     "sphere": {"K": [1, 2.5], "d": [1], "noise": [-1.0, np.nan], "shrink": [0.0, 1.5],
                "rewards": ["uniform"], "fresh": [1], "offset": [False]},
+    "replay": {"X": [X[0]], "R": [X[..., :1]], "mu": [X[:1, :, 0]]},
+    "mean_interval": {"samples": [[1.0], [1.0, np.nan]], "level": [0.0, 1.0]},
+    "exponent": {"x": [[0.0, 1.0]], "samples": [[[1.0, 2.0]], [[1.0, -2.0]] * 2, np.ones((2, 3))]},
+    "proportion": {"hits": [11, -1], "trials": [0]},
     "world": {"kind": ["cube"], "d": [41], "theta_bound": [0.0], "link": ["linear"]},
 }  # fmt: skip
 

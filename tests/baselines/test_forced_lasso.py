@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from companion.baselines import forced_lasso as fl
-from companion.baselines.random import random
-from companion.simulate import repetitions, simulate
 from companion.streaming_sco.environments import one_context
 
 
@@ -41,13 +39,6 @@ def test_both_lassos_satisfy_their_optimality_conditions():
             assert (np.abs(g[~active]) <= penalty + 1e-7).all()
             sparse += (~active).sum()
     assert sparse > 0
-
-
-def test_it_learns():
-    T = 3000
-    policies = [random(), fl.forced_lasso(20, 3)]
-    regret = simulate(one_context(3, 20, 3), policies, T, repetitions(1, 3)).final.mean(axis=0)
-    assert regret[1] < 0.1 * regret[0]
 
 
 def test_defaults_by_their_source():
