@@ -13,7 +13,7 @@ import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.glm_parts import (
-    GLM_UNIVERSE,
+    GLM,
     clipped_reward,
     need_model,
     optimistic_mean,
@@ -111,14 +111,4 @@ def glm_ucb(
     T = need_int("T", T, 1)
     width = width_of(m.d, T, m.link, m.kappa, m.failure)
     p = Params(m.d, T, m.link, float(m.d), width, m.tolerance)
-    return Policy(
-        "GLM-UCB",
-        p,
-        init,
-        select,
-        update,
-        play,
-        NO_PRIVACY,
-        universe=GLM_UNIVERSE,
-        delayed_feedback=True,
-    )
+    return Policy("GLM-UCB", p, init, select, update, play, NO_PRIVACY, **GLM)

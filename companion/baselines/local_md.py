@@ -22,14 +22,8 @@ import numpy as np
 
 from companion.accounting import audit
 from companion.accounting.audit import AuditSpec, corners, in_both, lives, shows
-from companion.accounting.privacy import (
-    NO_PRIVACY,
-    REPLACE_RECORD,
-    Guarantee,
-    gaussian_epsilon,
-    gaussian_mu,
-)
-from companion.baselines.optimiser_arguments import squares_problem
+from companion.accounting.privacy import NO_PRIVACY, gaussian_epsilon, gaussian_mu
+from companion.baselines.optimiser_arguments import central_guarantee, squares_problem
 from companion.core import Optimiser
 from companion.jit import jit
 from companion.kernels.geometry import admit_all, dual_exponent, euclidean_factor, lq_norm
@@ -250,8 +244,7 @@ def local_md(
         if calibration == "corrected":
             params = params._replace(sigma=spent(params) / gaussian_mu(c.epsilon, c.delta))
         true = gaussian_epsilon(c.delta, 1.0, float((spent(params) / params.sigma).max()))
-        claimed = (c.epsilon, c.delta) if calibration == "paper" else None
-        said = Guarantee("central", true, c.delta, REPLACE_RECORD, "record", claimed)
+        said = central_guarantee(c, true, calibration)
     told = AuditSpec(attacks, attack_instances, measured)
     return Optimiser("LocalMD", params, init, None, run, said, audit=told)
 

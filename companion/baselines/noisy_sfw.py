@@ -18,15 +18,8 @@ import numpy as np
 
 from companion.accounting import audit
 from companion.accounting.audit import AuditSpec, corners, in_both, lives, shows
-from companion.accounting.privacy import (
-    NO_PRIVACY,
-    REPLACE_RECORD,
-    Guarantee,
-    gaussian_epsilon,
-    gaussian_mu,
-    zcdp_epsilon,
-)
-from companion.baselines.optimiser_arguments import squares_problem
+from companion.accounting.privacy import NO_PRIVACY, gaussian_epsilon, gaussian_mu, zcdp_epsilon
+from companion.baselines.optimiser_arguments import central_guarantee, squares_problem
 from companion.core import Optimiser
 from companion.jit import inlined, jit
 from companion.kernels.geometry import admit, euclidean_factor, smooth_exponent, vertex
@@ -212,8 +205,7 @@ def noisy_sfw(
     if c.epsilon < np.inf:
         *sizes, true = noise(params, c.epsilon, c.delta, calibration, c.lipschitz)
         params = params._replace(exponent=sizes[0], sigma_first=sizes[1], sigma=sizes[2])
-        claimed = (c.epsilon, c.delta) if calibration == "paper" else None
-        said = Guarantee("central", true, c.delta, REPLACE_RECORD, "record", claimed)
+        said = central_guarantee(c, true, calibration)
     told = AuditSpec(attacks, attack_instances, measured)
     return Optimiser("NoisySFW", params, init, step, run, said, audit=told)
 

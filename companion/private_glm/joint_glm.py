@@ -622,17 +622,8 @@ def joint_glm(
         true = math.inf if literal else gdp(spent(p), delta)
         claimed = (epsilon, delta) if literal or q.calibration != "corrected" else None
         guarantee = Guarantee("joint", true, delta, REPLACE_RECORD, UNIT, claimed)
-    return Policy(
-        "Joint-DP GLM",
-        p,
-        init,
-        select,
-        update,
-        play,
-        guarantee,
-        universe=Universe(low=0.0),
-        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
-    )
+    told, rewards = AuditSpec(own_attacks, attack_instances, audit_instances), Universe(low=0.0)
+    return Policy("Joint-DP GLM", p, init, select, update, play, guarantee, rewards, audit=told)
 
 
 # --- attacks: what others see of one user's leaf, and of whether she explored -------------------

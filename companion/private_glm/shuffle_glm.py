@@ -640,18 +640,9 @@ def shuffle_glm(
         penalty=penalty,
         tolerance=tolerance,
     )
-    return Policy(
-        "ShuffleGLM",
-        p,
-        init,
-        select,
-        update,
-        play,
-        q.guarantee,
-        universe=Universe(low=0.0),
-        delayed_feedback=True,
-        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
-    )
+    known = {"universe": Universe(low=0.0), "delayed_feedback": True}
+    told = AuditSpec(own_attacks, attack_instances, audit_instances)
+    return Policy("ShuffleGLM", p, init, select, update, play, q.guarantee, **known, audit=told)
 
 
 # --- attack: what the analyser sees of a batch, of which one user's context varies --------------

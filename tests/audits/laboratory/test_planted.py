@@ -22,8 +22,8 @@ TWICE = "a record that enters two learners"
 PLANTED = [  # (kind, policy, its case, kernel, words, words instead)
     (NOT_CLEARED, "sdp_linucb", 3, private_linucb.learn_shuffled, "s.counts[:] = 0.0", "pass"),
     (NOT_CLEARED, "shuffle_glm", 3, shuffle_glm.analyse, "sums[:] = 0.0", "pass"),
-    (LATE, "jdp_linucb", 0, private_linucb.select, "return choose(s.model, X)",
-     "return choose(s.model, X) if s.t[0] < 8 else int(s.exact[-1] > 0.0)"),
+    (LATE, "jdp_linucb", 0, private_linucb.select, "s.radius[0])",
+     "s.radius[0]) if s.t[0] < 8 else int(s.exact[-1] > 0.0)"),
     (LATE, "sco_bandit", 2, sco.select, "z = dot(x, s.arms.theta[k])",
      "z = dot(x, s.arms.theta[k] if s.t[0] < 4 else -s.arms.total[k])"),
     (BARE, "jdp_linucb", 0, private_linucb.release, "+ s.nodes[row, i]",
