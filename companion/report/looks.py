@@ -49,16 +49,6 @@ POLICIES = {
 }
 # Trust models, by the colour of the LinUCB that keeps each.
 MODELS = {"local": 1, "shuffle": 2, "joint": 3}
-# Verdicts in figures: dark enough for white numbers; signs and words say the same.
-SHADES = {
-    "reproduced": "#0a6b4f",
-    "reproduced with changes": "#0b5c92",
-    "consistent": "#3f7cab",
-    "not settled": "#6b7580",
-    "not reproduced": "#a32020",
-    "wrong as printed": "#7a3a94",
-    "not tested at this scale": "#8d8d8d",
-}
 
 
 def look(which) -> dict[str, str]:

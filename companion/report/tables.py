@@ -43,40 +43,30 @@ def numbers(
     if head:
         columns = head.split(" | ") if isinstance(head, str) else list(head)
         data = pd.DataFrame(list(data), columns=columns)
-    frame = data if isinstance(data, pd.DataFrame) else pd.DataFrame(data)
+    frame = pd.DataFrame(data)
     if not isinstance(frame.index, pd.RangeIndex):
-        names = [n or "" for n in frame.index.names]
-        frame = frame.rename_axis(names).reset_index()
-    frame = frame.astype(object)
-    formats = formats or {}
-    columns = [" ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in frame.columns]
+        frame = frame.rename_axis([n or "" for n in frame.index.names]).reset_index()
+    frame.columns = [" ".join(c) if isinstance(c, tuple) else str(c) for c in frame.columns]
+    hows = [(formats or {}).get(column, precision) for column in frame.columns]
     rows = [
-        [
-            html.escape(_cell(v, formats.get(c), precision))
-            for c, v in zip(columns, row, strict=True)
-        ]
-        for row in frame.itertuples(index=False, name=None)
+        [html.escape(_cell(*pair)) for pair in zip(row, hows, strict=True)]
+        for row in frame.astype(object).itertuples(index=False, name=None)
     ]
-    page = markup.table(html.escape(caption), map_escaped(columns), rows, "numbers")
+    names = [html.escape(column) for column in frame.columns]
+    page = markup.table(html.escape(caption), names, rows, "numbers")
     page = markup.folded(html.escape(fold), page) if fold else page
     return Shown(page, frame.to_string(index=False))
 
 
-def map_escaped(names) -> list[str]:
-    """Column names as HTML."""
-    return [html.escape(n) for n in names]
-
-
-def _cell(value, how, precision):
+def _cell(value, how):
+    """A value as text; how: a function, a format, or a number of significant digits."""
     if callable(how):
         return how(value)
-    if how is not None:
-        return format(value, how.strip("{:}")) if "{" in how else format(value, how)
-    if isinstance(value, Interval):
-        return f"{value:.{precision}g}"
-    if isinstance(value, (float, np.floating)):
-        return "" if np.isnan(value) else f"{value:.{precision}g}"
-    return str(value)
+    if isinstance(how, str):
+        return format(value, how)
+    if isinstance(value, (float, np.floating)) and np.isnan(value):
+        return ""
+    return f"{value:.{how}g}" if isinstance(value, (float, np.floating, Interval)) else str(value)
 
 
 def mean(samples: np.ndarray) -> str:
