@@ -12,6 +12,7 @@ import re
 from collections import Counter
 
 from companion.report import markup
+from companion.report.markup import SHADES
 from tools import results
 from tools.errors import Failure
 
@@ -70,12 +71,12 @@ def tally(notebooks):
     listed = ", ".join(f"<b>{n}</b> {html.escape(v)}" for v, n in given.items())
     said = f"<p>We tested <b>{total}</b> sentences of five papers: {listed or 'none yet'}.</p>"
     parts = "".join(
-        f'<span style="flex:{n} 0 0;background:{markup.SHADES[v]};color:{_ink(markup.SHADES[v])}" '
+        f'<span style="flex:{n} 0 0;background:{SHADES[v]};color:{_ink(SHADES[v])}" '
         f'title="{html.escape(v)}">{n}</span>'
         for v, n in given.items()
     )
     keys = "".join(
-        f'<li><i style="background:{markup.SHADES[v]}"></i>{markup.SIGNS[v][0]} {html.escape(v)}</li>'
+        f'<li><i style="background:{SHADES[v]}"></i>{markup.SIGNS[v][0]} {html.escape(v)}</li>'
         for v in given
     )
     bar = f'<div class="tally" aria-hidden="true"><div>{parts}</div><ul>{keys}</ul></div>'

@@ -14,7 +14,7 @@ PRIVATE = ("local", "shuffle", "joint")
 def budget(settings):
     """Regret as a share of random play's against epsilon, in settings of one world and horizon."""
     epsilons, first = [s.epsilon for s in settings], settings[0]
-    fig, axes = plots.panels(2, sharey=True, width=4.6)
+    fig, axes = plots.panels(2, sharey=True)
     data = []
     for ax, models in zip(axes, (PRIVATE[:1], PRIVATE[1:]), strict=True):
         names = [n for m in models for n in first.of(m)]
@@ -44,7 +44,7 @@ def _places(ax, settings):
 
 def trust(settings):
     """Regret of the best policy of each trust model over that of the best without privacy."""
-    fig, (ax,) = plots.panels(1, width=7.4, height=0.45 * len(settings) + 0.8)
+    fig, (ax,) = plots.panels(1, height=0.45 * len(settings) + 0.8)
     data = []
     for i, model in enumerate(PRIVATE):
         for y, s in enumerate(settings):
@@ -80,7 +80,7 @@ def winners(settings):
     titles = {n: s.runs[n].title for s in settings for n in names if n in s.runs}
     own = plots.looks([titles[n] for n in names])
     look = {n: (own[titles[n]]["color"], own[titles[n]]["marker"]) for n in names}
-    fig, axes = plots.panels(3, sharey=True, width=3.2, height=0.3 * len(rows) + 1.6)
+    fig, axes = plots.panels(3, sharey=True, height=0.2 * len(rows) + 0.6)
     for ax, model in zip(axes, PRIVATE, strict=True):
         for row in (row for row in data if row["model"] == model):
             y = [(s.world, s.T) for s in rows].index((row["world"], row["T"]))

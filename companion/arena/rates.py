@@ -47,7 +47,7 @@ def slopes(games):
 
 def picture(games):
     """(figure, rows for the data below it): regret against rounds, a panel for every world."""
-    fig, axes = plots.panels(len(games), sharey=True, width=4.6)
+    fig, axes = plots.panels(len(games), sharey=True)
     data = []
     for ax, (title, game) in zip(axes, games.items(), strict=True):
         own = plots.looks(list(game.names))

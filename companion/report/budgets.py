@@ -54,7 +54,7 @@ def panels(
     the title says where it would end.  like: {name: a name whose look `plots.looks` knows}.
     """
     like = dict(like)
-    fig, axes = plots.panels(len(epsilons), stacked=True, width=7.2, height=2.4, sharex=True)
+    fig, axes = plots.panels(len(epsilons), sharex=True)
     for ax, epsilon in zip(axes, epsilons, strict=True):
         names = [n for n in result.names if n.endswith(f"| {epsilon:g}")]
         ends = {name: result.of(name)[:, -1].mean() for name in [*shared, *names]}

@@ -57,28 +57,35 @@ class Scoreboard:
 
     def picture(self) -> None:
         """Show the verdicts of every chapter as one bar of claims; without records: nothing."""
-        data = pd.DataFrame(
-            [(_short(chapter), c.verdict) for chapter in self.times["chapters"]
-             for c in self._of(chapter, False)], columns=["chapter", "verdict"],
-        )  # fmt: skip
-        if data.empty:
+        given = [
+            {"chapter": _short(chapter), "verdict": c.verdict}
+            for chapter in self.times["chapters"]
+            for c in self._of(chapter, False)
+        ]
+        if not given:
             return
         plots.use_style()  # the page has one figure, and no import cell that would say so
-        counts = data.value_counts(sort=False).unstack(fill_value=0)
-        counts = counts.reindex(index=data.chapter.unique()[::-1], columns=[v for v in VERDICTS if v in counts])  # fmt: skip
+        counts = pd.DataFrame(given).value_counts(sort=False).unstack(fill_value=0)
+        counts = counts.reindex(
+            index=list(dict.fromkeys(row["chapter"] for row in given)),
+            columns=[v for v in VERDICTS if v in counts],
+        )
         fig, (ax,) = plots.panels(1, height=1.6 + 0.42 * len(counts))
         counts.plot.barh(ax=ax, stacked=True, color=markup.SHADES, width=0.8, legend=False)
         for bars in ax.containers:
-            ax.bar_label(bars, [str(int(b.get_width()) or "") for b in bars], label_type="center",
-                         color="white")  # fmt: skip
-        names = [f"{markup.SIGNS[v][0]} {v}" for v in counts]
+            numbers = [str(int(bar.get_width()) or "") for bar in bars]
+            ax.bar_label(bars, numbers, label_type="center", color="white")
         ax.set(xlabel="claims", ylabel="")
+        ax.invert_yaxis()
         ax.grid(False)
+        names = [f"{markup.SIGNS[v][0]} {v}" for v in counts]
         fig.legend(ax.containers, names, loc="outside lower center", ncols=2, frameon=False)
-        said = "; ".join(f"{' '.join(chapter.split())}: " + ", ".join(f"{k} {v}" for v, k in n.items() if k)
-                         for chapter, n in counts[::-1].iterrows())  # fmt: skip
+        said = "; ".join(
+            f"{' '.join(chapter.split())}: {', '.join(f'{n} {v}' for v, n in row.items() if n)}"
+            for chapter, row in counts.iterrows()
+        )
         plots.show(fig, alt=f"Bars of claims by verdict, one per chapter. {said}.",
-                   data=counts[::-1].reset_index(), name="scoreboard",
+                   data=counts.reset_index(), name="scoreboard",
                    caption="Claims by verdict, chapter by chapter.")  # fmt: skip
 
     def every_sentence(self) -> Shown:
