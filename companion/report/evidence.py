@@ -68,14 +68,7 @@ class Evidence(NamedTuple):
         return self.rule == PROOF or (self.control is not None and self.control.outcome == "fails")
 
 
-def row(
-    setting: str,
-    measured: Interval | float,
-    rule: Rule,
-    *,
-    control=None,
-    decisive: bool = False,
-) -> Evidence:
+def row(setting, measured, rule: Rule, *, control=None, decisive=False) -> Evidence:
     """The `Evidence` of an `Interval`, or of an exact number, under a `Rule`.
 
     control: (what was planted, its `Interval` or number), or None.  Raises ValueError on a rule

@@ -118,22 +118,13 @@ def looks(names) -> dict[str, dict[str, str]]:
     return {name: found[name] for name in names}
 
 
-def curve(
-    ax,
-    x,
-    samples: np.ndarray,
-    label: str,
-    style=0,
-    *,
-    marker: bool = False,
-    level: float = 0.95,
-) -> None:
-    """Mean of samples (n_reps, len(x)) with its confidence band.
+def curve(ax, x, samples, label: str, style=0, *, marker: bool = False) -> None:
+    """Mean of samples (n_reps, len(x)) with its 95 % confidence band.
 
     style: name of a policy, number of a style, or what `look` gives.  (Seaborn's own lines would
     average logarithms on logarithmic axes.)
     """
-    mean, low, high = band(samples, level)
+    mean, low, high = band(samples)
     own = dict(style) if isinstance(style, dict) else look(style)
     if not marker:
         own.pop("marker")
@@ -187,18 +178,6 @@ def label_ends(ax) -> None:
 def _wrapped(text, width):
     text = text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
     return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
-
-
-def regret_figure(result, title: str, *, alt: str, caption: str, name: str) -> None:
-    """Show the cumulative regret of a `simulate.Result` with 95 % bands; the data are the means."""
-    fig, (ax,) = panels(1)
-    for policy, own in looks(result.names).items():
-        curve(ax, result.rounds, result.of(policy), policy, own)
-    ax.set(title=title, xlabel="round", ylabel="cumulative regret", xlim=(0, result.rounds[-1]))
-    ax.set_ylim(bottom=0)
-    label_ends(ax)
-    means = result.to_frame().groupby(["policy", "round"], as_index=False)["regret"].mean()
-    show(fig, alt=alt, caption=caption, data=means, name=name)
 
 
 def number(name: str) -> int:

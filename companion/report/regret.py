@@ -77,6 +77,14 @@ def picture(x, samples, *, name: str, alt: str, caption: str, data=None, lines=(
     plots.show(fig, alt=f"{alt} {ends(samples)}", caption=caption, data=data, name=name)
 
 
+def figure(result, title: str, *, alt: str, caption: str, name: str) -> None:
+    """Show the cumulative regret of a `simulate.Result` over its rounds; the data are the means."""
+    samples = {policy: result.of(policy) for policy in result.names}
+    picture(result.rounds, samples, styles=plots.looks(result.names), marker=False, title=title,
+            xlabel="round", ylabel="cumulative regret", xlim=(0, result.rounds[-1]),
+            ylim=(0, None), name=name, alt=alt, caption=caption)  # fmt: skip
+
+
 def finals(points, seeds) -> dict[str, np.ndarray]:
     """{name: (n_reps, m)}: final regrets of policies at m points (env, policies, T).
 

@@ -24,15 +24,7 @@ class Shown:
         return self._text
 
 
-def numbers(
-    data,
-    head=None,
-    *,
-    caption: str = "",
-    precision: int = 3,
-    formats=None,
-    fold: str | None = None,
-) -> Shown:
+def numbers(data, head=None, *, caption="", precision=3, formats=None, fold=None) -> Shown:
     """A table as the book shows it.
 
     data: a DataFrame, or what makes one (rows as dicts); a default index is left out, any other
@@ -88,23 +80,6 @@ def beside(rows):
     return pd.DataFrame(table, columns=columns)
 
 
-AGREE = (
-    "every difference to the published means is inside its 95 % interval, Bonferroni over all "
-    "settings shown"
-)
-
-
-def agrees(table) -> bool:
-    """Whether `beside` has differences, all within their joint 95 % interval (rule `AGREE`)."""
-    limit = -ndtri(0.025 / max(len(table), 1))
-    return len(table) > 0 and bool((table["z"].abs() <= limit).all())
-
-
-def largest(table) -> str:
-    """The largest difference of `beside`, in words."""
-    return f"largest |z| = {table['z'].abs().max():.2f}" if len(table) else "nothing to compare"
-
-
 def compared(table, *, how: str = ".1f", fold: str = "All settings") -> Shown:
     """The table that `beside` made, its numbers formatted as `how` says, or why there is none."""
     if table.empty:
@@ -135,12 +110,7 @@ def share(groups) -> Interval:
     return Interval(value, value - half, value + half)
 
 
-def confirm(
-    claim,
-    groups,
-    tolerance: float,
-    setting: str = "mean over all settings of ours / published",
-):
+def confirm(claim, groups, tolerance: float):
     """Add two rows to a claim: `share` within the tolerance, and no single wild difference.
 
     The second fails by chance with probability 1e-6 over all settings.  Controls: our runs, had
@@ -153,6 +123,7 @@ def confirm(
     of, found = "ours over published, 95 % interval", share(groups)
     planted = rescaled(found, 1 + 3 * tolerance)  # wherever ours are: 3 tolerances from the claim
     control = f"{300 * tolerance:g} % more regret than published in all of ours", planted
+    setting = "mean over all settings of ours / published"
     claim.row(setting, found, of=of, low=1 - tolerance, high=1 + tolerance, control=control)
     table = joined(groups)
     limit, z = -ndtri(5e-7 / len(table)), table["z"].abs().max()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from companion.report.claims import MIME, Claims, found, from_json, verdict
-from companion.report.controls import rescaled, stretched, tilted
+from companion.report.controls import rescaled, tilted
 from companion.report.evidence import Control, Evidence, Rule, row
 from companion.stats import Interval, exponent, ratio
 
@@ -198,11 +198,6 @@ def test_a_tilted_curve_has_the_planted_rate():
     before, after = exponent(X, SAMPLES), exponent(X, tilted(X, SAMPLES, 0.25))
     assert after.value - before.value == pytest.approx(0.25)
     assert after.high - after.low == pytest.approx(before.high - before.low, rel=0.2)
-
-
-def test_a_stretched_curve_ends_as_much_higher():
-    assert stretched(X, SAMPLES, 0.5)[:, 0] == pytest.approx(SAMPLES[:, 0])
-    assert stretched(X, SAMPLES, 0.5)[:, -1] == pytest.approx(1.5 * SAMPLES[:, -1])
 
 
 def test_a_rescaled_ratio_is_that_of_the_rescaled_numbers():
