@@ -11,6 +11,7 @@ import base64
 import html
 import io
 import textwrap
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -103,17 +104,17 @@ def looks(names) -> dict[str, dict[str, str]]:
     """Name -> look of policies in one panel: `POLICIES` keep theirs, others get a free colour, and
     a second variant of a policy another dash.
     """
-    found = {}
+    found, names = {}, list(names)
     known = {n: look(n) for n in names if n.startswith(tuple(POLICIES))}
     taken = {own["color"] for own in known.values()}
     free = [i for i, colour in enumerate(COLOURS) if colour not in taken] or range(len(COLOURS))
-    others = (look(free[i % len(free)]) for i in range(len(names)))
+    known |= {n: look(i) for n, i in zip((n for n in names if n not in known), cycle(free))}
     for name in sorted(names, key=lambda n: n not in POLICIES):  # full names choose first
-        own = known.get(name) or next(others)
+        own = known[name]
         used = [v["linestyle"] for v in found.values() if v["color"] == own["color"]]
-        dashes = [i for i, dash in enumerate(DASHES) if dash not in used]
-        if own["linestyle"] in used and dashes:
-            own = own | {"linestyle": DASHES[dashes[0]], "marker": MARKERS[dashes[0]]}
+        if own["linestyle"] in used:
+            dash = next((i for i, dash in enumerate(DASHES) if dash not in used), 0)
+            own = own | {"linestyle": DASHES[dash], "marker": MARKERS[dash]}
         found[name] = own
     return {name: found[name] for name in names}
 
@@ -163,7 +164,7 @@ def label_ends(ax) -> None:
     for i in np.argsort(at, kind="stable"):
         centres[i] = max(at[i], top + tall[i] / 2)
         top = centres[i] + tall[i] / 2
-    over, limits = max(0.0, top - 1.05), ax.get_ylim()
+    over, limits = max(0.0, top - 1.0), ax.get_ylim()
     for i, centre in centres.items():
         end, colour = lines[i].get_xydata()[-1], lines[i].get_color()
         ax.annotate(
@@ -209,7 +210,7 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
     """
     for ax in fig.axes:
         ax.set_ylabel(_wrapped(ax.get_ylabel() or fig.axes[0].get_ylabel(), 30))
-        ax.set_title(_wrapped(ax.get_title("left"), 56))
+        ax.set_title(_wrapped(ax.get_title("left"), 50))
         if legend := ax.get_legend():
             for text in legend.get_texts():
                 text.set_text(_wrapped(text.get_text(), WORDS))

@@ -102,10 +102,8 @@ def over_rounds(rounds, samples, play, *, ax, **how):
     """
     top = 1.3 * next(iter(samples.values()))[:, -1].mean()
     ax.plot(rounds, play, color="grey", linestyle="--", linewidth=1, label="_random")
-    at = min(np.searchsorted(play, 0.93 * top), len(rounds) - 1)
-    left = rounds[at] > 0.6 * rounds[-1]  # no room between the line and the labels of the curves
-    ax.annotate(f"random play: {play[-1]:.0f} at T", (rounds[at], play[at]), (-8 if left else 8, 8),
-                textcoords="offset points", ha="right" if left else "left")  # fmt: skip
+    ax.text(0.02, 0.98, f"random play (dashed): {play[-1]:.0f} at T", va="top",
+            transform=ax.transAxes)  # fmt: skip
     return against(rounds, samples, marker=False, ax=ax, xlabel="round", **how,
                    ylabel="cumulative regret", xlim=(0, rounds[-1]), ylim=(0, top))  # fmt: skip
 

@@ -57,36 +57,27 @@ class Scoreboard:
 
     def picture(self) -> None:
         """Show the verdicts of every chapter as one bar of claims; without records: nothing."""
-        given = [
-            {"chapter": _short(chapter), "verdict": c.verdict}
-            for chapter in self.times["chapters"]
-            for c in self._of(chapter, False)
-        ]
-        if not given:
+        own = {_short(c): self._of(c, False) for c in self.times["chapters"]}
+        own = {name: records for name, records in own.items() if records}
+        if not own:
             return
         plots.use_style()  # the page has one figure, and no import cell that would say so
-        counts = pd.DataFrame(given).value_counts(sort=False).unstack(fill_value=0)
-        counts = counts.reindex(
-            index=list(dict.fromkeys(row["chapter"] for row in given)),
-            columns=[v for v in VERDICTS if v in counts],
-        )
+        counts = pd.DataFrame({n: Counter(c.verdict for c in own[n]) for n in own}).T
+        counts = counts.reindex(columns=[v for v in VERDICTS if v in counts]).fillna(0).astype(int)
         fig, (ax,) = plots.panels(1, height=1.6 + 0.42 * len(counts))
         counts.plot.barh(ax=ax, stacked=True, color=markup.SHADES, width=0.8, legend=False)
-        for bars in ax.containers:
-            numbers = [str(int(bar.get_width()) or "") for bar in bars]
+        for bars, verdict in zip(ax.containers, counts, strict=True):
+            numbers = [str(n or "") for n in counts[verdict]]
             ax.bar_label(bars, numbers, label_type="center", color="white")
         ax.set(xlabel="claims", ylabel="")
         ax.invert_yaxis()
         ax.grid(False)
         names = [f"{markup.SIGNS[v][0]} {v}" for v in counts]
         fig.legend(ax.containers, names, loc="outside lower center", ncols=2, frameon=False)
-        said = "; ".join(
-            f"{' '.join(chapter.split())}: {', '.join(f'{n} {v}' for v, n in row.items() if n)}"
-            for chapter, row in counts.iterrows()
-        )
-        plots.show(fig, alt=f"Bars of claims by verdict, one per chapter. {said}.",
-                   data=counts.reset_index(), name="scoreboard",
-                   caption="Claims by verdict, chapter by chapter.")  # fmt: skip
+        said = "; ".join(f"{' '.join(n.split())}: {markup.tally(own[n])}" for n in own)
+        alt = f"Bars of claims by verdict, one per chapter. {said}."
+        plots.show(fig, alt=alt, caption="Claims by verdict, chapter by chapter.",
+                   data=counts.reset_index(), name="scoreboard")  # fmt: skip
 
     def every_sentence(self) -> Shown:
         """All sentences of the papers with their verdicts, or why they have none (`coverage`)."""
