@@ -6,11 +6,14 @@ a fifth of the rounds (`tuning_rounds`).  Policies without privacy do not depend
 are played once and stand at every one.  Leaders are chosen and judged by `inference`.
 """
 
+import inspect
 import itertools
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from companion import policies
 from companion.arena import inference, recipes
 from companion.report.tuning import tune
 from companion.simulate import repetitions, simulate
@@ -176,3 +179,26 @@ def record(settings, own, model: str):
             won.append(s)
         lost += first not in own and not set(close) & set(own)
     return won, lost, len(played)
+
+
+def summary(settings):
+    """A row for every policy of the package: what it is, where it plays, why not elsewhere, with
+    its call before tuning in the first setting of the largest horizon that it plays."""
+    rows = []
+    for name in policies.TABLE:
+        played = [s for s in settings if name in s.runs]
+        longest = max(played, key=lambda s: s.T, default=None)
+        what, *_ = (inspect.getdoc(policies.factory(name)) or "").split("\n\n")
+        recipe = recipes.RECIPES.get(name, recipes.Recipe())
+        rows.append({
+            "policy": name,
+            "what it is": re.sub(r"[\s`]+", " ", what).strip(),
+            "trust model": policies.example(name).guarantee.model,
+            "worlds": len({s.world for s in played}),
+            "tuned": recipe.tuned or "nothing",
+            "chosen at an end": f"{sum(s.runs[name].edge for s in played)} of {len(played)}",
+            "call": str(longest.runs[name].default_call) if longest else "",
+            "set by hand": recipe.hand,
+            "elsewhere": "; ".join(sorted({s.refusals.get(name, "") for s in settings} - {""})),
+        })  # fmt: skip
+    return rows

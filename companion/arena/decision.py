@@ -104,15 +104,7 @@ def answer(setting, trust: str) -> Answer | None:
 
 
 def choose(
-    trust: str,
-    d: int,
-    K: int,
-    T: int,
-    epsilon: float,
-    world: str = "dense",
-    *,
-    n_reps: int = 20,
-    seed: int = 0,
+    trust: str, d: int, K: int, T: int, epsilon: float, world="dense", *, n_reps=20, seed=0
 ) -> Answer:
     """Which private policy to use: the candidates play a world of this size.
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from companion.arena import recipes
-from companion.report import plots
+from companion.report import plots, regret
 from companion.simulate import repetitions, simulate
 from companion.stats import exponent
 
@@ -32,13 +32,13 @@ def slopes(games):
         late = game.rounds >= 0.099 * game.rounds[-1]
         random = game.of("Random")[:, -1].mean()
         for name, seconds in zip(game.names, game.seconds.mean(axis=0), strict=True):
-            regret = game.of(name)
+            paid = game.of(name)
             rows.append({
                 "world": title,
                 "policy": name,
-                "regret": regret[:, -1].mean(),
-                "of random play's": regret[:, -1].mean() / random,
-                "slope": exponent(game.rounds[late], regret[:, late]),
+                "regret": paid[:, -1].mean(),
+                "of random play's": paid[:, -1].mean() / random,
+                "slope": exponent(game.rounds[late], paid[:, late]),
                 "ns a round": 1e9 * seconds / game.rounds[-1],
             })  # fmt: skip
     return rows
@@ -46,14 +46,12 @@ def slopes(games):
 
 def picture(games):
     """(figure, data below it): regret against rounds, a panel for every world."""
-    fig, axes = plots.panels(len(games), sharey=True)
+    fig, axes = plots.panels(len(games))
     for ax, (title, game) in zip(axes, games.items(), strict=True):
-        for name, own in plots.looks(game.names).items():
-            plots.curve(ax, game.rounds, game.of(name), name, own)
-        ax.set(xscale="log", yscale="log", xlabel="round", title=title)
-    for ax in axes:  # when all limits are known
-        plots.label_ends(ax)
-    axes[0].set_ylabel("cumulative regret")
+        samples = {name: game.of(name) for name in game.names}
+        regret.against(game.rounds, samples, ax=ax, log="xy", styles=plots.looks(game.names),
+                       marker=False, title=title, xlabel="round",
+                       ylabel="cumulative regret")  # fmt: skip
     frames = {title: game.to_frame() for title, game in games.items()}
     data = pd.concat(frames, names=["world"]).groupby(["world", "policy", "round"], sort=False)
     return fig, data.regret.agg(["mean", "std"]).reset_index()

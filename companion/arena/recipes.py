@@ -72,6 +72,7 @@ class Recipe(NamedTuple):
     widest: int = 10**9  # largest dimension, but for games of `short` rounds
     short: int = 0
     why: str = ""  # what it does beyond that dimension, {d}
+    hand: str = ""  # constants that no rule of the page gives, and where they come from
 
 
 def _told(name):
@@ -113,7 +114,8 @@ _SUMS = {"noise": _told("noise"), "theta_bound": _told("theta_bound")}
 _RIDGE = Recipe("width", _SUMS | {"width": lambda w, T, e, m: m}, widest=DENSE,
                 why="inverts a {d} by {d} matrix in every round")  # fmt: skip
 _MULTIPLIES = {"widest": DENSE, "short": 5_000, "why": "multiplies {d} by {d} matrices"}
-_BINS = Recipe("z", {"z": lambda w, T, e, m: 3.0 * m}, widest=2, longest=5_000)
+_BINS = Recipe("z", {"z": lambda w, T, e, m: 3.0 * m}, widest=2, longest=5_000,
+               hand="z 3: standard deviations in a half-width")  # fmt: skip
 
 RECIPES = {
     "random": Recipe(),
@@ -123,14 +125,14 @@ RECIPES = {
     "corrected_ridge": _RIDGE,
     "sdp_linucb": _RIDGE._replace(
         given=_RIDGE.given | {"batch": lambda w, T, *_: round(math.sqrt(T))},
-        short=5_000, why="sends {d}^2/2 numbers a user",
+        short=5_000, why="sends {d}^2/2 numbers a user", hand="batch: the square root of T",
     ),
     "online_linucb": Recipe(
         "width",
-        # 19 experts would multiply such matrices each
         {"ball": _told("theta_bound"), "width": _width,
          "learner": lambda w, *_: "ogd" if w.d > DENSE else None},
         **_MULTIPLIES, longest=50_000,
+        hand="learner ogd beyond d = 20, for speed: 19 experts would multiply matrices each",
     ),
     "anytime_linucb": Recipe(
         "width", {"ball": _told("theta_bound"), "width": _widths}, widest=DENSE, longest=5_000,
@@ -139,6 +141,7 @@ RECIPES = {
     "combiner": Recipe(
         "widths of the two base learners", {"bases": _bases}, widest=DENSE, longest=5_000,
         why="its learners multiply {d} by {d} matrices each; one of them plays alone",
+        hand="two learners by gradient descent, one a tenth as wide as the other",
     ),
     "lplr": _BINS._replace(why="asks for bins of bins, M^d of them: too slow here beyond d = 2"),
     "suffstats": _BINS._replace(
@@ -149,16 +152,24 @@ RECIPES = {
         {"b_max": _told("l1_bound"), "x_max": lambda w, T, e, m: m * w.largest,
          "iteration_rate": _rate},
         longest=50_000,
+        hand="iteration_rate: the default, or the least at which the last release takes a step",
     ),
     "residual_fliphat": Recipe("residual_clip", {"l1_radius": _told("l1_bound")}, longest=50_000),
-    "lasso_bandit": Recipe("penalty", {"every": 50}, longest=5_000),
+    "lasso_bandit": Recipe("penalty", {"every": 50}, longest=5_000,
+                           hand="every 50: rounds between two fits, for speed"),
     "forced_lasso": Recipe("gap", only=COMMON),
-    "sco_bandit": Recipe("gap", {"clip": 1.0, "t0": lambda w, T, *_: T // (20 * w.K)}, COMMON),
+    "sco_bandit": Recipe(
+        "gap", {"clip": 1.0, "t0": lambda w, T, *_: T // (20 * w.K)}, COMMON,
+        hand="clip 1: a bound on its gradients; t0: five rounds in a hundred are forced",
+    ),
     "ecolog": Recipe("", {}, CLICKS, 50_000),
     "gloc": Recipe("", {}, CLICKS),
     "glm_ucb": Recipe("", {}, CLICKS, 5_000),
     "rs_glinucb": Recipe("", {}, CLICKS, 50_000),
-    "joint_glm": Recipe("width", {"width": lambda w, T, e, m: 0.5 * m}, CLICKS, 50_000),
+    "joint_glm": Recipe(
+        "width", {"width": lambda w, T, e, m: 0.5 * m}, CLICKS, 50_000,
+        hand="preset tight: found on other seeds, in the world of its chapter",
+    ),
     "shuffle_glm": Recipe(
         "gamma", {"gamma": lambda w, T, e, m: m * max(1.0, e**-0.5)}, CLICKS, 50_000
     ),

@@ -5,7 +5,7 @@ from arena_settings import WORLDS, every_world, flat
 
 from companion import policies
 from companion.accounting.privacy import NO_PRIVACY
-from companion.arena import contest, recipes, tables
+from companion.arena import contest, recipes
 
 
 def test_every_recipe_is_of_a_policy_that_plays_somewhere():
@@ -54,18 +54,15 @@ def test_the_tuned_number_changes_the_policy_and_one_is_the_default(world):
 def test_a_policy_without_a_recipe_is_refused_and_the_page_says_why(monkeypatch):
     monkeypatch.delitem(recipes.RECIPES, "ecolog")
     played = contest.play("plain", WORLDS["plain"], 400, [8.0], 2, 2, 1)
-    rows = {row["policy"]: row for row in tables.summary(played.values())}
+    rows = {row["policy"]: row for row in contest.summary(played.values())}
     assert rows["ecolog"]["elsewhere"] == recipes.NO_RECIPE
     assert rows["ecolog"]["worlds"] == 0
     assert all(row["what it is"] for row in rows.values())
-    called = {row["policy"]: row["call"] for row in tables.constants(played.values())}
-    assert called["linucb"] == "linucb(d=2, noise=0.5, theta_bound=1)"
-    assert called.keys() == played[8.0].runs.keys()
+    assert rows["linucb"]["call"] == "linucb(d=2, noise=0.5, theta_bound=1)"
 
 
 def test_every_constant_that_is_set_by_hand_is_named_on_the_page():
     bounds = {"noise", "theta_bound", "ball", "b_max", "x_max", "l1_radius"}  # a user knows them
     for name, r in recipes.RECIPES.items():
         for argument in r.given.keys() - bounds - {r.tuned, "bases"}:
-            assert argument in tables.HAND.get(name, ""), f"say where {name}'s {argument} is from"
-    assert tables.HAND.keys() <= recipes.RECIPES.keys()
+            assert argument in r.hand, f"say where {name}'s {argument} is from"
