@@ -75,19 +75,16 @@ class Open:
         self._at_scale, self._bound, self._record, self.rows = at_scale, bound, record, []
 
     def row(
-        self, setting, measured, *, of="95 % interval", low=-math.inf, high=math.inf, control=None
+        self, setting, measured, *, of="95 % interval", low=-math.inf, high=math.inf, **more
     ) -> str:
         """Add a row: an `Interval` (or number) that has to lie within [low, high]; its outcome.
 
         of: what the number is; control: (the planted alternative in words, its interval or number),
         which the rule must reject.  The words of the rule are made from `of` and the limits.
         """
-        return self._add(evidence.row(setting, measured, Rule(of, low, high),
-                                      control=control))  # fmt: skip
+        return self._add(evidence.row(setting, measured, Rule(of, low, high), **more))
 
-    def each(
-        self, measured, *, of="95 % interval", low=-math.inf, high=math.inf, control=None
-    ) -> Open:
+    def each(self, measured, *, control=None, **rule) -> Open:
         """A row for every setting of {setting: `Interval`}, as `row`; returns the claim.
 
         A setting that is a number is a budget: 0.5 is shown as "ε = 0.5".  control: (words, one
@@ -98,15 +95,12 @@ class Open:
             one = control
             if control is not None and isinstance(control[1], dict):
                 one = control[0], control[1][name]
-            self.row(setting, interval, of=of, low=low, high=high, control=one)
+            self.row(setting, interval, control=one, **rule)
         return self
 
-    def exact(
-        self, setting, measured, *, of: str, low=-math.inf, high=math.inf, control=None
-    ) -> str:
+    def exact(self, setting, measured: float, *, of: str, **rule) -> str:
         """Add a row that exact arithmetic decides: a number, as `row`; its failure corrects."""
-        return self._add(evidence.row(setting, measured, Rule(of, low, high), control=control,
-                                      decisive=True))  # fmt: skip
+        return self.row(setting, measured, of=of, decisive=True, **rule)
 
     def proof(self, setting: str, text: str, holds: bool) -> str:
         """Add a row that a proof decides, one way or the other: text says it, or where it stands.

@@ -7,6 +7,7 @@ why nobody judges it (`why`); verdicts come from the records of a build.
 
 import html
 import tomllib
+from collections import Counter
 from functools import cache
 from importlib.resources import files
 
@@ -24,29 +25,24 @@ def paper(room: str):
     return tomllib.loads(files(f"companion.{room}").joinpath("paper.toml").read_text("utf8"))
 
 
-def tallies(room: str) -> tuple[int, int, int, int]:
-    """(sentences, judged by a claim, shown without one, neither) of a paper."""
-    listed = paper(room)["sentences"]
-    judged = sum("claims" in s for s in listed)
-    shown = sum("shown" in s and "claims" not in s for s in listed)
-    return len(listed), judged, shown, len(listed) - judged - shown
-
-
 def tables(records) -> str:
-    """The counts of all papers, then a folded table of all sentences of each; records: the `Claim`s
-    of a build."""
-    listed = [r for r in rooms() if files(f"companion.{r}").joinpath("paper.toml").is_file()]
-    names = {room: html.escape(paper(room)["paper"]) for room in listed}
-    head = ["Paper", "Sentences", "Judged", "Shown", "Not judged"]
-    rows = [[names[room], *tallies(room)] for room in listed]
-    shown = markup.table("Sentences of the papers", head, rows)
-    for room in listed:
+    """A folded table of all sentences of every paper; records: the `Claim`s of a build."""
+    shown = ""
+    for room in rooms():
+        if not files(f"companion.{room}").joinpath("paper.toml").is_file():
+            continue
         told = paper(room)
         own = {r.id: r for r in records if r.chapter in told["chapters"]}
-        rows = [_row(s, own) for s in told["sentences"]]
-        page = markup.table(names[room], ["Place", "Sentence", "Verdict", "Remark"], rows)
-        shown += markup.folded(f"{names[room]}: {len(rows)} sentences", page)
+        n = Counter(_how(s) for s in told["sentences"])
+        counts = ", ".join(f"{n[how]} {how}" for how in ("judged", "shown", "not judged"))
+        rows, name = [_row(s, own) for s in told["sentences"]], html.escape(told["paper"])
+        page = markup.table(name, ["Place", "Sentence", "Verdict", "Remark"], rows)
+        shown += markup.folded(f"{name}: {n.total()} sentences, {counts}", page)
     return shown
+
+
+def _how(sentence):
+    return "judged" if "claims" in sentence else "shown" if "shown" in sentence else "not judged"
 
 
 def _row(sentence, own):

@@ -2,13 +2,10 @@
 
 import html
 import json
-import textwrap
 from collections import Counter
 from pathlib import Path
 
-import pandas as pd
-
-from companion.report import coverage, markup, plots
+from companion.report import coverage, markup
 from companion.report.claims import VERDICTS, from_json
 from companion.report.tables import Shown
 
@@ -55,30 +52,6 @@ class Scoreboard:
                 rows.append([_link(chapter), len(claimed), " ".join(said), len(found)])
         return _table("Verdicts per chapter", ["Chapter", "Claims", "Verdicts", "Findings"], rows)
 
-    def picture(self) -> None:
-        """Show the verdicts of every chapter as one bar of claims; without records: nothing."""
-        own = {_short(c): self._of(c, False) for c in self.times["chapters"]}
-        own = {name: records for name, records in own.items() if records}
-        if not own:
-            return
-        plots.use_style()  # the page has one figure, and no import cell that would say so
-        counts = pd.DataFrame({n: Counter(c.verdict for c in own[n]) for n in own}).T
-        counts = counts.reindex(columns=[v for v in VERDICTS if v in counts]).fillna(0).astype(int)
-        fig, (ax,) = plots.panels(1, height=1.6 + 0.42 * len(counts))
-        counts.plot.barh(ax=ax, stacked=True, color=markup.SHADES, width=0.8, legend=False)
-        for bars, verdict in zip(ax.containers, counts, strict=True):
-            numbers = [str(n or "") for n in counts[verdict]]
-            ax.bar_label(bars, numbers, label_type="center", color="white")
-        ax.set(xlabel="claims", ylabel="")
-        ax.invert_yaxis()
-        ax.grid(False)
-        names = [f"{markup.SIGNS[v][0]} {v}" for v in counts]
-        fig.legend(ax.containers, names, loc="outside lower center", ncols=2, frameon=False)
-        said = "; ".join(f"{' '.join(n.split())}: {markup.tally(own[n])}" for n in own)
-        alt = f"Bars of claims by verdict, one per chapter. {said}."
-        plots.show(fig, alt=alt, caption="Claims by verdict, chapter by chapter.",
-                   data=counts.reset_index(), name="scoreboard")  # fmt: skip
-
     def every_sentence(self) -> Shown:
         """All sentences of the papers with their verdicts, or why they have none (`coverage`)."""
         return _shown(coverage.tables(self.claims))
@@ -122,11 +95,6 @@ def _table(caption, head, rows):
 
 def _shown(page):
     return Shown(page or f"<p>{NOTHING}</p>", NOTHING if not page else "See the page.")
-
-
-def _short(chapter):
-    """The title of a chapter up to a colon, in lines of at most 22 letters."""
-    return textwrap.fill(chapter["title"].partition(":")[0], 22)
 
 
 def _link(chapter):

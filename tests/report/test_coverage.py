@@ -79,7 +79,7 @@ def test_a_table_links_verdicts_and_says_what_is_not_judged(monkeypatch):
     assert page.count(">not judged<") == 1
     assert "a &lt; b" in page
     assert "&lt;is&gt;" in page
-    assert coverage.tallies("lplr") == (3, 1, 1, 1)
+    assert "P: 3 sentences, 1 judged, 1 shown, 1 not judged" in page
     assert numbers(told) == {"Lemma": [1, 2], "Remark": [1]}
     listed.append(dict(listed[0]))
     assert numbers(told)["Lemma"] == [1, 1, 2]
