@@ -4,9 +4,10 @@ Default constants, corrected calibration, delta = 1/T; the streams are used by n
 """
 
 import numpy as np
+import pandas as pd
 
-from companion.arena import worlds
-from companion.report import plots
+from companion.arena import recipes
+from companion.report import plots, regret
 from companion.simulate import repetitions, simulate
 from companion.stats import exponent
 
@@ -16,11 +17,11 @@ LONG = 1_000_000  # rounds that a policy must be fast enough for, whatever is pl
 def long_game(world, T: int, epsilon: float, n_reps: int, seed: int):
     """Regret in T >= 100 rounds of a world, four times per decade of the last three: every policy
     whose recipe lets it play `LONG` rounds."""
-    fast = [c.factory for c in worlds.lineup(world, LONG, epsilon)[0]]
-    calls = [c for c in worlds.lineup(world, T, epsilon)[0] if c.factory in fast]
+    calls = [c for c in recipes.lineup(world, T, epsilon)[0]
+             if not recipes.refused(c.factory, world, LONG)]  # fmt: skip
     grid = np.unique(np.geomspace(max(T / 1000, 10), T, 13).round().astype(int))
-    policies = [c.policy() for c in calls]
-    return simulate(world.env, policies, T, repetitions(seed, n_reps, 4), grid=grid)
+    players = [c.policy() for c in calls]
+    return simulate(world.env, players, T, repetitions(seed, n_reps, 4), grid=grid)
 
 
 def slopes(games):
@@ -30,36 +31,27 @@ def slopes(games):
     for title, game in games.items():
         late = game.rounds >= 0.099 * game.rounds[-1]
         random = game.of("Random")[:, -1].mean()
-        for i, name in enumerate(game.names):
-            regret = game.of(name)
-            rows.append(
-                {
-                    "world": title,
-                    "policy": name,
-                    "regret": regret[:, -1].mean(),
-                    "of random play's": regret[:, -1].mean() / random,
-                    "slope": exponent(game.rounds[late], regret[:, late]),
-                    "ns a round": 1e9 * game.seconds[:, i].mean() / game.rounds[-1],
-                }
-            )
+        for name, seconds in zip(game.names, game.seconds.mean(axis=0), strict=True):
+            paid = game.of(name)
+            rows.append({
+                "world": title,
+                "policy": name,
+                "regret": paid[:, -1].mean(),
+                "of random play's": paid[:, -1].mean() / random,
+                "slope": exponent(game.rounds[late], paid[:, late]),
+                "ns a round": 1e9 * seconds / game.rounds[-1],
+            })  # fmt: skip
     return rows
 
 
 def picture(games):
-    """(figure, rows for the data below it): regret against rounds, a panel for every world."""
-    fig, axes = plots.panels(len(games), sharey=True, width=4.6)
-    data = []
+    """(figure, data below it): regret against rounds, a panel for every world."""
+    fig, axes = plots.panels(len(games))
     for ax, (title, game) in zip(axes, games.items(), strict=True):
-        own = plots.looks(list(game.names))
-        for name in game.names:
-            plots.curve(ax, game.rounds, game.of(name), name, own[name])
-            mean, std = game.of(name).mean(axis=0), game.of(name).std(axis=0, ddof=1)
-            data += [
-                {"world": title, "policy": name, "round": int(t), "mean": m, "std": s}
-                for t, m, s in zip(game.rounds, mean, std, strict=True)
-            ]
-        ax.set(xscale="log", yscale="log", xlabel="round", title=title)
-    for ax in axes:  # when all limits are known
-        plots.label_ends(ax)
-    axes[0].set_ylabel("cumulative regret")
-    return fig, data
+        samples = {name: game.of(name) for name in game.names}
+        regret.against(game.rounds, samples, ax=ax, log="xy", styles=plots.looks(game.names),
+                       marker=False, title=title, xlabel="round",
+                       ylabel="cumulative regret")  # fmt: skip
+    frames = {title: game.to_frame() for title, game in games.items()}
+    data = pd.concat(frames, names=["world"]).groupby(["world", "policy", "round"], sort=False)
+    return fig, data.regret.agg(["mean", "std"]).reset_index()

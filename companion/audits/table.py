@@ -206,7 +206,7 @@ def met(target: Target, life, seed: int):
 
 def figure(table, top: float = 8.0):
     """Claim, proof and count of every row of `strongest`, as a picture; top: where infinity is."""
-    fig, (ax,) = plots.panels(1, width=7.2, height=0.27 * len(table) + 1.2)
+    fig, (ax,) = plots.panels(1, height=0.27 * len(table) + 1.2)
     at = np.arange(len(table))[::-1]
     x = {k: np.minimum(table[k], top) for k in ("claimed", "proved", "measured", "counted")}
     wrong = (table["counted"] > table["claimed"]).to_numpy()
@@ -229,7 +229,7 @@ def figure(table, top: float = 8.0):
 
 def fault_figure(planted, kinds):
     """Bound over what the honest algorithm proves, for every fault and algorithm, as a picture."""
-    fig, (ax,) = plots.panels(1, width=7.2, height=0.22 * len(planted) + 1.2)
+    fig, (ax,) = plots.panels(1, height=0.22 * len(planted) + 1.2)
     at = np.arange(len(planted))[::-1]
     for i, kind in enumerate(kinds):
         x = np.minimum(planted[kind] / planted["proved"], 4.0)

@@ -4,8 +4,7 @@ It is made from the arena's records (`arena.contest.Setting`).  A policy that is
 is entered on the same streams, under the same rules, and stands among the others.
 """
 
-from companion.arena import contest, worlds
-from companion.arena.policies import MODELS
+from companion.arena import contest, recipes
 from companion.baselines.random import random
 from companion.core import one_context
 from companion.judge import cost, standing
@@ -16,7 +15,7 @@ def entered(setting, world, what, tune_reps: int, seed: int):
     """The setting with one policy more: judge a policy first, here nothing is checked but its
     guarantee.
 
-    world: the `arena.worlds.World` of the setting; what: a path, a module or its name; tune_reps,
+    world: the setting's `arena.environments.World`; what: a path, a module or its name; tune_reps,
     seed: those that the setting was played with.  A policy that cannot play is among the refusals.
     Raises ValueError on what cannot be judged, or has the name of a player.
     """
@@ -26,7 +25,7 @@ def entered(setting, world, what, tune_reps: int, seed: int):
     T = setting.T
     try:
         group = standing.grouped(subject, world, setting.epsilon)
-        worlds.need_guarantee(group.make(T, 1.0).policy(), T, setting.epsilon)
+        recipes.need_guarantee(group.make(T, 1.0).policy(), T, setting.epsilon)
     except ValueError as why:
         return setting._replace(refusals=setting.refusals | {subject.name: str(why)})
     env = world.common if one_context(subject.policy) else world.env
@@ -49,7 +48,7 @@ def board(settings):
             times[key] = max(0.0, cost.nanoseconds(policy, setting.K) - floor)
         return f"{name} ({times[key]:,.0f} ns)"
 
-    for model in MODELS:
+    for model in contest.MODELS:
         for s in settings:
             if names := s.of(model):
                 first, close = s.leader(names)

@@ -9,7 +9,7 @@ from companion.report import plots
 def standing(rows, title: str) -> str:
     """A row per policy, best on top, its share of random play's regret with the 95 % interval; the
     newcomer is marked.  A picture as a `data:` address."""
-    fig, (ax,) = plots.panels(1, width=7.2, height=0.3 * len(rows) + 1.0)
+    fig, (ax,) = plots.panels(1, height=0.3 * len(rows) + 1.0)
     for y, r in enumerate(rows):
         new = r["verdict"] is None
         ends = [[r["share"] - (r["low"] or 0.0)], [max((r["high"] or 2.0) - r["share"], 0.0)]]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from companion import policies
-from companion.arena import contest, inference, kinds, recipes, worlds
+from companion.arena import contest, environments, inference, recipes
 from companion.core import one_context
 from companion.judge.guarantee import plain
 from companion.judge.subject import said
@@ -18,12 +18,12 @@ from companion.stats import difference, ratio
 
 K = 5  # arms, but for the world of one context
 WORLDS = {
-    "d = 2": lambda: kinds.dense(2, K),
-    "d = 5": lambda: kinds.dense(5, K),
-    "ill-conditioned, 0.1": lambda: kinds.dense(5, K, shrink=0.1),
-    "sparse, d = 100": lambda: kinds.sparse(100, K),
-    "logistic clicks": lambda: kinds.clicks(3, K),
-    "one context": lambda: kinds.common(4, 3),
+    "d = 2": lambda: environments.dense(2, K),
+    "d = 5": lambda: environments.dense(5, K),
+    "ill-conditioned, 0.1": lambda: environments.dense(5, K, shrink=0.1),
+    "sparse, d = 100": lambda: environments.sparse(100, K),
+    "logistic clicks": lambda: environments.clicks(3, K),
+    "one context": lambda: environments.common(4, 3),
 }
 
 
@@ -70,7 +70,7 @@ def newcomer(subject, world, T: int, epsilon: float, n_reps: int, tune_reps: int
     try:
         group = grouped(subject, place, epsilon)
         policy = group.make(T, 1.0).policy()
-        worlds.need_guarantee(policy, T, epsilon)
+        recipes.need_guarantee(policy, T, epsilon)
     except ValueError as why:
         return {"refused": str(why)}
     env = place.common if one_context(policy) else place.env
@@ -79,7 +79,7 @@ def newcomer(subject, world, T: int, epsilon: float, n_reps: int, tune_reps: int
 
 
 def grouped(subject, world, epsilon: float):
-    """The `worlds.Group` of a newcomer; raises `Unfit` where it cannot play."""
+    """The `recipes.Group` of a newcomer; raises `Unfit` where it cannot play."""
     if subject.factory is None:
         raise Unfit("there is no factory that makes it for this world and budget")
     if subject.name in policies.TABLE and policies.factory(subject.name) is subject.factory:
@@ -95,20 +95,20 @@ def grouped(subject, world, epsilon: float):
             told[subject.tuned] = type(default)(multiple * default)
         return Own(subject.name, subject.factory, told)
 
-    return worlds.Group(make, fitting(make) if subject.tuned else (1.0,))
+    return recipes.Group(make, fitting(make) if subject.tuned else (1.0,))
 
 
 def of_the_package(name: str, world, epsilon: float):
     """The arena's own group for one of its policies."""
     if why := recipes.refused(name, world, 2):
         raise Unfit(why)
-    return worlds.tunable(name, world, epsilon)
+    return recipes.tunable(name, world, epsilon)
 
 
 def fitting(make, T: int = 400):
     """The arena's multiples for which the factory makes a policy."""
     found = []
-    for m in worlds.MULTIPLES:
+    for m in recipes.MULTIPLES:
         try:
             make(T, m).policy()
         except ValueError:

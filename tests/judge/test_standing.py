@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from companion import policies
-from companion.arena import contest, worlds
+from companion.arena import contest, recipes
 from companion.judge import standing
 from companion.judge.subject import load
 
@@ -13,10 +13,10 @@ SMALL = 400, 8.0, 4, 2, 1  # T, epsilon, repetitions, those that tune, seed
 
 
 def test_a_policy_of_the_package_gets_the_numbers_of_the_arena(monkeypatch):
-    monkeypatch.setattr(worlds, "MULTIPLES", (0.3, 1.0))
+    monkeypatch.setattr(recipes, "MULTIPLES", (0.3, 1.0))
     name, world = "ldp_linucb", standing.WORLDS["d = 2"]()
     found = standing.newcomer(load(name), "d = 2", *SMALL)
-    group = {name: worlds.tunable(name, world, 8.0)}
+    group = {name: recipes.tunable(name, world, 8.0)}
     (run,) = contest.tuned_runs(world.env, group, 400, 4, 2, 1).values()
     assert found == standing.record(run)
 

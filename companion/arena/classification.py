@@ -1,20 +1,21 @@
-"""Worlds made of people whose right answer is known: real ones, and a world fitted to them.
+"""Classification as a bandit: people whose right answer is known, and a world fitted to them.
 
 A person is a row of columns and a label; an arm is a guess at the label, which pays 1 if it is
 right.  The regret of a policy is then its number of wrong answers.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from companion.arena.environments import in_blocks
 from companion.environments import block_lengths
 from companion.stats import band
 from companion.validate import need_array, need_float, need_indices, need_int, need_positive
 
 
-class People(NamedTuple):
-    """Real people, each met once, in a new order in every repetition; make one with `people`."""
+class Classification(NamedTuple):
+    """Real people, each met once, in a new order in every repetition (`classification`)."""
 
     X: np.ndarray  # (n, K, d) contexts, a row per person
     labels: np.ndarray  # (n,)
@@ -33,10 +34,10 @@ class People(NamedTuple):
             start += n
 
 
-def people(X: np.ndarray, labels) -> People:
-    """`People` from contexts X (n, K, d) and labels (n,) in 0..K-1."""
+def classification(X: np.ndarray, labels) -> Classification:
+    """`Classification` from contexts X (n, K, d) and labels (n,) in 0..K-1."""
     X = need_array("X", X, ("n", "K", "d"))
-    return People(X, need_indices("labels", labels, X.shape[:1], X.shape[1]))
+    return Classification(X, need_indices("labels", labels, X.shape[:1], X.shape[1]))
 
 
 class Fitted(NamedTuple):
@@ -48,7 +49,6 @@ class Fitted(NamedTuple):
     shares: np.ndarray  # (K,) of the labels
     means: np.ndarray  # (K, m)
     factors: np.ndarray  # (K, m, m): a column vector of standard normals becomes a deviation
-    contexts: Any  # (n, m) columns in [-1, 1] -> (n, K, d)
 
     def blocks(self, T: int, rng: np.random.Generator):
         """Yield as many people as are asked for."""
@@ -57,21 +57,14 @@ class Fitted(NamedTuple):
             labels = rng.choice(K, n, p=self.shares)
             z = np.einsum("nij,nj->ni", self.factors[labels], rng.standard_normal((n, m)))
             R = np.eye(K)[labels]
-            yield self.contexts(np.clip(self.means[labels] + z, -1.0, 1.0)), R, R
+            yield contexts(np.clip(self.means[labels] + z, -1.0, 1.0), K), R, R
 
 
-class Blocks(NamedTuple):
-    """The map of `data.contexts_of` with form "blocks", for columns that lie in [-1, 1] already."""
-
-    K: int
-
-    def __call__(self, z):
-        n, m = z.shape
-        row = np.column_stack([z, np.ones(n)]) / np.sqrt(m + 1.0)
-        X = np.zeros((n, self.K, self.K * (m + 1)))
-        for k in range(self.K):
-            X[:, k, k * (m + 1) : (k + 1) * (m + 1)] = row
-        return X
+def contexts(z: np.ndarray, K: int) -> np.ndarray:
+    """Columns z (n, m) in [-1, 1] as contexts (n, K, K (m + 1)): the map of `tabular.contexts_of`
+    with form "blocks"."""
+    n, m = z.shape
+    return in_blocks(np.column_stack([z, np.ones(n)]) / np.sqrt(m + 1.0), K)
 
 
 def fitted_to(z: np.ndarray, labels) -> Fitted:
@@ -91,7 +84,7 @@ def fitted_to(z: np.ndarray, labels) -> Fitted:
     floor = 1e-6 * np.eye(z.shape[1])
     covariances = [np.atleast_2d(np.cov(g.T)) + floor for g in groups]
     means = np.array([g.mean(axis=0) for g in groups])
-    return Fitted(counts / len(z), means, np.linalg.cholesky(covariances), Blocks(K))
+    return Fitted(counts / len(z), means, np.linalg.cholesky(covariances))
 
 
 def separated(
@@ -106,7 +99,7 @@ def separated(
     size = need_positive("spread", spread) * need_positive("distance", distance) / np.sqrt(2.0)
     directions = rng.standard_normal((K, m))
     means = size * directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    return Fitted(np.full(K, 1.0 / K), means, np.tile(spread * np.eye(m), (K, 1, 1)), Blocks(K))
+    return Fitted(np.full(K, 1.0 / K), means, np.tile(spread * np.eye(m), (K, 1, 1)))
 
 
 def needed(reward, rounds: int, guess, level: float = 0.95) -> float:
