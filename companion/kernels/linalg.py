@@ -245,6 +245,3 @@ def rotate(A, rows, i, j):
         A[i, k], A[j, k] = c * x - s * y, s * x + c * y
         x, y = rows[i, k], rows[j, k]
         rows[i, k], rows[j, k] = c * x - s * y, s * x + c * y
-
-
-# What callers of an earlier version still import.
