@@ -31,7 +31,8 @@ from companion.private_glm.joint_glm import (
     gdp,
     joint_glm,
     leaf_weight,
-    publish,
+    regularise,
+    release,
     simple_rho,
     start,
 )
@@ -513,7 +514,8 @@ def count_switches(X, weight, sigma, growth, directional, c, rng, A, B):
     last = X.shape[1] * math.log(ridge)
     for t in range(X.shape[0]):
         add_leaf(weight, X[t], c.exact)
-        publish(c, t + 1, ridge, 0.25 * ridge, sigma, rng, A, B)
+        release(c.exact, c.nodes, t + 1, sigma, rng, c.release)
+        regularise(c.release, ridge, 0.25 * ridge, c.value, A, B)
         value = rs_glinucb.log_det(c.value, B)
         grown = value >= last + math.log(growth)
         if directional:

@@ -44,7 +44,7 @@ from companion.accounting.privacy import (
 )
 from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
 from companion.core import Policy, Universe
-from companion.jit import jit
+from companion.jit import inlined, jit
 from companion.kernels import tree
 from companion.kernels.glm import mean, slope
 from companion.kernels.linalg import (
@@ -368,12 +368,12 @@ def add_leaf(c, x, out):
 
 
 @jit
-def release(c, t, sigma, rng):
-    """c.release <- the sum after round t >= 1 with the noise of the tree's live blocks; at sigma 0
-    nothing is drawn."""
-    copy(c.exact, c.release)
+def release(exact, nodes, t, sigma, rng, shown):
+    """shown <- the exact sum after round t >= 1 with the noise of the tree's live blocks; at sigma
+    0 nothing is drawn."""
+    copy(exact, shown)
     if sigma > 0.0:
-        axpy(1.0, c.nodes[tree.advance(c.nodes, t, sigma, rng)], c.release)
+        axpy(1.0, nodes[tree.advance(nodes, t, sigma, rng)], shown)
 
 
 @jit
@@ -394,13 +394,12 @@ def raise_floor(value, least, A, B):
 
 
 @jit
-def publish(c, t, ridge, floor, sigma, rng, A, B):
-    """Release the sum after round t >= 1: tree noise, ridge, eigenvalues raised to the floor."""
-    release(c, t, sigma, rng)
-    set_identity(ridge, c.value)
-    unpack(1.0, math.sqrt(0.5), c.release, c.value)
-    if raise_floor(c.value, floor, A, B):
-        c.floored[0] += 1
+def regularise(shown, ridge, floor, value, A, B):
+    """value (d, d) <- ridge I + the released sum, eigenvalues raised to the floor; whether any was.
+    A, B (d, d) are overwritten."""
+    set_identity(ridge, value)
+    unpack(1.0, math.sqrt(0.5), shown, value)
+    return raise_floor(value, floor, A, B)
 
 
 @jit
@@ -475,40 +474,44 @@ def fit(p, q, s, c, side, theta, rng):
 
 @jit
 def refresh_explored(p, s, rng):
-    """theta_o <- from the explored rounds, if V has outgrown its last value (line 8)."""
-    if s.fits[0] == p.fit_o.cutoff or below(s.V.value, GROWTH, s.V.last, s.A, s.B):
-        return
+    """theta_o <- from the explored rounds, unless V has grown by noise alone (line 8)."""
     gain = 0.0
     for i in range(p.d):
         gain += s.V.value[i, i] - s.V.last[i, i]
-    if gain >= p.guard:  # else it is the tree's noise that has grown
+    if gain >= p.guard:
         fit(p, p.fit_o, s, s.V, 1, s.theta_o, rng)
 
 
 @jit
 def refresh_exploited(p, s, rng):
-    """theta_tau, H_tau <- from all other rounds, if H has outgrown H_tau (lines 11 and 12)."""
-    if s.fits[1] == p.fit_tau.cutoff or below(s.H.value, GROWTH, s.H.last, s.A, s.B):
-        return
+    """theta_tau, H_tau <- from all other rounds (lines 11 and 12)."""
     inverse(s.H.value, s.H.inverse, s.A)
     fit(p, p.fit_tau, s, s.H, 0, s.theta_tau, rng)
 
 
 @jit
+def may_refresh(fits, cutoff, value, last, A, B):
+    """Whether a fit is left and the released matrix has outgrown that of the last one."""
+    return fits < cutoff and not below(value, GROWTH, last, A, B)
+
+
+@inlined
 def select(p, s, X, rng):
     """Row of X (K, d) to play: the widest while it is too wide, else the optimistic one of those
     that theta_o does not rule out; the first one on ties."""
     t = s.t[0]
     if not p.literal:  # from released matrices alone, before a round's contexts are seen
-        refresh_explored(p, s, rng)
-        refresh_exploited(p, s, rng)
+        if may_refresh(s.fits[0], p.fit_o.cutoff, s.V.value, s.V.last, s.A, s.B):
+            refresh_explored(p, s, rng)
+        if may_refresh(s.fits[1], p.fit_tau.cutoff, s.H.value, s.H.last, s.A, s.B):
+            refresh_exploited(p, s, rng)
     table = np.empty((4, X.shape[0]))  # of `kernels.ucb`: forms are computed where they decide
     tabulate(X, s.theta_o, s.theta_tau, table)
     square, arm = widest(X, s.V.inverse, p.threshold, table)
     s.explored[t] = 1 if square >= p.threshold else 0
     if s.explored[t] == 1:  # lines 4 to 6: Criterion I
         return arm
-    if p.literal:
+    if p.literal and may_refresh(s.fits[1], p.fit_tau.cutoff, s.H.value, s.H.last, s.A, s.B):
         refresh_exploited(p, s, rng)
         tabulate(X, s.theta_o, s.theta_tau, table)
     low = best_lower(X, s.V.inverse, p.elimination, table)  # line 14: who lies below is ruled out
@@ -521,7 +524,7 @@ def leaf_weight(link, score):
     return slope(link, score) / math.e
 
 
-@jit
+@inlined
 def update(p, s, arm, x, r, rng):
     """Learn from reward r on context x (d,); s is changed in place."""
     t = s.t[0]
@@ -534,9 +537,12 @@ def update(p, s, arm, x, r, rng):
         add_leaf(1.0, row, s.V.exact)  # line 21
     else:
         add_leaf(leaf_weight(p.link, dot(row, s.theta_o)), row, s.H.exact)  # line 24
-    publish(s.V, t + 1, p.ridge_v, 0.5 * p.ridge_v, p.sigma_v, rng, s.A, s.B)  # both trees: leaf t
-    inverse(s.V.value, s.V.inverse, s.A)
-    publish(s.H, t + 1, p.ridge_h, 0.5 * p.ridge_h, p.sigma_h, rng, s.A, s.B)
+    V, H = s.V, s.H  # both trees have a leaf in every round
+    release(V.exact, V.nodes, t + 1, p.sigma_v, rng, V.release)
+    V.floored[0] += regularise(V.release, p.ridge_v, 0.5 * p.ridge_v, V.value, s.A, s.B)
+    inverse(V.value, V.inverse, s.A)
+    release(H.exact, H.nodes, t + 1, p.sigma_h, rng, H.release)
+    H.floored[0] += regularise(H.release, p.ridge_h, 0.5 * p.ridge_h, H.value, s.A, s.B)
     if p.literal and s.explored[t] == 1 and s.fits[0] < p.fit_o.cutoff:
         fit(p, p.fit_o, s, s.V, 1, s.theta_o, rng)  # line 8, as printed
 
@@ -734,7 +740,7 @@ def audit_instances() -> tuple[AuditInstance, ...]:
     With theta = 200 e_2 and r = 0, a gradient is nearly x for every x above the first axis.  In the
     last life some users explore, others do not, and both estimates are fitted.
     """
-    kernels = shows(release, "gaussian", "c.release") | shows(release_gradient, "gaussian", "g")
+    kernels = shows(release, "gaussian", "shown") | shows(release_gradient, "gaussian", "g")
     trees = "V.exact", "V.nodes", "H.exact", "H.nodes"
     secret, found = (*trees, "X", "y", "explored", "clipped", "A", "B", "P", "work"), []
     once = {"a_v": 0.0, "a_h": 0.0, "steps_o": 1, "steps_tau": 1, "cutoff_o": 1, "cutoff_tau": 1}

@@ -19,7 +19,6 @@ from companion.private_glm.joint_glm import (
     add_leaf,
     init,
     joint_glm,
-    publish,
     raise_floor,
     select,
     start,
@@ -223,7 +222,8 @@ def test_a_prefix_has_the_noise_of_its_live_blocks():
         c = start(2, 4, 1e6)
         for t in range(1, 9):
             add_leaf(1.0, np.array([0.6, 0.8]), c.exact)
-            publish(c, t, 1e6, 5e5, sigma, rng, *w)
+            joint.release(c.exact, c.nodes, t, sigma, rng, c.release)
+            joint.regularise(c.release, 1e6, 5e5, c.value, *w)
             if t in draws:
                 draws[t].append(c.value - 1e6 * np.eye(2) - t * np.outer([0.6, 0.8], [0.6, 0.8]))
     for t, blocks in ((1, 1), (7, 3), (8, 1)):
