@@ -180,22 +180,11 @@ def init(p):
     """State before the first round."""
     d, n = p.d, statistics_size(p.d)
     at_server, at_shuffler = n * (p.noise_at == SERVER), n * (p.noise_at == SHUFFLER)
-    return State(
-        np.zeros(1, np.int64),
-        np.zeros((d, d)),
-        np.zeros(d),
-        np.eye(d) / p.ridge,
-        np.zeros(d),
-        np.array([radius(p, 0, p.ridge)]),
-        np.zeros((2, d, d)),
-        np.zeros(d),
-        np.zeros(n),
-        np.zeros(1, np.int64),
-        np.zeros(at_server),
-        np.zeros((tree_levels(p.T), at_server)),
-        np.zeros(at_server),
-        np.zeros(at_shuffler),
-    )
+    start = np.array([radius(p, 0, p.ridge)])
+    model = np.zeros((d, d)), np.zeros(d), np.eye(d) / p.ridge, np.zeros(d), start
+    user = np.zeros((2, d, d)), np.zeros(d), np.zeros(n), np.zeros(1, np.int64)
+    server = np.zeros(at_server), np.zeros((tree_levels(p.T), at_server)), np.zeros(at_server)
+    return State(np.zeros(1, np.int64), *model, *user, *server, np.zeros(at_shuffler))
 
 
 @jit
