@@ -188,13 +188,13 @@ def init(p):
 
 
 @jit
-def refit(p, s, energy):
-    """Ridge regression on the noisy statistics s.G, s.b, with lambda = ridge + shift * energy.
+def refit(p, s, size):
+    """Ridge regression on the noisy statistics s.G, s.b, with lambda = ridge + shift * size.
 
     A noisy Gram matrix may stay indefinite after the shift; its inverse is then used as it is.  One
     that has no inverse (a shuffler's noise is discrete) leaves the last model in force.
     """
-    ridge, A = p.ridge + p.shift * energy, s.work[0]
+    ridge, A = p.ridge + p.shift * size, s.work[0]
     copy(s.G, A)
     for i in range(p.d):
         A[i, i] += ridge
@@ -269,16 +269,16 @@ def update(p, s, arm, x, r, rng):
     """Learn from reward r on context x (d,); the model is fitted anew at the end of a batch."""
     s.t[0] += 1
     t = s.t[0]
-    energy = p.sigma * np.sqrt(float(p.d * t))
+    size = p.sigma * np.sqrt(float(p.d * t))
     if p.noise_at == LOCAL:
         learn_local(p, s, x, r, rng)
     elif p.noise_at == SERVER:
         learn_at_server(p, s, x, r, rng)
-        energy = p.sigma * np.sqrt(0.5 * p.d * s.nodes.shape[0])
+        size = p.sigma * np.sqrt(0.5 * p.d * s.nodes.shape[0])
     else:
         learn_shuffled(p, s, x, r, rng)
     if t % p.batch == 0:
-        refit(p, s, energy)
+        refit(p, s, size)
 
 
 @jit

@@ -29,12 +29,12 @@ from companion.private_glm.joint_glm import (
     attack_world,
     below,
     gdp,
+    init_sum,
     joint_glm,
     leaf_weight,
     regularise,
     release,
     simple_rho,
-    start,
 )
 from companion.simulate import even_grid, need_seeds, over, simulate, stream
 
@@ -532,7 +532,7 @@ def count_switches(X, weight, sigma, growth, directional, c, rng, A, B):
 def switches(X, weight, ridge, sigma, rng, directional=True, growth=GROWTH):
     """`count_switches` of one rule for rows X (T, d), from ridge I on."""
     T, d = X.shape
-    c = start(d, tree_levels(T), ridge)
+    c = init_sum(d, tree_levels(T), ridge)
     return count_switches(X, weight, sigma, growth, directional, c, rng, *np.zeros((2, d, d)))
 
 

@@ -237,7 +237,7 @@ class Params(NamedTuple):
     penalty: float  # ridge of both fits
     fit_o: Descent  # on explored rounds
     fit_tau: Descent  # on all others
-    literal: bool  # whether fits follow the printed rule
+    printed_rule: bool  # whether fits follow the printed rule
 
 
 def top_weight(link: int) -> float:
@@ -340,7 +340,7 @@ class State(NamedTuple):
     work: np.ndarray  # (3, d) scratch
 
 
-def start(d: int, levels: int, ridge: float) -> Continual:
+def init_sum(d: int, levels: int, ridge: float) -> Continual:
     """`Continual` before the first round: ridge I."""
     n, eye = d * (d + 1) // 2, np.eye(d)
     sums = np.zeros((levels, n)), np.zeros(n), np.zeros(n)
@@ -350,7 +350,7 @@ def start(d: int, levels: int, ridge: float) -> Continual:
 def init(p) -> State:
     """State before the first round."""
     d, T, levels = p.d, p.T, tree_levels(p.T)
-    matrices = start(d, levels, p.ridge_v), start(d, levels, p.ridge_h)
+    matrices = init_sum(d, levels, p.ridge_v), init_sum(d, levels, p.ridge_h)
     fits = np.zeros(d), np.zeros(d), np.zeros(2, np.int64)
     rows = np.zeros((T, d)), np.zeros(T), np.zeros(T, np.int64), np.zeros(1, np.int64)
     return State(
@@ -500,7 +500,7 @@ def select(p, s, X, rng):
     """Row of X (K, d) to play: the widest while it is too wide, else the optimistic one of those
     that theta_o does not rule out; the first one on ties."""
     t = s.t[0]
-    if not p.literal:  # from released matrices alone, before a round's contexts are seen
+    if not p.printed_rule:  # from released matrices alone, before a round's contexts are seen
         if may_refresh(s.fits[0], p.fit_o.cutoff, s.V.value, s.V.last, s.A, s.B):
             refresh_explored(p, s, rng)
         if may_refresh(s.fits[1], p.fit_tau.cutoff, s.H.value, s.H.last, s.A, s.B):
@@ -511,7 +511,7 @@ def select(p, s, X, rng):
     s.explored[t] = 1 if square >= p.threshold else 0
     if s.explored[t] == 1:  # lines 4 to 6: Criterion I
         return arm
-    if p.literal and may_refresh(s.fits[1], p.fit_tau.cutoff, s.H.value, s.H.last, s.A, s.B):
+    if p.printed_rule and may_refresh(s.fits[1], p.fit_tau.cutoff, s.H.value, s.H.last, s.A, s.B):
         refresh_exploited(p, s, rng)
         tabulate(X, s.theta_o, s.theta_tau, table)
     low = best_lower(X, s.V.inverse, p.elimination, table)  # line 14: who lies below is ruled out
@@ -543,7 +543,7 @@ def update(p, s, arm, x, r, rng):
     inverse(V.value, V.inverse, s.A)
     release(H.exact, H.nodes, t + 1, p.sigma_h, rng, H.release)
     H.floored[0] += regularise(H.release, p.ridge_h, 0.5 * p.ridge_h, H.value, s.A, s.B)
-    if p.literal and s.explored[t] == 1 and s.fits[0] < p.fit_o.cutoff:
+    if p.printed_rule and s.explored[t] == 1 and s.fits[0] < p.fit_o.cutoff:
         fit(p, p.fit_o, s, s.V, 1, s.theta_o, rng)  # line 8, as printed
 
 
@@ -601,7 +601,7 @@ def joint_glm(
     epsilon, delta = need_budget(epsilon, delta)
     link, bound = need_bernoulli_link(link), need_positive("theta_bound", theta_bound)
     kappa = need_kappa(link, bound, kappa)
-    literal = need_choice("rule", rule, ("corrected", "paper")) == "paper"
+    printed_rule = need_choice("rule", rule, ("corrected", "paper")) == "paper"
     sigma_v, sigma_h, sigma_o, sigma_tau = noise(epsilon, delta, T, link, q)
     worst = sigma_v * math.sqrt(tree_levels(T))  # noise of the prefix with most blocks
     size = math.sqrt(d / 3.0)
@@ -621,12 +621,12 @@ def joint_glm(
         penalty=q.penalty,
         fit_o=Descent(q.steps_o, q.cutoff_o, sigma_o, 0.5 * slope(link, 0.0)),
         fit_tau=Descent(q.steps_tau, q.cutoff_tau, sigma_tau, math.e),
-        literal=literal,
+        printed_rule=printed_rule,
     )
     guarantee = NO_PRIVACY
     if epsilon < math.inf:
-        true = math.inf if literal else gdp(spent(p), delta)
-        claimed = (epsilon, delta) if literal or q.calibration != "corrected" else None
+        true = math.inf if printed_rule else gdp(spent(p), delta)
+        claimed = (epsilon, delta) if printed_rule or q.calibration != "corrected" else None
         guarantee = Guarantee("joint", true, delta, REPLACE_RECORD, UNIT, claimed)
     told, rewards = AuditSpec(own_attacks, attack_instances, audit_instances), Universe(low=0.0)
     return Policy("Joint-DP GLM", p, init, select, update, play, guarantee, rewards, audit=told)
@@ -639,7 +639,7 @@ def own_attacks(policy):
     """`audit.Attack`s on the first user's leaf, and on whether a late user explored, which alone
     shows what the printed rule leaks."""
     told = on_exploration(policy)
-    return told if policy.params.literal else (on_nodes(policy), *told)
+    return told if policy.params.printed_rule else (on_nodes(policy), *told)
 
 
 def on_nodes(policy):
