@@ -180,6 +180,7 @@ def test_no_bits_are_exact_sums():
     send(np.random.default_rng(0), np.array([0.1, 0.2]), 1.0, 1.0, 0, sums)
     analyse(np.random.default_rng(0), sums, 2, 1.0, 1.0, 0, out)
     assert out == pytest.approx([0.4, 0.0])
+    assert not sums.any()  # for the next batch
 
 
 def test_a_released_matrix_has_eigenvalues_of_half_the_ridge():
