@@ -27,8 +27,8 @@ from companion.baselines.optimiser_arguments import central_guarantee, squares_p
 from companion.core import Optimiser
 from companion.jit import jit
 from companion.kernels.geometry import admit_all, dual_exponent, euclidean_factor, lq_norm
-from companion.kernels.linalg import copy, dot
-from companion.kernels.mechanisms import random_integer
+from companion.kernels.linalg import axpy, copy, dot
+from companion.kernels.mechanisms import add_gaussian, random_integer
 from companion.validate import need_positive
 
 
@@ -118,11 +118,9 @@ def release(p, i, x, X, Y, rows, rng, gradient):
     gradient[:] = 0.0
     for j in rows:
         c = min(max(2.0 * (dot(X[j], x) - Y[j]), -p.clip), p.clip) / rows.shape[0]
-        for a in range(p.d):
-            gradient[a] += c * X[j, a]
+        axpy(c, X[j], gradient)
     if p.sigma[i] > 0.0:
-        for a in range(p.d):
-            gradient[a] += p.sigma[i] * rng.standard_normal()
+        add_gaussian(rng, p.sigma[i], gradient)
 
 
 @jit

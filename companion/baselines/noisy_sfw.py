@@ -23,7 +23,7 @@ from companion.baselines.optimiser_arguments import central_guarantee, squares_p
 from companion.core import Optimiser
 from companion.jit import inlined, jit
 from companion.kernels.geometry import admit, euclidean_factor, smooth_exponent, vertex
-from companion.kernels.linalg import copy
+from companion.kernels.linalg import axpy, copy, dot
 from companion.kernels.mechanisms import generalized_gaussian
 from companion.validate import need_positive
 
@@ -70,13 +70,8 @@ def gather(p, s, x, y):
     y, clipped = admit(x, y, p.q, -p.high, p.high, s.x)
     c = -2.0 * y  # of the gradient at 0
     if s.t[0] >= p.half:
-        new, before = 0.0, 0.0
-        for i in range(p.d):
-            new += s.x[i] * s.theta[i]
-            before += s.x[i] * s.old[i]
-        c = 2.0 * (new - before)
-    for i in range(p.d):
-        s.total[i] += c * s.x[i]
+        c = 2.0 * (dot(s.x, s.theta) - dot(s.x, s.old))
+    axpy(c, s.x, s.total)
     s.clipped[0] += clipped
     s.t[0] += 1
 
@@ -110,11 +105,10 @@ def release(p, s, size, sigma, rng):
 @jit
 def descend(p, s):
     """Add what was released to the gradient, then one Frank-Wolfe step."""
-    for i in range(p.d):
-        s.gradient[i] += s.noise[i]
+    axpy(1.0, s.noise, s.gradient)
     vertex(s.gradient, p.p, p.radius, s.v)
+    copy(s.theta, s.old)
     for i in range(p.d):
-        s.old[i] = s.theta[i]
         s.theta[i] += p.eta * (s.v[i] - s.theta[i])
 
 
@@ -133,8 +127,7 @@ def run(p, s, X, Y, rng, out):
     """Read n records X (n, d), Y (n,); out (n, d) <- the public parameter after each."""
     for t in range(X.shape[0]):
         step(p, s, X[t], Y[t], rng)
-        for i in range(p.d):
-            out[t, i] = s.theta[i]
+        copy(s.theta, out[t])
 
 
 def noise(p, epsilon, delta, calibration, lipschitz):

@@ -180,32 +180,21 @@ def init(p):
     """State before the first round."""
     d, n = p.d, statistics_size(p.d)
     at_server, at_shuffler = n * (p.noise_at == SERVER), n * (p.noise_at == SHUFFLER)
-    return State(
-        np.zeros(1, np.int64),
-        np.zeros((d, d)),
-        np.zeros(d),
-        np.eye(d) / p.ridge,
-        np.zeros(d),
-        np.array([radius(p, 0, p.ridge)]),
-        np.zeros((2, d, d)),
-        np.zeros(d),
-        np.zeros(n),
-        np.zeros(1, np.int64),
-        np.zeros(at_server),
-        np.zeros((tree_levels(p.T), at_server)),
-        np.zeros(at_server),
-        np.zeros(at_shuffler),
-    )
+    start = np.array([radius(p, 0, p.ridge)])
+    model = np.zeros((d, d)), np.zeros(d), np.eye(d) / p.ridge, np.zeros(d), start
+    user = np.zeros((2, d, d)), np.zeros(d), np.zeros(n), np.zeros(1, np.int64)
+    server = np.zeros(at_server), np.zeros((tree_levels(p.T), at_server)), np.zeros(at_server)
+    return State(np.zeros(1, np.int64), *model, *user, *server, np.zeros(at_shuffler))
 
 
 @jit
-def refit(p, s, energy):
-    """Ridge regression on the noisy statistics s.G, s.b, with lambda = ridge + shift * energy.
+def refit(p, s, size):
+    """Ridge regression on the noisy statistics s.G, s.b, with lambda = ridge + shift * size.
 
     A noisy Gram matrix may stay indefinite after the shift; its inverse is then used as it is.  One
     that has no inverse (a shuffler's noise is discrete) leaves the last model in force.
     """
-    ridge, A = p.ridge + p.shift * energy, s.work[0]
+    ridge, A = p.ridge + p.shift * size, s.work[0]
     copy(s.G, A)
     for i in range(p.d):
         A[i, i] += ridge
@@ -280,16 +269,16 @@ def update(p, s, arm, x, r, rng):
     """Learn from reward r on context x (d,); the model is fitted anew at the end of a batch."""
     s.t[0] += 1
     t = s.t[0]
-    energy = p.sigma * np.sqrt(float(p.d * t))
+    size = p.sigma * np.sqrt(float(p.d * t))
     if p.noise_at == LOCAL:
         learn_local(p, s, x, r, rng)
     elif p.noise_at == SERVER:
         learn_at_server(p, s, x, r, rng)
-        energy = p.sigma * np.sqrt(0.5 * p.d * s.nodes.shape[0])
+        size = p.sigma * np.sqrt(0.5 * p.d * s.nodes.shape[0])
     else:
         learn_shuffled(p, s, x, r, rng)
     if t % p.batch == 0:
-        refit(p, s, energy)
+        refit(p, s, size)
 
 
 @jit

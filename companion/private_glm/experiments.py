@@ -29,11 +29,12 @@ from companion.private_glm.joint_glm import (
     attack_world,
     below,
     gdp,
+    init_sum,
     joint_glm,
     leaf_weight,
-    publish,
+    regularise,
+    release,
     simple_rho,
-    start,
 )
 from companion.simulate import even_grid, need_seeds, parallel_map, simulate, stream
 
@@ -513,7 +514,8 @@ def count_switches(X, weight, sigma, growth, directional, c, rng, A, B):
     last = X.shape[1] * math.log(ridge)
     for t in range(X.shape[0]):
         add_leaf(weight, X[t], c.exact)
-        publish(c, t + 1, ridge, 0.25 * ridge, sigma, rng, A, B)
+        release(c.exact, c.nodes, t + 1, sigma, rng, c.release)
+        regularise(c.release, ridge, 0.25 * ridge, c.value, A, B)
         value = rs_glinucb.log_det(c.value, B)
         grown = value >= last + math.log(growth)
         if directional:
@@ -530,7 +532,7 @@ def count_switches(X, weight, sigma, growth, directional, c, rng, A, B):
 def switches(X, weight, ridge, sigma, rng, directional=True, growth=GROWTH):
     """`count_switches` of one rule for rows X (T, d), from ridge I on."""
     T, d = X.shape
-    c = start(d, tree_levels(T), ridge)
+    c = init_sum(d, tree_levels(T), ridge)
     return count_switches(X, weight, sigma, growth, directional, c, rng, *np.zeros((2, d, d)))
 
 

@@ -252,5 +252,6 @@ def test_the_model_changes_only_at_the_end_of_a_batch(protocol):
         policy.update(policy.params, s, 0, X[t, 0], R[t, 0], rng)
         if not np.array_equal(before, s.theta):
             seen.append(t + 1)
+            assert not s.counts.any()  # nothing of a batch is released again
     assert seen == [20, 40, 60]
     assert policy.guarantee.model == "shuffle"

@@ -18,11 +18,10 @@ from companion.private_glm.joint_glm import (
     PRESETS,
     add_leaf,
     init,
+    init_sum,
     joint_glm,
-    publish,
     raise_floor,
     select,
-    start,
     update,
 )
 
@@ -220,10 +219,11 @@ def test_a_prefix_has_the_noise_of_its_live_blocks():
     w, draws, sigma, runs = np.zeros((2, 2, 2)), {1: [], 7: [], 8: []}, 2.0, 4000
     rng = np.random.default_rng(5)
     for _ in range(runs):
-        c = start(2, 4, 1e6)
+        c = init_sum(2, 4, 1e6)
         for t in range(1, 9):
             add_leaf(1.0, np.array([0.6, 0.8]), c.exact)
-            publish(c, t, 1e6, 5e5, sigma, rng, *w)
+            joint.release(c.exact, c.nodes, t, sigma, rng, c.release)
+            joint.regularise(c.release, 1e6, 5e5, c.value, *w)
             if t in draws:
                 draws[t].append(c.value - 1e6 * np.eye(2) - t * np.outer([0.6, 0.8], [0.6, 0.8]))
     for t, blocks in ((1, 1), (7, 3), (8, 1)):

@@ -15,8 +15,8 @@ from companion.private_glm.shuffle_glm import (
     design,
     draw,
     eliminate,
+    g_optimal,
     init,
-    optimal,
     own_attacks,
     release_matrix,
     send,
@@ -180,6 +180,7 @@ def test_no_bits_are_exact_sums():
     send(np.random.default_rng(0), np.array([0.1, 0.2]), 1.0, 1.0, 0, sums)
     analyse(np.random.default_rng(0), sums, 2, 1.0, 1.0, 0, out)
     assert out == pytest.approx([0.4, 0.0])
+    assert not sums.any()  # for the next batch
 
 
 def test_a_released_matrix_has_eigenvalues_of_half_the_ridge():
@@ -226,7 +227,7 @@ def test_a_design_is_certified(seed):
 
 def test_dead_arms_get_nothing_and_draws_follow_the_design():
     A, alive, pi = np.eye(3), np.array([1, 0, 1]), np.zeros(3)
-    optimal(A, alive, 2.0, 100, pi, work_for(3, 3))
+    g_optimal(A, alive, 2.0, 100, pi, work_for(3, 3))
     assert pi.tolist() == [0.5, 0.0, 0.5]
     rng = np.random.default_rng(0)
     drawn = np.bincount([draw(np.array([0.2, 0.5, 0.3]), rng) for _ in range(20_000)], minlength=3)
@@ -260,7 +261,7 @@ def test_elimination_is_that_of_all_arms_batch_by_batch(d):
         assert eliminate(p, s, X) == alive.sum()
         assert s.alive.tolist() == alive.tolist()
         assert s.left[: alive.sum()].tolist() == np.flatnonzero(alive).tolist()
-        assert k == 0 or s.doubt.tolist() == doubt.tolist()
+        assert k == 0 or s.half_first.tolist() == doubt.tolist()
         sizes.add(int(alive.sum()))
     assert len(sizes) > 4
 
