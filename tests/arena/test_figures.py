@@ -6,7 +6,7 @@ import pytest
 from arena_settings import run, setting
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.arena import environments, figures, rates
+from companion.arena import figures, rates
 from companion.simulate import Result
 
 
@@ -54,16 +54,6 @@ def test_the_price_of_trust_is_a_mark_for_every_model_that_plays():
     assert found.keys() == {("a", m) for m in figures.PRIVATE} | {("b", "local"), ("b", "joint")}
 
 
-def test_shares_against_the_budget():
-    fig, data = figures.budget([played("a", e) for e in (1.0, 4.0)])
-    rows = {(r["policy"], r["epsilon"]): r["value"] for r in data}
-    assert rows["ldp_linucb", 4.0] == pytest.approx(0.2, rel=0.05)
-    assert ("linucb", 1.0) not in rows  # the dotted line
-    labels = [{line.get_label() for line in ax.get_lines()} for ax in fig.axes]
-    assert "LDP-LinUCB" in labels[0]
-    assert {"SDP-LinUCB", "JDP-LinUCB"} <= labels[1]
-
-
 def planted(powers, n=4, T=1000):
     """A `Result` in which policy i has regret like rounds to the power i, up to a factor."""
     rounds = np.unique(np.geomspace(10, T, 13).round().astype(int))
@@ -90,11 +80,3 @@ def test_a_slope_is_that_of_the_last_decade():
     flat = np.minimum(game.regret, game.regret[:, :, game.rounds.searchsorted(100)][:, :, None])
     rows = rates.slopes({"w": game._replace(regret=flat)})
     assert rows[0]["slope"].value == pytest.approx(0.0)
-
-
-def test_only_who_is_fast_enough_plays_and_a_short_game_has_the_same_players():
-    game = rates.long_game(environments.dense(5, 3), 200, 8.0, 2, 1)
-    assert set(game.names) == {
-        "Corrected ridge", "JDP-LinUCB", "LDP-LinUCB", "LinUCB", "Random", "SDP-LinUCB",
-    }  # fmt: skip
-    assert (game.rounds[0], game.rounds[-1]) == (10, 200)
