@@ -6,7 +6,7 @@ import pytest
 from arena_settings import run, setting
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.arena import figures, rates
+from companion.arena import contest, figures
 from companion.simulate import Result
 
 
@@ -65,11 +65,11 @@ def planted(powers, n=4, T=1000):
 
 def test_slopes_and_shares_are_those_of_the_curves():
     game = planted({"LinUCB": 0.5, "Random": 1.0})
-    rows = rates.slopes({"w": game})
+    rows = contest.slopes({"w": game})
     assert [row["slope"].value for row in rows] == pytest.approx([0.5, 1.0])
     assert [row["of random play's"] for row in rows] == pytest.approx([1000**-0.5, 1.0])
     assert [row["ns a round"] for row in rows] == pytest.approx([1000.0] * 2)
-    fig, data = rates.picture(dict.fromkeys("ab", game))
+    fig, data = figures.growth(dict.fromkeys("ab", game))
     assert [len(ax.get_lines()) for ax in fig.axes] == [2, 2]
     assert len(data) == 2 * 2 * len(game.rounds)
     assert data["mean"][0] == pytest.approx(1.15 * 10**0.5)
@@ -78,5 +78,5 @@ def test_slopes_and_shares_are_those_of_the_curves():
 def test_a_slope_is_that_of_the_last_decade():
     game = planted({"LinUCB": 1.0, "Random": 1.0})
     flat = np.minimum(game.regret, game.regret[:, :, game.rounds.searchsorted(100)][:, :, None])
-    rows = rates.slopes({"w": game._replace(regret=flat)})
+    rows = contest.slopes({"w": game._replace(regret=flat)})
     assert rows[0]["slope"].value == pytest.approx(0.0)
