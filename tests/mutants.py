@@ -675,7 +675,7 @@ MUTANTS = [
     Mutant("recipes: a weaker guarantee plays", "companion/arena/recipes.py",
            "g.epsilon <= epsilon * (1 + 1e-9) and", "",
            "arena/test_recipes.py::test_a_weaker_guarantee_is_refused"),
-    Mutant("rates: the exponent of all rounds", "companion/arena/rates.py",
+    Mutant("contest: the exponent of all rounds", "companion/arena/contest.py",
            "late = game.rounds >= 0.099 * game.rounds[-1]",
            "late = game.rounds >= 0.0 * game.rounds[-1]",
            "arena/test_figures.py::test_a_slope_is_that_of_the_last_decade"),

@@ -17,9 +17,10 @@ from companion import policies
 from companion.arena import inference, recipes
 from companion.report.tuning import tune
 from companion.simulate import repetitions, simulate
-from companion.stats import ratio
+from companion.stats import exponent, ratio
 
 MODELS = ("local", "shuffle", "joint", "none")  # from the least trust to the most
+LONG = 1_000_000  # rounds that a policy must be fast enough for, whatever is played
 REPAIRS = ("corrected_ridge", "residual_fliphat")  # policies of this book, not of a paper
 
 
@@ -201,4 +202,34 @@ def summary(settings):
             "set by hand": recipe.hand,
             "elsewhere": "; ".join(sorted({s.refusals.get(name, "") for s in settings} - {""})),
         })  # fmt: skip
+    return rows
+
+
+def long_game(world, T: int, epsilon: float, n_reps: int, seed: int):
+    """Regret in T >= 100 rounds of a world, four times per decade of the last three, of every
+    policy whose recipe lets it play `LONG` rounds: default constants, streams of its own."""
+    calls = [c for c in recipes.lineup(world, T, epsilon)[0]
+             if not recipes.refused(c.factory, world, LONG)]  # fmt: skip
+    grid = np.unique(np.geomspace(max(T / 1000, 10), T, 13).round().astype(int))
+    players = [c.policy() for c in calls]
+    return simulate(world.env, players, T, repetitions(seed, n_reps, 4), grid=grid)
+
+
+def slopes(games):
+    """A row for every policy and world: regret, its share of random play's, the exponent over the
+    last decade of rounds, nanoseconds of a round in `play`."""
+    rows = []
+    for title, game in games.items():
+        late = game.rounds >= 0.099 * game.rounds[-1]
+        random = game.of("Random")[:, -1].mean()
+        for name, seconds in zip(game.names, game.seconds.mean(axis=0), strict=True):
+            paid = game.of(name)
+            rows.append({
+                "world": title,
+                "policy": name,
+                "regret": paid[:, -1].mean(),
+                "of random play's": paid[:, -1].mean() / random,
+                "slope": exponent(game.rounds[late], paid[:, late]),
+                "ns a round": 1e9 * seconds / game.rounds[-1],
+            })  # fmt: skip
     return rows

@@ -4,9 +4,9 @@ Each gives (figure, rows for the data below it) from `contest.Setting`s.
 """
 
 import numpy as np
+import pandas as pd
 
-from companion.report import plots
-from companion.report.regret import round_ticks
+from companion.report import plots, regret
 
 PRIVATE = ("local", "shuffle", "joint")
 
@@ -52,7 +52,7 @@ def trust(settings):
                         color=plots.COLOURS[plots.MODELS[model]])  # fmt: skip
     ax.set(xscale="log", xlabel="regret / best without privacy")
     _places(ax, settings)
-    round_ticks(ax)
+    regret.round_ticks(ax)
     fig.legend(frameon=False, loc="outside upper center", ncols=3, columnspacing=1.0)
     return fig, data
 
@@ -90,3 +90,16 @@ def winners(settings):
     key = [plots.plt.Line2D([], [], **(look | {"linestyle": ""})) for look in looks.values()]
     fig.legend(key, names, loc="outside lower center", ncols=2, frameon=False)
     return fig, data
+
+
+def growth(games):
+    """(figure, data below it): regret against rounds, a panel for every world."""
+    fig, axes = plots.panels(len(games))
+    for ax, (title, game) in zip(axes, games.items(), strict=True):
+        samples = {name: game.of(name) for name in game.names}
+        regret.against(game.rounds, samples, ax=ax, log="xy", styles=plots.looks(game.names),
+                       marker=False, title=title, xlabel="round",
+                       ylabel="cumulative regret")  # fmt: skip
+    frames = {title: game.to_frame() for title, game in games.items()}
+    data = pd.concat(frames, names=["world"]).groupby(["world", "policy", "round"], sort=False)
+    return fig, data.regret.agg(["mean", "std"]).reset_index()

@@ -216,12 +216,12 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
                 text.set_text(_wrapped(text.get_text(), WORDS))
             sns.move_legend(ax, "upper left", bbox_to_anchor=(1.02, 1), frameon=False)
     fig.draw_without_rendering()
-    for ax in fig.axes:
-        right = -np.inf
-        for label in ax.get_xticklabels() if ax.get_xscale() == "log" else ():
-            box = label.get_window_extent()
-            label.set_visible(box.x0 > right + 3)
-            right = box.x1 if label.get_visible() else right
+    for ax in (ax for ax in fig.axes if ax.get_xscale() == "log"):
+        kept = []
+        for label in [*ax.get_xticklabels(), *ax.get_xticklabels(minor=True)]:
+            box = label.get_window_extent().expanded(1.1, 1.0)
+            label.set_visible(not any(box.overlaps(other) for other in kept))
+            kept += [box] if label.get_visible() and label.get_text() else []
     out = io.BytesIO()
     fig.savefig(out, format="svg", metadata={"Date": None})
     picture = base64.b64encode(out.getvalue()).decode()

@@ -1,12 +1,21 @@
-"""The scoreboard: what all chapters have claimed, from the records that `make book` writes."""
+"""The scoreboard: what all chapters have claimed, from the records that `make book` writes.
+
+Every sentence of every paper stands there beside its verdict.  A paper's folder lists its sentences
+in `paper.toml`, in the paper's order: each names the claims that judge it (`claims`), sections that
+show it without a rule (`shown`, CHAPTER#SECTION), or why nobody judges it (`why`).
+"""
 
 import html
 import json
+import tomllib
 from collections import Counter
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
-from companion.report import coverage, markup
+from companion.report import markup
 from companion.report.claims import VERDICTS, from_json
+from companion.report.published import rooms
 from companion.report.tables import Shown
 
 NOTHING = "No chapter has been executed: run `make book`."
@@ -53,8 +62,8 @@ class Scoreboard:
         return _table("Verdicts per chapter", ["Chapter", "Claims", "Verdicts", "Findings"], rows)
 
     def every_sentence(self) -> Shown:
-        """All sentences of the papers with their verdicts, or why they have none (`coverage`)."""
-        return _shown(coverage.tables(self.claims))
+        """All sentences of the papers with their verdicts, or why they have none."""
+        return _shown(sentences(self.claims))
 
     def by_paper(self) -> Shown:
         """The claims of every paper, main results first, linked to places, below the filters, which
@@ -100,3 +109,48 @@ def _shown(page):
 def _link(chapter):
     """A link to the page of a chapter."""
     return f'<a href="{html.escape(chapter["chapter"])}.html">{html.escape(chapter["title"])}</a>'
+
+
+@cache
+def paper(room: str):
+    """What a folder's `paper.toml` says: paper, chapters, counters, assumed, sentences.
+
+    A sentence has place, says, and at least one of claims, shown and why.  counters: the last
+    number of every counter of the paper; assumed: places that define or assume, and assert nothing.
+    """
+    return tomllib.loads(files(f"companion.{room}").joinpath("paper.toml").read_text("utf8"))
+
+
+def sentences(records) -> str:
+    """A folded table of all sentences of every paper; records: the `Claim`s of a build."""
+    shown = ""
+    for room in rooms():
+        if not files(f"companion.{room}").joinpath("paper.toml").is_file():
+            continue
+        told = paper(room)
+        own = {r.id: r for r in records if r.chapter in told["chapters"]}
+        n = Counter(_how(s) for s in told["sentences"])
+        counts = ", ".join(f"{n[how]} {how}" for how in ("judged", "shown", "not judged"))
+        rows, name = [_row(s, own) for s in told["sentences"]], html.escape(told["paper"])
+        page = markup.table(name, ["Place", "Sentence", "Verdict", "Remark"], rows)
+        shown += markup.folded(f"{name}: {n.total()} sentences, {counts}", page)
+    return shown
+
+
+def _how(sentence):
+    return "judged" if "claims" in sentence else "shown" if "shown" in sentence else "not judged"
+
+
+def _row(sentence, own):
+    """One sentence; what judges or shows it is linked."""
+    links = []
+    for name in sentence.get("claims", ()):
+        page = f"{own[name].chapter}.html#claim-{name}" if name in own else ""
+        links.append(
+            (page, markup.badge(own[name].verdict)) if page else ("", f"{name}: not built")
+        )
+    for place in sentence.get("shown", ()):
+        links.append((place.replace("#", ".html#"), "shown"))
+    said = [f'<a href="{html.escape(to)}">{what}</a>' if to else what for to, what in links]
+    place, says, why = (html.escape(sentence.get(key, "")) for key in ("place", "says", "why"))
+    return [place, says, "<br>".join(said) or "not judged", why]

@@ -38,12 +38,6 @@ def test_tuning_and_playing_use_other_seeds_and_pair_the_policies():
     assert not np.array_equal(tuning.final[:, 0], runs["random"].tuned)
 
 
-def test_long_games_are_tuned_on_a_fifth_of_their_rounds():
-    assert [contest.tuning_rounds(T) for T in (400, 2_000, 5_000, 20_000)] == [
-        400, 2_000, 2_000, 4_000
-    ]  # fmt: skip
-
-
 def test_tuning_has_seeds_that_nothing_else_uses(monkeypatch):
     used = []
 

@@ -5,8 +5,15 @@ import pytest
 from arena_settings import COMMON, WORLDS
 
 from companion.arena import recipes
-from companion.arena.classification import classification, contexts, fitted_to, needed, separated
-from companion.arena.environments import KINDS, world_of
+from companion.arena.environments import (
+    KINDS,
+    classification,
+    contexts,
+    fitted_to,
+    needed,
+    separated,
+    world_of,
+)
 from companion.tabular import bounds, contexts_of
 
 RNG = np.random.default_rng(0)

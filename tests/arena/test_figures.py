@@ -6,7 +6,7 @@ import pytest
 from arena_settings import run, setting
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.arena import environments, figures, rates
+from companion.arena import contest, figures
 from companion.simulate import Result
 
 
@@ -54,16 +54,6 @@ def test_the_price_of_trust_is_a_mark_for_every_model_that_plays():
     assert found.keys() == {("a", m) for m in figures.PRIVATE} | {("b", "local"), ("b", "joint")}
 
 
-def test_shares_against_the_budget():
-    fig, data = figures.budget([played("a", e) for e in (1.0, 4.0)])
-    rows = {(r["policy"], r["epsilon"]): r["value"] for r in data}
-    assert rows["ldp_linucb", 4.0] == pytest.approx(0.2, rel=0.05)
-    assert ("linucb", 1.0) not in rows  # the dotted line
-    labels = [{line.get_label() for line in ax.get_lines()} for ax in fig.axes]
-    assert "LDP-LinUCB" in labels[0]
-    assert {"SDP-LinUCB", "JDP-LinUCB"} <= labels[1]
-
-
 def planted(powers, n=4, T=1000):
     """A `Result` in which policy i has regret like rounds to the power i, up to a factor."""
     rounds = np.unique(np.geomspace(10, T, 13).round().astype(int))
@@ -75,11 +65,11 @@ def planted(powers, n=4, T=1000):
 
 def test_slopes_and_shares_are_those_of_the_curves():
     game = planted({"LinUCB": 0.5, "Random": 1.0})
-    rows = rates.slopes({"w": game})
+    rows = contest.slopes({"w": game})
     assert [row["slope"].value for row in rows] == pytest.approx([0.5, 1.0])
     assert [row["of random play's"] for row in rows] == pytest.approx([1000**-0.5, 1.0])
     assert [row["ns a round"] for row in rows] == pytest.approx([1000.0] * 2)
-    fig, data = rates.picture(dict.fromkeys("ab", game))
+    fig, data = figures.growth(dict.fromkeys("ab", game))
     assert [len(ax.get_lines()) for ax in fig.axes] == [2, 2]
     assert len(data) == 2 * 2 * len(game.rounds)
     assert data["mean"][0] == pytest.approx(1.15 * 10**0.5)
@@ -88,13 +78,5 @@ def test_slopes_and_shares_are_those_of_the_curves():
 def test_a_slope_is_that_of_the_last_decade():
     game = planted({"LinUCB": 1.0, "Random": 1.0})
     flat = np.minimum(game.regret, game.regret[:, :, game.rounds.searchsorted(100)][:, :, None])
-    rows = rates.slopes({"w": game._replace(regret=flat)})
+    rows = contest.slopes({"w": game._replace(regret=flat)})
     assert rows[0]["slope"].value == pytest.approx(0.0)
-
-
-def test_only_who_is_fast_enough_plays_and_a_short_game_has_the_same_players():
-    game = rates.long_game(environments.dense(5, 3), 200, 8.0, 2, 1)
-    assert set(game.names) == {
-        "Corrected ridge", "JDP-LinUCB", "LDP-LinUCB", "LinUCB", "Random", "SDP-LinUCB",
-    }  # fmt: skip
-    assert (game.rounds[0], game.rounds[-1]) == (10, 200)

@@ -2,18 +2,16 @@
 
 import base64
 import io
-import itertools
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
-from matplotlib.text import Text
 
 from companion.report import budgets, plots, regret
 from companion.simulate import Result
-from companion.stats import band, exponent, ratio
+from companion.stats import band, ratio
 
 DATA = {"x": [1, 2, 3], "y": [0.5, 1 / 3, 1e-9]}
 TEXT = {"alt": 'a "rising" line <', "caption": "Figure", "data": DATA, "name": "rise"}
@@ -80,51 +78,6 @@ def test_policies_that_meet_look_different_and_keep_their_look():
         plots.look("of a reader")
 
 
-def test_labels_at_the_ends_are_dark_and_do_not_overlap():
-    fig, (ax,) = plots.panels(1)
-    for i, colour in enumerate(plots.COLOURS):
-        ax.plot(
-            [0, 1], [0, 1 + 1e-3 * i], color=colour, label=f"line {i}" + " of two lines" * (i % 2)
-        )
-    plots.label_ends(ax)
-    fig.draw_without_rendering()
-    boxes = sorted((Text.get_window_extent(t) for t in ax.texts), key=lambda box: box.y0)
-    assert len(boxes) == 8
-    assert all(a.y1 < b.y0 + 2 for a, b in itertools.pairwise(boxes))
-    for text in ax.texts:
-        rgb = np.array(plt.matplotlib.colors.to_rgb(text.get_color()))
-        light = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-        assert 1.05 / (light @ [0.2126, 0.7152, 0.0722] + 0.05) > 4.5  # WCAG, on white
-
-
-def test_panels_share_the_label_of_the_first_and_ticks_do_not_overlap():
-    fig, axes = plots.panels(2)
-    for ax in axes:
-        ax.plot([1e4, 1e18], [1, 2], label="error (MAD), calibrated")
-        ax.set_xscale("log")
-        plots.ticks(ax.xaxis, 10.0 ** np.arange(4, 19))
-    axes[0].set_ylabel("a label")
-    plots.figure_html(fig, **TEXT)
-    for ax in axes:
-        assert ax.get_ylabel() == "a label"
-        boxes = [t.get_window_extent() for t in ax.get_xticklabels() if t.get_visible()]
-        assert len(boxes) >= 4
-        assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))
-    said = [plots.tick_label(v, powers=v != 20_000) for v in (20_000, 1e6, 1.25e7, 9.999e5)]
-    assert said == ["20,000", "$10^{6}$", r"$1.25\times10^{7}$", "$10^{6}$"]
-
-
-def test_published_points_lie_over_their_own_curve():
-    points = {"b": ((1.0, 4.0), (6.0, 7.5), (0.5, 0.25))}
-    _, ax = regret.against([1, 4], SAMPLES, points=points, styles={"b": 3}, log="x")
-    (circles,) = [line for line in ax.get_lines() if line.get_marker() == "o" and
-                  line.get_markerfacecolor() == "white"]  # fmt: skip
-    assert circles.get_ydata().tolist() == [6.0, 7.5]
-    assert circles.get_color() == plots.look(3)["color"]
-    (bars,) = [c.get_segments() for c in ax.collections if hasattr(c, "get_segments")]
-    np.testing.assert_allclose(bars[0], [[1, 6 - 0.98], [1, 6 + 0.98]])
-
-
 def test_a_picture_says_where_its_curves_end_and_carries_their_moments(monkeypatch):
     shown, lines = {}, []
     monkeypatch.setattr(
@@ -136,16 +89,6 @@ def test_a_picture_says_where_its_curves_end_and_carries_their_moments(monkeypat
     expected = {"x": [1, 4], "mean at a": [2.0, 20.0], "std at a": np.sqrt([2.0, 200.0])}
     pd.testing.assert_frame_equal(shown["data"][list(expected)], pd.DataFrame(expected))
     assert (lines[-1].get_linestyle(), lines[-1].get_ydata().tolist()) == (":", [1.0, 2.0])
-
-
-def test_growth_fits_the_power_of_every_curve_and_says_it_at_the_curve():
-    x = np.array([1.0, 10.0, 100.0])
-    samples = {"slow": np.outer([1.0, 2.0], x**0.5), "fast": np.outer([1.0, 1.5], x**2)}
-    _, (ax,) = plots.panels(1)
-    fits = regret.growth(x, samples, ax=ax, styles={"fast": 4}, xlabel="T")
-    assert fits == {name: exponent(x, y) for name, y in samples.items()}
-    assert [line.get_label() for line in ax.get_lines()] == ["slow: 0.50", "fast: 2.00"]
-    assert ax.get_lines()[1].get_color() == plots.look(4)["color"]
 
 
 FINALS = {

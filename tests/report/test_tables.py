@@ -23,27 +23,11 @@ def test_cells_are_formatted_and_escaped():
     assert "0.123456" in repr(shown)
 
 
-def test_rows_are_named_by_their_columns():
-    a = tables.numbers([["one", 2.0]], ["name", "value"])._repr_html_()
-    assert a == tables.numbers([{"name": "one", "value": 2.0}])._repr_html_()
-
-
-def test_an_index_becomes_the_first_column():
-    frame = pd.DataFrame({"x": [1.0]}, index=pd.Index(["here"], name="place"))
-    page = tables.numbers(frame)._repr_html_()
-    assert page.index("place") < page.index(">x<")
-    assert "here" in page
-
-
 def test_rows_without_names_get_their_columns_from_the_head():
     rows = zip((1, 2), (0.5, 0.25), strict=True)
     named = pd.DataFrame({"a": [1, 2], "b, c": [0.5, 0.25]})
     assert repr(tables.numbers(rows, "a | b, c")) == repr(tables.numbers(named))
     assert tables.mean(np.array([9.0, 11.0])) == "10 [-3, 23]"
-
-
-def test_nothing_to_compare_is_said():
-    assert "nothing to compare" in repr(tables.compared(tables.beside([])))
 
 
 def test_a_share_adds_the_errors_of_one_run_and_averages_those_of_many():
