@@ -80,7 +80,7 @@ MUTANTS = [
     Mutant("fliphat: one Laplace draw for all released values", "companion/kernels/mechanisms.py",
            "    for i in range(sparsity):  # lines 7-9; noise off the picks is never seen, so it is not drawn\n        out[picks[i]] = v[picks[i]]\n        if xi > 0.0:\n            out[picks[i]] += laplace(rng, xi)",
            "    z = laplace(rng, xi)\n    for i in range(sparsity):\n        out[picks[i]] = v[picks[i]] + z",
-           "fliphat/test_fliphat.py::test_values_and_picks_have_independent_noise"),
+           "kernels/test_mechanisms.py::test_peeling_releases_values_with_laplace_noise_of_their_own"),
     Mutant("linucb: later identical arms win", "companion/kernels/ucb.py",
            "        if ucb > best:", "        if ucb >= best:",
            "baselines/test_linucb.py::test_identical_arms_are_a_tie"),
