@@ -621,7 +621,7 @@ MUTANTS = [
            "excess = np.expm1(-plus) + np.expm1(-minus)",
            "lplr/test_experiments.py::test_chi_square_at_log_2"),
     Mutant("lplr experiments: least squares leave the unit ball", "companion/lplr/experiments.py",
-           "if excess(0.0) > 0.0 else 0.0", "if excess(0.0) > 8.0 else 0.0",
+           "if excess(low) > 0.0 else low", "if excess(low) > 8.0 else low",
            "lplr/test_experiments.py::test_least_squares_in_the_ball_fulfil_the_conditions_of_optimality"),
     # audits
     Mutant("one run: an event is refuted too soon", "companion/audits/one_run.py",

@@ -224,20 +224,20 @@ def ball_least_squares(A, b) -> np.ndarray:
     """argmin v'Av/2 - b'v over ||v|| <= 1, with the negative eigenvalues of the symmetric A set to
     0.
 
-    In the eigenbasis v = c / (a + t), with the least multiplier t >= 0 for which ||v|| <= 1.
+    In the eigenbasis v = c / (a + t), with the least multiplier t >= 0 for which ||v|| <= 1.  No
+    coordinate of v exceeds 1, so t >= |c_i| - a_i for all i; and t = ||c|| is enough.
     """
     values, basis = np.linalg.eigh(A)
     a, c = np.maximum(values, 0.0), basis.T @ b
 
     def coordinates(t):
-        unbounded = np.where(c == 0.0, 0.0, np.inf)
-        return np.divide(c, a + t, out=unbounded, where=a + t > 0.0)
+        return np.divide(c, a + t, out=np.zeros(len(c)), where=a + t > 0.0)
 
     def excess(t):
         return np.linalg.norm(coordinates(t)) - 1.0
 
-    t = brentq(excess, 0.0, np.linalg.norm(c)) if excess(0.0) > 0.0 else 0.0
-    return basis @ coordinates(t)
+    low, high = max((np.abs(c) - a).max(), 0.0), 1.001 * np.linalg.norm(c)
+    return basis @ coordinates(brentq(excess, low, high) if excess(low) > 0.0 else low)
 
 
 def theta_error(model, law) -> tuple[float, float]:

@@ -96,9 +96,10 @@ def test_least_squares_in_the_ball_fulfil_the_conditions_of_optimality():
     rng, norms = np.random.default_rng(0), []
     for m in (1, 2, 3, 5):
         A, b = rng.standard_normal((m, m)), rng.standard_normal(m) * 3
-        for S in (A @ A.T + c * np.eye(m) for c in (0.0, 0.5, 20.0)):
-            out = runs.ball_least_squares(S, b)
-            gradient = S @ out - b
+        for c in (-1.0, 0.0, 0.5, 20.0):
+            values, basis = np.linalg.eigh(A @ A.T + c * np.eye(m))
+            out = runs.ball_least_squares((basis * values) @ basis.T, b)
+            gradient = basis @ (np.maximum(values, 0.0) * (basis.T @ out)) - b
             norms.append(np.linalg.norm(out))
             multiplier = -(gradient @ out) / (out @ out)
             assert multiplier >= -1e-9
