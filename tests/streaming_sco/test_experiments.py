@@ -9,6 +9,7 @@ from companion.baselines.noisy_sgd import noisy_sgd
 from companion.simulate import repetitions, stream
 from companion.streaming_sco import experiments as ex
 from companion.streaming_sco.environments import (
+    Functional,
     drawn,
     excess_risk,
     first,
@@ -17,10 +18,7 @@ from companion.streaming_sco.environments import (
     regression,
 )
 from companion.streaming_sco.sco_bandit import sco_bandit
-from companion.streaming_sco.streaming import problem, streaming_fw
-
-LINES = {"loss": "inner product"}
-
+from companion.streaming_sco.streaming import problem, streaming_fw, vertex_fw
 
 # Rates.
 
@@ -38,6 +36,25 @@ def test_errors_and_risks_are_of_the_runs_that_excess_risk_makes():
         o.run(o.params, s, X[:900], Y[:900], rng, np.empty((900, 5)))
         gap = s.gradient - world.gradient(s.old, 0.2)
         assert errors[r, -1] == pytest.approx((np.abs(gap) ** 3).sum() ** (1 / 3))
+
+
+def test_checkpoints_are_no_powers_of_two():
+    for n in (300, 8192, 32_768):
+        grid = ex.checkpoints(n)
+        assert (np.diff(grid) > 0).all()
+        assert (grid[0] >= 64, grid[-1]) == (True, n - 1)
+        for t in grid[:-1].tolist():
+            assert t.bit_count() > 1
+            assert t >> (t.bit_length() // 2) & 1
+
+
+def test_the_envelope_is_the_worst_of_linear_losses_in_every_place():
+    n, grid, seeds = 600, ex.checkpoints(600, 4, 128), repetitions(1, 6)
+    free = vertex_fw(20, n, epsilon=np.inf, clip=np.inf, loss="inner product")
+    means, samples = ex.envelope(free, (0.4, 0.1, 0.02), n, seeds, grid)
+    assert samples.mean(axis=0) == pytest.approx(means.max(axis=0), rel=1e-12)
+    one = excess_risk(Functional(20, 0.1), [free], n, seeds, grid=grid).excess[:, 0]
+    assert means[1] == pytest.approx(one[:, :-1].mean(axis=0), rel=1e-12)
 
 
 def test_the_bound_of_the_gradient_error_by_hand():
