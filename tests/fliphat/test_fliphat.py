@@ -366,3 +366,11 @@ def test_values_whose_noise_or_memory_is_infinite_are_refused(make, bad):
     for name, value in bad:
         with pytest.raises(ValueError, match=name):
             make(**good | {name: value})
+
+
+@pytest.mark.filterwarnings("ignore:FLIPHAT cannot learn")
+@pytest.mark.parametrize(("T", "d", "K"), [(1, 3, 2), (2, 1, 1), (33, 1, 1)])
+def test_the_smallest_problems(T, d, K):
+    X, R = stream(T, max(d, 2), K)
+    policy = fliphat(d, T, sparsity=1, epsilon=1.0, delta=0.01, b_max=1.0)
+    assert set(run(policy, np.ascontiguousarray(X[:, :, :d]), R)[0]) <= set(range(K))

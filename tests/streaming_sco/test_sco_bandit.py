@@ -145,3 +145,10 @@ def test_it_learns_without_noise_and_with_little(learner):
     regret = simulate(env, [random(), exact, noisy], T, repetitions(1, 3)).final.mean(axis=0)
     assert regret[1] < 0.1 * regret[0]
     assert regret[2] < 0.6 * regret[0]
+
+
+def test_a_bernoulli_link_learns():
+    env, T = one_context(2, 4, 2, link="logistic"), 20_000
+    made = sco_bandit(4, 2, T, epsilon=np.inf, link="logistic", t0=50, radius=2.0)
+    regret = simulate(env, [random(), made], T, repetitions(1, 2)).final.mean(axis=0)
+    assert regret[1] < 0.3 * regret[0]
