@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.audit import Attack, AuditInstance, AuditSpec
-from companion.accounting.privacy import NO_PRIVACY, Guarantee
+from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
 from companion.core import Policy, Universe
 from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy, copy, dot, jacobi, norm, set_identity
@@ -182,13 +182,12 @@ def lplr_params(
 
 def guarantee(p: Oracle, epsilon: float) -> Guarantee:
     """Guarantee of one user's message, from the scales in p; epsilon is what was asked for."""
-    relation = "replace the user's (x, a, y)"
     if epsilon == math.inf:
         return NO_PRIVACY
     if p.one_sided or not p.clip:
-        return Guarantee("local", math.inf, 0.0, relation, "user", claimed=(epsilon, 0.0))
+        return Guarantee("local", math.inf, 0.0, REPLACE_RECORD, "user", claimed=(epsilon, 0.0))
     worst = max(update_loss(p), 2 * p.cap / p.error_scale)
-    return Guarantee("local", worst, 0.0, relation, "user")
+    return Guarantee("local", worst, 0.0, REPLACE_RECORD, "user")
 
 
 def update_loss(p: Oracle) -> float:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.audit import Attack, AuditInstance, AuditSpec, filled, shows
-from companion.accounting.privacy import NO_PRIVACY, Guarantee
+from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
 from companion.core import Policy, Universe
 from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy, copy, dot, jacobi, norm
@@ -74,7 +74,7 @@ def ssp_guarantee(p: Oracle) -> Guarantee:
     if p.matrix_scale == 0.0:
         return NO_PRIVACY
     epsilon = 1 / p.matrix_scale + 2 * math.sqrt(p.d) / p.vector_scale
-    return Guarantee("local", epsilon, 0.0, "replace the user's (x, a, y)", "user")
+    return Guarantee("local", epsilon, 0.0, REPLACE_RECORD, "user")
 
 
 def allocate_model(d: int, oracles: int | None = None) -> Model:

@@ -1,18 +1,18 @@
 """The policy that is judged: found in a file, a module, or given as it is."""
 
-import hashlib
 import importlib
 import importlib.util
 import inspect
 import sys
+import traceback
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from companion import policies
 from companion.core import Policy
+from companion.judge.checks import GUESSES
 
 ANNOTATED = (Policy, "Policy", "core.Policy")  # as it stands, or as text under postponed evaluation
-GUESSES = {"d": 3, "K": 4, "T": 400, "epsilon": 1.0, "delta": 0.01}  # where there is no example()
 
 
 class Refused(ValueError):
@@ -24,7 +24,6 @@ class Subject(NamedTuple):
 
     name: str  # of the factory, or of the policy
     factory: Any  # or None
-    module: Any  # or None
     make: Any  # number of arms -> instance
     tuned: str  # the one argument of the factory that may be tuned, or nothing
 
@@ -33,48 +32,34 @@ class Subject(NamedTuple):
         """The example."""
         return self.make(4)
 
+    @property
+    def takes(self):
+        """Parameters of the factory; none where it needs more than the judge can tell it."""
+        taken = inspect.signature(self.factory).parameters if self.factory else {}
+        needed = [n for n, p in taken.items() if p.default is p.empty and n not in GUESSES]
+        return {} if needed else taken
 
-def source(what):
-    """The file of what is to be judged, or None for a policy that is given as it is."""
+    def made(self, **told):
+        """The factory's policy with these arguments, and guesses for those that it needs."""
+        named = {n: v for n, v in (GUESSES | told).items() if n in self.takes}
+        return self.factory(**named)
+
+
+def load(what, factory=None) -> Subject:
+    """The `Subject` of a path, a dotted name, a module, a policy (made by the factory, if that is
+    given), or the name of one of the package's; raises `Refused`."""
     if isinstance(what, Policy):
-        return None
-    if inspect.ismodule(what):
-        return Path(what.__file__)
-    if what in policies.TABLE:
-        return Path(inspect.getfile(policies.factory(what)))
-    if Path(what).suffix == ".py":
-        return Path(what)
-    try:
-        spec = importlib.util.find_spec(what)
-    except (ImportError, ValueError):
-        spec = None
-    return Path(spec.origin) if spec and spec.origin else Path(what)
-
-
-def digest(what):
-    """A digest of the file, and of the name where a file has several of the package's policies;
-    None where there is no file."""
-    path = source(what)
-    if path is None or not path.is_file():
-        return None
-    name = what if what in policies.TABLE else ""
-    return hashlib.sha256(path.read_bytes() + name.encode()).hexdigest()
-
-
-def load(what) -> Subject:
-    """The `Subject` of a path, a dotted name, a module, a policy, or the name of one of the
-    package's; raises `Refused`."""
-    if isinstance(what, Policy):
-        return Subject(what.name, None, None, lambda K: what, "")
+        return Subject(what.name, factory, lambda K: what, "")
     if isinstance(what, str) and what in policies.TABLE:
-        factory = policies.factory(what)
-        module = sys.modules[factory.__module__]
-        return Subject(what, factory, module, lambda K: policies.example(what, K), "")
+        made = policies.factory(what)
+        return Subject(what, made, lambda K: policies.example(what, K), "")
     module = what if inspect.ismodule(what) else _imported(str(what))
     makers = [f for f in vars(module).values() if _makes(f, module)]
     if len(makers) > 1:
         names = ", ".join(f.__name__ for f in makers)
-        raise Refused(f"{module.__name__} has several functions annotated -> Policy: {names}")
+        raise Refused(
+            f"{module.__name__} has several functions annotated -> Policy: {names}; leave one"
+        )
     given = [v for v in vars(module).values() if isinstance(v, Policy)]
     if not makers and not given:
         raise Refused(
@@ -82,8 +67,7 @@ def load(what) -> Subject:
         )
     factory = makers[0] if makers else None
     name = factory.__name__ if factory else given[0].name
-    make = _maker(module, factory, given)
-    return Subject(name, factory, module, make, _tuned(module, factory))
+    return Subject(name, factory, _maker(module, factory, given), _tuned(module, factory))
 
 
 def _imported(what):
@@ -107,9 +91,15 @@ def _imported(what):
 
 
 def said(error) -> str:
-    """An error in one line of at most 200 characters."""
+    """An error in one line of at most 200 characters, with the last line outside the package."""
     text = " ".join(f"{type(error).__name__}: {error}".split())
-    return text if len(text) <= 200 else f"{text[:197]}..."
+    text = text if len(text) <= 200 else f"{text[:197]}..."
+    package, seen = str(Path(__file__).parents[1]), (error, error.__cause__)
+    for frame in reversed([f for e in seen if e for f in traceback.extract_tb(e.__traceback__)]):
+        library = any(part in frame.filename for part in ("site-packages", "/lib/python", "<"))
+        if not frame.filename.startswith(package) and not library:
+            return f"{text} ({Path(frame.filename).name}, line {frame.lineno}: {frame.line})"
+    return text
 
 
 def _makes(f, module):
@@ -124,15 +114,11 @@ def _maker(module, factory, given):
         return (lambda K: example(K=K)) if with_arms else (lambda K: example())
     if factory is None:
         return lambda K: given[0]
-    taken = inspect.signature(factory).parameters
-    missing = [n for n, p in taken.items() if p.default is p.empty and n not in GUESSES]
-    if missing:
-        raise Refused(
-            f"{factory.__name__} wants {', '.join(missing)}, which the judge does not know: "
-            "write example(), a small instance"
-        )
-    told = {n: v for n, v in GUESSES.items() if n in taken}
-    return lambda K: factory(**told | ({"K": K} if "K" in taken else {}))
+    subject = Subject("", factory, None, "")
+    if inspect.signature(factory).parameters and not subject.takes:
+        raise Refused(f"{factory.__name__} wants more than {', '.join(GUESSES)}: write example(), "
+                      "a small instance")  # fmt: skip
+    return lambda K: subject.made(K=K)
 
 
 def _tuned(module, factory):
