@@ -197,16 +197,7 @@ class along:
 
 
 def epsilon_lower_bound(
-    mechanism,
-    a,
-    b,
-    *,
-    delta: float = 0.0,
-    trials: int,
-    seed: int,
-    statistic=None,
-    event=None,
-    level: float = 0.95,
+    mechanism, a, b, *, delta=0.0, trials, seed, statistic=None, event=None, level=0.95
 ) -> Audit:
     """Largest epsilon refuted by counting: it is not (e, delta)-DP for any e < `Audit.epsilon`.
 
@@ -400,9 +391,8 @@ def shows(kernel, *laws: str):
     places = [(law, names.index(name), fields) for law, name, *fields in places]
 
     def read(_, *arguments):
-        return [
-            (law, functools.reduce(getattr, fields, arguments[at])) for law, at, fields in places
-        ]
+        parts = [functools.reduce(getattr, inner, arguments[at]) for _, at, inner in places]
+        return [(law, part) for (law, _, _), part in zip(places, parts, strict=True)]
 
     return {kernel: read}
 
@@ -410,11 +400,12 @@ def shows(kernel, *laws: str):
 def lives(kernels, secret, *policies, rounds: int | None = None, **how):
     """A tuple of `AuditInstance`s of these instances, each played for so many rounds (None: to its
     horizon, T rounds or n records); how: all else that a `AuditInstance` takes."""
-    ends = [rounds or getattr(q.params, "T", 0) or q.params.n for q in policies]
-    return tuple(
-        AuditInstance(q, kernels, secret, rounds=n, **how)
-        for q, n in zip(policies, ends, strict=True)
-    )
+
+    def instance(q):
+        n = rounds or getattr(q.params, "T", 0) or q.params.n
+        return AuditInstance(q, kernels, secret, rounds=n, **how)
+
+    return tuple(map(instance, policies))
 
 
 def in_both(factory, *arguments, **named):

@@ -17,6 +17,7 @@ from scipy.optimize import brentq
 
 from companion.audits.neighbours import Seen, filler, positions, see
 from companion.audits.recording import (
+    LONG,
     Interpreter,
     NotMeasured,
     Recorder,
@@ -160,8 +161,12 @@ def sensitivity(case, law: str, n: int = 16_000):
     """
     worst, upper, releases, bounded, chance, root = [0.0, 0.0], 0.0, 0, True, 1.0, None
     for at in positions(case):
-        seen = [see(case, at, seed) for seed in ((1,) if law == "gaussian" else range(6))]
+        seeds = (1,) if law == "gaussian" else range(6 if case.rounds <= LONG else 2)
+        seen = [see(case, at, seed) for seed in seeds]
         if root is None:
+            n = int(np.clip(10 * n // len(seen[0].base.calls), min(n, 2_000), n))
+            if seen[0].stacked(law).shape[1] > max(n // 8, 100):
+                raise NotMeasured("too many numbers are shown to measure their noise together")
             z = joint_noise(seen[0].base, law, n, 3, fresh(case))
             first, rest = z[: n // 4], z[n // 4 :]
             power, ways = np.linalg.eigh(first.T @ first / len(first))

@@ -118,18 +118,21 @@ def essentials(parts) -> tuple[str, list[str]]:
     if why:
         return "NOTHING", [f"Nothing could be judged: {why}."]
     promise, wrong = parts["promise"]["found"], broken(parts["contract"])
+    asked = parts.get("asked", {}).get("found", {})
+    wrong += [asked["said"]] if asked.get("less") else []
     refuted = refutations(parts)
     lines = [f"REFUTED: {said}" for said in refuted]
     lines += [f"The contract does not hold: {said}" for said in wrong]
     lines.append(f"{promise['title']} promises {promise['said']}.")
     measured = [m for m in parts["measured"] if "said" in m.get("found", {})]
+    reasons = {}
     for m in parts["measured"]:
         found = m.get("found", {})
-        why = m.get("failed") or found.get("not measured")
-        if why:
-            lines.append(f"Not measured, {m['plan']}: {why}.")
+        if why := m.get("failed") or found.get("not measured"):
+            reasons.setdefault(why, []).append(m["plan"])
         elif found["holds"] is not False:
             lines.append(f"Measured, {m['plan']}: {found['said']}.")
+    lines += [f"Not measured, {'; '.join(names)}: {why}." for why, names in reasons.items()]
     if promise["model"] != "none" and not parts["measured"] and "asked" in parts:
         lines.append("Not measured: its audit does not say what is shown (AuditSpec.shown).")
     bounds = [a["found"] for a in parts["attack"] if "found" in a]
@@ -138,7 +141,8 @@ def essentials(parts) -> tuple[str, list[str]]:
         most = max(a["largest"] for a in bounds)
         lines.append(f"The strongest attack shows: {best['said']} ({best['trials']} trials, by "
                      f"which no more than {most:.3g} can be shown).")  # fmt: skip
-    lines += [f"An attack gave nothing: {a['failed']}." for a in parts["attack"] if "failed" in a]
+    failed = dict.fromkeys(a["failed"] for a in parts["attack"] if "failed" in a)
+    lines += [f"An attack gave nothing: {why}." for why in failed]
     found = parts.get("speaks", {})
     lines += [f"A run says more than its arms: {what}." for what in found.get("found", ())]
     lines += [place(s, promise["factory"]) for s in parts["arena"]]

@@ -117,12 +117,14 @@ def test_a_stream_has_the_policy_s_dimension_and_horizon_and_states_compare_to_t
 
 
 def test_a_guarantee_that_no_budget_changes_is_found(tmp_path, whole):
-    for typed, words in (("0.25", "does not follow the budget"), ("1.0", "less privacy than")):
+    for typed, words in (("0.25", "does not follow the budget"), ("1.0", "does not follow")):
         changes = ("2.0 * math.sqrt(d) / p.scale", typed)
         found = measuring.asked(load(str(judged.written(tmp_path, f"typed_{typed[0]}", changes))))
         assert found["follows"] is False
         assert words in found["said"]
     assert measuring.asked(whole)["follows"] is True
+    weak = judged.written(tmp_path, "weak", ("2.0 * math.sqrt(d) / p.scale", "1.1 * epsilon"))
+    assert measuring.asked(load(str(weak)))["less"] is True
 
 
 def test_a_leak_through_the_state_is_found_and_an_undeclared_policy_has_no_plan(tmp_path):
@@ -208,6 +210,8 @@ BAD = {"rows": {"failed": "IndexError"}, "copies": {"failed": "IndexError"}}
         ({"attack": WEAK, "measured": [{"plan": "d", "found": {"not measured": "no law"}}]},
          "BOUNDED ONLY"),
         ({"attack": WEAK, "asked": {"found": {"follows": False, "said": "typed"}}}, "REFUTED"),
+        ({"attack": WEAK, "asked": {"found": {"less": True, "said": "1.1 for 1"}}},
+         "CONTRACT BROKEN"),
         ({"refused": "no file"}, "NOTHING"),
     ],
 )  # fmt: skip
