@@ -307,7 +307,7 @@ MUTANTS = [
            "- 2.0 * p.sigma * p.sigma * theta[i]", "- 0.0 * p.sigma * p.sigma * theta[i]",
            "online_linucb/test_online_linucb.py::test_mean_gradient_has_no_errors_in_variables_bias"),
     Mutant("online: gradients are not clipped", "companion/online_linucb/online_linucb.py",
-           "    if size > p.learner.gradient:", "    if size > 1e9 * p.learner.gradient:",
+           "project_ball(out, p.learner.gradient)", "project_ball(out, 1e9 * p.learner.gradient)",
            "online_linucb/test_online_linucb.py::test_plays_algorithm_1"),
     Mutant("online: noise is drawn once and used for every coordinate", "companion/online_linucb/online_linucb.py",
            "    add_gaussian(rng, p.sigma, out)\n    message",
