@@ -5,7 +5,8 @@ import pytest
 
 from companion.accounting.privacy import NO_PRIVACY, Guarantee
 from companion.arena import contest
-from companion.arena.worlds import Call, Expanded, World
+from companion.arena.environments import Expanded, World
+from companion.arena.recipes import Call
 from companion.environments import sphere
 from companion.streaming_sco.environments import one_context
 
@@ -26,14 +27,15 @@ def flat(value):
     return [np.asarray(value, float)]
 
 
-def run(model, mean, spread=0.0, n=20):
+def run(model, mean, spread=0.0, n=20, title=None):
     """A `Run` with final regrets around a mean."""
     finals = mean + spread * np.sin(np.arange(n) * (1 + mean))
     g = NO_PRIVACY if model == "none" else Guarantee(model, 1.0, 0.0, "x", "user")
     call = Call("linucb", {"d": 2})
     default = finals if model == "none" else 1.1 * finals
-    return contest.Run(call, model, g, 1.0, False, default, finals, call)
+    return contest.Run(call, title or model, g, 1.0, False, default, finals, call)
 
 
-def setting(**runs):
-    return contest.Setting("w", 100, 1.0, {"random": run("none", 100.0)} | runs, {"lplr": "slow"})
+def setting(world="w", T=100, epsilon=1.0, **runs):
+    random = run("none", 100.0, title="Random")
+    return contest.Setting(world, T, epsilon, {"random": random} | runs, {"lplr": "slow"})

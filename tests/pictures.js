@@ -90,5 +90,5 @@
       }
     }
   }
-  return { texts: texts.map((t) => t.words), found: [...found] };
+  return [...found];
 }

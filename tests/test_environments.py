@@ -112,23 +112,3 @@ def test_replay_gives_back_what_was_recorded():
     assert np.array_equal(rounds(replay(X, R), 40, 0)[2], R[:40])
     with pytest.raises(ValueError, match="T=101"):
         rounds(replay(X, R), 101, 0)
-    for name, bad in (("X", (X[0], R)), ("R", (X, R[:, :1])), ("mu", (X, R, mu[1:]))):
-        with pytest.raises(ValueError, match=name):
-            replay(*bad)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(("K", v) for v in (1, 2.5)),
-        *(("d", v) for v in (1, np.nan)),
-        *(("noise", v) for v in (-1.0, np.nan)),
-        *(("shrink", v) for v in (0.0, 1.5)),
-        ("rewards", "uniform"),
-        ("fresh", 1),
-        ("offset", False),
-    ],
-)
-def test_rejects_bad_input_by_name(name, value):
-    with pytest.raises(ValueError, match=name):
-        sphere(**{"K": 3, "d": 3, name: value})

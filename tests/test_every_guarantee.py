@@ -1,4 +1,4 @@
-"""Every guarantee of the package is rebuilt by the laboratory: see `tests/audits/README.md`.
+"""Every guarantee of the package is rebuilt by the laboratory.
 
 All seeds are fixed; noise of a correct policy fails a test with a chance of a few times `ALARM`.
 """
@@ -8,9 +8,8 @@ import inspect
 import pytest
 
 from companion import optimisers, policies
-from companion.audits.laboratory import measure
+from companion.audits.noise_laws import measure, verdict
 from companion.core import Optimiser
-from companion.judge.guarantee import verdict
 
 MADE = {n: t.example(n) for t in (policies, optimisers) for n in t.TABLE}
 FACTORIES = {n: t.factory(n) for t in (policies, optimisers) for n in t.TABLE}
@@ -51,5 +50,5 @@ def test_every_private_policy_offers_instances_to_measure(name):
 @pytest.mark.parametrize(("name", "number"), CASES, ids=lambda v: str(v))
 def test_guarantee_is_what_is_measured(name, number):
     case = OFFERED[name][number]
-    holds, words = verdict(case.policy.guarantee.epsilon, measure(case))
+    holds, words = verdict(case.policy.guarantee, measure(case))
     assert holds is True, words

@@ -6,7 +6,7 @@ import streams
 from streams import run, stream_for
 
 from companion import policies
-from companion.judge import contract, on_paper
+from companion.judge import checks
 
 MODULES = streams.names()
 ELSEWHERE = {"inside its arrays", "rows"}  # below: in a process without compilation
@@ -23,14 +23,14 @@ def test_policies_are_found():
 
 
 @every_policy
-@pytest.mark.parametrize("point", [p for p in contract.POINTS if p not in ELSEWHERE])
+@pytest.mark.parametrize("point", [p for p in checks.CHECKS if p not in ELSEWHERE])
 def test_the_contract_holds(module, point):
     """What `companion.judge` asks of any policy."""
-    check = contract.POINTS[point].check
+    check = checks.CHECKS[point]
     more = (policies.factory(module),) if point == "refusals" else ()
     try:
         check(lambda K: streams.example(module, K), *more)
-    except on_paper.Untested:
+    except checks.NotApplicable:
         assert point == "refusals"  # there is no budget, or more arguments than it knows
 
 

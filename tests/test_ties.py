@@ -26,24 +26,18 @@ POLICIES = {
 }
 
 
-def test_two_identical_arms_before_any_reward():
-    assert linucb(2).start(0).select([[0.3, -0.5], [0.3, -0.5]]) == 0
-
-
-@pytest.mark.parametrize("stays", [False, True], ids=["new rows", "the same rows"])
 @pytest.mark.parametrize("make", POLICIES.values(), ids=POLICIES)
-def test_the_first_of_identical_rows_is_played(make, stays):
-    """While the policy learns, and by `select` in the state that it has reached."""
-    for d in (2, 3, 5, 8):
+def test_the_first_of_identical_rows_is_played(make):
+    """Before any reward, while the policy learns, and by `select` in the state it has reached."""
+    for d in (2, 3, 8):
         policy, rng = make(d), np.random.default_rng(d)
         p = policy.params
-        for K in (2, 5, 9):
-            x = rng.standard_normal((1 if stays else N, 1, d))
+        for K in (2, 9):
+            x = rng.standard_normal((N, 1, d))
             x /= 1.01 * np.linalg.norm(x, axis=2, keepdims=True)
-            X = np.ascontiguousarray(np.broadcast_to(x, (N, K, d)))
-            R, arms = rng.random((N, K)), np.full(N, -1)
+            X, R, arms = np.repeat(x, K, axis=1), rng.random((N, K)), np.full(N, -1)
             state = policy.init(p)
-            state = policy.play(p, state, X, R, rng, arms) or state
+            policy.play(p, state, X, R, rng, arms)
             assert not arms.any(), (K, d)
             for row in rng.uniform(-0.4, 0.4, (50, 1, d)):
                 assert policy.select(p, state, np.repeat(row, K, axis=0), rng) == 0, (K, d)

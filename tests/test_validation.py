@@ -10,6 +10,7 @@ import streams
 from companion import environments, optimisers, policies, simulate, stats
 from companion.accounting import binomial, privacy
 from companion.core import Optimiser
+from companion.private_glm.environments import world
 from companion.validate import need_array, need_choice, need_float, need_int
 
 NEVER = {  # what no argument of anything may be
@@ -65,6 +66,7 @@ X, REGRET = np.full((2, 3, 2), 0.5), np.arange(1.0, 9.0).reshape(2, 2, 2)
 BITS = {"p": 0.25, "move": 2.0, "entries": 2, "largest": 2}
 OTHERS = {
     "sphere": (environments.sphere, {"K": 3, "d": 3}),
+    "world": (world, {"kind": "spiked", "d": 3, "theta_bound": 1.0}),
     "replay": (environments.replay, {"X": X, "R": X[..., 0], "mu": X[..., 0]}),
     "mean_interval": (stats.mean_interval, {"samples": [1.0, 2.0, 4.0]}),
     "ratio": (stats.ratio, {"a": [1.0, 2.0, 4.0], "b": [2.0, 1.0, 3.0], "level": 0.9}),
@@ -86,6 +88,47 @@ OTHERS = {
     "start": (policies.example("linucb").start, {"seed": 1}),
 }  # fmt: skip
 CALLS = factories() | OTHERS
+OUT = {  # of the range of every function that takes it
+    "d": [0], "K": [0], "T": [0], "n": [0], "epsilon": [0.0, np.nan], "delta": [0.0, 1.0],
+}  # fmt: skip
+STATISTICS = {
+    "ridge": [0.0, 5e-324], "shift": [-1.0], "noise": [-1.0], "theta_bound": [np.nan],
+    "failure": [0.0], "width": [-1.0], "calibration": ["none"], "universe": ["cube"],
+}  # fmt: skip
+GLM = {"theta_bound": [-1.0, 1e-300], "failure": [1.0], "kappa": [1.0], "link": ["linear"]}
+SQUARES = {
+    "n": [1], "epsilon": [5e-324], "delta": [1e-300], "radius": [-1.0, 1e60],
+    "label_bound": [0.0], "step_scale": [0.0], "calibration": ["exact"],
+}  # fmt: skip
+REFUSED = {  # beside OUT
+    "linucb": {"ridge": [5e-324]},
+    "ldp_linucb": STATISTICS,
+    "jdp_linucb": STATISTICS,
+    "sdp_linucb": STATISTICS | {"batch": [0, 10**18], "protocol": ["mail"], "epsilon": [np.inf]},
+    "glm_ucb": GLM,
+    "gloc": GLM,
+    "rs_glinucb": GLM,
+    "ecolog": {"theta_bound": [-1.0, 1e-300], "failure": [1.0], "ridge": [0.0]},
+    "forced_lasso": {"forced": [0, 2**30, 2**61], "K": [2**31], "gap": [0.0], "tolerance": [0.0],
+                     "penalty_forced": [0.0], "penalty_all": [-1.0]},
+    "lasso_bandit": {"penalty": [0.0], "every": [0], "tolerance": [np.nan]},
+    "local_md": SQUARES | {"p": [1.0]},
+    "noisy_sfw": SQUARES | {"p": [2.5], "step_scale": [0.0, 10.0]},
+    "noisy_sgd": SQUARES | {"p": [1.5], "lipschitz": [0.0]},
+    "joint_glm": {"theta_bound": [0.0], "kappa": [1.0], "preset": ["best"], "rule": ["literal"],
+                  "link": ["linear"], "calibration": ["tight"], "width": [-1.0]},
+    "shuffle_glm": {"T": [1], "theta_bound": [np.inf], "kappa": [2.0], "kappa_star": [99.0],
+                    "M": [1], "first": [399], "schedule": ["even"], "gamma": [0.0], "steps": [0],
+                    "widths": ["all"], "penalty": [0.0], "tolerance": [1.0], "share": [0.0],
+                    "calibration": ["exact"], "link": ["cloglog"]},
+    "sphere": {"K": [1, 2.5], "d": [1], "noise": [-1.0, np.nan], "shrink": [0.0, 1.5],
+               "rewards": ["uniform"], "fresh": [1], "offset": [False]},
+    "replay": {"X": [X[0]], "R": [X[..., :1]], "mu": [X[:1, :, 0]]},
+    "mean_interval": {"samples": [[1.0], [1.0, np.nan]], "level": [0.0, 1.0]},
+    "exponent": {"x": [[0.0, 1.0]], "samples": [[[1.0, 2.0]], [[1.0, -2.0]] * 2, np.ones((2, 3))]},
+    "proportion": {"hits": [11, -1], "trials": [0]},
+    "world": {"kind": ["cube"], "d": [41], "theta_bound": [0.0], "link": ["linear"]},
+}  # fmt: skip
 
 
 def outcome(function, good, name, value):
@@ -136,6 +179,17 @@ def test_every_bad_argument_is_refused_by_name(name):
             if bad or (label in NEVER and found == "accepted"):
                 wrong.append(f"{argument}={label}: {found}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_is_out_of_range_is_refused_by_name(name):
+    function, good = CALLS[name]
+    known = {n: v for n, v in OUT.items() if n in good}
+    for table in (known, REFUSED.get(name, {})):
+        for argument, values in table.items():
+            for value in values:
+                found = outcome(function, good, argument, value)
+                assert found == "refused", f"{argument}={value!r}: {found}"
 
 
 def test_what_is_swapped_or_missing_is_refused():

@@ -13,7 +13,7 @@ from tools import cells
 from tools.chapters import code, source, tags, title
 
 RUN = "book_run"  # notebook metadata of an executed chapter: key, seconds, cpu_seconds, digest
-SHOWING = {"companion.arena.policies"}  # modules that show docstrings to readers
+SHOWING = {"companion.arena.contest"}  # modules that show docstrings to readers
 KEPT = 4  # executions kept per chapter, so that going back to earlier parameters runs nothing
 
 

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 
 from companion.report import markup
-from companion.report.looks import SHADES
+from companion.report.markup import SHADES
 from tools import results
 from tools.errors import Failure
 

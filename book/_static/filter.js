@@ -20,10 +20,8 @@ document.addEventListener("DOMContentLoaded", () => {
       entry.row.hidden = Object.entries(wanted).some(([name, value]) => value && entry[name] !== value);
       shown += !entry.row.hidden;
     }
-    const empty = (part) => !part.querySelector("tr:not(.group):not([hidden])");
     for (const region of new Set(rows.map(({ row }) => row.closest(".scoreboard")))) {
-      for (const body of region.querySelectorAll("tbody")) body.hidden = empty(body);
-      region.hidden = [...region.querySelectorAll("tbody")].every((body) => body.hidden);
+      region.hidden = !region.querySelector("tbody tr:not([hidden])");
     }
     said.textContent = `${shown} of ${rows.length} sentences shown`;
   };

@@ -1,8 +1,4 @@
-"""The best event of an audit: chosen on one half of the outputs, counted on the other.
-
-Source: see `companion.accounting.audit`.
-
-Lower confidence bounds on the privacy that a mechanism loses: run it on two inputs, and count.
+"""Lower confidence bounds on the privacy that a mechanism loses: run it on two inputs, and count.
 
 If a mechanism M is (epsilon, delta)-DP then, for neighbouring inputs a and b and every event E of
 its output,
@@ -20,16 +16,11 @@ A bound above the promised epsilon refutes the promise (and does so wrongly with
 1 - level).  A bound below it proves nothing: the pair of inputs or the event may be badly chosen.
 Source: Jagielski, Ullman and Oprea (2020), section 3; Clopper and Pearson (1934).
 
-What becomes public of a record: the shapes of mechanisms and attacks that algorithms share.
-
-What a private algorithm offers, beside `example()`, so that its guarantee can be measured.
-
-A module whose policy has a guarantee offers `disclosures()`, a tuple of `AuditInstance`: instances
-that cover its calibrations and options.  One common test plays them and rebuilds every epsilon from
-what it sees: how far a record moves what a kernel lets out when no noise is drawn, how often that
-happens while the policy plays, and the noise that the kernel draws.
-
+An algorithm offers an `AuditSpec`: attacks on it, and what others see of its records, from which
+`companion.audits` rebuilds its guarantee: how far a record moves what a kernel lets out when no
+noise is drawn, how often that happens while the algorithm plays, and the noise that is drawn.
 Laws of the numbers that a kernel lets out:
+    None        that of the draws which the kernel makes (normal, Laplace or binomial)
     "gaussian"  numbers with normal noise of any covariance, over all calls together
     "laplace"   numbers with independent Laplace noise
     "wishart"   matrices (..., d, d) with the difference of two Wishart_d(d+1, cI) matrices
@@ -43,8 +34,8 @@ Laws of the numbers that a kernel lets out:
                 independent noise "laplace", "coordinates" (one draw for both signs) or "gumbel"
 """
 
+import functools
 import inspect
-from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -57,25 +48,14 @@ from companion.validate import need_float, need_int, need_method, need_probabili
 THRESHOLDS = 200  # candidates per direction; the bound is flat around the best one
 
 
-def counted(
-    mechanism,
-    a,
-    b,
-    bound,
-    trials: int,
-    seed: int,
-    statistic,
-    event,
-    level: float,
-):
+def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, event=None, level=0.95):
     """((level, event, likely, hits, trials), bound): chosen on one half, counted on the other.
 
     bound(low, high) -> what is lost at least if the event's probability is at least low under one
-    input and at most high under the other; all else as for `audit.epsilon_lower_bound`.  Raises
-    ValueError on bad input, and on outputs without one number each.
+    input and at most high under the other; all else as for `epsilon_lower_bound`.
     """
     trials, seed = need_int("trials", trials, 4), need_seed("seed", seed)
-    need_probability("level", level)
+    tail = (1.0 - need_probability("level", level)) / 2
     need_method("mechanism", mechanism)
     if statistic is not None and event is not None:
         raise ValueError("event and statistic exclude each other; got both")
@@ -88,17 +68,14 @@ def counted(
         _scores(score, mechanism(data, rng, m), m)
         for data, rng, m in zip((a, b, a, b), rngs, (n, n, trials - n, trials - n), strict=True)
     )
-    tail = (1 - level) / 2
     side, cut, swap = _best_event(choose_a, choose_b, bound, tail)
     likely, other = (count_b, count_a) if swap else (count_a, count_b)
     hits = tuple(int((side * s >= side * cut).sum()) for s in (likely, other))
     low, high = lower_end(hits[0], len(likely), tail), upper_end(hits[1], len(other), tail)
+    text = f"statistic {'>=' if side > 0 else '<='} {cut:.6g}"
     if event is not None:
         text = "event" if side > 0 else "not event"
-    else:
-        text = f"statistic {'>=' if side > 0 else '<='} {cut:.6g}"
-    found = (level, text, "b" if swap else "a", hits, len(likely))
-    return found, float(bound(low, high))
+    return (level, text, "b" if swap else "a", hits, len(likely)), float(bound(low, high))
 
 
 def _scores(score, outputs, n):
@@ -193,11 +170,7 @@ def attacked(attack: Attack, *, delta: float, trials: int, seed: int, level: flo
     return epsilon_lower_bound(*attack[:3], delta=delta, **how)
 
 
-def need_neighbours(
-    a,
-    b,
-    user: int | None = None,
-) -> None:
+def need_neighbours(a, b, user: int | None = None) -> None:
     """Raise ValueError if two streams, tuples of arrays with a row per user, differ in more than
     one row, or in another than that of `user`; inputs of another kind pass."""
     if not (isinstance(a, tuple) and isinstance(b, tuple) and np.ndim(a[0]) > 1):
@@ -213,45 +186,18 @@ def need_neighbours(
         raise ValueError(f"user must be the one whose data differ, {rows[0]}; got user={user}")
 
 
-def repeated(once):
-    """The mechanism of n independent runs of once(data, rng) -> an array or a number, copied."""
-
-    def mechanism(data, rng, n):
-        first = np.array(once(data, rng), dtype=float)
-        out = np.empty((n, *first.shape))
-        out[0] = first
-        for i in range(1, n):
-            out[i] = once(data, rng)
-        return out
-
-    return mechanism
-
-
-def along(direction):
+class along:
     """The statistic <output, direction>: for normal noise of one size, the best one there is."""
-    return partial(_along, np.asarray(direction, dtype=float).ravel())
 
+    def __init__(self, direction):
+        self.direction = np.asarray(direction, dtype=float).ravel()
 
-def is_linear(statistic) -> bool:
-    """Whether a statistic was made by `along`."""
-    return getattr(statistic, "func", None) is _along
-
-
-def _along(direction, outputs):
-    return outputs.reshape(len(outputs), -1) @ direction
+    def __call__(self, outputs):
+        return outputs.reshape(len(outputs), -1) @ self.direction
 
 
 def epsilon_lower_bound(
-    mechanism,
-    a,
-    b,
-    *,
-    delta: float = 0.0,
-    trials: int,
-    seed: int,
-    statistic=None,
-    event=None,
-    level: float = 0.95,
+    mechanism, a, b, *, delta=0.0, trials, seed, statistic=None, event=None, level=0.95
 ) -> Audit:
     """Largest epsilon refuted by counting: it is not (e, delta)-DP for any e < `Audit.epsilon`.
 
@@ -270,22 +216,12 @@ def epsilon_lower_bound(
     def bound(low, high):
         return np.log(np.maximum(low - delta, high) / high)  # never below 0
 
-    found, value = counted(mechanism, a, b, bound, trials, seed, statistic, event, level)
+    how = {"trials": trials, "seed": seed, "statistic": statistic, "event": event, "level": level}
+    found, value = counted(mechanism, a, b, bound, **how)
     return Audit(value, delta, *found)
 
 
-def delta_lower_bound(
-    mechanism,
-    a: float,
-    b: float,
-    *,
-    epsilon: float,
-    trials: int,
-    seed: int,
-    statistic=None,
-    event=None,
-    level: float = 0.95,
-) -> Audit:
+def delta_lower_bound(mechanism, a, b, *, epsilon: float, **how) -> Audit:
     """Largest delta refuted by counting: it is not (epsilon, t)-DP for any t < `Audit.delta`.
 
     epsilon >= 0; everything else as for `epsilon_lower_bound`.
@@ -295,7 +231,7 @@ def delta_lower_bound(
     def bound(low, high):
         return np.maximum(low - np.exp(min(epsilon, 700.0)) * high, 0.0)
 
-    found, value = counted(mechanism, a, b, bound, trials, seed, statistic, event, level)
+    found, value = counted(mechanism, a, b, bound, **how)
     return Audit(epsilon, value, *found)
 
 
@@ -336,17 +272,7 @@ def filled(shape: tuple[int, ...], fill):
     return mechanism
 
 
-def on_first_nodes(
-    policy,
-    a,
-    b,
-    several,
-    move,
-    *,
-    K: int = 2,
-    weights=np.ones_like,
-    note: str = "",
-) -> Attack:
+def on_first_nodes(policy, a, b, several, move, *, K: int = 2, weights=np.ones_like, note=""):
     """`Attack` on the nodes of a tree that hold the first user's record, of which each is the sum
     after 1, 2, 4, ... rounds if all others send zeros.
 
@@ -365,8 +291,7 @@ def on_first_nodes(
         _, sums = several(data, rng, n, ends)
         return sums[:, :, : len(move)] * weights(ends)[:, None]
 
-    told = along(np.tile(move, len(ends)))
-    return Attack(nodes, *data, told, "releases", note, True, True)
+    return Attack(nodes, *data, along(np.tile(move, len(ends))), "releases", note, True, True)
 
 
 def on_later_signs(policy, several=None) -> Attack:
@@ -408,11 +333,6 @@ def on_first_label(optimiser, note: str) -> Attack:
     return Attack(learning(optimiser), (X, Y), (X, -Y), along(X[0]), "parameters", note)
 
 
-LAWS = ("gaussian", "laplace", "wishart", "peeling", "peeled", "picks", "counts", "generalized",
-        "prefix", "sampled", "scores: laplace", "scores: coordinates", "scores: gumbel",
-        "vertex")  # fmt: skip
-
-
 class AuditInstance(NamedTuple):
     """One instance of a private algorithm, and where its records turn into what others see.
 
@@ -449,48 +369,43 @@ class AuditSpec(NamedTuple):
     """What a private algorithm offers so that its guarantee can be measured and attacked.
 
     attacks(algorithm): its `Attack`s, the strongest first; attack_instances(): small instances on
-    which they are strong; measured(): `AuditInstance`s that cover its calibrations and options.
+    which they are strong; measured(): `AuditInstance`s that cover its calibrations and options;
+    shown(): the `releases` of any instance, and private_fields its, where no instance is special.
     """
 
     attacks: Any = _nothing
     attack_instances: Any = _nothing
     measured: Any = _nothing
+    shown: Any = dict
+    private_fields: tuple = ()
 
 
 def shows(kernel, *laws: str):
     """{kernel: read} for `AuditInstance.releases`, from law and argument in turn: what a kernel
     leaves in the argument of that name, or in a field of it ("s.release"), has noise of that law.
+    One argument alone: the law is that of the kernel's draws.
     """
+    laws = (None, *laws) if len(laws) == 1 else laws
     names = list(inspect.signature(getattr(kernel, "py_func", kernel)).parameters)
     places = [(law, *where.split(".")) for law, where in zip(laws[::2], laws[1::2], strict=True)]
     places = [(law, names.index(name), fields) for law, name, *fields in places]
 
     def read(_, *arguments):
-        found = []
-        for law, at, fields in places:
-            numbers = arguments[at]
-            for field in fields:
-                numbers = getattr(numbers, field)
-            found.append((law, numbers))
-        return found
+        parts = [functools.reduce(getattr, inner, arguments[at]) for _, at, inner in places]
+        return [(law, part) for (law, _, _), part in zip(places, parts, strict=True)]
 
     return {kernel: read}
 
 
-def lives(
-    kernels,
-    secret: tuple[str, ...],
-    *policies,
-    rounds: int | None = None,
-    **how,
-) -> tuple[AuditInstance, ...]:
+def lives(kernels, secret, *policies, rounds: int | None = None, **how):
     """A tuple of `AuditInstance`s of these instances, each played for so many rounds (None: to its
     horizon, T rounds or n records); how: all else that a `AuditInstance` takes."""
-    ends = [rounds or getattr(q.params, "T", 0) or q.params.n for q in policies]
-    return tuple(
-        AuditInstance(q, kernels, secret, rounds=n, **how)
-        for q, n in zip(policies, ends, strict=True)
-    )
+
+    def instance(q):
+        n = rounds or getattr(q.params, "T", 0) or q.params.n
+        return AuditInstance(q, kernels, secret, rounds=n, **how)
+
+    return tuple(map(instance, policies))
 
 
 def in_both(factory, *arguments, **named):

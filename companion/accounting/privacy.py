@@ -80,6 +80,9 @@ class Guarantee(NamedTuple):
 
 NO_PRIVACY = Guarantee("none", np.inf, 1.0, "none", "none")
 REPLACE_RECORD = "replace one record"
+ADD_OR_REMOVE = "add or remove one record"
+REPLACE_REWARD = "replace one reward"  # contexts are public
+RELATIONS = REPLACE_RECORD, ADD_OR_REMOVE, REPLACE_REWARD
 
 # L2 sensitivities of what one user (x, y) releases, by the universe that x and y come from.
 #   "ball":          ||x|| <= 1, |y| <= 1.

@@ -6,22 +6,28 @@ a fifth of the rounds (`tuning_rounds`).  Policies without privacy do not depend
 are played once and stand at every one.  Leaders are chosen and judged by `inference`.
 """
 
+import inspect
 import itertools
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion.arena import inference, recipes, worlds
-from companion.arena.policies import MODELS
+from companion import policies
+from companion.arena import inference, recipes
 from companion.report.tuning import tune
 from companion.simulate import repetitions, simulate
-from companion.stats import ratio
+from companion.stats import exponent, ratio
+
+MODELS = ("local", "shuffle", "joint", "none")  # from the least trust to the most
+LONG = 1_000_000  # rounds that a policy must be fast enough for, whatever is played
+REPAIRS = ("corrected_ridge", "residual_fliphat")  # policies of this book, not of a paper
 
 
 class Run(NamedTuple):
     """What one policy did in one setting: regrets are paired with those of all others there."""
 
-    call: Any  # `worlds.Call` after tuning
+    call: Any  # `recipes.Call` after tuning
     title: str  # name of the policy
     guarantee: Any
     multiple: float  # of its one number
@@ -32,7 +38,7 @@ class Run(NamedTuple):
 
     @property
     def model(self) -> str:
-        """Trust model: "local", "shuffle", "joint" or "none"."""
+        """Trust model, one of MODELS."""
         return self.guarantee.model
 
 
@@ -51,10 +57,6 @@ class Setting(NamedTuple):
         """Final regret of random play, (n_reps,)."""
         return self.runs["random"].tuned
 
-    def finals(self, names, variant: str = "tuned"):
-        """{name: final regrets (n_reps,)}."""
-        return {n: getattr(self.runs[n], variant) for n in names}
-
     def share(self, name: str, variant: str = "tuned"):
         """Regret as a share of random play's, with its 95 % interval (paired): of a policy that was
         not chosen for it."""
@@ -64,17 +66,13 @@ class Setting(NamedTuple):
         """The same of a leader, in the repetitions that did not choose it."""
         return inference.judged(getattr(self.runs[name], variant), self.random)
 
-    def shares(self, name: str) -> np.ndarray:
-        """The same, repetition by repetition, over the mean of random play: (n_reps,)."""
-        return self.runs[name].tuned / self.random.mean()
-
     def of(self, model: str):
         """Names of the players of a trust model, random play apart."""
         return [n for n, r in self.runs.items() if r.model == model and n != "random"]
 
     def leader(self, names, looks: int = 1, variant: str = "tuned") -> tuple[str, list[str]]:
         """(leader, those it is not shown to beat) among names, see `inference.leader`."""
-        return inference.leader(self.finals(names, variant), looks)
+        return inference.leader({n: getattr(self.runs[n], variant) for n in names}, looks)
 
     @property
     def winners(self):
@@ -97,37 +95,26 @@ class Setting(NamedTuple):
 
 
 def play(
-    title: str,
-    world,
-    T: int,
-    epsilons,
-    n_reps: int,
-    tune_reps: int,
-    seed: int,
+    title: str, world, T: int, epsilons, n_reps: int, tune_reps: int, seed: int
 ) -> dict[float, Setting]:
     """{epsilon: Setting}: every policy of the package that can, in one world, at every budget."""
-    plans = {e: worlds.lineup(world, T, e) for e in epsilons}
-    groups, labels = {False: {}, True: {}}, {}
+    plans = {e: recipes.lineup(world, T, e) for e in epsilons}
+    groups, labels = {}, {}  # groups: by the stream that is played
     for e, (playing, _) in plans.items():
-        for c in playing:
-            free = c.policy().guarantee.model == "none"
-            label = labels[c.factory, e] = c.factory if free else f"{c.factory} | {e:g}"
-            groups[recipes.recipe(c.factory).only == recipes.COMMON][label] = worlds.tunable(
-                c.factory, world, e
-            )
+        for call in playing:
+            free = call.policy().guarantee.model == "none"
+            label = labels[call.factory, e] = call.factory if free else f"{call.factory} | {e:g}"
+            common = recipes.RECIPES[call.factory].only == recipes.COMMON
+            groups.setdefault(common, {})[label] = recipes.tunable(call.factory, world, e)
     runs = {}
     for common, part in groups.items():
-        if part:
-            env = world.common if common else world.env
-            runs |= tuned_runs(env, part, T, n_reps, tune_reps, seed)
-    return {
-        e: Setting(
-            title, T, e,
-            {c.factory: runs[labels[c.factory, e]] for c in playing},
-            {r.factory: r.reason for r in refused}, world.K,
-        )
-        for e, (playing, refused) in plans.items()
-    }  # fmt: skip
+        env = world.common if common else world.env
+        runs |= tuned_runs(env, part, T, n_reps, tune_reps, seed)
+    settings = {}
+    for e, (playing, why) in plans.items():
+        own = {c.factory: runs[labels[c.factory, e]] for c in playing}
+        settings[e] = Setting(title, T, e, own, why, world.K)
+    return settings
 
 
 def tuning_rounds(T: int) -> int:
@@ -138,7 +125,7 @@ def tuning_rounds(T: int) -> int:
 def tuned_runs(env, groups, T: int, n_reps: int, tune_reps: int, seed: int):
     """{label: Run}: tuned by the rule of this module, then played on the same streams.
 
-    groups: {label: `worlds.Group`}, with the multiple 1.0, the default, in every grid.
+    groups: {label: `recipes.Group`}, with the multiple 1.0, the default, in every grid.
     """
     short = tuning_rounds(T)
     several = {
@@ -147,67 +134,102 @@ def tuned_runs(env, groups, T: int, n_reps: int, tune_reps: int, seed: int):
         if len(g.grid) > 1
     }
     tuned = tune(several, env, short, repetitions(seed, tune_reps, 1)) if several else {}
-    chosen, policies = {}, []
+    chosen, players = {}, []
     for label, g in groups.items():
         m = chosen[label] = g.grid[tuned[label].index] if label in tuned else 1.0
-        policies.append(g.make(T, 1.0).policy().renamed(label))
+        players.append(g.make(T, 1.0).policy().renamed(label))
         if m != 1.0:
-            policies.append(g.make(T, m).policy().renamed(f"{label}, tuned"))
-    played = simulate(env, policies, T, repetitions(seed, n_reps, 2), grid=[T])
+            players.append(g.make(T, m).policy().renamed(f"{label}, tuned"))
+    played = simulate(env, players, T, repetitions(seed, n_reps, 2), grid=[T])
     finals = dict(zip(played.names, played.final.T, strict=True))
     guarantees = dict(zip(played.names, played.guarantees, strict=True))
-    found = {}
+    runs = {}
     for label, m in chosen.items():
-        edge = label in tuned and tuned[label].edge
-        best = finals.get(f"{label}, tuned", finals[label])
-        call = groups[label].make(T, m)
-        found[label] = Run(
-            call,
-            call.policy().name,
-            guarantees[label],
-            m,
-            edge,
-            finals[label],
-            best,
-            groups[label].make(T, 1.0),
-        )
-    return found
+        default, call = groups[label].make(T, 1.0), groups[label].make(T, m)
+        edge, own = label in tuned and tuned[label].edge, finals[label]
+        best = finals.get(f"{label}, tuned", own)
+        title = call.policy().name
+        runs[label] = Run(call, title, guarantees[label], m, edge, own, best, default)
+    return runs
 
 
 def again(world, setting: Setting, names, n_reps: int, seed: int):
     """{name: final regrets (n_reps,)} of tuned players of a setting on streams that nothing else
     uses: there all may be judged that was chosen in the setting.
     """
-    T, seeds = setting.T, repetitions(seed, n_reps, 3)
-    made = {n: setting.runs[n].call.policy().renamed(n) for n in names}
-    return {
-        n: simulate(worlds.stream(world, n), [policy], T, seeds, grid=[T]).final[:, 0]
-        for n, policy in made.items()
-    }
+    T, seeds, found = setting.T, repetitions(seed, n_reps, 3), {}
+    for name in names:
+        policy = setting.runs[name].call.policy().renamed(name)
+        played = simulate(recipes.stream(world, name), [policy], T, seeds, grid=[T])
+        found[name] = played.final[:, 0]
+    return found
 
 
-def versions(world, factory, repair, epsilon: float, honest, printed):
-    """{version: `worlds.Group`} of an algorithm: "printed", "honest", and the "repair".  `played`
-    names those that need not be played again.
+def record(settings, own, model: str):
+    """(settings that the policies `own` win, number lost, number played).
 
-    factory: name of a policy; repair: another (or the same) with arguments of its own, or None;
-    honest: arguments of the published algorithm with exact noise, beside the arena's; printed:
-    what those of its paper differ in.
+    Rivals are the published policies of the trust model: REPAIRS do not compete.  Won: shown, as
+    `Setting.leader` has it, with the intervals widened for all settings.
     """
+    won, lost, played = [], 0, [s for s in settings if set(own) & set(s.runs)]
+    for s in played:
+        names = [n for n in s.of(model) if n not in REPAIRS]
+        rivals = set(names) - set(own)
+        first, close = s.leader(names, looks=len(settings))
+        if first in own and rivals and not set(close) & rivals:
+            won.append(s)
+        lost += first not in own and not set(close) & set(own)
+    return won, lost, len(played)
 
-    def group(name, extra):
-        def make(T, m):
-            base = worlds.call(name, world, T, epsilon, m)
-            return base._replace(arguments=base.arguments | extra)
 
-        return worlds.Group(make, worlds.MULTIPLES)
+def summary(settings):
+    """A row for every policy of the package: what it is, where it plays, why not elsewhere, with
+    its call before tuning in the first setting of the largest horizon that it plays."""
+    rows = []
+    for name in policies.TABLE:
+        played = [s for s in settings if name in s.runs]
+        longest = max(played, key=lambda s: s.T, default=None)
+        what, *_ = (inspect.getdoc(policies.factory(name)) or "").split("\n\n")
+        recipe = recipes.RECIPES.get(name, recipes.Recipe())
+        rows.append({
+            "policy": name,
+            "what it is": re.sub(r"[\s`]+", " ", what).strip(),
+            "trust model": policies.example(name).guarantee.model,
+            "worlds": len({s.world for s in played}),
+            "tuned": recipe.tuned or "nothing",
+            "chosen at an end": f"{sum(s.runs[name].edge for s in played)} of {len(played)}",
+            "call": str(longest.runs[name].default_call) if longest else "",
+            "set by hand": recipe.hand,
+            "elsewhere": "; ".join(sorted({s.refusals.get(name, "") for s in settings} - {""})),
+        })  # fmt: skip
+    return rows
 
-    found = {"printed": group(factory, honest | printed), "honest": group(factory, honest)}
-    return found | ({"repair": group(*repair)} if repair else {})
+
+def long_game(world, T: int, epsilon: float, n_reps: int, seed: int):
+    """Regret in T >= 100 rounds of a world, four times per decade of the last three, of every
+    policy whose recipe lets it play `LONG` rounds: default constants, streams of its own."""
+    calls = [c for c in recipes.lineup(world, T, epsilon)[0]
+             if not recipes.refused(c.factory, world, LONG)]  # fmt: skip
+    grid = np.unique(np.geomspace(max(T / 1000, 10), T, 13).round().astype(int))
+    players = [c.policy() for c in calls]
+    return simulate(world.env, players, T, repetitions(seed, n_reps, 4), grid=grid)
 
 
-def played(setting: Setting, factory, repair, honest):
-    """{version: Run} of the `versions` that have played this setting under their own name: those
-    without arguments beside the arena's."""
-    asked = {"honest": (factory, honest)} | ({"repair": repair} if repair else {})
-    return {v: setting.runs[name] for v, (name, extra) in asked.items() if not extra}
+def slopes(games):
+    """A row for every policy and world: regret, its share of random play's, the exponent over the
+    last decade of rounds, nanoseconds of a round in `play`."""
+    rows = []
+    for title, game in games.items():
+        late = game.rounds >= 0.099 * game.rounds[-1]
+        random = game.of("Random")[:, -1].mean()
+        for name, seconds in zip(game.names, game.seconds.mean(axis=0), strict=True):
+            paid = game.of(name)
+            rows.append({
+                "world": title,
+                "policy": name,
+                "regret": paid[:, -1].mean(),
+                "of random play's": paid[:, -1].mean() / random,
+                "slope": exponent(game.rounds[late], paid[:, late]),
+                "ns a round": 1e9 * seconds / game.rounds[-1],
+            })  # fmt: skip
+    return rows

@@ -6,26 +6,29 @@ a user has none.  Half of the repetitions choose, the other half judge (`inferen
 """
 
 import html
+import json
 import re
+import sys
 from typing import Any, NamedTuple
 
 from companion import policies
-from companion.arena.policies import MODELS
+from companion.arena import recipes
+from companion.arena.contest import MODELS, Run, Setting
+from companion.arena.environments import world_of
 from companion.report import markup
-from companion.report.tables import Shown
+from companion.report.tables import Shown, numbers
+from companion.simulate import repetitions, simulate
 from companion.stats import Interval
+from companion.validate import need_choice, need_float, need_int
 
 TRUSTED = {"local": "nobody", "shuffle": "a shuffler", "joint": "the server"}  # by users
 NOTHING = "No policy is shown to be better than random play here"
+NOBODY = "No private policy with this guarantee can play here."
 
 
 class Answer(NamedTuple):
     """What was measured best for users with this trust, in one setting."""
 
-    trust: str
-    world: str
-    T: int
-    epsilon: float
     factory: str
     close: tuple  # those that it is not shown to be better than
     share: Interval  # of random play's regret, in the repetitions that did not choose
@@ -47,13 +50,12 @@ class Answer(NamedTuple):
                 f"{NOTHING}. {self.factory} had the least regret in the first half of the "
                 f"repetitions; in the second half it has {share}."
             )
-        said = f"{self.factory}: {share}."
+        others = f"Not shown to be worse: {', '.join(self.close)}."
+        if not self.close:
+            others = "All others are shown to be worse."
         if not self.rivals:
-            return f"{said} No other policy with this guarantee plays here."
-        others = ", ".join(self.close)
-        return said + (
-            f" Not shown to be worse: {others}." if others else " All others are shown to be worse."
-        )
+            others = "No other policy with this guarantee plays here."
+        return f"{self.factory}: {share}. {others}"
 
     @property
     def code(self) -> str:
@@ -68,39 +70,27 @@ class Answer(NamedTuple):
         return f'<div class="decision"><p>{html.escape(self.words)}</p>{code}</div>'
 
 
-def imports(call) -> str:
-    """The lines of import that a call needs."""
-    text = str(call)
-    used = sorted({n for n in re.findall(r"\b(\w+)\(", text) if n in policies.TABLE})
-    line = f"from companion.policies import {', '.join(used)}"
-    return "\n".join((["import math", ""] if "math." in text else []) + [line])
-
-
-def runnable(call) -> str:
-    """A call that runs as it is."""
-    return f"{imports(call)}\n\npolicy = {call}"
-
-
 def snippet(call, K: int) -> str:
     """A program around the call: what a reader starts from."""
-    d = call.policy().params.d
-    return f"""import numpy as np
-{imports(call)}
+    d, text = call.policy().params.d, str(call)
+    used = sorted({n for n in re.findall(r"\b(\w+)\(", text) if n in policies.TABLE})
+    return f"""{"import math" if "math." in text else ""}
+import numpy as np
+from companion.policies import {", ".join(used)}
 
-policy = {call}
+policy = {text}
 print(policy.guarantee)
 live = policy.start()
 for _ in range(3):  # yours: one round for every user
     X = np.full(({K}, {d}), 0.1)  # yours: the contexts of the arms
     arm = live.select(X)
     live.update(arm, 1.0)  # yours: what the arm paid
-"""
+""".lstrip()
 
 
 def allowed(setting, trust: str):
     """Names of the players whose guarantee is enough: local implies shuffle implies joint."""
-    order = list(MODELS)
-    enough = order[: order.index(trust) + 1]
+    enough = MODELS[: MODELS.index(trust) + 1]
     return [n for m in enough for n in setting.of(m)]
 
 
@@ -109,49 +99,70 @@ def answer(setting, trust: str) -> Answer | None:
     if not (names := allowed(setting, trust)):
         return None
     first, close = setting.leader(names, variant="default")
-    share = setting.judged(first, "default")
-    call, K = setting.runs[first].default_call, setting.K
-    return Answer(trust, *setting[:3], first, tuple(close), share, call, K, len(names) - 1)
+    share, call = setting.judged(first, "default"), setting.runs[first].default_call
+    return Answer(first, tuple(close), share, call, setting.K, len(names) - 1)
 
 
-def answers(settings):
-    """The `Answer` of every kind of trust in every setting where a policy with it plays."""
-    found = [answer(s, trust) for trust in TRUSTED for s in settings]
-    return [one for one in found if one is not None]
+def choose(
+    trust: str, d: int, K: int, T: int, epsilon: float, world="dense", *, n_reps=20, seed=0
+) -> Answer:
+    """Which private policy to use: the candidates play a world of this size.
+
+    trust: whom users trust, "local" (nobody), "shuffle" (a shuffler) or "joint" (the server, so
+    that any private policy will do); contexts in R^d; K >= 2 arms; T >= 100 rounds, delta = 1/T;
+    epsilon in [0.01, 100]; world: a key of `environments.KINDS`, "dense" (d >= 2), "sparse"
+    (d >= 5), "clicks" or "one context" (d >= 2); n_reps >= 4 repetitions, of which half choose and
+    half judge.  Constants follow from public bounds, none is tuned.  Raises ValueError on anything
+    else, and where no policy can play.  Takes seconds once kernels are compiled; a terminal shows
+    who plays.
+
+    >>> print(choose("joint", 2, 3, 400, 8.0, n_reps=4).rivals > 3)
+    True
+    """
+    enough = MODELS[: 1 + MODELS.index(need_choice("trust", trust, tuple(TRUSTED)))]
+    T, n_reps = need_int("T", T, 100), need_int("n_reps", n_reps, 4)
+    epsilon, place = need_float("epsilon", epsilon, 0.01, 100.0), world_of(world, d, K)
+    calls, why = recipes.lineup(place, T, epsilon)
+    runs = {}
+    for call in calls:
+        policy = call.policy()
+        if call.factory != "random" and policy.guarantee.model not in enough:
+            continue
+        if sys.stderr.isatty():
+            print(call.factory, "plays", file=sys.stderr)
+        mine, env = [policy.renamed(call.factory)], recipes.stream(place, call.factory)
+        final = simulate(env, mine, T, repetitions(seed, n_reps, 2), grid=[T]).final[:, 0]
+        runs[call.factory] = Run(
+            call, policy.name, policy.guarantee, 1.0, False, final, final, call
+        )
+    found = answer(Setting(world, T, epsilon, runs, why, place.K), trust)
+    if found is None:
+        reasons = "; ".join(f"{name} {reason}" for name, reason in why.items())
+        raise ValueError(f"no policy can play {T=} rounds of world={world!r}: {reasons}")
+    return found
 
 
-def find(found, trust: str, world, T: int, epsilon: float) -> Answer:
-    """The answer for these constraints.  Raises ValueError if nothing was measured there."""
-    wanted = trust, world, T, epsilon
-    for one in found:
-        if one[:4] == wanted:
-            return one
-    raise ValueError(f"constraints must be those of a setting that was played; got {wanted}")
-
-
-def shown(found) -> Shown:
-    """The answers as a page: trust, then world, then rounds and budget, then what to copy."""
-    parts, lines = [], []
-    for trust, whom in TRUSTED.items():
-        title = f"Users trust {whom}"
-        mine = [one for one in found if one.trust == trust]
-        inner = ""
-        for world in dict.fromkeys(one.world for one in mine):
-            rows = [_row(one) for one in mine if one.world == world]
-            head = ["Rounds, budget", "Policy", "Regret / random play", "To copy"]
-            table = markup.table(html.escape(f"{title}; {world}"), head, rows, "numbers decision")
-            inner += markup.folded(html.escape(world), table)
-        parts.append(f"<h3>{html.escape(title)}</h3>{inner}")
-        lines += [f"{one.trust}, {one.world}, T = {one.T}: {one.words}" for one in mine]
-    return Shown("".join(parts), "\n".join(lines))
-
-
-def _row(one):
-    said = f"<code>{one.factory}</code>"
-    if not one.learns:
-        said = f"{NOTHING.lower()} (least: {said})"
-    elif one.close:
-        said += f"; not shown to be worse: {', '.join(f'<code>{n}</code>' for n in one.close)}"
-    share = f"{one.share:.0%}"
-    call = f"<pre><code>{html.escape(runnable(one.call))}</code></pre>" if one.learns else ""
-    return [f"T = {one.T:,}, ε = {one.epsilon:g}", said, share, call]
+def explorer(settings) -> Shown:
+    """The answers for all settings and every kind of trust, each behind a line with the regrets of
+    all policies that may be used; with scripts, menus choose one (`book/_static/explorer.js`)."""
+    parts = []
+    for s in settings:
+        for trust, whom in TRUSTED.items():
+            choice = {"World": s.world, "Users trust": whom, "Budget ε": f"{s.epsilon:g}",
+                      "Rounds T": f"{s.T:,}"}  # fmt: skip
+            one = answer(s, trust)
+            said = one._repr_html_() if one else f"<p>{NOBODY}</p>"
+            names = [*allowed(s, trust), *s.of("none"), "random"]
+            rows = [
+                (n, s.runs[n].model, s.share(n, "default"), s.share(n).value)
+                for n in sorted(names, key=lambda n: s.runs[n].default.mean())
+            ]
+            head = "Policy | Trust model | Regret / random play | Tuned here"
+            shares = {"Regret / random play": ".0%", "Tuned here": ".0%"}
+            table = numbers(rows, head, formats=shares)._repr_html_()
+            line = html.escape("; ".join(f"{k}: {v}" for k, v in choice.items()))
+            part = markup.folded(line, said + table)
+            data = html.escape(json.dumps(choice, ensure_ascii=False))
+            parts.append(f'<div data-choice="{data}">{part}</div>')
+    page = f'<div class="explorer"><form aria-label="Choose a policy"></form>{"".join(parts)}</div>'
+    return Shown(page, f"{len(parts)} answers")

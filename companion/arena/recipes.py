@@ -1,7 +1,9 @@
 """Recipes of the arena: what each factory is told in a world, and where it does not play.
 
 An argument that has the name of something known (`known`) is told it; a recipe holds what is left.
-A policy without a recipe is refused everywhere, and the page says so.
+A policy without a recipe is refused everywhere, and the page says so.  All are built for one true
+guarantee: calibration "corrected" at (epsilon, delta = 1/T).  Each policy has at most one number
+that is tuned; everything else is its default, or follows from the world.
 """
 
 import inspect
@@ -11,7 +13,9 @@ from typing import Any, NamedTuple
 
 from companion import policies
 from companion.fliphat.fliphat import rows_in_release
+from companion.validate import need_choice, need_positive
 
+MULTIPLES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of a default, the same for every policy
 NO_RECIPE = "has no recipe: write one in companion/arena/recipes.py to let it play"
 SLOW = "too slow here beyond T = {:,}"
 CLICKS, COMMON = "clicks with a logistic mean", "one context for all arms"
@@ -29,7 +33,7 @@ class Text(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A factory with its arguments."""
+    """A factory with its arguments; as text, what a reader would write."""
 
     factory: str
     arguments: dict
@@ -40,15 +44,18 @@ class Call(NamedTuple):
         return policies.factory(self.factory)(**plain)
 
     def __str__(self):
-        said = ", ".join(
-            f"{k}={v.text if isinstance(v, Text) else _spoken(v)}"
-            for k, v in self.arguments.items()
-        )
-        return f"{self.factory}({said})"
+        told = []
+        for name, value in self.arguments.items():
+            text = f"{value:.4g}" if isinstance(value, float) else repr(value)
+            told.append(f"{name}={value.text if isinstance(value, Text) else text}")
+        return f"{self.factory}({', '.join(told)})"
 
 
-def _spoken(value):
-    return f"{value:.4g}" if isinstance(value, float) else repr(value)
+class Group(NamedTuple):
+    """A policy with its one number free: make(T, multiple) -> Call, for the multiples of grid."""
+
+    make: Any
+    grid: tuple
 
 
 class Recipe(NamedTuple):
@@ -65,6 +72,7 @@ class Recipe(NamedTuple):
     widest: int = 10**9  # largest dimension, but for games of `short` rounds
     short: int = 0
     why: str = ""  # what it does beyond that dimension, {d}
+    hand: str = ""  # constants that no rule of the page gives, and where they come from
 
 
 def _told(name):
@@ -103,14 +111,11 @@ def _bases(w, T, e, m):
 
 DENSE = 20  # largest dimension for what inverts a matrix in every round
 _SUMS = {"noise": _told("noise"), "theta_bound": _told("theta_bound")}
-_INVERTS = {"widest": DENSE, "why": "inverts a {d} by {d} matrix in every round"}
-_MULTIPLIES = {
-    "widest": DENSE,
-    "short": 5_000,
-    "why": "multiplies {d} by {d} matrices",
-}
-_RIDGE = Recipe("width", _SUMS | {"width": lambda w, T, e, m: m}, **_INVERTS)
-_BINS = {"widest": 2, "longest": 5_000}
+_RIDGE = Recipe("width", _SUMS | {"width": lambda w, T, e, m: m}, widest=DENSE,
+                why="inverts a {d} by {d} matrix in every round")  # fmt: skip
+_MULTIPLIES = {"widest": DENSE, "short": 5_000, "why": "multiplies {d} by {d} matrices"}
+_BINS = Recipe("z", {"z": lambda w, T, e, m: 3.0 * m}, widest=2, longest=5_000,
+               hand="z 3: standard deviations in a half-width")  # fmt: skip
 
 RECIPES = {
     "random": Recipe(),
@@ -118,70 +123,62 @@ RECIPES = {
     "ldp_linucb": _RIDGE,
     "jdp_linucb": _RIDGE,
     "corrected_ridge": _RIDGE,
-    "sdp_linucb": Recipe(
-        "width",
-        _RIDGE.given | {"batch": lambda w, T, *_: round(math.sqrt(T))},
-        widest=DENSE, short=5_000, why="sends {d}^2/2 numbers a user",
+    "sdp_linucb": _RIDGE._replace(
+        given=_RIDGE.given | {"batch": lambda w, T, *_: round(math.sqrt(T))},
+        short=5_000, why="sends {d}^2/2 numbers a user", hand="batch: the square root of T",
     ),
     "online_linucb": Recipe(
         "width",
-        # 19 experts would multiply such matrices each
         {"ball": _told("theta_bound"), "width": _width,
          "learner": lambda w, *_: "ogd" if w.d > DENSE else None},
         **_MULTIPLIES, longest=50_000,
+        hand="learner ogd beyond d = 20, for speed: 19 experts would multiply matrices each",
     ),
     "anytime_linucb": Recipe(
-        "width",
-        {"ball": _told("theta_bound"), "width": _widths},
-        widest=DENSE, longest=5_000,
+        "width", {"ball": _told("theta_bound"), "width": _widths}, widest=DENSE, longest=5_000,
         why="its experts multiply {d} by {d} matrices in every round",
     ),
     "combiner": Recipe(
-        "widths of the two base learners",
-        {"bases": _bases},
-        widest=DENSE, longest=5_000,
+        "widths of the two base learners", {"bases": _bases}, widest=DENSE, longest=5_000,
         why="its learners multiply {d} by {d} matrices each; one of them plays alone",
+        hand="two learners by gradient descent, one a tenth as wide as the other",
     ),
-    "lplr": Recipe("z", {"z": lambda w, T, e, m: 3.0 * m}, **_BINS,
-                   why="asks for bins of bins, M^d of them: too slow here beyond d = 2"),
-    "suffstats": Recipe("z", {"z": lambda w, T, e, m: 3.0 * m}, **_BINS,
-                        why="solves a system for every epoch and arm: too slow here beyond d = 2"),
+    "lplr": _BINS._replace(why="asks for bins of bins, M^d of them: too slow here beyond d = 2"),
+    "suffstats": _BINS._replace(
+        why="solves a system for every epoch and arm: too slow here beyond d = 2"
+    ),
     "fliphat": Recipe(
         "x_max",
         {"b_max": _told("l1_bound"), "x_max": lambda w, T, e, m: m * w.largest,
          "iteration_rate": _rate},
         longest=50_000,
+        hand="iteration_rate: the default, or the least at which the last release takes a step",
     ),
-    "residual_fliphat": Recipe(
-        "residual_clip", {"l1_radius": _told("l1_bound")}, longest=50_000
-    ),
-    "lasso_bandit": Recipe("penalty", {"every": 50}, longest=5_000),
+    "residual_fliphat": Recipe("residual_clip", {"l1_radius": _told("l1_bound")}, longest=50_000),
+    "lasso_bandit": Recipe("penalty", {"every": 50}, longest=5_000,
+                           hand="every 50: rounds between two fits, for speed"),
     "forced_lasso": Recipe("gap", only=COMMON),
-    "sco_bandit": Recipe("gap", {"clip": 1.0, "t0": lambda w, T, *_: T // (20 * w.K)}, COMMON),
+    "sco_bandit": Recipe(
+        "gap", {"clip": 1.0, "t0": lambda w, T, *_: T // (20 * w.K)}, COMMON,
+        hand="clip 1: a bound on its gradients; t0: five rounds in a hundred are forced",
+    ),
     "ecolog": Recipe("", {}, CLICKS, 50_000),
     "gloc": Recipe("", {}, CLICKS),
     "glm_ucb": Recipe("", {}, CLICKS, 5_000),
     "rs_glinucb": Recipe("", {}, CLICKS, 50_000),
-    "joint_glm": Recipe("width", {"width": lambda w, T, e, m: 0.5 * m}, CLICKS, 50_000),
+    "joint_glm": Recipe(
+        "width", {"width": lambda w, T, e, m: 0.5 * m}, CLICKS, 50_000,
+        hand="preset tight: found on other seeds, in the world of its chapter",
+    ),
     "shuffle_glm": Recipe(
         "gamma", {"gamma": lambda w, T, e, m: m * max(1.0, e**-0.5)}, CLICKS, 50_000
     ),
 }  # fmt: skip
 
 
-def recipe(name: str) -> Recipe:
-    """The `Recipe` of a policy; that of `random` if it has none of its own."""
-    return RECIPES.get(name, RECIPES["random"])
-
-
 def known(world, T: int, epsilon: float, only: str = ""):
     """What a factory may be told by the name of its argument."""
-    told = {
-        "d": world.p if only == COMMON else world.d,
-        "K": world.K,
-        "T": T,
-        "epsilon": epsilon,
-    }
+    told = {"d": world.p if only == COMMON else world.d, "K": world.K, "T": T, "epsilon": epsilon}
     told |= {"delta": Text(1.0 / T, f"1/{T}"), "sparsity": world.sparsity or world.d}
     told |= {k: getattr(world, k) for k in ("universe", "noise", "theta_bound")}
     return told | ({} if world.link == "linear" else {"link": world.link})
@@ -208,3 +205,39 @@ def arguments(name: str, world, T: int, epsilon: float, multiple: float = 1.0):
     if r.tuned in takes and r.tuned not in r.given and multiple != 1.0:
         told[r.tuned] = multiple * takes[r.tuned].default
     return {k: v for k, v in told.items() if v is not None}
+
+
+def stream(world, name: str):
+    """The environment that a policy plays in a world: one context, or one for each arm."""
+    return world.common if name in RECIPES and RECIPES[name].only == COMMON else world.env
+
+
+def tunable(name: str, world, epsilon: float, extra=()) -> Group:
+    """The `Group` of a policy in a world, its grid (1.0,) where there is no number to tune; extra:
+    arguments beside the recipe's."""
+    need_choice("name", name, tuple(RECIPES))
+    need_positive("epsilon", epsilon, allow_inf=True)
+
+    def make(T, multiple):
+        return Call(name, arguments(name, world, T, epsilon, multiple) | dict(extra))
+
+    return Group(make, MULTIPLES if RECIPES[name].tuned else (1.0,))
+
+
+def lineup(world, T: int, epsilon: float) -> tuple[list[Call], dict[str, str]]:
+    """(calls, {name: why it does not play}) of every policy of the package in a world.
+
+    Raises ValueError if a private policy would give another guarantee than (epsilon, 1/T) or less.
+    """
+    why = {name: refused(name, world, T) for name in policies.TABLE}
+    calls = [tunable(n, world, epsilon).make(T, 1.0) for n, reason in why.items() if not reason]
+    for c in calls:
+        need_guarantee(c.policy(), T, epsilon)
+    return calls, {name: reason for name, reason in why.items() if reason}
+
+
+def need_guarantee(policy, T: int, epsilon: float) -> None:
+    """ValueError unless the policy keeps nothing private, or is truly (epsilon, 1/T)-private."""
+    g = policy.guarantee
+    if g.model != "none" and not (g.epsilon <= epsilon * (1 + 1e-9) and g.delta <= 1.0 / T):
+        raise ValueError(f"policy must be ({epsilon:g}, 1/T)-private; {policy.name} is {g}")

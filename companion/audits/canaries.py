@@ -1,15 +1,130 @@
-"""Streams with many random canary users: what one run of an algorithm says about its privacy.
+"""Lower bounds on the privacy lost in ONE run, from many coins that are tossed inside it.
 
-Each function plays ONE stream in which every canary has one of two records, by a coin of its own,
-and returns (scores, coins), as `one_run.audit` takes them.
+Each of m canaries is one of two records, by a fair coin of its own.  Whoever sees the output
+guesses coins: all of them, or a number of guesses that was fixed beforehand.  Privacy makes right
+guesses rare, so many right ones refute it.
+
+Let W be the number of right guesses among g.  Choose a canary at random, and for k <= g let
+    r_k = P(it is guessed, rightly, and W >= k),  h_k = P(it is guessed, wrongly, and W >= k).
+Were its coin the other way, the same output would hold one right guess less.  So r_(k+1) <= B(h_k),
+where B(x) = 1 - f(x) for the trade-off curve f (B is concave).  With tails q_k = P(W >= k) and F_k
+= sum over j >= k of P(W = j)(j - k):
+    m r_k = F_k + k q_k,  m h_k = (g - k) q_k - F_k,  F_k = F_(k+1) + q_(k+1).
+If q_c >= tau, all F_k and q_k with k < c are at least what the recursion in `_tail` gives, step
+by step; so q_c >= tau is refuted where q_0 would exceed 1.
+Source: Steinke, Nasr and Jagielski (2023), Theorem 5.2 (pure and approximate differential privacy,
+`pure_epsilon`); Mahloujifar, Melis and Chaudhuri (2025) (trade-off curves, `gaussian_mu`).
 """
 
-import numpy as np
+from typing import NamedTuple
 
-from companion.accounting.privacy import tree_levels
-from companion.audits import one_run
+import numpy as np
+from scipy.special import ndtr, ndtri
+from scipy.stats import binom
+
+from companion.accounting.privacy import gaussian_epsilon, tree_levels
+from companion.kernels.mechanisms import pack_statistics
+from companion.validate import need_float, need_int, need_probability
 
 PILOT = 400  # outputs of each input by which an auditor finds the middle of the scores, beforehand
+LARGEST = 60.0  # no bound is looked for above this epsilon or mu
+
+
+class OneRun(NamedTuple):
+    """With confidence `level`, each of the two bounds: any mechanism loses `epsilon` at delta, one
+    with a Gaussian trade-off curve has mu >= `mu`, and so loses `gaussian` at delta.
+    """
+
+    right: int
+    guesses: int
+    canaries: int
+    epsilon: float
+    mu: float
+    gaussian: float
+
+
+def audit(
+    scores: np.ndarray, coins: np.ndarray, *, delta: float, guesses: int, level: float = 0.95
+) -> OneRun:
+    """`OneRun` of scores (m,), large where the coin of a canary seems to be 1, and coins (m,).
+
+    The `guesses` canaries with the largest |score| are guessed, 1 where the score is positive:
+    scores must be about 0 for want of information.  delta in [0, 1), level in (0, 1), guesses in
+    [1, m], fixed before the scores were seen.  Raises ValueError on anything else.
+    """
+    scores, coins = np.asarray(scores, dtype=float), np.asarray(coins)
+    m = len(scores)
+    if scores.shape != (m,) or coins.shape != (m,) or not np.isin(coins, (0, 1)).all():
+        raise ValueError(f"coins must be 0 or 1, one per score; got {coins.shape}, {scores.shape}")
+    if not np.isfinite(scores).all():
+        raise ValueError("scores must be finite")
+    g = need_int("guesses", guesses, 1, m)
+    chosen = np.argsort(-np.abs(scores), kind="stable")[:g]
+    right = int(((scores[chosen] > 0) == (coins[chosen] == 1)).sum())
+    mu = gaussian_mu(right, g, m, level)
+    gaussian = 0.0 if mu == 0.0 or delta == 0.0 else gaussian_epsilon(delta, 1.0, mu)
+    return OneRun(right, g, m, pure_epsilon(right, g, m, delta, level), mu, gaussian)
+
+
+def pure_epsilon(
+    right: int, guesses: int, canaries: int, delta: float, level: float = 0.95
+) -> float:
+    """Largest epsilon that so many right guesses refute at delta >= 0.
+
+    At (epsilon, 0) they are stochastically at most Binomial(guesses, e^epsilon/(1 + e^epsilon));
+    delta adds 2 m delta times the largest mean of the probabilities below `right`.
+    """
+    right, g, m = _need(right, guesses, canaries)
+    delta = need_float("delta", delta, 0.0, 1.0, open_high=True)
+    tail = 1.0 - need_probability("level", level)
+    below = np.arange(1, right + 1)
+
+    def chance(epsilon):
+        q = 1.0 / (1.0 + np.exp(-epsilon))
+        alpha = np.max(np.cumsum(binom.pmf(right - below, g, q)) / below, initial=0.0)
+        return binom.sf(right - 1, g, q) + 2.0 * m * delta * alpha
+
+    return _largest(lambda e: chance(e) <= tail)
+
+
+def gaussian_mu(right: int, guesses: int, canaries: int, level: float = 0.95) -> float:
+    """Largest mu at which so many right guesses refute the trade-off of N(0, 1) and N(mu, 1)."""
+    right, g, m = _need(right, guesses, canaries)
+    tau = 1.0 - need_probability("level", level)
+    return _largest(lambda mu: _tail(right, g, m, tau, lambda x: float(ndtr(ndtri(x) - mu))) > 1.0)
+
+
+def _need(right, guesses, canaries):
+    m = need_int("canaries", canaries, 1)
+    g = need_int("guesses", guesses, 1, m)
+    return need_int("right", right, 0, g), g, m
+
+
+def _tail(right, g, m, tau, inverse):
+    """What P(W >= 0) would at least be if P(W >= right) were tau; inverse: of B, increasing."""
+    excess, tail = 0.0, tau  # F_k and q_k
+    for k in range(right - 1, -1, -1):
+        r = min(1.0, (excess + (k + 1) * tail) / m)  # r_(k+1)
+        excess += tail
+        tail = max(tail, (m * inverse(r) + excess) / (g - k))
+        if tail > 1.0:
+            break
+    return tail
+
+
+def _largest(refuted):
+    """The largest value in [0, LARGEST] that is refuted, by bisection; 0.0 if none is."""
+    if not refuted(0.0):
+        return 0.0
+    low, high = 0.0, LARGEST
+    while high - low > 1e-4:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if refuted(middle) else (low, middle)
+    return low
+
+
+# --- streams with many canaries: each function plays ONE stream, in which every canary has one of
+# two records, by a coin of its own, and returns (scores, coins), as `audit` takes them
 
 
 def single(attack, canaries: int, rng: np.random.Generator):
@@ -56,8 +171,6 @@ def nodes(policy, gap: int, records, move, rng: np.random.Generator):
 
 def _between(records, move):
     """<move, mean of the two records' statistics>."""
-    from companion.kernels.mechanisms import pack_statistics
-
     both = np.empty((2, len(move)))
     for row, (x, r) in zip(both, records, strict=True):
         pack_statistics(x, r, row)
@@ -89,6 +202,6 @@ def rates(
     shares, bounds = np.empty(repeats), np.empty(repeats)
     for i, child in enumerate(np.random.SeedSequence(seed).spawn(repeats)):
         rng = np.random.default_rng(child)
-        found = one_run.audit(*single(attack, canaries, rng), delta=delta, guesses=guesses)
+        found = audit(*single(attack, canaries, rng), delta=delta, guesses=guesses)
         shares[i], bounds[i] = found.right / guesses, max(found.epsilon, found.gaussian)
     return shares, bounds, int((bounds > promised).sum())

@@ -1,128 +1,26 @@
-"""Faults planted in private algorithms, to see whether the audits find them.
+"""Faults planted in private algorithms, to see whether the attacks on them find them.
 
-Parameters are changed under a guarantee that stays, or kernels are replaced while all of them run
-as plain Python.  Nothing here is private.
+Parameters are changed under a guarantee that stays, or kernels are replaced in a copy of the
+algorithm that runs as plain Python (`recording.Interpreter`).  An attack whose outputs are what
+these kernels let out, each with noise of its own, shows the same numbers, compiled.  Nothing here
+is private.
 """
-
-import inspect
-import sys
-from contextlib import contextmanager
-from types import FunctionType
 
 import numpy as np
 
-import companion
-from companion.accounting.audit import is_linear
-from companion.core import Optimiser
+from companion.accounting.audit import along, attacked
+from companion.audits.recording import Interpreter, copied, is_generator
 from companion.kernels import mechanisms
 from companion.kernels.geometry import admit
-from companion.kernels.linalg import dot
 
-COMPILED = type(dot)
 SCALES = {"sigma", "sigma_first", "sigma_v", "sigma_h", "scale", "xi_first", "xi_rest",
           "count_scale", "vector_scale", "matrix_scale", "spread_scale"}  # fmt: skip
 BITS = {"b", "bits_matrix", "bits_gradient"}
 BOUNDS = {"clip", "row_clip", "gradient_clip", "residual_clip", "reward_clip"}
 FAR = 50.0  # records of this times the size that is allowed
-NUMBERS = {bool, int, float, np.bool_, np.int64, np.float64}  # copies of them are themselves
-GUESTS = set()  # names of modules beside the package whose kernels are watched and replaced, too
-
-
-def is_generator(a) -> bool:
-    """Whether numbers can be drawn from it."""
-    return hasattr(a, "standard_normal")
-
-
-def copied(tree, rng=None):
-    """The same nested tuple with copies of its arrays, and another generator if one is given."""
-    if isinstance(tree, np.ndarray):
-        return tree.copy()
-    if isinstance(tree, tuple):  # a named one, too
-        parts = [
-            a.copy() if type(a) is np.ndarray else a if type(a) in NUMBERS else copied(a, rng)
-            for a in tree
-        ]
-        return tuple.__new__(type(tree), parts)
-    return rng if rng is not None and is_generator(tree) else tree
-
-
-def flat(tree) -> list[np.ndarray]:
-    """The numbers of a nested tuple as a list of arrays."""
-    return [a for v in tree for a in flat(v)] if isinstance(tree, tuple) else [np.asarray(tree)]
-
-
-def arrays(tree) -> list[np.ndarray]:
-    """All arrays of a nested tuple."""
-    if isinstance(tree, np.ndarray):
-        return [tree]
-    return [a for part in tree for a in arrays(part)] if isinstance(tree, tuple) else []
-
-
-def same(a: np.ndarray, b: np.ndarray) -> bool:
-    """Whether two arrays agree to the bit."""
-    return a.tobytes() == b.tobytes()
-
-
-def uncompiled(kernel):
-    """The Python function of a kernel; itself if it is not compiled."""
-    return getattr(kernel, "py_func", kernel)
-
-
-def invite(*functions) -> None:
-    """Count the modules of these functions among those whose kernels are watched and replaced."""
-    GUESTS.update(uncompiled(f).__module__ for f in functions)
-
-
-@contextmanager
-def interpreted(instead):
-    """All kernels of the package, and of invited modules, as plain Python, those that are keys of
-    `instead` replaced."""
-    saved = []
-    for name, module in list(sys.modules.items()):
-        if name.split(".", 1)[0] == companion.__name__ or name in GUESTS:
-            for key, f in list(vars(module).items()):
-                kind = type(f)  # an audit comes here a thousand times: no slower question is asked
-                if kind is COMPILED or (kind is FunctionType and (f in instead or is_edited(f))):
-                    saved.append((module, key, f))
-                    setattr(module, key, instead.get(f, uncompiled(f)))
-    try:
-        yield
-    finally:
-        for module, key, f in saved:
-            setattr(module, key, f)
-
-
-def is_edited(f) -> bool:
-    """Whether a function was made by `edited`."""
-    return getattr(f, "py_func", None) is f
-
-
-@contextmanager
-def edited(kernel, old: str, new: str):
-    """The package with one kernel whose source has `new` in place of `old`, as plain Python.
-
-    What is built while it lasts, a policy or a `AuditInstance`, has the fault; it has to be played
-    interpreted.  Raises ValueError unless `old` stands in the source exactly once.
-    """
-    plain = uncompiled(kernel)
-    source = inspect.getsource(plain)
-    if source.count(old) != 1:
-        raise ValueError(f"old must stand in {plain.__name__} once; got {source.count(old)} times")
-    source, made = source[source.index("def ") :].replace(old, new), {}
-    exec(source, plain.__globals__, made)
-    fault = made[plain.__name__]
-    fault.py_func, saved = fault, []
-    for name, module in list(sys.modules.items()):
-        if name.split(".")[0] == companion.__name__:
-            for key, f in list(vars(module).items()):
-                if f is kernel:
-                    saved.append((module, key))
-                    setattr(module, key, fault)
-    try:
-        yield fault
-    finally:
-        for module, key in saved:
-            setattr(module, key, kernel)
+SHOWN = {"peeling", "picks", "vertex"}  # laws of numbers of which there is no mean to let out
+CERTAIN = 240  # trials for faults that show in every output, at epsilon up to 1
+SLOW = 20  # attacks that take a run for every output get this many times fewer
 
 
 def half_noise(algorithm, variances: int = 4):
@@ -137,24 +35,15 @@ def half_noise(algorithm, variances: int = 4):
     return algorithm._replace(params=_changed(algorithm.params, less))
 
 
-def plain(algorithm):
-    """The same with its loop as plain Python, to run while kernels are replaced."""
-    if isinstance(algorithm, Optimiser):
-        return algorithm._replace(run=uncompiled(algorithm.run))
-    steps = {name: uncompiled(getattr(algorithm, name)) for name in ("select", "update", "play")}
-    same = algorithm._replace(**steps)
-    return same._replace(play=same.loop)
-
-
 def unclipped(algorithm):
-    """The same, `plain`, with all bounds in its parameters infinite: see `open_doors`."""
+    """The same with all bounds in its parameters infinite."""
 
     def opened(name, value):
         if name not in BOUNDS:
             return value
         return np.full_like(value, np.inf) if isinstance(value, np.ndarray) else np.inf
 
-    return plain(algorithm._replace(params=_changed(algorithm.params, opened)))
+    return algorithm._replace(params=_changed(algorithm.params, opened))
 
 
 def _changed(params, change):
@@ -170,24 +59,22 @@ def _changed(params, change):
     return params._replace(**{name: part(name, value) for name, value in params._asdict().items()})
 
 
-def open_doors():
-    """While it lasts no record is clipped, and all kernels are plain Python."""
+def _pass_on(x, y, out):
+    out[:] = x
+    return y, 0
 
-    def pass_on(x, y, out):
-        out[:] = x
-        return y, 0
 
-    return interpreted({
-        mechanisms.clip_to_ball: pass_on,
-        mechanisms.clip_to_offset_sphere: pass_on,
-        mechanisms.clip_record: lambda offset, x, y, out: pass_on(x, y, out),
-        admit: lambda x, y, q, low, high, out: pass_on(x, y, out),
-    })  # fmt: skip
+UNCLIPPED = {  # kernels that clip: what no longer does
+    mechanisms.clip_to_ball: _pass_on,
+    mechanisms.clip_to_offset_sphere: _pass_on,
+    mechanisms.clip_record: lambda offset, x, y, out: _pass_on(x, y, out),
+    admit: lambda x, y, q, low, high, out: _pass_on(x, y, out),
+}
 
 
 def far_out(attack):
     """The same attack with records `FAR` times too large, and a statistic that grows with them."""
-    bounded = attack.sees == "message" and not is_linear(attack.statistic)
+    bounded = attack.sees == "message" and not isinstance(attack.statistic, along)
     seen = weighed if bounded else attack.statistic
     return attack._replace(a=_scaled(attack.a), b=_scaled(attack.b), statistic=seen)
 
@@ -200,3 +87,148 @@ def weighed(outputs: np.ndarray) -> np.ndarray:
 
 def _scaled(data):
     return tuple(map(_scaled, data)) if isinstance(data, tuple) else np.multiply(data, FAR)
+
+
+class Planted:
+    """Attacks on a target, in plain Python, in whose kernels a fault is planted: `attacks`.
+
+    calls: how often planted kernels ran; means: of how many numbers they showed the mean; seed: of
+    noise that is reused.
+    """
+
+    def __init__(self, target, fault):
+        self.calls = self.means = self.seed = 0
+        instead = {k: fault(self, k, read) for k, read in target.kernels.items()}
+        self.copies = Interpreter(instead)
+        self.attacks = self.copies(target.attack)(self.copies(target.algorithm))
+
+    def met(self, seed: int):
+        """(the first attack that goes through the planted kernels, its place), or (None, None)."""
+        for at, attack in enumerate(self.attacks):
+            self.calls = self.means = 0
+            attack.mechanism(attack.a, np.random.default_rng(seed), 1)
+            if self.calls > 0:
+                return attack, at
+        return None, None
+
+
+def twice(planted, kernel, read):
+    """The kernel lets out the mean of two releases with fresh noise, for the budget of one."""
+
+    def call(*args):
+        planted.calls += 1
+        copy, plain = copied(args), planted.copies.plain(kernel)
+        other = plain(*copy)
+        before = [np.array(a, dtype=float) for _, a in read(other, *copy)]
+        result = plain(*args)
+        for (law, a), b in zip(read(result, *args), before, strict=True):
+            if law not in SHOWN and not law.startswith("scores"):
+                a[...] = 0.5 * (a + b)
+                planted.means += 1
+        return _mean(result, other)
+
+    return call
+
+
+def _mean(a, b):
+    """Half of both, for the numbers with a fraction among what a kernel returns."""
+    if isinstance(a, tuple) and not hasattr(a, "_fields"):
+        return tuple(map(_mean, a, b))
+    return 0.5 * (a + b) if isinstance(a, float) else a
+
+
+def reused(planted, kernel, _):
+    """The kernel draws the same noise in every call of one run: see `beside_known`."""
+
+    def call(*args):
+        planted.calls += 1
+        rng = np.random.default_rng(planted.seed)
+        return planted.copies.plain(kernel)(*(rng if is_generator(a) else a for a in args))
+
+    return call
+
+
+def averaged(attack):
+    """What `twice` shows, of an attack with fresh outputs: each is the mean of two, compiled."""
+
+    def mechanism(data, rng, n):
+        outputs = attack.mechanism(data, rng, 2 * n)
+        return 0.5 * (outputs[::2] + outputs[1::2])
+
+    return attack._replace(mechanism=mechanism)
+
+
+def beside_known(attack, planted):
+    """The attack for `reused` noise: two outputs of one run, about known data, a, and about unknown
+    data; if nothing but the reused noise hides them their difference tells."""
+
+    def mechanism(data, rng, n):
+        pairs = []
+        for _ in range(n):
+            planted.seed = int(rng.integers(1 << 62))
+            pairs.append([attack.mechanism(d, rng, 1)[0] for d in (data, attack.a)])
+        return np.array(pairs)
+
+    return attack._replace(mechanism=mechanism, statistic=farthest)
+
+
+def in_step(attack):
+    """The same of an attack with fresh outputs, compiled: both of a pair, about known and about
+    unknown data, are made from the same draws.  Raises RuntimeError if the data change how many."""
+
+    def mechanism(data, rng, n):
+        other = np.random.default_rng()
+        other.bit_generator.state = rng.bit_generator.state
+        pair = attack.mechanism(data, rng, n), attack.mechanism(attack.a, other, n)
+        if other.bit_generator.state != rng.bit_generator.state:
+            raise RuntimeError("an attack with fresh outputs must draw alike, whatever the data")
+        return np.stack(pair, axis=1)
+
+    return attack._replace(mechanism=mechanism, statistic=farthest)
+
+
+def farthest(pairs: np.ndarray) -> np.ndarray:
+    """The largest distance between two numbers of a pair, (n,), for n pairs (n, 2, ...)."""
+    return np.abs(pairs[:, 0] - pairs[:, 1]).reshape(len(pairs), -1).max(axis=1)
+
+
+def trials_for(attack, trials: int) -> int:
+    """Trials of one attack: fewer where each plays a whole run."""
+    return trials // SLOW if attack.runs else trials
+
+
+def planted(target, *, trials: int, seed: int, level: float) -> dict[str, float]:
+    """{fault: bound of the first attack on it}, and {"far": the same on the honest algorithm, with
+    records far outside the universe}.
+
+    Noise is halved and bounds are opened in the parameters; the two others are planted in the
+    kernels that let something out, and met by the first attack that goes through them.  Where its
+    outputs are fresh, or noise is drawn anew for every number, these are what shows the fault, and
+    no kernel is interpreted.  NaN: there is no such attack, or what is let out has no mean.
+    """
+    epsilon, delta = target.guarantee.epsilon, target.guarantee.delta
+    certain = int(CERTAIN * max(1.0, np.exp(epsilon - 1.0)))  # so many can show epsilon
+
+    def bound(attack, n):
+        return attacked(attack, delta=delta, trials=n, seed=seed, level=level).epsilon
+
+    def found(fault, slow, fast):
+        made = Planted(target, fault)
+        plain, at = made.met(seed)
+        if at is None or (fault is twice and made.means == 0):
+            return np.nan
+        n = max(trials // (40 if plain.runs else 4), 4) if fault is twice else 5 * certain
+        if plain.anew and fault is twice:  # half the variance has the law of the mean
+            return bound(target.attack(half_noise(target.algorithm, 2))[at], n)
+        return bound(fast(target.attacks[at]) if plain.fresh else slow(plain, made), n)
+
+    weak, *_ = target.attack(half_noise(target.algorithm))
+    wide = Interpreter(UNCLIPPED)
+    (open_, *_) = wide(target.attack)(wide(unclipped(target.algorithm)))
+    return {
+        "half the noise": bound(weak, trials_for(weak, trials)),
+        "budget spent twice": found(twice, lambda a, _: a, averaged),
+        "noise reused": found(reused, beside_known, in_step),
+        "not clipped": bound(far_out(open_), certain),
+        "far": bound(far_out(target.attacks[0]), certain),
+    }

@@ -1,7 +1,10 @@
 """What all records in place of one let out, after one and the same public past.
 
-Records are taken from the corners of the universe, from what a `AuditInstance` adds, and from a
-thousand and a billion times too far away.  Nothing but the declared releases may depend on them.
+Two inputs are neighbours by the relation that the guarantee declares: "replace one record" (x, r),
+"replace one reward" (the contexts are public), or "add or remove one record" (a removed record is
+not learned from).  Records are taken from the corners of the universe, from what an `AuditInstance`
+adds, and from a thousand and a billion times too far away.  Nothing but the declared releases may
+depend on them.
 """
 
 from itertools import product
@@ -9,13 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion.audits.faults import arrays, interpreted, is_generator, same
-from companion.audits.watching import Quiet, begin, on_stage, play
-from companion.core import Optimiser
+from companion.accounting.privacy import ADD_OR_REMOVE, RELATIONS, REPLACE_REWARD
+from companion.audits.recording import Leak, NotMeasured, Recorder
 
-
-class Leak(Exception):
-    """Others see of a record more than the declared releases."""
+FEW = 16  # candidates for every round of a run of many rounds
+LONG = 40  # rounds that are many
 
 
 class Seen(NamedTuple):
@@ -25,6 +26,7 @@ class Seen(NamedTuple):
     clean: list  # per call and part of it: (candidates, ...) released numbers without noise
     laws: list  # and their laws
     kind: np.ndarray  # (candidates,) see `candidates`
+    pairs: np.ndarray  # (pairs, 2) candidates that are neighbours of each other
 
     def stacked(self, law: str) -> np.ndarray:
         """(candidates, n): all numbers of a law, over all calls."""
@@ -36,23 +38,34 @@ class Seen(NamedTuple):
         ]
         return np.hstack(parts)
 
-    def bounded(self, distances) -> bool:
-        """Whether records a billion times too large move a release no further than a thousand."""
-        far = [distances[np.ix_(self.kind == k, self.kind == k)].max() for k in (1, 2)]
+    def moves(self, numbers: np.ndarray) -> np.ndarray:
+        """(pairs, ...): how far two neighbours are apart in these numbers (candidates, ...)."""
+        return numbers[self.pairs[:, 0]] - numbers[self.pairs[:, 1]]
+
+    def bounded(self, distances: np.ndarray) -> bool:
+        """Whether records a billion times too large move a release no further than a thousand;
+        distances: (pairs,)."""
+        kinds = self.kind[self.pairs].max(axis=1)
+        far = [distances[kinds == k].max(initial=0.0) for k in (1, 2)]
         bounded = bool(far[1] <= far[0] * (1 + 1e-6))
         if not bounded and far[1] <= 1e3 * far[0]:
-            raise ArithmeticError(f"a release grows with the record's size, but slowly: {far}")
+            raise NotMeasured(f"a release grows with the record's size, but slowly: {far}")
         return bounded
 
-    def moves(self) -> int:
+    def releases(self) -> int:
         """How many calls the record moves."""
-        return sum(any(np.ptp(part, axis=0).any() for part in parts) for parts in self.clean)
+        return sum(any(self.moves(part).any() for part in parts) for parts in self.clean)
+
+
+def dimension(policy) -> int:
+    """Dimension of a context; 1 for policies without contexts."""
+    return getattr(policy.params, "d", 1)
 
 
 def filler(case) -> list[tuple[int, np.ndarray, float]]:
     """The records that stay the same, one per round."""
     rng = np.random.default_rng(7)
-    shape = case.rounds, case.policy.params.d + 1
+    shape = case.rounds, dimension(case.policy) + 1
     return [(0, row[:-1], row[-1]) for row in rng.uniform(-0.5, 0.5, shape)]
 
 
@@ -81,24 +94,59 @@ def records(d: int):
     return np.array(near), far
 
 
-def candidates(case) -> tuple[list[tuple[int, np.ndarray, float]], np.ndarray]:
-    """[(arm, x, r)] and their kinds: 0 near, 1 a thousand, 2 a billion times too large."""
-    near, far = records(case.policy.params.d)
-    if case.records is not None:
-        near = np.vstack([near, case.records])
+def corners_of(universe, d: int) -> np.ndarray:
+    """(n, d + 1) records on the corners of a `Universe`: axes and diagonals, extreme rewards."""
+    ways, rewards = records(d)[0][:, :d], (max(universe.low, -1e6), min(universe.high, 1e6))
+    if universe.offset:
+        ways = np.array([(*np.sqrt(0.5) * x, np.sqrt(0.5)) for x in records(d - 1)[0][:, :-1]])
+    else:
+        sizes = np.linalg.norm(ways, universe.norm, axis=1, keepdims=True)
+        radius = universe.radius if universe.radius < np.inf else 1.0
+        ways = radius * ways / np.where(sizes > 0, sizes, 1.0)
+    return np.array([(*x, r) for x in np.unique(ways, axis=0) for r in rewards])
+
+
+def candidates(case, x=None):
+    """([(arm, x, r) or None: no record], kinds, (pairs, 2) of those that are neighbours); kinds: 0
+    near, 1 a thousand, 2 a billion times too large.  x: the public context, where rewards alone
+    are private."""
+    relation, d = case.policy.guarantee.neighbours, dimension(case.policy)
+    if relation not in RELATIONS:
+        raise NotMeasured(f"neighbours must be one of {RELATIONS}; got {relation!r}")
+    near, far = records(d)
+    world = getattr(case.policy, "universe", None)
+    more = [corners_of(world, d)] if world is not None and d > world.offset else []
+    near = np.vstack([near, *more, *([] if case.records is None else [case.records])])
+    if case.rounds > LONG:
+        near = near[np.abs(near[:, -1]) == np.abs(near[:, -1]).max()]
+        near = near[np.unique(np.linspace(0, len(near) - 1, FEW).astype(int))]
     rows = [near, far(1e3), far(1e9)]
+    if case.rounds > LONG:
+        rows[1:] = [r[:4] for r in rows[1:]]
+    if relation == REPLACE_REWARD:
+        rewards = [np.unique(r[:, -1]) for r in rows]
+        rows = [np.column_stack([np.tile(x, (len(r), 1)), r]) for r in rewards]
     kind = np.repeat([0, 1, 2], [len(r) for r in rows])
-    return [(i % 2, row[:-1], row[-1]) for i, row in enumerate(np.vstack(rows))], kind
+    made = [(i % 2, row[:-1], row[-1]) for i, row in enumerate(np.vstack(rows))]
+    if relation == ADD_OR_REMOVE:
+        pairs = np.column_stack([np.arange(len(made)), np.full(len(made), len(made))])
+        return [*made, None], np.append(kind, 0), pairs
+    return made, kind, np.column_stack(np.triu_indices(len(made), 1))
 
 
-def positions(case) -> list[int]:
-    """Rounds whose record is replaced: the first, one in the middle, the last."""
-    return sorted({0, case.rounds // 2, case.rounds - 1})
+def positions(case) -> list[tuple[int, Any]]:
+    """(round whose record is replaced, its public context or None): the first, one in the middle,
+    the last; where rewards alone are private for several contexts each."""
+    rounds = sorted({0, case.rounds // 2, case.rounds - 1})
+    if case.policy.guarantee.neighbours != REPLACE_REWARD:
+        return [(at, None) for at in rounds]
+    d = dimension(case.policy)
+    return [(at, x) for at in rounds for x in (np.eye(d)[0], -np.eye(d)[-1], np.full(d, d**-0.5))]
 
 
-def told(run, at: int) -> list[tuple[int | None, int, int, int, int, int, int]]:
+def told(run, at: int) -> list[tuple[int | None, ...]]:
     """All advice of a run that anybody but the user of round `at` gets."""
-    return [(None if t == at else own, *others) for t, (own, others) in enumerate(run.arms)]
+    return [(None if t == at else own, *others) for t, (own, *others) in enumerate(run.arms)]
 
 
 def compare(run, base, at: int) -> None:
@@ -109,64 +157,45 @@ def compare(run, base, at: int) -> None:
     if told(run, at) != told(base, at):
         raise Leak("advice depends on more of a record than what was released")
     for a, b in zip(run.public, base.public, strict=True):
-        to_the_bit = a.shape == b.shape and same(a, b)  # asked first: it takes a tenth of the time
+        to_the_bit = a.shape == b.shape and a.tobytes() == b.tobytes()  # asked first: it is fast
         if not (to_the_bit or np.array_equal(a, b, equal_nan=True)):
             raise Leak("the public state depends on more of a record than what was released")
 
 
-def see(case, at: int, seed: int = 1) -> Seen:
-    """`Seen`: every candidate in round `at`.  Raises `Leak` if more than the releases depends on
+def no_record(case, recorder):
+    """The record of zeros, in place of none: where a round without a record moves later releases.
+    It has to add nothing, so that its distance to another record is that of removing the other."""
+    zero = (0, np.zeros(dimension(case.policy)), 0.0)
+    run = recorder.play([zero] * case.rounds)
+    if any(np.any(numbers) for call in run.calls for _, numbers in call.clean):
+        raise NotMeasured("without a record there is another number of releases")
+    return zero
+
+
+def _with(records, at: int, row):
+    """The records with this one in round `at`."""
+    return [*records[:at], row, *records[at + 1 :]]
+
+
+def see(case, position, seed: int = 1) -> Seen:
+    """`Seen`: every candidate at this position.  Raises `Leak` if more than the releases depends on
     it: their number, the advice to others, the public part of the state."""
-    fixed = filler(case)
-    rows, kind = candidates(case)
-    runs = []
-    with on_stage(case) as stage:
-        base = play(case, fixed, seed=seed, stage=stage)
-        for row in rows:
-            data = [*fixed[:at], row, *fixed[at + 1 :]]
-            runs.append(play(case, data, seed=seed, script=base, stage=stage))
-            compare(runs[-1], base, at)
+    at, x = position
+    fixed, recorder = filler(case), Recorder(case)
+    rows, kind, pairs = candidates(case, x)
+    if x is not None:
+        fixed[at] = rows[0]
+    runs, base = [], recorder.play(fixed, seed=seed)
+    if rows[-1] is None and len(recorder.play(_with(fixed, at, None), seed=seed).calls) != len(
+        base.calls
+    ):
+        rows[-1] = no_record(case, recorder)
+    for row in rows:
+        runs.append(recorder.play(_with(fixed, at, row), seed=seed, script=base))
+        compare(runs[-1], base, at)
     laws = [[law for law, _ in c.clean] for c in base.calls]
     clean = [
         [np.array([run.calls[i].clean[j][1] for run in runs]) for j in range(len(parts))]
         for i, parts in enumerate(laws)
     ]
-    return Seen(base, clean, laws, kind)
-
-
-def fresh(case):
-    """What `joint_noise` asks for: an optimiser begins anew with every draw."""
-    return (lambda rng: begin(case, rng)) if isinstance(case.policy, Optimiser) else None
-
-
-def joint_noise(run, law: str, n: int, seed: int, fresh=None) -> np.ndarray:
-    """(n, m) draws of the noise of all calls together, in the order in which they were made.
-
-    fresh: maps a generator to the state before the first record, where that holds noise.
-    """
-
-    def handed(generator):
-        return [
-            (kernel, read, [generator if is_generator(a) else a for a in args])
-            for kernel, read, args in run.live
-        ]
-
-    def once(generator, calls):
-        for a, content in run.first:
-            a[...] = content
-        if fresh is not None:  # noise that was drawn before the first record
-            for a, content in zip(arrays(run.state[1]), arrays(fresh(generator)), strict=True):
-                a[...] = content
-        numbers = []
-        for kernel, read, args in calls:
-            for which, a in read(kernel(*args), *args):
-                if which == law:
-                    numbers.append(a.flatten() if type(a) is np.ndarray else np.ravel(a))
-        return np.concatenate(numbers)
-
-    with interpreted({}):
-        quiet = [Quiet(u) for u in ((0.4, 0.6) if law in ("prefix", "generalized") else (0.5,))]
-        clean = np.mean([once(q, handed(q)) for q in quiet], axis=0)  # two: both signs
-        rng = np.random.default_rng(seed)
-        calls = handed(rng)
-        return np.array([once(rng, calls) for _ in range(n)]) - clean
+    return Seen(base, clean, laws, kind, pairs)

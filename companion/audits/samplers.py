@@ -1,25 +1,64 @@
 """Every sampler of the package, described once: its law, its scale for a budget, a call, an attack.
 
 Noise is calibrated to (epsilon, delta), that of the pure ones to epsilon, at sensitivity s in the
-norm that stands with the sampler.  `tried_samplers` draws from them, times and attacks them.
+norm that stands with the sampler.  `samplers` draws from them and times them, `targets` attacks
+them.
 """
 
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.linalg import solve_triangular, toeplitz
 
 from companion.accounting import audit, privacy
 from companion.accounting.binomial import binomial_bits
-from companion.audits.outputs import at_once, attack, one_by_one, symmetric_to_all
+from companion.accounting.privacy import Guarantee
+from companion.audits.table import Target
+from companion.jit import jit
 from companion.kernels import mechanisms, tree
-from companion.kernels import mechanisms as selection
 from companion.kernels.geometry import smooth_exponent
 
 N, D, T, PICKS = 1000, 31, 1023, 10  # numbers in a vector, matrix size, rounds, picks of the table
 FEW, ROUNDS = 20, 8  # entries or scores, and rounds, that are attacked
 HIGH = 4, 5  # least of the scores attacked with their opposites, which are rare then; how many
 STEP = 40.0  # of the binomial: a query is an integer multiple of 1/STEP
+COLUMNS = ("sampler", "sensitivity s in", "scale", "tail", "1 in 1000 exceeds", "ns per number")
+
+
+def attack(mechanism, a, b: np.ndarray, statistic, sees: str = "output"):
+    """`audit.Attack` by outputs that take no run."""
+    return audit.Attack(mechanism, a, b, statistic, sees, runs=False)
+
+
+def at_once(draw):
+    """Each number is an output."""
+
+    def mechanism(x, rng, n):
+        out = np.full(n, x)
+        draw(1.0, out, rng)
+        return out
+
+    return mechanism
+
+
+def one_by_one(draw, s=1.0):
+    """Each array, or pick, is an output."""
+
+    def once(x, rng):
+        out = x.copy()
+        pick = draw(s, out, rng)
+        return out if pick is None else pick
+
+    return lambda x, rng, n: np.array([once(x, rng) for _ in range(n)], dtype=float)
+
+
+@jit
+def symmetric_to_all(rng, sigma, out):
+    """out (n, d, d) <- out + symmetric noise, `add_symmetric_gaussian` on each in turn."""
+    for i in range(out.shape[0]):
+        mechanisms.add_symmetric_gaussian(rng, sigma, out[i])
 
 
 class Budget(NamedTuple):
@@ -162,10 +201,10 @@ def choices(b):
 
     max_tail, law_tail = "n exp(-εz/4s)", "n exp(-εz/2s)"
     return (
-        made("report noisy max", selection.noisy_max, max_tail),
-        made("exponential mechanism", selection.exponential_mechanism, law_tail),
-        made("report noisy max, ±", selection.signed_noisy_max, "2" + max_tail, *HIGH),
-        made("exponential mechanism, ±", selection.signed_exponential, "2" + law_tail, *HIGH),
+        made("report noisy max", mechanisms.noisy_max, max_tail),
+        made("exponential mechanism", mechanisms.exponential_mechanism, law_tail),
+        made("report noisy max, ±", mechanisms.signed_noisy_max, "2" + max_tail, *HIGH),
+        made("exponential mechanism, ±", mechanisms.signed_exponential, "2" + law_tail, *HIGH),
     )
 
 
@@ -177,7 +216,7 @@ def peeling(b) -> Sampler:
 
         def draw(s, a, rng):
             taken = np.zeros(len(a), np.bool_)
-            selection.peel(rng, a.copy(), k, 3 * k * s * b.c, a, picks, taken)
+            mechanisms.peel(rng, a.copy(), k, 3 * k * s * b.c, a, picks, taken)
 
         return draw
 
@@ -230,3 +269,49 @@ def sums(b) -> tuple[Sampler, Sampler]:
                 **large),
         Sampler("square root", "L2", "σ √F_T", "F_t", by_the_root, a, same, by_all, a[-1], **large),
     )  # fmt: skip
+
+
+def measured(sampler, rng: np.random.Generator):
+    """(size that one number in a thousand exceeds, nanoseconds per number) of a `Sampler`."""
+    sampler.draw(1.0, sampler.table, rng)  # compiled now
+    seen, seconds = [], []
+    for _ in range(40 if sampler.count < 1e6 else 3):
+        sampler.table[:] = 0.0
+        begin = time.perf_counter()
+        sampler.draw(1.0, sampler.table, rng)
+        seconds.append(time.perf_counter() - begin)
+        if sampler.seen is not None:
+            seen.append(np.abs(sampler.seen - sampler.seen.mean()).ravel())
+    tail = np.quantile(seen, 0.999) if seen else np.nan
+    return tail, 1e9 * min(seconds) / sampler.count  # the least: what else runs here only adds
+
+
+def samplers(epsilon: float, delta: float, rng: np.random.Generator):
+    """(DataFrame with a row per sampler, bits of the binomial over those of its normal
+    approximation).
+
+    All are calibrated to the budget at sensitivity 1 in their own norm: the pure ones to epsilon.
+    """
+    rows = [
+        (s.name + s.size, s.norm, s.scale, s.tail, *measured(s, rng))
+        for s in everything(epsilon, delta)
+    ]
+    normal = privacy.gaussian_scale(epsilon, delta, STEP) ** 2 / (0.25 * 0.75)
+    return pd.DataFrame(rows, columns=COLUMNS), budget(epsilon, delta).bits / normal
+
+
+class Promised(NamedTuple):
+    """A sampler with the guarantee that it is calibrated to."""
+
+    name: str
+    guarantee: Guarantee
+
+
+def targets(epsilon: float = 1.0, delta: float = 0.1):
+    """A `Target` for every sampler: what stands under all the guarantees, under attack."""
+    found = []
+    for s in everything(epsilon, delta):
+        promise = Guarantee("mechanism", epsilon, 0.0 if s.pure else delta, s.inputs, "input")
+        made = Promised(s.name, promise)
+        found.append(Target(s.name, "", made, lambda _, a=s.attack: (a,), ""))
+    return found

@@ -13,15 +13,13 @@ import pandas as pd
 
 from companion import optimisers, policies
 from companion.accounting import privacy
-from companion.accounting.audit import AuditSpec, attacked, is_linear
-from companion.audits import faults, spent
+from companion.accounting.audit import AuditSpec, along, attacked
+from companion.audits.faults import trials_for
 from companion.report import plots
 
 CALIBRATIONS = "corrected", "paper"
 NORMAL = "message", "batch", "releases"  # what is seen through normal noise, if it is a sum
-SLOW = 20  # attacks that take a run for every output get this many times fewer
 DRAWS = 100_000  # outputs of each input by which moves and noise are measured
-CERTAIN = 240  # trials for faults that show in every output, at epsilon up to 1
 
 
 class Target(NamedTuple):
@@ -82,15 +80,10 @@ def promised(guarantee) -> float:
     return guarantee.epsilon if guarantee.claimed is None else guarantee.claimed[0]
 
 
-def trials_for(attack, trials: int) -> int:
-    """Trials of one attack: fewer where each plays a whole run."""
-    return trials // SLOW if attack.runs else trials
-
-
 def measured(attack, delta: float, draws: int, seed: int) -> float:
     """epsilon at delta of this pair from its measured moves over the measured noise, which has to
     be normal: only sums with Gaussian or binomial noise have one, all others NaN."""
-    if not is_linear(attack.statistic) or attack.sees not in NORMAL:
+    if not isinstance(attack.statistic, along) or attack.sees not in NORMAL:
         return np.nan
     rngs = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
     a, b = (
@@ -148,65 +141,9 @@ def pairs(found):
     return [{"algorithm": name, "inputs and statistic": words} for name, words in said.items()]
 
 
-# --- faults -------------------------------------------------------------------------------------
-
-
-def planted(target: Target, *, trials: int, seed: int, level: float) -> dict[str, float]:
-    """{fault: bound of the first attack on it}, and {"far": the same on the honest algorithm, with
-    records far outside the universe}.
-
-    Noise is halved and bounds are opened in the parameters; the two others are planted in the
-    kernels that let something out, and met by the first attack that goes through them.  Where its
-    outputs are fresh, or noise is drawn anew for every number, these are what shows the fault, and
-    no kernel is interpreted.  NaN: there is no such attack, or what is let out has no mean.
-    """
-    half, doors = faults.half_noise(target.algorithm), faults.unclipped(target.algorithm)
-    (honest, *_), (weak, *_), (wide, *_) = map(target.attack, (target.algorithm, half, doors))
-    epsilon, delta = target.guarantee.epsilon, target.guarantee.delta
-    certain = int(CERTAIN * max(1.0, np.exp(epsilon - 1.0)))  # so many can show epsilon
-
-    def bound(attack, n):
-        return attacked(attack, delta=delta, trials=n, seed=seed, level=level).epsilon
-
-    def found(plant, slow, fast):
-        with plant(target.kernels) as life:
-            plain, at = met(target, life, seed)
-            if at is None or (plant is spent.twice and life.means == 0):
-                return np.nan
-            n = interpretable(plain, trials) if plant is spent.twice else 5 * certain
-            anew = plain.anew and plant is spent.twice
-            if not (plain.fresh or anew):
-                return bound(slow(plain, life), n)
-        less = faults.half_noise(target.algorithm, 2)
-        return bound(target.attack(less)[at] if anew else fast(target.attacks[at]), n)
-
-    out = {"half the noise": bound(weak, trials_for(weak, trials))}
-    out["budget spent twice"] = found(spent.twice, lambda a, _: a, spent.averaged)
-    out["noise reused"] = found(spent.reused, spent.beside_known, spent.in_step)
-    with faults.open_doors():
-        out["not clipped"] = bound(faults.far_out(wide), certain)
-    return out | {"far": bound(faults.far_out(honest), certain)}
-
-
-def interpretable(attack, trials: int) -> int:
-    """Trials of an attack on a budget spent twice, few enough for kernels in plain Python."""
-    return max(trials // (40 if attack.runs else 4), 4)
-
-
-def met(target: Target, life, seed: int):
-    """(the first attack that goes through the planted kernels, played in plain Python, its place
-    among all), or (None, None)."""
-    for at, attack in enumerate(target.attack(faults.plain(target.algorithm))):
-        life.calls = life.means = 0
-        attack.mechanism(attack.a, np.random.default_rng(seed), 1)
-        if life.calls > 0:
-            return attack, at
-    return None, None
-
-
 def figure(table, top: float = 8.0):
     """Claim, proof and count of every row of `strongest`, as a picture; top: where infinity is."""
-    fig, (ax,) = plots.panels(1, width=7.2, height=0.27 * len(table) + 1.2)
+    fig, (ax,) = plots.panels(1, height=0.27 * len(table) + 1.2)
     at = np.arange(len(table))[::-1]
     x = {k: np.minimum(table[k], top) for k in ("claimed", "proved", "measured", "counted")}
     wrong = (table["counted"] > table["claimed"]).to_numpy()
@@ -229,7 +166,7 @@ def figure(table, top: float = 8.0):
 
 def fault_figure(planted, kinds):
     """Bound over what the honest algorithm proves, for every fault and algorithm, as a picture."""
-    fig, (ax,) = plots.panels(1, width=7.2, height=0.22 * len(planted) + 1.2)
+    fig, (ax,) = plots.panels(1, height=0.22 * len(planted) + 1.2)
     at = np.arange(len(planted))[::-1]
     for i, kind in enumerate(kinds):
         x = np.minimum(planted[kind] / planted["proved"], 4.0)

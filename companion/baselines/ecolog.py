@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.glm_parts import GLM_UNIVERSE, clipped_reward, need_model, optimistic_mean
+from companion.baselines.glm_parts import GLM, clipped_reward, need_model, optimistic_mean
 from companion.baselines.linucb import LEAST_RIDGE
 from companion.core import Policy
 from companion.jit import jit
@@ -147,14 +147,4 @@ def ecolog(
     """
     m = need_model(d, "logistic", theta_bound, None, failure)
     p = Params(m.d, m.theta_bound, need_float("ridge", ridge, LEAST_RIDGE), m.failure)
-    return Policy(
-        "ECOLog",
-        p,
-        init,
-        select,
-        update,
-        play,
-        NO_PRIVACY,
-        universe=GLM_UNIVERSE,
-        delayed_feedback=True,
-    )
+    return Policy("ECOLog", p, init, select, update, play, NO_PRIVACY, **GLM)

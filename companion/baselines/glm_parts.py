@@ -16,7 +16,8 @@ from companion.kernels.linalg import dot, quad
 from companion.kernels.ucb import beaten, form_bound
 from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
 
-GLM_UNIVERSE = Universe(radius=np.inf, low=0.0)  # any context, rewards in [0, 1]
+# What all say of themselves: any context, rewards in [0, 1], which may come late.
+GLM = {"universe": Universe(radius=np.inf, low=0.0), "delayed_feedback": True}
 LEAST_BOUND = 1e-100  # of the norm of theta: its square is above 0
 
 

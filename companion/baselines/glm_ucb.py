@@ -13,7 +13,7 @@ import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.glm_parts import (
-    GLM_UNIVERSE,
+    GLM,
     clipped_reward,
     need_model,
     optimistic_mean,
@@ -21,8 +21,8 @@ from companion.baselines.glm_parts import (
 )
 from companion.core import Policy
 from companion.jit import jit
-from companion.kernels.glm import PROBIT, fit, slope, work_for
-from companion.kernels.linalg import copy, sherman_morrison
+from companion.kernels.glm import PROBIT, fit, slope, true_derivatives, work_for
+from companion.kernels.linalg import axpy, cholesky_solve, copy, dot, sherman_morrison
 from companion.validate import need_int
 
 
@@ -43,7 +43,7 @@ class State(NamedTuple):
     y: np.ndarray  # (T,)
     started: np.ndarray  # (1,) whether theta_hat was drawn
     clipped: np.ndarray  # (1,) rewards that were outside [0, 1]
-    work: np.ndarray  # (d + 3, d) scratch
+    work: np.ndarray  # (d + 3, d) scratch of a fit; rows :d keep the last Hessian's Cholesky factor
     column: np.ndarray  # (d,) scratch
 
 
@@ -51,8 +51,9 @@ def init(p):
     """State before the first round."""
     d, count = p.d, np.zeros(1, np.int64)
     rows = np.zeros((p.T, d)), np.zeros(p.T)
-    flags = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    return State(count, np.eye(d) / p.ridge, np.zeros(d), *rows, *flags, work_for(d), np.zeros(d))
+    flags, work = (np.zeros(1, np.int64), np.zeros(1, np.int64)), work_for(d)
+    work[:d] = np.sqrt(2.0 * p.ridge) * np.eye(d)  # Cholesky factor of the Hessian without rows
+    return State(count, np.eye(d) / p.ridge, np.zeros(d), *rows, *flags, work, np.zeros(d))
 
 
 @jit
@@ -64,6 +65,15 @@ def select(p, s, X, rng):
 
 
 @jit
+def approach(p, s, x, y):
+    """theta_hat <- after one Newton step for the new row x, y: the gradient of all rows before is 0
+    at the last estimate, and their Hessian is known.  It spares `fit` one pass over the rows."""
+    first, second = true_derivatives(p.link, dot(x, s.theta_hat), y)
+    cholesky_solve(s.work[: p.d], x, s.column)
+    axpy(-first / (1.0 + second * dot(x, s.column)), s.column, s.theta_hat)
+
+
+@jit
 def update(p, s, arm, x, r, rng):
     """Learn from reward r on context x (d,); s is changed in place."""
     y, n = clipped_reward(r), s.t[0]
@@ -71,6 +81,7 @@ def update(p, s, arm, x, r, rng):
     s.y[n] = y
     copy(x, s.X[n])
     sherman_morrison(s.V_inv, x, s.column)
+    approach(p, s, x, y)
     fit(p.link, s.X, s.y, n + 1, p.ridge, p.tolerance, s.theta_hat, s.work)
     s.t[0] += 1
 
@@ -111,14 +122,4 @@ def glm_ucb(
     T = need_int("T", T, 1)
     width = width_of(m.d, T, m.link, m.kappa, m.failure)
     p = Params(m.d, T, m.link, float(m.d), width, m.tolerance)
-    return Policy(
-        "GLM-UCB",
-        p,
-        init,
-        select,
-        update,
-        play,
-        NO_PRIVACY,
-        universe=GLM_UNIVERSE,
-        delayed_feedback=True,
-    )
+    return Policy("GLM-UCB", p, init, select, update, play, NO_PRIVACY, **GLM)

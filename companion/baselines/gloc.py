@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.glm_parts import GLM_UNIVERSE, clipped_reward, need_model, optimistic_mean
+from companion.baselines.glm_parts import GLM, clipped_reward, need_model, optimistic_mean
 from companion.core import Policy
 from companion.jit import jit
 from companion.kernels.glm import mean, slope
@@ -102,14 +102,4 @@ def gloc(
     m = need_model(d, link, theta_bound, kappa, failure)
     L = slope(m.link, 0.0)
     p = Params(m.d, m.link, m.theta_bound, 1.0 / m.kappa, L * L * m.kappa, float(m.d), m.failure)
-    return Policy(
-        "GLOC",
-        p,
-        init,
-        select,
-        update,
-        play,
-        NO_PRIVACY,
-        universe=GLM_UNIVERSE,
-        delayed_feedback=True,
-    )
+    return Policy("GLOC", p, init, select, update, play, NO_PRIVACY, **GLM)

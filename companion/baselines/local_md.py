@@ -22,19 +22,13 @@ import numpy as np
 
 from companion.accounting import audit
 from companion.accounting.audit import AuditSpec, corners, in_both, lives, shows
-from companion.accounting.privacy import (
-    NO_PRIVACY,
-    REPLACE_RECORD,
-    Guarantee,
-    gaussian_epsilon,
-    gaussian_mu,
-)
-from companion.baselines.optimiser_arguments import squares_problem
+from companion.accounting.privacy import NO_PRIVACY, gaussian_epsilon, gaussian_mu
+from companion.baselines.optimiser_arguments import central_guarantee, squares_problem
 from companion.core import Optimiser
 from companion.jit import jit
 from companion.kernels.geometry import admit_all, dual_exponent, euclidean_factor, lq_norm
-from companion.kernels.linalg import copy, dot
-from companion.kernels.mechanisms import random_integer
+from companion.kernels.linalg import axpy, copy, dot
+from companion.kernels.mechanisms import add_gaussian, random_integer
 from companion.validate import need_positive
 
 
@@ -124,11 +118,9 @@ def release(p, i, x, X, Y, rows, rng, gradient):
     gradient[:] = 0.0
     for j in rows:
         c = min(max(2.0 * (dot(X[j], x) - Y[j]), -p.clip), p.clip) / rows.shape[0]
-        for a in range(p.d):
-            gradient[a] += c * X[j, a]
+        axpy(c, X[j], gradient)
     if p.sigma[i] > 0.0:
-        for a in range(p.d):
-            gradient[a] += p.sigma[i] * rng.standard_normal()
+        add_gaussian(rng, p.sigma[i], gradient)
 
 
 @jit
@@ -250,8 +242,7 @@ def local_md(
         if calibration == "corrected":
             params = params._replace(sigma=spent(params) / gaussian_mu(c.epsilon, c.delta))
         true = gaussian_epsilon(c.delta, 1.0, float((spent(params) / params.sigma).max()))
-        claimed = (c.epsilon, c.delta) if calibration == "paper" else None
-        said = Guarantee("central", true, c.delta, REPLACE_RECORD, "record", claimed)
+        said = central_guarantee(c, true, calibration)
     told = AuditSpec(attacks, attack_instances, measured)
     return Optimiser("LocalMD", params, init, None, run, said, audit=told)
 

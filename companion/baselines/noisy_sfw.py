@@ -18,19 +18,12 @@ import numpy as np
 
 from companion.accounting import audit
 from companion.accounting.audit import AuditSpec, corners, in_both, lives, shows
-from companion.accounting.privacy import (
-    NO_PRIVACY,
-    REPLACE_RECORD,
-    Guarantee,
-    gaussian_epsilon,
-    gaussian_mu,
-    zcdp_epsilon,
-)
-from companion.baselines.optimiser_arguments import squares_problem
+from companion.accounting.privacy import NO_PRIVACY, gaussian_epsilon, gaussian_mu, zcdp_epsilon
+from companion.baselines.optimiser_arguments import central_guarantee, squares_problem
 from companion.core import Optimiser
 from companion.jit import inlined, jit
 from companion.kernels.geometry import admit, euclidean_factor, smooth_exponent, vertex
-from companion.kernels.linalg import copy
+from companion.kernels.linalg import axpy, copy, dot
 from companion.kernels.mechanisms import generalized_gaussian
 from companion.validate import need_positive
 
@@ -77,13 +70,8 @@ def gather(p, s, x, y):
     y, clipped = admit(x, y, p.q, -p.high, p.high, s.x)
     c = -2.0 * y  # of the gradient at 0
     if s.t[0] >= p.half:
-        new, before = 0.0, 0.0
-        for i in range(p.d):
-            new += s.x[i] * s.theta[i]
-            before += s.x[i] * s.old[i]
-        c = 2.0 * (new - before)
-    for i in range(p.d):
-        s.total[i] += c * s.x[i]
+        c = 2.0 * (dot(s.x, s.theta) - dot(s.x, s.old))
+    axpy(c, s.x, s.total)
     s.clipped[0] += clipped
     s.t[0] += 1
 
@@ -117,11 +105,10 @@ def release(p, s, size, sigma, rng):
 @jit
 def descend(p, s):
     """Add what was released to the gradient, then one Frank-Wolfe step."""
-    for i in range(p.d):
-        s.gradient[i] += s.noise[i]
+    axpy(1.0, s.noise, s.gradient)
     vertex(s.gradient, p.p, p.radius, s.v)
+    copy(s.theta, s.old)
     for i in range(p.d):
-        s.old[i] = s.theta[i]
         s.theta[i] += p.eta * (s.v[i] - s.theta[i])
 
 
@@ -140,8 +127,7 @@ def run(p, s, X, Y, rng, out):
     """Read n records X (n, d), Y (n,); out (n, d) <- the public parameter after each."""
     for t in range(X.shape[0]):
         step(p, s, X[t], Y[t], rng)
-        for i in range(p.d):
-            out[t, i] = s.theta[i]
+        copy(s.theta, out[t])
 
 
 def noise(p, epsilon, delta, calibration, lipschitz):
@@ -212,8 +198,7 @@ def noisy_sfw(
     if c.epsilon < np.inf:
         *sizes, true = noise(params, c.epsilon, c.delta, calibration, c.lipschitz)
         params = params._replace(exponent=sizes[0], sigma_first=sizes[1], sigma=sizes[2])
-        claimed = (c.epsilon, c.delta) if calibration == "paper" else None
-        said = Guarantee("central", true, c.delta, REPLACE_RECORD, "record", claimed)
+        said = central_guarantee(c, true, calibration)
     told = AuditSpec(attacks, attack_instances, measured)
     return Optimiser("NoisySFW", params, init, step, run, said, audit=told)
 

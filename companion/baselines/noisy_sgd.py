@@ -20,8 +20,8 @@ from scipy.special import log_ndtr
 
 from companion.accounting import audit
 from companion.accounting.audit import AuditSpec, corners, in_both, lives, shows
-from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
-from companion.baselines.optimiser_arguments import need_size, squares_problem
+from companion.accounting.privacy import NO_PRIVACY
+from companion.baselines.optimiser_arguments import central_guarantee, need_size, squares_problem
 from companion.core import Optimiser
 from companion.jit import jit
 from companion.kernels.geometry import admit_all, project
@@ -209,21 +209,16 @@ def noisy_sgd(
     need_choice("average", average, (True, False))
     valid, steps = c.lipschitz, c.n * c.n
     L = valid if lipschitz is None else need_size("lipschitz", lipschitz)
-    limit = 1.0
-    if c.epsilon < np.inf:
-        limit = math.sqrt(c.d * math.log(1.0 / c.delta)) / c.epsilon
-    eta = (
-        need_positive("step_scale", step_scale) * c.radius / (L * c.n * max(math.sqrt(c.n), limit))
-    )
+    limit = math.sqrt(c.d * math.log(1.0 / c.delta)) / c.epsilon  # 0 without noise
+    eta = need_positive("step_scale", step_scale) * c.radius / L
+    eta /= c.n * max(math.sqrt(c.n), limit)
     sigma, said = 0.0, NO_PRIVACY
     if c.epsilon < np.inf:
-        claimed = (c.epsilon, c.delta)
         sigma = math.sqrt(8.0 * math.log(1.0 / c.delta)) * L / c.epsilon
         if calibration == "corrected":
-            claimed = None
             sigma = 2.0 * valid * smallest_noise(c.epsilon, c.delta, c.n, steps)
         true = composed(c.delta, c.n, sigma / (2.0 * valid), steps)
-        said = Guarantee("central", true, c.delta, REPLACE_RECORD, "record", claimed)
+        said = central_guarantee(c, true, calibration)
     params = Params(c.d, c.n, c.p, c.q, c.radius, c.high, steps, eta, sigma, average)
     told = AuditSpec(attacks, attack_instances, measured)
     return Optimiser("NoisySGD", params, init, None, run, said, audit=told)

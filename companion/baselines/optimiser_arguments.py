@@ -1,9 +1,10 @@
-"""Arguments that all optimisers take: their ranges, checked once."""
+"""Arguments that all optimisers take: their ranges, checked once; and what is proved of them."""
 
 from typing import NamedTuple
 
 import numpy as np
 
+from companion.accounting.privacy import REPLACE_RECORD, Guarantee
 from companion.kernels.geometry import dual_exponent, need_exponent
 from companion.validate import need_choice, need_float, need_int
 
@@ -52,3 +53,9 @@ def squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration, *
     r, Y = need_size("radius", radius), need_size("label_bound", label_bound)
     epsilon, delta = need_spending(epsilon, delta, n)
     return SquaresProblem(d, n, p, dual_exponent(p), r, Y, 2.0 * (r + Y), epsilon, delta)
+
+
+def central_guarantee(c, true, calibration) -> Guarantee:
+    """(true, c.delta) for the records of a `SquaresProblem`; "paper" claims its budget."""
+    claimed = (c.epsilon, c.delta) if calibration == "paper" else None
+    return Guarantee("central", true, c.delta, REPLACE_RECORD, "record", claimed)

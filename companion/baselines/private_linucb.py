@@ -29,13 +29,14 @@ sqrt(d t) for local and shuffler, sigma sqrt(d m / 2) for the server.  Its width
 at that ridge.
 """
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
 from companion.accounting import audit
-from companion.accounting.audit import AuditInstance, AuditSpec, shows
+from companion.accounting.audit import AuditInstance, AuditSpec, lives, shows
 from companion.accounting.binomial import binomial_bits, binomial_epsilon
 from companion.accounting.privacy import (
     NO_PRIVACY,
@@ -132,27 +133,9 @@ class Params(NamedTuple):
     b: int = 0  # shuffler: noise bits per user and entry
 
 
-class Model(NamedTuple):
-    V_inv: np.ndarray  # (d, d) inverse of noisy Gram matrix + lambda I
-    theta: np.ndarray  # (d,) V_inv times the noisy sum of r x
-    radius: np.ndarray  # (1,) of the confidence set
-    work: np.ndarray  # (2, d, d) scratch
-
-
 def make_params(
-    d,
-    T,
-    batch,
-    sigma,
-    universe,
-    *,
-    ridge=1.0,
-    shift=0.7,
-    noise=0.5,
-    theta_bound=1.0,
-    failure=None,
-    width=1.0,
-):
+    d, T, batch, sigma, universe, ridge, shift, noise, theta_bound, failure, width
+) -> Params:
     """`Params` for noise of standard deviation sigma and a checked universe; ValueError by name."""
     d, T = need_int("d", d, 1), need_int("T", T, 1)
     return Params(
@@ -170,51 +153,20 @@ def make_params(
     )
 
 
-def init_model(p):
-    """The model before any data."""
-    d = p.d
-    start = np.array([radius(p, 0, p.ridge)])
-    return Model(np.eye(d) / p.ridge, np.zeros(d), start, np.zeros((2, d, d)))
-
-
 @jit
 def radius(p, t, ridge):
     """LinUCB's confidence radius after t rounds at this ridge, times the width."""
     return p.width * theorem_radius(p.d, t, ridge, p.noise, p.theta_bound, p.failure)
 
 
-@jit
-def choose(m, X):
-    """The optimistic row of X (K, d); directions of negative width count as width 0."""
-    return optimistic_arm(X, m.V_inv, m.theta, m.radius[0])
-
-
-@jit
-def refit(p, m, t, energy, G, b):
-    """m <- ridge regression on noisy statistics G (d, d), b (d,) of t rounds, with lambda = ridge +
-    shift * energy.
-
-    A noisy Gram matrix may stay indefinite after the shift; its inverse is then used as it is.  One
-    that has no inverse (a shuffler's noise is discrete) leaves the last model in force.
-    """
-    ridge, A = p.ridge + p.shift * energy, m.work[0]
-    copy(G, A)
-    for i in range(p.d):
-        A[i, i] += ridge
-    if inverse(A, A, m.work[1]):
-        copy(A, m.V_inv)
-        matvec(m.V_inv, b, m.theta)
-        m.radius[0] = radius(p, t, ridge)
-
-
-# The policy
-
-
 class State(NamedTuple):
     t: np.ndarray  # (1,) rounds played
     G: np.ndarray  # (d, d) noisy sum of x x'
     b: np.ndarray  # (d,) noisy sum of r x
-    model: Model
+    V_inv: np.ndarray  # (d, d) inverse of noisy Gram matrix + lambda I, at the last fit
+    theta: np.ndarray  # (d,) V_inv times the noisy sum of r x
+    radius: np.ndarray  # (1,) of the confidence set
+    work: np.ndarray  # (2, d, d) scratch
     x: np.ndarray  # (d,) clipped context
     message: np.ndarray  # packed statistics of one user; shuffler: the last batch's estimate
     clipped: np.ndarray  # (1,) records that were outside the universe
@@ -227,20 +179,29 @@ class State(NamedTuple):
 def init(p):
     """State before the first round."""
     d, n = p.d, statistics_size(p.d)
-    at_server = n if p.noise_at == SERVER else 0
-    return State(
-        np.zeros(1, np.int64),
-        np.zeros((d, d)),
-        np.zeros(d),
-        init_model(p),
-        np.zeros(d),
-        np.zeros(n),
-        np.zeros(1, np.int64),
-        np.zeros(at_server),
-        np.zeros((tree_levels(p.T), at_server)),
-        np.zeros(at_server),
-        np.zeros(n if p.noise_at == SHUFFLER else 0),
-    )
+    at_server, at_shuffler = n * (p.noise_at == SERVER), n * (p.noise_at == SHUFFLER)
+    start = np.array([radius(p, 0, p.ridge)])
+    model = np.zeros((d, d)), np.zeros(d), np.eye(d) / p.ridge, np.zeros(d), start
+    user = np.zeros((2, d, d)), np.zeros(d), np.zeros(n), np.zeros(1, np.int64)
+    server = np.zeros(at_server), np.zeros((tree_levels(p.T), at_server)), np.zeros(at_server)
+    return State(np.zeros(1, np.int64), *model, *user, *server, np.zeros(at_shuffler))
+
+
+@jit
+def refit(p, s, size):
+    """Ridge regression on the noisy statistics s.G, s.b, with lambda = ridge + shift * size.
+
+    A noisy Gram matrix may stay indefinite after the shift; its inverse is then used as it is.  One
+    that has no inverse (a shuffler's noise is discrete) leaves the last model in force.
+    """
+    ridge, A = p.ridge + p.shift * size, s.work[0]
+    copy(s.G, A)
+    for i in range(p.d):
+        A[i, i] += ridge
+    if inverse(A, A, s.work[1]):
+        copy(A, s.V_inv)
+        matvec(s.V_inv, s.b, s.theta)
+        s.radius[0] = radius(p, s.t[0], ridge)
 
 
 @jit
@@ -299,8 +260,8 @@ def learn_shuffled(p, s, x, r, rng):
 
 @jit
 def select(p, s, X, rng):
-    """The optimistic row of X (K, d); the first one on ties."""
-    return choose(s.model, X)
+    """The row of X (K, d) with the largest upper confidence bound; the first one on ties."""
+    return optimistic_arm(X, s.V_inv, s.theta, s.radius[0])
 
 
 @jit
@@ -308,16 +269,16 @@ def update(p, s, arm, x, r, rng):
     """Learn from reward r on context x (d,); the model is fitted anew at the end of a batch."""
     s.t[0] += 1
     t = s.t[0]
-    energy = p.sigma * np.sqrt(float(p.d * t))
+    size = p.sigma * np.sqrt(float(p.d * t))
     if p.noise_at == LOCAL:
         learn_local(p, s, x, r, rng)
     elif p.noise_at == SERVER:
         learn_at_server(p, s, x, r, rng)
-        energy = p.sigma * np.sqrt(0.5 * p.d * s.nodes.shape[0])
+        size = p.sigma * np.sqrt(0.5 * p.d * s.nodes.shape[0])
     else:
         learn_shuffled(p, s, x, r, rng)
     if t % p.batch == 0:
-        refit(p, s.model, t, energy, s.G, s.b)
+        refit(p, s, size)
 
 
 @jit
@@ -330,18 +291,9 @@ def play(p, s, X, R, rng, arms):
 
 def _policy(name, p, guarantee, attacks, measured):
     """The `Policy` of these Params."""
-    return Policy(
-        name,
-        p,
-        init,
-        select,
-        update,
-        play,
-        guarantee,
-        universe=linear_universe(p.offset),
-        delayed_feedback=True,
-        audit=AuditSpec(attacks, measured=measured),
-    )
+    known = {"universe": linear_universe(p.offset), "delayed_feedback": True}
+    told = AuditSpec(attacks, measured=measured)
+    return Policy(name, p, init, select, update, play, guarantee, **known, audit=told)
 
 
 def ldp_linucb(
@@ -391,8 +343,8 @@ def ldp_linucb(
     sigma, guarantee = gaussian_release(
         "local", epsilon, delta, calibration, universe, STATISTICS_SENSITIVITY, paper=4.0
     )
-    options = {"ridge": ridge, "shift": shift, "noise": noise, "theta_bound": theta_bound}
-    p = make_params(d, T, 1, sigma, universe, failure=failure, width=width, **options)
+    options = ridge, shift, noise, theta_bound, failure, width
+    p = make_params(d, T, 1, sigma, universe, *options)
     return _policy("LDP-LinUCB", p, guarantee, message_attack, ldp_audits)
 
 
@@ -424,8 +376,8 @@ def jdp_linucb(
     sigma, guarantee = gaussian_release(
         "joint", epsilon, delta, calibration, universe, STATISTICS_SENSITIVITY, releases=levels
     )
-    options = {"ridge": ridge, "shift": shift, "noise": noise, "theta_bound": theta_bound}
-    p = make_params(d, T, 1, sigma, universe, failure=failure, width=width, **options)
+    options = ridge, shift, noise, theta_bound, failure, width
+    p = make_params(d, T, 1, sigma, universe, *options)
     p = p._replace(noise_at=SERVER)
     return _policy("JDP-LinUCB", p, guarantee, tree_attacks, jdp_audits)
 
@@ -465,8 +417,8 @@ def sdp_linucb(
     epsilon, delta = need_release(epsilon, delta, calibration, universe)
     batch, d = need_int("batch", batch, 1), need_int("d", d, 1, 10_000)
     sensitivity, unit = STATISTICS_SENSITIVITY[universe], f"user ({universe})"
-    options = {"ridge": ridge, "shift": shift, "noise": noise, "theta_bound": theta_bound}
-    p = make_params(d, T, batch, 0.0, universe, failure=failure, width=width, **options)
+    options = ridge, shift, noise, theta_bound, failure, width
+    p = make_params(d, T, batch, 0.0, universe, *options)
     if need_choice("protocol", protocol, ("vector", "amplification")) == "amplification":
         need_choice("calibration", calibration, ("corrected",))
         guarantee = NO_PRIVACY
@@ -532,11 +484,6 @@ def message_attack(policy):
     return (audit.Attack(mechanism, *far_apart(p), "message", "", False, True),)
 
 
-def released(state):
-    """What the server has released last."""
-    return state.release
-
-
 def tree_attacks(policy):
     """Two `audit.Attack`s on the first user: the nodes that hold its record, which are the sums
     after 1, 2, 4, ... rounds if all others send zeros; and the arms of those who come next.
@@ -545,7 +492,7 @@ def tree_attacks(policy):
     first reward.
     """
     p = policy.params
-    several = audit.runs_of(policy, released)
+    several = audit.runs_of(policy, lambda s: s.release)
     records, move = far_records(p.offset, p.d), far_move(p.offset, p.d)
     nodes = audit.on_first_nodes(policy, *records, several, move)
     return nodes, audit.on_later_signs(policy, several)
@@ -580,30 +527,19 @@ def after(policy, t):
 
 def ldp_audits():
     """One message of every user."""
-    return tuple(
-        AuditInstance(
-            ldp_linucb(2, 8, epsilon=1.0, delta=0.1, calibration=c, universe=u),
-            shows(randomize, "gaussian", "message"),
-            ("x",),
-            rounds=3,
-        )
-        for c in ("corrected", "paper")
-        for u in UNIVERSES
-    )
+    known = {"epsilon": 1.0, "delta": 0.1}
+    kinds = itertools.product(("corrected", "paper"), UNIVERSES)
+    made = (ldp_linucb(2, 8, calibration=c, universe=u, **known) for c, u in kinds)
+    return lives(shows(randomize, "gaussian", "message"), ("x",), *made, rounds=3)
 
 
 def jdp_audits():
     """Every prefix sum."""
+    known = {"epsilon": 1.0, "delta": 0.1}
     kinds = (10, "corrected", "ball"), (3, "corrected", "offset_sphere"), (2, "paper", "ball")
-    return tuple(
-        AuditInstance(
-            jdp_linucb(2, T, epsilon=1.0, delta=0.1, calibration=c, universe=u),
-            shows(release, "gaussian", "s.release"),
-            ("exact", "nodes", "x", "message", "clipped"),
-            rounds=T,
-        )
-        for T, c, u in kinds
-    )
+    made = (jdp_linucb(2, T, calibration=c, universe=u, **known) for T, c, u in kinds)
+    secret = "exact", "nodes", "x", "message", "clipped"
+    return lives(shows(release, "gaussian", "s.release"), secret, *made)
 
 
 def sdp_audits():
@@ -618,6 +554,3 @@ def sdp_audits():
     policy = sdp_linucb(2, 800, epsilon=1.0, delta=0.1, protocol="amplification")
     sent = shows(randomize, "gaussian", "message")
     return (*found, AuditInstance(policy, sent, ("x",), after(policy, 19), rounds=2))
-
-
-# What callers of an earlier version still import.

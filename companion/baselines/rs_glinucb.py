@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.glm_parts import GLM_UNIVERSE, clipped_reward, need_model
+from companion.baselines.glm_parts import GLM, clipped_reward, need_model
 from companion.core import Policy
 from companion.jit import inlined, jit
 from companion.kernels.glm import fit, slope, work_for
@@ -76,16 +76,23 @@ def init(p):
     return State(t, n_warm, V_inv, H, *last, *rows, flag, clipped, *work)
 
 
+@jit
+def log_det(A, L):
+    """log det A of a positive definite A; L is overwritten."""
+    cholesky(A, L)
+    total = 0.0
+    for i in range(A.shape[0]):
+        total += 2.0 * math.log(L[i, i])
+    return total
+
+
 @inlined
 def refit(p, s):
     """theta_hat, H_inv <- of all data, if det H has grown by GROWTH since the last fit; whether."""
-    cholesky(s.H, s.L)
-    log_det = 0.0
-    for i in range(p.d):
-        log_det += 2.0 * math.log(s.L[i, i])
-    grown = log_det >= s.log_det[0] + math.log(GROWTH)
+    now = log_det(s.H, s.L)
+    grown = now >= s.log_det[0] + math.log(GROWTH)
     if grown:
-        s.log_det[0] = log_det
+        s.log_det[0] = now
         inverse(s.H, s.H_inv, s.L)
         fit(p.link, s.X, s.y, s.t[0], PENALTY, p.tolerance, s.theta_hat, s.work)
     return grown
@@ -99,14 +106,6 @@ def fit_warm_up(p, s):
         s.warm[1] = 0
         fit(p.link, s.X_warm, s.y_warm, s.n_warm[0], PENALTY, p.tolerance, s.theta_warm, s.work)
     return stale
-
-
-@inlined
-def learn(p, s, X, table):
-    """Both estimates, where they are due, and what they say of the rows of X in the table."""
-    stale = fit_warm_up(p, s)
-    if refit(p, s) or stale:
-        tabulate(X, s.theta_warm, s.theta_hat, table)
 
 
 @inlined
@@ -127,7 +126,9 @@ def select(p, s, X, rng):
     square, arm = widest(X, s.V_inv, p.threshold, table)
     s.warm[0] = 1 if square > p.threshold else 0
     if s.warm[0] == 0:
-        learn(p, s, X, table)
+        stale = fit_warm_up(p, s)
+        if refit(p, s) or stale:
+            tabulate(X, s.theta_warm, s.theta_hat, table)
         arm = choose(p, s, X, table)
     return arm
 
@@ -185,4 +186,4 @@ def rs_glinucb(
     elimination = m.theta_bound * root * math.sqrt(m.kappa)
     threshold = 100.0 / (m.kappa * m.theta_bound**2 * m.d)
     p = Params(m.d, T, m.link, 0.5, elimination, 4.0 * root, threshold, m.tolerance)
-    return Policy("RS-GLinUCB", p, init, select, update, play, NO_PRIVACY, universe=GLM_UNIVERSE)
+    return Policy("RS-GLinUCB", p, init, select, update, play, NO_PRIVACY, universe=GLM["universe"])

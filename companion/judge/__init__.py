@@ -1,11 +1,11 @@
 """A policy that need not be of this package: its contract, guarantee, attacks, place, cost.
 
 A call for a file that is there takes minutes; `quick=True` makes it one.  What cannot be judged is
-said in the report:
+said in the report, whose last line begins with one word:
 
 >>> from companion.judge import judge
->>> print(judge("my_policy.py", quick=True))
-Nothing could be judged: there is no file my_policy.py.
+>>> print(judge("my_policy.py", quick=True).word)
+NOTHING
 """
 
 from companion.judge.judging import judge

@@ -1,4 +1,7 @@
-"""`python -m companion.judge my_policy.py`: see `companion.judge.judge`."""
+"""`python -m companion.judge my_policy.py`: see `companion.judge.judge`.
+
+Exit code: 0 MEASURED, 1 REFUTED, 2 NOTHING, 3 BOUNDED ONLY, 4 CONTRACT BROKEN.
+"""
 
 import argparse
 import sys
@@ -20,13 +23,11 @@ def parser():
     known.add_argument("--trials", type=int, help="runs of each input that an attack counts")
     known.add_argument("--limit", type=float, help="seconds that one task may take")
     known.add_argument("--out", help="reports go to OUT.json and OUT.html (default: the policy)")
-    known.add_argument("--store", help="what was found so far (default: OUT.store.json)")
     return known
 
 
 def main(arguments=None) -> int:
-    """Judge, print, write the report; exit code 0, 1 if the promise is refuted or the contract does
-    not hold, 2 if nothing could be judged."""
+    """Judge, print, write the report; its exit code."""
     given = parser().parse_args(arguments)
     try:
         if given.new:
@@ -34,19 +35,15 @@ def main(arguments=None) -> int:
             print(f"{given.policy} is a working policy: python -m companion.judge {given.policy}")
             return 0
         out = given.out or f"{Path(given.policy).stem.rpartition('.')[2]}.judged"
-        store = given.store or f"{out}.store.json"
-        told = {n: getattr(given, n) for n in ("worlds", "epsilons", "seed", "trials")}
-        report = judge(given.policy, **told, quick=given.quick, limit=given.limit,
-                       store=store)  # fmt: skip
+        told = {n: getattr(given, n) for n in ("worlds", "epsilons", "seed", "trials", "limit")}
+        report = judge(given.policy, **told, quick=given.quick)
         for kind in ("json", "html"):
             report.save(f"{out}.{kind}")
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    print(f"\n{report}\n\nWritten: {out}.html, {out}.json")
-    if "contract" not in report.data:
-        return 2
-    return int(report.refuted)
+    print(f"Written: {out}.html, {out}.json\n\n{report}")
+    return report.exit_code
 
 
 if __name__ == "__main__":

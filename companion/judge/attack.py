@@ -6,35 +6,78 @@ pair that a pilot tells apart best; the log-likelihood ratio of a chain fitted t
 statistic; fresh runs count (`audit.attacked`).  Far records are tried, too: 50 times as large.
 Two chains are fitted: one has chances of its own in every round, the other the same chances in
 rounds 1, 2-3, 4-7, ..., by which a small leak shows that goes on for long.  The pilot chooses.
+
+Streams differ by "replace one record", or "replace one reward" where contexts are public.  Where
+the relation is "add or remove one record" a replacement is two steps: the promise for it is
+(2 epsilon, (1 + e^epsilon) delta).
 """
 
 import os
 import sys
 import tempfile
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
 from companion.accounting import audit
+from companion.accounting.privacy import ADD_OR_REMOVE, RELATIONS, REPLACE_REWARD
 from companion.core import Universe, horizon, one_context
-from companion.judge.effort import DRAWN, effort
-from companion.judge.guarantee import number
 from companion.judge.streams import run, stream_for
 
 LEVEL = 0.999  # of every bound: a promise that holds is refuted with this chance less than 1
-ROUNDS = 80  # of the streams that are played: a leak in every round shows more in longer ones
+ROUNDS = {True: 100, False: 400}  # quick: of the streams that are played, at most
 FAR = 50.0  # times the size of the largest record
-COMMON = Universe(low=0.0, offset=True)  # lies in every universe of the package
+COMMON = Universe()  # where none is declared: the unit ball, rewards in [-1, 1]
 SURE = 2.0  # standard errors below which a term of the statistic is taken for noise
 
 
-def row(name: str, g, sees: str, found, note: str = ""):
-    """One attack as plain data."""
-    refuted = bool(found.epsilon > g.epsilon)
-    said = f"epsilon is at least {found.epsilon:.3g}, {g.epsilon:.3g} is promised"
-    return {"attack": name, "sees": sees, "epsilon": number(found.epsilon), "level": found.level,
-            "delta": number(g.delta), "promise": number(g.epsilon), "trials": found.trials,
-            "hits": list(found.hits), "refuted": refuted, "said": said, "note": note}  # fmt: skip
+class Effort(NamedTuple):
+    """Runs of each of the two inputs: fixed numbers, so that a report is the same everywhere."""
+
+    search: int  # fit the statistic of every pair that is tried, and as many choose the pair
+    pilot: int  # fit the statistic of the pair that is chosen
+    trials: int  # are counted, half of them to choose the event
+
+
+PLAIN = {True: Effort(10, 80, 300), False: Effort(30, 250, 1_500)}  # fifty times as slow
+COMPILED = {True: Effort(30, 150, 1_000), False: Effort(100, 400, 10_000)}
+DRAWN = 10  # times as many trials where a kernel draws many outputs at once
+
+
+def effort(policy, quick: bool, trials: int | None = None) -> Effort:
+    """The `Effort` for a policy; trials >= 4: counted instead of the default."""
+    scale = (COMPILED if hasattr(policy.loop, "py_func") else PLAIN)[quick]
+    if trials is None:
+        return scale
+    return Effort(min(scale.search, trials), min(scale.pilot, trials), trials)
+
+
+def promised(g):
+    """(epsilon, delta) that a guarantee promises for one replaced record."""
+    if g.neighbours not in RELATIONS:
+        raise ValueError(f"neighbours must be one of {RELATIONS}; got {g.neighbours!r}")
+    if g.neighbours == ADD_OR_REMOVE:
+        return 2.0 * g.epsilon, min((1.0 + np.exp(min(g.epsilon, 700.0))) * g.delta, 0.999)
+    return g.epsilon, g.delta
+
+
+def largest(delta: float, trials: int) -> float:
+    """The largest epsilon that so many trials could show, were the two inputs told apart always."""
+    n = trials - trials // 2
+    tail = ((1.0 - LEVEL) / 2.0) ** (1.0 / n)
+    return float(np.log(max(tail - delta, 1.0 - tail) / (1.0 - tail)))
+
+
+def row(name: str, g, one, sees: str, n: int, seed: int, note: str = ""):
+    """One attack, counted, as plain data."""
+    epsilon, delta = promised(g)
+    found = audit.attacked(one, delta=delta, trials=n, seed=seed, level=LEVEL)
+    said = f"epsilon is at least {found.epsilon:.3g}, {epsilon:.3g} is promised"
+    said += " for two steps" if g.neighbours == ADD_OR_REMOVE else ""
+    return {"attack": name, "sees": sees, "epsilon": float(found.epsilon), "level": LEVEL,
+            "trials": found.trials, "hits": list(found.hits), "largest": largest(delta, n),
+            "refuted": bool(found.epsilon > epsilon), "said": said, "note": note}  # fmt: skip
 
 
 def count(subject) -> int:
@@ -48,32 +91,21 @@ def own(subject, which, quick: bool, trials, seed: int):
     policy = subject.policy
     one = policy.audit.attacks(policy)[which]
     n = effort(policy, quick, trials).trials * (1 if one.runs else DRAWN)
-    g = policy.guarantee
-    found = audit.attacked(one, delta=g.delta, trials=n, seed=seed, level=LEVEL)
-    return row(f"its own (number {which + 1})", g, one.sees, found, one.note)
+    return row(f"its own (number {which + 1})", policy.guarantee, one, one.sees, n, seed, one.note)
 
 
 def general(subject, quick: bool, trials, seed: int, far: bool = False):
-    """The general attack on the example, as a `row`; far: with records outside the universe.
-
-    quick, trials: see `effort.effort`.
-    """
+    """The general attack on the example, as a `row`; far: with records outside the universe."""
     policy = subject.policy
     n = effort(policy, quick, trials)
-    pairs = list(neighbours(policy, universe(subject), far))
+    pairs = list(neighbours(policy, policy.universe or COMMON, far, ROUNDS[quick]))
     best = max((fitted(policy, p, n.search, seed) for p in pairs), key=lambda found: found[0])
     _, statistic, (name, a, b, user) = fitted(policy, best[2], n.pilot, seed + 2)
-    g = policy.guarantee
     one = audit.Attack(audit.playing(policy, user=user), a, b, statistic, "actions")
-    found = audit.attacked(one, delta=g.delta, trials=n.trials, seed=seed + 1, level=LEVEL)
     large = f"records {FAR:g} times too large, " if far else ""
-    where = f"{large}{name}, the best of {len(pairs)} pairs"
-    return row("general", g, "the arms of all other users", found, where)
-
-
-def universe(subject):
-    """What the module says it takes without clipping, or what every universe holds."""
-    return subject.policy.universe or COMMON
+    note = f"{large}{name}, the best of {len(pairs)} pairs, {len(a[0])} rounds"
+    sees = "the arms of all other users"
+    return row("general", policy.guarantee, one, sees, n.trials, seed + 1, note)
 
 
 def directions(d: int, world) -> np.ndarray:
@@ -84,13 +116,13 @@ def directions(d: int, world) -> np.ndarray:
         ways = np.sqrt(0.5) * ways
         ways[:, -1] = np.sqrt(0.5)
         return ways
-    return world.radius * ways
+    return (world.radius if world.radius < np.inf else 1.0) * ways
 
 
-def neighbours(policy, world, far):
+def neighbours(policy, world, far, rounds: int = 80):
     """Yield (name, a, b, user): two streams (X, R) that differ in the record of one user; far: by
     `FAR` times as much, among quiet others alone."""
-    n = min(ROUNDS, horizon(policy) or ROUNDS)
+    n = min(rounds, horizon(policy) or rounds)
     K, d = getattr(policy.params, "K", 2), getattr(policy.params, "d", 3)
     x, y, z = directions(d, world)
     low, high = max(world.low, -1e6), min(world.high, 1e6)
@@ -100,9 +132,11 @@ def neighbours(policy, world, far):
         "the context turns": ((x, high), (y, high)),
         "another coordinate": ((x, high), (z, high)),
     }
+    if policy.guarantee.neighbours == REPLACE_REWARD:
+        records = {"the reward changes": ((x, low), (x, high))}
     company = (True,) if far else (True, False)
     for (what, (one, two)), user, quiet in product(records.items(), (0, n // 3), company):
-        X, R, _ = stream_for(policy._replace(params=policy.params), n, K)
+        X, R, _ = stream_for(policy, n, K)
         if quiet:  # the others ask along the line that tells the two records apart, and pay nothing
             X[:, 0::2], X[:, 1::2] = one[0], two[0] if one[0] is not two[0] else y
             R[:] = 0.0 if low <= 0.0 else low

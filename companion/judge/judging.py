@@ -1,14 +1,21 @@
-"""`judge`: a policy goes in; what it promises, what it gives, how it does, comes out."""
+"""`judge`: a policy goes in; what it promises, what it gives, how it does, comes out.
 
+The policy runs in a child process: what hangs is stopped, what crashes takes nobody along.  The
+child does one task after another; a task that raises, that kills the child, or that takes more than
+its limit is answered for, and the next one gets a new child.  A limit is CPU time, so that a busy
+machine changes no verdict; on the clock a task has `PATIENCE` times as much.
+"""
+
+import functools
+import multiprocessing
+import os
+import signal
 import sys
 import time
 from typing import NamedTuple
 
-from companion.judge import contract, report, standing, subject
-from companion.judge.store import Store, digest_of_package
-from companion.judge.subject import Refused
-from companion.judge.words import UNPLAYED
-from companion.judge.worker import Failed, Worker
+from companion.judge import attack, checks, leaderboard, measuring, report
+from companion.judge.load import Refused, load, said
 from companion.validate import (
     need_choice,
     need_float,
@@ -18,7 +25,8 @@ from companion.validate import (
     need_seed,
 )
 
-WIDE = 30  # characters of the bar
+START, PATIENCE = 60.0, 5.0  # seconds within which a file imports; for machines that others use
+CLOCK = hasattr(signal, "setitimer")  # else limits are on the clock alone
 
 
 class Scale(NamedTuple):
@@ -30,50 +38,61 @@ class Scale(NamedTuple):
     T: int  # rounds in the arena
     n_reps: int  # repetitions, and those that tune
     tune_reps: int
-    cases: int  # instances that are measured, the first ones
 
 
-FULL = Scale(90.0, ("d = 5", "logistic clicks"), (1.0, 8.0), 2_000, 10, 3, 100)
-QUICK = Scale(30.0, ("d = 5",), (8.0,), 400, 8, 2, 2)
-RIVALS = 1_800.0  # seconds that our own policies may take: their kernels may have to be compiled
+FULL = Scale(90.0, ("d = 5", "logistic clicks"), (1.0, 8.0), 2_000, 10, 3)
+QUICK = Scale(30.0, ("d = 5",), (8.0,), 400, 8, 2)
+TASKS = {
+    "promised": measuring.promised,
+    "plans": measuring.plans,
+    "measured": measuring.measured,
+    "asked": measuring.asked,
+    "checked": checks.checked,
+    "general": attack.general,
+    "own": attack.own,
+    "count": attack.count,
+    "speaks": attack.speaks,
+    "newcomer": leaderboard.newcomer,
+    "cost": leaderboard.priced,
+}
 
 
 def judge(
-    policy_or_module,
+    what,
     *,
+    factory=None,
     worlds=None,
     epsilons=None,
     seed: int = 1,
     quick: bool = False,
     trials: int | None = None,
-    store=None,
     limit: float | None = None,
+    memory: float = 8.0,
     progress=None,
 ):
     """A `Report` on a policy that need not be of this package, compiled or plain Python.
 
-    policy_or_module: the path of a file, the dotted name of a module, a module, or a `Policy`;
-    worlds: names of `standing.WORLDS` (None: two, one if quick; empty: no arena); epsilons: budgets
-    in [0.01, 100] there (None: 1 and 8, or 8); seed: an integer >= 0; quick: a short look; trials:
-    runs of each input that an attack counts, in [4, 10^7] (None: the numbers of `judge.effort`;
-    fewer take less time and show less); store: a file that keeps what was found, by which an
-    interrupted judgement goes on (None: nothing is kept); limit: seconds of CPU that one task may
-    take before it is stopped (None: 30 or 90); progress: whether a bar is shown (None: on a
-    terminal).  The policy runs in a process of its own.  Of the report, only the cost, the time it
-    took, and what the limit stops depend on the machine (`Report.reproducible`).  Raises ValueError
-    where the settings make no sense; what is wrong with the policy stands in the report.
+    what: a `Policy`, the path of a file, the dotted name of a module, or a module; factory: what
+    made the `Policy`, so that other dimensions and budgets can be measured; worlds: names of
+    `leaderboard.WORLDS` (None: two, one if quick; empty: no arena); epsilons: budgets in
+    [0.01, 100] there (None: 1 and 8, or 8); seed: an integer >= 0; quick: a short look; trials:
+    runs of each input that an attack counts, in [4, 10^7]; limit: seconds of CPU that one task may
+    take (None: 30 or 90); memory: gigabytes that the policy may use; progress: whether the task
+    under way is named (None: on a terminal).  Raises ValueError where the settings make no sense;
+    what is wrong with the policy stands in the report.
     """
     scale = scaled(QUICK if quick else FULL, worlds, epsilons)
     limit = scale.limit if limit is None else need_positive("limit", limit)
     trials = trials if trials is None else need_int("trials", trials, 4, 10**7)
-    session = Session(policy_or_module, need_seed("seed", seed), limit, Store(store), progress)
-    began = time.perf_counter()
+    seed, began = need_seed("seed", seed), time.perf_counter()
+    shown = sys.stderr.isatty() if progress is None else progress
+    child = Child(what, factory, limit, need_positive("memory", memory), shown)
     try:
-        parts = investigate(session, scale, (bool(quick), trials))
+        parts = investigate(child.ask, scale, bool(quick), trials, seed)
     except Refused as refusal:
         parts = {"refused": str(refusal)}
     finally:
-        session.worker.stop()
+        child.stop()
     told = {"seed": seed, "quick": bool(quick), "trials": trials, "limit": limit}
     return report.made(parts | {"settings": told, "took": round(time.perf_counter() - began, 1)})
 
@@ -81,7 +100,7 @@ def judge(
 def scaled(scale: Scale, worlds, epsilons) -> Scale:
     """The scale with these worlds and budgets; None: its own.  Raises ValueError on others."""
     if worlds is not None:
-        names = tuple(need_choice("worlds", w, tuple(standing.WORLDS)) for w in worlds)
+        names = tuple(need_choice("worlds", w, tuple(leaderboard.WORLDS)) for w in worlds)
         scale = scale._replace(worlds=names)
     if epsilons is not None:
         budgets = need_members("epsilons", epsilons)
@@ -90,92 +109,152 @@ def scaled(scale: Scale, worlds, epsilons) -> Scale:
     return scale
 
 
-class Session:
-    """One judgement: asks the worker, keeps what it says, shows the bar."""
-
-    def __init__(self, what, seed, limit, store, progress):
-        self.worker, self.seed, self.limit, self.store = Worker(what), seed, limit, store
-        self.mine = [subject.digest(what), digest_of_package(), limit]
-        self.kept = self.mine[0] is not None
-        self.shown = sys.stderr.isatty() if progress is None else progress
-        self.done, self.planned = 0, 1
-
-    def ask(self, task, *args, ours: bool = False):
-        """{"found": ...} or {"failed": why}, kept under all that it depends on; ours: that is the
-        package alone, not the policy that is judged."""
-        self.bar(task.split(":")[1])
-        mine, limit = (self.mine[1:2], RIVALS) if ours else (self.mine, self.limit)
-        key = self.store.key(*mine, task, args)
-        if not ((self.kept or ours) and key in self.store):
-            try:
-                answer = {"found": self.worker.ask(task, limit, *args)}
-            except Failed as failure:
-                answer = {"failed": str(failure)}
-            self.store[key] = answer
-        self.done += 1
-        return self.store[key]
-
-    def bar(self, doing: str) -> None:
-        """The bar on a terminal."""
-        if self.shown:
-            full = WIDE * self.done // max(self.planned, self.done)
-            print(f"\r[{'#' * full:<{WIDE}}] {doing:<24}", end="", file=sys.stderr, flush=True)
-
-
-def investigate(session, scale, effort):
+def investigate(ask, scale: Scale, quick: bool, trials, seed: int):
     """All parts of the report as plain data; what fails stands there with the reason."""
-    ask = session.ask
-    parts = {"promise": ask("guarantee:promised")}
-    points = list(contract.POINTS)
-    session.planned = len(points) + 9 + len(scale.worlds) * (1 + len(scale.epsilons))
-    first = ask("points:checked", "rows")
+    promise = ask("promised")
+    parts = {"promise": promise, "contract": {}, "attack": [], "measured": [], "arena": []}
+    first = ask("checked", "rows")
     plays = "failed" not in first
-    parts["contract"] = {"rows": first}
-    for name in points:
-        if name != "rows":
-            alive = plays or name in ("complete", "guarantee", "pickles", "refusals", "fresh state")
-            found = ask("points:checked", name) if alive else {"failed": UNPLAYED}
-            parts["contract"][name] = found
-    promise = parts["promise"].get("found", {})
-    parts["asked"] = ask("guarantee:asked")
-    cases = range(min(promise.get("disclosures", 0), scale.cases))
-    parts["measured"] = [ask("guarantee:measured", i) for i in cases]
-    parts["attack"], parts["speaks"] = [], {"failed": UNPLAYED}
-    if plays:
-        parts["speaks"] = ask("attack:speaks")
-        if promise.get("model", "none") != "none":
-            parts["attack"] = attacks(session, effort)
-    parts["cost"] = ask("cost:measured") if plays else {"failed": UNPLAYED}
-    parts["arena"] = arena(session, scale, promise) if plays else []
+    for name in checks.CHECKS:
+        if name == "rows":
+            found = first
+        elif plays or name in checks.WITHOUT_RUN:
+            found = ask("checked", name)
+        else:
+            found = {"untried": "the first run gave nothing"}
+        parts["contract"][name] = found
+    if not plays or "failed" in promise:
+        return parts
+    parts["asked"], parts["speaks"] = ask("asked"), ask("speaks")
+    if promise["found"]["model"] != "none":
+        plans = ask("plans", quick)
+        parts["measured"] = [
+            {"plan": name} | ask("measured", plan) for name, plan in plans.get("found", ())
+        ]
+        looks = (quick, trials, seed)
+        parts["attack"] = [ask("general", *looks, far) for far in (False, True)]
+        own = ask("count")
+        parts["attack"] += [ask("own", i, *looks) for i in range(own.get("found", 0))]
+        parts["attack"] += [own] if "failed" in own else []
+    parts["cost"] = ask("cost")
+    sizes, name = (scale.n_reps, scale.tune_reps, seed), promise["found"]["factory"]
+    looks = max(1, len(scale.worlds) * len(scale.epsilons))
+    for world in scale.worlds:
+        for epsilon in scale.epsilons:
+            mine = ask("newcomer", world, scale.T, epsilon, *sizes)
+            setting = {"world": world, "epsilon": epsilon, "T": scale.T}
+            why = mine.get("failed") or mine["found"].get("refused")
+            if why:
+                parts["arena"].append(setting | {"refused": why})
+                continue
+            ours = rivals(world, scale.T, scale.epsilons, *sizes)[epsilon]
+            rows = leaderboard.table(name, mine["found"], ours, looks)
+            parts["arena"].append(setting | {"rows": rows, "call": mine["found"]["call"]})
     return parts
 
 
-def arena(session, scale: Scale, promise):
-    """[{"world", "epsilon", "T", and "rows", or why there are none}] of every setting."""
-    found, sizes = [], (scale.n_reps, scale.tune_reps, session.seed)
-    looks = max(1, len(scale.worlds) * len(scale.epsilons))
-    for world in scale.worlds:
-        mine = [session.ask("standing:newcomer", world, scale.T, e, *sizes)
-                for e in scale.epsilons]  # fmt: skip
-        ours = session.ask("standing:rivals", world, scale.T, scale.epsilons, *sizes, ours=True)
-        for i, (epsilon, one) in enumerate(zip(scale.epsilons, mine, strict=True)):
-            setting = {"world": world, "epsilon": epsilon, "T": scale.T}
-            why = one.get("failed") or one["found"].get("refused") or ours.get("failed")
-            if why:
-                found.append(setting | {"refused": why})
-                continue
-            runs = ours["found"][i]["runs"]
-            rows = standing.table(promise["factory"], one["found"], runs, looks)
-            found.append(setting | {"rows": rows, "call": one["found"]["call"]})
-    return found
+rivals = functools.lru_cache(maxsize=8)(leaderboard.rivals)
 
 
-def attacks(session, effort):
-    """The module's own attacks and the general ones; effort: (quick, trials)."""
-    seed = session.seed
-    found = [session.ask("attack:general", *effort, seed, far) for far in (False, True)]
-    own = session.ask("attack:count")
-    if "failed" in own:
-        return [*found, own]
-    session.planned += own["found"]
-    return found + [session.ask("attack:own", i, *effort, seed) for i in range(own["found"])]
+class Child:
+    """The policy in a process of its own: `ask` it for one task after another."""
+
+    def __init__(self, what, factory, limit, memory, shown=False):
+        self.told, self.limit, self.shown = (what, factory, memory), limit, shown
+        self.process = self.pipe = None
+
+    def ask(self, task: str, *args):
+        """{"found": what the task says}, or {"failed": why it says nothing}; raises `Refused` where
+        the policy cannot be loaded."""
+        if self.shown:
+            print(f"\r{task:<12}", *args[:1], end="\x1b[K", file=sys.stderr, flush=True)
+        if self.process is None:
+            self._start()
+        self.pipe.send((task, args, self.limit))
+        kind, found = self._answer(self.limit)
+        return {kind: found}
+
+    def stop(self) -> None:
+        """End the process."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.pipe.close()
+            self.process = None
+
+    def _start(self):
+        fork = "fork" in multiprocessing.get_all_start_methods()
+        context = multiprocessing.get_context("fork" if fork else "spawn")
+        self.pipe, theirs = context.Pipe()
+        told = (theirs, self.pipe, *self.told)
+        self.process = context.Process(target=_serve, args=told, daemon=True)
+        self.process.start()
+        theirs.close()
+        kind, found = self._answer(START)
+        if kind != "found":
+            self.stop()
+            raise Refused(found)
+
+    def _answer(self, limit):
+        slow = "failed", f"does not return within {limit:g} s"
+        if not self.pipe.poll(limit * PATIENCE if CLOCK else limit):
+            self.stop()
+            return slow
+        try:
+            return self.pipe.recv()
+        except EOFError:
+            self.process.join()
+            code = self.process.exitcode
+            self.stop()
+            if CLOCK and code == -signal.SIGPROF:
+                return slow
+            how = f"signal {-code}" if code < 0 else f"exit code {code}"
+            return "failed", f"its process ends, with {how}"
+
+
+def _serve(pipe, asking, what, factory, memory):
+    """The child: load, then answer until nobody asks.  A fork holds a copy of the asking end, by
+    which it would never notice that its parent is gone."""
+    asking.close()
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):  # what a policy prints is no part of the report's page
+        os.dup2(quiet, stream)
+    sys.stdout, sys.stderr = (os.fdopen(os.dup(quiet), "w") for _ in range(2))
+    _bound_memory(memory)
+    try:
+        subject = load(what, factory)
+        subject.make(4)
+    except Refused as refusal:
+        return pipe.send(("refused", str(refusal)))
+    except BaseException as error:
+        return pipe.send(("refused", f"its example cannot be made: {said(error)}"))
+    pipe.send(("found", None))
+    while True:
+        try:
+            task, args, limit = pipe.recv()
+        except EOFError:
+            return None
+        _alarm(limit)
+        try:
+            answer = "found", TASKS[task](subject, *args)
+        except BaseException as error:
+            answer = "failed", said(error)
+        _alarm(0.0)
+        pipe.send(answer)
+
+
+def _bound_memory(gigabytes):
+    """Allocating more raises MemoryError, where the system can say so."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (int(gigabytes * 2**30), most))
+
+
+def _alarm(seconds):
+    """End this process after so many seconds of CPU time; 0: never."""
+    if CLOCK:
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, seconds)

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from companion.judge.store import write as written
-
 HERE = Path(__file__).with_name("template.txt")
 
 
@@ -19,4 +17,4 @@ def write(path) -> None:
         raise ValueError(f"the policy's file must end with .py; got {path}")
     if path.exists():
         raise ValueError(f"there is {path} already: the template is not written over it")
-    written(path, text())
+    path.write_text(text(), "utf8")

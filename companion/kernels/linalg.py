@@ -211,9 +211,7 @@ def jacobi(A, rows):
     norm; 30 sweeps are never reached for m <= 10 (convergence is quadratic).
     """
     m = A.shape[0]
-    for i in range(m):
-        for j in range(m):
-            rows[i, j] = 1.0 if i == j else 0.0
+    set_identity(1.0, rows)
     for _ in range(30):
         off, total = 0.0, 0.0
         for i in range(m):
@@ -245,6 +243,3 @@ def rotate(A, rows, i, j):
         A[i, k], A[j, k] = c * x - s * y, s * x + c * y
         x, y = rows[i, k], rows[j, k]
         rows[i, k], rows[j, k] = c * x - s * y, s * x + c * y
-
-
-# What callers of an earlier version still import.

@@ -161,6 +161,3 @@ def best_left(X, A, reach, low, B, width, table):
         if index > best and survives(X, A, reach, low, k, table):
             best, arm = index, k
     return arm
-
-
-# What callers of an earlier version still import.

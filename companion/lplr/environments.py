@@ -28,11 +28,6 @@ class Design(NamedTuple):
     theta: np.ndarray  # (d,)
     means: np.ndarray  # (K,), points theta
 
-    @property
-    def d(self) -> int:
-        """Dimension of the vectors."""
-        return self.points.shape[1]
-
 
 def design(points, theta, prob=None) -> Design:
     """A design: points (K, d) and theta (d,) in unit balls, prob (K,) >= 0 with sum <= 1.
@@ -215,9 +210,7 @@ def multinomial(rng, n, prob, out):
 
     The rest fall on none; the chance of that, 1 - sum(prob), is 0 where it can be rounding.
     """
-    total, tail = 0.0, np.empty(prob.shape[0])  # tail: chance of a point or a later one, or of none
-    for j in range(prob.shape[0]):
-        total += prob[j]
+    total, tail = prob.sum(), np.empty(len(prob))  # chance of a point or a later one, or of none
     rest = 1.0 - total if 1.0 - total >= 1e-12 else 0.0
     for j in range(prob.shape[0] - 1, -1, -1):
         rest += prob[j]

@@ -16,11 +16,13 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 
 from companion.accounting.audit import Attack, attacked
 from companion.jit import jit
-from companion.kernels.linalg import add_outer, axpy, copy, dot, inverse, matvec, norm, quad
+from companion.kernels.linalg import add_outer, axpy, copy, dot, inverse, matvec, norm
 from companion.kernels.mechanisms import laplace
+from companion.kernels.ucb import optimistic_arm
 from companion.lplr.environments import (
     Law,
     Users,
@@ -55,21 +57,19 @@ from companion.lplr.lplr import (
     predict,
     public_state,
     tree_of,
-    vector_loss,
     walk,
 )
 from companion.lplr.lplr import Oracle as LplrOracle
 from companion.lplr.ssp import (
     Model,
     allocate_model,
-    ssp_estimate,
     ssp_fit,
     ssp_interval,
     ssp_noise,
     ssp_params,
 )
 from companion.lplr.ssp import Oracle as SspOracle
-from companion.simulate import need_seeds, parallel_map, stream, threads
+from companion.simulate import need_seeds, parallel_map, stream
 from companion.validate import need_choice, need_int, need_positive, need_probability
 
 
@@ -78,15 +78,10 @@ def powers(first: int, step: int, last: int):
     return [first, *(powers(first * step, step, last) if first * step <= last else [])]
 
 
-def by_seed(task, args, seeds, executor) -> np.ndarray:
-    """Rows of task(*args, part) over parts of the seeds (one per repetition), in their order.
-
-    A part for each thread, or eight for an executor: every part makes its memory anew.
-    """
-    seeds = need_seeds(seeds)
-    size = -(-len(seeds) // (8 if executor else threads()))
-    parts = [seeds[i : i + size] for i in range(0, len(seeds), size)]
-    return np.concatenate(parallel_map(task, [(*args, part) for part in parts], executor))
+def by_seed(repetition, args, seeds, executor) -> np.ndarray:
+    """Array of repetition(*args, seed) for every seed, in their order."""
+    jobs = [(*args, seed) for seed in need_seeds(seeds)]
+    return np.array(parallel_map(repetition, jobs, executor), dtype=float)
 
 
 def drawn(design, seed, signs: bool) -> Law:
@@ -189,9 +184,7 @@ def score(p, tree, law, n, residual):
         width += law.prob[j] * half
         if error > half + 1e-12:
             covered = 0.0
-    active = 0
-    for b in range(tree.start[p.d]):
-        active += tree.link[b, ACTIVE]
+    active = tree.link[: tree.start[p.d], ACTIVE].sum()
     return Trials(mad, mse, width, covered, active, cost, informed)
 
 
@@ -203,45 +196,54 @@ def estimate_lplr(design, p, n: int, seeds, executor=None, *, signs: bool = True
     < 2d, n > 1e18 or p has another dimension.
     """
     n = need_int("n", n, 2 * p.d, MAX_USERS)
-    return Trials(*by_seed(_fits, (design, p, n // (2 * p.d), bool(signs)), seeds, executor).T)
+    return Trials(*by_seed(_score, (design, p, n, signs), seeds, executor).T)
 
 
-def _fits(design, p, n, signs, seeds):
-    forest, rows = allocate_tree(p, 1), []
-    for seed in seeds:
-        law, residual = _fit(design, p, n, signs, seed, forest)
-        rows.append(score(p, tree_of(forest, 0), law, n, residual))
-    return np.array(rows, dtype=float)
+def _score(design, p, n, signs, seed):
+    law, tree = _fit(design, p, n, signs, seed)
+    return score(p, tree, law, n // (2 * p.d), np.empty(p.d))
 
 
-def _fit(design, p, n, signs, seed, forest):
-    """(law, scratch) of one repetition, whose tree is left in the forest."""
-    law = drawn(design, seed, signs)
+def _fit(design, p, n, signs, seed):
+    """(law, tree) of one repetition."""
+    law, forest = drawn(design, seed, signs), allocate_tree(p, 1)
     if law.points.shape[1] != p.d:
         raise ValueError(f"design must have dimension d={p.d}; got d={law.points.shape[1]}")
-    users = no_users(*law.points.shape)
-    fit_sums(p, forest, law, n, stream(seed, "LPLR"), users)
-    return law, users.residual
+    rng, users = stream(seed, "LPLR"), no_users(*law.points.shape)
+    fit_sums(p, forest, law, n // (2 * p.d), rng, users)
+    return law, tree_of(forest, 0)
 
 
 def fit_design(design, p, n: int, seed, *, signs: bool = True) -> Tree:
     """The tree of one repetition of `estimate_lplr`; seed: an integer or a SeedSequence."""
     n, (seed,) = need_int("n", n, 2 * p.d, MAX_USERS), need_seeds([seed])
-    forest = allocate_tree(p, 1)
-    _fit(design, p, n // (2 * p.d), signs, seed, forest)
-    return tree_of(forest, 0)
+    return _fit(design, p, n, signs, seed)[1]
 
 
-@jit
-def theta_error(model, law):
+def ball_least_squares(A, b) -> np.ndarray:
+    """argmin v'Av/2 - b'v over ||v|| <= 1, with the negative eigenvalues of the symmetric A set to
+    0.
+
+    In the eigenbasis v = c / (a + t), with the least multiplier t >= 0 for which ||v|| <= 1.  No
+    coordinate of v exceeds 1, so t >= |c_i| - a_i for all i; and t = ||c|| is enough.
+    """
+    values, basis = np.linalg.eigh(A)
+    a, c = np.maximum(values, 0.0), basis.T @ b
+
+    def coordinates(t):
+        return np.divide(c, a + t, out=np.zeros(len(c)), where=a + t > 0.0)
+
+    def excess(t):
+        return np.linalg.norm(coordinates(t)) - 1.0
+
+    low, high = max((np.abs(c) - a).max(), 0.0), 1.001 * np.linalg.norm(c)
+    return basis @ coordinates(brentq(excess, low, high) if excess(low) > 0.0 else low)
+
+
+def theta_error(model, law) -> tuple[float, float]:
     """(mad, mse) of least squares from the statistics in model."""
-    ssp_estimate(model)
-    mad, mse = 0.0, 0.0
-    for j in range(law.points.shape[0]):
-        error = dot(law.points[j], model.theta) - law.means[j]
-        mad += law.prob[j] * abs(error)
-        mse += law.prob[j] * error**2
-    return mad, mse
+    error = law.points @ ball_least_squares(model.mat, model.vec) - law.means
+    return law.prob @ np.abs(error), law.prob @ error**2
 
 
 def estimate_ssp(design, n: int, seeds, executor=None, *, epsilon: float = 1.0, signs: bool = True):
@@ -250,18 +252,15 @@ def estimate_ssp(design, n: int, seeds, executor=None, *, epsilon: float = 1.0, 
     Arguments as for `estimate_lplr`.
     """
     n, epsilon = need_int("n", n, 1, MAX_USERS), need_budget(epsilon)
-    return by_seed(_ssp_fits, (design, n, epsilon, bool(signs)), seeds, executor).T
+    return by_seed(_ssp_error, (design, n, epsilon, signs), seeds, executor).T
 
 
-def _ssp_fits(design, n, epsilon, signs, seeds):
-    rows = []
-    for seed in seeds:
-        law = drawn(design, seed, signs)
-        K, d = law.points.shape
-        model = allocate_model(d)
-        ssp_sums(ssp_params(d, epsilon), model, law, n, stream(seed, "SSP"), no_users(K, d))
-        rows.append(theta_error(model, law))
-    return np.array(rows)
+def _ssp_error(design, n, epsilon, signs, seed):
+    law = drawn(design, seed, signs)
+    K, d = law.points.shape
+    model = allocate_model(d)
+    ssp_sums(ssp_params(d, epsilon), model, law, n, stream(seed, "SSP"), no_users(K, d))
+    return theta_error(model, law)
 
 
 def lplr_and_ssp(design, d: int, n: int, seeds, epsilon: float, signs: bool = True):
@@ -278,7 +277,7 @@ def perturbed_inputs(points, theta, epsilon, n, rng, m):
     """
     m.vec[:] = 0.0
     m.mat[:] = 0.0
-    x, d = m.work[0, 0], points.shape[1]
+    x, d = np.empty(points.shape[1]), points.shape[1]
     for _ in range(n):
         j = rng.integers(0, points.shape[0])
         for i in range(d):
@@ -295,33 +294,28 @@ def estimate_inputs(design, n: int, seeds, executor=None, *, epsilon: float = 1.
     if not np.allclose(design.prob, design.prob[0]):
         raise ValueError("design must have equal chances for perturbed inputs")
     n, epsilon = need_int("n", n, 1, MAX_USERS), need_budget(epsilon)
-    return by_seed(_input_fits, (design, n, epsilon), seeds, executor).T
+    return by_seed(_input_error, (design, n, epsilon), seeds, executor).T
 
 
-def _input_fits(design, n, epsilon, seeds):
-    rows, model, law = [], allocate_model(design.d), law_of(design)
-    for seed in seeds:
-        rng = stream(seed, "perturbed inputs")
-        perturbed_inputs(law.points, design.theta, epsilon, n, rng, model)
-        rows.append(theta_error(model, law))
-    return np.array(rows)
+def _input_error(design, n, epsilon, seed):
+    model, rng = allocate_model(len(design.theta)), stream(seed, "perturbed inputs")
+    perturbed_inputs(design.points, design.theta, epsilon, n, rng, model)
+    return theta_error(model, law_of(design))
 
 
 # Bandits, epoch by epoch
 
 EPOCHS = 64  # 2^64 rounds: more than any run has
 LOST, MISSED, BOUND, ROUNDS, REGRET = 0, 1, 2, 3, 4  # columns of a log, see `elimination`
-LPLR, SSP, NONE = 0, 1, 2  # kinds of oracles
-KINDS = {"lplr": LPLR, "ssp": SSP, "none": NONE}
+LPLR, SSP, NONE = 0, 1, 2  # places in KINDS
+KINDS = ("lplr", "ssp", "none")
 
 
 class Runs(NamedTuple):
     """Bandit runs, one entry per repetition."""
 
     regret: np.ndarray
-    lost: np.ndarray  # optimal arms eliminated
-    missed: np.ndarray  # intervals that missed their mean
-    log: np.ndarray  # (n_reps, EPOCHS, 5), epoch by epoch
+    log: np.ndarray  # (n_reps, EPOCHS, 5), epoch by epoch: see `elimination`
 
 
 class Oracles(NamedTuple):
@@ -363,9 +357,7 @@ def play_uniformly(game):
     """law.prob <- chance of context c and arm a under uniform play of the arms alive."""
     C, A = game.alive.shape
     for c in range(C):
-        left = 0
-        for a in range(A):
-            left += game.alive[c, a]
+        left = game.alive[c].sum()
         for a in range(A):
             game.law.prob[c * A + a] = game.prob[c] / left if game.alive[c, a] == 1 else 0.0
 
@@ -474,38 +466,26 @@ def eliminate_with(
     LPLR oracle for every place among the actions, as printed, not one in all.  seeds and executor
     as for `simulate`.  Raises ValueError on anything else.
     """
-    kind = KINDS[need_choice("oracle", oracle, tuple(KINDS))]
+    kind = KINDS.index(need_choice("oracle", oracle, KINDS))
     need_choice("per_action", per_action, (True, False) if kind == LPLR else (False,))
     if settings and kind == NONE:
         raise ValueError(f"settings must be empty for this oracle; got {sorted(settings)}")
     d, T, _, n0 = need_horizon(bandit.X.shape[2], T, 1, n0)
     p = lplr_params(d, T, epsilon, **settings) if kind == LPLR else lplr_params(d, 2, M=1)
     q = ssp_params(d, epsilon, **settings) if kind == SSP else ssp_params(d)
-    log = by_seed(_eliminations, (kind, p, q, bandit, per_action, T, n0), seeds, executor)
-    lost, missed = log[:, :, LOST].max(axis=1), log[:, :, MISSED].sum(axis=1)
-    return Runs(log[:, :, REGRET].sum(axis=1), lost, missed, log)
+    log = by_seed(_elimination, (kind, p, q, bandit, per_action, T, n0), seeds, executor)
+    return Runs(log[:, :, REGRET].sum(axis=1), log)
 
 
-def _eliminations(kind, p, q, bandit, per_action, T, n0, seeds):
+def _elimination(kind, p, q, bandit, per_action, T, n0, seed):
     forest = allocate_tree(p, bandit.X.shape[1] if per_action else 1)
     o = Oracles(kind, p, forest, q, allocate_model(q.d))
-    game, log = game_of(bandit, per_action), np.zeros((len(seeds), EPOCHS, 5))
-    for one, seed in zip(log, seeds, strict=True):
-        elimination(o, game, T, n0, stream(seed, "elimination"), one)
+    game, log = game_of(bandit, per_action), np.zeros((EPOCHS, 5))
+    elimination(o, game, T, n0, stream(seed, "elimination"), log)
     return log
 
 
 # LDP-LinUCB, refitted when the rounds have grown by a fifth: between two refits the policy is fixed
-
-
-class Sums(NamedTuple):
-    """What the server of LDP-LinUCB keeps, and what it makes of it."""
-
-    V: np.ndarray  # (d, d) noisy sum of x x'
-    u: np.ndarray  # (d,) noisy sum of y x
-    inverse: np.ndarray  # (d, d) of V with its shift
-    theta: np.ndarray  # (d,) estimate
-    work: np.ndarray  # (d, d) scratch
 
 
 class LinucbSettings(NamedTuple):
@@ -513,11 +493,6 @@ class LinucbSettings(NamedTuple):
     sigma: float  # standard deviation of every number that a user sends
     bonus: float = 1.0  # multiplies shift and exploration radius (1: the paper's)
     failure: float = 0.1
-
-
-def no_sums(d: int) -> Sums:
-    """Nothing received yet."""
-    return Sums(*[np.zeros(shape) for shape in ((d, d), d, (d, d), d, (d, d))])
 
 
 @jit
@@ -532,28 +507,12 @@ def radius_and_shift(p, d, t):
 
 
 @jit
-def play_optimistically(game, sums, radius):
-    """law.prob <- all of a context's chance on the arm of the largest upper confidence bound."""
-    C, A = game.alive.shape
-    for c in range(C):
-        best, arm = -math.inf, 0
-        for a in range(A):
-            x = game.law.points[c * A + a]
-            ucb = dot(x, sums.theta) + radius * math.sqrt(max(quad(sums.inverse, x), 0.0))
-            if ucb > best:
-                best, arm = ucb, a
-            game.law.prob[c * A + a] = 0.0
-        game.law.prob[c * A + arm] = game.prob[c]
-
-
-@jit
-def receive_batch(game, n, sigma, rng, sums):
+def receive_batch(game, n, sigma, rng, V, u):
     """Add what n users send: V += sum x x', u += sum y x, both with symmetric Gaussian noise."""
-    V, u, plays = sums.V, sums.u, game.users.plays
-    for j in range(plays.shape[0]):
-        if plays[j] > 0:
-            add_outer(float(plays[j]), game.law.points[j], V)
-            axpy(label_sum(rng, plays[j], game.law.means[j], True), game.law.points[j], u)
+    for j, plays in enumerate(game.users.plays):
+        if plays > 0:
+            add_outer(float(plays), game.law.points[j], V)
+            axpy(label_sum(rng, plays, game.law.means[j], True), game.law.points[j], u)
     noise = sigma * math.sqrt(n)
     for i in range(u.shape[0]):
         u[i] += noise * rng.standard_normal()
@@ -564,21 +523,26 @@ def receive_batch(game, n, sigma, rng, sums):
 
 
 @jit
-def linucb_batches(p, game, rng, sums):
-    """Regret of p.T rounds, NaN if a matrix is singular (chance 0); sums from `no_sums`."""
-    d, t, total = sums.u.shape[0], 0, 0.0
+def linucb_batches(p, game, rng):
+    """Regret of p.T rounds, NaN if a matrix is singular (chance 0)."""
+    (C, A), d, prob, t, total = game.alive.shape, game.law.points.shape[1], game.law.prob, 0, 0.0
+    V, inverted, work = np.zeros((d, d)), np.zeros((d, d)), np.zeros((d, d))
+    u, theta = np.zeros(d), np.zeros(d)
     while t < p.T:
         n = min(max(1, t // 5), p.T - t)
         radius, shift = radius_and_shift(p, d, max(t, 1))
-        copy(sums.V, sums.inverse)
+        copy(V, inverted)
         for i in range(d):
-            sums.inverse[i, i] += 2 * shift
-        if not inverse(sums.inverse, sums.inverse, sums.work):
+            inverted[i, i] += 2 * shift
+        if not inverse(inverted, inverted, work):
             return math.nan
-        matvec(sums.inverse, sums.u, sums.theta)
-        play_optimistically(game, sums, radius)
+        matvec(inverted, u, theta)
+        prob[:] = 0.0
+        for c in range(C):
+            arms = game.law.points[c * A : (c + 1) * A]
+            prob[c * A + optimistic_arm(arms, inverted, theta, radius)] = game.prob[c]
         draw_users(game.law, n, rng, game.users)
-        receive_batch(game, n, p.sigma, rng, sums)
+        receive_batch(game, n, p.sigma, rng, V, u)
         total += count_regret(game)
         t += n
     return total
@@ -603,16 +567,11 @@ def ldp_linucb_regret(
     T, delta = need_int("T", T, 2, MAX_USERS), need_probability("delta", delta)
     sigma = 4 * math.sqrt(2 * math.log(1.25 / delta)) / need_budget(epsilon)
     bonus, failure = need_positive("bonus", bonus), need_probability("failure", failure)
-    return by_seed(_regrets, (bandit, LinucbSettings(T, sigma, bonus, failure)), seeds, executor)
+    return by_seed(_regret, (bandit, LinucbSettings(T, sigma, bonus, failure)), seeds, executor)
 
 
-def _regrets(bandit, p, seeds):
-    game, regrets = game_of(bandit), []
-    for seed in seeds:
-        regrets.append(
-            linucb_batches(p, game, stream(seed, "LDP-LinUCB"), no_sums(bandit.X.shape[2]))
-        )
-    return np.array(regrets)
+def _regret(bandit, p, seed):
+    return linucb_batches(p, game_of(bandit), stream(seed, "LDP-LinUCB"))
 
 
 # What a fitted tree says
@@ -675,36 +634,26 @@ def audited(case: Case, trials: int, seed: int, planted: bool = False):
     return attacked(one, delta=0.0, trials=trials, seed=seed)
 
 
-def _counts(o):  # {count of one bin >= 1, count of the other <= 0}
-    return (o[:, 0, 0] >= 1) & (o[:, 1, 0] <= 0)
-
-
-def _counts_and_vectors(o):
-    return _counts(o) & (o[:, 0, 1] >= 1) & (o[:, 1, 1] >= 0)
-
-
-def _second_entry(o):
-    return o[:, 0, 2]
-
-
-def _outside_support(c, o):
-    """The printed matrix about bin 0 cannot have come from a user with vector e2 there."""
-    Z = o[:, 0, 3:].reshape(-1, 2, 2) + 3 * c * np.eye(2) - np.diag([0.0, 1.0])
-    return np.linalg.eigvalsh(Z)[:, 0] < -1e-9
-
-
-def _interval_loss(p, o):
-    return laplace_loss(*p.cap * np.eye(2), p.error_scale, o[:, :, 0])
-
-
 def halved(p):
     """Half of the noise: a fault that an audit has to find."""
     small = {k: getattr(p, k) / 2 for k in ("count_scale", "matrix_scale", "error_scale")}
     return p._replace(vector_scale=p.vector_scale / 2, **small)
 
 
-def _unclipped(p):
-    return p._replace(clip=False)
+def counts(o):
+    """The count of bin 0 is at least 1, that of bin 1 at most 0."""
+    return (o[:, 0, 0] >= 1) & (o[:, 1, 0] <= 0)
+
+
+def counts_and_vectors(o):
+    """The same, and the vectors are not below what the user of bin 0 sends."""
+    return counts(o) & (o[:, 0, 1] >= 1) & (o[:, 1, 1] >= 0)
+
+
+def outside_support(c, o):
+    """The printed matrix about bin 0 cannot have come from a user with vector e2 there."""
+    Z = o[:, 0, 3:].reshape(-1, 2, 2) + 3 * c * np.eye(2) - np.diag([0.0, 1.0])
+    return np.linalg.eigvalsh(Z)[:, 0] < -1e-9
 
 
 def audits(epsilon: float, coef: float = 8.0):
@@ -722,39 +671,36 @@ def audits(epsilon: float, coef: float = 8.0):
     deep = (np.array([0.0, 1.0]), 0.0), (np.array([math.sqrt(1 - g * g), g]), 0.0)  # of layer 2
     signs = (np.array([-root, root]), 1.0), (np.array([root, root]), -1.0)
 
-    def attack(p, users, part, statistic, **state):
+    def attack(p, users, statistic, part=0, **state):
         stage = 2 * p.d - 2 + part  # LPLR-UPDATE (0) or LPLR-CI (1) of the last layer
         mechanism = partial(messages, p, public_state(p, **state), stage)
         return Attack(mechanism, *users, statistic, "message", runs=False)
 
-    def counts(p):
-        return attack(p, bins, 0, _counts)
-
-    def counts_and_vectors(p):
-        return attack(p, bins, 0, _counts_and_vectors)
-
     def matrix(p):
-        return attack(p, deep[::-1], 0, partial(_outside_support, p.matrix_scale))
+        return attack(p, deep[::-1], partial(outside_support, p.matrix_scale))
 
     def labels(p):
-        return attack(p, signs, 0, _second_entry, coef=coef)
+        return attack(p, signs, lambda o: o[:, 0, 2], coef=coef)
 
     def intervals(p):
-        return attack(p, deep, 1, partial(_interval_loss, p), width=p.cap)
+        ends = p.cap * np.eye(2)
+        statistic = partial(laplace_loss, *ends, p.error_scale)
+        return attack(p, deep, lambda o: statistic(o[:, :, 0]), part=1, width=p.cap)
 
     def case(what, p, on, claimed, proven, fault="half of the noise", plant=halved):
         return Case(what, on(p), claimed, proven, fault, on(plant(p)))
 
     both, label = 2 * e / 3, f"printed: residual label, past coefficient {coef:g}"
     return [
-        case("printed: counts", a1, counts, e / 3, both),
-        case("printed: counts and vectors", a1, counts_and_vectors, both, 2 * both),
+        case("printed: counts", a1, lambda p: attack(p, bins, counts), e / 3, both),
+        case("printed: counts and vectors", a1, lambda p: attack(p, bins, counts_and_vectors),
+             both, 2 * both),
         case("printed: matrix", a2, matrix, e / 3, math.inf),
         case(label, a2, labels, e / 3, e / 3 * (1 + coef * root)),
         case("printed: interval stage", a2, intervals, e, 2 * e),
         case("corrected: whole message", b1, message_attack, e, e),
         case("corrected: residual label", b2, labels, e / 3, e / 6,
-             "labels that are not clipped", _unclipped),
+             "labels that are not clipped", lambda p: p._replace(clip=False)),
         case("corrected: interval stage", b2, intervals, e, e),
     ]  # fmt: skip
 
@@ -897,21 +843,3 @@ def lemma_3(p, n: int, epsilon: float, failure: float) -> float:
     quiet = max(43 * gamma**2 * (d + 1) ** 3, 15 * gamma * d**1.5)
     K = L * (300 * gamma**2 * (d + 1) ** 4 + 118 * gamma * d**2 + quiet)
     return 12 * K / math.sqrt(n) * float(p.M) ** np.arange(1, d + 1)
-
-
-def action_loss(p) -> float:
-    """Exact loss of a change of action with one oracle per action: data against dummy in two.
-
-    Per oracle one bin is touched or not: 1/b_c + sqrt(d) Y/b_v + 1/(2c), with Y = 1 on the first
-    layer and 2 below.  Of the symmetric matrix noise; the one-sided one has none.
-    """
-    return 2 * (1 / p.count_scale + vector_loss(p) + 1 / (2 * p.matrix_scale))
-
-
-def two_oracles_loss(epsilon: float) -> float:
-    """Exact loss of a change of action, for oracles that send 1{data} + Lap(1/epsilon).
-
-    Each fulfils Definition 2 for epsilon.  Two of them change by 1, and losses of independent
-    Laplace noises add up.
-    """
-    return float(np.abs(np.array([1.0, 0.0]) - [0.0, 1.0]).sum() * epsilon)

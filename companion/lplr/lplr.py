@@ -30,10 +30,10 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.audit import Attack, AuditInstance, AuditSpec
-from companion.accounting.privacy import NO_PRIVACY, Guarantee
+from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
 from companion.core import Policy, Universe
 from companion.jit import jit
-from companion.kernels.linalg import add_outer, axpy, copy, dot, jacobi, norm
+from companion.kernels.linalg import add_outer, axpy, copy, dot, jacobi, norm, set_identity
 from companion.kernels.mechanisms import add_wishart, clip_to_ball, laplace
 from companion.validate import need_array, need_choice, need_float, need_int, need_probability
 
@@ -169,7 +169,7 @@ def lplr_params(
     if M is None:  # the smallest edge is at most T^(-1/2)
         M = max(1, math.ceil(math.log(T) / (2.0 * math.log(gamma)) - 1e-9))
     M = need_int("M", M, 1)
-    if sum(float(M) ** h for h in range(1, d + 1)) > MAX_NODES:
+    if max_nodes(d, float(M)) > MAX_NODES:
         raise ValueError(f"M ** d must give at most {MAX_NODES} bins in total; got M={M}, d={d}")
     need_choice("calibration", calibration, ("corrected", "paper"))
     need_choice("project", project, (True, False))
@@ -182,18 +182,20 @@ def lplr_params(
 
 def guarantee(p: Oracle, epsilon: float) -> Guarantee:
     """Guarantee of one user's message, from the scales in p; epsilon is what was asked for."""
-    relation = "replace the user's (x, a, y)"
     if epsilon == math.inf:
         return NO_PRIVACY
     if p.one_sided or not p.clip:
-        return Guarantee("local", math.inf, 0.0, relation, "user", claimed=(epsilon, 0.0))
-    update = 2.0 * (1 / p.count_scale + vector_loss(p) + 0.5 / p.matrix_scale)
-    return Guarantee("local", max(update, 2 * p.cap / p.error_scale), 0.0, relation, "user")
+        return Guarantee("local", math.inf, 0.0, REPLACE_RECORD, "user", claimed=(epsilon, 0.0))
+    worst = max(update_loss(p), 2 * p.cap / p.error_scale)
+    return Guarantee("local", worst, 0.0, REPLACE_RECORD, "user")
 
 
-def vector_loss(p: Oracle) -> float:
-    """Largest loss of one bin's vector over the layers, sqrt(d) Y / b_v."""
-    return max(math.sqrt(p.d) * min(h + 1, 2) / b for h, b in enumerate(p.vector_scale))
+def update_loss(p: Oracle) -> float:
+    """Largest loss of a message of Algorithm 3 with symmetric matrix noise: two bins change, each
+    by 1/b_c + sqrt(d) Y/b_v + 1/(2c), on the layer where that is most.
+    """
+    vector = max(math.sqrt(p.d) * min(h + 1, 2) / b for h, b in enumerate(p.vector_scale))
+    return 2.0 * (1 / p.count_scale + vector + 0.5 / p.matrix_scale)
 
 
 # Noise of one user's message, and the sum of the noises of n users drawn at once: n Laplace
@@ -252,14 +254,14 @@ class Tree(NamedTuple):
     work: np.ndarray  # (3, d, d) scratch
 
 
-def max_nodes(p: Oracle) -> int:
-    """Largest number of nodes that a tree can have."""
-    return sum(p.M**h for h in range(1, p.d + 1))
+def max_nodes(d, M):
+    """Largest number of nodes that a tree can have, M + M^2 + ... + M^d."""
+    return sum(M**h for h in range(1, d + 1))
 
 
 def allocate_tree(p: Oracle, oracles: int | None = None) -> Tree:
     """An empty tree, or a forest whose arrays have a leading axis of so many oracles."""
-    lead, n, d = () if oracles is None else (oracles,), max_nodes(p) + 1, p.d
+    lead, n, d = () if oracles is None else (oracles,), max_nodes(p.d, p.M) + 1, p.d
     counts = [np.zeros((*lead, *s), dtype=np.int64) for s in ((d + 1,), (n, 3))]
     shapes = (n, 6), (n, d), (n, d, d), (n, d, d), (3, d, d)
     return Tree(*counts, *[np.zeros((*lead, *s)) for s in shapes])
@@ -281,9 +283,7 @@ def open_layer(p, tree, h):
     first, last = (root, root + 1) if h == 0 else (tree.start[h - 1], tree.start[h])
     if h == 0:
         tree.start[0], tree.link[root, ACTIVE] = 0, 1
-        tree.frame[root] = 0.0
-        for i in range(p.d):
-            tree.frame[root, i, i] = 1.0
+        set_identity(1.0, tree.frame[root])
     b = tree.start[h]
     for a in range(first, last):
         if tree.link[a, ACTIVE] == 0:
@@ -559,10 +559,7 @@ def is_fitted(tree):
     Without one the interval is (0, ||phi||) everywhere, which eliminates no arm: no upper end is
     below 0, and no lower end above it.
     """
-    models = 0
-    for b in range(tree.start[0], tree.start[1]):
-        models += tree.link[b, ACTIVE]
-    return models > 0
+    return tree.link[: tree.start[1], ACTIVE].sum() > 0
 
 
 # Algorithm 1 (RegCB.Elimination, simplified): epoch tau = 1, 2, ... has 2^tau n0 rounds.  What
@@ -608,10 +605,7 @@ def eliminate(f, width, alive):
 @jit
 def random_arm(alive, rng):
     """Line 10: one of the arms in alive (K,), all with the same chance."""
-    left = 0
-    for k in range(alive.shape[0]):
-        left += alive[k]
-    choice = rng.integers(0, left)
+    choice = rng.integers(0, alive.sum())
     for k in range(alive.shape[0]):
         choice -= alive[k]
         if choice < 0:
@@ -754,19 +748,11 @@ def lplr(
         constants=constants, rho=rho, failure=failure, z=z, threshold=threshold,
     )  # fmt: skip
     trees = n_epochs(T, n0) * (K if per_action else 1)
-    need_memory(trees * max(max_nodes(oracle), 2) * (2 * d * d + d + 9) + 3 * K)
-    return Policy(
-        "LPLR",
-        Params(d, T, K, per_action, n0, oracle),
-        init,
-        select,
-        update,
-        play,
-        guarantee(oracle, float(epsilon)),
-        universe=Universe(),
-        delayed_feedback=True,
-        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
-    )
+    need_memory(trees * max(max_nodes(d, oracle.M), 2) * (2 * d * d + d + 9) + 3 * K)
+    p, promise = Params(d, T, K, per_action, n0, oracle), guarantee(oracle, float(epsilon))
+    audit = AuditSpec(own_attacks, attack_instances, audit_instances)
+    own = {"universe": Universe(), "delayed_feedback": True, "audit": audit}
+    return Policy("LPLR", p, init, select, update, play, promise, **own)
 
 
 # Audit data: one user's message, and what of it is released.
@@ -820,10 +806,9 @@ def draw_messages(p, tree, stage, phi, y, rng, out):
 
 def messages(p: Oracle, tree: Tree, stage: int, user, rng, n: int) -> np.ndarray:
     """n messages of a user (phi (d,), y) to a stage of the last layer: see `draw_messages`."""
-    phi, y = need_array("phi", user[0], (p.d,)), need_float("y", user[1], -1.0, 1.0)
     out = np.zeros((n, tree.start[p.d] - tree.start[p.d - 1], 1 + p.d + p.d**2))
     own = Tree(*(a.copy() for a in tree))  # audits of one tree may run side by side
-    draw_messages(p, own, stage, phi, y, rng, out)
+    draw_messages(p, own, stage, *user, rng, out)
     return out
 
 
@@ -859,10 +844,9 @@ def message_attack(p: Oracle) -> Attack:
     tree = public_state(p)
 
     def mechanism(user, rng, n):
-        inside, out = np.empty(1), np.zeros((n, tree.start[1], 3))
+        inside = np.empty(1)
         y, _ = clip_to_ball(*user, inside)  # the only clip: audits take it away
-        draw_messages(p, Tree(*(a.copy() for a in tree)), 0, inside, y, rng, out)
-        return out[:, :2]
+        return messages(p, tree, 0, (inside, y), rng, n)[:, :2]
 
     statistic = _matrix if p.one_sided else message_loss(p)
     users = (np.array([1.0]), 1.0), (np.array([p.edge[1]]), -1.0)

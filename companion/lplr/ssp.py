@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.audit import Attack, AuditInstance, AuditSpec, filled, shows
-from companion.accounting.privacy import NO_PRIVACY, Guarantee
+from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
 from companion.core import Policy, Universe
 from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy, copy, dot, jacobi, norm
@@ -59,7 +59,7 @@ class Model(NamedTuple):
     error: np.ndarray  # (1,) w + ridge, see `ssp_fit`
     mat: np.ndarray  # (d, d) noisy sum of phi phi'
     vec: np.ndarray  # (d,) noisy sum of y phi
-    work: np.ndarray  # (3, d, d) scratch
+    work: np.ndarray  # (2, d, d) scratch
 
 
 def ssp_params(d: int, epsilon: float = 1.0, z: float | None = None) -> Oracle:
@@ -74,13 +74,13 @@ def ssp_guarantee(p: Oracle) -> Guarantee:
     if p.matrix_scale == 0.0:
         return NO_PRIVACY
     epsilon = 1 / p.matrix_scale + 2 * math.sqrt(p.d) / p.vector_scale
-    return Guarantee("local", epsilon, 0.0, "replace the user's (x, a, y)", "user")
+    return Guarantee("local", epsilon, 0.0, REPLACE_RECORD, "user")
 
 
 def allocate_model(d: int, oracles: int | None = None) -> Model:
     """An empty model, or several with a leading axis."""
     lead = () if oracles is None else (oracles,)
-    shapes = ((d, d), (d,), (1,), (d, d), (d,), (3, d, d))
+    shapes = ((d, d), (d,), (1,), (d, d), (d,), (2, d, d))
     return Model(*[np.zeros((*lead, *s)) for s in shapes])
 
 
@@ -148,70 +148,6 @@ def ssp_interval(p, m, phi):
     if width >= length:
         return 0.0, length
     return min(max(dot(phi, m.theta), -1.0), 1.0), width
-
-
-@jit
-def ball_norm(A, b, t):
-    """Norm of (A_+ + t I)^-1 b for a diagonal A; infinite if it does not exist."""
-    total = 0.0
-    for i in range(b.shape[0]):
-        a = max(A[i, i], 0.0) + t
-        if a > 0.0:
-            total += (b[i] / a) ** 2
-        elif b[i] != 0.0:
-            return math.inf
-    return math.sqrt(total)
-
-
-@jit
-def ball_least_squares(A, b, rows, work, out):
-    """out <- argmin v'Av/2 - b'v over ||v|| <= 1, with the negative eigenvalues of the symmetric A
-    set to 0.
-
-    A, rows (m, m) and work (m,) are overwritten.  In the eigenbasis v_i = b_i / (a_i + t); the
-    multiplier t >= 0 that brings the norm down to 1 is found by bisection.
-    """
-    m = b.shape[0]
-    jacobi(A, rows)
-    size = 0.0
-    for i in range(m):
-        work[i] = 0.0
-        for k in range(m):
-            work[i] += rows[i, k] * b[k]
-        size += work[i] * work[i]
-    low, high = 0.0, math.sqrt(size)
-    if not ball_norm(A, work, 0.0) <= 1.0:
-        for _ in range(200):
-            middle = 0.5 * (low + high)
-            if ball_norm(A, work, middle) > 1.0:
-                low = middle
-            else:
-                high = middle
-    else:
-        high = 0.0
-    for k in range(m):
-        out[k] = 0.0
-    for i in range(m):
-        a = max(A[i, i], 0.0) + high
-        for k in range(m):
-            out[k] += rows[i, k] * (work[i] / a if a > 0.0 else 0.0)
-
-
-@jit
-def ssp_estimate(m):
-    """m.theta <- least squares in the unit ball, negative eigenvalues set to 0; V_inv is lost."""
-    A, rows, work = m.work[0], m.work[1], m.work[2, 0]
-    scale = 1e-300  # keeps squares in range; the matrix may be negative, so entries of both count
-    for i in range(A.shape[0]):
-        scale = max(scale, abs(m.vec[i]))
-        for j in range(A.shape[0]):
-            scale = max(scale, abs(m.mat[i, j]))
-    for i in range(A.shape[0]):
-        for j in range(A.shape[0]):
-            A[i, j] = m.mat[i, j] / scale
-            m.V_inv[i, j] = 0.0
-        m.V_inv[0, i] = m.vec[i] / scale
-    ball_least_squares(A, m.V_inv[0], rows, work, m.theta)
 
 
 class Params(NamedTuple):
@@ -300,20 +236,12 @@ def suffstats(
     """
     d, T, K, n0 = need_horizon(d, T, K, n0)
     oracle = ssp_params(d, epsilon, z)
-    need_memory(n_epochs(T, n0) * (5 * d * d + 2 * d + 1) + 3 * K)
+    need_memory(n_epochs(T, n0) * (4 * d * d + 2 * d + 1) + 3 * K)
     promise = ssp_guarantee(oracle)
-    return Policy(
-        "Least squares" if promise.model == "none" else "SSP",
-        Params(d, T, K, n0, oracle),
-        init,
-        select,
-        update,
-        play,
-        promise,
-        universe=Universe(),
-        delayed_feedback=True,
-        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
-    )
+    p, name = Params(d, T, K, n0, oracle), "Least squares" if promise.model == "none" else "SSP"
+    audit = AuditSpec(own_attacks, attack_instances, audit_instances)
+    own = {"universe": Universe(), "delayed_feedback": True, "audit": audit}
+    return Policy(name, p, init, select, update, play, promise, **own)
 
 
 @jit

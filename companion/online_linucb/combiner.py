@@ -195,13 +195,9 @@ def need_promises(L, alpha, R, M: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
         np.full(M, need_float(name, v)) if np.isscalar(v) else need_array(name, v, (M,))
         for name, v in (("L", L), ("alpha", alpha), ("R", R))
     )
-    for name, good in (
-        ("L > 0", L > 0),
-        ("0 < alpha < 1", (alpha > 0) & (alpha < 1)),
-        ("R >= 0", R >= 0),
-    ):
-        if not good.all():
-            raise ValueError(f"need {name} for every learner; got {L=}, {alpha=}, {R=}")
+    if not ((L > 0) & (alpha > 0) & (alpha < 1) & (R >= 0)).all():
+        wanted = "L must be above 0, alpha in (0, 1) and R at least 0"
+        raise ValueError(f"{wanted} for every learner; got {L=}, {alpha=}, {R=}")
     return L, alpha, R
 
 

@@ -145,19 +145,11 @@ def corrected_ridge(
     """
     d, T = need_int("d", d, 1), need_int("T", T, 1)
     sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)
-    p = Params(
-        d,
-        T,
-        sigma,
-        0.0,
-        universe == "offset_sphere",
-        need_positive("ridge", ridge),
-        need_float("shift", shift, 0.0),
-        need_float("noise", noise, 0.0),
-        need_float("theta_bound", theta_bound, 0.0),
-        need_probability("failure", 1.0 / (T + 1.0) if failure is None else failure),
-        need_float("width", width, 0.0),
-    )
+    failure = need_probability("failure", 1.0 / (T + 1.0) if failure is None else failure)
+    ridges = need_positive("ridge", ridge), need_float("shift", shift, 0.0)
+    noise, width = need_float("noise", noise, 0.0), need_float("width", width, 0.0)
+    law = noise, need_float("theta_bound", theta_bound, 0.0), failure
+    p = Params(d, T, sigma, 0.0, universe == "offset_sphere", *ridges, *law, width)
     return Policy(
         "Corrected ridge",
         p,

@@ -33,7 +33,6 @@ from companion.kernels.linalg import (
     axpy,
     dot,
     matvec,
-    norm,
     project_ball,
     project_ball_in_norm,
     set_identity,
@@ -184,9 +183,7 @@ def reweigh(p, s, g):
         s.log_w[1 + i] += eta * along - eta * eta * G * G * square
         along = advantage(s.theta, s.newton[i], g)
         s.log_w[1 + n + i] += eta * along - eta * eta * along * along
-    top, total = s.log_w[0], 0.0
-    for k in range(2 * n + 1):
-        top = max(top, s.log_w[k])
+    top, total = s.log_w.max(), 0.0
     for k in range(2 * n + 1):
         total += math.exp(s.log_w[k] - top)
     for k in range(2 * n + 1):
@@ -211,9 +208,7 @@ def advantage(theta, x, g):
 @jit
 def step_convex(p, x, g, t):
     """Algorithm 6: gradient step 2D/(G sqrt t), projected on the ball."""
-    c = 2.0 * p.ball / (p.gradient * np.sqrt(float(t)))
-    for j in range(p.d):
-        x[j] -= c * g[j]
+    axpy(-2.0 * p.ball / (p.gradient * np.sqrt(float(t))), g, x)
     project_ball(x, p.ball)
 
 
@@ -329,10 +324,7 @@ def gradient(p, x, y, theta, out):
     prediction = dot(x, theta)
     for i in range(p.d):
         out[i] = 2.0 * x[i] * (prediction - y) - 2.0 * p.sigma * p.sigma * theta[i]
-    size = norm(out)
-    if size > p.learner.gradient:
-        for i in range(p.d):
-            out[i] *= p.learner.gradient / size
+    project_ball(out, p.learner.gradient)
     return prediction
 
 

@@ -44,7 +44,7 @@ from companion.accounting.privacy import (
 )
 from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
 from companion.core import Policy, Universe
-from companion.jit import jit
+from companion.jit import inlined, jit
 from companion.kernels import tree
 from companion.kernels.glm import mean, slope
 from companion.kernels.linalg import (
@@ -237,7 +237,7 @@ class Params(NamedTuple):
     penalty: float  # ridge of both fits
     fit_o: Descent  # on explored rounds
     fit_tau: Descent  # on all others
-    literal: bool  # whether fits follow the printed rule
+    printed_rule: bool  # whether fits follow the printed rule
 
 
 def top_weight(link: int) -> float:
@@ -340,7 +340,7 @@ class State(NamedTuple):
     work: np.ndarray  # (3, d) scratch
 
 
-def start(d: int, levels: int, ridge: float) -> Continual:
+def init_sum(d: int, levels: int, ridge: float) -> Continual:
     """`Continual` before the first round: ridge I."""
     n, eye = d * (d + 1) // 2, np.eye(d)
     sums = np.zeros((levels, n)), np.zeros(n), np.zeros(n)
@@ -350,7 +350,7 @@ def start(d: int, levels: int, ridge: float) -> Continual:
 def init(p) -> State:
     """State before the first round."""
     d, T, levels = p.d, p.T, tree_levels(p.T)
-    matrices = start(d, levels, p.ridge_v), start(d, levels, p.ridge_h)
+    matrices = init_sum(d, levels, p.ridge_v), init_sum(d, levels, p.ridge_h)
     fits = np.zeros(d), np.zeros(d), np.zeros(2, np.int64)
     rows = np.zeros((T, d)), np.zeros(T), np.zeros(T, np.int64), np.zeros(1, np.int64)
     return State(
@@ -368,12 +368,12 @@ def add_leaf(c, x, out):
 
 
 @jit
-def release(c, t, sigma, rng):
-    """c.release <- the sum after round t >= 1 with the noise of the tree's live blocks; at sigma 0
-    nothing is drawn."""
-    copy(c.exact, c.release)
+def release(exact, nodes, t, sigma, rng, shown):
+    """shown <- the exact sum after round t >= 1 with the noise of the tree's live blocks; at sigma
+    0 nothing is drawn."""
+    copy(exact, shown)
     if sigma > 0.0:
-        axpy(1.0, c.nodes[tree.advance(c.nodes, t, sigma, rng)], c.release)
+        axpy(1.0, nodes[tree.advance(nodes, t, sigma, rng)], shown)
 
 
 @jit
@@ -394,13 +394,12 @@ def raise_floor(value, least, A, B):
 
 
 @jit
-def publish(c, t, ridge, floor, sigma, rng, A, B):
-    """Release the sum after round t >= 1: tree noise, ridge, eigenvalues raised to the floor."""
-    release(c, t, sigma, rng)
-    set_identity(ridge, c.value)
-    unpack(1.0, math.sqrt(0.5), c.release, c.value)
-    if raise_floor(c.value, floor, A, B):
-        c.floored[0] += 1
+def regularise(shown, ridge, floor, value, A, B):
+    """value (d, d) <- ridge I + the released sum, eigenvalues raised to the floor; whether any was.
+    A, B (d, d) are overwritten."""
+    set_identity(ridge, value)
+    unpack(1.0, math.sqrt(0.5), shown, value)
+    return raise_floor(value, floor, A, B)
 
 
 @jit
@@ -475,40 +474,44 @@ def fit(p, q, s, c, side, theta, rng):
 
 @jit
 def refresh_explored(p, s, rng):
-    """theta_o <- from the explored rounds, if V has outgrown its last value (line 8)."""
-    if s.fits[0] == p.fit_o.cutoff or below(s.V.value, GROWTH, s.V.last, s.A, s.B):
-        return
+    """theta_o <- from the explored rounds, unless V has grown by noise alone (line 8)."""
     gain = 0.0
     for i in range(p.d):
         gain += s.V.value[i, i] - s.V.last[i, i]
-    if gain >= p.guard:  # else it is the tree's noise that has grown
+    if gain >= p.guard:
         fit(p, p.fit_o, s, s.V, 1, s.theta_o, rng)
 
 
 @jit
 def refresh_exploited(p, s, rng):
-    """theta_tau, H_tau <- from all other rounds, if H has outgrown H_tau (lines 11 and 12)."""
-    if s.fits[1] == p.fit_tau.cutoff or below(s.H.value, GROWTH, s.H.last, s.A, s.B):
-        return
+    """theta_tau, H_tau <- from all other rounds (lines 11 and 12)."""
     inverse(s.H.value, s.H.inverse, s.A)
     fit(p, p.fit_tau, s, s.H, 0, s.theta_tau, rng)
 
 
 @jit
+def may_refresh(fits, cutoff, value, last, A, B):
+    """Whether a fit is left and the released matrix has outgrown that of the last one."""
+    return fits < cutoff and not below(value, GROWTH, last, A, B)
+
+
+@inlined
 def select(p, s, X, rng):
     """Row of X (K, d) to play: the widest while it is too wide, else the optimistic one of those
     that theta_o does not rule out; the first one on ties."""
     t = s.t[0]
-    if not p.literal:  # from released matrices alone, before a round's contexts are seen
-        refresh_explored(p, s, rng)
-        refresh_exploited(p, s, rng)
+    if not p.printed_rule:  # from released matrices alone, before a round's contexts are seen
+        if may_refresh(s.fits[0], p.fit_o.cutoff, s.V.value, s.V.last, s.A, s.B):
+            refresh_explored(p, s, rng)
+        if may_refresh(s.fits[1], p.fit_tau.cutoff, s.H.value, s.H.last, s.A, s.B):
+            refresh_exploited(p, s, rng)
     table = np.empty((4, X.shape[0]))  # of `kernels.ucb`: forms are computed where they decide
     tabulate(X, s.theta_o, s.theta_tau, table)
     square, arm = widest(X, s.V.inverse, p.threshold, table)
     s.explored[t] = 1 if square >= p.threshold else 0
     if s.explored[t] == 1:  # lines 4 to 6: Criterion I
         return arm
-    if p.literal:
+    if p.printed_rule and may_refresh(s.fits[1], p.fit_tau.cutoff, s.H.value, s.H.last, s.A, s.B):
         refresh_exploited(p, s, rng)
         tabulate(X, s.theta_o, s.theta_tau, table)
     low = best_lower(X, s.V.inverse, p.elimination, table)  # line 14: who lies below is ruled out
@@ -521,7 +524,7 @@ def leaf_weight(link, score):
     return slope(link, score) / math.e
 
 
-@jit
+@inlined
 def update(p, s, arm, x, r, rng):
     """Learn from reward r on context x (d,); s is changed in place."""
     t = s.t[0]
@@ -534,10 +537,13 @@ def update(p, s, arm, x, r, rng):
         add_leaf(1.0, row, s.V.exact)  # line 21
     else:
         add_leaf(leaf_weight(p.link, dot(row, s.theta_o)), row, s.H.exact)  # line 24
-    publish(s.V, t + 1, p.ridge_v, 0.5 * p.ridge_v, p.sigma_v, rng, s.A, s.B)  # both trees: leaf t
-    inverse(s.V.value, s.V.inverse, s.A)
-    publish(s.H, t + 1, p.ridge_h, 0.5 * p.ridge_h, p.sigma_h, rng, s.A, s.B)
-    if p.literal and s.explored[t] == 1 and s.fits[0] < p.fit_o.cutoff:
+    V, H = s.V, s.H  # both trees have a leaf in every round
+    release(V.exact, V.nodes, t + 1, p.sigma_v, rng, V.release)
+    V.floored[0] += regularise(V.release, p.ridge_v, 0.5 * p.ridge_v, V.value, s.A, s.B)
+    inverse(V.value, V.inverse, s.A)
+    release(H.exact, H.nodes, t + 1, p.sigma_h, rng, H.release)
+    H.floored[0] += regularise(H.release, p.ridge_h, 0.5 * p.ridge_h, H.value, s.A, s.B)
+    if p.printed_rule and s.explored[t] == 1 and s.fits[0] < p.fit_o.cutoff:
         fit(p, p.fit_o, s, s.V, 1, s.theta_o, rng)  # line 8, as printed
 
 
@@ -595,7 +601,7 @@ def joint_glm(
     epsilon, delta = need_budget(epsilon, delta)
     link, bound = need_bernoulli_link(link), need_positive("theta_bound", theta_bound)
     kappa = need_kappa(link, bound, kappa)
-    literal = need_choice("rule", rule, ("corrected", "paper")) == "paper"
+    printed_rule = need_choice("rule", rule, ("corrected", "paper")) == "paper"
     sigma_v, sigma_h, sigma_o, sigma_tau = noise(epsilon, delta, T, link, q)
     worst = sigma_v * math.sqrt(tree_levels(T))  # noise of the prefix with most blocks
     size = math.sqrt(d / 3.0)
@@ -615,24 +621,15 @@ def joint_glm(
         penalty=q.penalty,
         fit_o=Descent(q.steps_o, q.cutoff_o, sigma_o, 0.5 * slope(link, 0.0)),
         fit_tau=Descent(q.steps_tau, q.cutoff_tau, sigma_tau, math.e),
-        literal=literal,
+        printed_rule=printed_rule,
     )
     guarantee = NO_PRIVACY
     if epsilon < math.inf:
-        true = math.inf if literal else gdp(spent(p), delta)
-        claimed = (epsilon, delta) if literal or q.calibration != "corrected" else None
+        true = math.inf if printed_rule else gdp(spent(p), delta)
+        claimed = (epsilon, delta) if printed_rule or q.calibration != "corrected" else None
         guarantee = Guarantee("joint", true, delta, REPLACE_RECORD, UNIT, claimed)
-    return Policy(
-        "Joint-DP GLM",
-        p,
-        init,
-        select,
-        update,
-        play,
-        guarantee,
-        universe=Universe(low=0.0),
-        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
-    )
+    told, rewards = AuditSpec(own_attacks, attack_instances, audit_instances), Universe(low=0.0)
+    return Policy("Joint-DP GLM", p, init, select, update, play, guarantee, rewards, audit=told)
 
 
 # --- attacks: what others see of one user's leaf, and of whether she explored -------------------
@@ -642,7 +639,7 @@ def own_attacks(policy):
     """`audit.Attack`s on the first user's leaf, and on whether a late user explored, which alone
     shows what the printed rule leaks."""
     told = on_exploration(policy)
-    return told if policy.params.literal else (on_nodes(policy), *told)
+    return told if policy.params.printed_rule else (on_nodes(policy), *told)
 
 
 def on_nodes(policy):
@@ -743,7 +740,7 @@ def audit_instances() -> tuple[AuditInstance, ...]:
     With theta = 200 e_2 and r = 0, a gradient is nearly x for every x above the first axis.  In the
     last life some users explore, others do not, and both estimates are fitted.
     """
-    kernels = shows(release, "gaussian", "c.release") | shows(release_gradient, "gaussian", "g")
+    kernels = shows(release, "gaussian", "shown") | shows(release_gradient, "gaussian", "g")
     trees = "V.exact", "V.nodes", "H.exact", "H.nodes"
     secret, found = (*trees, "X", "y", "explored", "clipped", "A", "B", "P", "work"), []
     once = {"a_v": 0.0, "a_h": 0.0, "steps_o": 1, "steps_tau": 1, "cutoff_o": 1, "cutoff_tau": 1}

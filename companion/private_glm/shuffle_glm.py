@@ -66,8 +66,9 @@ from companion.validate import (
 
 # --- batches, and the noise that a budget needs in each of them ---------------------------------
 
-P = 0.25  # chance of a further one
+P = 0.25  # chance that a noise bit is one
 UNIT = "user (contexts in the unit ball, reward in [0, 1])"
+# multiples of the Gaussian noise's variance that are tried in turn
 FACTORS = (1.0, 1.005, 1.01, 1.02, 1.03, 1.05, 1.08, 1.12, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0)
 
 
@@ -108,7 +109,7 @@ def movement(levels: int, entries: int, ratio: float) -> float:
     return levels * ratio + math.sqrt(entries)
 
 
-GRADIENT, MATRIX = 1.0, math.sqrt(0.5)  # ratios
+GRADIENT, MATRIX = 1.0, math.sqrt(0.5)  # sensitivity of either sum over its range 2L
 
 
 def bits_for(n: int, levels: int, entries: int, ratio: float, rho: float, factor: float) -> int:
@@ -250,7 +251,7 @@ class State(NamedTuple):
     x: np.ndarray  # (d,) clipped context of this round
     alive: np.ndarray  # (K,) arms that no finished batch rules out
     left: np.ndarray  # (K,) the same as a list, in order, and what else stood there
-    doubt: np.ndarray  # (K,) half-widths of the first batch
+    half_first: np.ndarray  # (K,) half-widths of the first batch
     half: np.ndarray  # (K,) the same of a later batch
     score: np.ndarray  # (K,) estimated scores of that batch
     A: np.ndarray  # (K, d) scaled arms
@@ -261,7 +262,7 @@ class State(NamedTuple):
 
 
 def work_for(K: int, d: int) -> Work:
-    """Scratch of `optimal`."""
+    """Scratch of `g_optimal`."""
     return Work(np.zeros(K), *np.zeros((3, d, d)), np.zeros(d))
 
 
@@ -287,13 +288,13 @@ def init(p: Params) -> State:
 @jit
 def eliminate(p, s, X):
     """s.left[:n] <- the rows of X (K, d) that no finished batch rules out, in order; s.alive <- 1
-    at these, s.doubt <- their half-widths after the first batch; returns n."""
+    at these, s.half_first <- their half-widths after the first batch; returns n."""
     n = p.K
     for a in range(n):
         s.left[a], s.alive[a] = a, 0
     for k in range(s.k[0]):
         V_inv, theta, width = s.V_inv[k], s.theta[k], p.widths[k]
-        half, low = s.doubt if k == 0 else s.half, -np.inf
+        half, low = s.half_first if k == 0 else s.half, -np.inf
         for i in range(n):
             a = s.left[i]
             form, score = 0.0, 0.0  # `quad` and `dot`, written out: a third faster
@@ -328,7 +329,7 @@ RIDGE = 1e-8  # of the largest squared norm: makes M invertible where the arms d
 
 
 @jit
-def begin(A, alive, pi, w):
+def uniform_design(A, alive, pi, w):
     """pi <- uniform on the arms alive, w.M_inv <- inverse of its matrix; False if all are zero."""
     K, d = A.shape
     n, top, first = 0, 0.0, -1
@@ -354,7 +355,7 @@ def begin(A, alive, pi, w):
 
 
 @jit
-def move(a, s, w):
+def move_mass(a, s, w):
     """M_inv <- inverse of (1 - s) M + s a a'."""
     d = a.shape[0]
     matvec(w.M_inv, a, w.v)
@@ -365,14 +366,14 @@ def move(a, s, w):
 
 
 @jit
-def optimal(A, alive, tolerance, most, pi, w):
+def g_optimal(A, alive, tolerance, most, pi, w):
     """pi (K,) <- a design on the arms A (K, d) with alive[k], at least one; (moves, max g, rank).
 
     Ends at max g <= tolerance times the rank, or after `most` moves.  Arms that are zero keep their
     share of the start; if all are, the first one gets everything, and (0, 0, 0) is returned, as it
     is for a single arm.
     """
-    if not begin(A, alive, pi, w):
+    if not uniform_design(A, alive, pi, w):
         return 0, 0.0, 0.0
     moves = 0
     while True:
@@ -389,7 +390,7 @@ def optimal(A, alive, tolerance, most, pi, w):
         for k in range(A.shape[0]):
             pi[k] *= 1.0 - s
         pi[at] += s
-        move(A[at], s, w)
+        move_mass(A[at], s, w)
         moves += 1
 
 
@@ -417,9 +418,8 @@ def design(A: np.ndarray, tolerance: float = 2.0, most: int = 500):
     """
     A = need_array("A", A, ("K", "d"))
     tolerance = need_float("tolerance", tolerance, 1.0, open_low=True)
-    pi = np.zeros(len(A))
-    alive = np.ones(len(A), np.int64)
-    moves, g, rank = optimal(A, alive, tolerance, need_int("most", most, 0), pi, work_for(*A.shape))
+    most, pi, alive = need_int("most", most, 0), np.zeros(len(A)), np.ones(len(A), np.int64)
+    moves, g, rank = g_optimal(A, alive, tolerance, most, pi, work_for(*A.shape))
     return pi, g, rank, moves
 
 
@@ -480,7 +480,7 @@ def release_gradient(p, s, k, theta, rng, g):
 
 
 @jit
-def learn(p, s, k, rng):
+def release_batch(p, s, k, rng):
     """Release batch k: its matrix, then theta_k by p.steps gradients from where it stands."""
     w, theta = s.design, s.theta[k]
     release_matrix(p, s, k, rng)
@@ -496,21 +496,21 @@ def learn(p, s, k, rng):
 
 
 @jit
-def weight(link, score, doubt, theta_bound, cap):
+def weight(link, score, half, theta_bound, cap):
     """Weight of x x' after the first batch (10), (11): slope at the first estimate's score, less
-    what that may be wrong by (doubt: the half-width of x after that batch), and at most the cap."""
-    return min(slope(link, score) * math.exp(-min(2.0 * theta_bound, doubt)), cap)
+    what that may be wrong by (half: the half-width of x after that batch), and at most the cap."""
+    return min(slope(link, score) * math.exp(-min(2.0 * theta_bound, half)), cap)
 
 
 @jit
-def scale(p, s, X):
+def scale_arms(p, s, X):
     """s.A (K, d) <- the rows of X that are alive, times the roots of their weights."""
     for a in range(p.K):
         if s.alive[a] == 1:
             root = 1.0
             if s.k[0] > 0:
                 score, cap = dot(X[a], s.theta[0]), p.caps[s.k[0]]
-                root = math.sqrt(weight(p.link, score, s.doubt[a], p.theta_bound, cap))
+                root = math.sqrt(weight(p.link, score, s.half_first[a], p.theta_bound, cap))
             for i in range(p.d):
                 s.A[a, i] = root * X[a, i]
 
@@ -520,8 +520,8 @@ def select(p, s, X, rng):
     """A row of X (K, d) drawn from the design of the scaled arms that are left (lines 16 to 20)."""
     if eliminate(p, s, X) == 1:
         return s.left[0]
-    scale(p, s, X)
-    optimal(s.A, s.alive, p.tolerance, MOST, s.pi, s.design)
+    scale_arms(p, s, X)
+    g_optimal(s.A, s.alive, p.tolerance, MOST, s.pi, s.design)
     return draw(s.pi, rng)
 
 
@@ -537,13 +537,13 @@ def update(p, s, arm, x, r, rng):
         return
     w = 1.0
     if k > 0:
-        doubt = p.widths[0] * math.sqrt(quad(s.V_inv[0], s.x))
-        w = weight(p.link, dot(s.x, s.theta[0]), doubt, p.theta_bound, p.caps[k])
+        half = p.widths[0] * math.sqrt(quad(s.V_inv[0], s.x))
+        w = weight(p.link, dot(s.x, s.theta[0]), half, p.theta_bound, p.caps[k])
     add_user(p, s, k, w, y, rng)
     if s.t[0] == p.ends[k]:
         if k > 0:
             copy(s.theta[k - 1], s.theta[k])
-        learn(p, s, k, rng)
+        release_batch(p, s, k, rng)
         s.k[0] += 1
 
 
@@ -640,18 +640,9 @@ def shuffle_glm(
         penalty=penalty,
         tolerance=tolerance,
     )
-    return Policy(
-        "ShuffleGLM",
-        p,
-        init,
-        select,
-        update,
-        play,
-        q.guarantee,
-        universe=Universe(low=0.0),
-        delayed_feedback=True,
-        audit=AuditSpec(own_attacks, attack_instances, audit_instances),
-    )
+    known = {"universe": Universe(low=0.0), "delayed_feedback": True}
+    told = AuditSpec(own_attacks, attack_instances, audit_instances)
+    return Policy("ShuffleGLM", p, init, select, update, play, q.guarantee, **known, audit=told)
 
 
 # --- attack: what the analyser sees of a batch, of which one user's context varies --------------

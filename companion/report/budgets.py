@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from companion.report import plots, tables
+from companion.report import plots, regret, tables
 from companion.stats import ratio
 
 
@@ -39,37 +39,25 @@ def over_best(result, epsilon: float, ours: str, baselines, level: float = 0.95)
     return best, ratio(finals[ours], finals[best], level)
 
 
-def panels(
-    result,
-    epsilons,
-    shared,
-    title: str,
-    *,
-    beyond: str = "Random",
-    like=(),
-):
+def panels(result, epsilons, shared, title: str, *, beyond: str = "Random", like=()):
     """(figure, data): regret over the rounds, a panel per budget; shared: names in every panel.
 
     The policy `beyond` is left out of panels in which all others stay below half of its regret;
     the title says where it would end.  like: {name: a name whose look `plots.looks` knows}.
     """
-    like = dict(like)
-    fig, axes = plots.panels(len(epsilons), stacked=True, width=7.2, height=2.4, sharex=True)
+    fig, axes = plots.panels(len(epsilons), sharex=True)
     for ax, epsilon in zip(axes, epsilons, strict=True):
-        names = [n for n in result.names if n.endswith(f"| {epsilon:g}")]
-        ends = {name: result.of(name)[:, -1].mean() for name in [*shared, *names]}
-        top = max(ends[name] for name in ends if name != beyond)
-        off = ends.get(beyond, 0.0) > 2.0 * top
-        shown = {name: name.split(" |")[0] for name in ends if not (off and name == beyond)}
-        known = plots.looks([like.get(label, label) for label in shown.values()])
-        for name, label in shown.items():
-            style = known[like.get(label, label)]
-            plots.curve(ax, result.rounds, result.of(name), label, style)
+        names = [*shared, *(n for n in result.names if n.endswith(f"| {epsilon:g}"))]
+        ends = {name: result.of(name)[:, -1].mean() for name in names}
+        off = ends.get(beyond, 0.0) > 2.0 * max(ends[n] for n in names if n != beyond)
+        shown = {n.split(" |")[0]: result.of(n) for n in names if not (off and n == beyond)}
+        known = {label: dict(like).get(label, label) for label in shown}
+        looks = plots.looks(known.values())
         note = f" ({beyond} ends at {ends[beyond]:,.0f}, off the scale)" if off else ""
-        ax.set(title=f"{title}, ε = {epsilon:g}{note}", ylabel="cumulative regret")
-        ax.set(xlim=(0, result.rounds[-1]))
-        ax.set_ylim(bottom=0)
-        plots.label_ends(ax)
+        regret.against(result.rounds, shown, ax=ax, marker=False, xlim=(0, result.rounds[-1]),
+                       styles={label: looks[name] for label, name in known.items()},
+                       title=f"{title}, ε = {epsilon:g}{note}", ylim=(0, None),
+                       ylabel="cumulative regret")  # fmt: skip
     axes[-1].set_xlabel("round")
     grouped = result.to_frame().groupby(["policy", "round"], sort=False).regret
     return fig, grouped.agg(["mean", "std"]).reset_index()

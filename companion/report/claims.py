@@ -75,32 +75,16 @@ class Open:
         self._at_scale, self._bound, self._record, self.rows = at_scale, bound, record, []
 
     def row(
-        self,
-        setting: str,
-        measured: Interval,
-        *,
-        of: str = "95 % interval",
-        low: float = -math.inf,
-        high: float = math.inf,
-        control=None,
+        self, setting, measured, *, of="95 % interval", low=-math.inf, high=math.inf, **more
     ) -> str:
         """Add a row: an `Interval` (or number) that has to lie within [low, high]; its outcome.
 
         of: what the number is; control: (the planted alternative in words, its interval or number),
         which the rule must reject.  The words of the rule are made from `of` and the limits.
         """
-        return self._add(evidence.row(setting, measured, Rule(of, low, high),
-                                      control=control))  # fmt: skip
+        return self._add(evidence.row(setting, measured, Rule(of, low, high), **more))
 
-    def each(
-        self,
-        measured,
-        *,
-        of: str = "95 % interval",
-        low: float = -math.inf,
-        high: float = math.inf,
-        control=None,
-    ) -> Open:
+    def each(self, measured, *, control=None, **rule) -> Open:
         """A row for every setting of {setting: `Interval`}, as `row`; returns the claim.
 
         A setting that is a number is a budget: 0.5 is shown as "ε = 0.5".  control: (words, one
@@ -111,22 +95,12 @@ class Open:
             one = control
             if control is not None and isinstance(control[1], dict):
                 one = control[0], control[1][name]
-            self.row(setting, interval, of=of, low=low, high=high, control=one)
+            self.row(setting, interval, control=one, **rule)
         return self
 
-    def exact(
-        self,
-        setting: str,
-        measured: float,
-        *,
-        of: str,
-        low: float = -math.inf,
-        high: float = math.inf,
-        control=None,
-    ) -> str:
+    def exact(self, setting, measured: float, *, of: str, **rule) -> str:
         """Add a row that exact arithmetic decides: a number, as `row`; its failure corrects."""
-        return self._add(evidence.row(setting, measured, Rule(of, low, high), control=control,
-                                      decisive=True))  # fmt: skip
+        return self.row(setting, measured, of=of, decisive=True, **rule)
 
     def proof(self, setting: str, text: str, holds: bool) -> str:
         """Add a row that a proof decides, one way or the other: text says it, or where it stands.
@@ -138,15 +112,7 @@ class Open:
         result = "holds" if holds else "fails"
         return self._add(Evidence(setting, text, None, PROOF, result, True))
 
-    def audited(
-        self,
-        setting: str,
-        lower: float,
-        proven: float,
-        claimed: float,
-        *,
-        control=None,
-    ) -> str:
+    def audited(self, setting, lower: float, proven: float, claimed: float, *, control=None) -> str:
         """Add a row of a privacy claim: an audit's lower bound and a proven upper bound on epsilon.
 
         Fails if the audit counts more than was claimed, holds if the proof needs no more, and is
@@ -192,16 +158,7 @@ class Claims:
         self.chapter, self.at_scale, self._open = chapter, bool(at_scale), []
 
     def claim(
-        self,
-        id: str,
-        kind: str,
-        statement: str,
-        paper: str,
-        *,
-        changes: str = "",
-        left_open: str = "",
-        bound: bool = False,
-        errata=(),
+        self, id, kind, statement, paper, *, changes="", left_open="", bound=False, errata=()
     ) -> Open:
         """Begin a claim, to which rows are added (`Open`).
 
@@ -212,23 +169,13 @@ class Claims:
         repeated id.
         """
         need_choice("kind", kind, KINDS)
-        record = Claim(self.chapter, id, kind, statement, paper, "", changes, left_open, False, (),
-                       tuple(errata))  # fmt: skip
-        return self._begin(record, bound)
+        told = changes, left_open, False, (), tuple(errata)
+        return self._begin(Claim(self.chapter, id, kind, statement, paper, "", *told), bound)
 
-    def finding(
-        self,
-        id: str,
-        statement: str,
-        *,
-        changes: str = "",
-        left_open: str = "",
-        errata=(),
-    ) -> Open:
+    def finding(self, id, statement, *, changes="", left_open="", errata=()) -> Open:
         """Begin a finding of ours: a record as for a claim, counted for or against no paper."""
-        record = Claim(self.chapter, id, "text", statement, "", "", changes, left_open, True, (),
-                       tuple(errata))  # fmt: skip
-        return self._begin(record, False)
+        told = changes, left_open, True, (), tuple(errata)
+        return self._begin(Claim(self.chapter, id, "text", statement, "", "", *told), False)
 
     def _begin(self, record, bound):
         if any(c._record.id == record.id for c in self._open):

@@ -18,12 +18,6 @@ def tilted(x: np.ndarray, samples: np.ndarray, by: float) -> np.ndarray:
     return np.asarray(samples, dtype=float) * (x / x[0]) ** by
 
 
-def stretched(x: np.ndarray, samples: np.ndarray, by: float) -> np.ndarray:
-    """Samples (n, m) at x (m,) with a linear trend: times 1 + by (x - x[0]) / (x[-1] - x[0])."""
-    x = np.asarray(x, dtype=float)
-    return np.asarray(samples, dtype=float) * (1.0 + by * (x - x[0]) / (x[-1] - x[0]))
-
-
 def rescaled(found: Interval, to: float) -> Interval:
     """The `Interval` of a ratio, had it been `to`: the same runs, one side times a factor.
 

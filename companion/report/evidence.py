@@ -67,33 +67,8 @@ class Evidence(NamedTuple):
         """Whether the rule could fail: it rejects its control, or a proof decides."""
         return self.rule == PROOF or (self.control is not None and self.control.outcome == "fails")
 
-    @property
-    def nearest(self) -> tuple[float, float] | None:
-        """(room, half width) of what repetitions measured, the number or its control, whichever is
-        nearer to a limit; room: half widths between the two.  None where no repetitions decide:
-        proofs, exact numbers, audits; rows that are undecided.
-        """
-        if self.decisive or self.limits is None or self.outcome == "undecided":
-            return None
-        intervals = [self.interval, self.control.interval if self.control else None]
-        rooms = [(_room(i, self.limits), i) for i in intervals if i]
-        found = [(r, (i[1] - i[0]) / 2.0) for r, i in rooms if r is not None]
-        return min(found, default=None)
 
-    @property
-    def room(self) -> float | None:
-        """The first of `nearest`."""
-        return self.nearest and self.nearest[0]
-
-
-def row(
-    setting: str,
-    measured: Interval | float,
-    rule: Rule,
-    *,
-    control=None,
-    decisive: bool = False,
-) -> Evidence:
+def row(setting, measured, rule: Rule, *, control=None, decisive=False) -> Evidence:
     """The `Evidence` of an `Interval`, or of an exact number, under a `Rule`.
 
     control: (what was planted, its `Interval` or number), or None.  Raises ValueError on a rule
@@ -130,19 +105,6 @@ def interval_of(measured: Interval | float) -> Interval:
     if isinstance(measured, Interval):
         return measured
     return Interval(*[float(measured)] * 3)
-
-
-def _room(interval, limits):
-    """Half widths between an interval and the nearer limit; 0 if it straddles one, None if it has
-    no width or no end."""
-    if None in interval or interval[0] == interval[1]:
-        return None
-    low, high = interval
-    half = (high - low) / 2.0
-    least = -math.inf if limits[0] is None else limits[0]
-    most = math.inf if limits[1] is None else limits[1]
-    inside, outside = min(low - least, most - high), max(least - high, low - most)
-    return max(inside, outside, 0.0) / half
 
 
 def _text(measured):

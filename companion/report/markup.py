@@ -3,8 +3,10 @@
 import html
 import re
 from collections import Counter
+from importlib.resources import files
 
-from companion.report.explained import explained
+import pandas as pd
+from pandas.io.formats.style import Styler
 
 SIGNS = {  # verdict: sign, style of the site
     "reproduced": ("✓", "good"),
@@ -18,30 +20,27 @@ SIGNS = {  # verdict: sign, style of the site
     "fails": ("✗", "bad"),
     "undecided": ("?", "none"),
 }
-
-
 # Places in a paper, those of main results first; what has none of these names comes last.
 PLACES = ("Theorem", "Corollary", "Figure", "Table", "Proposition", "Lemma", "Algorithm",
           "Definition", "Remark", "Section", "Appendix")  # fmt: skip
-PARTS = {  # of a paper, by the ranks of their places
-    "theorems and corollaries": range(2),
-    "figures and tables": range(2, 4),
-    "lemmas, definitions and text": range(4, len(PLACES) + 1),
+NAMED = re.compile(rf"\b({'|'.join(PLACES)})s? [A-Z0-9]", re.IGNORECASE)
+SHADES = {  # of verdicts in figures: dark enough for white numbers; signs and words say the same
+    "reproduced": "#0a6b4f",
+    "reproduced with changes": "#0b5c92",
+    "consistent": "#3f7cab",
+    "not settled": "#6b7580",
+    "not reproduced": "#a32020",
+    "wrong as printed": "#7a3a94",
+    "not tested at this scale": "#8d8d8d",
 }
-NAMED = re.compile(rf"\b({'|'.join(PLACES)})s? ([A-Z0-9][A-Z0-9.]*)", re.IGNORECASE)
+Table = Styler.from_custom_template(str(files("companion.report")), html_table="table.html")
 
 
-def group(record) -> tuple[int, str]:
-    """(rank, name) of the theorem, figure or section that a claim is about, main results first.
-
-    It is the first that the record's place names; a section only where nothing else is named.
-    """
-    found = [
-        (PLACES.index(m[1].capitalize()), m[2].rstrip(".")) for m in NAMED.finditer(record.paper)
-    ]
-    found.sort(key=lambda place: PLACES[place[0]] in ("Section", "Appendix"))
-    rank, number = found[0] if found else (len(PLACES), "")
-    return rank, f"{PLACES[rank]} {number}" if number else "Elsewhere in the paper"
+def rank(record) -> int:
+    """Of the first result that a claim's place names, main results first; of a section only where
+    nothing else is named."""
+    found = [PLACES.index(m[1].capitalize()) for m in NAMED.finditer(record.paper)]
+    return min(found, key=lambda at: PLACES[at] in ("Section", "Appendix"), default=len(PLACES))
 
 
 def badge(verdict: str) -> str:
@@ -50,37 +49,10 @@ def badge(verdict: str) -> str:
     return f'<span class="verdict {style}">{sign} {html.escape(verdict)}</span>'
 
 
-def table(
-    caption: str,
-    head,
-    rows,
-    style: str = "scoreboard",
-) -> str:
-    """An HTML table; cells are HTML already, the first cell of a row is its heading.
-
-    rows: a list, or {heading: rows} for groups.  Every cell carries its column's name, so that a
-    narrow page can stack the row as a card.
-    """
-    line = "".join(f'<th scope="col">{cell}</th>' for cell in head)
-    groups = rows if isinstance(rows, dict) else {"": rows}
-    body = "".join(f"<tbody>{_body(name, head, part)}</tbody>" for name, part in groups.items())
-    shown = f"<caption>{caption}</caption><thead><tr>{line}</tr></thead>{body}"
-    region = f'class="{style}" tabindex="0" role="region" aria-label="{caption}"'
-    return f"<div {region}><table>{shown}</table></div>"
-
-
-def _body(name, head, rows):
-    span = f'<th colspan="{len(head)}" scope="rowgroup">{name}</th>'
-    first = f'<tr class="group">{span}</tr>' if name else ""
-    return first + "".join(
-        f'<tr><th scope="row">{row[0]}</th>'
-        + "".join(
-            f'<td data-label="{html.escape(html.unescape(column), quote=True)}">{cell}</td>'
-            for column, cell in zip(head[1:], row[1:], strict=True)
-        )
-        + "</tr>"
-        for row in rows
-    )
+def table(caption: str, head, rows, style: str = "scoreboard") -> str:
+    """An HTML table; cells are HTML already, the first cell of a row is its heading."""
+    cells = Table(pd.DataFrame([list(map(str, row)) for row in rows], columns=range(len(head))))
+    return cells.hide().to_html(exclude_styles=True, caption=caption, names=head, css=style)
 
 
 def folded(summary: str, content: str) -> str:
@@ -99,55 +71,45 @@ def ends(interval) -> str:
 
 
 def evidence(record) -> str:
-    """The rows of evidence of one claim as a table."""
+    """The rows of evidence of one claim as a table, and what was changed, as small lines."""
     rows = [
-        [
-            html.escape(e.setting or "all"),
-            f"{html.escape(e.measured)} <small>{ends(e.interval)}</small>",
-            html.escape(e.rule),
-            badge(e.outcome),
-            _control(e),
-        ]
+        [html.escape(e.setting or "all"), _number(e), html.escape(e.rule), badge(e.outcome),
+         _control(e)]
         for e in record.evidence
-    ]
+    ]  # fmt: skip
     head = ["Setting", "Measured", "Rule", "Outcome", "The rule rejects"]
     caption = f"Evidence: {html.escape(record.statement)}"
-    return why(record) + table(caption, head, rows, "scoreboard evidence")
-
-
-def why(record) -> str:
-    """What the verdict rests on, in words."""
-    return f'<p class="why">{" ".join(map(html.escape, explained(record)))}</p>'
-
-
-def _control(e):
-    """What the rule of a row rejects: its planted alternative."""
-    if e.control is None:
-        return "the proof decides" if e.severe else "no control"
-    c = e.control
-    shown = f"{html.escape(c.what)}: {html.escape(c.measured)} <small>{ends(c.interval)}</small>"
-    return shown if e.severe else f"not {shown}"
-
-
-def notes(record) -> str:
-    """What was changed, what the paper leaves open, and its errata, as small lines."""
     linked = (f'<a href="errata.html#{e.lower()}">{html.escape(e)}</a>' for e in record.errata)
-    said = (
-        ("Changed", html.escape(record.changes)),
-        ("Left open by the paper", html.escape(record.left_open)),
-        ("Errata", ", ".join(linked)),
-    )
-    return "".join(f"<small>{name}: {text}</small>" for name, text in said if text)
+    notes = {
+        "Changed": html.escape(record.changes),
+        "Left open by the paper": html.escape(record.left_open),
+        "Errata": ", ".join(linked),
+    }
+    said = "".join(f"<small>{name}: {text}</small>" for name, text in notes.items() if text)
+    return table(caption, head, rows, "scoreboard evidence") + said
+
+
+def _number(measured):
+    return f"{html.escape(measured.measured)} <small>{ends(measured.interval)}</small>"
+
+
+def _control(row):
+    """What the rule of a row rejects: its planted alternative."""
+    if row.control is None:
+        return "the proof decides" if row.severe else "no control"
+    return f"{'' if row.severe else 'not '}{html.escape(row.control.what)}: {_number(row.control)}"
 
 
 def claim(record) -> str:
-    """One claim where its experiment stands: badge, sentence, and the evidence folded."""
-    head = f"{badge(record.verdict)} {html.escape(record.statement)}"
-    place = f" <small>{html.escape(record.paper)}</small>" if record.paper else ""
-    shown = folded("Evidence", evidence(record) + notes(record))
+    """One claim where its experiment stands: badge, sentence, and the evidence folded.
+
+    The comment is where the site writes what was changed about a claim and why (`tools.lock`).
+    """
+    said = f"{badge(record.verdict)} {html.escape(record.statement)}"
+    where = f" <small>{html.escape(record.paper)}</small>" if record.paper else ""
     anchor = f'id="evidence-{html.escape(record.id)}"'
-    told = history(record)
-    return f'<div class="claim" {anchor}><p>{head}{place}</p>{shown}{told}</div>'
+    shown = folded("Evidence", evidence(record)) + history(record)
+    return f'<div class="claim" {anchor}><p>{said}{where}</p>{shown}</div>'
 
 
 def history(record) -> str:
@@ -155,23 +117,14 @@ def history(record) -> str:
     return f"<!-- history of {html.escape(record.chapter)}/{html.escape(record.id)} -->"
 
 
-def claims(chapter: str, records, page: str | None = None) -> str:
-    """The claims of a chapter, a folded table for each of PARTS, then its findings, folded as well.
-
-    page: where to link (None: this is the place).
-    """
-    own, shown = [r for r in records if r.finding], ""
-    for name, places in PARTS.items():
-        part = [r for r in records if not r.finding and group(r)[0] in places]
-        if part:
-            shown += f"<p>What the paper says in {name}: {tally(part)}.</p>"
-            listed = by_group(f"Claims in {name} ({html.escape(chapter)})", part, page)
-            shown += folded(f"All {len(part)} of {name}", listed)
-    if not own:
-        return shown
-    note = "<p>Findings are what the paper does not say; they count in none of its verdicts.</p>"
-    listed = findings(f"Findings of our own ({html.escape(chapter)})", own, page)
-    return shown + note + folded(f"All {len(own)} findings of our own", listed)
+def claims(chapter: str, records) -> str:
+    """The claims of a chapter, then its findings, each folded behind a count of its verdicts."""
+    shown = ""
+    for what, finding in (("claims of the paper", False), ("findings of our own", True)):
+        if part := [r for r in records if r.finding == finding]:
+            caption = f"{what.capitalize()} ({html.escape(chapter)})"
+            shown += folded(f"{len(part)} {what}: {tally(part)}", listed(caption, part))
+    return shown
 
 
 def tally(records) -> str:
@@ -180,43 +133,26 @@ def tally(records) -> str:
     return ", ".join(f"{counts[v]} {v}" for v in SIGNS if counts[v])
 
 
-def by_group(caption: str, records, page: str | None = None) -> str:
-    """The claims among the records, grouped by theorem, figure or section, main results first."""
-    groups = {}
-    for r in sorted((r for r in records if not r.finding), key=lambda r: group(r)[0]):
-        groups.setdefault(html.escape(group(r)[1]), []).append(_row(r, page))
-    return table(caption, HEAD, groups) if groups else ""
+def listed(caption: str, records, page: str | None = None) -> str:
+    """Records as a table, main results of the paper first; page: where to link (None: this is the
+    place)."""
+    rows = [_record(r, page) for r in sorted(records, key=rank)]
+    return table(caption, ["Sentence", "Verdict", "Evidence", "Place"], rows) if rows else ""
 
 
-def findings(caption: str, records, page: str | None = None) -> str:
-    """Findings as a table of their own, in the order of the records."""
-    head = HEAD[:3]
-    return table(caption, head, [_row(r, page)[:3] for r in records]) if records else ""
-
-
-HEAD = ["Sentence", "Verdict", "Evidence", "Place"]
-
-
-def _row(record, page):
-    said = badge(record.verdict), _summary(record), html.escape(record.paper)
-    return [_place(record, page), *said]
-
-
-def _summary(record):
-    """The rows of a record and its notes, behind the number of rows."""
-    shown = [
+def _record(record, page):
+    """Statement, verdict, rows and place; the statement carries its kind for filters."""
+    anchor, said = html.escape(f"claim-{record.id}"), html.escape(record.statement)
+    kind = f'data-kind="{"finding" if record.finding else record.kind}"'
+    if page is None:
+        said = f'<span id="{anchor}" {kind}>{said}</span>'
+    else:
+        said = f'<a href="{html.escape(page)}#{anchor}" {kind}>{said}</a>'
+    rows = [
         f"{html.escape(f'{e.setting}: ' if e.setting else '')}{html.escape(e.measured)} "
         f"<small>{ends(e.interval)} Rule: {html.escape(e.rule)}</small>"
         for e in record.evidence
     ]
-    count = f"{len(shown)} row{'' if len(shown) == 1 else 's'}"
-    return folded(count, why(record) + "<br>".join(shown) + notes(record) + history(record))
-
-
-def _place(record, page):
-    """The statement, as the target of links or as a link; it carries its kind for filters."""
-    anchor, statement = html.escape(f"claim-{record.id}"), html.escape(record.statement)
-    kind = f'data-kind="{"finding" if record.finding else record.kind}"'
-    if page is None:
-        return f'<span id="{anchor}" {kind}>{statement}</span>'
-    return f'<a href="{html.escape(page)}#{anchor}" {kind}>{statement}</a>'
+    count = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
+    shown = folded(count, "<br>".join(rows) + history(record))
+    return [said, badge(record.verdict), shown, html.escape(record.paper)]

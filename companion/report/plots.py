@@ -1,133 +1,146 @@
-"""Figures of the book: one look, alternative text, and the data behind every picture.
+"""Figures of the book: one look and one layout, alternative text, and the plotted data.
 
-`show` displays a figure as a self-contained HTML `<figure>`: SVG picture with alternative text (and
-a second one for narrow pages, see `phone`), number, caption, and a link that downloads the plotted
-numbers as CSV.  A policy has one colour and dash in the whole book (`look`).
+A figure is a column of panels (`panels`) that is WIDTH wide: text that can be read on a phone,
+where the page is narrower, is of usual size on a wide one.  Seaborn sets the style and colours that
+the colour-blind tell apart; dashes and markers do so without colours.  A policy has one colour and
+dash in the whole book (`look`).  `show` displays a figure with its number, its caption and a link
+that downloads the plotted numbers as CSV.
 """
 
 import base64
 import html
+import io
+import textwrap
+from itertools import cycle
 
-import matplotlib as mpl
 import numpy as np
+import pandas as pd
+import seaborn as sns
 from cycler import cycler
 from matplotlib import pyplot as plt
 
-from companion.report import markup, phone, vector
-from companion.report.looks import (
-    COLOURS,
-    DASHES,
-    MARKERS,
-    MODELS,
-    POLICIES,
-    STYLE,
-    ink,
-    look,
-    looks,
-)
+from companion.report import markup
 from companion.stats import band
 
-__all__ = ["COLOURS", "DASHES", "MARKERS", "MODELS", "POLICIES", "curve", "figure_html", "ink",
-           "label_ends", "look", "looks", "marks", "number", "panels", "published_points",
-           "regret_figure", "regret_panel", "show", "tick_label", "ticks", "use_style"]  # fmt: skip
-CROWDED = 5  # labels that an axis of powers of ten takes
+WIDTH = 4.4  # inches
+WORDS = 17  # letters in a line beside the panels
+COLOURS = (*sns.color_palette("colorblind", 6).as_hex(), "#4d4d4d", "#7a5195")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+POLICIES = {  # name: (colour, dash); no two share both, and those that meet share neither
+    "OnlineLinUCB": (0, 0),
+    "OnlineLinUCB, anytime": (0, 4),
+    "Combiner": (4, 4),
+    "Corrected ridge": (5, 2),
+    "LDP-LinUCB": (1, 1),
+    "SDP-LinUCB": (2, 2),
+    "JDP-LinUCB": (3, 5),
+    "LinUCB": (7, 0),
+    "Random": (6, 3),
+    "FLIPHAT": (0, 1),
+    "Residual FLIPHAT": (2, 0),
+    "Lasso bandit": (5, 5),
+    "LPLR": (0, 2),
+    "SSP": (1, 0),
+    "RS-GLinUCB": (0, 5),
+    "GLOC": (1, 2),
+    "GLM-UCB": (2, 4),
+    "ECOLog": (3, 0),
+    "Joint-DP GLM": (4, 1),
+    "ShuffleGLM": (7, 1),
+    "Algorithm 3": (5, 3),
+    "Forced lasso": (7, 2),
+}
+MODELS = {"local": 1, "shuffle": 2, "joint": 3}  # colours of the LinUCB that keeps each
 _numbers = {}  # name -> number of the figures shown since `use_style`
 
 
 def use_style() -> None:
-    """Set the house style and count figures from 1; call it once, in the import cell."""
+    """Set the style of all figures and count them from 1; `Page` calls it."""
     _numbers.clear()
-    mpl.rcParams.update(
-        STYLE
-        | {
-            "figure.figsize": (7.0, 4.2),
-            "figure.constrained_layout.use": True,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.grid": True,
-            "grid.alpha": 0.3,
-            "svg.hashsalt": "companion",  # the same figure gives the same bytes
-            "svg.fonttype": "path",
-            "axes.prop_cycle": cycler(color=COLOURS) + cycler(linestyle=DASHES),
-        }
-    )
+    own = {
+        "axes.grid": True,
+        "axes.prop_cycle": cycler(color=COLOURS) + cycler(linestyle=DASHES),
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "axes.titlelocation": "left",
+        "figure.constrained_layout.h_pad": 0.08,
+        "figure.constrained_layout.use": True,
+        "figure.figsize": (WIDTH, 2.7),
+        "grid.alpha": 0.3,
+        "savefig.transparent": True,  # the page's own ground, light or dark
+        "svg.hashsalt": "companion",  # the same figure gives the same bytes
+    }
+    sns.set_theme(context="paper", style="ticks", rc=own)
 
 
-def panels(n: int, *, stacked: bool = False, height: float = 3.6, width: float = 4.2, **options):
-    """(figure, array of n axes) side by side, or stacked; they share nothing unless told so."""
-    rows, columns = (n, 1) if stacked else (1, n)
-    size = width * columns, height * rows
-    fig, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, **options)
+def panels(n: int, *, height: float = 2.5, **options):
+    """(figure, array of n axes), one below the other; they share nothing unless told so."""
+    fig, axes = plt.subplots(n, figsize=(WIDTH, height * n), squeeze=False, **options)
     return fig, axes.ravel()
 
 
-def curve(
-    ax,
-    x,
-    samples: np.ndarray,
-    label: str,
-    style=0,
-    *,
-    marker: bool = False,
-    level: float = 0.95,
-) -> None:
-    """Mean of samples (n_reps, len(x)) with its confidence band.
+def look(which) -> dict[str, str]:
+    """{color, linestyle, marker} of a policy, by its name, or of style number `which`.
 
-    style: name of a policy, number of a style, or what `look` gives.
+    A name that begins with one of `POLICIES` has its look.  Raises ValueError for any other.
     """
-    mean, low, high = band(samples, level)
+    if isinstance(which, str):
+        known = [name for name in POLICIES if which.startswith(name)]
+        if not known:
+            raise ValueError(f"which must begin with one of {', '.join(POLICIES)}; got {which!r}")
+        colour, dash = POLICIES[max(known, key=len)]
+    else:
+        colour = dash = which
+    dash %= len(DASHES)
+    return {
+        "color": COLOURS[colour % len(COLOURS)],
+        "linestyle": DASHES[dash],
+        "marker": MARKERS[dash],
+    }
+
+
+def looks(names) -> dict[str, dict[str, str]]:
+    """Name -> look of policies in one panel: `POLICIES` keep theirs, others get a free colour, and
+    a second variant of a policy another dash.
+    """
+    found, names = {}, list(names)
+    known = {n: look(n) for n in names if n.startswith(tuple(POLICIES))}
+    taken = {own["color"] for own in known.values()}
+    free = [i for i, colour in enumerate(COLOURS) if colour not in taken] or range(len(COLOURS))
+    known |= {n: look(i) for n, i in zip((n for n in names if n not in known), cycle(free))}
+    for name in sorted(names, key=lambda n: n not in POLICIES):  # full names choose first
+        own = known[name]
+        used = [v["linestyle"] for v in found.values() if v["color"] == own["color"]]
+        if own["linestyle"] in used:
+            dash = next((i for i, dash in enumerate(DASHES) if dash not in used), 0)
+            own = own | {"linestyle": DASHES[dash], "marker": MARKERS[dash]}
+        found[name] = own
+    return {name: found[name] for name in names}
+
+
+def curve(ax, x, samples, label: str, style=0, *, marker: bool = False) -> None:
+    """Mean of samples (n_reps, len(x)) with its 95 % confidence band.
+
+    style: name of a policy, number of a style, or what `look` gives.  (Seaborn's own lines would
+    average logarithms on logarithmic axes.)
+    """
+    mean, low, high = band(samples)
     own = dict(style) if isinstance(style, dict) else look(style)
     if not marker:
         own.pop("marker")
-    ax.plot(x, mean, label=label, linewidth=1.8, **own)
+    ax.plot(x, mean, label=label, **own)
     ax.fill_between(x, low, high, color=own["color"], alpha=0.18, linewidth=0)
 
 
-def published_points(
-    ax,
-    x,
-    y,
-    style: int = 0,
-    *,
-    error=None,
-    label: str | None = None,
-) -> None:
-    """Published values over our curves: hollow circles in the curve's colour, error bars if known.
+def ticks(axis, values) -> None:
+    """Ticks of an axis (`ax.xaxis`, `ax.yaxis`) at these values only: for logarithmic scales.
 
-    error: standard errors, shown as 95 % intervals; label: said at the last point, if given.
+    Where values reach a million they are written as powers of ten.
     """
-    own = dict(style) if isinstance(style, dict) else look(style)
-    if error is not None:
-        bar = 1.96 * np.asarray(error, float)
-        ax.errorbar(x, y, yerr=bar, fmt="none", ecolor=own["color"], elinewidth=1, capsize=2)
-    ax.plot(x, y, "o", color=own["color"], markerfacecolor="white", markersize=5.5,
-            markeredgewidth=1.4, zorder=4, label=label or "_published")  # fmt: skip
-
-
-def marks(ax, places) -> None:
-    """Vertical reference lines with labels above the axes, one row each: none meets another.
-
-    places: label -> x.  Call it when limits, scale and title are set.
-    """
-    low, high = ax.get_xlim()
-    to_unit = ax.transLimits.transform
-    scale = ax.transScale.transform
-    unit = {name: to_unit(scale((x, ax.get_ylim()[0])))[0] for name, x in places.items()}
-    right = sorted((n for n in places if unit[n] <= 0.5), key=unit.get, reverse=True)
-    left = sorted((n for n in places if unit[n] > 0.5), key=unit.get)
-    for i, name in enumerate(right + left):
-        ax.axvline(places[name], color="0.35", linewidth=0.9, linestyle=DASHES[(i + 1) % 4])
-        align, shift = ("left", 3) if name in right else ("right", -3)
-        lift = 6 + 13 * i
-        ax.annotate("", (places[name], 1), (0, lift + 9), xycoords=("data", "axes fraction"),
-                    textcoords="offset points", annotation_clip=False,
-                    arrowprops={"arrowstyle": "-", "color": "0.35", "lw": 0.9,
-                                "shrinkA": 0, "shrinkB": 0})  # fmt: skip
-        ax.annotate(name, (places[name], 1), (shift, lift), xycoords=("data", "axes fraction"),
-                    textcoords="offset points", ha=align, va="bottom", fontsize="small",
-                    color="0.25", annotation_clip=False)  # fmt: skip
-    ax.set_xlim(low, high)
-    ax.set_title(ax.get_title(), pad=8 + 13 * len(places))
+    powers = max(values) >= 1e6
+    axis.set_ticks(list(values), [tick_label(value, powers=powers) for value in values])
+    axis.set_ticks([], minor=True)
 
 
 def tick_label(value: float, *, powers: bool) -> str:
@@ -135,77 +148,37 @@ def tick_label(value: float, *, powers: bool) -> str:
     if not powers:
         return f"{value:,g}"
     factor, exponent = f"{value:.2e}".split("e")
-    power = f"10^{{{int(exponent)}}}"
     times = "" if float(factor) == 1.0 else rf"{float(factor):g}\times"
-    return f"${times}{power}$"
-
-
-def ticks(axis, values) -> None:
-    """Ticks of an axis (`ax.xaxis`, `ax.yaxis`) at these values only: for logarithmic scales.
-
-    Where values reach a million they are written as powers of ten, and beyond `CROWDED` of them
-    every second one has a label.
-    """
-    values = list(values)
-    powers = max(values) >= 1e6
-    silent = values[1::2] if powers and len(values) > CROWDED else []
-    axis.set_major_locator(mpl.ticker.FixedLocator(values))
-    axis.set_major_formatter(
-        mpl.ticker.FuncFormatter(lambda v, _: "" if v in silent else tick_label(v, powers=powers))
-    )
-    axis.set_minor_locator(mpl.ticker.NullLocator())
+    return f"${times}10^{{{int(exponent)}}}$"
 
 
 def label_ends(ax) -> None:
     """Write every line's label at its right end, pushed apart where they would overlap."""
-    gap = 11.5 / (72 * ax.get_position().height * ax.figure.get_figheight())  # a line of text
-    lines = [ln for ln in ax.get_lines() if not ln.get_label().startswith("_")]
-    low, high = ax.get_ylim()
-    to_unit = ax.transLimits.transform
-    ends = sorted(
-        (to_unit(ax.transScale.transform((ln.get_xdata()[-1], ln.get_ydata()[-1])))[1], i)
-        for i, ln in enumerate(lines)
-    )
-    heights, last = {}, -np.inf
-    for y, i in ends:
-        last = heights[i] = max(y, last + gap)
-    over = max(0.0, last - 1.0)
-    for _, i in ends:
-        style = {"color": ink(lines[i].get_color()), "va": "center", "fontsize": "small"}
+    lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
+    words = [_wrapped(line.get_label(), WORDS) for line in lines]
+    height = ax.get_position().height * ax.figure.get_figheight()
+    tall = [(1.15 * text.count("\n") + 1.35) * 8.8 / 72 / height for text in words]
+    unit = ax.transScale + ax.transLimits
+    at = [unit.transform((line.get_xdata()[-1], line.get_ydata()[-1]))[1] for line in lines]
+    centres, top = {}, -np.inf
+    for i in np.argsort(at, kind="stable"):
+        centres[i] = max(at[i], top + tall[i] / 2)
+        top = centres[i] + tall[i] / 2
+    over, limits = max(0.0, top - 1.0), ax.get_ylim()
+    for i, centre in centres.items():
+        end, colour = lines[i].get_xydata()[-1], lines[i].get_color()
         ax.annotate(
-            lines[i].get_label(),
-            (lines[i].get_xdata()[-1], lines[i].get_ydata()[-1]),
-            xytext=(1.04, heights[i] - over),
-            textcoords="axes fraction",
-            arrowprops={
-                "arrowstyle": "-",
-                "color": lines[i].get_color(),
-                "lw": 0.6,
-                "relpos": (0, 0.5),  # from the left edge of the text, so that it crosses no other
-                "shrinkA": 0,
-                "shrinkB": 0,
-            },
-            gid=phone.END,
-            **style,
-        )
-    ax.set_ylim(low, high)
+            words[i], end, (1.05, centre - over), textcoords="axes fraction", va="center",
+            fontsize="small", color=sns.set_hls_values(colour, l=0.25), linespacing=1.0,
+            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.6, "relpos": (0, 0.5),
+                        "shrinkA": 0, "shrinkB": 0},
+        )  # fmt: skip
+    ax.set_ylim(limits)
 
 
-def regret_panel(ax, result, title: str, *, names=None) -> None:
-    """Cumulative regret of a `simulate.Result` with 95 % bands, labelled at the curves' ends."""
-    for name, own in looks(names or result.names).items():
-        curve(ax, result.rounds, result.of(name), name, own)
-    ax.set(title=title, xlabel="round", ylabel="cumulative regret", xlim=(0, result.rounds[-1]))
-    ax.set_ylim(bottom=0)
-    label_ends(ax)
-
-
-def regret_figure(result, title: str, *, alt: str, caption: str, name: str) -> None:
-    """Show `regret_panel` of a whole result in a figure of its own; the data are the means."""
-    fig, (ax,) = panels(1, width=6.4)
-    regret_panel(ax, result, title)
-    means = result.to_frame().groupby(["policy", "round"], as_index=False)["regret"].mean()
-    show(fig, alt=alt, caption=caption, data=means, name=name)
+def _wrapped(text, width):
+    text = text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def number(name: str) -> int:
@@ -213,7 +186,7 @@ def number(name: str) -> int:
     return _numbers.setdefault(name, len(_numbers) + 1)
 
 
-def show(fig, *, alt: str, caption: str, data, name: str, fold: bool | None = None) -> None:
+def show(fig, *, alt: str, caption: str, data, name: str, fold: str | None = None) -> None:
     """Display a figure: alt (what a reader who cannot see it needs), caption, data (columns), name.
 
     fold: a line behind which the figure is folded away.  Raises ValueError if alt, caption or name
@@ -230,22 +203,33 @@ def show(fig, *, alt: str, caption: str, data, name: str, fold: bool | None = No
 
 
 def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
-    """The HTML that `show` displays; leaves the figure in its layout for phones."""
-    import pandas as pd
+    """The HTML that `show` displays.
 
-    with vector.measuring(fig):
-        phone.arrange(fig)
-        for ax in fig.axes:
-            phone.thin(ax.xaxis)
-        wide = vector.svg(fig)
-        phone.stack(fig)
-        narrow = vector.svg(fig)
+    A panel without a label on its vertical axis has that of the first; what is long is broken into
+    lines; legends stand beside their panels, and ticks keep the labels that do not overlap.
+    """
+    for ax in fig.axes:
+        ax.set_ylabel(_wrapped(ax.get_ylabel() or fig.axes[0].get_ylabel(), 30))
+        ax.set_title(_wrapped(ax.get_title("left"), 50))
+        if legend := ax.get_legend():
+            for text in legend.get_texts():
+                text.set_text(_wrapped(text.get_text(), WORDS))
+            sns.move_legend(ax, "upper left", bbox_to_anchor=(1.02, 1), frameon=False)
+    fig.draw_without_rendering()
+    for ax in (ax for ax in fig.axes if ax.get_xscale() == "log"):
+        kept = []
+        for label in [*ax.get_xticklabels(), *ax.get_xticklabels(minor=True)]:
+            box = label.get_window_extent().expanded(1.1, 1.0)
+            label.set_visible(not any(box.overlaps(other) for other in kept))
+            kept += [box] if label.get_visible() and label.get_text() else []
+    out = io.BytesIO()
+    fig.savefig(out, format="svg", metadata={"Date": None})
+    picture = base64.b64encode(out.getvalue()).decode()
     csv = pd.DataFrame(data).to_csv(index=False, float_format="%.6g", lineterminator="\n")
     table = base64.b64encode(csv.encode()).decode()
     return (
-        f'<figure class="plot" id="fig-{html.escape(name)}"><picture>'
-        f'<source media="(max-width: 576px)" srcset="data:image/svg+xml;base64,{narrow}">'
-        f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{wide}"></picture>'
+        f'<figure class="plot" id="fig-{html.escape(name)}">'
+        f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{picture}">'
         f"<figcaption><b>Figure {number(name)}.</b> {html.escape(caption)} "
         f'<a download="{html.escape(name)}.csv" href="data:text/csv;base64,{table}">Data (CSV)</a>'
         "</figcaption></figure>"

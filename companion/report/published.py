@@ -17,7 +17,7 @@ def sentences(room: str):
 
     A claim of the paper has kind, says (the sentence), place, and perhaps changes, left_open, bound
     and errata (`Claims.claim`); ours has finding (the sentence) in their place (`Claims.finding`).
-    What the paper asserts beyond them is listed in `paper.toml` (`coverage.paper`).
+    What the paper asserts beyond them is listed in `paper.toml` (`scoreboard.paper`).
     """
     return tomllib.loads(_text(room, "claims.toml"))
 

@@ -22,31 +22,35 @@ def against(
     styles=(),
     marker: bool = True,
     ax=None,
-    size=(7.0, 2.8),
+    height: float = 2.7,
     log: str = "",
     **axes,
 ):
     """(figure, axes) with a curve and band for every label, labelled at their ends.
 
-    points: label -> (x, mean, standard error) of published values, over its curve; styles: label ->
-    style as for `plots.curve` (others: their number); log: which axes are logarithmic, of "xy";
-    axes: as for `Axes.set`; ticked: the values of x are the ticks, else logarithmic axes get round
-    numbers.
+    points: label -> (x, mean, standard error or None) of published values: hollow circles over its
+    curve, with 95 % intervals; styles: label -> style as for `plots.curve` (others: their number);
+    log: which axes are logarithmic, of "xy"; axes: as for `Axes.set`; ticked: the values of x are
+    the ticks, else logarithmic axes get round numbers.
     """
-    fig, ax = plots.plt.subplots(figsize=size) if ax is None else (ax.figure, ax)
+    if ax is None:
+        _, (ax,) = plots.panels(1, height=height)
     for i, (label, y) in enumerate(samples.items()):
         style = dict(styles).get(label, i)
         plots.curve(ax, x, y, label, style, marker=marker)
         if label in points:
             at, mean, error = points[label]
-            plots.published_points(ax, at, mean, style, error=error)
+            bars = None if error is None else 1.96 * np.asarray(error, float)
+            ax.errorbar(at, mean, yerr=bars, fmt="o", color=ax.get_lines()[-1].get_color(),
+                        markerfacecolor="white", capsize=2, elinewidth=1, zorder=4,
+                        label="_published")  # fmt: skip
     ax.set(**{f"{which}scale": "log" for which in log}, **axes)
     if ticked:
         plots.ticks(ax.xaxis, x)
     else:
         round_ticks(ax)
     plots.label_ends(ax)
-    return fig, ax
+    return ax.figure, ax
 
 
 def growth(x: np.ndarray, samples, *, styles=(), **axes):
@@ -57,22 +61,11 @@ def growth(x: np.ndarray, samples, *, styles=(), **axes):
     fits = {label: exponent(x, y) for label, y in samples.items()}
     named = {label: f"{label}: {fit.value:.2f}" for label, fit in fits.items()}
     styles = {named[label]: style for label, style in dict(styles).items()}
-    shown = {named[label]: y for label, y in samples.items()}
-    against(x, shown, styles=styles, xscale="log", yscale="log", **axes)
+    against(x, {named[label]: y for label, y in samples.items()}, styles=styles, log="xy", **axes)
     return fits
 
 
-def picture(
-    x,
-    samples,
-    *,
-    name: str,
-    alt: str,
-    caption: str,
-    data=None,
-    lines=(),
-    **how,
-) -> None:
+def picture(x, samples, *, name: str, alt: str, caption: str, data=None, lines=(), **how) -> None:
     """Show `against` as a figure of its own: how, as there; the ends of the curves follow alt.
 
     data: as for `plots.show` (None: `moments`); lines: (y, dash) of grey reference lines over x.
@@ -82,6 +75,14 @@ def picture(
         ax.plot(x, y, color="0.5", linestyle=dash, linewidth=1, label="_reference")
     data = moments(x, samples) if data is None else data
     plots.show(fig, alt=f"{alt} {ends(samples)}", caption=caption, data=data, name=name)
+
+
+def figure(result, title: str, *, alt: str, caption: str, name: str) -> None:
+    """Show the cumulative regret of a `simulate.Result` over its rounds; the data are the means."""
+    samples = {policy: result.of(policy) for policy in result.names}
+    picture(result.rounds, samples, styles=plots.looks(result.names), marker=False, title=title,
+            xlabel="round", ylabel="cumulative regret", xlim=(0, result.rounds[-1]),
+            ylim=(0, None), name=name, alt=alt, caption=caption)  # fmt: skip
 
 
 def finals(points, seeds) -> dict[str, np.ndarray]:
@@ -101,11 +102,8 @@ def over_rounds(rounds, samples, play, *, ax, **how):
     """
     top = 1.3 * next(iter(samples.values()))[:, -1].mean()
     ax.plot(rounds, play, color="grey", linestyle="--", linewidth=1, label="_random")
-    at = min(np.searchsorted(play, 0.93 * top), len(rounds) - 1)
-    text, place = f"random play: {play[-1]:.0f} at T", (rounds[at], play[at])
-    left = rounds[at] > 0.6 * rounds[-1]  # no room between the line and the labels of the curves
-    where = {"xytext": (-8, 8), "ha": "right"} if left else {"xytext": (8, 0)}
-    ax.annotate(text, place, textcoords="offset points", **where)
+    ax.text(0.02, 0.98, f"random play (dashed): {play[-1]:.0f} at T", va="top",
+            transform=ax.transAxes)  # fmt: skip
     return against(rounds, samples, marker=False, ax=ax, xlabel="round", **how,
                    ylabel="cumulative regret", xlim=(0, rounds[-1]), ylim=(0, top))  # fmt: skip
 

@@ -1,14 +1,21 @@
-"""The scoreboard: what all chapters have claimed, from the records that `make book` writes."""
+"""The scoreboard: what all chapters have claimed, from the records that `make book` writes.
+
+Every sentence of every paper stands there beside its verdict.  A paper's folder lists its sentences
+in `paper.toml`, in the paper's order: each names the claims that judge it (`claims`), sections that
+show it without a rule (`shown`, CHAPTER#SECTION), or why nobody judges it (`why`).
+"""
 
 import html
 import json
-import textwrap
+import tomllib
 from collections import Counter
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
-from companion.report import coverage, markup, plots
+from companion.report import markup
 from companion.report.claims import VERDICTS, from_json
-from companion.report.looks import SHADES
+from companion.report.published import rooms
 from companion.report.tables import Shown
 
 NOTHING = "No chapter has been executed: run `make book`."
@@ -47,99 +54,48 @@ class Scoreboard:
         """Verdicts counted per chapter, findings apart."""
         rows = []
         for chapter in self.times["chapters"]:
-            own = self._of(chapter)
-            claimed = [c.verdict for c in own if not c.finding]
-            if own:
-                found = str(len(own) - len(claimed))
-                rows.append([_link(chapter), str(len(claimed)), counted(claimed), found])
+            claimed, found = (self._of(chapter, finding) for finding in (False, True))
+            if claimed or found:
+                n = Counter(c.verdict for c in claimed)
+                said = (f"<span>{n[v]} × {markup.badge(v)}</span>" for v in VERDICTS if n[v])
+                rows.append([_link(chapter), len(claimed), " ".join(said), len(found)])
         return _table("Verdicts per chapter", ["Chapter", "Claims", "Verdicts", "Findings"], rows)
 
-    def picture(self) -> None:
-        """Show the verdicts of every chapter as one bar of claims; without records: nothing."""
-        own = {_short(c): self._of(c) for c in self.times["chapters"]}
-        counts = {
-            name: Counter(c.verdict for c in records if not c.finding)
-            for name, records in own.items()
-            if any(not c.finding for c in records)
-        }
-        if not counts:
-            return
-        plots.use_style()  # the page has one figure, and no import cell that would say so
-        fig, (ax,) = plots.panels(1, height=1.4 + 0.55 * len(counts), width=7.0)
-        left = Counter()
-        for verdict in (v for v in VERDICTS if any(n[v] for n in counts.values())):
-            widths = [n[verdict] for n in counts.values()]
-            starts = [left[name] for name in counts]
-            label = f"{markup.SIGNS[verdict][0]} {verdict}"
-            colour = SHADES[verdict]
-            bars = ax.barh(list(counts), widths, left=starts, label=label, color=colour)
-            ax.bar_label(bars, [str(w or "") for w in widths], label_type="center", color="white")
-            left.update(dict(zip(counts, widths, strict=True)))
-        ax.invert_yaxis()
-        ax.set(xlabel="claims")
-        ax.grid(False)
-        ax.set_yticks(range(len(counts)), list(counts))  # a line for each on narrow pages
-        fig.legend(loc="outside lower center", ncols=3, frameon=False, fontsize="small")
-        said = "; ".join(
-            f"{' '.join(name.split())}: " + ", ".join(f"{n[v]} {v}" for v in VERDICTS if n[v])
-            for name, n in counts.items()
-        )
-        data = [
-            {"chapter": " ".join(t.split()), "verdict": v, "claims": n[v]}
-            for t, n in counts.items()
-            for v in n
-        ]
-        plots.show(fig, alt=f"Bars of claims by verdict, one per chapter. {said}.", data=data,
-                   caption="Claims by verdict, chapter by chapter.", name="scoreboard")  # fmt: skip
-
-    def filters(self) -> Shown:
-        """Where the page puts its filters; nothing is seen without scripts."""
-        return _shown("<div data-filters></div>" if self.claims else "")
-
     def every_sentence(self) -> Shown:
-        """All sentences of the papers with their verdicts, or why they have none (`coverage`)."""
-        return _shown(coverage.summary() + coverage.tables(self.claims))
+        """All sentences of the papers with their verdicts, or why they have none."""
+        return _shown(sentences(self.claims))
 
     def by_paper(self) -> Shown:
-        """The claims of every paper by theorem and figure, main ones first, linked to places."""
-        return self._each(markup.by_group, False)
+        """The claims of every paper, main results first, linked to places, below the filters, which
+        nobody sees without scripts."""
+        return self._each("<div data-filters></div>", False)
 
     def findings(self) -> Shown:
         """Our own findings, paper by paper, linked to their places."""
-        return self._each(markup.findings, True)
+        return self._each("", True)
 
-    def _each(self, make, finding):
+    def _each(self, page, finding):
         """One table per chapter that has such records."""
-        return _shown(
-            "".join(
-                make(html.escape(chapter["title"]), own, chapter["chapter"] + ".html")
-                for chapter in self.times["chapters"]
-                if (own := [c for c in self._of(chapter) if c.finding == finding])
-            )
-        )
+        for chapter in self.times["chapters"] if self.claims else ():
+            own = self._of(chapter, finding)
+            page += markup.listed(html.escape(chapter["title"]), own, chapter["chapter"] + ".html")
+        return _shown(page if self.claims else "")
 
-    def _of(self, chapter):
-        return [c for c in self.claims if c.chapter == chapter["chapter"]]
+    def _of(self, chapter, finding):
+        return [c for c in self.claims
+                if c.chapter == chapter["chapter"] and c.finding == finding]  # fmt: skip
 
     def run_times(self) -> Shown:
         """Seconds per chapter, with the parameters that differ from the committed ones."""
         rows = []
         for chapter in self.times["chapters"]:
-            changed = (f"{k} = {v}" for k, v in chapter["parameters"].items())
+            changed = ", ".join(f"{k} = {v}" for k, v in chapter["parameters"].items())
             seconds = [f"{chapter[k]:.1f} s" for k in ("seconds", "cpu_seconds")]
-            rows.append(
-                [_link(chapter), *seconds, html.escape(", ".join(changed)) or "as committed"]
-            )
+            rows.append([_link(chapter), *seconds, html.escape(changed) or "as committed"])
         where = "{scale} scale, {cores} cores, Python {python}".format_map(
             {"scale": "", "cores": "", "python": ""} | self.times
         )
         return _table(where, ["Chapter", "Wall", "Processor", "Parameters"], rows)
-
-
-def counted(verdicts) -> str:
-    """How often each verdict was given, as badges."""
-    n = Counter(verdicts)
-    return " ".join(f"<span>{n[v]} × {markup.badge(v)}</span>" for v in VERDICTS if n[v])
 
 
 def _table(caption, head, rows):
@@ -150,11 +106,51 @@ def _shown(page):
     return Shown(page or f"<p>{NOTHING}</p>", NOTHING if not page else "See the page.")
 
 
-def _short(chapter):
-    """The title of a chapter up to a colon, in lines of at most 22 letters."""
-    return textwrap.fill(chapter["title"].partition(":")[0], 22)
-
-
 def _link(chapter):
     """A link to the page of a chapter."""
     return f'<a href="{html.escape(chapter["chapter"])}.html">{html.escape(chapter["title"])}</a>'
+
+
+@cache
+def paper(room: str):
+    """What a folder's `paper.toml` says: paper, chapters, counters, assumed, sentences.
+
+    A sentence has place, says, and at least one of claims, shown and why.  counters: the last
+    number of every counter of the paper; assumed: places that define or assume, and assert nothing.
+    """
+    return tomllib.loads(files(f"companion.{room}").joinpath("paper.toml").read_text("utf8"))
+
+
+def sentences(records) -> str:
+    """A folded table of all sentences of every paper; records: the `Claim`s of a build."""
+    shown = ""
+    for room in rooms():
+        if not files(f"companion.{room}").joinpath("paper.toml").is_file():
+            continue
+        told = paper(room)
+        own = {r.id: r for r in records if r.chapter in told["chapters"]}
+        n = Counter(_how(s) for s in told["sentences"])
+        counts = ", ".join(f"{n[how]} {how}" for how in ("judged", "shown", "not judged"))
+        rows, name = [_row(s, own) for s in told["sentences"]], html.escape(told["paper"])
+        page = markup.table(name, ["Place", "Sentence", "Verdict", "Remark"], rows)
+        shown += markup.folded(f"{name}: {n.total()} sentences, {counts}", page)
+    return shown
+
+
+def _how(sentence):
+    return "judged" if "claims" in sentence else "shown" if "shown" in sentence else "not judged"
+
+
+def _row(sentence, own):
+    """One sentence; what judges or shows it is linked."""
+    links = []
+    for name in sentence.get("claims", ()):
+        page = f"{own[name].chapter}.html#claim-{name}" if name in own else ""
+        links.append(
+            (page, markup.badge(own[name].verdict)) if page else ("", f"{name}: not built")
+        )
+    for place in sentence.get("shown", ()):
+        links.append((place.replace("#", ".html#"), "shown"))
+    said = [f'<a href="{html.escape(to)}">{what}</a>' if to else what for to, what in links]
+    place, says, why = (html.escape(sentence.get(key, "")) for key in ("place", "says", "why"))
+    return [place, says, "<br>".join(said) or "not judged", why]

@@ -24,15 +24,7 @@ class Shown:
         return self._text
 
 
-def numbers(
-    data,
-    head=None,
-    *,
-    caption: str = "",
-    precision: int = 3,
-    formats=None,
-    fold: str | None = None,
-) -> Shown:
+def numbers(data, head=None, *, caption="", precision=3, formats=None, fold=None) -> Shown:
     """A table as the book shows it.
 
     data: a DataFrame, or what makes one (rows as dicts); a default index is left out, any other
@@ -43,40 +35,30 @@ def numbers(
     if head:
         columns = head.split(" | ") if isinstance(head, str) else list(head)
         data = pd.DataFrame(list(data), columns=columns)
-    frame = data if isinstance(data, pd.DataFrame) else pd.DataFrame(data)
+    frame = pd.DataFrame(data)
     if not isinstance(frame.index, pd.RangeIndex):
-        names = [n or "" for n in frame.index.names]
-        frame = frame.rename_axis(names).reset_index()
-    frame = frame.astype(object)
-    formats = formats or {}
-    columns = [" ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in frame.columns]
+        frame = frame.rename_axis([n or "" for n in frame.index.names]).reset_index()
+    frame.columns = [" ".join(c) if isinstance(c, tuple) else str(c) for c in frame.columns]
+    hows = [(formats or {}).get(column, precision) for column in frame.columns]
     rows = [
-        [
-            html.escape(_cell(v, formats.get(c), precision))
-            for c, v in zip(columns, row, strict=True)
-        ]
-        for row in frame.itertuples(index=False, name=None)
+        [html.escape(_cell(*pair)) for pair in zip(row, hows, strict=True)]
+        for row in frame.astype(object).itertuples(index=False, name=None)
     ]
-    page = markup.table(html.escape(caption), map_escaped(columns), rows, "numbers")
+    names = [html.escape(column) for column in frame.columns]
+    page = markup.table(html.escape(caption), names, rows, "numbers")
     page = markup.folded(html.escape(fold), page) if fold else page
     return Shown(page, frame.to_string(index=False))
 
 
-def map_escaped(names) -> list[str]:
-    """Column names as HTML."""
-    return [html.escape(n) for n in names]
-
-
-def _cell(value, how, precision):
+def _cell(value, how):
+    """A value as text; how: a function, a format, or a number of significant digits."""
     if callable(how):
         return how(value)
-    if how is not None:
-        return format(value, how.strip("{:}")) if "{" in how else format(value, how)
-    if isinstance(value, Interval):
-        return f"{value:.{precision}g}"
-    if isinstance(value, (float, np.floating)):
-        return "" if np.isnan(value) else f"{value:.{precision}g}"
-    return str(value)
+    if isinstance(how, str):
+        return format(value, how)
+    if isinstance(value, (float, np.floating)) and np.isnan(value):
+        return ""
+    return f"{value:.{how}g}" if isinstance(value, (float, np.floating, Interval)) else str(value)
 
 
 def mean(samples: np.ndarray) -> str:
@@ -96,23 +78,6 @@ def beside(rows):
         table.append([setting, mean, se, ours.value, ours.low, ours.high, z])
     columns = ["setting", "paper", "paper's s.e.", "ours", "95 % from", "to", "z"]
     return pd.DataFrame(table, columns=columns)
-
-
-AGREE = (
-    "every difference to the published means is inside its 95 % interval, Bonferroni over all "
-    "settings shown"
-)
-
-
-def agrees(table) -> bool:
-    """Whether `beside` has differences, all within their joint 95 % interval (rule `AGREE`)."""
-    limit = -ndtri(0.025 / max(len(table), 1))
-    return len(table) > 0 and bool((table["z"].abs() <= limit).all())
-
-
-def largest(table) -> str:
-    """The largest difference of `beside`, in words."""
-    return f"largest |z| = {table['z'].abs().max():.2f}" if len(table) else "nothing to compare"
 
 
 def compared(table, *, how: str = ".1f", fold: str = "All settings") -> Shown:
@@ -145,12 +110,7 @@ def share(groups) -> Interval:
     return Interval(value, value - half, value + half)
 
 
-def confirm(
-    claim,
-    groups,
-    tolerance: float,
-    setting: str = "mean over all settings of ours / published",
-):
+def confirm(claim, groups, tolerance, setting="mean over all settings of ours / published"):
     """Add two rows to a claim: `share` within the tolerance, and no single wild difference.
 
     The second fails by chance with probability 1e-6 over all settings.  Controls: our runs, had

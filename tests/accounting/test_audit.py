@@ -5,7 +5,7 @@ import pytest
 from scipy import stats as sps
 
 from companion.accounting import audit, privacy
-from companion.accounting.audit import delta_lower_bound, epsilon_lower_bound
+from companion.accounting.audit import counted, delta_lower_bound, epsilon_lower_bound
 from companion.baselines import random as random_policy
 from companion.baselines.private_linucb import jdp_linucb
 
@@ -82,6 +82,32 @@ def test_correct_mechanisms_are_rarely_accused(level, trials):
         dlt = delta_lower_bound(gaussian(1.0), 0.0, 1.0, epsilon=1.0, **keys).delta > delta
         accused += [lap, rr, gau, dlt]
     assert (accused <= allowed).all()
+
+
+def test_the_half_that_is_counted_takes_no_part_in_the_choice():
+    """The first two calls, of which the event is chosen, show 0 and 1; the others nothing."""
+    calls = []
+
+    def forgetful(x, rng, n):
+        calls.append((x, n))
+        return np.full(n, x if len(calls) <= 2 else 0.0)
+
+    (level, event, likely, hits, trials), value = counted(
+        forgetful,
+        0.0,
+        1.0,
+        lambda low, high: np.maximum(low - high, 0.0),
+        trials=41,
+        seed=3,
+        level=0.9,
+    )
+    assert calls == [(0.0, 20), (1.0, 20), (0.0, 21), (1.0, 21)]
+    assert (level, trials) == (0.9, 21)
+    assert (event, likely, hits) in [
+        ("statistic >= 1", "b", (0, 0)),
+        ("statistic <= 0", "a", (21, 21)),
+    ]
+    assert value == 0.0
 
 
 def test_the_statistic_makes_vectors_auditable():

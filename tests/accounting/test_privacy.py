@@ -8,6 +8,7 @@ from dp_accounting.pld.common import DifferentialPrivacyParameters
 from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from companion.accounting import privacy
 from companion.accounting.privacy import gaussian_delta, gaussian_epsilon, gaussian_scale
@@ -39,16 +40,6 @@ def test_scale_round_trips_and_is_linear_in_the_sensitivity(epsilon, delta, sens
     assert sigma == pytest.approx(sensitivity * gaussian_scale(epsilon, delta), rel=1e-12)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(**budgets)
-def test_more_privacy_costs_more_noise(epsilon, delta):
-    sigma = gaussian_scale(epsilon, delta)
-    assert gaussian_scale(1.1 * epsilon, delta) < sigma
-    assert gaussian_scale(epsilon, 1.1 * delta) < sigma
-    assert gaussian_delta(epsilon, 1.1 * sigma) < delta
-    assert gaussian_epsilon(delta, 1.1 * sigma) < epsilon
-
-
 @pytest.mark.parametrize("epsilon", [0.05, 0.2, 0.5, 1.0, 3.0, 10.0])
 @pytest.mark.parametrize("delta", [0.1, 1e-3, 1e-6])
 def test_agrees_with_dp_accounting(epsilon, delta):
@@ -64,6 +55,12 @@ def test_agrees_with_the_pld_accountant():
     accountant.compose(GaussianDpEvent(1.7))
     assert gaussian_epsilon(1e-5, 1.7) == pytest.approx(accountant.get_epsilon(1e-5), rel=1e-4)
     assert gaussian_delta(0.8, 1.7) == pytest.approx(accountant.get_delta(0.8), rel=1e-3)
+
+
+@pytest.mark.parametrize("a", [1e3, 1e5, 1e7])
+def test_epsilon_at_almost_no_noise_is_that_of_the_loss_tail(a):
+    """There the second tail is a share 1/a of the first, so epsilon is off by about 1."""
+    assert privacy.epsilon_at(0.1, a) == pytest.approx(a * a / 2 - a * norm.ppf(0.1), abs=10.0)
 
 
 def test_extremes():
@@ -148,16 +145,6 @@ def test_tree_levels():
     assert [privacy.tree_levels(T) for T in (1, 2, 3, 4, 7, 8, 20_000)] == [1, 2, 2, 3, 3, 4, 15]
     with pytest.raises(ValueError, match="T"):
         privacy.tree_levels(0)
-
-
-def test_shuffling_amplifies_and_never_hurts():
-    by_n = [privacy.shuffle_epsilon(0.5, 1e-6, n) for n in (10, 1000, 10**4, 10**6)]
-    assert by_n[0] == 0.5  # too few users for the theorem
-    assert sorted(by_n, reverse=True) == by_n
-    e = np.exp(0.5)
-    blanket = 8 * np.sqrt(e * np.log(4e6) / 1e6) + 8 * e / 1e6
-    assert by_n[-1] == pytest.approx(np.log(1 + (e - 1) / (e + 1) * blanket))
-    assert privacy.shuffle_epsilon(9.0, 1e-6, 10**6) == 9.0
 
 
 def test_amplification_by_shuffling_is_the_published_bound():

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from arena_settings import run, setting
+from arena_settings import WORLDS, run, setting
 
-from companion.arena import contest, worlds
-from companion.arena.worlds import World
+from companion.arena import contest, recipes
+from companion.arena.environments import World
 from companion.environments import sphere
 from companion.simulate import repetitions, simulate
 
@@ -24,7 +24,7 @@ def test_shares_and_prices_are_ratios_of_paired_regrets():
 
 def test_tuning_and_playing_use_other_seeds_and_pair_the_policies():
     world = World(sphere(3, 2), 2, 3)
-    groups = {n: worlds.tunable(n, world, 1.0) for n in ("random", "linucb")}
+    groups = {n: recipes.tunable(n, world, 1.0) for n in ("random", "linucb")}
     runs = contest.tuned_runs(world.env, groups, 400, 4, 2, 7)
     again = contest.tuned_runs(world.env, {"linucb": groups["linucb"]}, 400, 4, 2, 7)
     assert np.array_equal(runs["linucb"].tuned, again["linucb"].tuned)  # company changes nothing
@@ -36,12 +36,6 @@ def test_tuning_and_playing_use_other_seeds_and_pair_the_policies():
     tuning = simulate(world.env, [groups["random"].make(400, 1.0).policy().renamed("random")], 400,
                       repetitions(7, 4, 1), grid=[400])  # fmt: skip
     assert not np.array_equal(tuning.final[:, 0], runs["random"].tuned)
-
-
-def test_long_games_are_tuned_on_a_fifth_of_their_rounds():
-    assert [contest.tuning_rounds(T) for T in (400, 2_000, 5_000, 20_000)] == [
-        400, 2_000, 2_000, 4_000
-    ]  # fmt: skip
 
 
 def test_tuning_has_seeds_that_nothing_else_uses(monkeypatch):
@@ -59,6 +53,21 @@ def test_tuning_has_seeds_that_nothing_else_uses(monkeypatch):
     spied("tune", 3)
     spied("simulate", 3)
     world = World(sphere(3, 2), 2, 3)
-    contest.tuned_runs(world.env, {"linucb": worlds.tunable("linucb", world, 1.0)}, 100, 2, 2, 7)
+    contest.tuned_runs(world.env, {"linucb": recipes.tunable("linucb", world, 1.0)}, 100, 2, 2, 7)
     tuned, played = used
     assert not tuned & played
+
+
+def test_a_setting_is_played_again_on_streams_of_its_own():
+    world = WORLDS["plain"]
+    s = contest.play("plain", world, 400, [8.0], 4, 2, 1)[8.0]
+    more = contest.again(world, s, ["random", "linucb"], 6, 1)
+    assert {n: x.shape for n, x in more.items()} == {"random": (6,), "linucb": (6,)}
+    assert not set(more["random"]) & set(s.runs["random"].tuned)
+
+
+def test_the_record_of_a_paper_leaves_our_repairs_out():
+    s = setting(corrected_ridge=run("local", 1.0), lplr=run("local", 10.0), ssp=run("local", 50.0))
+    assert contest.record([s], ["lplr"], "local") == ([s], 0, 1)
+    assert contest.record([s], ["ssp"], "local") == ([], 1, 1)
+    assert contest.record([setting(lplr=run("local", 10.0))], ["lplr"], "local")[0] == []  # alone

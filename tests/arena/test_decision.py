@@ -1,24 +1,29 @@
 """The arena's decisions follow from what was played."""
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 from arena_settings import every_world, flat, run, setting
+from playwright.sync_api import sync_playwright
 
-from companion import policies
-from companion.arena import decision, worlds
-from companion.arena.worlds import Refusal
+from companion.arena import choose, decision, recipes
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+SCRIPT = Path(__file__).resolve().parents[2] / "book" / "_static" / "explorer.js"
+SMALL = {"d": 2, "K": 3, "T": 400, "epsilon": 50.0, "n_reps": 6}
 
 
 @every_world
 def test_what_is_printed_to_copy_runs_alone_and_makes_the_policy(world):
-    for name in policies.TABLE:
-        for multiple in (1.0, 0.3):
-            c = worlds.call(name, world, 2_000, 1.0, multiple)
-            if isinstance(c, Refusal):
-                continue
+    calls, _ = recipes.lineup(world, 2_000, 1.0)
+    for name in (c.factory for c in calls):
+        for c in (recipes.tunable(name, world, 1.0).make(2_000, m) for m in (1.0, 0.3)):
             copied, made = {}, c.policy()
-            exec(decision.runnable(c), copied)  # what a reader copies, in a fresh namespace
-            said = copied["policy"]
+            code = decision.snippet(c, world.K).partition("print(")[0] if name != "random" else ""
+            exec(code, copied)  # what a reader copies, in a fresh namespace
+            said = copied.get("policy", made)
             assert said.name == made.name
             assert said.guarantee.model == made.guarantee.model
             for a, b in zip(flat(said.params), flat(made.params), strict=True):
@@ -29,13 +34,11 @@ def test_the_decision_takes_any_private_guarantee_that_is_enough():
     s = setting(
         a=run("local", 40.0), b=run("shuffle", 20.0), c=run("joint", 30.0), free=run("none", 1.0)
     )
-    found = decision.answers([s])
-    assert {one.trust: one.factory for one in found} == {
+    found = {trust: decision.answer(s, trust) for trust in decision.TRUSTED}
+    assert {trust: one.factory for trust, one in found.items()} == {
         "local": "a", "shuffle": "b", "joint": "b"
     }  # fmt: skip
-    assert decision.find(found, "joint", "w", 100, 1.0).share.value == pytest.approx(0.22)
-    with pytest.raises(ValueError, match="setting that was played"):
-        decision.find(found, "joint", "w", 100, 2.0)
+    assert found["joint"].share.value == pytest.approx(0.22)
     assert decision.answer(setting(free=run("none", 1.0)), "joint") is None
 
 
@@ -52,9 +55,67 @@ def test_the_decision_compares_constants_that_nobody_tuned():
 
 
 def test_the_decision_says_when_nothing_beats_random_play():
-    found = decision.answers([setting(a=run("local", 91.0, 40.0))])
-    assert not found[0].learns
-    assert found[0].code == ""
-    assert found[0].words.startswith(decision.NOTHING)
-    assert decision.NOTHING.lower() in decision.shown(found)._repr_html_()
-    assert "policy =" not in decision.shown(found)._repr_html_()
+    one = decision.answer(setting(a=run("local", 91.0, 40.0)), "local")
+    assert not one.learns
+    assert one.code == ""
+    assert one.words.startswith(decision.NOTHING)
+
+
+@pytest.mark.parametrize("trust", decision.TRUSTED)
+def test_what_is_chosen_is_private_enough_and_its_code_runs_as_it_is(trust, capsys):
+    one = choose(trust, **SMALL)
+    models, guarantee = list(decision.TRUSTED), one.call.policy().guarantee
+    assert models.index(guarantee.model) <= models.index(trust)
+    assert guarantee.epsilon <= 50.0 * (1 + 1e-9)
+    assert capsys.readouterr().err == ""  # who plays is said on terminals
+    exec(compile(decision.snippet(one.call, one.K), "copied", "exec"), {"__name__": "copied"})
+    assert str(guarantee) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("trust", "nobody"), ("d", 1), ("K", 1), ("T", 99), ("epsilon", 0.0), ("world", "flat"),
+     ("n_reps", 3), ("epsilon", float("nan"))],
+)  # fmt: skip
+def test_bad_input_is_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=f"{name}.*{value}"):
+        choose(**{"trust": "local", **SMALL, name: value})
+
+
+SETTINGS = [
+    setting("flat", 2_000, 0.25, a=run("local", 95.0, 9.0), b=run("joint", 60.0)),
+    setting("flat", 2_000, 1.0, a=run("local", 60.0), b=run("joint", 20.0)),
+    setting("flat", 10_000, 1.0, a=run("local", 30.0)),
+    setting("steep", 2_000, 1.0, c=run("shuffle", 50.0)),
+]
+
+
+def test_the_explorer_has_an_answer_for_every_setting_and_trust():
+    page = decision.explorer(SETTINGS)._repr_html_()
+    assert page.count("data-choice=") == page.count("<details>") == 3 * len(SETTINGS)
+    assert page.count(decision.NOBODY) == 1  # steep, and nobody is trusted
+    assert "b: 22% [22%, 22%] of random play" in page
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium: apt-get install chromium")
+def test_menus_offer_what_was_played_and_show_one_answer(tmp_path):
+    page = f"{decision.explorer(SETTINGS)._repr_html_()}<script>{SCRIPT.read_text('utf8')}</script>"
+    (tmp_path / "page.html").write_text(f"<!doctype html><meta charset=utf-8>{page}")
+    with sync_playwright() as driver:
+        page = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]).new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        shown = lambda: page.locator("[data-choice]:visible").inner_text()  # noqa: E731
+        world, trust, budget, rounds = page.locator("select").all()
+        assert "b: 66%" in shown()  # the first that learns
+        budget.select_option("1")
+        assert "b: 22%" in shown()
+        rounds.select_option("10,000")
+        assert "a: 33%" in shown()
+        world.select_option("steep")  # was played at 2,000 rounds alone
+        assert "c: 55%" in shown()
+        assert rounds.input_value() == "2,000"
+        assert rounds.locator("option:disabled").all_inner_texts() == ["10,000"]
+        trust.select_option("nobody")
+        assert decision.NOBODY in shown()

@@ -5,37 +5,64 @@ from arena_settings import WORLDS, every_world, flat
 
 from companion import policies
 from companion.accounting.privacy import NO_PRIVACY
-from companion.arena import recipes, worlds
-from companion.arena.worlds import Refusal
+from companion.arena import contest, recipes
 
 
 def test_every_recipe_is_of_a_policy_that_plays_somewhere():
     assert set(recipes.RECIPES) <= set(policies.TABLE)
-    played = {c.factory for w in WORLDS.values() for c in worlds.lineup(w, 2_000, 1.0)[0]}
+    played = {c.factory for w in WORLDS.values() for c in recipes.lineup(w, 2_000, 1.0)[0]}
     assert played == set(recipes.RECIPES)
     with pytest.raises(ValueError, match="name must be one of"):
-        worlds.call("unheard_of", WORLDS["plain"], 2_000, 1.0)
+        recipes.tunable("unheard_of", WORLDS["plain"], 1.0)
 
 
 @every_world
 @pytest.mark.parametrize("epsilon", [0.25, 8.0])
 def test_everybody_has_the_same_true_guarantee(world, epsilon):
-    calls, refusals = worlds.lineup(world, 2_000, epsilon)
+    calls, refusals = recipes.lineup(world, 2_000, epsilon)
     assert len(calls) + len(refusals) == len(policies.TABLE)
-    assert all(r.reason for r in refusals)
     for c in calls:
-        for multiple in worlds.tunable(c.factory, world, epsilon).grid:
-            g = worlds.call(c.factory, world, 2_000, epsilon, multiple).policy().guarantee
+        group = recipes.tunable(c.factory, world, epsilon)
+        for multiple in group.grid:
+            g = group.make(2_000, multiple).policy().guarantee
             assert g == NO_PRIVACY or (0 < g.epsilon <= epsilon * (1 + 1e-9) and g.claimed is None)
             assert g == NO_PRIVACY or g.delta in (0.0, 1 / 2_000)
 
 
+@pytest.mark.parametrize("change", [{"calibration": "paper"}, {"epsilon": 20.2}, {"delta": 0.01}])
+def test_a_weaker_guarantee_is_refused(change):
+    for extra in ({}, change):
+        group = recipes.tunable("online_linucb", WORLDS["clicks"], 20.0, extra)
+        policy = group.make(2_000, 1.0).policy()
+        if not extra:
+            recipes.need_guarantee(policy, 2_000, 20.0)
+    with pytest.raises(ValueError, match="private"):
+        recipes.need_guarantee(policy, 2_000, 20.0)
+
+
 @every_world
 def test_the_tuned_number_changes_the_policy_and_one_is_the_default(world):
-    for name in (n for n, r in recipes.RECIPES.items() if r.tuned):
-        group = worlds.tunable(name, world, 1.0)
-        assert 1.0 in group.grid
-        calls = [group.make(2_000, m) for m in group.grid]
-        if not isinstance(calls[0], Refusal):
-            first, *others = ([v.tolist() for v in flat(c.policy().params)] for c in calls)
-            assert all(other != first for other in others), name
+    for name, recipe in recipes.RECIPES.items():
+        if recipe.tuned and not recipes.refused(name, world, 2_000):
+            group = recipes.tunable(name, world, 1.0)
+            made = [group.make(2_000, m).policy().params for m in group.grid]
+            seen = [[v.tolist() for v in flat(params)] for params in made]
+            assert 1.0 in group.grid
+            assert all(seen.count(one) == 1 for one in seen), name
+
+
+def test_a_policy_without_a_recipe_is_refused_and_the_page_says_why(monkeypatch):
+    monkeypatch.delitem(recipes.RECIPES, "ecolog")
+    played = contest.play("plain", WORLDS["plain"], 400, [8.0], 2, 2, 1)
+    rows = {row["policy"]: row for row in contest.summary(played.values())}
+    assert rows["ecolog"]["elsewhere"] == recipes.NO_RECIPE
+    assert rows["ecolog"]["worlds"] == 0
+    assert all(row["what it is"] for row in rows.values())
+    assert rows["linucb"]["call"] == "linucb(d=2, noise=0.5, theta_bound=1)"
+
+
+def test_every_constant_that_is_set_by_hand_is_named_on_the_page():
+    bounds = {"noise", "theta_bound", "ball", "b_max", "x_max", "l1_radius"}  # a user knows them
+    for name, r in recipes.RECIPES.items():
+        for argument in r.given.keys() - bounds - {r.tuned, "bases"}:
+            assert argument in r.hand, f"say where {name}'s {argument} is from"

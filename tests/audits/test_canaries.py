@@ -1,31 +1,131 @@
-"""Streams with canaries: told without noise, rarely an alarm with it."""
+"""Audits from one run: closed forms, planted losses, and how often the innocent are accused."""
 
 import numpy as np
+import pytest
+from scipy import stats as sps
 
-from companion.audits import canaries as streams
+from companion.audits import canaries as one_run
 from companion.audits import faults
 from companion.audits import table as audits
-from companion.baselines import private_linucb as jdp_linucb
+from companion.baselines.private_linucb import far_move, far_records, jdp_linucb
 
-TARGETS = [t for t in audits.targets() if t.guarantee.model != "none"]
-OWN = [t for t in TARGETS if t.calibration == "corrected"]
+ALARM = 1e-6  # chance that chance alone fails a test here, each
+
+
+def normal(mu, m, rng):
+    """(scores, coins) of canaries that each have a Gaussian mechanism of their own."""
+    coins = rng.integers(0, 2, m)
+    return mu * (coins - 0.5) + rng.standard_normal(m), coins
+
+
+def response(epsilon, m, rng):
+    """The same for randomised response: scores +-1."""
+    coins = rng.integers(0, 2, m)
+    told = np.where(rng.random(m) < 1 / (1 + np.exp(-epsilon)), coins, 1 - coins)
+    return 2.0 * told - 1.0, coins
+
+
+def test_without_delta_the_bound_is_that_of_a_binomial():
+    """P(Bin(g, q) >= right) = 1 - level at q = e^epsilon / (1 + e^epsilon)."""
+    epsilon = one_run.pure_epsilon(80, 100, 1000, 0.0, level=0.95)
+    q = 1 / (1 + np.exp(-epsilon))
+    assert sps.binom.sf(79, 100, q) == pytest.approx(0.05, rel=1e-3)
+    low = sps.beta.ppf(0.05, 80, 21)  # Clopper and Pearson
+    assert q == pytest.approx(low, abs=1e-4)
+
+
+def test_all_right_guesses_refute_no_more_than_they_can():
+    """One guess, right: mu is refuted if P(right) <= B((P(wrong))) leaves less than the level."""
+    assert one_run.gaussian_mu(1, 1, 1, level=0.95) == 0.0
+    assert one_run.gaussian_mu(50, 100, 100) == 0.0
+    assert one_run.pure_epsilon(50, 100, 100, 0.0) == 0.0
+    m = 20
+    mus = [one_run.gaussian_mu(k, m, m) for k in range(m + 1)]
+    assert mus == sorted(mus)
+    assert mus[-1] > 1.0
+
+
+def test_one_guess_solves_the_inequality_by_hand():
+    """m = g = 1: r_1 = tau at least, h_0 >= Phi(Phi^-1(tau) - mu), and q_0 = tau + h_0."""
+    mu, tau = 0.7, 0.3
+    tail = one_run._tail(1, 1, 1, tau, lambda x: float(sps.norm.cdf(sps.norm.ppf(x) - mu)))
+    assert tail == pytest.approx(tau + sps.norm.cdf(sps.norm.ppf(tau) - mu), rel=1e-9)
+
+
+@pytest.mark.parametrize("guesses", [20, 100, 400])
+@pytest.mark.parametrize("mu", [0.5, 1.5])
+def test_the_innocent_are_rarely_accused(mu, guesses):
+    runs, accused = 200, 0
+    for seed in range(runs):
+        found = one_run.audit(*normal(mu, 400, np.random.default_rng(seed)), delta=0.1,
+                              guesses=guesses, level=0.9)  # fmt: skip
+        accused += found.mu > mu
+    assert accused <= sps.binom.isf(ALARM, runs, 0.1)
+
+
+@pytest.mark.slow
+def test_randomised_response_is_rarely_accused_and_nearly_found_out():
+    bounds = []
+    for seed in range(200):
+        scores, coins = response(1.0, 2000, np.random.default_rng(seed))
+        found = one_run.audit(scores, coins, delta=0.0, guesses=2000, level=0.9)
+        bounds.append(found.epsilon)
+    assert (np.array(bounds) > 1.0).sum() <= sps.binom.isf(ALARM, 200, 0.1)
+    assert np.median(bounds) > 0.85
+
+
+def test_half_the_noise_is_found_in_one_run():
+    found = one_run.audit(*normal(4.0, 4000, np.random.default_rng(1)), delta=0.1, guesses=1000)
+    assert found.mu > 1.9
+
+
+def test_coins_that_are_shown_now_and_then_do_not_refute_a_small_delta():
+    """With probability 1/100 all coins are shown: (0, 1/100)-DP, which the bound must allow."""
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        coins = rng.integers(0, 2, 200)
+        shown = rng.random() < 0.01
+        scores = 2.0 * coins - 1.0 if shown else rng.standard_normal(200)
+        found = one_run.audit(scores, coins, delta=0.01, guesses=200, level=0.99)
+        assert not shown or found.epsilon == 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("guesses", 0), ("guesses", 11), ("delta", 1.0), ("level", 1.0), ("delta", np.nan)],
+)
+def test_bad_input_is_refused_by_name(name, value):
+    keys = {"delta": 0.0, "guesses": 5, "level": 0.9, name: value}
+    with pytest.raises(ValueError, match=name):
+        one_run.audit(np.ones(10), np.ones(10, int), **keys)
+
+
+def test_coins_are_coins():
+    with pytest.raises(ValueError, match="coins"):
+        one_run.audit(np.ones(10), np.full(10, 0.5), delta=0.0, guesses=5)
+    with pytest.raises(ValueError, match="finite"):
+        one_run.audit(np.full(3, np.nan), np.ones(3, int), delta=0.0, guesses=2)
+
+
+def test_delta_is_paid_for_by_hand():
+    """One guess, right, m = g = 1: refuted where q + 2 delta (1 - q) is at most 1 - level."""
+    epsilon = one_run.pure_epsilon(1, 1, 1, 0.1, level=0.3)
+    assert epsilon == pytest.approx(np.log(0.625 / 0.375), abs=2e-4)  # q = (0.7 - 0.2)/0.8
 
 
 def test_a_tree_shows_its_nodes_in_one_stream():
     """Without noise every canary is told; its nodes hold nobody else's record."""
-    from companion.baselines import private_linucb as noisy_ridge
-
-    policy = jdp_linucb.jdp_linucb(2, 256, epsilon=1.0, delta=0.1)
+    policy = jdp_linucb(2, 256, epsilon=1.0, delta=0.1)
     quiet = policy._replace(params=policy.params._replace(sigma=1e-9))
-    pair, move = noisy_ridge.far_records(False, 2), noisy_ridge.far_move(False, 2)
-    scores, coins = streams.nodes(quiet, 16, pair, move, np.random.default_rng(1))
+    pair, move = far_records(False, 2), far_move(False, 2)
+    scores, coins = one_run.nodes(quiet, 16, pair, move, np.random.default_rng(1))
     assert len(coins) == 16
     np.testing.assert_allclose(scores, (2 * coins - 1) * 4 * 4.5 / 2, rtol=1e-6)
 
 
 def test_honest_streams_rarely_alarm_and_half_the_noise_does():
-    (target,) = [t for t in OWN if t.name == "online_linucb"]
+    target = next(t for t in audits.targets() if t.name == "online_linucb")
     keys = {"canaries": 1000, "guesses": 125, "delta": 0.1, "promised": 1.0, "repeats": 40}
-    assert streams.rates(target.attacks[0], seed=5, **keys)[2] <= 16  # of 40 at 5 %: 1e-11
+    assert one_run.rates(target.attacks[0], seed=5, **keys)[2] <= 16  # of 40 at 5 %: 1e-11
     weak = target.attack(faults.half_noise(target.algorithm))[0]
-    assert streams.rates(weak, seed=6, **keys)[2] >= 20
+    assert one_run.rates(weak, seed=6, **keys)[2] >= 20

@@ -54,7 +54,7 @@ def test_the_strongest_attack_tells_the_two_inputs_apart_without_noise(target):
 
 @pytest.mark.parametrize("target", PLANTED, ids=[t.name for t in PLANTED])
 def test_reused_noise_and_open_doors_are_found(target):
-    found = audits.planted(target, trials=4000, seed=2, level=LEVEL)
+    found = faults.planted(target, trials=4000, seed=2, level=LEVEL)
     assert found["far"] <= target.guarantee.epsilon
     if target.name not in BLIND:
         assert found["noise reused"] > target.guarantee.epsilon
@@ -64,7 +64,7 @@ def test_reused_noise_and_open_doors_are_found(target):
 @pytest.mark.parametrize("name", ["online_linucb", "lplr", "fliphat", "streaming_fw", "suffstats"])
 def test_half_the_noise_is_found(name):
     (target,) = [t for t in OWN if t.name == name]
-    found = audits.planted(target, trials=100_000, seed=3, level=LEVEL)
+    found = faults.planted(target, trials=100_000, seed=3, level=LEVEL)
     assert found["half the noise"] > target.guarantee.epsilon
 
 

@@ -5,14 +5,12 @@ import pytest
 
 from companion.baselines import glm_parts
 from companion.baselines import rs_glinucb as rs_module
-from companion.baselines.ecolog import ecolog
-from companion.baselines.glm_ucb import glm_ucb
 from companion.baselines.gloc import gloc
 from companion.baselines.rs_glinucb import rs_glinucb
 from companion.kernels import glm
 from companion.kernels.linalg import dot, quad
 from companion.kernels.ucb import tabulate
-from companion.private_glm.environments import paper_world, world
+from companion.private_glm.environments import paper_world
 from companion.simulate import repetitions, simulate
 
 
@@ -25,37 +23,6 @@ def test_regret_of_table_2_within_four_standard_errors():
     ).final
     assert abs(found[:, 0].mean() - 637.5) < 4 * np.hypot(2.1, 3.0)
     assert abs(found[:, 1].mean() - 119.0) < 4 * np.hypot(3.0, 7.4)
-
-
-@pytest.mark.parametrize("make", [glm_ucb, gloc, rs_glinucb, ecolog])
-def test_all_learn(make):
-    link = {} if make is ecolog else {"link": "probit", "kappa": 6.0}
-    horizon = () if make in (gloc, ecolog) else (2000,)
-    policy = make(3, *horizon, theta_bound=1.5, failure=0.9, **link)
-    env = world("ball", 3, 1.5, "logistic" if make is ecolog else "probit")
-    found = simulate(env, [policy], 2000, repetitions(2, 3), grid=[500, 2000])
-    early, late = found.regret[:, 0, 0].mean() / 500, np.diff(found.regret[:, 0]).mean() / 1500
-    assert late < 0.97 * early
-
-
-@pytest.mark.parametrize("make", [glm_ucb, gloc, rs_glinucb, ecolog])
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("d", 0),
-        ("theta_bound", -1.0),
-        ("theta_bound", 1e-300),
-        ("failure", 1.0),
-        ("kappa", 1.0),
-        ("link", "linear"),
-    ],
-)
-def test_bad_input_is_refused_by_name(make, name, value):
-    if make is ecolog and name in ("kappa", "link"):
-        name, value = "ridge", 0.0
-    horizon = {} if make in (gloc, ecolog) else {"T": 10}
-    with pytest.raises(ValueError, match=name):
-        make(**({"d": 3} | horizon | {name: value}))
 
 
 def test_clipped_rewards_are_counted():

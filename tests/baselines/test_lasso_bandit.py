@@ -38,22 +38,18 @@ def test_fit_equals_proximal_gradient_descent():
     np.testing.assert_allclose(state.theta_hat, theta, atol=1e-9)
 
 
-def test_arms_are_greedy_and_fits_come_every_so_often():
-    policy, state, _, _, arms, X = fitted(100, 6, 0.1, every=50)
-    half = lasso_bandit(6, 100, penalty=0.1, every=50, tolerance=1e-12)
-    assert half.params == policy.params
-    again = fitted(100, 6, 0.1, every=50)[1]
-    np.testing.assert_array_equal(again.theta_hat, state.theta_hat)
-    assert 10 < arms[:50].sum() < 40  # random before the first fit
-    assert X.shape == (100, 2, 6)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("d", 0), ("T", 0), ("penalty", 0.0), ("every", 0), ("tolerance", np.nan)]
-)
-def test_rejects_bad_input_by_name(name, value):
-    with pytest.raises(ValueError, match=name):
-        lasso_bandit(**{"d": 3, "T": 10, name: value})
+def test_arms_are_random_before_the_first_fit_and_greedy_between_fits():
+    _, first, _, _, arms, X = fitted(50, 6, 0.1, every=50)
+    assert 10 < arms.sum() < 40
+    policy = lasso_bandit(6, 100, every=50)
+    later, rng = np.empty(49, np.int64), np.random.default_rng(0)
+    state = policy.init(policy.params)._replace(**first._asdict())
+    for name in ("X", "y"):  # of the longer run
+        rows = getattr(policy.init(policy.params), name)
+        rows[:50] = getattr(first, name)
+        state = state._replace(**{name: rows})
+    policy.play(policy.params, state, X[:49], np.zeros((49, 2)), rng, later)
+    assert np.array_equal(later, (X[:49] @ first.theta_hat).argmax(axis=1))
 
 
 def test_defaults_by_their_formulas():

@@ -102,17 +102,6 @@ def test_every_phase_has_records_of_its_own():
         assert np.array_equal(learn(o, X, other, seed=0)[0][-1], out) is not read
 
 
-BAD = [("n", 1), ("epsilon", 0.0), ("epsilon", 5e-324), ("delta", 0.0), ("radius", -1.0),
-       ("label_bound", 0.0), ("step_scale", 0.0), ("calibration", "exact"), ("p", 1.0)]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "value"), BAD)
-def test_bad_arguments_are_named(name, value):
-    options = {"d": 3, "n": 50, "epsilon": 1.0, "delta": 1e-2} | {name: value}
-    with pytest.raises(ValueError, match=f"^{name} must be .*got"):
-        md.local_md(**options)
-
-
 def test_constants_by_hand():
     """d = 7, n = 400, p = 1.5, epsilon = 2, delta = 0.01, r = 2, L = 6.4.
 

@@ -8,10 +8,10 @@ from companion.accounting.audit import need_neighbours
 from companion.baselines.private_linucb import ldp_linucb
 from companion.core import Universe
 from companion.judge import attack
-from companion.judge.subject import load
+from companion.judge.load import load
 
 
-@pytest.mark.parametrize("world", [attack.COMMON, Universe()], ids=["offset", "ball"])
+@pytest.mark.parametrize("world", [Universe(low=0.0, offset=True), Universe()])
 def test_pairs_differ_in_one_record_of_the_universe(world):
     policy = ldp_linucb(3, 400, epsilon=1.0, delta=0.01)
     for name, a, b, user in attack.neighbours(policy, world, False):
@@ -82,7 +82,7 @@ def test_fresh_runs_count_without_the_arm_of_the_user_who_is_attacked(tmp_path, 
     """Arms by which the statistic was fitted are drawn from other seeds than those that count."""
     seeds, counted, real = [], [], attack.audit.attacked
     default = np.random.default_rng
-    monkeypatch.setattr(attack, "ROUNDS", 6)
+    monkeypatch.setattr(attack, "ROUNDS", {True: 6})
     monkeypatch.setattr(
         attack.np.random, "default_rng", lambda s=None: seeds.append(s) or default(s)
     )

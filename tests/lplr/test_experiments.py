@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from lplr_quiet import quiet
 from scipy import stats as sps
 
 from companion.lplr import environments as worlds
@@ -65,17 +64,6 @@ def test_a_whole_fit_from_sums_has_the_law_of_the_message_level_fit():
     assert sps.ks_2samp(fast.width, slow[:, 1]).pvalue > ALARM
 
 
-def test_a_point_is_fed_to_its_owner_alone():
-    p = quiet(lplr_params(1, 10**4, 1.0, M=2))._replace(threshold=-1.0)
-    points, owner = np.array([[0.9], [0.8], [0.2]]), np.array([1, 1, 0])
-    law = worlds.Law(points, np.zeros(3), np.full(3, 1 / 3), owner, True)
-    forest, users = allocate_tree(p, 3), worlds.no_users(3, 1)
-    runs.fit_sums(p, forest, law, 300, np.random.default_rng(0), users)
-    counts = forest.stat[:, :-1, COUNT].sum(axis=1)
-    assert counts.tolist() == [users.plays[2], users.plays[0] + users.plays[1], 0.0]
-    assert users.plays.sum() == 300
-
-
 def test_multinomial_counts_everyone_once():
     rng, prob = np.random.default_rng([9]), np.array([0.2, 0.0, 0.5, 0.1])
     out = np.empty(4, dtype=np.int64)
@@ -92,6 +80,37 @@ def test_multinomial_counts_everyone_once():
     assert out[:2].sum() == 10**18
 
 
+def test_debiased_moments_of_perturbed_inputs():
+    """All at (0.6, 0.5) with the mean 0.74: by hand with little noise; with much of it, an entry of
+    one user varies by 20 and 4 * 2 phi^2 < 3 on the diagonal (6 standard errors).
+    """
+    point, theta, model = np.array([[0.6, 0.5]]), np.array([0.9, 0.4]), allocate_model(2)
+    for epsilon, n, near in ((1e9, 10, 1e-6), (1.0, 10**5, 6 * math.sqrt(23e-5))):
+        runs.perturbed_inputs(point, theta, epsilon, n, np.random.default_rng(0), model)
+        np.testing.assert_allclose(model.mat / n, [[0.36, 0.3], [0.3, 0.25]], atol=near)
+        np.testing.assert_allclose(model.vec / n, [0.444, 0.37], atol=near)
+
+
+def test_least_squares_in_the_ball_fulfil_the_conditions_of_optimality():
+    """Inside the ball the gradient is 0, on its edge it points inwards."""
+    rng, norms = np.random.default_rng(0), []
+    for m in (1, 2, 3, 5):
+        A, b = rng.standard_normal((m, m)), rng.standard_normal(m) * 3
+        for c in (-1.0, 0.0, 0.5, 20.0):
+            values, basis = np.linalg.eigh(A @ A.T + c * np.eye(m))
+            out = runs.ball_least_squares((basis * values) @ basis.T, b)
+            gradient = basis @ (np.maximum(values, 0.0) * (basis.T @ out)) - b
+            norms.append(np.linalg.norm(out))
+            multiplier = -(gradient @ out) / (out @ out)
+            assert multiplier >= -1e-9
+            assert abs(multiplier) < 1e-9 or norms[-1] == pytest.approx(1)
+            np.testing.assert_allclose(gradient, -multiplier * out, atol=1e-7)
+    assert min(norms) < 0.9 < 1 - 1e-9 < max(norms) < 1 + 1e-9
+    assert runs.ball_least_squares([[-3.0]], [-1e-3]) == pytest.approx([-1.0])  # A is set to 0
+    singular = np.diag([2.0, 0.0])
+    assert runs.ball_least_squares(singular, [1.0, 0.0]) == pytest.approx([0.5, 0.0])
+
+
 def test_errors_of_an_estimate_by_hand():
     """theta = (1/2, 0) misses 0.7 by 0.2 and 0.1 by 0.1, with chances 1/4 and 3/4."""
     model = allocate_model(2)
@@ -99,27 +118,6 @@ def test_errors_of_an_estimate_by_hand():
     owner, prob = np.zeros(2, dtype=np.int64), np.array([0.25, 0.75])
     law = worlds.Law(np.eye(2), np.array([0.7, 0.1]), prob, owner, True)
     assert runs.theta_error(model, law) == pytest.approx((0.125, 0.0175))
-
-
-def moments(epsilon, n):
-    """(mat, vec) per user, all at (0.6, 0.5) with the mean 0.74."""
-    model = allocate_model(2)
-    point, theta = np.array([[0.6, 0.5]]), np.array([0.9, 0.4])
-    runs.perturbed_inputs(point, theta, epsilon, n, np.random.default_rng(0), model)
-    return model.mat / n, model.vec / n
-
-
-def test_almost_without_noise_they_are_the_moments_by_hand():
-    mat, vec = moments(1e9, 10)
-    np.testing.assert_allclose(mat, [[0.36, 0.3], [0.3, 0.25]], atol=1e-6)
-    np.testing.assert_allclose(vec, [0.444, 0.37], atol=1e-6)
-
-
-def test_what_the_noise_adds_is_taken_away():
-    """A diagonal entry of one user varies by 20 and 4 * 2 phi^2 < 3: 6 standard errors."""
-    n = 10**5
-    mat, _ = moments(1.0, n)
-    assert np.abs(np.diag(mat) - [0.36, 0.25]).max() < 6 * math.sqrt(23 / n)
 
 
 def test_layer_widths_of_a_walk_that_stops():
@@ -130,27 +128,14 @@ def test_layer_widths_of_a_walk_that_stops():
     assert runs.layer_widths(p, tree, world) == pytest.approx([0.75 * 0.9 + 0.25 * 0.1, 0.0])
 
 
-def test_few_users_and_dummies_teach_nothing():
-    p = lplr_params(1, 100)
-    assert (
-        intervals(p, runs.fit_design(worlds.constant(0.5), p, 2, 0), [[0.5]])[0][0] == 0
-    )  # nothing is learned from 2 users
-    p = lplr_params(2, 10**6)
-    dummy = worlds.design([[0.5, 0.5]], [0.1, 0.1], [0.0])
-    f, width = intervals(p, runs.fit_design(dummy, p, 10**6, 0), [[0.3, 0.4], [0.0, 0.0]])
-    np.testing.assert_allclose(f, 0)
-    np.testing.assert_allclose(width, [0.5, 0.0])
-
-
 def test_missed_intervals_lost_arms_and_regret_are_counted():
     """Half-widths of nothing miss, and lose the best arm of two that hardly differ."""
     seeds, bandit = repetitions(6, 12), worlds.hard_bandit(1, 0.1)
     bold = runs.eliminate_with("lplr", bandit, 10**4, seeds, z=0.0, threshold=0.0)
-    assert (bold.missed > 0).all()
-    assert 0 < bold.lost.sum() < 12
+    assert (bold.log[:, :, runs.MISSED].sum(axis=1) > 0).all()
+    assert 0 < bold.log[:, :, runs.LOST].max(axis=1).sum() < 12
     run = runs.eliminate_with("none", bandit, 10**4, seeds)
-    assert not run.missed.any()
-    assert not run.lost.any()
+    assert not run.log[:, :, [runs.MISSED, runs.LOST]].any()
     assert run.regret.mean() == pytest.approx(0.05 * 10**4, rel=0.05)  # uniform play; 0 or 0.1
 
 
@@ -210,23 +195,18 @@ def test_repeated_runs_do_not_depend_on_the_executor_or_on_company():
         assert np.array_equal(run([0, 1], None), run([0, 1], None))
 
 
-def test_theorem_1_where_e_to_the_alpha_is_2():
-    """c = 1/(4 sqrt 2) = 0.1767767; share c/100, bound 3c/1600."""
-    share, bound = runs.theorem_1(10**4, math.log(2))
-    assert share == pytest.approx(0.001767767, rel=1e-6)
-    assert bound == pytest.approx(0.000331456, rel=1e-5)
-
-
-def test_theorem_1_needs_a_probability():
-    """At alpha = 0.01, 1/(32 (e^0.01 - 1)^2) = 1/(32 * 0.000101006) = 309.4 users."""
+def test_closed_forms_by_hand():
+    """Theorem 1 where e^epsilon = 2: c = 1/(4 sqrt 2), share c/100, bound 3c/1600; it needs a share
+    below 1, so 1/(32 (e^0.01 - 1)^2) = 309.4 users.  r = sqrt(4) 16^(-1/4) = 1, and 3/16 of it.
+    With c = 4.5/epsilon, |v|^2/2c = epsilon |v|^2/9.
+    """
+    assert runs.theorem_1(10**4, math.log(2)) == pytest.approx((0.001767767, 0.000331456), rel=1e-5)
     with pytest.raises(ValueError, match="n=309"):
         runs.theorem_1(309, 0.01)
     assert runs.theorem_1(310, 0.01)[0] == pytest.approx(0.999, abs=1e-3)
-
-
-def test_the_bound_on_sufficient_statistics():
-    """r = sqrt(4) 16^(-1/4) = 1, and 3/16 of it."""
     assert runs.sufficient_statistics_bound(16, 4.0) == pytest.approx((1.0, 0.1875))
+    assert runs.support_violation(1.0) == pytest.approx(0.1051607, rel=1e-6)
+    assert runs.support_violation(9.0, 0.5) == pytest.approx(1 - math.exp(-0.25))
 
 
 @pytest.mark.parametrize(
@@ -301,21 +281,6 @@ def test_lemma_3_where_the_logarithm_is_8():
     assert found[0] == pytest.approx(12 * K / 100 * 10)
 
 
-def test_support_violation():
-    """c = 4.5/epsilon, so |v|^2/2c = epsilon |v|^2/9."""
-    assert runs.support_violation(1.0) == pytest.approx(0.1051607, rel=1e-6)
-    assert runs.support_violation(9.0, 0.5) == pytest.approx(1 - math.exp(-0.25))
-
-
-def test_losses_of_a_change_of_action():
-    assert runs.two_oracles_loss(0.3) == pytest.approx(0.6)
-    for d in (1, 3):
-        assert runs.action_loss(lplr_params(d, 100, 0.7)) == pytest.approx(0.7)
-    p = lplr_params(2, 100)._replace(count_scale=4.0, matrix_scale=1.0)
-    p = p._replace(vector_scale=math.sqrt(2) * np.array([4.0, 4.0]))
-    assert runs.action_loss(p) == pytest.approx(2 * (1 / 4 + 1 / 2 + 1 / 2))
-
-
 def test_an_arm_leaves_where_its_upper_end_is_below_a_lower_one():
     """Means 0.3 and -0.3, half-widths 0.2: ends 0.1 and -0.1; half-widths of 0.4 overlap."""
     for width, alive in ((0.2, [1, 0]), (0.4, [1, 1])):
@@ -331,10 +296,10 @@ def test_a_batch_of_ldp_linucb_has_the_noise_of_all_its_users():
     """sd sigma sqrt(n) = 0.5 * 20 of every number; 2000 draws: 6 standard errors are 0.095."""
     game, rng, found = runs.game_of(worlds.hard_bandit(2, 0.3)), np.random.default_rng(0), []
     for _ in range(2000):
-        sums = runs.no_sums(2)
-        runs.receive_batch(game, 400, 0.5, rng, sums)  # nobody has played: noise alone
-        assert sums.V[0, 1] == sums.V[1, 0]
-        found.append((*sums.u, sums.V[0, 0], sums.V[0, 1]))
+        V, u = np.zeros((2, 2)), np.zeros(2)
+        runs.receive_batch(game, 400, 0.5, rng, V, u)  # nobody has played: noise alone
+        assert V[0, 1] == V[1, 0]
+        found.append((*u, V[0, 0], V[0, 1]))
     assert np.std(found, axis=0) == pytest.approx(np.full(4, 10.0), rel=0.095)
 
 

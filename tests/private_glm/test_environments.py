@@ -69,15 +69,6 @@ def test_thetas_are_new_and_have_their_size(kind):
     assert arms == env.K
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("kind", "cube"), ("d", 41), ("theta_bound", 0.0), ("link", "linear"), ("K", 0)],
-)
-def test_bad_input_is_refused_by_name(name, value):
-    with pytest.raises(ValueError, match=name):
-        world(**({"kind": "spiked", "d": 3, "theta_bound": 1.0} | {name: value}))
-
-
 def test_the_environment_is_the_paper_s():
     env = paper_world(5000, 3, 2.0, "probit")
     assert env.kappa[0] == pytest.approx(18.393670, abs=1e-6)

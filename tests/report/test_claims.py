@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from companion.report.claims import MIME, Claims, found, from_json, verdict
-from companion.report.evidence import Control, Evidence
-from companion.stats import Interval
+from companion.report.controls import rescaled, tilted
+from companion.report.evidence import Control, Evidence, Rule, row
+from companion.stats import Interval, exponent, ratio
 
 INSIDE, ACROSS, OUTSIDE = Interval(0.5, 0.4, 0.6), Interval(1.0, 0.9, 1.1), Interval(2.0, 1.8, 2.2)
 
@@ -129,35 +130,6 @@ def test_findings_stand_apart_and_claim_nothing():
     assert [r.finding for r in claims.records] == [False, True]
 
 
-def test_claims_stand_in_parts_behind_a_count_of_their_verdicts():
-    claims = Claims("chapter")
-    for id, place in (
-        ("a", "Theorem 1"),
-        ("b", "Figure 2"),
-        ("c", "Corollary 3"),
-        ("d", "abstract"),
-    ):
-        claim = claims.claim(id, "text", f"sentence {id}", place)
-        claim.row("", OUTSIDE if id == "c" else INSIDE, high=1.0, control=FAR)
-    page = claims._repr_mimebundle_()["text/html"]
-    counts = [
-        "in theorems and corollaries: 1 reproduced, 1 not reproduced.",
-        "in figures and tables: 1 reproduced.",
-        "in lemmas, definitions and text: 1 reproduced.",
-    ]
-    assert all(page.count(text) == 1 for text in counts)
-    order = [
-        counts[0],
-        "sentence a",
-        "sentence c",
-        counts[1],
-        "sentence b",
-        counts[2],
-        "sentence d",
-    ]
-    assert sorted(order, key=page.index) == order
-
-
 def test_records_survive_json_and_infinity_does():
     claims, claim = begin()
     claim.row("", Interval(0.5123456, 0.4, np.inf), low=0.3, control=("too small", 0.1))
@@ -189,3 +161,46 @@ def test_many_settings_are_judged_in_one_call():
     own = {0.5: FAR[1], "all": INSIDE}
     claim.each(found, of="ratio", high=1.0, control=("each its own", own))
     assert [r.control.outcome for r in claim.rows[2:]] == ["fails", "holds"]
+
+
+@pytest.mark.parametrize(
+    ("interval", "ends", "result"),
+    [
+        (INSIDE, {"high": 1.0}, "holds"),
+        (ACROSS, {"high": 1.0}, "undecided"),
+        (OUTSIDE, {"high": 1.0}, "fails"),
+        (INSIDE, {"low": 1.0}, "fails"),
+        (INSIDE, {"low": 0.4, "high": 0.6}, "holds"),
+        (INSIDE, {"low": 0.45, "high": 0.55}, "undecided"),
+        (INSIDE, {"low": 0.0, "high": 0.3}, "fails"),
+        (Interval(0.5, -np.inf, np.inf), {"high": 1.0}, "undecided"),
+        (Interval(np.nan, np.nan, np.nan), {"high": 1.0}, "undecided"),
+    ],
+)
+def test_an_outcome_is_decided_by_the_whole_interval(interval, ends, result):
+    assert Rule("x", **ends).outcome(interval) == result
+
+
+def test_words_of_a_rule_are_made_from_its_limits():
+    said = [str(Rule("slope", *ends)) for ends in ((0.5, np.inf), (-np.inf, 2), (0.25, 0.75))]
+    assert said == ["slope at least 0.5", "slope at most 2", "slope within [0.25, 0.75]"]
+    with pytest.raises(ValueError, match="needs low or high"):
+        row("", INSIDE, Rule("slope"))
+    with pytest.raises(ValueError, match="low must be at most high"):
+        row("", INSIDE, Rule("slope", 2.0, 1.0))
+
+
+X = np.array([1e3, 1e4, 1e5])
+SAMPLES = np.random.default_rng(1).lognormal(0.0, 0.2, (20, 3)) * np.sqrt(X)
+
+
+def test_a_tilted_curve_has_the_planted_rate():
+    before, after = exponent(X, SAMPLES), exponent(X, tilted(X, SAMPLES, 0.25))
+    assert after.value - before.value == pytest.approx(0.25)
+    assert after.high - after.low == pytest.approx(before.high - before.low, rel=0.2)
+
+
+def test_a_rescaled_ratio_is_that_of_the_rescaled_numbers():
+    ours, theirs = SAMPLES[:, 0], SAMPLES[:, 1]
+    before = ratio(ours, theirs)
+    assert rescaled(before, 1.5) == pytest.approx(ratio(ours * 1.5 / before.value, theirs))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from companion.report.page import PREFIX, Page, listed, point, spoken
+from companion.report.page import PREFIX, Page, point
 from companion.stats import Interval
 
 
@@ -21,18 +21,6 @@ def test_numbers_reach_the_prose_under_the_name_of_the_chapter(outputs):
     texts = [data[f"{PREFIX}text/plain"] for data, _ in outputs]
     assert texts == ["'0.123'", "'20,000'", '"so it\'s"', "'1 [0.5, 2]'"]
     assert all(k["raw"] and k["metadata"]["scrapbook"]["mime_prefix"] == PREFIX for _, k in outputs)
-
-
-def test_numbers_are_spoken_with_three_digits():
-    assert spoken(1234.5678) == "1.23e+03"
-    assert spoken(0.1) == "0.1"
-
-
-def test_values_are_listed_with_their_labels():
-    values = {0.5: Interval(1.0, 0.25, 2.0), 2.0: Interval(3.0, 2.0, 4.0)}
-    said = listed(values, "{:.2f} at ε = {:g}", "; ")
-    assert said == "1.00 [0.25, 2.00] at ε = 0.5; 3.00 [2.00, 4.00] at ε = 2"
-    assert listed({}) == ""
 
 
 def test_a_point_says_when_it_is_not_seen():

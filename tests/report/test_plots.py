@@ -1,8 +1,7 @@
-"""Figures are reproducible to the byte, described, and carry their data."""
+"""Figures are reproducible to the byte, described, carry their data, and lose no label."""
 
 import base64
 import io
-import itertools
 import re
 
 import numpy as np
@@ -10,14 +9,13 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
-from companion.baselines.linucb import linucb
-from companion.baselines.random import random
-from companion.environments import sphere
-from companion.report import plots
-from companion.simulate import simulate
+from companion.report import budgets, plots, regret
+from companion.simulate import Result
+from companion.stats import band, ratio
 
 DATA = {"x": [1, 2, 3], "y": [0.5, 1 / 3, 1e-9]}
-TEXT = {"alt": "a rising line", "caption": "Figure", "data": DATA, "name": "rise"}
+TEXT = {"alt": 'a "rising" line <', "caption": "Figure", "data": DATA, "name": "rise"}
+SAMPLES = {"a": np.array([[1.0, 10.0], [3.0, 30.0]]), "b": np.array([[5.0, 5.0], [7.0, 9.0]])}
 
 
 @pytest.fixture(autouse=True)
@@ -31,89 +29,100 @@ def closed():
 
 def draw():
     fig, axes = plots.panels(2)
-    samples = np.random.default_rng(1).random((5, 3))
-    plots.curve(axes[0], [1, 2, 3], samples, "first", 0)
-    plots.curve(axes[0], [1, 2, 3], samples, "second", 1, marker=True)
+    for style, label in enumerate(("first", "second")):
+        plots.curve(axes[0], [1, 2, 3], np.random.default_rng(1).random((5, 3)), label, style)
     plots.label_ends(axes[0])
     return fig
 
 
-def test_the_same_figure_gives_the_same_bytes():
-    first, second = (plots.figure_html(draw(), **TEXT) for _ in range(2))
-    assert first == second
-
-
-def test_the_data_can_be_downloaded():
+def test_a_figure_is_the_same_bytes_described_with_its_data_and_asks_for_nothing():
     page = plots.figure_html(draw(), **TEXT)
+    assert page == plots.figure_html(draw(), **TEXT)
+    assert 'alt="a &quot;rising&quot; line &lt;"' in page
     table = base64.b64decode(re.search(r"data:text/csv;base64,([^\"]+)", page)[1]).decode()
     np.testing.assert_allclose(pd.read_csv(io.StringIO(table)), pd.DataFrame(DATA), rtol=1e-5)
-    assert 'download="rise.csv"' in page
-
-
-def test_the_picture_is_described_and_self_contained():
-    page = plots.figure_html(draw(), **(TEXT | {"alt": 'a "rising" line <'}))
-    assert 'alt="a &quot;rising&quot; line &lt;"' in page
     svg = base64.b64decode(re.search(r"image/svg\+xml;base64,([^\"]+)", page)[1]).decode()
     assert svg.rstrip().endswith("</svg>")
     assert not re.search(r'(href|src)="https?:', svg)
 
 
 @pytest.mark.parametrize("missing", ["alt", "caption", "name"])
-@pytest.mark.parametrize("empty", ["", "  "])
-def test_a_figure_without_words_is_refused(missing, empty):
+def test_a_figure_without_words_is_refused(missing):
     with pytest.raises(ValueError, match=missing):
-        plots.show(draw(), **(TEXT | {missing: empty}))
-
-
-def test_show_displays_once_and_closes(capsys):
+        plots.show(draw(), **(TEXT | {missing: "  "}))
+    plt.close("all")
     plots.show(draw(), **TEXT)
     assert not plt.get_fignums()
 
 
-def test_band_is_drawn_where_it_belongs():
+def test_a_curve_is_the_mean_with_its_band():
     _, (ax,) = plots.panels(1)
-    samples = np.array([[1.0, 2.0], [3.0, 4.0]])
-    plots.curve(ax, [1, 2], samples, "label")
-    assert ax.get_lines()[0].get_ydata().tolist() == [2.0, 3.0]
-    assert len(ax.collections) == 1
+    ax.set(xscale="log", yscale="log")
+    plots.curve(ax, [1, 2], SAMPLES["a"], "label")
+    assert ax.get_lines()[0].get_ydata().tolist() == [2.0, 20.0]
+    ends = ax.collections[0].get_paths()[0].vertices[:, 1]
+    assert {ends.min(), ends.max()} == {band(SAMPLES["a"])[1].min(), band(SAMPLES["a"])[2].max()}
 
 
-def test_labels_do_not_overlap():
-    _, (ax,) = plots.panels(1)
-    for i in range(6):
-        ax.plot([0, 1], [0, 1 + 1e-3 * i], label=f"line {i}")
-    plots.label_ends(ax)
-    heights = sorted(text.xyann[1] for text in ax.texts)
-    assert len(heights) == 6
-    assert np.diff(heights).min() > 0.05
+def test_policies_that_meet_look_different_and_keep_their_look():
+    pairs = list(plots.POLICIES.values())
+    assert len(set(pairs)) == len(pairs)
+    for names in (plots.POLICIES, ["LinUCB", "FLIPHAT, corrected", "FLIPHAT", "of a reader", "b"]):
+        found = plots.looks(list(names))
+        seen = {(own["color"], own["linestyle"]) for own in found.values()}
+        assert len(seen) == len(found)
+        assert all(found[n] == plots.look(n) for n in names if n in plots.POLICIES)
+    assert found["FLIPHAT, corrected"]["color"] == found["FLIPHAT"]["color"]
+    assert len({found[n]["color"] for n in ("of a reader", "b", "LinUCB", "FLIPHAT")}) == 4
+    with pytest.raises(ValueError, match="which must begin"):
+        plots.look("of a reader")
 
 
-def test_regret_panel_labels_every_policy():
-    result = simulate(sphere(4, 3), [linucb(3), random()], 100, [1, 2])
-    _, (ax,) = plots.panels(1)
-    plots.regret_panel(ax, result, "title")
-    assert {t.get_text() for t in ax.texts} == {"LinUCB", "Random"}
+def test_a_picture_says_where_its_curves_end_and_carries_their_moments(monkeypatch):
+    shown, lines = {}, []
+    monkeypatch.setattr(
+        plots, "show", lambda fig, **said: (shown.update(said), lines.extend(fig.axes[0].lines))
+    )
+    grey = [(np.array([1.0, 2.0]), ":")]
+    regret.picture([1, 4], SAMPLES, name="n", alt="Two curves.", caption="c", lines=grey)
+    assert shown["alt"] == "Two curves. Means at the right end: a: 20, b: 7."
+    expected = {"x": [1, 4], "mean at a": [2.0, 20.0], "std at a": np.sqrt([2.0, 200.0])}
+    pd.testing.assert_frame_equal(shown["data"][list(expected)], pd.DataFrame(expected))
+    assert (lines[-1].get_linestyle(), lines[-1].get_ydata().tolist()) == (":", [1.0, 2.0])
 
 
-@pytest.mark.parametrize("top", [12, 18])
-def test_tick_labels_of_many_users_do_not_touch(top):
-    """As `lplr-constants` at the paper's scale: two panels, T from 10^4 in steps of 100."""
-    values = 10.0 ** np.arange(4, top + 1, 2)
-    fig, axes = plots.panels(2, width=5.2, height=3.7)
-    for ax in axes:
-        ax.plot(values, values, label="error (MAD), calibrated")
-        ax.set(xscale="log", yscale="log")
-        plots.ticks(ax.xaxis, values)
-        plots.label_ends(ax)
-    fig.draw_without_rendering()
-    for ax in axes:
-        boxes = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
-        assert len(boxes) >= 4
-        assert all(a.x1 + 5 < b.x0 for a, b in itertools.pairwise(boxes))
-    plt.close(fig)
+FINALS = {
+    "Random": np.array([90.0, 110.0]),
+    "A | 0.5": np.array([40.0, 60.0]),
+    "B | 0.5": np.array([30.0, 50.0]),
+    "C | 0.5": np.array([80.0, 80.0]),
+    "A | 2": np.array([10.0, 20.0]),
+    "B | 2": np.array([20.0, 40.0]),
+    "C | 2": np.array([30.0, 40.0]),
+}
 
 
-def test_a_tick_is_a_number_with_commas_or_a_power_of_ten():
-    assert plots.tick_label(20_000, powers=False) == "20,000"
-    said = [plots.tick_label(v, powers=True) for v in (1e6, 2e4, 1.25e7, 9.999e5)]
-    assert said == ["$10^{6}$", r"$2\times10^{4}$", r"$1.25\times10^{7}$", "$10^{6}$"]
+def result(T=4):
+    """A `Result` with the final regrets FINALS, that grow evenly."""
+    last = np.array(list(FINALS.values())).T
+    grown = last[:, :, None] * np.arange(1, T + 1) / T
+    return Result(tuple(FINALS), np.arange(1, T + 1), grown, (None,) * len(FINALS), 0 * last)
+
+
+def test_ratio_is_to_the_baseline_of_least_mean_at_that_budget():
+    found = budgets.over_best(result(), 0.5, "C", ["A", "B"])
+    assert found == ("B", ratio(FINALS["C | 0.5"], FINALS["B | 0.5"]))
+    assert budgets.over_best(result(), 2.0, "C", ["A", "B"])[0] == "A"
+    wide = ratio(FINALS["C | 0.5"], FINALS["B | 0.5"], 0.99)
+    assert budgets.over_best(result(), 0.5, "C", ["B"], 0.99) == ("B", wide)
+
+
+def test_policies_at_several_budgets_have_a_panel_and_a_column_for_each():
+    shown = repr(budgets.finals(result(), [0.5, 2.0])).split("\n")
+    assert shown[1].split() == ["Random", "100", "[-27,", "227]", "100", "[-27,", "227]"]
+    assert shown[2].split() == ["A", "50", "[-77,", "177]", "15", "[-49,", "79]"]
+    fig, data = budgets.panels(result(), [0.5, 2.0], ["Random"], "Regret")
+    labels = [{line.get_label() for line in ax.get_lines()} for ax in fig.axes]
+    assert labels == [{"Random", "A", "B", "C"}, {"A", "B", "C"}]  # it would hide the others
+    assert "100" in fig.axes[1].get_title("left")
+    assert set(data.policy) == set(FINALS)

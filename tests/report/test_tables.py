@@ -6,7 +6,6 @@ import pytest
 
 from companion.report import tables
 from companion.report.page import Page
-from companion.report.published import published
 from companion.stats import Interval
 
 SAMPLES = np.random.default_rng(1).normal(10.0, 1.0, 50)
@@ -24,47 +23,11 @@ def test_cells_are_formatted_and_escaped():
     assert "0.123456" in repr(shown)
 
 
-def test_rows_are_named_by_their_columns():
-    a = tables.numbers([["one", 2.0]], ["name", "value"])._repr_html_()
-    assert a == tables.numbers([{"name": "one", "value": 2.0}])._repr_html_()
-
-
-def test_an_index_becomes_the_first_column():
-    frame = pd.DataFrame({"x": [1.0]}, index=pd.Index(["here"], name="place"))
-    page = tables.numbers(frame)._repr_html_()
-    assert page.index("place") < page.index(">x<")
-    assert "here" in page
-
-
 def test_rows_without_names_get_their_columns_from_the_head():
     rows = zip((1, 2), (0.5, 0.25), strict=True)
     named = pd.DataFrame({"a": [1, 2], "b, c": [0.5, 0.25]})
     assert repr(tables.numbers(rows, "a | b, c")) == repr(tables.numbers(named))
     assert tables.mean(np.array([9.0, 11.0])) == "10 [-3, 23]"
-
-
-def test_differences_are_judged_jointly():
-    mean, near, far = SAMPLES.mean(), SAMPLES.mean() + 0.1, SAMPLES.mean() + 5.0
-    table = tables.beside([["a", mean, 0.1, SAMPLES], ["b", near, 0.1, SAMPLES]])
-    assert tables.agrees(table)
-    assert tables.largest(table) == f"largest |z| = {abs(table['z'][1]):.2f}"
-    assert not tables.agrees(tables.beside([["a", mean, 0.1, SAMPLES], ["b", far, 0.1, SAMPLES]]))
-    # One of many may be as far away as none of a few may be.
-    se = np.hypot(0.1, SAMPLES.std(ddof=1) / np.sqrt(50))
-    odd = ["b", mean + 2.5 * se, 0.1, SAMPLES]
-    assert not tables.agrees(tables.beside([odd]))
-    assert tables.agrees(tables.beside([odd] + [["a", mean, 0.1, SAMPLES]] * 30))
-
-
-def test_nothing_to_compare_is_said_and_agrees_with_nothing():
-    empty = tables.beside([])
-    assert not tables.agrees(empty)
-    assert "nothing to compare" in repr(tables.compared(empty))
-    assert tables.largest(empty) == "nothing to compare"
-
-
-def test_published_numbers_are_data_of_the_package():
-    assert len(published("fliphat")["beta10"]) == 10
 
 
 def test_a_share_adds_the_errors_of_one_run_and_averages_those_of_many():

@@ -93,24 +93,3 @@ def test_a_watched_run_in_pieces_is_the_whole_run():
         np.testing.assert_array_equal(theta, out[t - 1])
         assert state.t[0] == t == grid.pop(0)
     assert grid == []
-
-
-class Short:
-    def records(self, n, rng):
-        return np.zeros((n - 1, D)), np.zeros(n - 1)
-
-
-def test_what_makes_no_risk_is_refused():
-    batch = made()._replace(step=None)
-    silly = made()._replace(run=lambda p, s, X, Y, rng, out: out.fill(np.inf))
-    for message, world, methods, options in (
-        ("distinct names", WORLD, [made(), made()], {}),
-        ("distinct names", WORLD, [], {}),
-        ("n must be", WORLD, [made()], {"n": 0}),
-        ("grid must be .n. for batch methods, here .'a'.", WORLD, [batch], {"grid": [5, 60]}),
-        ("grid must", WORLD, [made()], {"grid": [5, 61]}),
-        ("must give n=60 records; got 59", Short(), [made()], {}),
-        ("released a parameter that is not finite", WORLD, [silly], {}),
-    ):
-        with pytest.raises(ValueError, match=message):
-            excess_risk(world, methods, **({"n": N, "seeds": repetitions(1, 1)} | options))

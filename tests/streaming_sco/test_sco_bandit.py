@@ -137,18 +137,6 @@ def test_a_policy_of_one_context_refuses_others():
             refuse()
 
 
-BAD = [("T", 1), ("K", 0), ("t0", 20), ("gap", 0.0), ("link", "cauchit"), ("learner", "sqrt"),
-       ("schedule", "x"), ("calibration", "zcdp"), ("synthetic", 2), ("epsilon", -1.0),
-       ("clip", -1.0), ("radius", 1e200), ("label_bound", 1e200), ("clip", 1e200)]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "value"), BAD)
-def test_bad_arguments_are_named(name, value):
-    options = {"d": 3, "K": 5, "T": 100, "epsilon": 1.0, "t0": 5} | {name: value}
-    with pytest.raises(ValueError, match=f"^{name}.* must .*got"):
-        sco_bandit(**options)
-
-
 @every_learner
 def test_it_learns_without_noise_and_with_little(learner):
     env, T = one_context(2, 4, 2), 4000

@@ -15,7 +15,7 @@ from companion.accounting import privacy as pr
 from companion.kernels import glm, tree
 from companion.kernels.geometry import dual_exponent, vertex
 from companion.streaming_sco import streaming as sf
-from companion.streaming_sco.environments import first, flat, regression
+from companion.streaming_sco.environments import flat, regression
 from companion.streaming_sco.streaming import streaming_fw, vertex_fw
 
 P = (1.0, 1.2, 1.5, 2.0, 4.0, np.inf)
@@ -102,17 +102,6 @@ def test_the_square_root_path_is_what_is_added():
         assert s.gradient == pytest.approx(path[t] / (t + 2), rel=1e-14)
 
 
-def test_noise_of_scale_zero_is_no_noise_bit_for_bit():
-    X, Y = regression(1.5, first(4, 1.5, 2)).records(200, np.random.default_rng(1))
-    private = unclipped(4, 200, 1.5, 1.0)
-    silent = private._replace(params=private.params._replace(sigma=0.0))
-    assert (learn(silent, X, Y)[0] == learn(unclipped(4, 200, 1.5), X, Y)[0]).all()
-    for selector in sf.SELECTORS:
-        keys = {"radius": 2.0, "label_bound": 50.0, "clip": np.inf, "selector": selector}
-        exact = vertex_fw(4, 200, epsilon=np.inf, **keys)
-        assert (learn(exact, X, Y)[0] == learn(unclipped(4, 200, 1.0), X, Y)[0]).all()
-
-
 def test_a_clipped_leaf_is_as_long_as_allowed_and_others_are_untouched():
     rng = np.random.default_rng(6)
     loose, tight = unclipped(4, 100, 1.5).params, unclipped(4, 100, 1.5, clip=3.0).params
@@ -152,42 +141,23 @@ def test_gradients_of_all_losses_are_those_of_differences():
 # How far a record moves a leaf.
 
 
-def moved(p, loss, rng, clip, t, steps, clip_norm=None, radius=2.0):
-    """(problem, distances of g_t of neighbours in l_q or the clip's norm), after vertex steps."""
-    c = sf.problem(3, 100, p, radius, loss, 1.2)
-    norm = dual_exponent(p) if clip_norm is None else clip_norm
-    q = sf.Params(*c[:8], clip, norm, 1.0, sf.TREE)
-    found = []
-    for _ in range(steps):
-        old, v = np.zeros(3), np.empty(3)
-        vertex(rng.standard_normal(3), p, radius * rng.choice([0.1, 1.0]), old)
-        vertex(old if rng.random() < 0.7 else rng.standard_normal(3), p, radius, v)
-        theta = old + (v - old) / t if t > 1 else np.zeros(3)
-        old = old if t > 1 else np.zeros(3)
-        x = np.empty(3)
-        vertex(v if rng.random() < 0.5 else rng.standard_normal(3), c.q, 1.0, x)
-        x *= rng.choice([rng.random(), 1.0])
-        other = x * rng.choice([-1.0, 1.0])
-        y, z = rng.choice([c.low, c.high], 2)
-        g, h = (sf.leaf(q, t, a, b, theta, old) * a for a, b in ((x, y), (other, z)))
-        found.append(np.linalg.norm(g - h, norm))
-    return c, np.array(found)
-
-
 @pytest.mark.parametrize("p", P)
 @pytest.mark.parametrize("loss", sf.LOSSES)
 def test_an_unclipped_leaf_moves_by_at_most_the_sensitivity(p, loss):
-    rng = np.random.default_rng(1)
-    for t in (1, 2, 50):
-        c, found = moved(p, loss, rng, np.inf, t, 500)
-        assert 0.1 * c.sensitivity <= found.max() <= c.sensitivity * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("clip_norm", [2.0, np.inf])
-def test_a_clipped_leaf_moves_by_twice_the_clip_and_does(clip_norm):
-    rng = np.random.default_rng(2)
-    _, found = moved(1.0, "squares", rng, 1.0, 20, 3000, clip_norm, radius=0.1)
-    assert 0.99 * 2.0 <= found.max() <= 2.0 * (1 + 1e-12)
+    """Vertex steps and records on vertices, at rounds 1, 2 and 50."""
+    rng, c, found = np.random.default_rng(1), sf.problem(3, 100, p, 2.0, loss, 1.2), []
+    q = sf.Params(*c[:8], np.inf, c.q, 1.0, sf.TREE)
+    for t in np.repeat([1, 2, 50], 500):
+        old, v, x = np.empty((3, 3))
+        vertex(rng.standard_normal(3), p, 2.0 * rng.choice([0.1, 1.0]), old)
+        vertex(old if rng.random() < 0.7 else rng.standard_normal(3), p, 2.0, v)
+        old = old if t > 1 else np.zeros(3)
+        theta = old + (v - old) / t if t > 1 else np.zeros(3)
+        vertex(v if rng.random() < 0.5 else rng.standard_normal(3), c.q, rng.random(), x)
+        pair = zip((x, x * rng.choice([-1.0, 1.0])), rng.choice([c.low, c.high], 2), strict=True)
+        g, h = (sf.leaf(q, t, a, b, theta, old) * a for a, b in pair)
+        found.append(np.linalg.norm(g - h, c.q))
+    assert 0.1 * c.sensitivity <= max(found) <= c.sensitivity * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -454,23 +424,6 @@ def test_theorem_3_11_with_the_range_argument(n, epsilon, multiple):
 
 
 # What is refused, and what is attacked.
-
-BAD = {
-    "d": 0, "n": 0, "epsilon": 0.0, "delta": 1.0, "p": 0.5, "radius": 0.0, "label_bound": -1.0,
-    "loss": "hinge", "calibration": "exact", "factorisation": "dft", "clip": 0.0, "step_scale": 1.1,
-}  # fmt: skip
-FAR = {"epsilon": 1e-9, "delta": 1e-300, "radius": 1e60, "label_bound": 1e60, "clip": 1e60}
-
-
-@pytest.mark.parametrize(("name", "value"), [*BAD.items(), *FAR.items()])
-def test_bad_arguments_are_named(name, value):
-    options = {"d": 3, "n": 50, "epsilon": 1.0, "delta": 1e-2, "p": 1.5} | {name: value}
-    with pytest.raises(ValueError, match=f"^{name} must be .*got"):
-        streaming_fw(**options)
-    options = {k: v for k, v in options.items() if k not in ("p", "factorisation")}
-    if name in options:
-        with pytest.raises(ValueError, match=f"^{name} must be .*got"):
-            vertex_fw(**options)
 
 
 def test_combinations_that_mean_nothing_are_refused():

@@ -1,0 +1,207 @@
+"""Worlds of the arena, of any size: an environment with what a user would know of it; and people.
+
+A classification is a bandit: a person is a row of columns and a label, an arm is a guess at the
+label, which pays 1 if it is right.  The regret of a policy is then its number of wrong answers.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from companion.environments import block_lengths, sphere
+from companion.fliphat.environments import autoregressive, pad
+from companion.private_glm.environments import world as glm_world
+from companion.stats import band
+from companion.streaming_sco.environments import one_context
+from companion.validate import (
+    need_array,
+    need_choice,
+    need_float,
+    need_indices,
+    need_int,
+    need_positive,
+)
+
+BALL = {"universe": "ball", "noise": 0.1}
+SPARSE = (0.2, -0.2, 0.2, -0.2, 0.2)  # the coordinates that matter
+
+
+class World(NamedTuple):
+    """A world and what a user would know of it; all contexts and rewards lie in the universe."""
+
+    env: Any  # contexts (K, d)
+    d: int
+    K: int
+    universe: str = "offset_sphere"  # or "ball"
+    link: str = "linear"  # or "logistic"
+    theta_bound: float = 1.0  # S, norm of theta
+    l1_bound: float = math.sqrt(2.0)  # of theta
+    largest: float = 1.0  # coordinate of a context
+    noise: float = 0.5  # sub-Gaussian scale of rewards
+    sparsity: int | None = None  # None: dense
+    common: object = None  # the same stream as one context (p,) per round, a theta for each arm
+    p: int = 0  # dimension of that context
+
+
+class Expanded(NamedTuple):
+    """A stream of one context per round as contexts of arms: row k holds it in block k, scaled."""
+
+    env: Any
+    scale: float
+
+    def blocks(self, T: int, rng: np.random.Generator):
+        """Yield (X (n, K, K p), R, mu) for T rounds."""
+        for X, R, mu in self.env.blocks(T, rng):
+            yield in_blocks(self.scale * X[:, 0], X.shape[1]), R, mu
+
+
+def in_blocks(x, K: int) -> np.ndarray:
+    """One context x (n, p) a round as contexts of K arms (n, K, K p): row k holds it in block k."""
+    n, p = x.shape
+    X = np.zeros((n, K, K, p))
+    for k in range(K):
+        X[:, k, k] = x
+    return X.reshape(n, K, K * p)
+
+
+def dense(d: int, K: int, **options) -> World:
+    """Clicks with mean <x, theta>, d >= 2; options of `sphere`."""
+    return World(sphere(K, d, **options), d, K, l1_bound=math.sqrt(d))
+
+
+def sparse(d: int, K: int) -> World:
+    """Gaussian contexts of dimension d >= 5, of which five coordinates matter."""
+    env, s = autoregressive(K, pad(np.array(SPARSE), d)), len(SPARSE)
+    return World(env, d, K, theta_bound=5.0, l1_bound=1.0, largest=3.0, sparsity=s, **BALL)
+
+
+def clicks(d: int, K: int, bound=3.0) -> World:
+    """Clicks with a logistic mean; the parameter has norm at most `bound`."""
+    env, l1_bound = glm_world("ball", d, bound, K=K), bound * math.sqrt(d)
+    return World(env, d, K, "ball", "logistic", theta_bound=bound, l1_bound=l1_bound)
+
+
+def common(d: int, K: int) -> World:
+    """One context in R^d, d >= 2, that all K >= 2 arms share, each with a parameter of its own."""
+    env, scale = one_context(K, d, 2), 1.0 / math.sqrt(d)
+    bounds = {"theta_bound": math.sqrt(K) / scale, "l1_bound": K / scale}
+    return World(Expanded(env, scale), K * d, K, common=env, p=d, **bounds, **BALL)
+
+
+KINDS = {  # name: (what makes it, least dimension)
+    "dense": (dense, 2),
+    "sparse": (sparse, len(SPARSE)),
+    "clicks": (clicks, 2),
+    "one context": (common, 2),
+}
+
+
+def world_of(kind: str, d: int, K: int) -> World:
+    """A `World` of this kind for contexts in R^d and K >= 2 arms.  ValueError on anything else."""
+    make, least = KINDS[need_choice("world", kind, tuple(KINDS))]
+    return make(need_int("d", d, least), need_int("K", K, 2))
+
+
+class Classification(NamedTuple):
+    """Real people, each met once, in a new order in every repetition (`classification`)."""
+
+    X: np.ndarray  # (n, K, d) contexts, a row per person
+    labels: np.ndarray  # (n,)
+
+    def blocks(self, T: int, rng: np.random.Generator):
+        """Yield T <= n people without replacement; ValueError beyond those that there are."""
+        if len(self.labels) < T:
+            raise ValueError(
+                f"T must be at most the {len(self.labels)} people there are; got T={T}"
+            )
+        order, start = rng.permutation(len(self.labels))[:T], 0
+        for n in block_lengths(T, *self.X.shape[1:]):
+            rows = order[start : start + n]
+            R = np.eye(self.X.shape[1])[self.labels[rows]]
+            yield self.X[rows], R, R
+            start += n
+
+
+def classification(X: np.ndarray, labels) -> Classification:
+    """`Classification` from contexts X (n, K, d) and labels (n,) in 0..K-1."""
+    X = need_array("X", X, ("n", "K", "d"))
+    return Classification(X, need_indices("labels", labels, X.shape[:1], X.shape[1]))
+
+
+class Fitted(NamedTuple):
+    """People drawn from a law: a label, then columns that are normal given it, cut to [-1, 1].
+
+    Make one with `fitted_to` or `separated`.
+    """
+
+    shares: np.ndarray  # (K,) of the labels
+    means: np.ndarray  # (K, m)
+    factors: np.ndarray  # (K, m, m): a column vector of standard normals becomes a deviation
+
+    def blocks(self, T: int, rng: np.random.Generator):
+        """Yield as many people as are asked for."""
+        K, m = self.means.shape
+        for n in block_lengths(T, K, K * (m + 1)):
+            labels = rng.choice(K, n, p=self.shares)
+            z = np.einsum("nij,nj->ni", self.factors[labels], rng.standard_normal((n, m)))
+            R = np.eye(K)[labels]
+            yield contexts(np.clip(self.means[labels] + z, -1.0, 1.0), K), R, R
+
+
+def contexts(z: np.ndarray, K: int) -> np.ndarray:
+    """Columns z (n, m) in [-1, 1] as contexts (n, K, K (m + 1)): the map of `tabular.contexts_of`
+    with form "blocks"."""
+    n, m = z.shape
+    return in_blocks(np.column_stack([z, np.ones(n)]) / np.sqrt(m + 1.0), K)
+
+
+def fitted_to(z: np.ndarray, labels) -> Fitted:
+    """`Fitted` to people with columns z (n, m) in [-1, 1] and labels (n,) in 0..K-1.
+
+    Shares, means and covariances are those of each label's people (a millionth is added to each
+    variance); every label needs two people at least.  This is not private: a world for planning, at
+    the owner's desk.
+    """
+    z = need_array("z", z, ("n", "m"))
+    labels = need_indices("labels", labels, z.shape[:1], len(z))
+    K = int(labels.max()) + 1
+    counts = np.bincount(labels, minlength=K)
+    if counts.min() < 2:
+        raise ValueError(f"labels must have two people each at least; got counts {counts}")
+    groups = [z[labels == k] for k in range(K)]
+    floor = 1e-6 * np.eye(z.shape[1])
+    covariances = [np.atleast_2d(np.cov(g.T)) + floor for g in groups]
+    means = np.array([g.mean(axis=0) for g in groups])
+    return Fitted(counts / len(z), means, np.linalg.cholesky(covariances))
+
+
+def separated(
+    m: int, K: int, rng: np.random.Generator, distance: float = 2.0, spread: float = 0.2
+) -> Fitted:
+    """`Fitted` with K equally frequent labels whose means are random, m >= 1 columns.
+
+    Every column has standard deviation `spread` > 0; the means of two labels are `distance` > 0
+    times that apart, on average, in all columns together.
+    """
+    m, K = need_int("m", m, 1), need_int("K", K, 2)
+    size = need_positive("spread", spread) * need_positive("distance", distance) / np.sqrt(2.0)
+    directions = rng.standard_normal((K, m))
+    means = size * directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    return Fitted(np.full(K, 1.0 / K), means, np.tile(spread * np.eye(m), (K, 1, 1)))
+
+
+def needed(reward, rounds: int, guess, level: float = 0.95) -> float:
+    """From how many people on a policy is shown to earn more than `guess`; infinity if never.
+
+    reward (n_reps, n_grid): mean reward so far in each repetition, at the grid's rounds (n_grid,):
+    the first of them from which the lower end of the interval of the mean stays above the guess,
+    over the last tenth of the rounds at least.
+    """
+    reward = need_array("reward", reward, ("n", "m"))
+    rounds = need_array("rounds", rounds, reward.shape[1:])
+    shown = band(reward, level)[1] > need_float("guess", guess)
+    behind = np.flatnonzero(~shown)
+    start = behind[-1] + 1 if len(behind) else 0
+    there = start < len(rounds) and rounds[start] <= 0.9 * rounds[-1]
+    return float(rounds[start]) if there else np.inf

@@ -1,0 +1,105 @@
+"""Figures of the arena: regret against the budget, the price of trust, who wins where.
+
+Each gives (figure, rows for the data below it) from `contest.Setting`s.
+"""
+
+import numpy as np
+import pandas as pd
+
+from companion.report import plots, regret
+
+PRIVATE = ("local", "shuffle", "joint")
+
+
+def budget(settings):
+    """Regret as a share of random play's against epsilon, in settings of one world and horizon."""
+    epsilons, first = [s.epsilon for s in settings], settings[0]
+    fig, axes = plots.panels(2, sharey=True)
+    data = []
+    for ax, models in zip(axes, (PRIVATE[:1], PRIVATE[1:]), strict=True):
+        names = {n: first.runs[n].title for m in models for n in first.of(m)}
+        own = plots.looks(list(names.values()))
+        for name, title in names.items():
+            y = np.array([s.runs[name].tuned / s.random.mean() for s in settings]).T
+            plots.curve(ax, epsilons, y, title, own[title], marker=True)
+            told = ({"policy": name, "epsilon": s.epsilon} for s in settings)
+            data += [row | s.share(name)._asdict() for row, s in zip(told, settings, strict=True)]
+        ax.axhline(first.share("linucb").value, color="0.35", linestyle=":")
+        ax.axhline(1.0, color="0.6", linewidth=0.8)
+        ax.set(xscale="log", xlabel="ε", title=" and ".join(models), ylim=(0, 1.25))
+        plots.ticks(ax.xaxis, epsilons)
+        plots.label_ends(ax)
+    axes[0].set_ylabel("regret / random play")
+    return fig, data
+
+
+def trust(settings):
+    """Regret of the best policy of each trust model over that of the best without privacy."""
+    fig, (ax,) = plots.panels(1, height=0.4 * len(settings) + 0.9)
+    data = []
+    for i, model in enumerate(PRIVATE):
+        places = [(y, s.prices[model, "none"]) for y, s in enumerate(settings)
+                  if (model, "none") in s.prices]  # fmt: skip
+        for y, price in places:
+            s = settings[y]
+            data.append({"world": s.world, "T": s.T, "model": model,
+                         "policy": s.winners[model][0]} | price._asdict())  # fmt: skip
+        if places:
+            y = np.array([place for place, _ in places]) + 0.22 * (i - 1)
+            value, low, high = np.transpose([price for _, price in places])
+            ax.errorbar(value, y, xerr=[value - low, high - value], label=model, capsize=2,
+                        linestyle="", marker=plots.MARKERS[i],
+                        color=plots.COLOURS[plots.MODELS[model]])  # fmt: skip
+    ax.set(xscale="log", xlabel="regret / best without privacy")
+    _places(ax, settings)
+    regret.round_ticks(ax)
+    fig.legend(frameon=False, loc="outside upper center", ncols=3, columnspacing=1.0)
+    return fig, data
+
+
+def _places(ax, settings):
+    """Worlds and their rounds from top to bottom on the vertical axis."""
+    titles = [f"{s.world} · {s.T:,}" for s in settings]
+    ax.set_yticks(range(len(titles)), titles, fontsize="small")
+    ax.set_ylim(len(titles) - 0.5, -0.5)
+
+
+def winners(settings):
+    """The policy of least regret in each trust model: full marks are decided, hollow ones not,
+    and small ones have no rival.
+    """
+    epsilons = sorted({s.epsilon for s in settings})
+    rows = {(s.world, s.T): s for s in settings}
+    data = [
+        {"world": s.world, "T": s.T, "epsilon": s.epsilon, "model": model, "first": first,
+         "rivals": len(s.of(model)) - 1, "undecided with": ", ".join(close)}
+        for s in settings for model, (first, close) in s.winners.items() if model in PRIVATE
+    ]  # fmt: skip
+    titles = {n: r.title for s in settings for n, r in s.runs.items()}
+    names = sorted({row["first"] for row in data})
+    looks = dict(zip(names, plots.looks([titles[n] for n in names]).values(), strict=True))
+    fig, axes = plots.panels(3, height=0.2 * len(rows) + 0.6)
+    for ax, model in zip(axes, PRIVATE, strict=True):
+        for row in (row for row in data if row["model"] == model):
+            x, y = epsilons.index(row["epsilon"]), list(rows).index((row["world"], row["T"]))
+            look = looks[row["first"]] | {"markersize": 8 if row["rivals"] else 4}
+            ax.plot(x, y, **look, markerfacecolor="none" if row["undecided with"] else None)
+        ax.set_xticks(range(len(epsilons)), [f"{e:g}" for e in epsilons])
+        ax.set(title=model, xlabel="ε", xlim=(-0.6, len(epsilons) - 0.4))
+        _places(ax, list(rows.values()))
+    key = [plots.plt.Line2D([], [], **(look | {"linestyle": ""})) for look in looks.values()]
+    fig.legend(key, names, loc="outside lower center", ncols=2, frameon=False)
+    return fig, data
+
+
+def growth(games):
+    """(figure, data below it): regret against rounds, a panel for every world."""
+    fig, axes = plots.panels(len(games))
+    for ax, (title, game) in zip(axes, games.items(), strict=True):
+        samples = {name: game.of(name) for name in game.names}
+        regret.against(game.rounds, samples, ax=ax, log="xy", styles=plots.looks(game.names),
+                       marker=False, title=title, xlabel="round",
+                       ylabel="cumulative regret")  # fmt: skip
+    frames = {title: game.to_frame() for title, game in games.items()}
+    data = pd.concat(frames, names=["world"]).groupby(["world", "policy", "round"], sort=False)
+    return fig, data.regret.agg(["mean", "std"]).reset_index()

@@ -1,0 +1,697 @@
+"""Every guarantee rebuilt from three things that are measured while an algorithm plays.
+
+(1) How far one record moves what is let out when no noise is drawn, over corners of the universe
+and records far outside it; (2) in how many calls it does; (3) the noise that is drawn: its size and
+its law, that is shape, tails, and independence between numbers and between releases.  An
+independent route (`dp-accounting`, or a closed form of another source than the code's) turns them
+into epsilon.  `measure` does this for an `AuditInstance`; `LAWS` says which laws are known.
+"""
+
+import math
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats as sps
+from scipy.optimize import brentq
+
+from companion.audits.neighbours import Seen, filler, positions, see
+from companion.audits.recording import (
+    LONG,
+    Interpreter,
+    NotMeasured,
+    Recorder,
+    ZeroNoiseRng,
+    begin,
+    copied,
+    fresh_draws,
+    joint_noise,
+)
+from companion.core import Optimiser
+
+ALARM = 1e-7  # false alarms of one interval or test; several hundred are made
+REACH = 1.01  # the search comes this close to the largest movement
+SLACK = 1.06  # a bound that need not be attained exceeds the truth by no more
+MODELS = "local", "shuffle", "joint", "central"
+
+
+class Measured(NamedTuple):
+    """Movement, releases and noise of an algorithm, and what follows for its guarantee.
+
+    A promise that is right lies between `low` and `high`, a false alarm has a chance of a few times
+    `ALARM`; chance: the smallest p-value of the tests that the noise has the declared law, below
+    `ALARM` for a wrong one.
+    """
+
+    movement: float  # largest distance that one record moves all releases together, without noise
+    releases: int  # calls that this record enters
+    noise: float  # movement over the loss's own ratio: the scale of the noise against it
+    low: float  # epsilon at the guarantee's delta
+    high: float
+    bounded: bool  # whether records far outside the universe move a release no further
+    chance: float = 1.0
+
+
+def verdict(guarantee, found: Measured):
+    """(True, False or None: more private than promised, words) of a promise beside a `Measured`."""
+    epsilon = guarantee.epsilon
+    if found.bounded == (epsilon == np.inf):
+        said = "is limited, though nothing is promised" if found.bounded else "has no limit"
+        return found.bounded and None, f"what records far outside the universe can move {said}"
+    if not found.chance > ALARM:
+        return False, f"the noise has not the declared law (p-value {found.chance:.1g})"
+    span = f"[{found.low:.3g}, {found.high:.3g}]"
+    if found.low > epsilon + 1e-9:
+        return False, f"epsilon = {span} is measured, {epsilon:.3g} is promised"
+    if epsilon > found.high + 1e-9:
+        return None, f"more private than promised: {span} is measured, {epsilon:.3g} promised"
+    return True, f"epsilon = {epsilon:.3g} lies in the measured {span}"
+
+
+def measure(case) -> Measured:
+    """`Measured` of an `AuditInstance`, whose guarantee should lie in its interval.
+
+    Raises `Leak` if others see more of a record than the declared releases, and `NotMeasured` where
+    relation, trust model or laws are not known here, or not together.
+    """
+    g = case.policy.guarantee
+    if g.model not in MODELS:
+        raise NotMeasured(f"model must be one of {MODELS}; got {g.model!r}")
+    base = Recorder(case).play(filler(case))
+    laws = frozenset(law for c in base.calls for law, _ in c.clean)
+    if not laws:
+        raise NotMeasured(f"nothing is let out in {case.rounds} rounds")
+    if laws not in LAWS:
+        known = "; ".join(sorted(" with ".join(sorted(names)) for names in LAWS))
+        raise NotMeasured(f"laws must be one of: {known}; got {sorted(laws)}")
+    found = LAWS[laws](case)
+    if g.model == "shuffle" and "counts" not in laws and found.low > g.epsilon:
+        raise NotMeasured("messages are shown before the shuffler, which amplifies their privacy")
+    return found
+
+
+def unbounded(movement: float = np.inf, releases: int = 0) -> Measured:
+    """`Measured` where a record may move a release as far as it likes."""
+    return Measured(movement, releases, np.nan, np.inf, np.inf, False)
+
+
+def reach(case) -> float:
+    """By how much the promise may exceed what the search finds."""
+    return np.inf if case.bound_is_tight is None else REACH if case.bound_is_tight else SLACK
+
+
+def fresh(case):
+    """What `joint_noise` asks for: an optimiser begins anew with every draw."""
+    return (lambda rng: begin(case, rng)) if isinstance(case.policy, Optimiser) else None
+
+
+def law_chance(z: np.ndarray, law, error: float = 0.0, independent: bool = True) -> float:
+    """p-value, by Bonferroni, of the test that all columns of z (n, m) have this law of SciPy and
+    are independent: shape (Kolmogorov and Smirnov), the largest draw, and the rank correlations of
+    the draws and of their sizes.
+
+    error: by how much the distribution function may differ (counts are nearly normal).
+    """
+    n, m = z.shape
+    if m == 0:
+        return 1.0
+    if not z.std(axis=0).all():
+        return 0.0  # no noise
+    cdf = law.cdf(np.sort(z, axis=0))
+    steps = np.arange(1, n + 1)[:, None] / n
+    apart = np.maximum(np.abs(steps - cdf), np.abs(steps - 1.0 / n - cdf)).max(axis=0)
+    shape = sps.kstwo.sf(np.maximum(apart - error, 0.0), n).min()
+    largest = np.abs(z).max(axis=0)
+    within = np.exp(n * np.log1p(-2.0 * law.sf(largest * (1.0 + 2.0 * error)))).min()
+    beyond = 1.0 if error else float((-np.expm1(n * np.log1p(-2.0 * law.sf(largest)))).min())
+    tests = [m * shape, m * within, m * beyond]
+    if m > 1 and independent:
+        for values in (z, np.abs(z)):
+            corr = np.corrcoef(sps.rankdata(values, axis=0), rowvar=False)
+            far = np.abs(corr[np.triu_indices(m, 1)]).max() * np.sqrt(n)
+            tests.append(m * (m - 1) * sps.norm.sf(far))
+    return float(min(1.0, *tests))
+
+
+# --- normal noise, and counts with binomial noise -------------------------------------------------
+
+
+def normal(case, law: str) -> Measured:
+    """Normal noise of any covariance over all calls together, by its exact loss; counts with
+    independent binomial noise, whose tails are lighter, on the safe side."""
+    (low, high), moved, releases, bounded, chance = sensitivity(case, law)
+    if not bounded:
+        return unbounded(moved, releases)
+    delta, noise = case.policy.guarantee.delta, moved / high if high < np.inf else 0.0
+    if delta == 0.0 and law == "counts":
+        raise NotMeasured("binomial noise is measured by a normal law, which needs delta > 0")
+    ends = (normal_epsilon(delta, mu) for mu in (low, high * reach(case)))
+    return Measured(moved, releases, noise, *ends, True, chance)
+
+
+def sensitivity(case, law: str, n: int = 16_000):
+    """((low, high) of the sensitivity over the noise, movement, releases, bounded, chance), in the
+    worst round.
+
+    The distance is Mahalanobis', in the covariance of the noise of all calls.  The pair is chosen
+    with a quarter of the draws, its distance comes from the others, exactly: for normal draws with
+    sum of products S and any D, D'C^-1 D / D'S^-1 D is chi-square with n - m + 1 degrees.
+    Counts are rounded at random: `low` is the largest of six draws of rounding, `high` that of
+    their largest moves, entry by entry, which need not happen together.
+    """
+    worst, upper, releases, bounded, chance, root = [0.0, 0.0], 0.0, 0, True, 1.0, None
+    for at in positions(case):
+        seeds = (1,) if law == "gaussian" else range(6 if case.rounds <= LONG else 2)
+        seen = [see(case, at, seed) for seed in seeds]
+        if root is None:
+            n = int(np.clip(10 * n // len(seen[0].base.calls), min(n, 2_000), n))
+            if seen[0].stacked(law).shape[1] > max(n // 8, 100):
+                raise NotMeasured("too many numbers are shown to measure their noise together")
+            z = joint_noise(seen[0].base, law, n, 3, fresh(case))
+            first, rest = z[: n // 4], z[n // 4 :]
+            power, ways = np.linalg.eigh(first.T @ first / len(first))
+            hidden = power > 1e-10 * power.max()  # ways in which there is noise
+            bare, ways = ways[:, ~hidden], ways[:, hidden]
+            first, rest = first @ ways, rest @ ways
+            root = np.linalg.cholesky(first.T @ first / len(first))
+            chance = whitened_chance(z, rest, law)
+        moves = [s.moves(s.stacked(law)) for s in seen]
+        merged = max_by_size(moves)
+        bounded = bounded and seen[0].bounded(np.linalg.norm(merged, axis=1))
+        if np.abs(merged @ bare).max(initial=0.0) > 1e-9 * np.abs(merged).max():
+            return (np.inf, np.inf), np.inf, seen[0].releases(), bounded, chance  # nothing hides it
+        whole = [farthest(D @ ways, root, rest) for D in moves]
+        worst = max(worst, [max(low for low, *_ in whole), max(size for *_, size in whole)])
+        upper = max(upper, farthest(merged @ ways, root, rest)[1])
+        releases = max(releases, *(s.releases() for s in seen))
+    return (worst[0], upper), worst[1], releases, bounded, chance
+
+
+def farthest(D, root, rest):
+    """(low, high, size) of the move (a row of D) that is largest in the metric of root."""
+    row = D[np.linalg.norm(np.linalg.solve(root, D.T), axis=0).argmax()]
+    w = np.linalg.solve(rest.T @ rest, row)
+    tails = sps.chi2.ppf([ALARM / 2, 1 - ALARM / 2], len(rest) - len(row) + 1)
+    return *np.sqrt(row @ w * tails), float(np.linalg.norm(row))
+
+
+def max_by_size(several):
+    """Of several arrays, entry by entry, the number of largest size."""
+    best = several[0]
+    for D in several[1:]:
+        best = np.where(np.abs(D) > np.abs(best), D, best)
+    return best
+
+
+def whitened_chance(z, rest, law: str) -> float:
+    """`law_chance` of noise in the coordinates in which it is uncorrelated; counts in their own,
+    where their distribution function is nearly normal (Berry and Esseen)."""
+    white = np.linalg.solve(np.linalg.cholesky(rest.T @ rest / len(rest)), rest.T).T
+    if law == "gaussian":
+        return law_chance(white / white.std(axis=0), sps.norm)
+    z = z[:, z.std(axis=0) > 0.0]
+    if z.shape[1] == 0:
+        return 1.0
+    steps = [np.diff(np.unique(column.round(9))) for column in z.T]
+    step = np.array([gaps[gaps > 1e-9].min(initial=np.inf) for gaps in steps])
+    error = 0.41 * (step / z.std(axis=0)).max() + 0.5 * (step / z.std(axis=0)).max()
+    own = law_chance((z - z.mean(axis=0)) / z.std(axis=0), sps.norm, min(error, 0.5), False)
+    ranks = np.corrcoef(sps.rankdata(np.abs(white), axis=0), rowvar=False)
+    if white.shape[1] == 1:
+        return own
+    far = np.abs(ranks[np.triu_indices(white.shape[1], 1)]).max() * np.sqrt(len(white))
+    return min(own, white.shape[1] ** 2 * sps.norm.sf(far))
+
+
+def normal_epsilon(delta: float, mu: float) -> float:
+    """epsilon of normal noise at this sensitivity over noise, by the accountant library."""
+    from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
+
+    if mu in (0.0, np.inf):
+        return mu
+    loss = GaussianPrivacyLoss(1 / mu).get_delta_for_epsilon
+    if delta == 0.0:
+        return np.inf
+    if loss(0.0) <= delta:
+        return 0.0
+    high = 1.0
+    while loss(high) > delta:
+        high *= 2.0
+    return brentq(lambda e: loss(e) - delta, 0.0, high, xtol=1e-12, rtol=1e-12)
+
+
+# --- normal noise about one record drawn at random -----------------------------------------------
+
+
+def sampled(case) -> Measured:
+    """The promise lies between the exact loss of draws of one record and a few per cent above it
+    (Renyi accounting)."""
+    n, steps, hits, moves = case.policy.params.n, case.policy.params.steps, 0, []
+    for at in range(n):
+        seen = see(case, (at, None))
+        far = [np.linalg.norm(seen.moves(c[0]), axis=-1).max() for c in seen.clean]
+        hits += int((np.array(far) > 0).sum())
+        moves += far
+        if not seen.bounded(np.linalg.norm(seen.moves(seen.stacked("sampled")), axis=1)):
+            return unbounded()
+    z = joint_noise(seen.base, "sampled", 2000, 3)
+    chance = min(law_chance(z / z.std(), sps.norm), evenly_drawn(case))
+    if hits != steps or len(seen.base.calls) != steps:
+        chance = 0.0  # every draw is about one record, and no other
+    noise, delta = z.std() / max(moves), case.policy.guarantee.delta
+    low, high = (sampled_epsilon(noise * f, n, steps, delta) for f in (1.02, 1 / SLACK / 1.02))
+    return Measured(max(moves), steps, z.std(), low, 1.13 * high, True, chance)
+
+
+def evenly_drawn(case) -> float:
+    """p-value of the test that every record is as likely to be drawn as any other."""
+    recorder = Recorder(case)
+    again = [recorder.play(filler(case), seed=s) for s in range(40)]
+    x = [record[1] for record in filler(case)]
+    which = [
+        next(i for i in range(len(x)) if np.allclose(c.args[2], x[i]))
+        for run in again
+        for c in run.calls
+    ]
+    return sps.chisquare(np.bincount(which, minlength=len(x))).pvalue
+
+
+def sampled_epsilon(noise: float, n: int, steps: int, delta: float) -> float:
+    """epsilon of steps draws of one record out of n: the exact loss of mixtures of normals, on a
+    fine grid (a coarser output loses no more), by the accountant library."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    edges = np.concatenate([[-np.inf], np.linspace(-6 * noise, 6 * noise, 1001), [np.inf]])
+    worst = 0.0
+    for centre in (-0.5, 0.0, 0.5):
+        rest = (1 - 1 / n) * np.diff(sps.norm.cdf(edges, centre, noise))
+        p, q = (rest + np.diff(sps.norm.cdf(edges, m, noise)) / n for m in (0.5, -0.5))
+        logs = [{i: math.log(v) for i, v in enumerate(masses)} for masses in (p, q)]
+        one = pld.from_two_probability_mass_functions(
+            *logs, pessimistic_estimate=False, value_discretization_interval=2e-5
+        )
+        worst = max(worst, one.self_compose(steps).get_epsilon_for_delta(delta))
+    return worst
+
+
+# --- independent Laplace noise, and differences of two Wishart matrices ---------------------------
+
+
+def pure(case) -> Measured:
+    """Noise that is fresh in every call; the interval is 5.5 standard errors wide each way.
+
+    At delta = 0 the losses of all numbers add up: of one pair of records in `low`, of the worst
+    pair of every part of the message in `high`.  Else Laplace losses are composed exactly, by the
+    accountant library, for the pairs with the largest sums of losses and of their squares.
+    """
+    delta, ends, chance, noise = case.policy.guarantee.delta, [], 1.0, {}
+    powers = (1,) if delta == 0.0 else (1, 2)
+    for seen, power in ((s, q) for s in (see(case, at) for at in positions(case)) for q in powers):
+        together, apart, error, bounded, one_sided, found = losses(seen, noise, power)
+        if not (bounded and not one_sided):
+            return unbounded(movement(seen), seen.releases())
+        chance, down, up = min(chance, found), 1.0 - 5.5 * error, reach(case) * (1.0 + 5.5 * error)
+        if delta == 0.0:
+            low, high = down * together.sum(), up * apart.sum()
+        elif any("wishart" in laws for laws in seen.laws):
+            raise NotMeasured("Wishart noise is measured at delta = 0 alone")
+        else:
+            low = laplace_epsilon(down * together, delta, False)
+            high = laplace_epsilon(up * apart, delta, True)
+        ends.append((low, high, apart.sum(), seen.releases(), movement(seen)))
+    low, high, total, releases, move = np.max(ends, axis=0)
+    noise = move / total if total else 0.0
+    return Measured(move, int(releases), noise, low, high, True, chance)
+
+
+def movement(seen: Seen) -> float:
+    """The largest move of a single number."""
+    return max(float(np.abs(seen.moves(a)).max(initial=0.0)) for parts in seen.clean for a in parts)
+
+
+def losses(seen: Seen, noise, power: int = 1):
+    """(losses of all numbers for the worst pair, the same with a pair for every part, relative
+    standard error of their sums, bounded, one_sided, chance).
+
+    Laplace: |move|/scale.  The difference of two Wishart_d(d+1, cI), of density proportional to
+    exp(-tr/(2c)) each, loses at most half the nuclear norm of the move over c.  Pairs are chosen
+    with a quarter of the draws, their loss comes from the others.  noise: what was drawn of calls.
+    """
+    n = int(np.clip(20_000 // max(seen.releases(), 1), 2_000, 10_000))  # one call is drawn so often
+    parts, totals, one_sided, chance, columns = [], {}, False, 1.0, []
+    for i, call in enumerate(seen.base.calls):
+        D = [seen.moves(part) for part in seen.clean[i]]
+        if i not in noise and any(d.any() for d in D):
+            noise[i] = fresh_noise(call, n, [9, i])
+        for j, (law, d, z) in enumerate(zip(seen.laws[i], D, noise.get(i, D), strict=True)):
+            if not d.any():
+                continue
+            if law == "wishart":
+                *_, odd, found = wishart_scales(z)
+                one_sided, chance = one_sided or odd, min(chance, found)
+            else:
+                columns.append(z.reshape(len(z), -1))
+            terms, _ = terms_of(law, d, z[: len(z) // 4])
+            totals[j] = totals.get(j, 0.0) + (terms**power).sum(axis=1)
+            parts.append((j, law, d, z[len(z) // 4 :]))
+    if not parts:
+        return np.zeros(1), np.zeros(1), 0.0, True, False, 1.0
+    whole, found = sum(totals.values()), []
+    for worst in (
+        dict.fromkeys(totals, whole.argmax()),
+        {j: t.argmax() for j, t in totals.items()},
+    ):
+        terms = [terms_of(law, d[worst[j]][None], z) for j, law, d, z in parts]
+        found.append(np.concatenate([t[0] for t, _ in terms]))
+        spread = math.sqrt(sum(error**2 * (t[0] ** 2).sum() for t, error in terms))
+    if columns:
+        z = np.hstack(columns)
+        size = np.abs(z).mean(axis=0)
+        chance = min(chance, law_chance(z / size, sps.laplace) if size.all() else 0.0)
+    return *found, spread / found[1].sum(), seen.bounded(whole), one_sided, chance
+
+
+def fresh_noise(call, n: int, seed) -> list[np.ndarray]:
+    """The noise of one call: per part, (n, ...) draws less what is let out without noise."""
+    args = copied(call.args, ZeroNoiseRng())
+    clean = [
+        np.array(a, float) for _, a in call.read(Interpreter().plain(call.kernel)(*args), *args)
+    ]
+    drawn = fresh_draws(call, n, seed)
+    return [np.array([d[j] for d in drawn]) - c for j, c in enumerate(clean)]
+
+
+def terms_of(law: str, D: np.ndarray, z: np.ndarray):
+    """((pairs, terms) of losses of moves D (pairs, ...) behind noise z (n, ...), relative standard
+    error of a term)."""
+    if law == "laplace":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.nan_to_num(np.abs(D) / np.abs(z).mean(axis=0), nan=0.0, posinf=np.inf)
+        return ratio.reshape(len(D), -1), len(z) ** -0.5
+    scale, error, _, _ = wishart_scales(z)
+    nuclear = np.abs(np.linalg.eigvalsh(D.reshape(len(D), -1, *D.shape[-2:])))
+    return nuclear.sum(axis=-1) / (2 * scale), error
+
+
+def laplace_epsilon(ratios, delta: float, pessimistic: bool) -> float:
+    """epsilon at delta > 0 of Laplace noise that hides moves of these ratios to its scale."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    if not np.isfinite(ratios).all():
+        return np.inf
+    sizes = np.exp(np.round(np.log(ratios[ratios > 1e-6]), 2)) * (1.005 if pessimistic else 0.995)
+    whole = None
+    for ratio, times in zip(*np.unique(sizes, return_counts=True), strict=True):
+        one = pld.from_laplace_mechanism(
+            1.0 / ratio,
+            value_discretization_interval=1e-3,
+            pessimistic_estimate=pessimistic,
+            use_connect_dots=pessimistic,
+        ).self_compose(int(times))
+        whole = one if whole is None else whole.compose(one)
+    return 0.0 if whole is None else whole.get_epsilon_for_delta(delta)
+
+
+def wishart_scales(N: np.ndarray):
+    """(scales (nodes,), relative standard error, whether the noise is one-sided, chance) of noise N
+    (n, ..., d, d): u'Nu is c times the difference of two chi-squares with d + 1 degrees."""
+    n, d = len(N), N.shape[-1]
+    N = N.reshape(n, -1, d, d)
+    ways = np.vstack([np.eye(d), np.full(d, d**-0.5)])
+    z = np.einsum("ki,nbij,kj->nbk", ways, N, ways)
+    scale = z.std(axis=0) / np.sqrt(4 * (d + 1))
+    one_sided, chance = bool(-4 * z.min() < z.max()), 1.0
+    if not one_sided:
+        law = np.random.default_rng(8).chisquare(d + 1, (2, 4 * n))
+        for b in range(min(N.shape[1], 2)):
+            for k in range(len(ways)):
+                found = sps.ks_2samp(z[:, b, k] / scale[b, k], law[0] - law[1]).pvalue
+                chance = min(chance, found)
+        if N.shape[1] > 1:
+            far = np.corrcoef(sps.rankdata(z[:, :, 0], axis=0), rowvar=False)
+            far = np.abs(far[np.triu_indices(len(far), 1)]).max() * np.sqrt(n)
+            chance = min(chance, len(scale) ** 2 * sps.norm.sf(far))
+    kurtosis = 3 + 12 / (2 * (d + 1))
+    return scale[:, 0], np.sqrt((kurtosis - 1) / n) / 2, one_sided, chance
+
+
+# --- peeling, and choices of a vertex -------------------------------------------------------------
+
+
+def moved(seen: Seen, noise, find):
+    """((pairs,) distances, noise) of every call whose release the record moves; noise: what `find`
+    said of a call, kept from round to round."""
+    for i, call in enumerate(seen.base.calls):
+        far = np.abs(seen.moves(seen.clean[i][0])).max(axis=1)
+        if far.max() > 0.0:
+            if i not in noise:
+                noise[i] = find(call)
+            yield far, noise[i]
+
+
+def peeling(case) -> Measured:
+    """Laplace noise of one scale, fresh for every pick and value that is shown, composed."""
+    worst, noise, bounded, chance = [], {}, True, [1.0]
+    for at in positions(case):
+        seen, low, high, moves = see(case, at), [], [], []
+        for far, (least, most, s, p) in moved(seen, noise, peeling_noise):
+            bounded = bounded and seen.bounded(far)
+            low.append((far.max() / most, s))
+            high.append((far.max() / least * reach(case), s))
+            moves.append((far.max(), np.sqrt(least * most)))
+            chance.append(p)
+        if bounded and moves:
+            ends = [composed(parts, case.policy.guarantee.delta) for parts in (low, high)]
+            worst.append((*ends, *max(moves), len(moves)))
+    if not bounded:
+        return unbounded()
+    low, high, movement, scale, releases = np.max(worst, axis=0)
+    return Measured(movement, int(releases), scale, low, high, True, min(chance))
+
+
+def peeling_noise(call, n: int = 8000):
+    """(low, high) of the noise scale of one call of peeling, how many entries it shows, and the
+    chance.  The scale is read off the values; the picks must then have the law of fresh noise of
+    that scale."""
+    names = [law for law, _ in call.clean]
+    seen = [dict(zip(names, parts, strict=True)) for parts in fresh_draws(call, n, 5)]
+    for parts in seen:
+        parts["picks"] = parts["picks"].astype(int)
+    (s,) = {len(p["picks"]) for p in seen} | {int(np.count_nonzero(p["peeled"])) for p in seen}
+    z = np.array([p["peeled"][p["picks"]] - p["peeling"][p["picks"]] for p in seen])
+    low, high = laplace_scale(z.ravel())
+    chance = law_chance(z / np.abs(z).mean(), sps.laplace)
+    v = np.zeros(len(seen[0]["peeling"]))
+    v[:2] = low, -low / 2
+    at = names.index("picks")
+    again = [tuple(parts[at].astype(int)) for parts in fresh_draws(call, n, 6, v)]
+    chances = pick_chances(v, (low + high) / 2, s)
+    expected = np.array(list(chances.values()))
+    counts = [again.count(places) for places in chances]
+    picked = sps.chisquare(counts, n * expected / expected.sum()).pvalue
+    return low, high, s, min(chance, picked)
+
+
+def laplace_scale(z: np.ndarray):
+    """(low, high) of the scale behind Laplace draws z (n,): 2 sum|z|/scale is chi-square."""
+    ends = sps.chi2.ppf([1 - ALARM / 2, ALARM / 2], 2 * len(z))
+    return tuple(2 * np.abs(z).sum() / ends)
+
+
+def pick_chances(v: np.ndarray, xi: float, s):
+    """{places: chance} that s picks of fresh Laplace noise fall there in this order, by sums."""
+    z, step = np.linspace(-60, 60, 24_001, retstep=True)
+    chances = {(): 1.0}
+    for _ in range(s):
+        longer = {}
+        for done, chance in chances.items():
+            free = [j for j in range(len(v)) if j not in done]
+            below = {j: sps.laplace.cdf(z - abs(v[j]) / xi) for j in free}
+            for j in free:
+                rest = np.prod([below[i] for i in free if i != j], axis=0)
+                density = sps.laplace.pdf(z - abs(v[j]) / xi)
+                longer[(*done, j)] = chance * float((density * rest).sum() * step)
+        chances = longer
+    return chances
+
+
+def composed(parts, delta: float) -> float:
+    """epsilon at delta of report-noisy-max picks and Laplace values, [(move/scale, number)].
+
+    A pick loses at most 2 move/scale (Dwork and Roth 2014, Claim 3.9), a value move/scale; the
+    accountant library composes such pure losses.
+    """
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    whole = None
+    for ratio, number in parts:
+        for loss in (2 * ratio, ratio):
+            one = pld.common.DifferentialPrivacyParameters(loss, 0.0)
+            one = pld.from_privacy_parameters(one, value_discretization_interval=2e-4)
+            one = one.self_compose(number)
+            whole = one if whole is None else whole.compose(one)
+    return whole.get_epsilon_for_delta(delta)
+
+
+def vertex(case, law: str) -> Measured:
+    """Noisy choices of a vertex: the losses range/scale of all choices that one record enters, by
+    concentrated privacy: loss^2/2; for Gumbel noise, which is range-bounded, loss^2/8."""
+    delta, worst, noise, bounded, chance = case.policy.guarantee.delta, [], {}, True, 1.0
+    for at in positions(case):
+        seen = see(case, at)
+        rho, whole, moves = np.zeros(2), np.zeros(2), [(0.0, 1.0)]
+        for far, (low, high, p) in moved(seen, noise, partial(vertex_noise, law=law)):
+            bounded, chance = bounded and seen.bounded(far), min(chance, p)
+            loss = 2 * far.max() / np.array([high, low])  # of <x, v>, over +- unit vectors
+            rho, whole = rho + loss**2 / (8 if law == "gumbel" else 2), whole + loss
+            moves.append((far.max(), np.sqrt(low * high)))
+        ends = [min(concentrated(a, delta), b) for a, b in zip(rho, whole, strict=True)]
+        worst.append((*ends, *max(moves), len(moves) - 1))
+    if not bounded:
+        return unbounded()
+    low, high, movement, scale, releases = np.max(worst, axis=0)
+    ends = low * (1 - 1e-3), high * reach(case)
+    return Measured(movement, int(releases), scale, *ends, True, chance)
+
+
+def vertex_chances(scores: np.ndarray, law: str) -> np.ndarray:
+    """Chances that <scores, v> plus noise of scale 1 is smallest at v = e_1, ..., -e_d."""
+    both = np.concatenate([-scores, scores])
+    if law == "gumbel":
+        return np.exp(both - both.max()) / np.exp(both - both.max()).sum()
+    z, chances, d = np.linspace(-60, 60, 48_001), [], len(scores)
+    for j in range(2 * d):
+        density, others = sps.laplace.pdf(z, both[j]), [k for k in range(2 * d) if k != j]
+        if law == "laplace":
+            below = np.prod([sps.laplace.cdf(z, both[k]) for k in others], axis=0)
+        else:  # the noisy value of largest size, with its sign
+            density = density * (z > 0)
+            inside = [sps.laplace.cdf(z, both[k]) - sps.laplace.cdf(-z, both[k])
+                      for k in range(d) if k != j % d]  # fmt: skip
+            below = np.prod(inside, axis=0)
+        chances.append(float((density * below).sum() * (z[1] - z[0])))
+    return np.array(chances) / sum(chances)
+
+
+def chosen_vertices(call, scores: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """(2 d,) how often each vertex is chosen for these scores, of n times."""
+    args, kernel = copied(call.args, rng), Interpreter().plain(call.kernel)
+    (_, x), (_, v) = call.read(None, *args)
+    x[...] = scores
+    found, d = np.zeros(2 * len(x)), len(x)
+    for _ in range(n):
+        kernel(*args)
+        j = int(np.abs(v).argmax())
+        found[j if v[j] > 0 else j + d] += 1
+    return found
+
+
+def vertex_noise(call, law: str, n: int = 20_000):
+    """(low, high) of the scale of the noise of one call, in units of the scores; the chance."""
+    rng, d = np.random.default_rng(5), len(call.read(None, *call.args)[0][1])
+    axis, size, tilted = np.eye(d)[0], 1e-3, np.where(np.arange(d) == 0, 1.0, -0.7)
+    while chosen_vertices(call, size * axis, 200, rng)[d] < 120:
+        size *= 2.0
+    found = chosen_vertices(call, size * axis, n, rng)
+    other = chosen_vertices(call, size * tilted, n, rng)
+    hits = int(found[d])
+    low_end = sps.beta.ppf(ALARM / 2, hits, n - hits + 1)
+    high_end = sps.beta.ppf(1 - ALARM / 2, hits + 1, n - hits)
+
+    def ratio(chance):
+        return brentq(lambda a: vertex_chances(a * axis, law)[d] - chance, 1e-3, 50.0)
+
+    scale, high, low = (size / ratio(chance) for chance in (hits / n, low_end, high_end))
+    chance = min(
+        sps.chisquare(seen, n * vertex_chances(size / scale * scores, law)).pvalue
+        for scores, seen in ((axis, found), (tilted, other))
+    )
+    return low, high, chance
+
+
+# --- generalized Gaussian noise -------------------------------------------------------------------
+
+
+def smooth(case, law: str, n: int = 4000) -> Measured:
+    """Generalized Gaussian noise, in independent calls or in the dyadic blocks of prefix sums, by
+    concentrated privacy, from the moves in l_q and the noise of l_r: rho adds up over calls,
+    kappa (move/scale)^2/2 each (Bassily, Guzman and Nandi 2021)."""
+    p, worst, bounded, chance = case.policy.params, (0.0,), True, 1.0
+    r, d, q = p.exponent, p.d, p.q
+    kappa = (r - 1) * d ** (2 / r - 2 / q)
+    for at in positions(case):
+        seen = see(case, at)
+        calls = len(seen.base.calls)
+        z = split(law, joint_noise(seen.base, law, n, 3, fresh(case)), calls)
+        far = np.linalg.norm(split(law, seen.moves(seen.stacked(law)), calls), q, axis=-1)
+        bounded = bounded and seen.bounded(far.max(axis=1))
+        ends, found = sizes(z, r)
+        chance, longest = min(chance, found), far.max(axis=0)
+        low, high = kappa * longest**2 / 2 @ ends
+        worst = max(worst, (low, high, float(longest.max()), int((longest > 0).sum())))
+    if not bounded:
+        return unbounded()
+    low, high, movement, releases = worst
+    noise = movement * np.sqrt(kappa * releases / (low + high))
+    delta = case.policy.guarantee.delta
+    low, high = concentrated(low, delta) * (1 - 1e-3), concentrated(high, delta) * SLACK
+    return Measured(movement, releases, noise, low, high, True, chance)
+
+
+def split(law: str, numbers: np.ndarray, calls: int) -> np.ndarray:
+    """(..., calls, d): what every call adds, by itself: numbers (..., calls * d); of prefix sums,
+    divided by (number of terms + 1), what the dyadic blocks that end at 1, 2, 3, ... add."""
+    each = numbers.reshape(*numbers.shape[:-1], calls, -1)
+    if law != "prefix":
+        return each
+    ends = np.arange(1, calls + 1)
+    sums = each * (ends + 1)[:, None]
+    before = np.concatenate([np.zeros_like(sums[..., :1, :]), sums], axis=-2)
+    return sums - before[..., ends - (ends & -ends), :]
+
+
+def sizes(z: np.ndarray, r: np.ndarray):
+    """((calls, 2) ends of 1/(mean of |z|_r^2/d), chance) for noise z (n, calls, d) of exponent r:
+    the squared norm is gamma, shares are beta, calls are independent."""
+    n, calls, d = z.shape
+    squares, ends, chance = np.linalg.norm(z, r, axis=2) ** 2, [], 1.0
+    for k in range(calls):
+        size = squares[:, k].mean() / d
+        share = np.abs(z[:, k, 0]) ** r / squares[:, k] ** (r / 2)
+        found = [
+            sps.kstest(squares[:, k] / size, sps.gamma(d / 2, scale=2).cdf).pvalue,
+            sps.kstest(share, sps.beta(1 / r, (d - 1) / r).cdf).pvalue,
+        ]
+        for j in range(k):
+            far = np.sqrt(n) * np.corrcoef(z[:, k, 0], z[:, j, 0])[0, 1]
+            found.append(2 * sps.norm.sf(abs(far)))
+        chance = min(chance, *found)
+        ends.append(sps.chi2.ppf([ALARM / 2, 1 - ALARM / 2], n * d) / (n * d) / size)
+    return np.array(ends), chance
+
+
+def concentrated(rho: float, delta: float) -> float:
+    """epsilon of rho-zCDP, by the accountant library."""
+    import dp_accounting
+    from dp_accounting import rdp
+
+    orders = np.concatenate([1 + np.logspace(-3, 0, 400), np.linspace(2, 400, 4000)])
+    accountant = rdp.RdpAccountant(orders)
+    accountant.compose(dp_accounting.ZCDpEvent(rho))
+    return accountant.get_epsilon(delta)
+
+
+LAWS = {  # laws of all numbers that are let out: how they are measured
+    frozenset({"gaussian"}): partial(normal, law="gaussian"),
+    frozenset({"counts"}): partial(normal, law="counts"),
+    frozenset({"sampled"}): sampled,
+    frozenset({"laplace"}): pure,
+    frozenset({"wishart"}): pure,
+    frozenset({"laplace", "wishart"}): pure,
+    frozenset({"peeling", "peeled", "picks"}): peeling,
+    frozenset({"generalized"}): partial(smooth, law="generalized"),
+    frozenset({"prefix"}): partial(smooth, law="prefix"),
+} | {
+    frozenset({f"scores: {law}", "vertex"}): partial(vertex, law=law)
+    for law in ("laplace", "coordinates", "gumbel")
+}

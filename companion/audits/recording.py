@@ -1,0 +1,469 @@
+"""A private algorithm played as plain Python, with the kernels recorded that let something out.
+
+`Interpreter` copies the functions of an algorithm: in the copies every kernel is plain Python, and
+the kernels that an `AuditInstance` names are stood in for by a recorder.  Nothing else changes: no
+module is written to.  The recorder runs a kernel once on copies of its arguments, with a generator
+that draws nothing (`ZeroNoiseRng`), and keeps the numbers that come out: the release without noise.
+Then it runs it in earnest.  When the same rounds are played again with one record replaced, the
+recorder puts the first run's outcomes in place: both runs have the same public past, so whatever
+differs comes from the record.  In every round other users ask for advice, too, on many contexts and
+on copies of the state.
+"""
+
+import functools
+import sysconfig
+from functools import partial
+from pathlib import Path
+from types import CellType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+
+from companion.core import Optimiser, one_context
+
+OTHERS, LONG = 6, 16  # users who ask for advice in every round, besides the one who is served; in
+#                       runs of more rounds than this one does
+LIBRARIES = tuple(Path(sysconfig.get_path(k)) for k in ("stdlib", "platstdlib", "purelib"))
+CENTRES = {  # method of a generator: the centre of its draws
+    "random": lambda: 0.5,
+    "integers": lambda low, high=None: low if high is not None else 0,
+    "uniform": lambda low=0.0, high=1.0: 0.5 * (low + high),
+    "standard_normal": lambda: 0.0,
+    "normal": lambda loc=0.0, scale=1.0: loc,
+    "laplace": lambda loc=0.0, scale=1.0: loc,
+    "logistic": lambda loc=0.0, scale=1.0: loc,
+    "gumbel": lambda loc=0.0, scale=1.0: loc,
+    "vonmises": lambda mu, kappa: mu,
+    "standard_cauchy": lambda: 0.0,
+    "standard_t": lambda df: 0.0,
+    "triangular": lambda left, mode, right: mode,
+    "lognormal": lambda mean=0.0, sigma=1.0: np.exp(mean),
+    "standard_exponential": lambda: 1.0,
+    "exponential": lambda scale=1.0: scale,
+    "standard_gamma": lambda shape: shape,
+    "gamma": lambda shape, scale=1.0: shape * scale,
+    "beta": lambda a, b: a / (a + b),
+    "chisquare": lambda df: df,
+    "f": lambda dfnum, dfden: 1.0,
+    "power": lambda a: a / (a + 1.0),
+    "pareto": lambda a: 1.0 / a,
+    "rayleigh": lambda scale=1.0: scale,
+    "wald": lambda mean, scale: mean,
+    "weibull": lambda a: 1.0,
+    "binomial": lambda n, p: n * p,
+    "geometric": lambda p: 1.0 / p,
+    "negative_binomial": lambda n, p: n * (1.0 - p) / p,
+    "poisson": lambda lam=1.0: lam,
+    "logseries": lambda p: 1.0,
+    "zipf": lambda a: 1.0,
+}
+DRAWN = {  # methods that noise is drawn by: the law that follows, where only these are met
+    "gaussian": {"standard_normal", "normal"},
+    "laplace": {"laplace", "standard_exponential", "exponential"},
+    "counts": {"binomial", "random"},
+}
+
+
+class Leak(Exception):
+    """Others see of a record more than the declared releases."""
+
+
+class NotMeasured(ValueError):
+    """What cannot be measured, and why."""
+
+
+# --- generators ---------------------------------------------------------------------------------
+
+
+class ZeroNoiseRng:
+    """A generator whose every draw is its centre, of any size; uniform draws are u."""
+
+    def __init__(self, u: float = 0.5):
+        self.u = u
+
+    def __getattr__(self, name):
+        if name in ("permutation", "shuffle", "choice"):
+            raise NotMeasured(f"the generator's {name} has no centre")
+        if name not in CENTRES:
+            raise AttributeError(f"a generator has no method {name}")
+        return partial(self._draw, name, CENTRES[name])
+
+    def _draw(self, name, centre, *args, size=None, out=None, **more):
+        taken = centre.__code__.co_argcount
+        given = {k: v for k, v in more.items() if k not in ("dtype", "method", "endpoint")}
+        value = self.u if name == "random" else centre(*args[:taken], **given)
+        size = args[taken] if len(args) > taken else size
+        if out is not None:
+            out[...] = value
+            return out
+        return value if size is None else np.full(size, value, dtype=float)
+
+
+class ExtremeRng:
+    """A generator whose exponentials are a million times too large, to reach extreme states."""
+
+    def __init__(self, rng):
+        self.rng = rng
+
+    def __getattr__(self, name):
+        return getattr(self.rng, name)
+
+    def standard_exponential(self, *size):
+        """A million times too large."""
+        return 1e6 * self.rng.standard_exponential(*size)
+
+
+class RecordingRng:
+    """A generator that notes the methods by which numbers were drawn."""
+
+    def __init__(self, seed: int = 0):
+        self.rng, self.methods = np.random.default_rng(seed), set()
+
+    def __getattr__(self, name):
+        self.methods.add(name)
+        return getattr(self.rng, name)
+
+    def law(self) -> str:
+        """The law of noise that these draws have; raises `NotMeasured` if none is known."""
+        for law, methods in DRAWN.items():
+            if self.methods <= methods:
+                return law
+        raise NotMeasured(f"no law of noise is known for draws by {sorted(self.methods)}")
+
+
+def is_generator(a) -> bool:
+    """Whether numbers can be drawn from it."""
+    return isinstance(a, np.random.Generator | ZeroNoiseRng | ExtremeRng | RecordingRng)
+
+
+# --- interpreted copies -------------------------------------------------------------------------
+
+
+def uncompiled(kernel):
+    """The Python function of a kernel; itself if it is not compiled."""
+    return getattr(kernel, "py_func", kernel)
+
+
+@functools.cache
+def is_own(name: str, file) -> bool:
+    """Whether the module in this file is the package's or the policy's author's: no library's."""
+    if name.partition(".")[0] == "companion":
+        return True
+    return bool(file) and not any(Path(file).is_relative_to(folder) for folder in LIBRARIES)
+
+
+class Interpreter:
+    """Maps functions, and tuples with functions, to copies in which all kernels are plain Python.
+
+    instead: {kernel: the function in its place}.  Numba's kernels cannot call those.
+    """
+
+    def __init__(self, instead=None):
+        self.instead = {uncompiled(k): f for k, f in (instead or {}).items()}
+        self.copies, self.namespaces, self.modules = {}, {}, {}
+
+    def __call__(self, value):
+        if isinstance(value, Dispatcher | FunctionType):
+            plain = uncompiled(value)
+            return self.instead[plain] if plain in self.instead else self.plain(plain)
+        if isinstance(value, partial):
+            return partial(self(value.func), *map(self, value.args), **value.keywords)
+        if isinstance(value, tuple):  # a policy, too
+            return tuple.__new__(type(value), map(self, value))
+        return value
+
+    def plain(self, function):
+        """The copy of a function itself, even if another stands in for it elsewhere."""
+        function = uncompiled(function)
+        space = function.__globals__
+        typed = "__file__" not in space  # in a notebook
+        if not typed and not is_own(function.__module__, space["__file__"]):
+            return function
+        if function not in self.copies:
+            cells = tuple(CellType() for _ in function.__closure__ or ())
+            new = self.namespaces.setdefault(id(space), dict(space))
+            copy = FunctionType(
+                function.__code__, new, function.__name__, function.__defaults__, cells or None
+            )
+            copy.__kwdefaults__, copy.__doc__ = function.__kwdefaults__, function.__doc__
+            copy.__module__, self.copies[function] = function.__module__, copy
+            for cell, old in zip(cells, function.__closure__ or (), strict=True):
+                cell.cell_contents = self(old.cell_contents)
+            self._replace(new, space, _names(function.__code__))
+        return self.copies[function]
+
+    def _replace(self, new, old, names):
+        for name in names & old.keys():
+            value = old[name]
+            if isinstance(value, ModuleType):
+                own = is_own(value.__name__, getattr(value, "__file__", None))
+                new[name] = self._module(value, names) if own else value
+            else:
+                new[name] = self(value)
+
+    def _module(self, module, names):
+        if module not in self.modules:
+            self.modules[module] = ModuleType(module.__name__)
+            self.modules[module].__dict__.update(vars(module))
+        copy = self.modules[module]
+        self._replace(copy.__dict__, vars(module), names)
+        return copy
+
+
+def _names(code) -> set[str]:
+    """All names that a function uses, and those of the functions inside it."""
+    inner = (c for c in code.co_consts if isinstance(c, type(code)))
+    return set(code.co_names).union(*map(_names, inner))
+
+
+# --- trees of arrays ----------------------------------------------------------------------------
+
+
+def copied(tree, rng=None):
+    """The same nested tuple with copies of its arrays, and another generator if one is given."""
+    if isinstance(tree, np.ndarray):
+        return tree.copy()
+    if isinstance(tree, tuple):  # a named one, too
+        return tuple.__new__(type(tree), [copied(a, rng) for a in tree])
+    return rng if rng is not None and is_generator(tree) else tree
+
+
+def arrays(tree) -> list[np.ndarray]:
+    """All arrays of a nested tuple."""
+    if isinstance(tree, np.ndarray):
+        return [tree]
+    return [a for part in tree for a in arrays(part)] if isinstance(tree, tuple) else []
+
+
+def public(state, private_fields, inside: str = "") -> list[np.ndarray]:
+    """Copies of a state's numbers, but for the fields that are named, as in "x" or "V.exact"."""
+    found = []
+    for name, value in state._asdict().items():
+        name = inside + name
+        if any(s.startswith(name + ".") for s in private_fields):
+            found += public(value, private_fields, name + ".")
+        elif name not in private_fields:
+            found += [np.array(a) for a in _leaves(value)]
+    return found
+
+
+def _leaves(tree):
+    return [a for v in tree for a in _leaves(v)] if isinstance(tree, tuple) else [tree]
+
+
+# --- recorded runs ------------------------------------------------------------------------------
+
+
+class Call(NamedTuple):
+    """One call of a kernel that lets something out."""
+
+    kernel: Any
+    read: Any
+    args: tuple  # as they were before the call, generator included; () in a run with a script
+    clean: list  # [(law, numbers)] without noise
+    noise: list  # of the same numbers, from one generator whatever the record
+    outcome: tuple  # (result, {number of a released array: what it holds afterwards})
+
+
+class Run(NamedTuple):
+    """What was played: calls, the arms advised, the public part of every state."""
+
+    calls: list
+    asked: list  # calls while the others asked
+    arms: list  # [(arm of the user who is served, *arms of the others who ask)]
+    public: list
+    first: list  # [(array, what it held when it was first handed to a recorded kernel)]
+    live: list  # [(kernel, read, arguments)] as handed over, not copied; none with a script
+    state: tuple  # (copy of the first state, the first state itself, whose arrays were overwritten)
+
+
+class Recorder:
+    """An `AuditInstance` as plain Python, whose releases are recorded: `play` gives a `Run`."""
+
+    def __init__(self, case):
+        self.case, self.laws, self.script = case, {}, None
+        self.copies = Interpreter({k: self._stand_in(k, r) for k, r in case.releases.items()})
+        self.policy = self.copies(case.policy)
+
+    def _stand_in(self, kernel, read):
+        return lambda *args: self._call(kernel, read, args)
+
+    def _call(self, kernel, read, args):
+        plain, mine, before = self.copies.plain(kernel), arrays(args), ()
+        copy = copied(args, ZeroNoiseRng(self.u))
+        clean = self._numbers(kernel, read(plain(*copy), *copy), args)
+        noise = self._noise(kernel, read, args, clean)
+        seen, told = (self.asked, "asked") if self.asking else (self.calls, "calls")
+        if self.script is None:
+            before = copied(args)
+            if not self.asking:
+                self._remember(kernel, read, args)
+        result = plain(*args)
+        if self.script is None:
+            outcome = result, _let_out(read(result, *args), mine, arrays(before))
+        else:
+            script = getattr(self.script, told)
+            if len(seen) >= len(script):
+                raise Leak("the number of releases depends on a record")
+            same = script[len(seen)]
+            for a, b, (_, size) in zip(noise, same.noise, clean, strict=False):
+                if not np.allclose(a, b, 1e-6, 1e-6 * np.abs(size).max(initial=0.0), True):
+                    raise Leak("the noise depends on a record")
+            outcome = same.outcome
+            for i, after in outcome[1].items():
+                mine[i][...] = after
+        seen.append(Call(kernel, read, before, clean, noise, outcome))
+        return outcome[0]
+
+    def _numbers(self, kernel, parts, args):
+        """[(law, numbers)]; where no law is declared it is that of the kernel's draws."""
+        if any(law is None for law, _ in parts) and kernel not in self.laws:
+            rng = RecordingRng()
+            self.copies.plain(kernel)(*copied(args, rng))
+            self.laws[kernel] = rng.law()
+        return [(law or self.laws[kernel], np.array(a, dtype=float)) for law, a in parts]
+
+    def _noise(self, kernel, read, args, clean):
+        """What one generator adds to the numbers, if that is what noise of their law does."""
+        if not {law for law, _ in clean} <= {"gaussian", "laplace"}:
+            return []
+        copy = copied(args, np.random.default_rng(11))
+        parts = read(self.copies.plain(kernel)(*copy), *copy)
+        return [np.array(a, dtype=float) - b for (_, a), (_, b) in zip(parts, clean, strict=True)]
+
+    def _remember(self, kernel, read, args) -> None:
+        """Keep a call with its own arrays, and what they hold when they are first seen."""
+        for a in arrays(args):
+            place = a.__array_interface__["data"][0], a.shape, a.strides  # views are made anew
+            self.first.setdefault(place, (a, a.copy()))
+        self.live.append((kernel, read, args))
+
+    def play(
+        self,
+        records,
+        *,
+        script: Run | None = None,
+        seed: int = 0,
+        u: float = 0.5,
+        loud: bool = True,
+    ) -> Run:
+        """`Run` on records [(arm, x, r) or None: nobody learns, ...], outcomes as in the script.
+
+        Every round, advice and update get streams of their own, so that runs with different records
+        share all draws that no recorded kernel makes.
+        """
+        self.script, self.u, self.asking = script, u, False
+        self.calls, self.asked, self.live, self.first = [], [], [], {}
+        case, policy = self.case, self.policy
+        s, arms, shown = begin(case, np.random.default_rng(seed), policy), [], []
+        first = copied(s), s
+        if isinstance(policy, Optimiser):
+            s, records = self._learn(s, records, seed), ()
+        for t, record in enumerate(records):
+            noise, advice, others = (np.random.default_rng([seed, t, i]) for i in (1, 0, 2))
+            x = None if record is None else np.array(record[1], dtype=float)
+            arms.append(self._advice(s, x, advice, others))
+            if record is not None:
+                arm = arms[-1][0] if case.assumes_compliance else record[0]
+                noise = ExtremeRng(noise) if loud else noise
+                s = policy.update(policy.params, s, arm, x, float(record[2]), noise) or s
+            shown += public(s, case.private_fields)
+        shown += public(s, case.private_fields)
+        made = (self.calls, self.asked)
+        return Run(*made, arms, shown, list(self.first.values()), self.live, first)
+
+    def _advice(self, s, x, rng, others):
+        """(arm of a user with context x (d,) in all rows, *arms of the others) in state s."""
+        policy, d = self.policy, getattr(self.policy.params, "d", 1)
+        K, self.asking, arms = getattr(policy.params, "K", 3), False, []
+        mine = np.zeros(d) if x is None else x
+        arms.append(int(policy.select(policy.params, s, np.tile(mine, (K, 1)), rng)))
+        self.asking = True
+        n = OTHERS if self.case.rounds <= LONG else 1
+        for X in others.uniform(-0.7, 0.7, (n, K, d)):
+            X = np.tile(X[:1], (K, 1)) if one_context(policy) else X
+            arms.append(int(policy.select(policy.params, copied(s), X, others)))
+        self.asking = False
+        return tuple(arms)
+
+    def _learn(self, s, records, seed):
+        """State of an optimiser after the records: step by step; by a batch method all at once."""
+        o = self.policy
+        if o.step is None:
+            X, Y = (np.array([r[i] for r in records], dtype=float) for i in (1, 2))
+            rng, out = np.random.default_rng([seed, 0]), np.zeros(X.shape)
+            return o.run(o.params, s, X, Y, rng, out) or s
+        for t, (_, x, y) in enumerate(records):
+            rng = np.random.default_rng([seed, t])
+            s = o.step(o.params, s, np.array(x, dtype=float), float(y), rng) or s
+        return s
+
+
+def begin(case, generator, policy=None):
+    """The state in which the case begins; an optimiser's may hold noise that was drawn for it."""
+    if case.initial_state is not None:
+        return copied(case.initial_state)
+    policy = policy or case.policy
+    drawn = (generator,) if isinstance(policy, Optimiser) else ()
+    return uncompiled(policy.init)(policy.params, *drawn)
+
+
+def _let_out(parts, mine, before) -> dict[int, np.ndarray]:
+    """{number of an array: copy} of those of `mine` that show a part: also where the release equals
+    what the array held before.  What is chosen from ("peeling", "scores") is not shown."""
+    found = {}
+    for i, a in enumerate(mine):
+        laws = [law for law, b in parts if np.shares_memory(a, b)]
+        hidden = [law == "peeling" or str(law).startswith("scores") for law in laws]
+        changed = a.tobytes() != before[i].tobytes()
+        if laws and (changed or not all(hidden)):
+            found[i] = a.copy()
+    return found
+
+
+def joint_noise(run: Run, law: str, n: int, seed: int, fresh=None) -> np.ndarray:
+    """(n, m) draws of the noise of all calls together, in the order in which they were made.
+
+    fresh: maps a generator to the state before the first record, where that holds noise.
+    """
+    copies = Interpreter()
+    plain = [copies.plain(kernel) for kernel, _, _ in run.live]
+    laws = [[law for law, _ in call.clean] for call in run.calls]
+
+    def once(generator, calls):
+        for a, content in run.first:
+            a[...] = content
+        if fresh is not None:  # noise that was drawn before the first record
+            for a, content in zip(arrays(run.state[1]), arrays(fresh(generator)), strict=True):
+                a[...] = content
+        numbers = []
+        for kernel, (_, read, _), args, names in zip(plain, run.live, calls, laws, strict=True):
+            parts = read(kernel(*args), *args)
+            numbers += [
+                np.ravel(a).copy() for name, (_, a) in zip(names, parts, strict=True) if name == law
+            ]
+        return np.concatenate(numbers)
+
+    def handed(generator):
+        return [[generator if is_generator(a) else a for a in args] for _, _, args in run.live]
+
+    quiet = [ZeroNoiseRng(u) for u in ((0.4, 0.6) if law in ("prefix", "generalized") else (0.5,))]
+    clean = np.mean([once(q, handed(q)) for q in quiet], axis=0)  # two: both signs
+    rng = np.random.default_rng(seed)
+    calls = handed(rng)
+    return np.array([once(rng, calls) for _ in range(n)]) - clean
+
+
+def fresh_draws(call: Call, n: int, seed: int, vector: np.ndarray | None = None):
+    """n fresh outcomes of one call, [[numbers of a part]]; vector: peeled in place of its own."""
+    kernel = Interpreter().plain(call.kernel)
+    args, out = copied(call.args, np.random.default_rng(seed)), []
+    both = list(zip(arrays(args), arrays(call.args), strict=True))
+    for _ in range(n):
+        for mine, before in both:
+            mine[...] = before
+        if vector is not None:
+            dict(call.read(None, *args))["peeling"][...] = vector
+        out.append([np.array(a, dtype=float) for _, a in call.read(kernel(*args), *args)])
+    return out

@@ -1,0 +1,105 @@
+"""Worlds of the arena, and worlds of people: nobody comes twice, a fitted one has their moments."""
+
+import numpy as np
+import pytest
+from arena_settings import COMMON, WORLDS
+
+from companion.arena import recipes
+from companion.arena.environments import (
+    KINDS,
+    classification,
+    contexts,
+    fitted_to,
+    needed,
+    separated,
+    world_of,
+)
+from companion.tabular import bounds, contexts_of
+
+RNG = np.random.default_rng(0)
+LABELS = np.repeat([0, 1, 2], [50, 30, 20])
+Z = np.clip(0.3 * RNG.standard_normal((100, 2)) + 0.2 * LABELS[:, None], -1, 1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_world_has_candidates_of_any_size(kind):
+    world = world_of(kind, 6, 4)
+    calls, _ = recipes.lineup(world, 500, 1.0)
+    assert any(c.policy().guarantee.model != "none" for c in calls)
+    X, R, _ = next(world.env.blocks(5, np.random.default_rng(1)))
+    assert X.shape == (5, 4, world.d)
+    assert R.shape == (5, 4)
+
+
+def test_expanded_contexts_have_the_same_rewards():
+    (X, R, mu), (Z, R2, mu2) = (
+        next(env.blocks(50, np.random.default_rng(1))) for env in (COMMON, WORLDS["common"].env)
+    )
+    assert np.array_equal(R, R2)
+    assert np.array_equal(mu, mu2)
+    for k in range(3):
+        assert np.array_equal(Z[:, k, 4 * k : 4 * k + 4], 0.5 * X[:, k])
+    assert np.count_nonzero(Z) == np.count_nonzero(X)
+
+
+def test_people_come_once_in_a_new_order_and_their_contexts_are_those_of_a_table():
+    table = contexts_of({"a": bounds(-1, 1), "b": bounds(-1, 1)}, arms=(0, 1, 2))
+    for z, x in zip(Z[:5], contexts(Z[:5], 3), strict=True):
+        np.testing.assert_allclose(table.context({"a": z[0], "b": z[1]}), x)
+    world = classification(contexts(Z, 3), LABELS)
+    parts = zip(*world.blocks(100, np.random.default_rng(1)), strict=True)
+    X, R, mu = map(np.concatenate, parts)
+    assert sorted(map(tuple, X[:, 0])) == sorted(map(tuple, world.X[:, 0]))
+    assert (mu == R).all()
+    order = [np.flatnonzero((world.X[:, 0] == x).all(axis=1))[0] for x in X[:, 0]]
+    assert order != sorted(order)
+    assert (R.argmax(axis=1) == LABELS[order]).all()  # a label stays with its person
+    with pytest.raises(ValueError, match="T must be at most the 100 people"):
+        next(world.blocks(101, RNG))
+
+
+def test_a_fitted_world_has_the_shares_means_and_covariances_of_its_people():
+    """5 standard errors and more."""
+    parts = zip(*fitted_to(Z, LABELS).blocks(40_000, np.random.default_rng(2)), strict=True)
+    X, R, _ = map(np.concatenate, parts)
+    z, labels = X[:, 0, :2] * np.sqrt(3.0), R.argmax(axis=1)
+    np.testing.assert_allclose(R.mean(axis=0), [0.5, 0.3, 0.2], atol=0.02)
+    for k in (0, 1):
+        mine = z[labels == k]
+        np.testing.assert_allclose(mine.mean(axis=0), Z[k == LABELS].mean(axis=0), atol=0.02)
+        np.testing.assert_allclose(np.cov(mine.T), np.cov(Z[k == LABELS].T), atol=0.01)
+
+
+def test_labels_of_a_plain_world_are_equally_frequent_and_apart():
+    far, R = [], []
+    for s in range(200):
+        world = separated(4, 2, np.random.default_rng(s), distance=2.0, spread=0.2)
+        far.append(np.sum((world.means[0] - world.means[1]) ** 2))
+        R.append(next(world.blocks(50, np.random.default_rng(s)))[1])
+    assert np.mean(far) == pytest.approx((2.0 * 0.2) ** 2, rel=0.15)
+    np.testing.assert_allclose(np.concatenate(R).mean(axis=0), 1 / 2, atol=0.03)
+
+
+def test_needed_is_the_first_round_after_which_it_stays_above():
+    rounds = np.array([1.0, 10.0, 100.0, 1000.0])
+    rises = np.array([[0.1, 0.6, 0.7, 0.8], [0.2, 0.61, 0.71, 0.81], [0.1, 0.6, 0.7, 0.8]])
+    assert [needed(rises, rounds, guess) for guess in (0.5, -1.0, 0.9)] == [10, 1, np.inf]
+    falls = rises.copy()
+    falls[:, 2] = 0.4
+    assert needed(falls, rounds, 0.5) == np.inf  # the last round alone is no staying
+    assert needed(np.column_stack([falls, falls[:, 3]]), np.append(rounds, 1200), 0.5) == 1000
+    unsure = rises.copy()
+    unsure[0, 3] = 0.2  # the mean is above, the interval is not
+    assert unsure[:, 3].mean() > 0.5
+    assert needed(unsure, rounds, 0.5) == np.inf
+
+
+def test_what_is_no_world_is_refused():
+    for bad in (LABELS[:-1], [0] * 99 + [1], LABELS.astype(float)):
+        with pytest.raises(ValueError, match="labels must"):
+            fitted_to(Z, bad)
+    with pytest.raises(ValueError, match="labels must"):
+        classification(contexts(Z, 2), LABELS)
+    for bad in ({"m": 0}, {"K": 1}, {"distance": 0.0}, {"spread": -1.0}):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            separated(**({"m": 2, "K": 2, "rng": RNG} | bad))

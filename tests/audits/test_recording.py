@@ -1,0 +1,104 @@
+"""Algorithms played as plain Python, whose releases are recorded."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from streams import same_bits
+
+from companion import policies
+from companion.audits.neighbours import filler, positions
+from companion.audits.recording import (
+    CENTRES,
+    Interpreter,
+    Leak,
+    NotMeasured,
+    Recorder,
+    RecordingRng,
+    ZeroNoiseRng,
+    arrays,
+    copied,
+)
+from companion.baselines import private_linucb
+from companion.kernels import mechanisms
+
+
+def case_of(name, number):
+    return policies.example(name).audit.measured()[number]
+
+
+def test_some_users_of_joint_glm_explore_and_others_exploit():
+    case = case_of("joint_glm", 3)
+    run = Recorder(case).play(filler(case), seed=1)
+    explored = run.state[1].explored
+    assert 2 <= explored.sum() <= case.rounds - 2
+    assert sum(c.kernel.__name__ == "release_gradient" for c in run.calls) == 2
+    assert run.state[1].fits.tolist() == [1, 1]
+
+
+def test_copies_change_no_module_and_replace_what_they_are_told():
+    before = vars(private_linucb).copy()
+    instead = {mechanisms.clip_to_ball: lambda x, r, out: (7.0, 0)}
+    copy = Interpreter(instead)(private_linucb.randomize)
+    assert copy.__globals__ is not private_linucb.randomize.py_func.__globals__
+    assert vars(private_linucb) == before
+    assert Interpreter()(np.linalg.norm) is np.linalg.norm
+
+
+def test_a_centre_has_any_size_and_rounding_goes_by_one_number():
+    rng = ZeroNoiseRng(0.25)
+    assert rng.laplace(1.0, 2.0) == 1.0
+    assert rng.normal(3.0, size=(2, 2)).tolist() == [[3.0, 3.0], [3.0, 3.0]]
+    assert rng.standard_normal((2,)).tolist() == [0.0, 0.0]
+    assert (rng.random(), rng.integers(2, 5), rng.integers(5)) == (0.25, 2, 0)
+    assert rng.binomial(10, 0.3) == 3.0
+    assert all(hasattr(np.random.Generator, name) for name in CENTRES)
+    with pytest.raises(NotMeasured, match="shuffle has no centre"):
+        rng.shuffle([1])
+
+
+@pytest.mark.parametrize(
+    ("methods", "law"),
+    [("standard_normal normal", "gaussian"), ("laplace", "laplace"), ("binomial", "counts")],
+)
+def test_the_law_is_read_off_the_draws(methods, law):
+    rng = RecordingRng()
+    for name in methods.split():
+        getattr(rng, name)
+    assert rng.law() == law
+    assert rng.uniform() is not None
+    with pytest.raises(NotMeasured, match="uniform"):
+        rng.law()
+
+
+def test_a_release_more_than_in_the_script_is_a_leak():
+    case = case_of("jdp_linucb", 0)
+    recorder, rows = Recorder(case), filler(case)
+    base = recorder.play(rows, seed=1)
+    again = recorder.play(rows, seed=1, script=base)
+    assert all(map(same_bits, base.public, again.public))
+    assert [len(base.live), len(base.calls)] == [case.rounds] * 2
+    kept = [again.live, again.first, *(c.args for c in again.calls)]
+    assert not any(map(len, kept))
+    with pytest.raises(Leak, match="number of releases"):
+        recorder.play(rows, seed=1, script=base._replace(calls=base.calls[:-1]))
+
+
+class Inner(NamedTuple):
+    counts: np.ndarray
+    flag: bool
+
+
+def test_copies_of_states_share_no_array_and_keep_their_types():
+    state = (1, np.zeros(2), (np.ones(3), 2.0, Inner(np.arange(2), True)))
+    copy = copied(state)
+    assert type(copy[2][2]) is Inner
+    assert (copy[0], copy[2][1], copy[2][2].flag) == (1, 2.0, True)
+    pairs = zip(arrays(state), arrays(copy), strict=True)
+    assert all(same_bits(a, b) and not np.shares_memory(a, b) for a, b in pairs)
+
+
+def test_records_are_replaced_at_the_beginning_in_the_middle_and_at_the_end():
+    case = case_of("jdp_linucb", 0)
+    found = [positions(case._replace(rounds=n)) for n in (1, 2, 9)]
+    assert [[at for at, _ in some] for some in found] == [[0], [0, 1], [0, 4, 8]]
