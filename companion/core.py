@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import signal
+import threading
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numba
@@ -200,6 +203,24 @@ def _rebuild(kind, *fields):
     )
 
 
+@contextmanager
+def interrupts_wait():
+    """Ctrl-C takes effect after this block: while Numba reads the arguments of a kernel, an
+    interrupt can be lost or end Python.  Only the main thread gets interrupts."""
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield
+        return
+    waiting = []
+    signal.signal(signal.SIGINT, lambda *interrupt: waiting.append(interrupt))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if waiting:
+            usual(*waiting[0])
+
+
 def horizon(policy: Policy) -> int | None:
     """Number of rounds that the policy was built for, or None if it runs for ever."""
     return getattr(policy.params, "T", None)
@@ -303,6 +324,7 @@ class Stream:
         y = need_float("y", y)
         o = self.optimiser
         need_records((o,), x[None], np.array([y]), self.records)
-        self.state = o.step(o.params, self.state, x, y, self.rng) or self.state
-        self.records += 1
+        with interrupts_wait():
+            self.state = o.step(o.params, self.state, x, y, self.rng) or self.state
+            self.records += 1
         return self.state.theta.copy()

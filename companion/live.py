@@ -22,7 +22,7 @@ import numpy as np
 
 import companion
 from companion.accounting.privacy import Guarantee
-from companion.core import LARGEST_RECORD, Policy, need_contexts, need_rounds
+from companion.core import LARGEST_RECORD, Policy, interrupts_wait, need_contexts, need_rounds
 from companion.validate import need_array, need_float, need_int, need_kind, shown
 
 try:
@@ -91,8 +91,9 @@ class Live:
         need_rounds(self.policy, self.rounds + len(self._open) + 1)
         X = need_array("contexts X", X, ("K", "d")).copy()  # the caller may overwrite the original
         need_contexts((self.policy,), X)
-        arm = int(self.policy.select(self.policy.params, self.state, X, self.rng))
-        self._open[ticket] = X, arm
+        with interrupts_wait():
+            arm = int(self.policy.select(self.policy.params, self.state, X, self.rng))
+            self._open[ticket] = X, arm
         return arm
 
     def update(self, arm: int, r: float, ticket: str | None = None) -> None:
@@ -101,10 +102,11 @@ class Live:
         arm = need_int("arm", arm, 0, len(X) - 1)
         r = need_float("r", r, -LARGEST_RECORD, LARGEST_RECORD)
         x, p = X[arm].copy(), self.policy
-        self.state = p.update(p.params, self.state, arm, x, r, self.rng) or self.state
-        self._end(ticket)
-        self.rounds += 1
-        self._count(arm, x, r)
+        with interrupts_wait():
+            self.state = p.update(p.params, self.state, arm, x, r, self.rng) or self.state
+            self._end(ticket)
+            self.rounds += 1
+            self._count(arm, x, r)
 
     def drop(self, ticket: str) -> None:
         """Forget an open question whose reward never comes: nothing is learned, no round passes."""

@@ -8,7 +8,6 @@ in the list.
 
 import hashlib
 import os
-import queue
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.core import Policy, need_contexts, need_moderate, need_rounds
+from companion.core import Policy, interrupts_wait, need_contexts, need_moderate, need_rounds
 from companion.jit import PACKAGE
 from companion.validate import need_int, need_members, need_method, need_module, need_seed
 
@@ -97,10 +96,11 @@ def simulate(
     seeds : integers >= 0 or SeedSequences, one per repetition (see `repetitions`)
     executor : a `concurrent.futures.Executor` or a Dask `Client`; None: threads over the cores
     grid : increasing rounds at which regret is kept; None: 200 even ones
-    keep : a folder in which every finished repetition is kept, named by all that it depends on; a
-        later call reads it instead of playing it again, so a killed run loses at most the
-        repetitions under way.  Needs joblib.  Classes and functions from outside this package are
-        known by name alone: take another folder when you change their code.
+    keep : a folder of yours, one for all workers, in which every finished repetition is kept (by
+        `joblib.Memory`), named by all that it depends on; a later call reads it instead of playing
+        it again, so a killed run loses at most the repetitions under way.  Classes and functions
+        from outside this package are known by name alone: take another folder when you change
+        their code.
 
     Returns
     -------
@@ -119,36 +119,11 @@ def simulate(
     policies, T, seeds, grid = need_run(policies, T, seeds, grid)
     need_method("env", env, "blocks")
     jobs = [(env, policies, T, s, grid) for s in seeds]
-    if keep is None:
-        runs = parallel_map(repetition, jobs, executor)
-    else:
-        runs = _kept_runs(jobs, executor, Path(keep))
-    return as_result(policies, grid, runs)
-
-
-def _kept_runs(jobs, executor, folder):
-    """Results of `repetition`, each read from the folder or played and written to it."""
-    joblib = need_module("joblib", "sweeps")
-    folder.mkdir(parents=True, exist_ok=True)
-    code = PACKAGE.digest(sorted(PACKAGE.modules()))
-    paths = []
-    for env, policies, T, seed, grid in jobs:
-        known = code, env, tuple(policies), T, seed.entropy, seed.spawn_key, grid
-        paths.append(folder / f"{joblib.hash(known)}.npz")
-    todo = [i for i, path in enumerate(paths) if not path.exists()]
-
-    def write(at, result):
-        path = paths[todo[at]]
-        half = path.with_suffix(f".{os.getpid()}.half.npz")
-        np.savez(half, regret=result[0], seconds=result[1])
-        os.replace(half, path)
-
-    parallel_map(repetition, [jobs[i] for i in todo], executor, write)
-    found = []
-    for path in paths:
-        with np.load(path) as kept:
-            found.append((kept["regret"], kept["seconds"]))
-    return found
+    play = repetition
+    if keep is not None:
+        store = Path(keep, PACKAGE.digest(sorted(PACKAGE.modules())))
+        play = need_module("joblib", "sweeps").Memory(store, verbose=0).cache(repetition)
+    return as_result(policies, grid, parallel_map(play, jobs, executor))
 
 
 def threads() -> int:
@@ -157,41 +132,26 @@ def threads() -> int:
     return int(os.environ.get("COMPANION_THREADS", 0)) or os.cpu_count() or 1
 
 
-def parallel_map(task, jobs, executor=None, done=None):
+def parallel_map(task, jobs, executor=None):
     """[task(*job) for job in jobs], in this order: the one place that spreads work out.
 
     executor: a `concurrent.futures.Executor`, a Dask `Client`, or None for a thread pool over the
     cores (kernels run without the global lock).  Every job brings its own random stream, so the
-    results do not depend on the executor.  done: called here, with (place, result) of each job as
-    soon as it has ended.  If one fails, those not begun are cancelled.
+    results do not depend on the executor.  If one fails, those not begun are cancelled.
     """
-    if executor is None and len(jobs) == 1 and done is None:
+    if executor is None and len(jobs) == 1:
         return [task(*jobs[0])]
     if executor is None:
         with ThreadPoolExecutor(threads()) as pool:
-            return parallel_map(task, jobs, pool, done)
+            return parallel_map(task, jobs, pool)
     submit = need_method("executor", executor, "submit").submit
     futures = [submit(task, *job) for job in jobs]
     try:
-        for i in _as_they_end(futures) if done else ():
-            done(i, futures[i].result())
         return [f.result() for f in futures]
     except BaseException:
         for f in futures:
             f.cancel()
         raise
-
-
-over = parallel_map
-
-
-def _as_they_end(futures):
-    """Places of the futures, in the order in which they end; Dask's have the same callback."""
-    ended = queue.SimpleQueue()
-    for i, f in enumerate(futures):
-        f.add_done_callback(lambda _, i=i: ended.put(i))
-    for _ in futures:
-        yield ended.get()
 
 
 def need_run(policies, T: int, seeds, grid):
@@ -246,7 +206,8 @@ def trace(env, policy: Policy, T: int, seed, every: int):
             n = min(len(X) - start, every - t % every)
             cut = slice(start, start + n)
             arms = np.empty(n, dtype=np.int64)
-            state = policy.loop(policy.params, state, X[cut], R[cut], rng, arms) or state
+            with interrupts_wait():
+                state = policy.loop(policy.params, state, X[cut], R[cut], rng, arms) or state
             t, start = t + n, start + n
             if t % every == 0:
                 yield t, state, X[cut], mu[cut], arms
@@ -266,7 +227,8 @@ def repetition(env, policies, T: int, seed, grid):
         for i, p in enumerate(policies):
             arms = np.empty(n, dtype=np.int64)
             begin = time.thread_time()
-            states[i] = p.loop(p.params, states[i], X, R, rngs[i], arms) or states[i]
+            with interrupts_wait():
+                states[i] = p.loop(p.params, states[i], X, R, rngs[i], arms) or states[i]
             seconds[i] += time.thread_time() - begin
             if arms.min() < 0 or arms.max() >= R.shape[1]:
                 raise ValueError(f"policy {p.name!r} chose an arm outside 0..{R.shape[1] - 1}")

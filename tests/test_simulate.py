@@ -8,6 +8,7 @@ import threading
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -17,14 +18,7 @@ from streams import stream as make_stream
 from companion import simulate as simulation
 from companion.environments import replay, sphere
 from companion.policies import jdp_linucb, lasso_bandit, ldp_linucb, linucb, random
-from companion.simulate import (
-    even_grid,
-    parallel_map,
-    repetitions,
-    simulate,
-    stream,
-    trace,
-)
+from companion.simulate import even_grid, repetitions, simulate, stream, trace
 
 X, R, MU = make_stream(300)
 ENV = replay(X, R, MU)
@@ -218,17 +212,6 @@ def test_the_even_grid_ends_with_the_last_round(T):
     assert (np.diff(grid) > 0).all()
 
 
-def test_each_job_is_told_when_it_ends_and_the_results_come_in_order():
-    told = []
-    found = parallel_map(
-        lambda a, b: a - b, [(5, 1), (5, 2), (5, 3)], done=lambda i, r: told.append((i, r))
-    )
-    assert found == [4, 3, 2]
-    assert sorted(told) == [(0, 4), (1, 3), (2, 2)]
-    assert parallel_map(lambda a: a, [(7,)], done=lambda *end: told.append(end)) == [7]
-    assert told[-1] == (0, 7)
-
-
 @pytest.mark.parametrize("every", [7, 50, 400])
 def test_trace_watches_the_run_of_simulate(every):
     env, policy = sphere(30, 3), ldp_linucb(3, 400, epsilon=1.0, delta=0.1)
@@ -260,20 +243,30 @@ def test_every_executor_gives_the_same_bits_and_their_number_does_not_matter():
     assert same_bits(reference[:2].copy(), found)
 
 
+PLAYED = []
+
+
+class Counted(NamedTuple):
+    """A world that notes every run."""
+
+    world: object
+
+    def blocks(self, T, rng):
+        PLAYED.append(T)
+        return self.world.blocks(T, rng)
+
+
 def test_finished_repetitions_are_kept_and_named_by_all_that_they_depend_on(tmp_path, monkeypatch):
-    played = []
-    real = simulation.repetition
-    monkeypatch.setattr(simulation, "repetition", lambda *a: (played.append(a[3]), real(*a))[1])
-    world, plain = sphere(3, 3), simulate(sphere(3, 3), FEW[:2], 60, [1, 2])
+    world, plain = Counted(sphere(3, 3)), simulate(sphere(3, 3), FEW[:2], 60, [1, 2])
     for expected in (2, 0):
-        played.clear()
+        PLAYED.clear()
         found = simulate(world, FEW[:2], 60, [1, 2], keep=tmp_path)
         assert same_bits(found.regret, plain.regret)
-        assert len(played) == expected
+        assert len(PLAYED) == expected
     changes = [
-        {"env": sphere(4, 3)},
-        {"env": replay(X, R, MU)},
-        {"env": replay(X, np.nextafter(R, 2.0), MU)},
+        {"env": Counted(sphere(4, 3))},
+        {"env": Counted(replay(X, R, MU))},
+        {"env": Counted(replay(X, np.nextafter(R, 2.0), MU))},
         {"policies": FEW[1::-1]},
         {"policies": [linucb(3, ridge=2.0), FEW[1]]},
         {"policies": [linucb(3).renamed("other"), FEW[1]]},
@@ -281,15 +274,15 @@ def test_finished_repetitions_are_kept_and_named_by_all_that_they_depend_on(tmp_
         {"grid": [7]},
         {"seeds": [3]},
     ]
+    keys = {"env": world, "policies": FEW[:2], "T": 60, "seeds": [1], "keep": tmp_path}
     for change in changes:
-        played.clear()
-        keys = {"env": world, "policies": FEW[:2], "T": 60, "seeds": [1]} | change
-        simulate(**keys, keep=tmp_path)
-        assert len(played) == 1, change
-    played.clear()
+        PLAYED.clear()
+        simulate(**keys | change)
+        assert len(PLAYED) == 1, change
+    PLAYED.clear()
     monkeypatch.setattr(simulation.PACKAGE, "digest", lambda modules: "edited code")
-    simulate(world, FEW[:2], 60, [1], keep=tmp_path)
-    assert len(played) == 1
+    simulate(**keys)
+    assert len(PLAYED) == 1
 
 
 KILLED = """
@@ -303,13 +296,11 @@ simulate(sphere(5, 3), [linucb(3)], 200_000, range(40), keep=sys.argv[1])
 
 def test_a_killed_run_loses_at_most_the_repetitions_under_way(tmp_path):
     process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)])
-    while len(list(tmp_path.glob("*.npz"))) < 3:
+    while len(list(tmp_path.rglob("output.pkl"))) < 3:
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    whole = [p for p in tmp_path.glob("*.npz") if "half" not in p.name]
-    assert len(whole) >= 3
     again = simulate(sphere(5, 3), [linucb(3)], 200_000, range(4), keep=tmp_path)
     assert same_bits(again.regret, simulate(sphere(5, 3), [linucb(3)], 200_000, range(4)).regret)
 

@@ -239,7 +239,7 @@ def _bits(epsilon, delta, users, p, move, entries, largest):
         low, high, step = high, high + step, 2 * step
         if high * users > MOST:
             raise ValueError(
-                f"delta is too small, or largest too large, for double precision; got {delta=}, {largest=}"
+                f"delta is too small, or largest too large, for doubles; got {delta=}, {largest=}"
             )
     while high - low > max(1, high // 1000):
         middle = (low + high) // 2

@@ -27,7 +27,7 @@ from companion.fliphat.fliphat import Params, clip, init, l1_project, sparse_dot
 from companion.jit import jit
 from companion.kernels.linalg import dot
 from companion.kernels.mechanisms import laplace, random_integer
-from companion.simulate import as_result, need_run, over, stream
+from companion.simulate import as_result, need_run, parallel_map, stream
 from companion.validate import need_choice
 
 PARALLEL = 1e-12  # share of the variance of mu beside z, below which z says all of mu
@@ -203,7 +203,7 @@ def simulate_one_step(
                 f"dimension d={env.d}; got {p.name!r}"
             )
     jobs = [(env, policies, grid, reuse_noise, seed) for seed in seeds]
-    return as_result(policies, grid, over(_repetition, jobs, executor))
+    return as_result(policies, grid, parallel_map(_repetition, jobs, executor))
 
 
 def _repetition(env, policies, grid, reuse_noise, seed):

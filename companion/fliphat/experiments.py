@@ -22,7 +22,7 @@ from companion.fliphat.fliphat import (
     step,
 )
 from companion.jit import jit
-from companion.simulate import need_run, need_seeds, over, stream
+from companion.simulate import need_run, need_seeds, parallel_map, stream
 from companion.validate import need_array, need_int, need_positive, need_probability
 
 # Settings
@@ -113,7 +113,7 @@ def niht_errors(
     ns = [need_int("ns", n, len(truth) + 1) for n in ns]
     factors = [exact_factor(sparsity * iterations, e, delta) for e in epsilons]
     jobs = [(s, truth, ns, factors, sparsity, iterations, eta) for s in need_seeds(seeds)]
-    return np.stack(over(_errors, jobs, executor))
+    return np.stack(parallel_map(_errors, jobs, executor))
 
 
 def _errors(seed, truth, ns, factors, sparsity, iterations, eta):
@@ -140,7 +140,7 @@ def regret_terms(env, policy, T: int, seeds, executor=None) -> np.ndarray:
     gap is larger.  T, seeds, executor as in `simulate`; the last episode may be cut short.
     """
     (policy,), T, seeds, _ = need_run((policy,), T, seeds, None)
-    return np.stack(over(_terms, [(env, policy, T, seed) for seed in seeds], executor))
+    return np.stack(parallel_map(_terms, [(env, policy, T, seed) for seed in seeds], executor))
 
 
 def _terms(env, policy, T, seed):

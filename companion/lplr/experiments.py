@@ -69,7 +69,7 @@ from companion.lplr.ssp import (
     ssp_params,
 )
 from companion.lplr.ssp import Oracle as SspOracle
-from companion.simulate import need_seeds, over, stream, threads
+from companion.simulate import need_seeds, parallel_map, stream, threads
 from companion.validate import need_choice, need_int, need_positive, need_probability
 
 
@@ -86,7 +86,7 @@ def by_seed(task, args, seeds, executor) -> np.ndarray:
     seeds = need_seeds(seeds)
     size = -(-len(seeds) // (8 if executor else threads()))
     parts = [seeds[i : i + size] for i in range(0, len(seeds), size)]
-    return np.concatenate(over(task, [(*args, part) for part in parts], executor))
+    return np.concatenate(parallel_map(task, [(*args, part) for part in parts], executor))
 
 
 def drawn(design, seed, signs: bool) -> Law:

@@ -2,7 +2,7 @@
 
 Source: Joint-DP GLM and ShuffleGLM of Sarmasarkar's paper, with constants of this book's; the
 theory's universal constants are set to 1.
-Everything random comes from the seeds that are passed; `simulate.over` spreads repetitions.
+Everything random comes from the seeds that are passed; `simulate.parallel_map` spreads repetitions.
 """
 
 import inspect
@@ -36,7 +36,7 @@ from companion.private_glm.joint_glm import (
     release,
     simple_rho,
 )
-from companion.simulate import even_grid, need_seeds, over, simulate, stream
+from companion.simulate import even_grid, need_seeds, parallel_map, simulate, stream
 
 means, slopes, leaf_weights = np.vectorize(mean), np.vectorize(slope), np.vectorize(leaf_weight)
 
@@ -73,7 +73,7 @@ def counted(env, policy, T: int, seeds, executor=None) -> Counted:
     Raises AssertionError if a run makes more fits than its ledger pays for.
     """
     grid = even_grid(T)
-    runs = over(_counted, [(env, policy, T, s, grid) for s in need_seeds(seeds)], executor)
+    runs = parallel_map(_counted, [(env, policy, T, s, grid) for s in need_seeds(seeds)], executor)
     regret, fits, explored, first = (np.array(part) for part in zip(*runs, strict=True))
     p = policy.params
     assert (fits <= [p.fit_o.cutoff, p.fit_tau.cutoff]).all(), "more fits than were paid for"
@@ -145,7 +145,7 @@ class Covered(NamedTuple):
 def covered(env, policy, T: int, seeds, fresh=400, executor=None) -> Covered:
     """`Covered` runs of a ShuffleGLM in a `World`, one per seed, on the streams of `simulate`."""
     jobs = [(env, policy, T, s, fresh) for s in need_seeds(seeds)]
-    return Covered(*map(np.array, zip(*over(_covered, jobs, executor), strict=True)))
+    return Covered(*map(np.array, zip(*parallel_map(_covered, jobs, executor), strict=True)))
 
 
 def _covered(env, policy, T, seed, fresh):
@@ -368,7 +368,7 @@ def terms(env, policy, T: int, seeds, executor=None):
     both elliptical potentials, without noise, beside 2 d log(1 + n L/(d ridge)) for n rounds and
     weights up to L; the share of weights above the slope at theta*.
     """
-    rows = over(_terms, [(env, policy, T, s) for s in need_seeds(seeds)], executor)
+    rows = parallel_map(_terms, [(env, policy, T, s) for s in need_seeds(seeds)], executor)
     return {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
 
 

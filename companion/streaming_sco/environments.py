@@ -17,7 +17,7 @@ from companion.jit import jit
 from companion.kernels import glm
 from companion.kernels.geometry import dual_exponent, lq_norm, need_exponent
 from companion.kernels.linalg import dot
-from companion.simulate import need_grid, need_seeds, over, stream
+from companion.simulate import need_grid, need_seeds, parallel_map, stream
 from companion.validate import need_array, need_choice, need_float, need_int
 
 DESIGNS = ("sphere", "signs")
@@ -216,7 +216,7 @@ def excess_risk(env, optimisers, n: int, seeds, executor=None, *, grid=None) -> 
     if batch and len(grid) > 1:
         raise ValueError(f"grid must be [n] for batch methods, here {batch}; got {grid}")
     jobs = [(env, optimisers, n, seed, grid) for seed in need_seeds(seeds)]
-    runs = over(_repetition, jobs, executor)
+    runs = parallel_map(_repetition, jobs, executor)
     excess, seconds = (np.stack(parts) for parts in zip(*runs, strict=True))
     return Risk(names, grid, excess, tuple(o.guarantee for o in optimisers), seconds)
 

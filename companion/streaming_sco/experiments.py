@@ -17,7 +17,7 @@ from companion.jit import jit
 from companion.kernels.geometry import admit_all, dual_exponent, lq_norm, vertex
 from companion.kernels.mechanisms import laplace, random_integer
 from companion.kernels.tree import complete, root_coefficients, trailing_zeros
-from companion.simulate import need_seeds, over, stream
+from companion.simulate import need_seeds, parallel_map, stream
 from companion.stats import difference
 from companion.streaming_sco import streaming
 from companion.streaming_sco.environments import (
@@ -65,7 +65,7 @@ def errors_and_risks(env, optimiser, n, seeds, grid, c):
     """(2, n_reps, n_grid): ||d_t - grad F(theta_t)||_q at every t of the grid, E x x' = c I, and
     the excess risk of the same runs."""
     jobs = [(env, optimiser, n, seed, grid, c) for seed in seeds]
-    return np.stack(over(_errors_and_risks, jobs), axis=1)
+    return np.stack(parallel_map(_errors_and_risks, jobs), axis=1)
 
 
 def _errors_and_risks(env, optimiser, n, seed, grid, c):
@@ -245,7 +245,7 @@ def noisy_sgds(env, optimisers, n, seeds):
     if alike != {(made[0].d, n, np.inf, made[0].high, n * n, False)}:
         raise ValueError(f"optimisers must be NoisySGD for p = inf, n={n}, last iterate, alike in d"
                          f" and label_bound; got {sorted(alike)}")  # fmt: skip
-    return np.array(over(_noisy_sgds, [(env, made, n, seed) for seed in need_seeds(seeds)]))
+    return np.array(parallel_map(_noisy_sgds, [(env, made, n, seed) for seed in need_seeds(seeds)]))
 
 
 def _noisy_sgds(env, made, n, seed):
@@ -385,7 +385,7 @@ def removed(env, policy, later, seeds):
 
     The filter is fixed after the forced rounds, which alone are played.
     """
-    return np.array(over(_removed, [(env, policy, later, seed) for seed in seeds]))
+    return np.array(parallel_map(_removed, [(env, policy, later, seed) for seed in seeds]))
 
 
 def _removed(env, policy, later, seed):
@@ -422,7 +422,7 @@ def played(env, policy, T, seed, grid):
 
 def estimates(env, policy, T, seeds, grid):
     """(n_reps, n_grid): largest squared l_1 error of an arm's estimate at every t of the grid."""
-    return np.array(over(_estimates, [(env, policy, T, seed, grid) for seed in seeds]))
+    return np.array(parallel_map(_estimates, [(env, policy, T, seed, grid) for seed in seeds]))
 
 
 def _estimates(env, policy, T, seed, grid):
@@ -445,7 +445,7 @@ def drifts(env, policy, T, seeds, grid):
     the last two estimates differs} (x'(theta_t - theta*_i))^2, a bound on what section B.1 drops,
     F_t(theta_t) - F_(t-1)(theta_t).  The policy is greedy: its filter removes nobody.
     """
-    found = np.array(over(_drifts, [(env, policy, T, seed, tuple(grid)) for seed in seeds]))
+    found = np.array(parallel_map(_drifts, [(env, policy, T, seed, tuple(grid)) for seed in seeds]))
     return found[:, 0], found[:, 1]
 
 
