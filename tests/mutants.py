@@ -73,7 +73,7 @@ MUTANTS = [
     Mutant("glm: slope of the probit link without its constant", "companion/kernels/glm.py",
            "math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)",
            "math.exp(-0.5 * z * z) / math.sqrt(math.pi)",
-           "kernels/test_glm.py::test_derivatives_are_those_of_differences"),
+           "kernels/test_glm.py::test_means_are_exact_in_both_tails_and_derivatives_those_of_differences"),
     Mutant("geometry: records are admitted unscaled", "companion/kernels/geometry.py",
            "c = 1.0 if size <= 1.0 + 1e-9 else 1.0 / size", "c = 1.0",
            "kernels/test_geometry.py::test_a_record_outside_is_scaled_to_the_ball_and_its_label_clipped"),
