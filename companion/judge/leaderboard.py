@@ -138,9 +138,9 @@ def table(name: str, mine, runs, looks):
 
     looks: settings that are looked at, for which intervals are widened.
     """
+    own, random = np.array(mine["tuned"]), np.array(runs["random"]["tuned"])
     runs = {n: r for n, r in runs.items() if n != name}
     tuned = {n: np.array(r["tuned"]) for n, r in runs.items()}
-    own, random = np.array(mine["tuned"]), tuned["random"]
     shown = [n for n, r in runs.items() if r["model"] == mine["model"] or n == "random"]
     for model in {r["model"] for r in runs.values()} - {mine["model"]}:
         rest = {n: tuned[n] for n, r in runs.items() if r["model"] == model and n != "random"}
