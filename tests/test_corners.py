@@ -7,6 +7,7 @@ run as readers run them: by papermill alone, in an empty folder, with the instal
 
 import json
 import math
+import os
 import random
 import re
 from itertools import pairwise
@@ -131,6 +132,8 @@ def test_corners_are_allowed_and_reach_both_ends(name):
 @pytest.mark.parametrize("name", BOOK)
 def test_corners_run_to_the_end(tmp_path, installed, name):
     several = sets(BOOK[name])
+    if name == "performance":  # it runs `benchmarks`, which stand beside the book
+        installed = installed | {"PYTHONPATH": f"{installed['PYTHONPATH']}{os.pathsep}{ROOT}"}
     books = execute(BOOK[name].path, several, tmp_path, installed)
     for cells, parameters in zip(books, several, strict=True):
         assert all(c["execution_count"] for c in cells if c["cell_type"] == "code")

@@ -101,7 +101,9 @@ def shown(rows, title: str) -> str:
     """Rows as an HTML table under a title; nothing for none."""
     if not rows:
         return ""
-    table = pd.DataFrame(rows).to_html(index=False, float_format="{:.3g}".format, border=0)
+    table = pd.DataFrame(rows).to_html(
+        index=False, na_rep="not bounded", float_format="{:.3g}".format, border=0
+    )
     return f"<p><strong>{html.escape(title)}</strong></p>{table}"
 
 
