@@ -60,7 +60,7 @@ class Policy(NamedTuple):
         (advised or not) and paid r; the State is changed in place.
     play(params, state, X, R, rng, arms) -> None: the loop over the two on a block of n rounds,
         contexts X (n, K, d) and rewards R (n, K); writes arms (n,), reads only R[t, arms[t]].
-        None: the plain loop (`plain_play`).
+        None: the plain loop over `select` and `update`.
     guarantee: the privacy that the noise gives.
     universe: the records that are taken as they are; None if nothing is clipped.
     delayed_feedback: whether rewards may come late and in any order; then `update` may read nothing
@@ -206,7 +206,7 @@ def _rebuild(kind, *fields):
 @contextmanager
 def interrupts_wait():
     """Ctrl-C takes effect after this block: while Numba reads the arguments of a kernel, an
-    interrupt can be lost or end Python.  Only the main thread gets interrupts."""
+    interrupt can end Python.  Only the main thread gets interrupts."""
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):
         yield
