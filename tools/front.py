@@ -105,7 +105,7 @@ def figure(notebook, name):
 def caption(notebook, name):
     """The words of the caption of the figure `name`, without its number and its link to data."""
     words = re.search(r"<figcaption>(.*?)</figcaption>", found(notebook, name), re.DOTALL)[1]
-    return re.sub(r"<(b|a)\b.*?</\1>", "", words, flags=re.DOTALL).strip()
+    return re.sub(r"<(b|a)\b.*?</\1>| Run again:.*", "", words, flags=re.DOTALL).strip()
 
 
 def found(notebook, name):
