@@ -34,7 +34,7 @@ def overview(text):
     lines = ["| | place | how bad | what follows |", "|---|---|---|---|"]
     for number, match in found:
         follows = " ".join(CONSEQUENCE.search(match[6])[1].split()).replace("|", "\\|")
-        lines.append(f'| <a href="#{match[1]}">{number}</a> | {match[4]} | {match[5]} | {follows} |')
+        lines.append(f'| <a href="#{match[1]}">{number}</a> | {match[4]} | {match[5]} | {follows[:1].upper()}{follows[1:]} |')
     head, section, rest = text.partition("\n## ")
     return f"{head}\n## All papers, by weight\n\n" + "\n".join(lines) + f"\n{section}{rest}"
 
