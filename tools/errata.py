@@ -34,7 +34,8 @@ def overview(text):
     lines = ["| | place | how bad | what follows |", "|---|---|---|---|"]
     for number, match in found:
         follows = " ".join(CONSEQUENCE.search(match[6])[1].split()).replace("|", "\\|")
-        lines.append(f'| <a href="#{match[1]}">{number}</a> | {match[4]} | {match[5]} | {follows[:1].upper()}{follows[1:]} |')
+        link, follows = f'<a href="#{match[1]}">{number}</a>', follows[:1].upper() + follows[1:]
+        lines.append(f"| {link} | {match[4]} | {match[5]} | {follows} |")
     head, section, rest = text.partition("\n## ")
     return f"{head}\n## All papers, by weight\n\n" + "\n".join(lines) + f"\n{section}{rest}"
 
