@@ -14,11 +14,11 @@ from collections import Counter
 
 from companion.report import markup
 from companion.report.markup import SHADES
+from companion.report.scoreboard import EVIDENCE
 from tools import errata, results
 from tools.errors import Failure
 
 LINE = re.compile(r"^% (figure|caption|say|verdicts|tally)((?: \S+)*)$", re.MULTILINE)
-EVIDENCE = "_rows"  # ends the names of evidence pages
 
 
 def fill(text, notebooks):
@@ -83,7 +83,7 @@ def tally(notebooks):
     """How many sentences of the papers were tested, and how they came out: a sentence and a bar."""
     given = counted(notebooks)
     total = sum(given.values())
-    main = sum(counted({n: b for n, b in notebooks.items() if EVIDENCE not in n}).values())
+    main = sum(counted({n: b for n, b in notebooks.items() if not n.endswith(EVIDENCE)}).values())
     listed = ", ".join(f"<b>{n}</b> {html.escape(v)}" for v, n in given.items())
     said = (
         f"<p>We tested <b>{total}</b> sentences of five papers, {main} in the chapters and "

@@ -19,6 +19,7 @@ from companion.report.published import rooms
 from companion.report.tables import Shown
 
 NOTHING = "No chapter has been executed: run `make book`."
+EVIDENCE = "_rows"  # ends the names of evidence pages
 
 
 class Scoreboard:
@@ -40,8 +41,10 @@ class Scoreboard:
             return _shown("")
         small = n["not tested at this scale"]
         held = n["reproduced"] + n["reproduced with changes"]
+        tested = [c for c in self.claims if not c.finding and not c.chapter.endswith(EVIDENCE)]
         said = (
-            f"We tested <b>{n.total() - small}</b> sentences of the papers. <b>{held}</b> hold: "
+            f"We tested <b>{n.total() - small}</b> sentences of the papers: {len(tested)} in the "
+            f"chapters, the others on evidence pages. <b>{held}</b> hold: "
             f"{n['reproduced']} as printed, and {n['reproduced with changes']} with changes that "
             f"we name; {n['consistent']} more are consistent with what we measured. "
             f"<b>{n['wrong as printed']}</b> are wrong as printed, {n['not reproduced']} were not "
@@ -77,8 +80,10 @@ class Scoreboard:
     def _each(self, page, finding):
         """One table per chapter that has such records."""
         for chapter in self.times["chapters"] if self.claims else ():
-            own = self._of(chapter, finding)
-            page += markup.listed(html.escape(chapter["title"]), own, chapter["chapter"] + ".html")
+            own, name = self._of(chapter, finding), html.escape(chapter["title"])
+            table = markup.listed(name, own, chapter["chapter"] + ".html")
+            further = own and chapter["chapter"].endswith(EVIDENCE)
+            page += markup.folded(f"{name}: {len(own)} sentences", table) if further else table
         return _shown(page if self.claims else "")
 
     def _of(self, chapter, finding):
