@@ -46,19 +46,39 @@ def test_a_share_adds_the_errors_of_one_run_and_averages_those_of_many():
 def test_published_numbers_are_confirmed_within_a_tolerance():
     mean = SAMPLES.mean()
     near, far = ["a", mean, 0.01, SAMPLES], ["b", 1.2 * mean, 0.01, SAMPLES]
-    for groups, outcomes in (
-        ([[near]], ["holds", "holds"]),
-        ([[far]], ["fails", "fails"]),
-        ([[["c", mean / 0.7, 0.01, SAMPLES]]], ["fails", "fails"]),
-        ([], []),
+    for groups, others, outcomes, controls in (
+        ([[near]], [[far]], ["holds", "holds"], ["fails", "fails"]),
+        ([[far]], [[near]], ["fails", "fails"], ["holds", "holds"]),
+        ([[near]], [], ["holds", "holds"], None),
+        ([], [[far]], [], None),
     ):
-        claim = Page("chapter").claim(str(outcomes), "figure", "s", "p")
-        tables.confirm(claim, groups, 0.1)
+        claim = Page("chapter").claim(str((outcomes, controls)), "figure", "s", "p")
+        tables.confirm(claim, groups, 0.1, ("other runs", others))
         assert [row.outcome for row in claim.rows] == outcomes
-        if "holds" in outcomes:
-            assert [row.control.outcome for row in claim.rows] == ["fails", "fails"]
-        elif outcomes:  # a control is no better because ours are off: 0.7 times 1.3 is within 10 %
-            assert claim.rows[0].control.outcome == "fails"
+        if controls:
+            assert [row.control.outcome for row in claim.rows] == controls
+        else:
+            assert all(row.control is None for row in claim.rows)
+
+
+def test_published_curves_are_read_between_our_settings_in_logarithms():
+    final = {1.0: np.array([[0.0, 2.0], [2.0, 4.0]])}
+    table = [[2, 1, 5.0, 1.96], [2, 3, 7.0, 1.0], [9, 1, 7.0, 1.0]]  # no such budget; too far out
+    groups, points = tables.published_curves([1, 4], final, table, "d", per=1.96)
+    (((setting, mean, error, ours),),) = groups
+    assert (setting, mean, error, ours.tolist()) == ("d = 2, ε = 1", 5.0, 1.0, [1.0, 3.0])
+    assert points == {"ε = 1": ((2,), (5.0,), (1.0,))}
+
+
+def test_published_rounds_are_found_by_label_and_round():
+    curves = {"ε = 1": np.array([[1.0, 2.0], [3.0, 4.0]]), "lasso": np.zeros((2, 2))}
+    table = [["1", 20, 5.0, 1.96], ["1", 15, 5.0, 1.0], ["lasso", 10, 2.0, 3.92], ["2", 10, 1, 1]]
+    (((setting, mean, error, ours),), (other,)), points = tables.published_rounds(
+        np.array([10, 20]), curves, table
+    )
+    assert (setting, mean, error, ours.tolist()) == ("ε = 1, t = 20", 5.0, 1.0, [2.0, 4.0])
+    assert other[0] == "lasso, t = 10"
+    assert points == {"ε = 1": ((20,), (5.0,), (1.0,)), "lasso": ((10,), (2.0,), (2.0,))}
 
 
 def test_published_means_without_errors():
