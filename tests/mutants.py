@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "_build", "__pycache__", ".*_cache", "*.ipynb~")
-FAST = ("-m", "not slow and not browser")  # `make check` has to see a fault
+FAST = ("-m", "not slow and not browser and not nightly")  # `make check` has to see a fault
 SECONDS, WHOLE = 180, 3_600  # a run that takes longer hangs: of one fault, of all tests
 
 

@@ -70,12 +70,6 @@ def check_interpreted(out, state, interpreted):
         assert np.array_equal(ours, theirs, equal_nan=True)
 
 
-def pickled(algorithm):
-    """A policy or optimiser after a journey through pickle: equal in all but its arrays' places."""
-    again = pickle.loads(pickle.dumps(algorithm))
-    assert again._replace(params=None) == algorithm._replace(params=None)
-    assert all(map(same_bits, flat(algorithm.params), flat(again.params)))
-    return again
 
 
 def in_a_process(folder, script, asked=(), timeout=900, **variables):
