@@ -70,8 +70,6 @@ def check_interpreted(out, state, interpreted):
         assert np.array_equal(ours, theirs, equal_nan=True)
 
 
-
-
 def in_a_process(folder, script, asked=(), timeout=900, **variables):
     """What the script of this name, told what is asked for, pickles when it runs with these
     environment variables; it runs once for all workers that share a folder."""
