@@ -7,7 +7,7 @@ BIN    := .venv/bin
 STAMP  := .venv/.installed
 
 .DEFAULT_GOAL := book
-.PHONY: book pdf test lint check mutants bench serve clean
+.PHONY: book pdf test lint check nightly mutants bench serve clean
 
 book: $(STAMP)          ## execute every chapter, then build the site in _build/html
 	$(BIN)/python -m tools.build --scale $(SCALE) --jobs $(JOBS)
@@ -15,7 +15,7 @@ book: $(STAMP)          ## execute every chapter, then build the site in _build/
 pdf: $(STAMP)           ## print every chapter of the built site, with Chromium, into _build/pdf
 	$(BIN)/python -m tools.pdf
 
-test: $(STAMP)          ## every test; the last lines say what was skipped and why
+test: $(STAMP)          ## every test but `make nightly`; the last lines say what was skipped and why
 	$(BIN)/python -m pytest -ra -n 2 --dist loadgroup
 
 lint: $(STAMP)          ## lint, format
@@ -23,7 +23,10 @@ lint: $(STAMP)          ## lint, format
 	$(BIN)/ruff format --check .
 
 check: lint             ## lint, format, fast tests
-	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow and not browser"
+	$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not slow and not browser and not nightly"
+
+nightly: $(STAMP)       ## further settings of every chapter and algorithm, for many minutes
+	$(BIN)/python -m pytest -ra -n 2 --dist loadgroup -m nightly
 
 mutants: $(STAMP)       ## plant known faults one by one, and see that fast tests fail; also MUTANTS="--only tree"
 	$(BIN)/python tests/mutants.py --jobs $(JOBS) $(MUTANTS)

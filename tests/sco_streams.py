@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from companion.kernels.geometry import dual_exponent
 from companion.streaming_sco.streaming import streaming_fw
 
 OPTIONS = {"radius": 2.0, "label_bound": 1.2}
@@ -13,14 +12,6 @@ def records(n, d=3, seed=0):
     X = rng.standard_normal((n, d))
     X /= np.abs(X).sum(axis=1, keepdims=True)
     return X, np.clip(X @ np.full(d, 0.8) + 0.1 * rng.standard_normal(n), -1.2, 1.2)
-
-
-def golden(p, n=8):
-    q = dual_exponent(p)
-    t, i = np.arange(n)[:, None], np.arange(3)
-    X = np.sin(1 + 3 * t + i)
-    X /= np.linalg.norm(X, q, axis=1)[:, None]
-    return X, X @ (1 / (2 * (i + 1))) + 0.05 * np.cos(3 * t[:, 0])
 
 
 def unclipped(d, n, p, epsilon=np.inf, **options):

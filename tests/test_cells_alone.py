@@ -45,7 +45,7 @@ class Cells:
         return self.spaces[i]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_cells_run_alone(name, monkeypatch):
     mpl.use("Agg")

@@ -128,7 +128,7 @@ def test_corners_are_allowed_and_reach_both_ends(name):
             assert len({str(values[parameter.name]) for values in drawn}) > 1, parameter.name
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", BOOK)
 def test_corners_run_to_the_end(tmp_path, installed, name):
     several = sets(BOOK[name])

@@ -15,14 +15,14 @@ MADE = {n: t.example(n) for t in (policies, optimisers) for n in t.TABLE}
 FACTORIES = {n: t.factory(n) for t in (policies, optimisers) for n in t.TABLE}
 PRIVATE = [n for n, made in MADE.items() if made.guarantee.model != "none"]
 OFFERED = {n: MADE[n].audit.measured() for n in PRIVATE}
-CASES = [  # `make check` measures every algorithm once, in the first of its calibrations
-    pytest.param(n, i, marks=[pytest.mark.slow] * (i > 0))
+CASES = [  # `make test` measures every algorithm once, in the first of its calibrations
+    pytest.param(n, i, marks=[pytest.mark.nightly] * (i > 0))
     for n, cases in OFFERED.items()
     for i in range(len(cases))
 ]
 
 
-def test_make_check_measures_every_private_algorithm_once():
+def test_make_test_measures_every_private_algorithm_once():
     """A count, which no slow machine changes: one case more of each doubles what it takes."""
     assert [c.values[0] for c in CASES if not c.marks] == PRIVATE
 

@@ -1,13 +1,11 @@
 """What every optimiser must satisfy.  An optimiser is tested by having an `example()`."""
 
-import inspect
-
 import numpy as np
 import pytest
 import streams
 from streams import flat, learn, records_for, same_bits
 
-from companion import core, optimisers, policies
+from companion import core, optimisers
 from companion.streaming_sco.environments import excess_risk, regression
 from companion.streaming_sco.environments import flat as ones
 
@@ -20,24 +18,6 @@ every_stream = pytest.mark.parametrize("name", STREAMING)
 @pytest.fixture
 def optimiser(name):
     return streams.optimiser(name)
-
-
-def test_optimisers_are_found_and_are_no_policies():
-    assert {"streaming_fw", "vertex_fw", "noisy_sfw", "noisy_sgd", "local_md"} <= set(NAMES)
-    assert not set(NAMES) & set(policies.TABLE)
-    assert {"streaming_fw", "vertex_fw", "noisy_sfw"} == set(STREAMING)
-
-
-@every_optimiser
-def test_example_is_complete(optimiser):
-    assert isinstance(optimiser, core.Optimiser)
-    g = optimiser.guarantee
-    assert (g.model, g.unit) == ("central", "record")
-    assert 0 < g.epsilon < np.inf
-    assert 0 < g.delta < 1
-    assert list(inspect.signature(optimiser.run).parameters) == ["p", "s", "X", "Y", "rng", "out"]
-    if optimiser.step is not None:
-        assert list(inspect.signature(optimiser.step).parameters) == ["p", "s", "x", "y", "rng"]
 
 
 @every_stream
@@ -59,16 +39,6 @@ def test_the_records_are_not_touched_and_the_release_is_that_of_the_state(optimi
     assert same_bits(out[-1], state.theta)
     assert (out[-1] != 0).any()
     assert state.clipped > 0
-
-
-@every_stream
-def test_live_equals_run(optimiser):
-    X, Y = records_for(optimiser)
-    out, state = learn(optimiser, X, Y, seed=5)
-    live = optimiser.start(5)
-    for x, y, expected in zip(X, Y, out, strict=True):
-        assert same_bits(live.update(x, y), expected)
-    assert all(map(same_bits, flat(state), flat(live.state)))
 
 
 @every_stream
@@ -104,11 +74,6 @@ def test_a_batch_method_takes_no_stream_and_all_records_at_once():
 def test_compiled_equals_interpreted_to_the_bit(optimiser, name, interpreted):
     out, state = learn(optimiser, *records_for(optimiser))
     streams.check_interpreted(out, state, interpreted[name])
-
-
-@every_optimiser
-def test_optimiser_pickles(optimiser):
-    assert streams.pickled(optimiser).run is optimiser.run
 
 
 @every_stream

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import conftest
 import pytest
+import yaml
 
 from tools import site
 from tools.chapters import load, requests, scales
@@ -70,3 +71,23 @@ def test_every_process_has_the_tests_in_one_order(request):
     for items in (found, other):
         conftest.pytest_collection_modifyitems(items)
     assert [item.nodeid for item in found] == [item.nodeid for item in other]
+
+
+FLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+SCRIPTS = sorted((ROOT / ".ci").iterdir())
+
+
+@pytest.mark.parametrize("path", FLOWS, ids=lambda p: p.stem)
+def test_every_step_names_what_is_there(path):
+    for job in yaml.safe_load(path.read_text("utf8"))["jobs"].values():
+        for run in (step["run"] for step in job["steps"] if "run" in step):
+            assert all((ROOT / script).is_file() for script in re.findall(r"\.ci/\w+", run))
+            modules = re.findall(r"-m (tools\.\w+)", run)
+            assert all((ROOT / f"{m.replace('.', '/')}.py").is_file() for m in modules)
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda p: p.name)
+def test_scripts_stop_at_a_failure(path):
+    text = path.read_text("utf8")
+    assert "set -euo pipefail\n" in text
+    assert subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True).stderr == ""

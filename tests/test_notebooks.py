@@ -11,7 +11,7 @@ import pytest
 from companion.report.published import sentences
 from companion.report.rerun import names, needs
 from tools.cells import HIDDEN
-from tools.chapters import load, pages, read, scales, source, tags
+from tools.chapters import pages, read, source, tags
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
@@ -47,13 +47,6 @@ def test_the_table_of_contents_lists_every_notebook():
     assert [p.stem for p in NOTEBOOKS if f"book/{p.stem}" not in listed] == []
 
 
-def test_smoke_scale_is_smaller_for_every_chapter_with_rounds():
-    smoke = scales(ROOT)["smoke"]
-    for name, chapter in load(ROOT).items():
-        if "T" in chapter.parameters:
-            assert smoke[name]["T"] < chapter.parameters["T"].default, name
-
-
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_what_a_cell_continues_is_above_it_and_visible(path):
     """So that a reader who copies a cell can copy what it needs, too (see tools/cells.py)."""
@@ -78,13 +71,6 @@ def test_rules_of_the_parameters_are_repeated_for_papermill(path):
 def test_names_of_a_cell():
     code = "import math\nfor i in range(n):\n    f = lambda a: a + b + math.pi\n[z for z in f(i)]"
     assert names(code) == ({"math", "i", "f"}, {"n", "b"})
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_a_fold_has_a_title_of_its_own(path):
-    """The fold script looks for a plain title, and stops for the whole page where there is none."""
-    text = "\n".join(source(c) for c in read(path).notebook["cells"])
-    assert not re.search(r"^:+\{prf:proof\}[^\n]*\n:class: dropdown", text, re.MULTILINE)
 
 
 def judged(path):

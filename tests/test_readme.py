@@ -1,30 +1,19 @@
-"""Every command of the README, in a fresh copy of the sources with a home of its own.
+"""Every command of the README is there: what `make` would run, and what parameters it names."""
 
-What is not tried here: installing (`.venv` leads to the environment of these tests, and the copy
-comes first on the path as an editable installation would put it; the wheel's tests install), and
-what takes more than minutes, of which `make` says here what it would run.  A chapter runs with the
-parameters of its command and the others at smoke scale: at the papers' scale the book is built.
-"""
-
-import json
-import os
 import re
 import shlex
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from companion.jit import CACHE
 from tools.build import arguments
-from tools.chapters import load, requests, scales
+from tools.chapters import load, requests
 
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "README.md").read_text("utf8")
 VERBS = r"(?:make|pip|papermill|python|cd|\.venv/bin/\w+)"
-# Command: a part of what it prints, or None where only `make -n` looks at it.
+# Command: None where `make -n` says what would run; chapters run in tests/test_wheel.py.
 TRIED = {
     "cd private-bandits": "",
     "make book": None,
@@ -41,8 +30,6 @@ ELSEWHERE = {  # a figure: tests/report/test_rerun.py; installing: tests/test_wh
     'pip install ".[notebooks]"',
     'pip install ".[data]"',
 }
-LONG = {command for command in TRIED if "online_linucb" in command}
-SMOKE = json.dumps(scales(ROOT)["smoke"]["online_linucb"])  # `-p` has the last word
 
 
 def commands(text):
@@ -54,32 +41,8 @@ def commands(text):
     return [re.sub(r"\s+#.*", "", c) for c in [*filter(None, lines), *inline]]
 
 
-@pytest.fixture(scope="module")
-def fresh(tmp_path_factory):
-    """(folder above a fresh copy of the sources, environment variables)."""
-    base = tmp_path_factory.mktemp("from nothing")
-    copy = base / "private-bandits"
-    left = ("_build", "dist", "published", ".venv", ".git", "__pycache__", ".*_cache")
-    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*left))
-    (copy / ".venv").mkdir()
-    for part in Path(sys.prefix).iterdir():
-        (copy / ".venv" / part.name).symlink_to(part)
-    (copy / ".venv" / ".installed").unlink(missing_ok=True)
-    (copy / ".venv" / ".installed").touch()
-    env = os.environ | {"HOME": str(base / "home"), "PYTHONPATH": str(copy)}
-    env["NUMBA_CACHE_DIR"] = str(CACHE)  # kernels are known by content: those of the same code
-    env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    (base / "home").mkdir()
-    return base, env
-
-
-def test_every_command_is_tried_here_or_elsewhere():
+def test_every_command_is_known():
     assert set(commands(TEXT)) - {"git clone"} == TRIED.keys() | ELSEWHERE
-
-
-def test_commands_are_found_wherever_they_stand():
-    text = "Say `make me` or `python -m\na`, not `made`.\n```sh\nmake it   # now\n\npip x\n```\n"
-    assert commands(text) == ["make it", "pip x", "make me", "python -m a"]
 
 
 @pytest.mark.parametrize("command", sorted(c for c in TRIED.keys() | ELSEWHERE if " -p " in c))
@@ -89,29 +52,13 @@ def test_the_parameters_of_a_command_are_allowed_at_the_papers_scale(command):
     requests(ROOT, load(ROOT), args.scale, ["online_linucb"], args.pairs)  # raises otherwise
 
 
-@pytest.mark.parametrize(
-    "command", [pytest.param(c, marks=[pytest.mark.slow] * (c in LONG)) for c in TRIED]
-)
-def test_it_does_what_it_says(command, fresh):
-    (base, env), said = fresh, TRIED[command]
-    folder = base if command.startswith("cd ") else base / "private-bandits"
-    if said is None:
-        command = command.replace("make ", "make -n ")
-    if command in LONG:
-        command += f" -y {shlex.quote(SMOKE)}"
+@pytest.mark.parametrize("command", [c for c in TRIED if c.startswith("make ")])
+def test_make_runs_modules_that_are_there(command):
     done = subprocess.run(
-        command, shell=True, cwd=folder, env=env, capture_output=True, text=True, timeout=900
+        command.replace("make ", "make -n "), shell=True, cwd=ROOT, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    if command.startswith("make -n"):
-        assert ".venv/bin/python -m " in done.stdout
-        assert "pip install" not in done.stdout  # the stub stands for the installation
-        for module in re.findall(r"-m (tools\.\w+|benchmarks)", done.stdout):
-            assert (folder / module.replace(".", "/")).with_suffix(".py").is_file() or (
-                folder / module / "__main__.py"
-            ).is_file()
-    else:
-        assert (said or "") in done.stdout
-    if "papermill" in command:
-        about = json.loads((folder / "out.ipynb").read_text("utf8"))["metadata"]["papermill"]
-        assert {"T": 2000, "n_reps": 5}.items() <= about["parameters"].items()
+    assert done.returncode == 0, done.stderr
+    assert ".venv/bin/python -m " in done.stdout
+    for module in re.findall(r"-m (tools\.\w+|benchmarks)", done.stdout):
+        folder = ROOT / module.replace(".", "/")
+        assert folder.with_suffix(".py").is_file() or (folder / "__main__.py").is_file()

@@ -1,4 +1,4 @@
-"""The exact simulation of one-step FLIPHAT has the law of the full one.
+"""FLIPHAT's worlds, and the exact simulation of one step, have the laws that they promise.
 
 False alarms: Kolmogorov-Smirnov tests are at 1e-7, z tests at 5.5 standard errors; fixed seeds.
 """
@@ -8,7 +8,7 @@ import pytest
 from scipy import stats as sps
 
 from companion.environments import sphere
-from companion.fliphat.environments import autoregressive, pad
+from companion.fliphat.environments import autoregressive, gaussian_statistics, margin, pad
 from companion.fliphat.exact_simulation import simulate_one_step, step_with_noise
 from companion.fliphat.fliphat import fliphat, init, residual_fliphat
 from companion.simulate import repetitions, simulate
@@ -22,7 +22,7 @@ def one_step(d=30, T=300, **changes):
     return fliphat(d, T, **keys | {"sparsity": 6, "epsilon": 1000.0, "delta": 0.01} | changes)
 
 
-@pytest.mark.parametrize("n", [600, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [600, pytest.param(10_000, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(("rewards", "phi"), [("gaussian", 0.6), ("uniform", -0.5)])
 def test_it_has_the_law_of_simulate(rewards, phi, n):
     env = autoregressive(3, pad(SIGNAL, 30), phi=phi, rewards=rewards, noise=0.3)
@@ -58,16 +58,6 @@ def test_reused_noise_comes_back_one_place_later():
     assert sps.ks_2samp(fresh, again.final[:, 0]).pvalue > 1e-7
 
 
-def test_policies_have_streams_of_their_own():
-    env, seeds = autoregressive(3, pad(SIGNAL, 20)), [3, 4]
-    policies = [one_step(20), one_step(20).renamed("other")]
-    both = simulate_one_step(env, policies, 300, seeds, grid=[100, 300])
-    assert both.rounds.tolist() == [100, 300]
-    alone = simulate_one_step(env, policies[1:], 300, seeds, grid=[100, 300])
-    np.testing.assert_array_equal(alone.regret[:, 0], both.regret[:, 1])
-    assert len(np.unique(both.final)) == 4
-
-
 def test_it_is_refused_where_it_is_not_exact():
     env, p = autoregressive(3, pad(SIGNAL, 30)), one_step().params
     changes = [{"iterations": 2 * p.iterations}, {"warm": True}, {"forget": False}]
@@ -86,3 +76,34 @@ def test_it_is_refused_where_it_is_not_exact():
             simulate_one_step(
                 **{"env": env, "policies": [one_step()], "T": 300, "seeds": [1]} | change
             )
+
+
+def test_margin_world_has_the_prescribed_gaps():
+    """50000 gaps against their law, Kolmogorov-Smirnov at 1e-7."""
+    for alpha in (0.5, 1.0, np.inf):
+        env = margin([0.6, 0.0, -0.8, 0.0], gap=0.3, alpha=alpha)
+        X, R, mu = (
+            np.concatenate(part)
+            for part in zip(*env.blocks(50_000, np.random.default_rng(7)), strict=True)
+        )
+        gaps = np.abs(mu[:, 0] - mu[:, 1])
+        if alpha == np.inf:
+            np.testing.assert_allclose(gaps, 0.3, atol=1e-12)
+        else:
+            assert sps.kstest((gaps / 0.3) ** alpha, "uniform").pvalue > 1e-7
+        np.testing.assert_allclose(mu, X @ env.beta, atol=1e-12)
+        assert (R - mu).std() == pytest.approx(0.5, rel=0.02)
+
+
+def test_statistics_have_the_law_of_the_rows():
+    """Entries of X'X and X'y, 4000 draws each way; Kolmogorov-Smirnov at 1e-7."""
+    rng, beta, n = np.random.default_rng(9), np.array([1.0, -0.5, 0.0]), 4
+    fast, slow = [], []
+    for _ in range(4000):
+        G, c = gaussian_statistics(rng, n, beta, 0.7)
+        fast.append([*G[np.triu_indices(3)], *c])
+        X = rng.standard_normal((n, 3))
+        G, c = X.T @ X, X.T @ (X @ beta + 0.7 * rng.standard_normal(n))
+        slow.append([*G[np.triu_indices(3)], *c])
+    for a, b in zip(np.array(fast).T, np.array(slow).T, strict=True):
+        assert sps.ks_2samp(a, b).pvalue > 1e-7

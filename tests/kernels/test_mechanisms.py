@@ -84,19 +84,6 @@ def test_wishart_law(degrees):
     assert abs(W[:, 0, 0].var() / (4.0 * degrees * scale**2) - 1.0) < SIGMAS * np.sqrt(6.0 / n)
 
 
-def test_packing_keeps_norms_and_unpacks():
-    rng = np.random.default_rng(5)
-    for d in (1, 2, 5):
-        x, y = rng.standard_normal(d), rng.standard_normal()
-        packed = np.empty(mechanisms.statistics_size(d))
-        mechanisms.pack_statistics(x, y, packed)
-        assert packed @ packed == pytest.approx((x @ x) ** 2 + y**2 * (x @ x))
-        G, b = np.ones((d, d)), np.ones(d)
-        mechanisms.add_unpacked(2.0, packed, G, b)
-        np.testing.assert_allclose(G, 1.0 + 2.0 * np.outer(x, x))
-        np.testing.assert_allclose(b, 1.0 + 2.0 * y * x)
-
-
 HALF = np.sqrt(0.5)
 
 

@@ -10,34 +10,17 @@ from scipy import stats as sps
 from companion.lplr import environments as worlds
 from companion.lplr import experiments as runs
 from companion.lplr.lplr import (
-    COUNT,
-    allocate_tree,
     fit_users,
-    interval,
     intervals,
     lplr,
     lplr_params,
     predict,
-    tree_of,
 )
-from companion.lplr.ssp import allocate_model, ssp_params, suffstats
+from companion.lplr.ssp import allocate_model, suffstats
 from companion.simulate import repetitions, simulate
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
 E = math.e
-
-
-def test_bin_error_of_one_full_and_one_nearly_empty_bin():
-    """One unit of noise for the full bin; share times size for the other, which is less."""
-    n, g = 10**8, math.exp(-1)
-    p = lplr_params(1, n, M=2, threshold=1.0)
-    few = 20 / math.sqrt(n)
-    tree = runs.fit_design(worlds.design([[1.0], [g]], [0.5], [1 - few, few]), p, 2 * n, 0)
-    noise = math.sqrt(2 * 36 + 4 * 2 * 9) / math.sqrt(n)  # b_v = 6, c = 3, d = 1
-    share = tree.stat[1, COUNT] / n
-    own = math.sqrt(2 * 36 + 4 * 2 * 9 * g * g) / math.sqrt(n)
-    assert share * g < own
-    assert runs.bin_error(p, tree, n) == pytest.approx(noise + share * g, rel=1e-9)
 
 
 def test_a_whole_fit_from_sums_has_the_law_of_the_message_level_fit():
@@ -62,22 +45,6 @@ def test_a_whole_fit_from_sums_has_the_law_of_the_message_level_fit():
         )
     assert sps.ks_2samp(fast.mad, slow[:, 0]).pvalue > ALARM
     assert sps.ks_2samp(fast.width, slow[:, 1]).pvalue > ALARM
-
-
-def test_multinomial_counts_everyone_once():
-    rng, prob = np.random.default_rng([9]), np.array([0.2, 0.0, 0.5, 0.1])
-    out = np.empty(4, dtype=np.int64)
-    total = np.zeros(4)
-    for _ in range(2000):
-        worlds.multinomial(rng, 100, prob, out)
-        total += out
-    expected = np.array([*(prob * 200_000), 40_000])
-    seen = np.array([*total, 200_000 - total.sum()])
-    assert seen[1] == 0
-    keep = expected > 0
-    assert sps.chisquare(seen[keep], expected[keep]).pvalue > ALARM
-    worlds.multinomial(rng, 10**18, np.array([0.3, 0.7]), out[:2])
-    assert out[:2].sum() == 10**18
 
 
 def test_debiased_moments_of_perturbed_inputs():
@@ -118,25 +85,6 @@ def test_errors_of_an_estimate_by_hand():
     owner, prob = np.zeros(2, dtype=np.int64), np.array([0.25, 0.75])
     law = worlds.Law(np.eye(2), np.array([0.7, 0.1]), prob, owner, True)
     assert runs.theta_error(model, law) == pytest.approx((0.125, 0.0175))
-
-
-def test_layer_widths_of_a_walk_that_stops():
-    """No model anywhere: every half-width is the norm of the point, one bin a point."""
-    p = lplr_params(2, 10**4, threshold=1e9)
-    world = worlds.design([[0.9, 0.0], [0.1, 0.0]], [0.5, 0.5], [0.75, 0.25])
-    tree = runs.fit_design(world, p, 10**4, 0)
-    assert runs.layer_widths(p, tree, world) == pytest.approx([0.75 * 0.9 + 0.25 * 0.1, 0.0])
-
-
-def test_missed_intervals_lost_arms_and_regret_are_counted():
-    """Half-widths of nothing miss, and lose the best arm of two that hardly differ."""
-    seeds, bandit = repetitions(6, 12), worlds.hard_bandit(1, 0.1)
-    bold = runs.eliminate_with("lplr", bandit, 10**4, seeds, z=0.0, threshold=0.0)
-    assert (bold.log[:, :, runs.MISSED].sum(axis=1) > 0).all()
-    assert 0 < bold.log[:, :, runs.LOST].max(axis=1).sum() < 12
-    run = runs.eliminate_with("none", bandit, 10**4, seeds)
-    assert not run.log[:, :, [runs.MISSED, runs.LOST]].any()
-    assert run.regret.mean() == pytest.approx(0.05 * 10**4, rel=0.05)  # uniform play; 0 or 0.1
 
 
 @pytest.mark.parametrize(
@@ -224,20 +172,6 @@ def test_chi_square_at_log_2(mu, epsilon, value):
     assert runs.chi_square_laplace(mu, epsilon) == pytest.approx(value, rel=1e-9)
 
 
-def test_log_likelihood_ratio_of_one_user():
-    """At (0, 0) only |w - m/2| differs: -epsilon m/2.  At (m, m/2) with e^epsilon = 2 and m = 1:
-    ln(1 + 1/8) - ln(1 + 1/4) + ln(2)/2.
-    """
-    assert runs._llr(0.0, 0.0, 1.0, 2.0) == pytest.approx(-1.0)
-    value = math.log(0.9) + 0.5 * math.log(2)
-    assert runs._llr(1.0, 0.5, 1.0, math.log(2)) == pytest.approx(value)
-
-
-def test_a_plain_difference_is_always_told_apart():
-    assert runs.likelihood_ratio_errors(1e3, 1.0, 5, 40, np.random.default_rng(0)) == 0
-    assert 10 < runs.likelihood_ratio_errors(1e-6, 1.0, 5, 40, np.random.default_rng(0)) < 70
-
-
 def _message_by_message(m, epsilon, n, second, runs, rng):
     """Sums of the log-likelihood ratio (runs,), every user's message drawn as the theorem says."""
     s = m * rng.choice([-1.0, 1.0], (runs, n))
@@ -303,24 +237,6 @@ def test_a_batch_of_ldp_linucb_has_the_noise_of_all_its_users():
     assert np.std(found, axis=0) == pytest.approx(np.full(4, 10.0), rel=0.095)
 
 
-def test_every_point_is_evaluated_by_the_tree_that_receives_it():
-    p, game = (
-        lplr_params(2, 10**8, math.inf),
-        runs.game_of(worlds.hard_bandit(2, 0.5), per_action=True),
-    )
-    o = runs.Oracles(runs.LPLR, p, allocate_tree(p, 2), ssp_params(2), allocate_model(2))
-    game.law.prob[:] = 0.25
-    runs.receive_sums(o, game, 10**6, np.random.default_rng(1))
-    runs.evaluate(o, game)
-    same = []
-    for j, x in enumerate(game.law.points):
-        given = game.f.flat[j], game.width.flat[j]
-        own, other = (tree_of(o.forest, i) for i in (game.law.owner[j], 1 - game.law.owner[j]))
-        assert given == interval(p, own, x, np.empty(2))
-        same.append(given == interval(p, other, x, np.empty(2)))
-    assert not all(same)  # the two trees differ
-
-
 def test_attacks_lose_what_is_proven_and_their_faults_more():
     """5000 messages: bounds stay below the proof, and a planted fault above it is found."""
     for i, case in enumerate(runs.audits(2.0)):
@@ -348,6 +264,15 @@ def test_runs_refuse_by_name():
         (lambda: runs.estimate_lplr(worlds.constant(0.5), p, 1, [0]), "n must be"),
         (lambda: runs.estimate_ssp(worlds.constant(0.5), 100, [0], epsilon=5e-324), "epsilon"),
         (lambda: runs.ldp_linucb_regret(bandit, 100, [0], epsilon=5e-324), "epsilon"),
+        (lambda: worlds.hard_bandit(3, 0.61), "r "),
+        (lambda: worlds.hard_bandit(1, 0.0), "r "),
+        (lambda: worlds.hard_bandit(1, 0.5, repeats=1e30), "repeats"),
+        (lambda: worlds.spread_bandit(2, 100, 1, C=0), "C must"),
+        (lambda: worlds.easy_bandit(1, d=1e30), "d "),
+        (lambda: worlds.family("ball", 1e30, 100), "d "),
+        (lambda: worlds.design([[1.1, 0]], [0, 0]), "points"),
+        (lambda: worlds.design([[1, 0]], [1, 1]), "theta"),
+        (lambda: worlds.design([[1, 0]], [0, 0], [-0.1]), "prob"),
     ):
         with pytest.raises(ValueError, match=name):
             call()

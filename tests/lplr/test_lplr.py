@@ -49,21 +49,6 @@ def test_constants_of_the_theory_where_the_logarithm_is_7(rho):
     assert found[3] is False
 
 
-@pytest.mark.parametrize(("gamma", "square"), [(2.0, E**2), (3.0, 9.0), (8.0, 16.0)])
-def test_calibrated_constants(gamma, square):
-    """A threshold of 5 d gamma^2/epsilon, gamma kept in [e, 4]; nothing flat; three deviations."""
-    found = alg.width_constants(2, 10**6, 0.5, gamma)
-    assert found == (pytest.approx(20 * square), 0.0, 0.0, True, 3.0)
-
-
-def test_bins():
-    """ln(2^20)/(2 ln 4) = 5 exactly; ln(10^8)/2 = 9.21; edges 4^-k; least eigenvalue 1/16."""
-    p = alg.lplr_params(2, 2**20, gamma=4.0)
-    assert (p.M, p.smallest_value) == (5, 1 / 16)
-    assert p.edge.tolist() == [4.0**-k for k in range(6)]
-    assert alg.lplr_params(2, 10**8).M == 10
-
-
 def test_guarantee_is_the_larger_of_both_stages():
     """Counts 2/4, vectors 2 sqrt(2)/(4 sqrt 2), matrices 2/2: 2.5; intervals 2 * 2/b_e."""
     p = alg.lplr_params(2, 100)._replace(count_scale=4.0, matrix_scale=1.0, error_scale=8.0)
@@ -229,21 +214,6 @@ def test_labels_are_clipped_in_messages_and_in_sums():
     np.testing.assert_allclose(tree.mat, other.mat, atol=1e-12)
     labels = np.array([1.0 + 1.0, -1.0 - 1.0, 0.2 - 1.0])  # clip(-35), clip(35), clip(5)
     assert tree.vec[:-1, 1].sum() == pytest.approx(5 * (labels * points[:, 1]).sum())
-
-
-def test_elimination_drops_what_lies_below_the_best_lower_end_of_the_living():
-    f, width = np.array([0.5, 0.0, 0.3, 0.9]), np.array([0.1, 0.1, 0.1, 0.2])
-    alive = np.array([1, 1, 1, 0])  # the last arm is dead, and its lower end 0.7 does not count
-    for _ in range(2):
-        alg.eliminate(f, width, alive)
-        assert alive.tolist() == [1, 0, 1, 0]  # 0.3 + 0.1 reaches 0.5 - 0.1: ties stay
-
-
-def test_play_is_uniform_among_the_living():
-    rng, alive = np.random.default_rng([1]), np.array([0, 1, 1, 0, 1])
-    plays = np.bincount([alg.random_arm(alive, rng) for _ in range(9000)], minlength=5)
-    assert plays[[0, 3]].sum() == 0
-    assert sps.chisquare(plays[[1, 2, 4]]).pvalue > ALARM
 
 
 def test_an_epoch_that_learned_nothing_eliminates_nobody():

@@ -7,11 +7,10 @@ import pytest
 from streams import run, stream
 
 from companion.baselines.linucb import linucb
-from companion.online_linucb.anytime import EPOCHS, anytime_linucb, of_epochs
+from companion.online_linucb.anytime import anytime_linucb, of_epochs
 from companion.online_linucb.combiner import combiner, theory_constants
 from companion.online_linucb.online_linucb import (
     online_linucb,
-    practical_clip,
 )
 
 # --- Algorithm 9: restarts after 1, 2, 4, ... rounds ---------------------------------------------
@@ -35,22 +34,6 @@ def test_is_a_sequence_of_restarts(epsilon, learner):
         start += 2**m
     np.testing.assert_array_equal(s.run.centre, state.centre)
     assert (s.t[0], s.epoch[0], s.run.t[0]) == (500, 8, 500 - 255)
-
-
-def test_width_and_clip_are_functions_of_the_epoch():
-    more = {"k": 0.125, "lambda_min": 0.4, "width": lambda s, T: s + T}
-    p = anytime_linucb(3, epsilon=5.0, delta=0.1, **more).params
-    m = np.arange(EPOCHS)
-    jitter = np.where(2.0 ** (-m / 8) >= 0.4, 2.0 ** (-m / 8), 0.0)
-    np.testing.assert_allclose(p.jitter, jitter)
-    np.testing.assert_allclose(p.width, p.sigma + 2.0**m)
-    np.testing.assert_allclose(p.clip, [practical_clip(p.sigma, j, 3) for j in jitter])
-
-
-def test_clipped_records_are_counted_over_all_epochs():
-    X, R, _ = stream(n=100, K=1)
-    state = run(anytime_linucb(3, epsilon=5.0, delta=0.1), 9 * X, R)[1]
-    assert state.run.clipped[0] == (np.linalg.norm(9 * X[:, 0], axis=1) > 1).sum() > 50
 
 
 @pytest.mark.parametrize(

@@ -1,29 +1,14 @@
 """What the chapter measures: every estimator on cases whose answer is known."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from maler_twin import Twin
 from streams import stream
 
-from companion.environments import replay, sphere
+from companion.environments import replay
 from companion.online_linucb import experiments, online_linucb
 from companion.online_linucb.online_linucb import conversion_width, make_learner, regret_bound
 from companion.simulate import repetitions, trace
-
-
-def test_weights_of_the_families_sum_to_one_and_begin_with_a_third():
-    X, R, mu = stream()
-    policy = online_linucb(
-        3, 400, epsilon=1.0, delta=0.1, clip=1e9
-    )  # so large that no expert learns anything
-    W = experiments.family_weights(replay(X, R, mu), policy, 400, 3)
-    np.testing.assert_array_equal(W[:, 0], np.arange(4, 401, 4))
-    # Only Algorithm 5's constant loss (2 eta_c G D)^2 = 1/(4 T) moves the convex expert.
-    left = np.exp(-W[:, 0] / 1600.0)
-    expected = np.stack([left, np.ones(100), np.ones(100)], axis=1) / (left + 2.0)[:, None]
-    np.testing.assert_allclose(W[:, 1:], expected, atol=1e-6)
 
 
 def test_needed_width_is_the_largest_distance_in_the_norm_of_V():
@@ -99,55 +84,6 @@ def test_terms_of_the_proof_add_up_what_happened():
         assert (found[2] > 0.01) == (epsilon < np.inf)
 
 
-def test_oracle_loses_nothing_without_noise_and_plays_at_random_with_too_much():
-    """Means of 300 worlds; 5.5 standard errors are 4e-8."""
-    env, rng = sphere(5, 3, fresh=False), np.random.default_rng(2)
-    loss = np.array([experiments.oracle_loss(env, 4000, [0.0, 1e4], rng) for _ in range(300)])
-    blind = []
-    for s in repetitions(3, 2000):
-        mu = next(env.blocks(1, np.random.default_rng(s)))[2][0]
-        blind.append(4000 * (mu.max() - mu.mean()))
-    assert loss[:, 0].mean() < 0.02 * np.mean(blind)
-    error = np.hypot(loss[:, 1].std() / np.sqrt(300), np.std(blind) / np.sqrt(2000))
-    assert abs(loss[:, 1].mean() - np.mean(blind)) < 5.5 * error
-
-
-class Recorder:
-    """A policy that plays arm `t mod K` and keeps what it was shown."""
-
-    def __init__(self):
-        self.params, self.shown = SimpleNamespace(d=3), []
-
-    def init(self, params):
-        self.shown.append(([], []))
-
-    def loop(self, params, state, X, R, rng, arms):
-        X_seen, R_seen = self.shown[-1]
-        X_seen.append(X.copy())
-        R_seen.append(R.copy())
-        arms[:] = np.arange(len(X)) % X.shape[1]
-
-
-def test_least_eigenvalues_of_groups_of_runs():
-    policy = Recorder()
-    found = experiments.least_eigenvalues(policy, 4, (1, 2, 5), 2500, 8)
-    assert {M: e.shape for M, e in found.items()} == {1: (5, 2500), 2: (2, 2500), 5: (1, 2500)}
-    worlds = [(np.concatenate(X), np.concatenate(R)) for X, R in policy.shown]
-    arms = np.array([X[0] for X, _ in worlds])
-    assert all((X[0] == X).all() for X, _ in worlds)  # fixed within a run, new in every run
-    assert np.abs(arms[0] - arms[1]).max() > 0.1
-    np.testing.assert_allclose(np.linalg.norm(arms, axis=2), 1.0)
-    np.testing.assert_allclose(arms[:, :, 2], np.sqrt(0.5))
-    rounds = np.arange(2500)
-    x = arms[:, rounds % 4]  # (run, round, 3)
-    for M, e in found.items():
-        for i, values in enumerate(e):
-            part = x[i * M : (i + 1) * M]
-            moment = np.einsum("mti,mtj->tij", part, part) / M
-            np.testing.assert_allclose(values, np.linalg.eigvalsh(moment)[:, 0], atol=1e-12)
-    assert found[5].min() > 0.001 > np.abs(found[2]).max()  # fewer than d runs: rank too low
-
-
 def test_price_of_combining_by_hand():
     """Two worlds without spread: base learners 10 and 40, then 30 and 10; combiner 20 and 15."""
     finals = [np.tile([10.0, 40.0, 20.0], (8, 1)), np.tile([30.0, 10.0, 15.0], (8, 1))]
@@ -161,7 +97,6 @@ def test_price_of_combining_by_hand():
 # --- closed forms -------------------------------------------------------------------------------
 
 T, DELTA = 20_000, 0.1
-SIGMA = 2 * np.sqrt(2 * np.log(1.25 / DELTA))  # at epsilon = 1
 
 
 @pytest.mark.parametrize(

@@ -125,20 +125,6 @@ def test_jdp_adds_the_first_noises_to_exact_statistics():
         np.testing.assert_allclose(s.theta, theta, atol=1e-9)
 
 
-def test_without_privacy_it_is_linucb_on_stretched_contexts():
-    X, R, _ = stream()
-    policy = baseline("LinUCB", 3, 400, epsilon=1.0, delta=0.1)
-    arms, V, b = run(policy, X, R)[0], 1e-4 * np.eye(3), np.zeros(3)
-    beta = np.sqrt(3) + 0.5 * np.sqrt(3 * np.log((1 + 2 * 400) * 400))
-    for t, a in enumerate(arms):
-        Z = np.sqrt(2) * X[t]
-        index = Z @ np.linalg.solve(V, b) + beta * np.sqrt(
-            np.einsum("ki,ij,kj->k", Z, np.linalg.inv(V), Z)
-        )
-        assert index[a] >= index.max() - 1e-6 * abs(index.max())
-        V, b = V + np.outer(Z[a], Z[a]), b + R[t, a] * Z[a]
-
-
 def test_nan_scores_win():
     policy = baseline("LDP", 2, 10, epsilon=1.0, delta=0.1)
     s = policy.init(policy.params)
@@ -147,11 +133,3 @@ def test_nan_scores_win():
     assert s.definite[0] == 0.0
     X = np.array([[0.9, 0.0], [0.0, 0.1], [0.0, 0.2]])
     assert policy.select(policy.params, s, X, np.random.default_rng(0)) == 1
-
-
-def test_first_arms_are_the_canonical_ones():
-    X, R, mu = next(published_code.Arms(8, 3).blocks(50, np.random.default_rng(0)))
-    np.testing.assert_allclose(published_code.NORM * X[0, :3], [[1, 0, 1], [0, 1, 1], [0, 0, 1]])
-    np.testing.assert_allclose(np.linalg.norm(X[0, 3:], axis=1), 1.0)
-    assert 0 <= mu.min() <= mu.max() <= 1
-    assert set(np.unique(R)) <= {0.0, 1.0}

@@ -8,17 +8,9 @@ from companion.private_glm.environments import (
     fixed_world,
     idle_regret,
     paper_world,
-    rotating_arms,
     spiked_arms,
     world,
 )
-
-
-def test_contexts_rotate_over_the_coordinates():
-    X = np.empty((5, 2, 3))
-    rotating_arms.py_func(4, X)
-    for t, arms in enumerate(X):
-        assert np.array_equal(arms, np.outer([1.0, -1.0], np.eye(3)[(4 + t) % 3]))
 
 
 def test_one_arm_in_twenty_rounds_points_elsewhere():
@@ -43,30 +35,6 @@ def test_a_fixed_world_repeats_its_contexts_and_renews_its_rewards():
     assert one[2] == pytest.approx(1 / (1 + np.exp(-X @ env.theta)))
     with pytest.raises(ValueError, match="T must be at most"):
         next(env.blocks(51, np.random.default_rng(1)))
-
-
-def test_blocks_of_a_fixed_world_follow_one_another(monkeypatch):
-    """Contexts, their own means, and rewards of these means, which are 0 or 1 here."""
-    monkeypatch.setattr("companion.environments.BLOCK", 3_000)
-    signs = np.random.default_rng(0).choice([-0.9, 0.9], (2_000, 4))
-    env = fixed_world(np.stack([signs, 0.0 * signs], axis=2), [1000.0, 0.0], "logistic")
-    found = list(env.blocks(1_900, np.random.default_rng(1)))
-    assert len(found) > 2
-    X, R, mu = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    assert np.array_equal(X, env.X[:1_900])
-    for y in (R, mu):
-        np.testing.assert_allclose(y, signs[:1_900] > 0, atol=1e-12)
-
-
-@pytest.mark.parametrize("kind", ["ball", "spiked", "rotating"])
-def test_thetas_are_new_and_have_their_size(kind):
-    env, rng = world(kind, 4, 1.5), np.random.default_rng(3)
-    thetas = np.array([env.theta(rng) for _ in range(12)])
-    size = np.abs(thetas) if kind == "rotating" else np.linalg.norm(thetas, axis=1)
-    assert size == pytest.approx(1.5)
-    assert len(np.unique(thetas, axis=0)) > 5
-    arms = 2 if kind == "rotating" else 10
-    assert arms == env.K
 
 
 def test_the_environment_is_the_paper_s():

@@ -9,16 +9,13 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from companion.baselines.ecolog import ecolog
-from companion.baselines.gloc import gloc
 from companion.baselines.rs_glinucb import rs_glinucb
 from companion.private_glm import experiments
 from companion.private_glm import joint_glm as joint
-from companion.private_glm.environments import fixed_world, idle_regret, paper_world, world
+from companion.private_glm.environments import fixed_world, paper_world, world
 from companion.private_glm.experiments import covered
 from companion.private_glm.joint_glm import PRESETS, joint_glm
 from companion.private_glm.shuffle_glm import shuffle_glm
-from companion.report.published import published
 from companion.simulate import repetitions, simulate
 
 TIGHT = PRESETS["tight"]
@@ -47,19 +44,6 @@ def test_the_first_fit_is_dated_by_its_block():
         run = experiments.counted(env, policy, T, repetitions(1, 2))
         assert run.first_fit.tolist() == [expected] * 2
         assert (run.fits[:, 1] > 0).all() == (T > 6)
-
-
-def test_a_panel_of_figure_1():
-    """Factories get what they take; names say preset and budget; random play is exact."""
-    panel = published("private_glm")["figure1a"]
-    choices = [("fig1", 2.0), ("tight", np.inf)]
-    found, play = experiments.figure1(panel, 60, 0.02, choices, (ecolog, gloc), repetitions(1, 2))
-    assert list(found.names) == ["ECOLog", "GLOC", "fig1, ε = 2", "tight, no noise"]
-    env = paper_world(60, 5, 3.5, "logistic")
-    assert play == pytest.approx(idle_regret(env, 60, "random"))
-    assert found.rounds[-1] == 60
-    assert (found.final > 0).all()
-    assert (found.final < 2 * play[-1]).all()
 
 
 def test_what_widths_cover():
@@ -163,12 +147,6 @@ def test_a_tree_for_too_small_a_movement_is_seen():
     assert low <= exact <= 4 / 3
 
 
-def test_explorations_of_others():
-    """Without noise they give the user away; with noise they vary and show nothing."""
-    assert experiments.exploration_audit(np.inf, 500, 1, level=LEVEL) > 1.5
-    assert experiments.exploration_audit(1.0, 500, 1, level=LEVEL) <= 1.0
-
-
 def test_node_losses_have_the_moments_of_a_gaussian():
     """Leaf 1 of 64 enters all 7 nodes: mean rho, variance 2 rho (6 standard errors)."""
     shift, sigma, trials = np.array([1.0, 0.0, -1.0]), 3.0, 4000
@@ -190,41 +168,6 @@ def test_terms_add_up_to_the_regret_and_potentials_to_their_bounds():
     for side in "VH":
         assert 0 < found[f"potential of {side}"] <= found[f"bound {side}"]
     assert 0 < found["weights above the slope"] < 1
-
-
-def test_the_potential_is_between_log_det_and_twice_it():
-    X = np.random.default_rng(1).uniform(-0.5, 0.5, (40, 3))
-    log_det = np.linalg.slogdet(np.eye(3) + X.T @ X)[1]
-    assert log_det < experiments.potential(X, 1.0) < 2 * log_det
-    by_hand = experiments.potential(np.diag([1.0, 2.0])[[0, 0, 1]], 1.0)
-    assert by_hand == pytest.approx(1.0 + 1.0 / 2.0 + 1.0)  # at most 1 each
-
-
-def test_distances_grow_like_the_root_and_stay_below_the_bound():
-    excesses = np.array([1e-4, 1e-2])
-    share, moved = experiments.fits_with_excess(200, 3, 2.0, 1.0, excesses, 5, 1)
-    assert share.shape == moved.shape == (5, 2)
-    assert moved[:, 1] / moved[:, 0] == pytest.approx(10.0, rel=0.05)
-    assert moved[:, 0] == pytest.approx(np.sqrt(2e-4), rel=0.3)  # the loss is quadratic there
-    assert (share > 0).all()
-    assert (share < 1).all()
-    assert experiments.lemma_s1_bound(1.0, 4.0, 2.0, 1.0) == pytest.approx(4 * 3 + np.sqrt(8))
-    assert experiments.lemma_s1_bound(2.0, 0.0, 0.0, 4.0) == pytest.approx(4 + np.sqrt(8))
-
-
-def test_excess_loss_falls_with_rows_and_budget():
-    """Like 1/n at a fixed budget, like 1/sqrt(rho) at a fixed n."""
-    lost = experiments.excess_losses([(80, 0.02), (240, 0.02), (240, 0.16)], 40, 1).mean(axis=0)
-    assert lost[0] > 1.7 * lost[1] > 1.7**2 * lost[2] > 0.0
-
-
-def test_the_directional_rule_switches_less_and_bounds_the_ratio():
-    quiet = experiments.switch_counts(4, 3000, 20.0, 0.0, 1)
-    assert 1 <= quiet["directional"] < quiet["determinant"]
-    assert quiet["its worst ratio"] <= 2.1
-    noisy = experiments.switch_counts(4, 3000, 20.0, 1.0, 1)
-    assert noisy["its worst ratio"] <= 2.1
-    assert noisy["worst ratio of this"] > quiet["worst ratio of this"]
 
 
 def test_without_noise_switches_are_those_of_numpy():

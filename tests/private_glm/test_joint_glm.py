@@ -5,20 +5,16 @@ import math
 
 import numpy as np
 import pytest
-from dp_accounting import GaussianDpEvent
-from dp_accounting.rdp import rdp_privacy_accountant as rdp_library
 from plain import plain
 
-from companion.accounting.privacy import gaussian_delta, tree_levels
+from companion.accounting.privacy import tree_levels
 from companion.kernels import tree
 from companion.kernels.glm import LOGISTIC, mean
 from companion.private_glm import joint_glm as joint
 from companion.private_glm.environments import world
 from companion.private_glm.joint_glm import (
     PRESETS,
-    add_leaf,
     init,
-    init_sum,
     joint_glm,
     raise_floor,
     select,
@@ -92,17 +88,6 @@ def test_matrices_that_go_on_doubling_stop_at_the_cutoff(gamma):
     assert live.state.fits.tolist() == fits
 
 
-def test_without_exploration_both_rules_refresh_alike():
-    X, R, _ = next(world("ball", 3, 2.0).blocks(300, np.random.default_rng(4)))
-    arms = {}
-    for rule in ("paper", "corrected"):
-        preset = TIGHT._replace(gamma=0.05, a_h=0.5)
-        policy = joint_glm(3, 300, epsilon=4.0, delta=0.02, rule=rule, preset=preset)
-        arms[rule] = np.empty(300, np.int64)
-        policy.play(policy.params, init(policy.params), X, R, np.random.default_rng(0), arms[rule])
-    assert np.array_equal(arms["paper"], arms["corrected"])
-
-
 @pytest.mark.parametrize(("last", "fits"), [(0.4, 0), (-10.0, 1)])
 def test_growth_that_noise_explains_makes_no_first_fit(last, fits):
     """V has outgrown its last value both times, but its trace by more than the guard only once."""
@@ -134,12 +119,6 @@ def test_widths_follow_gamma_and_kappa_as_printed():
     assert p.elimination == pytest.approx(1.5)
 
 
-def test_the_gaussian_curve_at_known_points():
-    for mu, epsilon, delta in ((1, 1, 0.1269367375), (0.5, 1, 0.0068295950), (2, 3, 0.1838130766)):
-        assert gaussian_delta(epsilon, 1.0, mu) == pytest.approx(delta, abs=1e-9)
-        assert joint.gdp(0.5 * mu * mu, delta) == pytest.approx(epsilon, abs=1e-6)
-
-
 @pytest.mark.parametrize(
     ("epsilon", "gdp", "rdp", "simple", "paper", "true"),
     [
@@ -158,15 +137,6 @@ def test_what_a_budget_buys(epsilon, gdp, rdp, simple, paper, true):
     assert joint.together(*joint.budget(epsilon, 0.02, "corrected")) == pytest.approx(gdp, abs=1e-4)
     assert joint.gdp(spent["paper"], 0.02) == pytest.approx(true, abs=1e-3)
     assert spent["corrected"] > spent["rdp"] > spent["simple"] > spent["thirds"] > spent["paper"]
-
-
-@pytest.mark.parametrize("rho", [0.01, 0.3, 2.0])
-def test_rdp_is_the_library_s(rho):
-    accountant = rdp_library.RdpAccountant(orders=np.geomspace(1.01, 2000, 4000))
-    accountant.compose(GaussianDpEvent(1 / np.sqrt(2 * rho)))
-    assert joint.rdp(rho, 0.01) == pytest.approx(accountant.get_epsilon(0.01), rel=1e-4)
-    assert joint.gdp(rho, 0.01) <= joint.rdp(rho, 0.01)
-    assert joint.simple_rho(joint.rdp(rho, 0.01), 0.01) <= rho
 
 
 def worst_pair(rho_tree, rho_fits, n=60):
@@ -212,26 +182,6 @@ def test_the_ledger_is_the_budget(calibration, preset):
 def test_the_printed_rule_has_no_guarantee():
     assert joint_glm(3, 100, epsilon=1.0, delta=0.02, rule="paper").guarantee.epsilon == np.inf
     assert joint_glm(3, 100, epsilon=np.inf, delta=0.02, rule="paper").guarantee.model == "none"
-
-
-def test_a_prefix_has_the_noise_of_its_live_blocks():
-    """Variance popcount(t) sigma^2 on the diagonal, half of it off it (5.5 sigma)."""
-    w, draws, sigma, runs = np.zeros((2, 2, 2)), {1: [], 7: [], 8: []}, 2.0, 4000
-    rng = np.random.default_rng(5)
-    for _ in range(runs):
-        c = init_sum(2, 4, 1e6)
-        for t in range(1, 9):
-            add_leaf(1.0, np.array([0.6, 0.8]), c.exact)
-            joint.release(c.exact, c.nodes, t, sigma, rng, c.release)
-            joint.regularise(c.release, 1e6, 5e5, c.value, *w)
-            if t in draws:
-                draws[t].append(c.value - 1e6 * np.eye(2) - t * np.outer([0.6, 0.8], [0.6, 0.8]))
-    for t, blocks in ((1, 1), (7, 3), (8, 1)):
-        z = np.array(draws[t])
-        spread = 5.5 * np.sqrt(2 / runs)
-        assert z[:, 0, 0].var() == pytest.approx(blocks * sigma**2, rel=spread)
-        assert z[:, 0, 1].var() == pytest.approx(blocks * sigma**2 / 2, rel=spread)
-        assert np.array_equal(z[:, 0, 1], z[:, 1, 0])
 
 
 def test_eigenvalues_have_a_floor_and_others_stay():

@@ -127,11 +127,6 @@ def test_bits(n, entries, rho, ratio, expected):
     assert (levels, shuffle.bits_for(n, levels, entries, ratio, rho, 1.02)) == expected
 
 
-def test_printed_bits_are_those_of_the_formula():
-    """(122) at g = 64, one coordinate: 24e4 64^2 log^2(800)/1000, of which 78 suffice."""
-    assert shuffle.printed_bits(1000, 64, 1, 1.0, 0.01) == pytest.approx(4.393e7, rel=1e-3)
-
-
 @pytest.mark.parametrize("n", [60, 668])
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_calibration_is_proved_and_not_wasteful(n, epsilon):
@@ -205,14 +200,6 @@ def test_designs():
     assert pi.sum() == pytest.approx(1.0)
     assert design(np.zeros((3, 2)))[0].tolist() == [1.0, 0.0, 0.0]
     assert design(np.ones((1, 2)))[0].tolist() == [1.0]
-
-
-def test_a_move_is_the_exact_line_search():
-    """Five copies of one direction and one of the other: a single move reaches the optimum."""
-    pi, g, rank, moves = design(np.eye(2)[[0, 0, 0, 0, 0, 1]], tolerance=1.0001)
-    assert moves == 1
-    assert pi[-1] == pytest.approx(0.5, abs=1e-6)
-    assert g == pytest.approx(rank, rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -9,7 +9,6 @@ from companion.baselines.noisy_sgd import noisy_sgd
 from companion.simulate import repetitions, stream
 from companion.streaming_sco import experiments as ex
 from companion.streaming_sco.environments import (
-    Functional,
     drawn,
     excess_risk,
     first,
@@ -18,7 +17,7 @@ from companion.streaming_sco.environments import (
     regression,
 )
 from companion.streaming_sco.sco_bandit import sco_bandit
-from companion.streaming_sco.streaming import problem, streaming_fw, vertex_fw
+from companion.streaming_sco.streaming import problem, streaming_fw
 
 # Rates.
 
@@ -36,25 +35,6 @@ def test_errors_and_risks_are_of_the_runs_that_excess_risk_makes():
         o.run(o.params, s, X[:900], Y[:900], rng, np.empty((900, 5)))
         gap = s.gradient - world.gradient(s.old, 0.2)
         assert errors[r, -1] == pytest.approx((np.abs(gap) ** 3).sum() ** (1 / 3))
-
-
-def test_checkpoints_are_no_powers_of_two():
-    for n in (300, 8192, 32_768):
-        grid = ex.checkpoints(n)
-        assert (np.diff(grid) > 0).all()
-        assert (grid[0] >= 64, grid[-1]) == (True, n - 1)
-        for t in grid[:-1].tolist():
-            assert t.bit_count() > 1
-            assert t >> (t.bit_length() // 2) & 1
-
-
-def test_the_envelope_is_the_worst_of_linear_losses_in_every_place():
-    n, grid, seeds = 600, ex.checkpoints(600, 4, 128), repetitions(1, 6)
-    free = vertex_fw(20, n, epsilon=np.inf, clip=np.inf, loss="inner product")
-    means, samples = ex.envelope(free, (0.4, 0.1, 0.02), n, seeds, grid)
-    assert samples.mean(axis=0) == pytest.approx(means.max(axis=0), rel=1e-12)
-    one = excess_risk(Functional(20, 0.1), [free], n, seeds, grid=grid).excess[:, 0]
-    assert means[1] == pytest.approx(one[:, :-1].mean(axis=0), rel=1e-12)
 
 
 def test_the_bound_of_the_gradient_error_by_hand():
@@ -199,17 +179,6 @@ def test_without_noise_the_program_is_the_algorithm(method):
 
 
 # Algorithm 3.
-
-
-def test_a_filter_that_hears_nothing_removes_nobody_and_a_noisy_one_the_best():
-    world, seeds, gone = one_context(3, 4, 2), repetitions(2, 4), {}
-    for name, e, gap in (("noisy", 1.0, 0.05), ("exact", np.inf, 0.5), ("loose", 1.0, 4.0)):
-        policy = sco_bandit(4, 3, 500, epsilon=e, gap=gap, label_bound=1.2, t0=20)
-        gone[name] = ex.removed(world, policy, 300, seeds)
-    assert (gone["loose"] == 0).all()
-    assert (gone["noisy"][:, 0] > 0.2).all()
-    assert gone["exact"][:, 0].mean() < 0.1 < gone["exact"][:, 1].mean()
-    assert (gone["noisy"][:, 1] >= gone["noisy"][:, 0]).all()
 
 
 def test_estimates_and_drifts_are_those_of_the_definition_and_fall(monkeypatch):
