@@ -12,14 +12,15 @@ import importlib
 import signal
 import threading
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from companion.accounting.audit import AuditSpec
 from companion.accounting.privacy import NO_PRIVACY, Guarantee
+from companion.jit import borrowed, jit
 from companion.validate import need_array, need_float, need_generator
 
 LARGEST_RECORD = 1e30  # contexts and rewards are not larger: what kernels make of them stays finite
@@ -93,7 +94,7 @@ class Policy(NamedTuple):
     @property
     def loop(self):
         """What plays a block: `play`, or the plain loop over `select` and `update`."""
-        return self.play or _plain_loop(self.select, self.update)
+        return self.play or plain_loop(self.select, self.update)
 
     def renamed(self, name: str) -> Policy:
         """The same policy under another name, which its random stream in `simulate` follows."""
@@ -104,17 +105,28 @@ class Policy(NamedTuple):
 
 
 @functools.cache
-def _plain_loop(select, update):
-    """The loop over two steps, compiled if both are."""
+def plain_loop(select, update):
+    """`play` of a policy: the loop over its two steps, compiled if both are.
 
-    def play(p, s, X, R, rng, arms):
-        for t in range(X.shape[0]):
-            arm = select(p, s, X[t], rng)
-            arms[t] = arm
-            update(p, s, arm, X[t, arm], R[t, arm], rng)
+    If both stand in one module, it is cached with that module's kernels.
+    """
+    home, other = (getattr(f, "__module__", "") for f in (select, update))
+    names = {"select": select, "update": update, "borrowed": borrowed}
+    names["__name__"] = home if home == other else ""
+    play = FunctionType(_play.__code__, names, "play")
+    play.__doc__ = _play.__doc__
+    if not (isinstance(select, Dispatcher) and isinstance(update, Dispatcher)):
+        return play
+    play.__qualname__ = f"play.{select.__name__}.{update.__name__}"  # its name in the cache
+    return jit(play)
 
-    compiled = isinstance(select, Dispatcher) and isinstance(update, Dispatcher)
-    return numba.njit(nogil=True, error_model="numpy")(play) if compiled else play
+
+def _play(p, s, X, R, rng, arms):
+    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
+    p, s = borrowed(p), borrowed(s)
+    for t in range(X.shape[0]):
+        arms[t] = select(p, s, X[t], rng)  # noqa: F821
+        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)  # noqa: F821
 
 
 class Optimiser(NamedTuple):

@@ -20,6 +20,9 @@ import time
 from pathlib import Path
 
 import numba
+from numba.core import types
+from numba.core.cgutils import get_null_value, unpack_tuple
+from numba.extending import intrinsic, overload
 
 from companion._closure import Package
 
@@ -66,7 +69,7 @@ try:
 
         @classmethod
         def from_function(cls, func, py_file):
-            return cls(PACKAGE.module(py_file))
+            return cls(func.__module__)
 
     class _Impl(CompileResultCacheImpl):
         _locator_classes = (_Locator,)
@@ -183,7 +186,7 @@ def jit(func, inline="never"):
     kernel.linked = linked
     kernel.get_call_template = linked.get_call_template  # what Numba asks of a callee
     kernel.get_overload = linked.get_overload
-    if PACKAGE.module(func.__code__.co_filename) and "<" not in func.__qualname__:
+    if PACKAGE.file(func.__module__) and "<" not in func.__qualname__:
         kernel._cache = _LazyCache(func, _Cache)
         linked._cache = _LazyCache(func, _LinkedCache)
     return kernel
@@ -192,3 +195,29 @@ def jit(func, inline="never"):
 def inlined(func):
     """`jit` for a step of a kernel: written out in every caller before types are known."""
     return jit(func, inline="always")
+
+
+def borrowed(tree):
+    """The arrays of a nested tuple without Numba's count of references, for a kernel whose caller
+    holds them: in a short step of many arrays the counts took most of the time."""
+    return tree
+
+
+@overload(borrowed)
+def _borrowed(tree):
+    return lambda tree: _without_counts(tree)
+
+
+@intrinsic
+def _without_counts(typing_context, tree):
+    def of(context, builder, kind, value):
+        if isinstance(kind, types.BaseTuple):
+            parts = zip(kind, unpack_tuple(builder, value), strict=True)
+            return context.make_tuple(builder, kind, [of(context, builder, *p) for p in parts])
+        if not isinstance(kind, types.Array):
+            return value
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo = get_null_value(array.meminfo.type)  # of which Numba counts nothing
+        return array._getvalue()
+
+    return tree(tree), lambda context, builder, call, args: of(context, builder, tree, *args)

@@ -66,6 +66,14 @@ def _mean_and_half(samples, level):
     return samples.mean(axis=0), half
 
 
+def _logs(name, values, size):
+    """Logarithms of positive numbers (size,)."""
+    values = _floats(name, values, size)
+    if not (values > 0.0).all():
+        raise ValueError(f"{name} must hold numbers > 0; got {shown(values)}")
+    return np.log(values)
+
+
 def difference(a: np.ndarray, b: np.ndarray, level: float = 0.95) -> Interval:
     """Interval for the mean of a - b over paired repetitions (n,)."""
     a, b = _pair(a, b)
@@ -101,7 +109,7 @@ def exponent(x: np.ndarray, samples: np.ndarray, level: float = 0.95) -> Interva
     repetitions, which needs no model of the noise and allows the m points of one repetition to
     depend on each other.
     """
-    x, samples = _logs("x", x), _floats("samples", samples, "n", "m")
+    x, samples = _logs("x", x, "m"), _floats("samples", samples, "n", "m")
     n = len(samples)
     if n < 2 or samples.shape[1:] != x.shape or not (samples.mean(axis=0) > 0).all():
         raise ValueError(
@@ -150,69 +158,49 @@ def jackknife(statistic, samples: np.ndarray, level: float = 0.95) -> Interval:
 
 def worst_case(regret: np.ndarray) -> np.ndarray:
     """Largest mean over instances: regret (m, instances, n_reps) at m horizons -> (m,)."""
-    return _worst(_runs("regret", regret))
-
-
-def _worst(regret):
-    return regret.mean(axis=-1).max(axis=-1)
-
-
-def _runs(name, regret):
-    return _floats(name, regret, "m", "instances", "n_reps")
-
-
-def _both(ours, theirs):
-    """Two results of one shape, one above the other."""
-    ours = _runs("ours", ours)
-    theirs = _floats("theirs", theirs, *ours.shape)
-    return np.concatenate([ours, theirs])
-
-
-def _horizons(T, regret):
-    """log T, one per horizon of the results."""
-    if np.shape(T) != (len(regret),):
-        raise ValueError(f"T must have shape ({len(regret)},), one per horizon; got {np.shape(T)}")
-    return _logs("T", T)
-
-
-def _logs(name, values):
-    """Logarithms of positive numbers (m,)."""
-    values = _floats(name, values, "m")
-    if not (values > 0.0).all():
-        raise ValueError(f"{name} must hold numbers > 0; got {shown(values)}")
-    return np.log(values)
+    return _floats("regret", regret, "m", "instances", "n_reps").mean(axis=-1).max(axis=-1)
 
 
 def worst_case_draws(regret: np.ndarray, seed: int, draws: int = 2000) -> np.ndarray:
     """`worst_case` of bootstrap samples, (draws, m): every draw resamples the repetitions of every
     run, and takes the worst instance anew.
     """
-    regret = _runs("regret", regret)
+    regret = _floats("regret", regret, "m", "instances", "n_reps")
     rng, (m, x, reps) = np.random.default_rng([need_seed("seed", seed), 77]), regret.shape
     draws, first = need_int("draws", draws, 1), reps * np.arange(m * x).reshape(m, x, 1)
     size = max(1, CHUNK // regret.size)  # draws at a time
     parts = [min(size, draws - done) for done in range(0, draws, size)]
     picks = (rng.integers(0, reps, (n, m, x, reps)) for n in parts)
-    return np.concatenate([_worst(regret.ravel()[first + pick]) for pick in picks])
+    means = (regret.ravel()[first + pick].mean(axis=-1) for pick in picks)
+    return np.concatenate([mean.max(axis=-1) for mean in means])
+
+
+def _bootstrap(statistic, regret, seed, level) -> Interval:
+    """A statistic of worst cases (n, m) -> (n, ...), with the ends of its bootstrap interval."""
+    value, draws = statistic(worst_case(regret)[None])[0], worst_case_draws(regret, seed)
+    tail = (1 - need_probability("level", level)) / 2
+    return Interval(
+        value, *np.quantile(statistic(draws), [tail, 1 - tail], axis=0, method="nearest")
+    )
 
 
 def worst_case_band(
     regret: np.ndarray, seed: int, level: float = 0.95
 ) -> tuple[np.ndarray, np.ndarray]:
     """(low, high), each (m,): pointwise bootstrap interval of `worst_case`."""
-    return _ends(worst_case_draws(regret, seed), level)
+    return _bootstrap(lambda worst: worst, regret, seed, level)[1:]
 
 
 def worst_case_exponent(T: int, regret: np.ndarray, seed: int, level: float = 0.95) -> Interval:
     """Slope of log worst-case regret against log T (m,), with its bootstrap interval."""
-    at = _horizons(T, _runs("regret", regret))
-    return _interval(lambda worst: np.polyfit(at, np.log(worst).T, 1)[0], regret, seed, level)
+    at = _logs("T", T, len(regret))
+    return _bootstrap(lambda worst: np.polyfit(at, np.log(worst).T, 1)[0], regret, seed, level)
 
 
 def worst_case_ratio(ours, theirs, seed: int, level: float = 0.95) -> Interval:
     """Mean over horizons of worst-case regret of `ours` over that of `theirs`, with interval."""
     both, m = _both(ours, theirs), len(ours)
-    return _interval(lambda worst: (worst[:, :m] / worst[:, m:]).mean(axis=1), both, seed, level)
+    return _bootstrap(lambda worst: (worst[:, :m] / worst[:, m:]).mean(axis=1), both, seed, level)
 
 
 def crossing(T: int, ours, theirs, seed: int, level: float = 0.95) -> Interval:
@@ -222,28 +210,22 @@ def crossing(T: int, ours, theirs, seed: int, level: float = 0.95) -> Interval:
     T (m,); ours, theirs (m, instances, n_reps).
     """
     both = _both(ours, theirs)
-    _horizons(T, ours)
-    return _interval(lambda worst: [_last_crossing(T, w) for w in worst], both, seed, level)
+    _logs("T", T, len(ours))
+    return _bootstrap(lambda worst: [_last_crossing(T, w) for w in worst], both, seed, level)
+
+
+def _both(ours, theirs):
+    """Two results of one shape, one above the other."""
+    ours = _floats("ours", ours, "m", "instances", "n_reps")
+    return np.concatenate([ours, _floats("theirs", theirs, *ours.shape)])
 
 
 def _last_crossing(T, worst):
-    gap = np.log(worst[: len(T)]) - np.log(worst[len(T) :])
+    log_T, gap = np.log(T), np.log(worst[: len(T)]) - np.log(worst[len(T) :])
     above = np.flatnonzero(gap > 0)
     if len(above) == 0:
         return float(T[0])
     i = above[-1]
     if i == len(T) - 1:
         return np.inf
-    share = gap[i] / (gap[i] - gap[i + 1])
-    return float(np.exp(np.log(T[i]) + share * (np.log(T[i + 1]) - np.log(T[i]))))
-
-
-def _interval(statistic, regret, seed, level):
-    """A statistic of worst cases (n, m) -> (n,), with its bootstrap interval."""
-    low, high = _ends(statistic(worst_case_draws(regret, seed)), level)
-    return Interval(float(statistic(worst_case(regret)[None])[0]), float(low), float(high))
-
-
-def _ends(draws, level):
-    tail = (1 - need_probability("level", level)) / 2
-    return np.quantile(draws, [tail, 1 - tail], axis=0, method="nearest")
+    return float(np.exp(log_T[i] + gap[i] / (gap[i] - gap[i + 1]) * (log_T[i + 1] - log_T[i])))

@@ -9,6 +9,7 @@ from streams import flat, same_bits, stream
 from companion import core
 from companion.accounting import privacy
 from companion.baselines.linucb import linucb
+from companion.baselines.random import random
 
 X = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 
@@ -102,6 +103,12 @@ def test_policy_travels_by_name_and_keeps_its_kernels():
     assert again == policy
     assert again.play is policy.play
     assert again.name == "mine"
+
+
+def test_a_loop_of_steps_from_two_modules_is_not_cached_with_one_of_them():
+    assert linucb(3).play.__module__ == "companion.baselines.linucb"
+    mixed = core.plain_loop(linucb(3).select, random().update)
+    assert mixed.__module__ == ""
 
 
 def test_a_function_that_cannot_be_imported_is_left_to_pickle():

@@ -15,7 +15,7 @@ import numpy as np
 from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.glm_parts import GLM, clipped_reward, need_model, optimistic_mean
 from companion.baselines.linucb import LEAST_RIDGE
-from companion.core import Policy
+from companion.core import Policy, plain_loop
 from companion.jit import jit
 from companion.kernels.glm import LOGISTIC, mean, slope, true_loss
 from companion.kernels.linalg import (
@@ -129,12 +129,7 @@ def update(p, s, arm, x, r, rng):
     sherman_morrison(s.V_inv, out, direction)
 
 
-@jit
-def play(p, s, X, R, rng, arms):
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
-        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+play = plain_loop(select, update)
 
 
 def ecolog(

@@ -19,7 +19,7 @@ from companion.baselines.glm_parts import (
     optimistic_mean,
     start_at_random,
 )
-from companion.core import Policy
+from companion.core import Policy, plain_loop
 from companion.jit import jit
 from companion.kernels.glm import PROBIT, fit, slope, true_derivatives, work_for
 from companion.kernels.linalg import axpy, cholesky_solve, copy, dot, sherman_morrison
@@ -86,12 +86,7 @@ def update(p, s, arm, x, r, rng):
     s.t[0] += 1
 
 
-@jit
-def play(p, s, X, R, rng, arms):
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
-        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+play = plain_loop(select, update)
 
 
 def width_of(d, T, link, kappa, failure):

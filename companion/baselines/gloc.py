@@ -12,7 +12,7 @@ import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.glm_parts import GLM, clipped_reward, need_model, optimistic_mean
-from companion.core import Policy
+from companion.core import Policy, plain_loop
 from companion.jit import jit
 from companion.kernels.glm import mean, slope
 from companion.kernels.linalg import dot, matvec, norm, quad, sherman_morrison
@@ -78,12 +78,7 @@ def update(p, s, arm, x, r, rng):
     s.clipped[0] += y != r
 
 
-@jit
-def play(p, s, X, R, rng, arms):
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
-        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+play = plain_loop(select, update)
 
 
 def gloc(

@@ -16,7 +16,7 @@ import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.lasso_descent import Gram, descend, whole
-from companion.core import Policy
+from companion.core import Policy, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import axpy, copy
 from companion.kernels.mechanisms import random_integer
@@ -115,12 +115,7 @@ def update(p, s, arm, x, r, rng):
         lasso(p, s)
 
 
-@jit
-def play(p, s, X, R, rng, arms):
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
-        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+play = plain_loop(select, update)
 
 
 def lasso_bandit(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.core import Policy
+from companion.core import Policy, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import axpy, matvec, sherman_morrison
 from companion.kernels.ucb import optimistic_arm
@@ -69,12 +69,7 @@ def update(p, s, arm, x, r, rng):
     s.t[0] += 1
 
 
-@jit
-def play(p, s, X, R, rng, arms):
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
-        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+play = plain_loop(select, update)
 
 
 def linucb(

@@ -51,7 +51,7 @@ from companion.accounting.privacy import (
     tree_levels,
 )
 from companion.baselines.linucb import LEAST_RIDGE, theorem_radius
-from companion.core import Policy, linear_universe
+from companion.core import Policy, linear_universe, plain_loop
 from companion.jit import jit
 from companion.kernels import tree
 from companion.kernels.linalg import axpy, copy, inverse, matvec
@@ -281,12 +281,7 @@ def update(p, s, arm, x, r, rng):
         refit(p, s, size)
 
 
-@jit
-def play(p, s, X, R, rng, arms):
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
-        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+play = plain_loop(select, update)
 
 
 def _policy(name, p, guarantee, attacks, measured):

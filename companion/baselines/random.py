@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.core import Policy
+from companion.core import Policy, plain_loop
 from companion.jit import jit
 
 
@@ -34,12 +34,7 @@ def update(p, s, arm, x, r, rng):
     s.t[0] += 1
 
 
-@jit
-def play(p, s, X, R, rng, arms):
-    """Play n rounds; no reward is read."""
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
-        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+play = plain_loop(select, update)
 
 
 def random() -> Policy:

@@ -16,7 +16,7 @@ import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.glm_parts import GLM, clipped_reward, need_model
-from companion.core import Policy
+from companion.core import Policy, plain_loop
 from companion.jit import inlined, jit
 from companion.kernels.glm import fit, slope, work_for
 from companion.kernels.linalg import (
@@ -156,12 +156,7 @@ def update(p, s, arm, x, r, rng):
         add_outer(slope(p.link, dot(x, s.theta_warm)), x, s.H)
 
 
-@jit
-def play(p, s, X, R, rng, arms):
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
-        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+play = plain_loop(select, update)
 
 
 def rs_glinucb(

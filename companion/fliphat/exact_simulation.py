@@ -24,7 +24,7 @@ import numpy as np
 
 from companion.fliphat.environments import Autoregressive, draw_noise, draw_row
 from companion.fliphat.fliphat import Params, clip, init, l1_project, sparse_dot, step
-from companion.jit import jit
+from companion.jit import borrowed, jit
 from companion.kernels.linalg import dot
 from companion.kernels.mechanisms import laplace, random_integer
 from companion.simulate import as_result, need_run, parallel_map, stream
@@ -147,6 +147,7 @@ def run(p, s, w, rng, noise_rng, pool, grid, regret):
 
     pool: empty, or (episodes + sparsity, d), overwritten with the noise that releases reuse.
     """
+    p, s, w = borrowed(p), borrowed(s), borrowed(w)
     at, episode = 0, 0
     for i in range(pool.shape[0]):
         for j in range(p.d):

@@ -27,7 +27,7 @@ from scipy.stats import binom
 
 from companion.accounting.audit import Attack, AuditInstance, AuditSpec, playing, runs_of, shows
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
-from companion.core import Policy, Universe
+from companion.core import Policy, Universe, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import axpy
 from companion.kernels.mechanisms import peel, random_integer
@@ -329,12 +329,7 @@ def update(p, s, arm, x, r, rng):
             s.n[0] = 0  # line 9
 
 
-@jit
-def play(p, s, X, R, rng, arms):
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
-        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+play = plain_loop(select, update)
 
 
 # The two policies

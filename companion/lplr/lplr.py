@@ -31,7 +31,7 @@ import numpy as np
 
 from companion.accounting.audit import Attack, AuditInstance, AuditSpec
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
-from companion.core import Policy, Universe
+from companion.core import Policy, Universe, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy, copy, dot, jacobi, norm, set_identity
 from companion.kernels.mechanisms import add_wishart, clip_to_ball, laplace
@@ -692,12 +692,7 @@ def update(p, s, arm, x, r, rng):
     next_round(s, p.n0)
 
 
-@jit
-def play(p, s, X, R, rng, arms):
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
-        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+play = plain_loop(select, update)
 
 
 def lplr(

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.audit import AuditInstance, AuditSpec
-from companion.core import Policy, linear_universe
+from companion.core import Policy, linear_universe, plain_loop
 from companion.jit import jit
 from companion.online_linucb.online_linucb import (
     RELEASES,
@@ -86,12 +86,7 @@ def update(p, s, arm, x, r, rng):
         reset(epoch_params(p, m + 1), s.run)
 
 
-@jit
-def play(p, s, X, R, rng, arms):
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
-        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+play = plain_loop(select, update)
 
 
 def of_epochs(runs) -> Params:

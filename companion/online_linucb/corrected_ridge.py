@@ -18,7 +18,7 @@ import numpy as np
 
 from companion.accounting.audit import AuditInstance, AuditSpec
 from companion.baselines.linucb import theorem_radius
-from companion.core import Policy, linear_universe
+from companion.core import Policy, linear_universe, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy, copy, inverse, matvec
 from companion.kernels.ucb import optimistic_arm
@@ -96,12 +96,7 @@ def update(p, s, arm, x, r, rng):
         s.radius[0] = radius(p, s.t[0], ridge)
 
 
-@jit
-def play(p, s, X, R, rng, arms):
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
-        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+play = plain_loop(select, update)
 
 
 def corrected_ridge(

@@ -26,7 +26,7 @@ import numpy as np
 from companion.accounting import audit
 from companion.accounting.audit import AuditInstance, AuditSpec, shows
 from companion.accounting.privacy import PAIR_SENSITIVITY, UNIVERSES, gaussian_release
-from companion.core import Policy, linear_universe
+from companion.core import Policy, linear_universe, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import (
     add_outer,
@@ -341,12 +341,7 @@ def update(p, s, arm, x, r, rng):
     s.t[0] += 1
 
 
-@jit
-def play(p, s, X, R, rng, arms):
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
-        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+play = plain_loop(select, update)
 
 
 def online_linucb(

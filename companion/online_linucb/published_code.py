@@ -29,7 +29,7 @@ from companion.accounting.privacy import (
     gaussian_epsilon,
     need_budget,
 )
-from companion.core import Policy
+from companion.core import Policy, plain_loop
 from companion.environments import block_lengths, draw_arm, fill
 from companion.jit import jit
 from companion.kernels.linalg import cholesky, dot, inverse, matvec, quad
@@ -184,12 +184,7 @@ def update(p, s, arm, x, r, rng):
         refit(p, s, s.t[0])
 
 
-@jit
-def play(p, s, X, R, rng, arms):
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
-        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+play = plain_loop(select, update)
 
 
 def scales(kind: str, d: int, T: int, epsilon: float, delta: float, batch: int):

@@ -43,7 +43,7 @@ from companion.accounting.privacy import (
     tree_levels,
 )
 from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
-from companion.core import Policy, Universe
+from companion.core import Policy, Universe, plain_loop
 from companion.jit import inlined, jit
 from companion.kernels import tree
 from companion.kernels.glm import mean, slope
@@ -547,12 +547,7 @@ def update(p, s, arm, x, r, rng):
         fit(p, p.fit_o, s, s.V, 1, s.theta_o, rng)  # line 8, as printed
 
 
-@jit
-def play(p, s, X, R, rng, arms):
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arms[t] = select(p, s, X[t], rng)
-        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+play = plain_loop(select, update)
 
 
 def joint_glm(

@@ -24,7 +24,7 @@ import numpy as np
 from companion.accounting import audit
 from companion.accounting.audit import AuditSpec, corners, in_both, lives, runs_of, shows
 from companion.accounting.privacy import NO_PRIVACY
-from companion.core import Policy, Universe
+from companion.core import Policy, Universe, plain_loop
 from companion.jit import inlined, jit
 from companion.kernels import glm
 from companion.kernels.linalg import copy, dot
@@ -104,13 +104,7 @@ def update(p, s, arm, x, r, rng):
         copy(s.arms.theta, s.forced)
 
 
-@jit
-def play(p, s, X, R, rng, arms):
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arm = select(p, s, X[t], rng)
-        arms[t] = arm
-        update(p, s, arm, X[t, arm], R[t, arm], rng)
+play = plain_loop(select, update)
 
 
 def sco_bandit(
