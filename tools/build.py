@@ -72,7 +72,7 @@ def alone(build):
 def execute(setting, book, wanted, force, inputs=""):
     """The executed notebook of every chapter in `wanted`; runs only what is not in the cache."""
     around = cache.environment(setting.root)
-    depends = {n: [around, cache.closure(setting.root, book[n], book)] for n in wanted}
+    depends = {n: [around, cache.closure(setting.root, book[n])] for n in wanted}
     keys = {n: cache.key(book[n], wanted[n], depends[n], inputs) for n in wanted}
     jobs = [
         Job(book[name], wanted[name], key)

@@ -1,7 +1,6 @@
 """The notebooks of the book, as `_toc.yml` lists them, and the parameters asked of each."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +8,7 @@ import yaml
 
 from companion.report import rules
 from tools.errors import Refusal, one_of
-from tools.parameters import check, from_text, parse_cell, parse_rules
+from tools.parameters import check, from_text, parse_cell
 
 SCOREBOARD = "scoreboard"  # executed last, on the claims of all others
 PAPER = "paper"  # the scale of the committed notebooks
@@ -21,17 +20,6 @@ class Chapter(NamedTuple):
     notebook: dict[str, Any]
     parameters: dict  # name -> Parameter
     rules: tuple = ()  # what the parameters need together
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML in which 1e-6 is a number, as everywhere but in YAML 1.1."""
-
-
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?[0-9][0-9_]*e[-+]?[0-9]+", re.IGNORECASE),
-    "-+0123456789",
-)
 
 
 def source(cell):
@@ -83,8 +71,7 @@ def read(path):
         raise Refusal(
             f"{path.name} has {len(cells)} cells tagged `parameters`; it needs exactly one"
         )
-    parameters = parse_cell(source(cells[0]), path.name)
-    needed = parse_rules(source(cells[0]), parameters, path.name)
+    parameters, needed = parse_cell(source(cells[0]), path.name)
     return Chapter(path.stem, path, notebook, parameters, tuple(needed))
 
 
@@ -105,8 +92,7 @@ def load(root):
 def scales(root):
     """Content of book/scales.yml: scale -> chapter -> parameter -> value."""
     path = root / "book" / "scales.yml"
-    content = yaml.load(path.read_text("utf8"), _Loader) if path.is_file() else {}
-    return content or {}
+    return (yaml.safe_load(path.read_text("utf8")) if path.is_file() else None) or {}
 
 
 def overrides(chapter, values, where):

@@ -7,13 +7,11 @@ import hashlib
 import os
 import shutil
 import subprocess
-import sys
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import yaml
 
-from tools import api, cache, cells, front, lock, results
+from tools import api, cache, cells, execute, front, lock, results
 from tools.errors import Failure, plain
 
 MARK = ".whole"  # in the site: digest of what it was built from
@@ -90,23 +88,19 @@ def _write(folder, stage):
 
 def _sphinx(source, output, log):
     """Run jupyter-book, which ends with this process.  Raises Failure with what it complains of."""
-    command = [sys.executable, "-m", "tools.sphinx", "build", source]
-    command += ["--path-output", output, "-W", "-n", "--keep-going", "-q"]
-    here = str(Path(__file__).resolve().parent.parent)
-    path = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        env=os.environ | {"PYTHONPATH": path, "NUMBA_DISABLE_JIT": "1"},  # autodoc sees functions
-    ) as process:  # fmt: skip
-        printed = process.stdout.read()  # not into the log at once: on a full disk it would be lost
-        code = process.wait()
+    process = execute.start(
+        "jupyter_book.cli.main:main", "build", source, "--path-output", output, "-W", "-n",
+        "--keep-going", "-q", log=subprocess.STDOUT,
+        NUMBA_DISABLE_JIT="1",  # autodoc sees functions
+    )  # fmt: skip
+    code, printed = execute.finish(process)  # not into the log at once: a full disk would lose it
     if code:
-        lines = printed.decode("utf8", "replace").splitlines()
+        lines = printed.splitlines()
         words = ("WARNING", "ERROR", "Error: ", "exception: ", os.strerror(errno.ENOSPC))
         telling = [line for line in lines if any(w in line for w in words)] or lines[-20:]
         said = plain("\n".join(telling)).replace(str(source) + os.sep, "")
         with contextlib.suppress(OSError):  # what it says is told in any case
-            cache.put(log, printed)
+            cache.put(log, printed.encode())
         raise Failure(f"the site does not build\n{said}\nLog: {log}")
 
 

@@ -6,9 +6,7 @@ a fifth of the rounds (`tuning_rounds`).  Policies without privacy do not depend
 are played once and stand at every one.  Leaders are chosen and judged by `inference`.
 """
 
-import inspect
 import itertools
-import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -183,17 +181,15 @@ def record(settings, own, model: str):
 
 
 def summary(settings):
-    """A row for every policy of the package: what it is, where it plays, why not elsewhere, with
-    its call before tuning in the first setting of the largest horizon that it plays."""
+    """A row for every policy of the package: where it plays, why not elsewhere, with its call
+    before tuning in the first setting of the largest horizon that it plays."""
     rows = []
     for name in policies.TABLE:
         played = [s for s in settings if name in s.runs]
         longest = max(played, key=lambda s: s.T, default=None)
-        what, *_ = (inspect.getdoc(policies.factory(name)) or "").split("\n\n")
         recipe = recipes.RECIPES.get(name, recipes.Recipe())
         rows.append({
             "policy": name,
-            "what it is": re.sub(r"[\s`]+", " ", what).strip(),
             "trust model": policies.example(name).guarantee.model,
             "worlds": len({s.world for s in played}),
             "tuned": recipe.tuned or "nothing",
