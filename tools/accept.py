@@ -53,13 +53,14 @@ def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m tools.accept")
     parser.add_argument("--all", action="store_true", help="every claim that differs")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
-    parser.add_argument("words", nargs="+", metavar="CHAPTER/ID ... WHY")
+    parser.add_argument("names", nargs="*", metavar="CHAPTER/ID")
+    parser.add_argument("why", help="the reason")
     args = parser.parse_args(argv)
-    *names, why = args.words
     try:
-        if args.all == bool(names):
+        if args.all == bool(args.names):
             raise Refusal("name the claims, or say --all, and give the reason last")
-        count = accept(args.root, names or None, why, datetime.date.today().isoformat())
+        today = datetime.date.today().isoformat()
+        count = accept(args.root, args.names or None, args.why, today)
     except Refusal as error:
         print(f"Refused: {error}", file=sys.stderr)
         return 2

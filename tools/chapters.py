@@ -68,9 +68,7 @@ def read(path):
     except (ValueError, KeyError, TypeError) as error:
         raise Refusal(f"{path.name} is not a notebook: {error!r}") from error
     if len(cells) != 1:
-        raise Refusal(
-            f"{path.name} has {len(cells)} cells tagged `parameters`; it needs exactly one"
-        )
+        raise Refusal(f"{path.name} needs one cell tagged `parameters`; it has {len(cells)}")
     parameters, needed = parse_cell(source(cells[0]), path.name)
     return Chapter(path.stem, path, notebook, parameters, tuple(needed))
 
@@ -81,8 +79,6 @@ def load(root):
     for page in pages(root):
         path = root / f"{page}.ipynb"
         if path.is_file():
-            if path.stem in found:
-                raise Refusal(f"_toc.yml lists two notebooks named {path.stem}")
             found[path.stem] = read(path)
     if SCOREBOARD in found:
         found[SCOREBOARD] = found.pop(SCOREBOARD)

@@ -84,22 +84,15 @@ def execute(setting, job, running):
     print(f"{name}: executed in {seconds:.1f} s ({cpu:.1f} s of CPU)", flush=True)
 
 
-def took(build):
-    """{chapter: seconds} of the last whole run; empty before it."""
-    try:
-        times = json.loads((build / "results" / "times.json").read_text("utf8"))
-        return {row["chapter"]: row["seconds"] for row in times["chapters"]}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-
-
 def run(setting, jobs):
     """Execute all jobs, those first that took longest in the run before.  Raises Failure with every
     chapter that failed; the others are kept.
     """
     if not jobs:
         return
-    before, running = took(setting.build), []
+    times, running = setting.build / "results" / "times.json", []
+    rows = json.loads(times.read_text("utf8"))["chapters"] if times.is_file() else []
+    before = {row["chapter"]: row["seconds"] for row in rows}
     jobs = sorted(jobs, key=lambda job: -before.get(job.chapter.name, 0.0))
     print(f"Executing {', '.join(job.chapter.name for job in jobs)}", flush=True)
     with ThreadPoolExecutor(setting.jobs) as pool:

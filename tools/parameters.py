@@ -17,13 +17,13 @@ the grammar of `companion.report.rules`, that the defaults obey.
 import ast
 import math
 import re
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from companion.report import rules
 from tools.errors import Refusal
 
 NEEDS = re.compile(r"\s*#\s*needs:(.*)")
+TYPES = {"boolean": bool, "text": str, "integer": int, "float": float}
 NUMBER = r"-?(?:inf|[0-9_.]+(?:e[-+]?[0-9]+)?)"
 RANGE = re.compile(
     rf"(integer|float) in ([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])", re.IGNORECASE
@@ -96,9 +96,7 @@ def parse_line(line):
             case _:
                 raise ValueError("it is not `name = default  # purpose; KIND`")
     except SyntaxError as error:
-        raise ValueError(
-            "it is not one complete line of Python (the formatter breaks lines over 100 columns)"
-        ) from error
+        raise ValueError("it is not one complete line of Python") from error
     default = literal(ast.unparse(value))
     purpose, _, kind = comment.lstrip("# ").rpartition(";")
     if not purpose.strip():
@@ -110,29 +108,21 @@ def parse_line(line):
 def parse_cell(source, where):
     """({name: parameter} in order, list of rules) of a cell.  Raises Refusal naming the line."""
     found, needed = {}, []
-    for number, line in enumerate(source.splitlines(), 1):
-        with _named(f"{where}, parameters cell, line {number} ({line!r})"):
+    lines = list(enumerate(source.splitlines(), 1))
+    lines.sort(key=lambda line: bool(NEEDS.fullmatch(line[1])))  # rules after what they speak of
+    for number, line in lines:
+        try:
             if match := NEEDS.fullmatch(line):
-                needed.append((number, line, match[1].strip()))
+                needed.append(match[1].strip())
+                if not rules.holds(needed[-1], {n: p.default for n, p in found.items()}):
+                    raise ValueError("the defaults break it")
             elif parameter := parse_line(line):
                 if parameter.name in found:
                     raise ValueError(f"{parameter.name} is there twice")
                 found[parameter.name] = parameter
-    defaults = {name: parameter.default for name, parameter in found.items()}
-    for number, line, rule in needed:
-        with _named(f"{where}, parameters cell, line {number} ({line!r})"):
-            if not rules.holds(rule, defaults):
-                raise ValueError("the defaults break it")
-    return found, [rule for *_, rule in needed]
-
-
-@contextmanager
-def _named(place):
-    """Refuse what is wrong at a place."""
-    try:
-        yield
-    except ValueError as error:
-        raise Refusal(f"{place}: {error}") from error
+        except ValueError as error:
+            raise Refusal(f"{where}, parameters cell, line {number} ({line!r}): {error}") from error
+    return found, needed
 
 
 def _scalar(kind, value):
@@ -142,9 +132,7 @@ def _scalar(kind, value):
     if kind.base == "choice":
         fits = any(type(value) is type(c) and value == c for c in kind.choices)
     else:
-        fits = (
-            type(value) is {"boolean": bool, "text": str, "integer": int, "float": float}[kind.base]
-        )
+        fits = type(value) is TYPES[kind.base]
     if fits and kind.base in ("integer", "float"):
         above = value >= kind.low if kind.closed[0] else value > kind.low
         below = value <= kind.high if kind.closed[1] else value < kind.high

@@ -1,6 +1,5 @@
 """What the executed chapters claim and how long they took, gathered for the scoreboard."""
 
-import json
 import os
 import platform
 
@@ -42,8 +41,3 @@ def write(build, scale, wanted, executed):
     cache.put(folder / "claims.json", cache.dump(records))
     cache.put(folder / "times.json", cache.dump(times))
     return folder / "claims.json", cache.digest([records, times])
-
-
-def read(path):
-    """The claim records that `write` has written."""
-    return json.loads(path.read_text("utf8"))

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from tools import api, cache, cells, execute, front, lock, results
+from tools import api, cache, execute, front, lock, results
 from tools.errors import Failure, plain
 
 MARK = ".whole"  # in the site: digest of what it was built from
@@ -42,9 +42,8 @@ def configuration(root, note, base_url):
 
 
 def published(notebook, kept):
-    """A copy for readers: without the runner's seal and the claims as data, with a line above every
-    code cell that continues others, and with the history of claims that the lock has kept.
-    """
+    """A copy for readers: without the runner's seal and the claims as data, with the history of
+    claims that the lock has kept."""
     notebook = copy.deepcopy(notebook)
     notebook["metadata"].pop(cache.RUN)
     for cell in notebook["cells"]:
@@ -53,7 +52,6 @@ def published(notebook, kept):
             data.pop(results.MIME, None)
             if "text/html" in data:
                 data["text/html"] = lock.told(kept, "".join(data["text/html"]))
-    notebook["cells"] = cells.annotated(notebook["cells"])
     return notebook
 
 
@@ -75,15 +73,6 @@ def mirror(root, executed, config):
     for path, notebook in executed.items():
         stage[path.relative_to(root).as_posix()] = cache.dump(published(notebook, kept))
     return stage
-
-
-def _write(folder, stage):
-    """Make `folder` hold exactly the files of `stage`."""
-    shutil.rmtree(folder, ignore_errors=True)
-    for name, data in stage.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
 
 
 def _sphinx(source, output, log):
@@ -120,7 +109,9 @@ def build(root, build_dir, executed, note="", base_url=None):
     if not (mark.is_file() and mark.read_text() == digest):
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(parents=True)
-        _write(build_dir / "src", stage)
+        shutil.rmtree(build_dir / "src", ignore_errors=True)
+        for name, data in stage.items():
+            cache.put(build_dir / "src" / name, data)
         _sphinx(build_dir / "src", new, build_dir / "site.log")
         built = new / "_build" / "html"
         (built / MARK).write_text(digest)
