@@ -49,6 +49,7 @@ class Setting(NamedTuple):
     runs: dict  # factory name -> Run
     refusals: dict  # factory name -> reason
     K: int = 2  # arms
+    place: Any = None  # `environments.World`
 
     @property
     def random(self) -> np.ndarray:
@@ -63,6 +64,12 @@ class Setting(NamedTuple):
     def judged(self, name: str, variant: str = "tuned"):
         """The same of a leader, in the repetitions that did not choose it."""
         return inference.judged(getattr(self.runs[name], variant), self.random)
+
+    @property
+    def untuned(self):
+        """The same setting with default constants in place of tuned ones."""
+        runs = {n: r._replace(call=r.default_call, tuned=r.default) for n, r in self.runs.items()}
+        return self._replace(runs=runs)
 
     def of(self, model: str):
         """Names of the players of a trust model, random play apart."""
@@ -111,7 +118,7 @@ def play(
     settings = {}
     for e, (playing, why) in plans.items():
         own = {c.factory: runs[labels[c.factory, e]] for c in playing}
-        settings[e] = Setting(title, T, e, own, why, world.K)
+        settings[e] = Setting(title, T, e, own, why, world.K, world)
     return settings
 
 
