@@ -8,8 +8,8 @@ import matplotlib as mpl
 import pytest
 
 from companion.report import plots
-from tools.cells import HIDDEN, needs
-from tools.chapters import read, scales, source, tags
+from companion.report.rerun import needs
+from tools.chapters import HIDDEN, read, scales, source, tags
 
 ROOT = Path(__file__).resolve().parent.parent
 # playing starts processes and defines kernels, which needs a file or a notebook to be in.

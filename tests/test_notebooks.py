@@ -9,8 +9,8 @@ import nbformat
 import pytest
 
 from companion.report.published import sentences
-from tools.cells import HIDDEN, names, needs
-from tools.chapters import load, pages, read, scales, source, tags
+from companion.report.rerun import names, needs
+from tools.chapters import HIDDEN, load, pages, read, scales, source, tags
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
@@ -55,7 +55,7 @@ def test_smoke_scale_is_smaller_for_every_chapter_with_rounds():
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_what_a_cell_continues_is_above_it_and_visible(path):
-    """So that a reader who copies a cell can copy what it needs, too (see tools/cells.py)."""
+    """So that a reader who copies a cell can copy what it needs, too."""
     cells = read(path).notebook["cells"]
     for i, taken in needs(cells).items():
         assert None not in taken.values(), (i, taken)

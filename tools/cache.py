@@ -9,8 +9,7 @@ import os
 import sys
 
 from companion._closure import Package
-from tools import cells
-from tools.chapters import code, source, tags
+from tools.chapters import code, plain, source, tags
 
 RUN = "book_run"  # notebook metadata of an executed chapter: key, seconds, cpu_seconds
 KEPT = 4  # executions kept per chapter, so that going back to earlier parameters runs nothing
@@ -46,7 +45,7 @@ def environment(root):
 def closure(root, chapter):
     """Digest of the modules of `companion` that a chapter imports, transitively, and their data."""
     package = _package(root)
-    trees = [ast.parse(cells.plain(source(cell))) for cell in code(chapter.notebook)]
+    trees = [ast.parse(plain(source(cell))) for cell in code(chapter.notebook)]
     modules = set().union(*map(package.imported, trees))
     return digest([package.digest(modules), _files(package.data(modules), root)])
 

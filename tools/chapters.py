@@ -12,6 +12,7 @@ from tools.parameters import check, from_text, parse_cell
 
 SCOREBOARD = "scoreboard"  # executed last, on the claims of all others
 PAPER = "paper"  # the scale of the committed notebooks
+HIDDEN = {"remove-cell", "remove-input"}  # tags of cells that readers do not see
 
 
 class Chapter(NamedTuple):
@@ -35,6 +36,11 @@ def tags(cell):
 def code(notebook):
     """The code cells of a notebook that hold something."""
     return [c for c in notebook["cells"] if c["cell_type"] == "code" and source(c).strip()]
+
+
+def plain(code):
+    """The code of a cell without lines for IPython alone."""
+    return "\n".join(line for line in code.splitlines() if not line.startswith(("%", "!")))
 
 
 def title(notebook):
