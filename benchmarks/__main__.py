@@ -1,4 +1,4 @@
-"""Nanoseconds a round of every policy: `python -m benchmarks [--json FILE] [NAME ...]`.
+"""Nanoseconds a round of every policy: `python -m benchmarks [NAME ...]`.
 
 Each policy of `companion.policies.TABLE` plays its example on one stream; below stand LinUCB in
 plain NumPy and, if installed, the LinUCB of `river` and `mabwiser` (the extra `bench`); then how
@@ -7,7 +7,6 @@ of `repeats` runs, with kernels compiled.
 """
 
 import argparse
-import json
 import time
 from importlib.util import find_spec
 
@@ -32,36 +31,37 @@ def stream(T, K, d, seed):
     return np.concatenate([b[0] for b in blocks]), np.concatenate([b[1] for b in blocks])
 
 
-def least(run, rounds, repeats):
-    """Nanoseconds a round: the least of `repeats` runs, after one that compiles."""
-    run()
+def least(run, X, R, repeats):
+    """Nanoseconds a round of run(X, R): the least of `repeats` runs, after one that compiles."""
     times = []
-    for _ in range(repeats):
+    for _ in range(repeats + 1):
         begin = time.process_time()
-        run()
+        run(X, R)
         times.append(time.process_time() - begin)
-    return 1e9 * min(times) / rounds
+    return 1e9 * min(times[1:]) / len(X)
 
 
-def play(policy, X, R):
-    """A run of a policy on a stream from its start."""
-    arms, rng = np.empty(len(X), np.int64), np.random.default_rng(2)
-    policy.loop(policy.params, policy.init(policy.params), X, R, rng, arms)
-    return arms
+def player(policy):
+    """The function that plays a policy on a stream from its start."""
+
+    def run(X, R):
+        state, arms = policy.init(policy.params), np.empty(len(X), np.int64)
+        policy.loop(policy.params, state, X, R, np.random.default_rng(2), arms)
+
+    return run
 
 
 def numpy_linucb(X, R, noise=0.5, failure=0.01):
     """LinUCB of Abbasi-Yadkori et al. (2011), Figure 1, with inverse and solve in every round."""
     T, _, d = X.shape
-    V, b, arms = np.eye(d), np.zeros(d), np.empty(T, np.int64)
+    V, b = np.eye(d), np.zeros(d)
     for t in range(T):
         V_inv, theta = np.linalg.inv(V), np.linalg.solve(V, b)
         width = np.sqrt(np.einsum("ki,ij,kj->k", X[t], V_inv, X[t]))
         radius = noise * np.sqrt(d * np.log1p(t / d) - 2 * np.log(failure)) + 1.0
-        arms[t] = k = np.argmax(X[t] @ theta + radius * width)
+        k = np.argmax(X[t] @ theta + radius * width)
         V += np.outer(X[t, k], X[t, k])
         b += R[t, k] * X[t, k]
-    return arms
 
 
 def river_linucb(X, R):
@@ -96,11 +96,11 @@ def rounds(names=None, T=2_000, repeats=3, seed=1):
     for name in names or policies.TABLE:
         policy = policies.example(name, K)
         n = min(T, getattr(policy.params, "T", T))  # an example may promise fewer rounds
-        found[name] = least(lambda p=policy, n=n: play(p, X[:n], R[:n]), n, repeats)
+        found[name] = least(player(policy), X[:n], R[:n], repeats)
     few = max(T // 10, 1)
     for name, run in OTHERS.items():
         if find_spec(name):
-            found[f"LinUCB of {name}"] = least(lambda f=run: f(X[:few], R[:few]), few, 1)
+            found[f"LinUCB of {name}"] = least(run, X[:few], R[:few], 1)
     return found
 
 
@@ -111,32 +111,24 @@ def growth(sizes=SIZES, repeats=3, seed=1):
         for what, values in sizes.items():
             for value in values:
                 T, k, d = (BASE | {what: value}).values()
-                X, R = stream(T, k, d, seed)
-                policy = make(d, T)
-                ns = least(lambda p=policy, X=X, R=R: play(p, X, R), T, repeats)
+                ns = least(player(make(d, T)), *stream(T, k, d, seed), repeats)
                 rows.append((name, what, value, ns))
     return rows
 
 
 def main(argv=None):
-    """Print both tables; write them as JSON if asked."""
+    """Print both tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="policies; without one, all")
     parser.add_argument("--rounds", type=int, default=2_000, metavar="T")
-    parser.add_argument("--json", metavar="FILE", help="write the numbers to this file")
     args = parser.parse_args(argv)
     if wrong := sorted(set(args.names) - set(policies.TABLE)):
         parser.error(f"no policy of companion.policies: {', '.join(wrong)}")
     each = rounds(args.names, args.rounds)
-    print(f"{'policy (K = ' + str(K) + ', d = ' + str(D) + ')':28}ns a round")
     for name, ns in sorted(each.items(), key=lambda row: row[1]):
-        print(f"{name:28}{ns:10,.0f}")
-    grown = [] if args.names else growth()
-    for name, what, value, ns in grown:
-        print(f"{name:16}{what} = {value:<8,}{ns:10,.0f}")
-    if args.json:
-        with open(args.json, "w", encoding="utf8") as file:
-            json.dump({"rounds": each, "growth": grown}, file, indent=1)
+        print(f"{name:28}{ns:10,.0f} ns a round")
+    for name, what, value, ns in [] if args.names else growth():
+        print(f"{name:16}{what} = {value:<8,}{ns:10,.0f} ns a round")
 
 
 if __name__ == "__main__":

@@ -38,4 +38,5 @@ def run(model, mean, spread=0.0, n=20, title=None):
 
 def setting(world="w", T=100, epsilon=1.0, **runs):
     random = run("none", 100.0, title="Random")
-    return contest.Setting(world, T, epsilon, {"random": random} | runs, {"lplr": "slow"})
+    runs = {"random": random} | runs
+    return contest.Setting(world, T, epsilon, runs, {"lplr": "slow"}, 5, WORLDS["plain"])

@@ -1,17 +1,13 @@
-"""The benchmarks run, and their table and JSON hold what was timed."""
-
-import json
+"""The benchmarks run, and say what was timed."""
 
 import pytest
 
 import benchmarks.__main__ as bench
 
 
-def test_the_command_times_policies_beside_numpy(tmp_path, capsys):
-    bench.main(["random", "linucb", "--rounds", "100", "--json", str(tmp_path / "times.json")])
-    times = json.loads((tmp_path / "times.json").read_text())["rounds"]
-    assert {"random", "linucb", "LinUCB of numpy"} <= set(times)
-    assert min(times.values()) > 0
-    assert "LinUCB of numpy" in capsys.readouterr().out
+def test_the_command_times_policies_beside_numpy(capsys):
+    bench.main(["random", "linucb", "--rounds", "100"])
+    said = capsys.readouterr().out
+    assert all(f"{name} " in said for name in ("random", "linucb", "LinUCB of numpy"))
     with pytest.raises(SystemExit):
         bench.main(["nobody"])

@@ -9,8 +9,7 @@ import pytest
 
 from companion.report import plots
 from companion.report.rerun import needs
-from tools.cells import HIDDEN
-from tools.chapters import read, scales, source, tags
+from tools.chapters import HIDDEN, read, scales, source, tags
 
 ROOT = Path(__file__).resolve().parent.parent
 # playing starts processes and defines kernels, which needs a file or a notebook to be in.

@@ -37,9 +37,14 @@ def test_equal_results_and_numbers_within_their_interval_pass():
         (changed("measured", "1.6"), "measured 1 [0.5, 1.5] -> 1.6"),
         (changed("measured", "0.4"), "measured 1 [0.5, 1.5] -> 0.4"),
         (changed("rule", "above"), "rule below -> above"),
+        (changed("limits", [None, 3.0]), "limits [None, 2.0] -> [None, 3.0]"),
+        (changed("outcome", "undecided"), "outcome holds -> undecided"),
         (changed("control", None), "control twice as much -> None"),
+        (changed(statement="1 < 3"), "statement 1 < 2 -> 1 < 3"),
+        (changed(bound=True), "bound False -> True"),
         (changed("setting", "T"), "row '' has vanished; row 'T' is new"),
         (changed(verdict="consistent"), "verdict reproduced -> consistent (worse)"),
+        (changed(verdict="fails"), "verdict reproduced -> fails (worse)"),
     ],
 )
 def test_each_change_is_said(records, words):
@@ -47,10 +52,30 @@ def test_each_change_is_said(records, words):
     assert words in "; ".join(found)
 
 
-def test_a_verdict_that_got_better_is_said():
-    (found,) = lock.differences(KEPT | {"claims": {"one/c1": lock.entry(
-        CLAIM | {"verdict": "not settled"})}}, [CLAIM]).values()  # fmt: skip
-    assert found == ["verdict not settled -> reproduced (better)"]
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("not settled", "reproduced"), ("fails", "undecided"), ("undecided", "consistent"),
+     ("consistent", "holds")],
+)  # fmt: skip
+def test_a_verdict_that_got_better_is_said(old, new):
+    kept = {"claims": {"one/c1": lock.entry(CLAIM | {"verdict": old})}}
+    (found,) = lock.differences(kept, changed(verdict=new)).values()
+    assert found == [f"verdict {old} -> {new} (better)"]
+
+
+def test_an_accepted_build_gives_its_numbers_to_the_claims_that_do_not_differ():
+    moved = changed("measured", "1.2", id="c2") + changed("measured", "9")
+    kept = {"claims": {f"one/{i}": lock.entry(CLAIM) for i in ("c1", "c2")}}
+    assert lock.refresh(kept, moved) == 1
+    assert [kept["claims"][f"one/{i}"]["rows"][0]["measured"] for i in ("c1", "c2")] == ["1", "1.2"]
+
+
+def test_a_lock_without_the_newer_fields_is_compared_in_those_it_has():
+    (row,) = lock.entry(CLAIM)["rows"]
+    old = {k: row[k] for k in ("setting", "rule", "control", "measured", "interval", "outcome")}
+    kept = {"claims": {"one/c1": {"verdict": CLAIM["verdict"], "rows": [old]}}}
+    assert lock.differences(kept, [CLAIM]) == {}
+    assert lock.differences(kept, changed("outcome", "fails"))
 
 
 def test_other_scales_compare_ids_and_rules_without_numbers():

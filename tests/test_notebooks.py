@@ -10,8 +10,7 @@ import pytest
 
 from companion.report.published import sentences
 from companion.report.rerun import names, needs
-from tools.cells import HIDDEN
-from tools.chapters import pages, read, source, tags
+from tools.chapters import HIDDEN, pages, read, source, tags
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
@@ -49,7 +48,7 @@ def test_the_table_of_contents_lists_every_notebook():
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_what_a_cell_continues_is_above_it_and_visible(path):
-    """So that a reader who copies a cell can copy what it needs, too (see tools/cells.py)."""
+    """So that a reader who copies a cell can copy what it needs, too."""
     cells = read(path).notebook["cells"]
     for i, taken in needs(cells).items():
         assert None not in taken.values(), (i, taken)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from tools.errors import Refusal
-from tools.parameters import check, from_text, parse_cell, parse_kind, parse_line, parse_rules
+from tools.parameters import check, from_text, parse_cell, parse_kind, parse_line
 
 GOOD = {
     "T = 20_000  # rounds; integer in [100, 10_000_000]": 20_000,
@@ -22,7 +22,7 @@ GOOD = {
     "only = 7  # a range of one number; integer in [7, 7]": 7,
 }
 BAD = {
-    "T = 20_000": "is not `name = default",
+    "T = 20_000": "purpose; KIND",
     "T = 20_000  # rounds": "purpose; KIND",
     "T = 20_000  # ; integer in [1, 2]": "purpose; KIND",
     "T = 20_000  # rounds; whole number": "is no KIND",
@@ -59,7 +59,7 @@ def test_refuses_a_line_and_names_what_is_wrong(line):
 
 def test_a_cell_keeps_the_order_and_ignores_comments_and_blank_lines():
     cell = "# what to change\n\nb = 1  # one; integer in [0, 2]\na = True  # yes; boolean\n"
-    assert list(parse_cell(cell, "x.ipynb")) == ["b", "a"]
+    assert list(parse_cell(cell, "x.ipynb")[0]) == ["b", "a"]
 
 
 def test_a_cell_names_the_line():
@@ -118,9 +118,8 @@ def test_a_kind_prints_as_it_was_written():
 
 def test_a_cell_has_rules_that_its_defaults_obey():
     cell = "T = 5  # rounds; integer in [1, 9]\n# a comment\n# needs: T >= 2\n#needs:T < 9"
-    parameters = parse_cell(cell, "x")
-    assert parse_rules(cell, parameters, "x") == ["T >= 2", "T < 9"]
+    assert parse_cell(cell, "x")[1] == ["T >= 2", "T < 9"]
     with pytest.raises(Refusal, match=r"line 5 .*the defaults break it"):
-        parse_rules(cell + "\n# needs: T > 5", parameters, "x")
+        parse_cell(cell + "\n# needs: T > 5", "x")
     with pytest.raises(Refusal, match=r"line 5 .*about d"):
-        parse_rules(cell + "\n# needs: T > d", parameters, "x")
+        parse_cell(cell + "\n# needs: T > d", "x")

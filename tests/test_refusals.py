@@ -27,9 +27,9 @@ def refused(root, *options, ask=asked):
         (["-p", "T", "1e3"], ["one: T = 1000.0", "integer in [100, 1_000]"]),
         (["-p", "delta", "nan"], ["one: delta = nan", "float in (0, 1)"]),
         (["-p", "delta", "1"], ["one: delta = 1", "float in (0, 1)"]),
-        (["--jobs", "0"], ["--jobs", "'0'", "whole number from 1 on"]),
+        (["--jobs", "0"], ["--jobs", "1 or more"]),
         (["--cell-timeout", "x"], ["--cell-timeout", "'x'"]),
-        (["--base-url", "example"], ["--base-url", "'example'"]),
+        (["--base-url", "example"], ["--base-url", "got example"]),
         (["--colour"], ["--colour"]),
     ],
 )

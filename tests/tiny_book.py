@@ -43,6 +43,7 @@ CLAIM = {
         }
     ],
     "errata": [],
+    "bound": False,
 }
 PARAMETERS = "T = 500  # rounds; integer in [100, 1_000]\ndelta = 0.1  # privacy; float in (0, 1)"
 

@@ -18,7 +18,10 @@ SHORTEST = 15  # characters of a reason
 
 
 def accept(root, names, why, today):
-    """Take the differences of these claims (None: of all) into the lock; return their number."""
+    """Take the differences of these claims (None: of all) into the lock; return their number.
+
+    All other claims get the numbers of the accepted build, which are those on its pages.
+    """
     folder = root / "_build" / "results"
     if not (folder / "claims.json").is_file():
         raise Refusal("there are no results to accept: run `make book` first")
@@ -29,8 +32,8 @@ def accept(root, names, why, today):
         raise Refusal(f"the reason must have {SHORTEST} characters at least; got {why!r}")
     records = {lock.name(r): r for r in json.loads((folder / "claims.json").read_text("utf8"))}
     kept = lock.read(root)
-    found = lock.differences(kept, records.values())
-    first = not kept["claims"]
+    found, first = lock.differences(kept, records.values()), not kept["claims"]
+    lock.refresh(kept, records.values())
     for name in found if names is None else names:
         if name not in found:
             raise Refusal(f"{name} does not differ from {lock.PLACE}")
@@ -50,13 +53,14 @@ def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m tools.accept")
     parser.add_argument("--all", action="store_true", help="every claim that differs")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
-    parser.add_argument("words", nargs="+", metavar="CHAPTER/ID ... WHY")
+    parser.add_argument("names", nargs="*", metavar="CHAPTER/ID")
+    parser.add_argument("why", help="the reason")
     args = parser.parse_args(argv)
-    *names, why = args.words
     try:
-        if args.all == bool(names):
+        if args.all == bool(args.names):
             raise Refusal("name the claims, or say --all, and give the reason last")
-        count = accept(args.root, names or None, why, datetime.date.today().isoformat())
+        today = datetime.date.today().isoformat()
+        count = accept(args.root, args.names or None, args.why, today)
     except Refusal as error:
         print(f"Refused: {error}", file=sys.stderr)
         return 2

@@ -8,7 +8,9 @@ at the first chapter that is not whole.
 import argparse
 import errno
 import fcntl
+import json
 import os
+import re
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,20 +26,6 @@ class Parser(argparse.ArgumentParser):
         raise Refusal(message)
 
 
-def positive(text):
-    """A whole number from 1 on, or -- for argparse -- an error."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
-    return int(text)
-
-
-def url(text):
-    """An address that a site can be published at, ending in a slash."""
-    if not text.startswith(("http://", "https://")) or not text.endswith("/"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not http(s)://.../ with a slash at its end")
-    return text
-
-
 def arguments(argv):
     """The parsed command line.  Raises Refusal."""
     parser = Parser(prog="python -m tools.build", description=__doc__.splitlines()[0])
@@ -48,13 +36,18 @@ def arguments(argv):
     add("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="pairs",
         help="set a parameter of every chapter that is executed; may be repeated")  # fmt: skip
     add("--force", action="store_true", help="execute even what is in the cache")
-    add("--jobs", type=positive, default=2, help="chapters executed at a time (default 2)")
-    add("--cell-timeout", type=positive, default=1800, metavar="SECONDS",
+    add("--jobs", type=int, default=2, help="chapters executed at a time (default 2)")
+    add("--cell-timeout", type=int, default=1800, metavar="SECONDS",
         help="longest time one cell may take (default 1800)")  # fmt: skip
     add("--no-site", action="store_true", help="execute only")
-    add("--base-url", type=url, help="where the site will be published")
+    add("--base-url", metavar="URL", help="where the site will be published: https://.../")
     add("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the project")
-    return parser.parse_args(argv)
+    args = parser.parse_args(argv)
+    if min(args.jobs, args.cell_timeout) < 1:
+        parser.error("--jobs and --cell-timeout must be 1 or more")
+    if not re.fullmatch("https?://.*/", args.base_url or "http:///"):
+        parser.error(f"--base-url must be http(s)://.../ with its last slash; got {args.base_url}")
+    return args
 
 
 @contextmanager
@@ -72,7 +65,7 @@ def alone(build):
 def execute(setting, book, wanted, force, inputs=""):
     """The executed notebook of every chapter in `wanted`; runs only what is not in the cache."""
     around = cache.environment(setting.root)
-    depends = {n: [around, cache.closure(setting.root, book[n], book)] for n in wanted}
+    depends = {n: [around, cache.closure(setting.root, book[n])] for n in wanted}
     keys = {n: cache.key(book[n], wanted[n], depends[n], inputs) for n in wanted}
     jobs = [
         Job(book[name], wanted[name], key)
@@ -105,10 +98,9 @@ def make(args):
     with alone(build):
         executed = execute(setting, book, wanted, args.force)
         if args.only:
-            places = [
-                cache.place(build, n, executed[n]["metadata"][cache.RUN]["key"]) for n in wanted
-            ]
-            return "Executed: " + ", ".join(os.path.relpath(place) for place in places)
+            keys = {n: executed[n]["metadata"][cache.RUN]["key"] for n in wanted}
+            places = (cache.place(build, n, key) for n, key in keys.items())
+            return f"Executed: {', '.join(map(os.path.relpath, places))}"
         path, inputs = results.write(build, args.scale, wanted, executed)
         if SCOREBOARD in book:
             records = os.path.relpath(path, book[SCOREBOARD].path.parent)
@@ -120,15 +112,11 @@ def make(args):
             first = site.build(root, build, notebooks, note(args.scale, args.pairs), args.base_url)
             said = f"Open {os.path.relpath(first)} in a browser, or say `make serve`."
         if not args.pairs:  # last, so that what changed can be looked at
-            compare(root, args.scale, results.read(path), executed)
+            records = json.loads(path.read_text("utf8"))
+            lock.check(root, records, numbers=args.scale == PAPER)
+            if args.scale == PAPER:
+                errata.check(root, records, executed)
     return said
-
-
-def compare(root, scale, records, executed):
-    """Raise Failure where the results are not those of the lock, or not what the errata say."""
-    lock.check(root, records, numbers=scale == PAPER)
-    if scale == PAPER:
-        errata.check(root, records, executed)
 
 
 def plainly(error):

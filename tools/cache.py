@@ -9,11 +9,9 @@ import os
 import sys
 
 from companion._closure import Package
-from tools import cells
-from tools.chapters import code, source, tags, title
+from tools.chapters import code, plain, source, tags
 
-RUN = "book_run"  # notebook metadata of an executed chapter: key, seconds, cpu_seconds, digest
-SHOWING = {"companion.arena.contest"}  # modules that show docstrings to readers
+RUN = "book_run"  # notebook metadata of an executed chapter: key, seconds, cpu_seconds
 KEPT = 4  # executions kept per chapter, so that going back to earlier parameters runs nothing
 
 
@@ -39,25 +37,17 @@ def dump(thing):
 
 
 def environment(root):
-    """Digest of what every chapter depends on: pinned requirements, data of the book, Python."""
+    """Digest of what every chapter depends on: pinned requirements, Python."""
     lines = (root / "requirements.txt").read_text("utf8").splitlines()
-    pins = [line for line in lines if not line.startswith("#")]
-    return digest([_files((root / "book" / "data").rglob("*"), root), pins, sys.version_info[:3]])
+    return digest([[line for line in lines if not line.startswith("#")], sys.version_info[:3]])
 
 
-def closure(root, chapter, book):
-    """Digest of the modules of `companion` that a chapter imports, transitively, and their data.
-
-    Docstrings count only where a chapter shows them, as the table of policies does; what that table
-    says of other chapters, their titles and imports, counts there, too.
-    """
+def closure(root, chapter):
+    """Digest of the modules of `companion` that a chapter imports, transitively, and their data."""
     package = _package(root)
-    modules = set().union(*(package.imported(tree) for tree in _trees(chapter)))
-    shown = []
-    if _imported(package, modules) & SHOWING:
-        sources = {package.file(m) for m in package.modules()}
-        shown = [_files(sources, root), [_head(c) for c in book.values()]]
-    return digest([package.digest(modules), _files(package.data(modules), root), shown])
+    trees = [ast.parse(plain(source(cell))) for cell in code(chapter.notebook)]
+    modules = set().union(*map(package.imported, trees))
+    return digest([package.digest(modules), _files(package.data(modules), root)])
 
 
 @functools.cache
@@ -66,34 +56,12 @@ def _package(root):
     return Package(root / "companion")
 
 
-def _imported(package, modules):
-    """The modules that `modules` import by name, transitively: none that is found by looking."""
-    found, todo = set(), {m for m in modules if package.file(m)}
-    while todo:
-        module = todo.pop()
-        found.add(module)
-        todo |= package._facts(module)[1] - found
-    return found
-
-
 def _files(paths, root):
     """[(name, digest)] of files below root."""
     found = sorted(p for p in paths if p.is_file())
     return [
         [p.relative_to(root).as_posix(), hashlib.sha256(p.read_bytes()).hexdigest()] for p in found
     ]
-
-
-def _trees(chapter):
-    """The syntax trees of a chapter's code cells, lines for IPython alone left out."""
-    for cell in code(chapter.notebook):
-        yield ast.parse(cells.plain(source(cell)))
-
-
-def _head(chapter):
-    """[title, modules and names that it imports] of a chapter."""
-    froms = (n for t in _trees(chapter) for n in ast.walk(t) if isinstance(n, ast.ImportFrom))
-    return [title(chapter.notebook), sorted({ast.unparse(n) for n in froms})]
 
 
 def key(chapter, parameters, depends, inputs=""):
@@ -129,46 +97,34 @@ def place(build, name, run_key):
     return build / "executed" / name / f"{run_key[:20]}.ipynb"
 
 
-def seal(notebook, run_key, seconds, cpu_seconds, each):
-    """The executed notebook without time stamps, with its key, what it took (all of it, and the
-    seconds of CPU of its cells by id), and a digest of everything in it.
-    """
+def seal(notebook, run_key, seconds, cpu_seconds):
+    """The executed notebook without time stamps, with its key and what it took."""
     notebook["metadata"].pop("papermill", None)
     for cell in notebook["cells"]:
         cell["metadata"].pop("papermill", None)
         cell["metadata"].pop("execution", None)
         if "injected-parameters" in cell["metadata"].get("tags", []):
             cell["id"] = "injected-parameters"  # random otherwise
-    run = {"key": run_key, "seconds": seconds, "cpu_seconds": cpu_seconds, "cells": each}
-    notebook["metadata"][RUN] = run
-    run["digest"] = digest(notebook)
+    notebook["metadata"][RUN] = {"key": run_key, "seconds": seconds, "cpu_seconds": cpu_seconds}
     return notebook
 
 
-def whole(notebook, run_key):
-    """Whether this is the complete, error-free result of the execution named by `run_key`."""
-    try:
-        run = dict(notebook["metadata"][RUN])
-        said = run.pop("digest")
-        bare = notebook | {"metadata": notebook["metadata"] | {RUN: run}}
-        ran = code(notebook)
-        return (
-            run["key"] == run_key
-            and said == digest(bare)
-            and all(c["execution_count"] is not None for c in ran)
-            and not any(o["output_type"] == "error" for c in ran for o in c["outputs"])
-        )
-    except (KeyError, TypeError, AttributeError):
-        return False
+def whole(notebook):
+    """Whether every cell was executed and none ended in an error."""
+    ran = code(notebook)
+    outputs = [o for c in ran for o in c["outputs"]]
+    executed = all(c["execution_count"] is not None for c in ran)
+    return executed and not any(o["output_type"] == "error" for o in outputs)
 
 
 def get(build, name, run_key):
     """The executed notebook with this key, or None if there is no whole one."""
     try:
         notebook = json.loads(place(build, name, run_key).read_bytes())
-    except (OSError, ValueError):
+        kept = notebook["metadata"][RUN]["key"] == run_key and whole(notebook)
+    except (OSError, ValueError, KeyError, TypeError):
         return None
-    return notebook if whole(notebook, run_key) else None
+    return notebook if kept else None
 
 
 def prune(build, name):

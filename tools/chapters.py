@@ -1,7 +1,6 @@
 """The notebooks of the book, as `_toc.yml` lists them, and the parameters asked of each."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,10 +8,11 @@ import yaml
 
 from companion.report import rules
 from tools.errors import Refusal, one_of
-from tools.parameters import check, from_text, parse_cell, parse_rules
+from tools.parameters import check, from_text, parse_cell
 
 SCOREBOARD = "scoreboard"  # executed last, on the claims of all others
 PAPER = "paper"  # the scale of the committed notebooks
+HIDDEN = {"remove-cell", "remove-input"}  # tags of cells that readers do not see
 
 
 class Chapter(NamedTuple):
@@ -21,17 +21,6 @@ class Chapter(NamedTuple):
     notebook: dict[str, Any]
     parameters: dict  # name -> Parameter
     rules: tuple = ()  # what the parameters need together
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML in which 1e-6 is a number, as everywhere but in YAML 1.1."""
-
-
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"[-+]?[0-9][0-9_]*e[-+]?[0-9]+", re.IGNORECASE),
-    "-+0123456789",
-)
 
 
 def source(cell):
@@ -47,6 +36,11 @@ def tags(cell):
 def code(notebook):
     """The code cells of a notebook that hold something."""
     return [c for c in notebook["cells"] if c["cell_type"] == "code" and source(c).strip()]
+
+
+def plain(code):
+    """The code of a cell without lines for IPython alone."""
+    return "\n".join(line for line in code.splitlines() if not line.startswith(("%", "!")))
 
 
 def title(notebook):
@@ -80,11 +74,8 @@ def read(path):
     except (ValueError, KeyError, TypeError) as error:
         raise Refusal(f"{path.name} is not a notebook: {error!r}") from error
     if len(cells) != 1:
-        raise Refusal(
-            f"{path.name} has {len(cells)} cells tagged `parameters`; it needs exactly one"
-        )
-    parameters = parse_cell(source(cells[0]), path.name)
-    needed = parse_rules(source(cells[0]), parameters, path.name)
+        raise Refusal(f"{path.name} needs one cell tagged `parameters`; it has {len(cells)}")
+    parameters, needed = parse_cell(source(cells[0]), path.name)
     return Chapter(path.stem, path, notebook, parameters, tuple(needed))
 
 
@@ -94,8 +85,6 @@ def load(root):
     for page in pages(root):
         path = root / f"{page}.ipynb"
         if path.is_file():
-            if path.stem in found:
-                raise Refusal(f"_toc.yml lists two notebooks named {path.stem}")
             found[path.stem] = read(path)
     if SCOREBOARD in found:
         found[SCOREBOARD] = found.pop(SCOREBOARD)
@@ -105,8 +94,7 @@ def load(root):
 def scales(root):
     """Content of book/scales.yml: scale -> chapter -> parameter -> value."""
     path = root / "book" / "scales.yml"
-    content = yaml.load(path.read_text("utf8"), _Loader) if path.is_file() else {}
-    return content or {}
+    return (yaml.safe_load(path.read_text("utf8")) if path.is_file() else None) or {}
 
 
 def overrides(chapter, values, where):

@@ -1,22 +1,24 @@
-"""`book/results.lock`: rule, control, verdict and numbers of every claim, and their history.
+"""`book/results.lock`: what was claimed, by which rule, with which numbers, and what changed since.
 
 A build compares its claims with the lock.  What changed fails it, one line each, until it is
 accepted with a reason (`python -m tools.accept CHAPTER/ID ... "why"`), which the lock keeps and the
-claim's page shows.  Other scales than the papers' compare ids and rules alone, without numbers.
+claim's page shows.  A number may move within the interval that is kept, an exact one by a
+thousandth.  Other scales than the papers' compare ids and rules alone, without numbers.
 """
 
 import html
 import json
 import re
 
-from companion.report.markup import SIGNS, folded
+from companion.report.markup import folded
 from tools import cache
 from tools.errors import Failure
 
 PLACE = "book/results.lock"
 NUMBER = re.compile(r"-?\d[\d.,]*(e[-+]?\d+)?")
 WHERE = re.compile(r"<!-- history of (.+?) -->")
-FIELDS = ("setting", "rule", "control", "measured", "interval", "outcome")
+GRADES = ("holds", "reproduced", "reproduced with changes", "consistent", "undecided",
+          "not settled", "fails", "not reproduced", "wrong as printed")  # fmt: skip
 
 
 def read(root):
@@ -41,18 +43,13 @@ def write(root, lock):
 
 def entry(record):
     """What the lock holds of one record of claims.json."""
-    rows = [
-        {
-            "setting": row["setting"],
-            "rule": row["rule"],
-            "control": (row["control"] or {}).get("what"),
-            "measured": row["measured"],
-            "interval": row["interval"],
-            "outcome": row["outcome"],
-        }
-        for row in record["evidence"]
-    ]
-    return {"verdict": record["verdict"], "rows": rows}
+    rows = []
+    for row in record["evidence"]:
+        control = row["control"] or {}
+        kept = {k: row[k] for k in ("setting", "rule", "limits", "measured", "interval", "outcome")}
+        told = {"control": "what", "control measured": "measured", "control outcome": "outcome"}
+        rows.append(kept | {k: control.get(field) for k, field in told.items()})
+    return {k: record[k] for k in ("statement", "bound", "verdict")} | {"rows": rows}
 
 
 def name(record):
@@ -75,6 +72,19 @@ def differences(lock, records, *, numbers=True):
     return found
 
 
+def refresh(lock, records):
+    """Give every claim that does not differ the numbers of this build; return how many moved.
+
+    So the numbers in the lock are those on the pages.
+    """
+    differ, moved = differences(lock, records), 0
+    for record in records:
+        if (i := name(record)) not in differ:
+            moved += lock["claims"][i] != entry(record)
+            lock["claims"][i] = entry(record)
+    return moved
+
+
 def _other_words(old, new):
     """What of the rules' words is new, numbers aside."""
     before = {NUMBER.sub("#", r["rule"]) for r in old["rows"]}
@@ -86,10 +96,12 @@ def _changes(old, new):
     """What changed between two entries of one claim, in words."""
     said = []
     if old["verdict"] != new["verdict"]:
-        order = list(SIGNS)
-        better = order.index(new["verdict"]) < order.index(old["verdict"])
+        better = GRADES.index(new["verdict"]) < GRADES.index(old["verdict"])
         grade = "better" if better else "worse"
         said.append(f"verdict {old['verdict']} -> {new['verdict']} ({grade})")
+    said += [
+        f"{k} {old[k]} -> {new[k]}" for k in ("statement", "bound") if old.get(k, new[k]) != new[k]
+    ]
     before = {r["setting"]: r for r in old["rows"]}
     after = {r["setting"]: r for r in new["rows"]}
     for setting in [*before, *(s for s in after if s not in before)]:
@@ -97,9 +109,9 @@ def _changes(old, new):
         if a is None or b is None:
             said.append(f"row {setting!r} {'has vanished' if b is None else 'is new'}")
             continue
-        for field in ("rule", "control"):
-            if a[field] != b[field]:
-                said.append(f"row {setting!r}: {field} {a[field]} -> {b[field]}")
+        for k in ("rule", "limits", "control", "control outcome", "outcome"):
+            if a.get(k, b[k]) != b[k]:
+                said.append(f"row {setting!r}: {k} {a[k]} -> {b[k]}")
         if _moved(a, b["measured"]):
             was = f"{a['measured']} {a['interval'] or ''}".strip()
             said.append(f"row {setting!r}: measured {was} -> {b['measured']}")
@@ -136,18 +148,12 @@ def check(root, records, *, numbers):
 
 
 def told(lock, page):
-    """The HTML of a page with the history of every claim written where it belongs."""
+    """The HTML of a page with the history of every claim where it belongs, a line for a change."""
 
     def one(match):
         mine = [h for h in lock["history"] if h["claim"] == html.unescape(match[1])]
-        if not mine:
-            return ""
-        items = "".join(
-            f"<li>{html.escape(h['when'])}: {html.escape(h['what'])}. "
-            f"<i>Reason:</i> {html.escape(h['why'])}</li>"
-            for h in mine
-        )
-        count = f"History: {len(mine)} change{'' if len(mine) == 1 else 's'}"
-        return folded(count, f"<ul>{items}</ul>")
+        lines = [f"{h['when']}: {h['what'].split('; ')[0]}. Reason: {h['why']}" for h in mine]
+        items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+        return folded(f"History: {len(mine)}", f"<ul>{items}</ul>") if mine else ""
 
     return WHERE.sub(one, page)

@@ -15,20 +15,21 @@ the grammar of `companion.report.rules`, that the defaults obey.
 """
 
 import ast
-import io
 import math
 import re
-import tokenize
 from typing import Any, NamedTuple
 
 from companion.report import rules
 from tools.errors import Refusal
 
 NEEDS = re.compile(r"\s*#\s*needs:(.*)")
+TYPES = {"boolean": bool, "text": str, "integer": int, "float": float}
 NUMBER = r"-?(?:inf|[0-9_.]+(?:e[-+]?[0-9]+)?)"
 RANGE = re.compile(
     rf"(integer|float) in ([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])", re.IGNORECASE
 )
+
+TYPES = {"boolean": bool, "text": str, "integer": int, "float": float}
 
 
 class Kind(NamedTuple):
@@ -51,17 +52,10 @@ class Parameter(NamedTuple):
     kind: Kind
 
 
-class _Infinity(ast.NodeTransformer):
-    """Lets `float("inf")`, which is no literal, stand where a literal is expected."""
-
-    def visit_Call(self, node):
-        return ast.Constant(math.inf) if ast.unparse(node) == "float('inf')" else node
-
-
 def literal(source):
     """The value of a Python literal, or of one that contains `float("inf")`.  Raises ValueError."""
     try:
-        return ast.literal_eval(_Infinity().visit(ast.parse(source.strip(), mode="eval")))
+        return ast.literal_eval(re.sub(r"float\(['\"]inf['\"]\)", "1e999", source.strip()))
     except (SyntaxError, TypeError, ValueError) as error:
         raise ValueError(f"{source!r} is not a literal value") from error
 
@@ -93,22 +87,18 @@ def parse_line(line):
 
     Raises ValueError if the line does not follow the grammar or its default breaks its own rule.
     """
-    if not line.strip() or line.lstrip().startswith("#"):
-        return None
     try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(line).readline))
-        statements = ast.parse(line).body
-    except (SyntaxError, tokenize.TokenError) as error:
-        raise ValueError(
-            "it is not one complete line of Python (the formatter breaks lines over 100 columns)"
-        ) from error
-    comments = [t.string for t in tokens if t.type == tokenize.COMMENT]
-    match statements:
-        case [ast.Assign(targets=[ast.Name(id=name)], value=value)] if comments:
-            default = literal(ast.unparse(value))
-        case _:
-            raise ValueError("it is not `name = default  # purpose; KIND`")
-    purpose, _, kind = comments[0].lstrip("# ").rpartition(";")
+        match ast.parse(line).body:
+            case []:
+                return None
+            case [ast.Assign(targets=[ast.Name(id=name)], value=value) as said]:
+                comment = line.encode()[said.end_col_offset :].decode()
+            case _:
+                raise ValueError("it is not `name = default  # purpose; KIND`")
+    except SyntaxError as error:
+        raise ValueError("it is not one complete line of Python") from error
+    default = literal(ast.unparse(value))
+    purpose, _, kind = comment.lstrip("# ").rpartition(";")
     if not purpose.strip():
         raise ValueError("its comment is not `purpose; KIND`")
     parameter = Parameter(name, default, purpose.strip(), parse_kind(kind))
@@ -116,54 +106,33 @@ def parse_line(line):
 
 
 def parse_cell(source, where):
-    """All parameters of a cell, by name and in order.  Raises Refusal naming the line."""
-    found = {}
-    for number, line in enumerate(source.splitlines(), 1):
+    """({name: parameter} in order, list of rules) of a cell.  Raises Refusal naming the line."""
+    found, needed = {}, []
+    lines = list(enumerate(source.splitlines(), 1))
+    lines.sort(key=lambda line: bool(NEEDS.fullmatch(line[1])))  # rules after what they speak of
+    for number, line in lines:
         try:
-            parameter = parse_line(line)
-            if parameter and parameter.name in found:
-                raise ValueError(f"{parameter.name} is there twice")
+            if match := NEEDS.fullmatch(line):
+                needed.append(match[1].strip())
+                if not rules.holds(needed[-1], {n: p.default for n, p in found.items()}):
+                    raise ValueError("the defaults break it")
+            elif parameter := parse_line(line):
+                if parameter.name in found:
+                    raise ValueError(f"{parameter.name} is there twice")
+                found[parameter.name] = parameter
         except ValueError as error:
             raise Refusal(f"{where}, parameters cell, line {number} ({line!r}): {error}") from error
-        if parameter:
-            found[parameter.name] = parameter
-    return found
-
-
-def parse_rules(source, parameters, where):
-    """The rules of a cell, in order.  Raises Refusal naming a line that is none or that the
-    defaults break.
-    """
-    defaults = {name: parameter.default for name, parameter in parameters.items()}
-    found = []
-    for number, line in enumerate(source.splitlines(), 1):
-        if match := NEEDS.fullmatch(line):
-            rule = match[1].strip()
-            try:
-                if not rules.holds(rule, defaults):
-                    raise ValueError("the defaults break it")
-            except ValueError as error:
-                raise Refusal(
-                    f"{where}, parameters cell, line {number} ({line!r}): {error}"
-                ) from error
-            found.append(rule)
-    return found
+    return found, needed
 
 
 def _scalar(kind, value):
     """`value` as one item of `kind`.  Raises ValueError if it is not."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    match kind.base:
-        case "boolean":
-            fits = isinstance(value, bool)
-        case "text":
-            fits = isinstance(value, str)
-        case "choice":
-            fits = any(type(value) is type(c) and value == c for c in kind.choices)
-        case "integer":
-            fits = is_number and isinstance(value, int)
-        case _:
-            fits, value = is_number, float(value) if is_number else value
+    if kind.base == "float" and type(value) is int:
+        value = float(value)
+    if kind.base == "choice":
+        fits = any(type(value) is type(c) and value == c for c in kind.choices)
+    else:
+        fits = type(value) is TYPES[kind.base]
     if fits and kind.base in ("integer", "float"):
         above = value >= kind.low if kind.closed[0] else value > kind.low
         below = value <= kind.high if kind.closed[1] else value < kind.high

@@ -1,36 +1,21 @@
 """What the executed chapters claim and how long they took, gathered for the scoreboard."""
 
-import json
 import os
 import platform
 
-from companion.report.claims import MIME, Claim
-from companion.report.evidence import Evidence
-from companion.report.markup import SIGNS
+from companion.report.claims import MIME
 from tools import cache
 from tools.chapters import title
 from tools.errors import Failure
 
 
 def claims(name, notebook):
-    """The claim records that an executed chapter shows.  Raises Failure if they are malformed."""
+    """The claim records that an executed chapter shows.  Raises Failure if one is there twice."""
     outputs = [o for c in notebook["cells"] for o in c.get("outputs", [])]
     shown = [o["data"][MIME] for o in outputs if MIME in o.get("data", {})]
     records = [record for records in shown for record in records]
-    for record in records:
-        if not isinstance(record, dict) or sorted(record) != sorted(Claim._fields):
-            raise Failure(
-                f"{name}: a claim needs exactly the fields {', '.join(Claim._fields)}: {record}"
-            )
-        if record["chapter"] != name:
-            raise Failure(f"{name}: claim {record['id']} says it is of {record['chapter']!r}")
-        if record["verdict"] not in SIGNS:
-            raise Failure(f"{name}: claim {record['id']} has the verdict {record['verdict']!r}")
-        if not all(sorted(row) == sorted(Evidence._fields) for row in record["evidence"]):
-            raise Failure(f"{name}: claim {record['id']} has evidence that is not whole")
-    ids = [record["id"] for record in records]
-    if twice := sorted({i for i in ids if ids.count(i) > 1}):
-        raise Failure(f"{name}: more than one claim is named {', '.join(map(str, twice))}")
+    if len({record["id"] for record in records}) < len(records):
+        raise Failure(f"{name} shows a claim twice")
     return records
 
 
@@ -56,8 +41,3 @@ def write(build, scale, wanted, executed):
     cache.put(folder / "claims.json", cache.dump(records))
     cache.put(folder / "times.json", cache.dump(times))
     return folder / "claims.json", cache.digest([records, times])
-
-
-def read(path):
-    """The claim records that `write` has written."""
-    return json.loads(path.read_text("utf8"))

@@ -7,13 +7,11 @@ import hashlib
 import os
 import shutil
 import subprocess
-import sys
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import yaml
 
-from tools import api, cache, cells, errata, front, lock, results
+from tools import api, cache, errata, execute, front, lock, results
 from tools.errors import Failure, plain
 
 MARK = ".whole"  # in the site: digest of what it was built from
@@ -44,9 +42,8 @@ def configuration(root, note, base_url):
 
 
 def published(notebook, kept):
-    """A copy for readers: without the runner's seal and the claims as data, with a line above every
-    code cell that continues others, and with the history of claims that the lock has kept.
-    """
+    """A copy for readers: without the runner's seal and the claims as data, with the history of
+    claims that the lock has kept."""
     notebook = copy.deepcopy(notebook)
     notebook["metadata"].pop(cache.RUN)
     for cell in notebook["cells"]:
@@ -55,7 +52,6 @@ def published(notebook, kept):
             data.pop(results.MIME, None)
             if "text/html" in data:
                 data["text/html"] = lock.told(kept, "".join(data["text/html"]))
-    notebook["cells"] = cells.annotated(notebook["cells"])
     return notebook
 
 
@@ -80,34 +76,21 @@ def mirror(root, executed, config):
     return stage
 
 
-def _write(folder, stage):
-    """Make `folder` hold exactly the files of `stage`."""
-    shutil.rmtree(folder, ignore_errors=True)
-    for name, data in stage.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-
-
 def _sphinx(source, output, log):
     """Run jupyter-book, which ends with this process.  Raises Failure with what it complains of."""
-    command = [sys.executable, "-m", "tools.sphinx", "build", source]
-    command += ["--path-output", output, "-W", "-n", "--keep-going", "-q"]
-    here = str(Path(__file__).resolve().parent.parent)
-    path = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        env=os.environ | {"PYTHONPATH": path, "NUMBA_DISABLE_JIT": "1"},  # autodoc sees functions
-    ) as process:  # fmt: skip
-        printed = process.stdout.read()  # not into the log at once: on a full disk it would be lost
-        code = process.wait()
+    process = execute.start(
+        "jupyter_book.cli.main:main", "build", source, "--path-output", output, "-W", "-n",
+        "--keep-going", "-q", log=subprocess.STDOUT,
+        NUMBA_DISABLE_JIT="1",  # autodoc sees functions
+    )  # fmt: skip
+    code, printed = execute.finish(process)  # not into the log at once: a full disk would lose it
     if code:
-        lines = printed.decode("utf8", "replace").splitlines()
+        lines = printed.splitlines()
         words = ("WARNING", "ERROR", "Error: ", "exception: ", os.strerror(errno.ENOSPC))
         telling = [line for line in lines if any(w in line for w in words)] or lines[-20:]
         said = plain("\n".join(telling)).replace(str(source) + os.sep, "")
         with contextlib.suppress(OSError):  # what it says is told in any case
-            cache.put(log, printed)
+            cache.put(log, printed.encode())
         raise Failure(f"the site does not build\n{said}\nLog: {log}")
 
 
@@ -127,7 +110,9 @@ def build(root, build_dir, executed, note="", base_url=None):
     if not (mark.is_file() and mark.read_text() == digest):
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(parents=True)
-        _write(build_dir / "src", stage)
+        shutil.rmtree(build_dir / "src", ignore_errors=True)
+        for name, data in stage.items():
+            cache.put(build_dir / "src" / name, data)
         _sphinx(build_dir / "src", new, build_dir / "site.log")
         built = new / "_build" / "html"
         (built / MARK).write_text(digest)

@@ -25,7 +25,7 @@ document.addEventListener("DOMContentLoaded", () => {
       for (const { part } of answers) part.hidden = part !== left[0].part;
       left[0].part.querySelector("details").open = true;
     };
-    const first = answers.find(({ part }) => part.querySelector("pre")) ?? answers[0]; // with a policy that learns
+    const first = answers.find(({ part }) => part.querySelector("[data-learns]")) ?? answers[0]; // with a policy that learns
     names.forEach((name, i) => (menus[i].value = first[name]));
     root.addEventListener("change", show);
     show();

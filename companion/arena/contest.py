@@ -6,9 +6,7 @@ a fifth of the rounds (`tuning_rounds`).  Policies without privacy do not depend
 are played once and stand at every one.  Leaders are chosen and judged by `inference`.
 """
 
-import inspect
 import itertools
-import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,6 +49,7 @@ class Setting(NamedTuple):
     runs: dict  # factory name -> Run
     refusals: dict  # factory name -> reason
     K: int = 2  # arms
+    place: Any = None  # `environments.World`
 
     @property
     def random(self) -> np.ndarray:
@@ -65,6 +64,12 @@ class Setting(NamedTuple):
     def judged(self, name: str, variant: str = "tuned"):
         """The same of a leader, in the repetitions that did not choose it."""
         return inference.judged(getattr(self.runs[name], variant), self.random)
+
+    @property
+    def untuned(self):
+        """The same setting with default constants in place of tuned ones."""
+        runs = {n: r._replace(call=r.default_call, tuned=r.default) for n, r in self.runs.items()}
+        return self._replace(runs=runs)
 
     def of(self, model: str):
         """Names of the players of a trust model, random play apart."""
@@ -113,7 +118,7 @@ def play(
     settings = {}
     for e, (playing, why) in plans.items():
         own = {c.factory: runs[labels[c.factory, e]] for c in playing}
-        settings[e] = Setting(title, T, e, own, why, world.K)
+        settings[e] = Setting(title, T, e, own, why, world.K, world)
     return settings
 
 
@@ -183,17 +188,15 @@ def record(settings, own, model: str):
 
 
 def summary(settings):
-    """A row for every policy of the package: what it is, where it plays, why not elsewhere, with
-    its call before tuning in the first setting of the largest horizon that it plays."""
+    """A row for every policy of the package: where it plays, why not elsewhere, with its call
+    before tuning in the first setting of the largest horizon that it plays."""
     rows = []
     for name in policies.TABLE:
         played = [s for s in settings if name in s.runs]
         longest = max(played, key=lambda s: s.T, default=None)
-        what, *_ = (inspect.getdoc(policies.factory(name)) or "").split("\n\n")
         recipe = recipes.RECIPES.get(name, recipes.Recipe())
         rows.append({
             "policy": name,
-            "what it is": re.sub(r"[\s`]+", " ", what).strip(),
             "trust model": policies.example(name).guarantee.model,
             "worlds": len({s.world for s in played}),
             "tuned": recipe.tuned or "nothing",

@@ -8,13 +8,13 @@ a user has none.  Half of the repetitions choose, the other half judge (`inferen
 import html
 import json
 import re
-import sys
 from typing import Any, NamedTuple
 
 from companion import policies
 from companion.arena import recipes
 from companion.arena.contest import MODELS, Run, Setting
 from companion.arena.environments import world_of
+from companion.core import one_context
 from companion.report import markup
 from companion.report.tables import Shown, numbers
 from companion.simulate import repetitions, simulate
@@ -22,7 +22,7 @@ from companion.stats import Interval
 from companion.validate import need_choice, need_float, need_int
 
 TRUSTED = {"local": "nobody", "shuffle": "a shuffler", "joint": "the server"}  # by users
-NOTHING = "No policy is shown to be better than random play here"
+NOTHING = "Nothing is shown to be better than random play"
 NOBODY = "No private policy with this guarantee can play here."
 
 
@@ -33,7 +33,7 @@ class Answer(NamedTuple):
     close: tuple  # those that it is not shown to be better than
     share: Interval  # of random play's regret, in the repetitions that did not choose
     call: Any  # `recipes.Call`
-    K: int  # arms
+    world: Any  # `environments.World`
     rivals: int  # other candidates
 
     @property
@@ -44,47 +44,64 @@ class Answer(NamedTuple):
     @property
     def words(self) -> str:
         """The answer in a sentence or two."""
-        share = f"{self.share:.0%} of random play's regret"
+        low, high = (f"{v:.0%}" for v in self.share[1:])
+        share = f"{self.share.value:.0%} of random play's regret (95 % interval {low} to {high})"
         if not self.learns:
             return (
-                f"{NOTHING}. {self.factory} had the least regret in the first half of the "
-                f"repetitions; in the second half it has {share}."
+                f"{NOTHING}. The best candidate, {self.factory}, has {share}. Play at random, "
+                "which tells nobody anything, or find more users, a larger ε or more trust."
             )
         others = f"Not shown to be worse: {', '.join(self.close)}."
         if not self.close:
             others = "All others are shown to be worse."
         if not self.rivals:
             others = "No other policy with this guarantee plays here."
-        return f"{self.factory}: {share}. {others}"
+        return f"Use {self.factory}: {share}. {others}"
 
     @property
     def code(self) -> str:
-        """The call with its imports and a round to fill in; empty if nothing learns."""
-        return snippet(self.call, self.K) if self.learns else ""
+        """A program that plays on contexts of one's own: the policy, or random play if nothing is
+        shown to be better."""
+        return snippet(self.call if self.learns else recipes.Call("random", {}), self.world)
 
     def __str__(self):
-        return "\n\n".join(part for part in (self.words, self.code) if part)
+        return f"{self.words}\n\n{self.code}"
 
     def _repr_html_(self):
-        code = f"<pre><code>{html.escape(self.code)}</code></pre>" if self.code else ""
-        return f'<div class="decision"><p>{html.escape(self.words)}</p>{code}</div>'
+        code = f"<pre><code>{html.escape(self.code)}</code></pre>"
+        learns = " data-learns" if self.learns else ""
+        return f'<div class="decision"{learns}><p>{html.escape(self.words)}</p>{code}</div>'
 
 
-def snippet(call, K: int) -> str:
-    """A program around the call: what a reader starts from."""
-    d, text = call.policy().params.d, str(call)
+def snippet(call, world) -> str:
+    """A program around the call that maps numbers in [-1, 1] into the contexts that it takes."""
+    policy, text, K = call.policy(), str(call), world.K
+    d = world.p or world.d - (world.universe == "offset_sphere")
+    told = f"({K}, {d}))  # yours: {d} numbers of every arm, in [-1, 1]"
+    if world.common:
+        told = f"{d})  # yours: {d} numbers that all arms share, in [-1, 1]"
+    factor = 1.0
+    if policy.universe is not None:
+        factor = policy.universe.radius * d ** (-1.0 / policy.universe.norm)
+    X = f"{0.999999 * factor:.6g} * z" if factor < 1.0 else "z"
+    if world.universe == "offset_sphere":
+        scale = 0.999999 * (2 * d) ** -0.5  # no larger when it is written with six digits
+        X = f"np.column_stack([{scale:.6g} * z, np.full({K}, 0.5**0.5)])"
+    elif world.common:
+        X = f"np.tile({X}, ({K}, 1))" if one_context(policy) else f"np.kron(np.eye({K}), {X})"
+    said = "" if call.factory == "random" else "\nprint(policy.guarantee)"
     used = sorted({n for n in re.findall(r"\b(\w+)\(", text) if n in policies.TABLE})
     return f"""{"import math" if "math." in text else ""}
 import numpy as np
 from companion.policies import {", ".join(used)}
 
-policy = {text}
-print(policy.guarantee)
-live = policy.start()
+policy = {text}{said}
+live, rng = policy.start(), np.random.default_rng()
 for _ in range(3):  # yours: one round for every user
-    X = np.full(({K}, {d}), 0.1)  # yours: the contexts of the arms
-    arm = live.select(X)
-    live.update(arm, 1.0)  # yours: what the arm paid
+    z = rng.uniform(-1, 1, {told}
+    arm = live.select({X})
+    live.update(arm, 1.0)  # yours: what the arm paid, in [0, 1]
+print(live.report())
 """.lstrip()
 
 
@@ -100,7 +117,7 @@ def answer(setting, trust: str) -> Answer | None:
         return None
     first, close = setting.leader(names, variant="default")
     share, call = setting.judged(first, "default"), setting.runs[first].default_call
-    return Answer(first, tuple(close), share, call, setting.K, len(names) - 1)
+    return Answer(first, tuple(close), share, call, setting.place, len(names) - 1)
 
 
 def choose(
@@ -109,12 +126,12 @@ def choose(
     """Which private policy to use: the candidates play a world of this size.
 
     trust: whom users trust, "local" (nobody), "shuffle" (a shuffler) or "joint" (the server, so
-    that any private policy will do); contexts in R^d; K >= 2 arms; T >= 100 rounds, delta = 1/T;
-    epsilon in [0.01, 100]; world: a key of `environments.KINDS`, "dense" (d >= 2), "sparse"
-    (d >= 5), "clicks" or "one context" (d >= 2); n_reps >= 4 repetitions, of which half choose and
-    half judge.  Constants follow from public bounds, none is tuned.  Raises ValueError on anything
-    else, and where no policy can play.  Takes seconds once kernels are compiled; a terminal shows
-    who plays.
+    that any private policy will do); contexts in R^d, of which the last coordinate is constant in
+    the "dense" world; K >= 2 arms; T >= 100 rounds, delta = 1/T; epsilon in [0.01, 100]; world: a
+    key of `environments.KINDS`, "dense" (d >= 2), "sparse" (d >= 5), "clicks" or "one context"
+    (d >= 2); n_reps >= 4 repetitions, of which half choose and half judge.  Constants follow from
+    public bounds, none is tuned.  Raises ValueError on anything else, and where no policy can play.
+    Takes seconds once kernels are compiled.
 
     >>> print(choose("joint", 2, 3, 400, 8.0, n_reps=4).rivals > 3)
     True
@@ -125,17 +142,12 @@ def choose(
     calls, why = recipes.lineup(place, T, epsilon)
     runs = {}
     for call in calls:
-        policy = call.policy()
-        if call.factory != "random" and policy.guarantee.model not in enough:
-            continue
-        if sys.stderr.isatty():
-            print(call.factory, "plays", file=sys.stderr)
-        mine, env = [policy.renamed(call.factory)], recipes.stream(place, call.factory)
-        final = simulate(env, mine, T, repetitions(seed, n_reps, 2), grid=[T]).final[:, 0]
-        runs[call.factory] = Run(
-            call, policy.name, policy.guarantee, 1.0, False, final, final, call
-        )
-    found = answer(Setting(world, T, epsilon, runs, why, place.K), trust)
+        policy, name = call.policy(), call.factory
+        if name == "random" or policy.guarantee.model in enough:
+            env, seeds = recipes.stream(place, name), repetitions(seed, n_reps, 2)
+            final = simulate(env, [policy.renamed(name)], T, seeds, grid=[T]).final[:, 0]
+            runs[name] = Run(call, policy.name, policy.guarantee, 1.0, False, final, final, call)
+    found = answer(Setting(world, T, epsilon, runs, why, place.K, place), trust)
     if found is None:
         reasons = "; ".join(f"{name} {reason}" for name, reason in why.items())
         raise ValueError(f"no policy can play {T=} rounds of world={world!r}: {reasons}")
@@ -144,7 +156,10 @@ def choose(
 
 def explorer(settings) -> Shown:
     """The answers for all settings and every kind of trust, each behind a line with the regrets of
-    all policies that may be used; with scripts, menus choose one (`book/_static/explorer.js`)."""
+    all policies that may be used; with scripts, menus choose one (`book/_static/explorer.js`).
+
+    All shares are of default constants, in the repetitions that judge: one number for a policy.
+    """
     parts = []
     for s in settings:
         for trust, whom in TRUSTED.items():
@@ -152,17 +167,14 @@ def explorer(settings) -> Shown:
                       "Rounds T": f"{s.T:,}"}  # fmt: skip
             one = answer(s, trust)
             said = one._repr_html_() if one else f"<p>{NOBODY}</p>"
-            names = [*allowed(s, trust), *s.of("none"), "random"]
-            rows = [
-                (n, s.runs[n].model, s.share(n, "default"), s.share(n).value)
-                for n in sorted(names, key=lambda n: s.runs[n].default.mean())
-            ]
-            head = "Policy | Trust model | Regret / random play | Tuned here"
-            shares = {"Regret / random play": ".0%", "Tuned here": ".0%"}
-            table = numbers(rows, head, formats=shares)._repr_html_()
+            names = dict.fromkeys([*allowed(s, trust), *s.of("none"), "random"])
+            rows = [(n, s.runs[n].model, s.judged(n, "default")) for n in names]
+            rows.sort(key=lambda row: row[2].value)
+            table = numbers(rows, "Policy | Trust model | Regret / random play",
+                            formats={"Regret / random play": ".0%"})._repr_html_()  # fmt: skip
             line = html.escape("; ".join(f"{k}: {v}" for k, v in choice.items()))
-            part = markup.folded(line, said + table)
             data = html.escape(json.dumps(choice, ensure_ascii=False))
+            part = markup.folded(line, said + table)
             parts.append(f'<div data-choice="{data}">{part}</div>')
     page = f'<div class="explorer"><form aria-label="Choose a policy"></form>{"".join(parts)}</div>'
     return Shown(page, f"{len(parts)} answers")

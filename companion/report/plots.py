@@ -228,12 +228,13 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
     out = io.BytesIO()
     fig.savefig(out, format="svg", metadata={"Date": None})
     picture = base64.b64encode(out.getvalue()).decode()
+    size = 'width="{:.0f}" height="{:.0f}"'.format(*(96 * fig.get_size_inches()))  # keeps its place
     csv = pd.DataFrame(data).to_csv(index=False, float_format="%.6g", lineterminator="\n")
     table = base64.b64encode(csv.encode()).decode()
     again = f" Run again: <code>{html.escape(f'{_again} {name}')}</code>" if _again else ""
     return (
         f'<figure class="plot" id="fig-{html.escape(name)}">'
-        f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{picture}">'
+        f'<img alt="{html.escape(alt)}" {size} src="data:image/svg+xml;base64,{picture}">'
         f"<figcaption><b>Figure {number(name)}.</b> {html.escape(caption)} "
         f'<a download="{html.escape(name)}.csv" href="data:text/csv;base64,{table}">Data (CSV)</a>'
         f"{again}</figcaption></figure>"

@@ -5,9 +5,18 @@ import json
 import numpy as np
 import pytest
 
-from companion.report.claims import MIME, Claims, found, from_json, verdict
+from companion.report.claims import (
+    MIME,
+    Claims,
+    Control,
+    Evidence,
+    found,
+    from_json,
+    outcome,
+    row,
+    verdict,
+)
 from companion.report.controls import rescaled, tilted
-from companion.report.evidence import Control, Evidence, Rule, row
 from companion.stats import Interval, exponent, ratio
 
 INSIDE, ACROSS, OUTSIDE = Interval(0.5, 0.4, 0.6), Interval(1.0, 0.9, 1.1), Interval(2.0, 1.8, 2.2)
@@ -178,16 +187,17 @@ def test_many_settings_are_judged_in_one_call():
     ],
 )
 def test_an_outcome_is_decided_by_the_whole_interval(interval, ends, result):
-    assert Rule("x", **ends).outcome(interval) == result
+    assert outcome(interval, **ends) == result
 
 
 def test_words_of_a_rule_are_made_from_its_limits():
-    said = [str(Rule("slope", *ends)) for ends in ((0.5, np.inf), (-np.inf, 2), (0.25, 0.75))]
+    ends = (0.5, np.inf), (-np.inf, 2), (0.25, 0.75)
+    said = [row("", 1.0, "slope", *limits).rule for limits in ends]
     assert said == ["slope at least 0.5", "slope at most 2", "slope within [0.25, 0.75]"]
     with pytest.raises(ValueError, match="needs low or high"):
-        row("", INSIDE, Rule("slope"))
+        row("", INSIDE, "slope")
     with pytest.raises(ValueError, match="low must be at most high"):
-        row("", INSIDE, Rule("slope", 2.0, 1.0))
+        row("", INSIDE, "slope", 2.0, 1.0)
 
 
 X = np.array([1e3, 1e4, 1e5])

@@ -14,7 +14,6 @@ from pathlib import Path
 
 MATHJAX = "tex-chtml.js"
 WANTED = (MATHJAX, "output/chtml/fonts/woff-v2")
-ICONS = "scripts/fontawesome.js"
 
 
 def _config(app, config):
@@ -36,9 +35,8 @@ def _copy(app, error):
             shutil.copytree(wheel / name, target / name, dirs_exist_ok=True)
         else:
             shutil.copy2(wheel / name, target / name)
-    script = Path(app.outdir) / "_static" / ICONS
+    script = Path(app.outdir) / "_static" / "scripts" / "fontawesome.js"
     script.write_text("/* not needed: the theme's style sheet has the same icons as a font */\n")
-    script.with_suffix(".js.map").unlink(missing_ok=True)
 
 
 def setup(app):

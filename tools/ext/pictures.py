@@ -2,8 +2,7 @@
 
 An executed notebook carries its pictures and data in itself, so that a download of it is whole.  A
 page that did so would be megabytes before its first word.  Here every data address becomes a file
-in `_images`, named by its content; pictures are asked for when they come into view and keep their
-place until then.
+in `_images`, named by its content; pictures are asked for when they come into view.
 """
 
 import base64
@@ -11,18 +10,8 @@ import hashlib
 import re
 from pathlib import Path
 
-DATA = re.compile(r'\b(src|srcset|href)="data:(image/svg\+xml|text/csv);base64,([\w+/=]+)"')
-SIZE = re.compile(rb'<svg\b[^>]*?\bwidth="([\d.]+)pt"', re.DOTALL)
-TALL = re.compile(rb'<svg\b[^>]*?\bheight="([\d.]+)pt"', re.DOTALL)
+DATA = re.compile(r'\b(src|href)="data:(image/svg\+xml|text/csv);base64,([\w+/=]+)"')
 ENDING = {"image/svg+xml": "svg", "text/csv": "csv"}
-
-
-def size(svg):
-    """` width="W" height="H"` of an SVG in pixels of CSS; nothing if it is not said in points."""
-    wide, tall = SIZE.search(svg), TALL.search(svg)
-    if not (wide and tall):
-        return ""
-    return ' width="{:.0f}" height="{:.0f}"'.format(*(float(m[1]) * 4 / 3 for m in (wide, tall)))
 
 
 def outsourced(body, up):
@@ -34,9 +23,8 @@ def outsourced(body, up):
         data = base64.b64decode(text)
         name = f"{hashlib.sha256(data).hexdigest()[:20]}.{ENDING[kind]}"
         files[name] = data
-        shape = size(data) if attribute in ("src", "srcset") else ""
         lazy = ' loading="lazy"' if attribute == "src" else ""
-        return f'{attribute}="{up}_images/{name}"{lazy}{shape}'
+        return f'{attribute}="{up}_images/{name}"{lazy}'
 
     return DATA.sub(file, body), files
 
@@ -44,7 +32,9 @@ def outsourced(body, up):
 def _body(app, pagename, templatename, context, doctree):
     if "body" not in context:
         return
-    context["body"], files = outsourced(context["body"], "../" * pagename.count("/"))
+    # entries of a bibliography are items of the list they stand in, which docutils does not say
+    body = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+    context["body"], files = outsourced(body, "../" * pagename.count("/"))
     folder = Path(app.outdir) / "_images"
     for name, data in files.items():
         folder.mkdir(parents=True, exist_ok=True)

@@ -2,8 +2,8 @@
 
 Sphinx's search counts words on pages; "Theorem 3.2" then finds every page with a theorem and a 3.2.
 This collects the boxes of theorems and the claims, with the places in papers that they name, the
-chapters, the words of the glossary and the names of the notation while their pages are written,
-into `_static/places.js`, which the search page loads.
+chapters and the words of the glossary while their pages are written, into `_static/places.js`,
+which the search page loads.
 """
 
 import html
@@ -24,13 +24,6 @@ BOX = re.compile(
 )
 CLAIM = re.compile(r'<div class="claim" id="([^"]+)"><p>(.*?)</p>', re.DOTALL)
 TERM = re.compile(r'<dt id="(term-[^"]+)">(.*?)<a class="headerlink"', re.DOTALL)
-NAME = re.compile(
-    r'<section id="([^"]+)">|<td><p><code[^>]*><span class="pre">(\w+)</span></code></p></td>\s*'
-    r"<td>(.*?)</td>",
-    re.DOTALL,
-)
-FORMULA = re.compile(r"\\\(.*?\\\)")  # as the browser gets it
-LITTLE = {"every", "from", "many", "same", "than", "under", "until", "what", "with", "your"}
 VERDICT = re.compile(r'<span class="verdict[^>]*>.*?</span>')
 
 
@@ -65,48 +58,19 @@ def terms(body, url):
             for anchor, said in TERM.findall(body)]  # fmt: skip
 
 
-def symbols(body, url):
-    """[[name], what it means, address, source] of the names in the tables of a page."""
-    found, section = [], ""
-    for opened, name, meaning in NAME.findall(body):
-        section = opened or section
-        if name:
-            said = f"{name}: {' '.join(FORMULA.sub('', words(meaning)).split())}"
-            found.append([[name.lower()], said, f"{url}#{section}", "Notation: names in the code"])
-    return found
-
-
-def telling(title):
-    """The words of a title by which a reader may look for it."""
-    return [w for w in re.findall(r"[\w-]{4,}", title.lower()) if w not in LITTLE]
-
-
-def paper(app, page):
-    """The title of the first work that a page cites, without the braces of BibTeX; or nothing."""
-    cited = app.env.get_domain("cite")
-    here = [ref for ref in cited.citation_refs if ref.docname == page]
-    works = cited.bibdata.data.entries
-    return re.sub(r"[{}\\]", "", works[here[0].targets[0].key].fields["title"]) if here else ""
-
-
 def _body(app, pagename, templatename, context, doctree):
     found = app.env.places
     if pagename == "search":
         target = Path(app.outdir) / "_static" / "places.js"
         target.parent.mkdir(exist_ok=True)
-        pages = sorted(found, key=lambda page: (page.startswith("book/api/"), page))
-        every = [entry for page in pages for entry in found[page]]
+        every = [entry for page in sorted(found) for entry in found[page]]
         target.write_text(f"window.PLACES = {json.dumps(every, ensure_ascii=False)};\n", "utf8")
         app.add_js_file("places.js")
         app.add_js_file("search.js")
-    elif "body" in context and pagename.startswith("book/"):
-        title, url = words(context["title"]), f"{pagename}.html"
-        name, body = pagename.rpartition("/")[2], context["body"]
-        source = f"{name}{Path(app.env.doc2path(pagename)).suffix}"
-        keys = [] if pagename.startswith("book/api/") else [name.lower(), *telling(title)]
-        own = entries(body, url, paper(app, pagename) or title)
-        own += terms(body, url) + (symbols(body, url) if name == "notation" else [])
-        found[pagename] = [[[title.lower(), *keys], title, url, source], *own]
+    elif "body" in context and re.fullmatch(r"book/\w+", pagename):
+        title, url, body = words(context["title"]), f"{pagename}.html", context["body"]
+        page = [[title.lower(), pagename.removeprefix("book/")], title, url, "Page"]
+        found[pagename] = [page, *entries(body, url, title), *terms(body, url)]
 
 
 def _start(app):
