@@ -313,7 +313,7 @@ def pure(case) -> Measured:
             return unbounded(movement(seen), seen.releases())
         chance, down, up = min(chance, found), 1.0 - 5.5 * error, reach(case) * (1.0 + 5.5 * error)
         if delta == 0.0:
-            low, high = down * together.sum(), up * apart.sum()
+            low, high = down * together.sum(), up * apart.sum() if apart.any() else 0.0
         elif any("wishart" in laws for laws in seen.laws):
             raise NotMeasured("Wishart noise is measured at delta = 0 alone")
         else:

@@ -312,18 +312,14 @@ CHECKS = {  # the first run, then what needs no run, then the others
 WITHOUT_RUN = ("complete", "guarantee", "pickles", "refusals", "fresh state")
 
 
-def advice(name: str) -> str:
-    """What to change where a check fails."""
-    return CHECKS[name].__doc__.split("\n")[0]
-
-
 def checked(subject, name: str):
-    """{"holds": True, False or None (not applicable), "said": what was found}."""
+    """The row of a check; where it fails, with what to change."""
     more = (subject.factory,) if name == "refusals" else ()
     try:
         CHECKS[name](subject.make, *more)
     except NotApplicable as why:
-        return {"holds": None, "said": str(why)}
+        return {"outcome": "not applicable", "found": str(why)}
     except CheckFailed as why:
-        return {"holds": False, "said": str(why)}
-    return {"holds": True, "said": ""}
+        advice = CHECKS[name].__doc__.split("\n")[0]
+        return {"outcome": "broken", "found": f"{why} -> {advice}"}
+    return {"outcome": "holds", "found": ""}
