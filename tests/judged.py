@@ -26,7 +26,7 @@ def written(folder, name, *changes):
 
 INIT = "State(np.zeros(p.d), np.zeros(p.d), np.zeros(p.d))"
 SENT = "        s.total[i] += s.message[i]\n"
-BROKEN = {  # point of the contract: what breaks it
+BROKEN = {  # check (: and how): what breaks it
     "complete": [("def select(p, s, X, rng):", "def select(p, s, X, rng, more=0):")],
     "rows": [("return rng.integers(0,", "return 1.0 * rng.integers(0,"),
              ("    return arm\n", "    return 1.0 * arm\n")],
@@ -41,7 +41,7 @@ BROKEN = {  # point of the contract: what breaks it
     "same bits twice": [("rng.random() < p.explore", "np.random.random() < p.explore")],
     "live equals play": [("        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)\n",
                           "        update(p, s, arms[t], X[t, arms[t]], 0.5, rng)\n")],
-    "copies": [(SENT, SENT + "    return State(s.total, x, s.message)\n")],
+    "live equals play: a reference": [(SENT, SENT + "    return State(s.total, x, s.message)\n")],
     "guarantee": [('Guarantee("local",', 'Guarantee("trusted",')],
     "finite": [("s.total[i] += s.message[i]", "s.total[i] += s.message[i] + np.inf")],
     "refusals": [('need_positive("epsilon", epsilon, allow_inf=True)', "epsilon")],

@@ -29,6 +29,8 @@ Laws of the numbers that a kernel lets out:
     "counts"    multiples of one step with independent binomial noise
     "generalized"  vectors with generalized Gaussian noise of one norm, independent in every call
     "prefix"    prefix sums divided by (number of terms + 1), whose dyadic blocks have such noise
+    "values"    one of a few values (randomised response, the exponential mechanism), drawn afresh
+                in every call
     "sampled"   as "gaussian", each call about one record drawn at random
     "scores"    the vector x whose noisily smallest vertex <x, +-r e_j> is shown ("vertex"), with
                 independent noise "laplace", "coordinates" (one draw for both signs) or "gumbel"

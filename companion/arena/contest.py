@@ -100,14 +100,19 @@ class Setting(NamedTuple):
 
 
 def play(
-    title: str, world, T: int, epsilons, n_reps: int, tune_reps: int, seed: int
+    title: str, world, T: int, epsilons, n_reps: int, tune_reps: int, seed: int, models=MODELS
 ) -> dict[float, Setting]:
-    """{epsilon: Setting}: every policy of the package that can, in one world, at every budget."""
+    """{epsilon: Setting}: every policy of the package that can, in one world, at every budget; of
+    other trust models than `models` only random play and LinUCB."""
     plans = {e: recipes.lineup(world, T, e) for e in epsilons}
     groups, labels = {}, {}  # groups: by the stream that is played
     for e, (playing, _) in plans.items():
-        for call in playing:
-            free = call.policy().guarantee.model == "none"
+        for call in list(playing):
+            model = call.policy().guarantee.model
+            if model not in models and call.factory not in ("random", "linucb"):
+                playing.remove(call)
+                continue
+            free = model == "none"
             label = labels[call.factory, e] = call.factory if free else f"{call.factory} | {e:g}"
             common = recipes.RECIPES[call.factory].only == recipes.COMMON
             groups.setdefault(common, {})[label] = recipes.tunable(call.factory, world, e)

@@ -27,6 +27,7 @@ class Seen(NamedTuple):
     laws: list  # and their laws
     kind: np.ndarray  # (candidates,) see `candidates`
     pairs: np.ndarray  # (pairs, 2) candidates that are neighbours of each other
+    runs: list = ()  # of the candidates
 
     def stacked(self, law: str) -> np.ndarray:
         """(candidates, n): all numbers of a law, over all calls."""
@@ -198,4 +199,4 @@ def see(case, position, seed: int = 1) -> Seen:
         [np.array([run.calls[i].clean[j][1] for run in runs]) for j in range(len(parts))]
         for i, parts in enumerate(laws)
     ]
-    return Seen(base, clean, laws, kind, pairs)
+    return Seen(base, clean, laws, kind, pairs, runs)

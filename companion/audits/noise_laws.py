@@ -18,6 +18,7 @@ from scipy.optimize import brentq
 from companion.audits.neighbours import Seen, filler, positions, see
 from companion.audits.recording import (
     LONG,
+    VALUES,
     Interpreter,
     NotMeasured,
     Recorder,
@@ -312,7 +313,7 @@ def pure(case) -> Measured:
             return unbounded(movement(seen), seen.releases())
         chance, down, up = min(chance, found), 1.0 - 5.5 * error, reach(case) * (1.0 + 5.5 * error)
         if delta == 0.0:
-            low, high = down * together.sum(), up * apart.sum()
+            low, high = down * together.sum(), up * apart.sum() if apart.any() else 0.0
         elif any("wishart" in laws for laws in seen.laws):
             raise NotMeasured("Wishart noise is measured at delta = 0 alone")
         else:
@@ -681,6 +682,58 @@ def concentrated(rho: float, delta: float) -> float:
     return accountant.get_epsilon(delta)
 
 
+# --- few values -----------------------------------------------------------------------------------
+
+
+def values(case) -> Measured:
+    """One of a few values, drawn afresh in every call (randomised response, the exponential
+    mechanism): the log ratios of their counted chances add up over the calls.  Round, pair and
+    values are chosen by other draws than those that are counted."""
+    if case.policy.guarantee.delta > 0.0:
+        raise NotMeasured("few values are measured at delta = 0 alone")
+    worst, bounded, most = [], True, -1.0
+    for seen in (see(case, at) for at in positions(case)):
+        logs = [np.log(tallied(parts[0]) + 0.5) for parts in seen.clean]
+        loss = sum(abs(seen.moves(a)).max(axis=1) for a in logs)
+        bounded = bounded and seen.bounded(loss)
+        if loss.max() > most:
+            most, pair = loss.max(), seen.pairs[loss.argmax()]
+            apart = [i for i, a in enumerate(logs) if np.ptp(a, axis=0).any()]
+            worst = [[seen.runs[j].calls[i] for j in pair] for i in apart]
+    found = np.array([both_ways(*calls) for calls in worst] or [np.zeros((2, 2))])
+    low, high = found.sum(axis=0).max(axis=0)
+    return Measured(most, len(worst), np.nan, low, high * reach(case), bounded)
+
+
+def tallied(draws: np.ndarray) -> np.ndarray:
+    """(..., values): how often each value came, of draws (..., n, numbers)."""
+    rows = draws.reshape(-1, draws.shape[-1])
+    kinds, which = np.unique(rows, axis=0, return_inverse=True)
+    if len(kinds) > 100:
+        raise NotMeasured(f"a law of few values must have at most 100; got {len(kinds)}")
+    which = which.reshape(-1, draws.shape[-2])
+    counts = [np.bincount(row, minlength=len(kinds)) for row in which]
+    return np.reshape(counts, (*draws.shape[:-2], len(kinds)))
+
+
+def both_ways(a, b, n: int = 20_000) -> np.ndarray:
+    """((low, high) of the loss of a against b, the same of b against a), from n draws of calls."""
+    drawn = [
+        [np.concatenate(d, axis=None) for d in fresh_draws(call, n + n // 4, [17, i])]
+        for i, call in enumerate((a, b))
+    ]
+    counts = tallied(np.reshape(drawn, (2, 5, n // 4, -1)))
+    first, rest = counts[:, 0], counts[:, 1:].sum(axis=1)
+    low = np.nan_to_num(sps.beta.ppf(ALARM / 4, rest, n - rest + 1))
+    high = np.nan_to_num(sps.beta.isf(ALARM / 4, rest + 1, n - rest), nan=1.0)
+    found = []
+    for p, q in ((0, 1), (1, 0)):
+        v = np.log((first[p] + 0.5) / (first[q] + 0.5)).argmax()
+        with np.errstate(divide="ignore"):
+            found.append([np.log(low[p, v] / high[q, v]), np.log(high[p, v] / low[q, v])])
+    return np.maximum(found, 0.0)
+
+
 LAWS = {  # laws of all numbers that are let out: how they are measured
     frozenset({"gaussian"}): partial(normal, law="gaussian"),
     frozenset({"counts"}): partial(normal, law="counts"),
@@ -691,6 +744,7 @@ LAWS = {  # laws of all numbers that are let out: how they are measured
     frozenset({"peeling", "peeled", "picks"}): peeling,
     frozenset({"generalized"}): partial(smooth, law="generalized"),
     frozenset({"prefix"}): partial(smooth, law="prefix"),
+    frozenset({VALUES}): values,
 } | {
     frozenset({f"scores: {law}", "vertex"}): partial(vertex, law=law)
     for law in ("laplace", "coordinates", "gumbel")

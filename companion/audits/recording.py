@@ -24,6 +24,7 @@ from companion.core import Optimiser, one_context
 
 OTHERS, LONG = 6, 16  # users who ask for advice in every round, besides the one who is served; in
 #                       runs of more rounds than this one does
+VALUES, MANY = "values", 400  # the law of few values, drawn afresh, whose chances are counted
 LIBRARIES = tuple(Path(sysconfig.get_path(k)) for k in ("stdlib", "platstdlib", "purelib"))
 CENTRES = {  # method of a generator: the centre of its draws
     "random": lambda: 0.5,
@@ -260,7 +261,8 @@ class Call(NamedTuple):
 
     kernel: Any
     read: Any
-    args: tuple  # as they were before the call, generator included; () in a run with a script
+    args: tuple  # as they were before the call, generator included; in a run with a script () but
+    #              for `VALUES`
     clean: list  # [(law, numbers)] without noise
     noise: list  # of the same numbers, from one generator whatever the record
     outcome: tuple  # (result, {number of a released array: what it holds afterwards})
@@ -282,7 +284,7 @@ class Recorder:
     """An `AuditInstance` as plain Python, whose releases are recorded: `play` gives a `Run`."""
 
     def __init__(self, case):
-        self.case, self.laws, self.script = case, {}, None
+        self.case, self.laws, self.drawn, self.script = case, {}, {}, None
         self.copies = Interpreter({k: self._stand_in(k, r) for k, r in case.releases.items()})
         self.policy = self.copies(case.policy)
 
@@ -290,16 +292,14 @@ class Recorder:
         return lambda *args: self._call(kernel, read, args)
 
     def _call(self, kernel, read, args):
-        plain, mine, before = self.copies.plain(kernel), arrays(args), ()
-        copy = copied(args, ZeroNoiseRng(self.u))
-        clean = self._numbers(kernel, read(plain(*copy), *copy), args)
+        mine, clean = arrays(args), self._numbers(kernel, read, args)
         noise = self._noise(kernel, read, args, clean)
         seen, told = (self.asked, "asked") if self.asking else (self.calls, "calls")
-        if self.script is None:
-            before = copied(args)
-            if not self.asking:
-                self._remember(kernel, read, args)
-        result = plain(*args)
+        kept = self.script is None or self.laws[kernel] == VALUES
+        before = copied(args) if kept else ()
+        if self.script is None and not self.asking:
+            self._remember(kernel, read, args)
+        result = self.copies.plain(kernel)(*args)
         if self.script is None:
             outcome = result, _let_out(read(result, *args), mine, arrays(before))
         else:
@@ -316,12 +316,23 @@ class Recorder:
         seen.append(Call(kernel, read, before, clean, noise, outcome))
         return outcome[0]
 
-    def _numbers(self, kernel, parts, args):
-        """[(law, numbers)]; where no law is declared it is that of the kernel's draws."""
-        if any(law is None for law, _ in parts) and kernel not in self.laws:
+    def _numbers(self, kernel, read, args):
+        """[(law, numbers)] without noise, of `VALUES` many draws; where no law is declared it is
+        that of the kernel's draws."""
+        plain = self.copies.plain(kernel)
+        if kernel not in self.laws:
             rng = RecordingRng()
-            self.copies.plain(kernel)(*copied(args, rng))
-            self.laws[kernel] = rng.law()
+            copy = copied(args, rng)
+            told = [law for law, _ in read(plain(*copy), *copy)]
+            self.laws[kernel] = rng.law() if None in told else told[0]
+        if self.laws[kernel] == VALUES:
+            key = kernel, *(np.asarray(a).tobytes() for a in _leaves(args) if not is_generator(a))
+            if key not in self.drawn:
+                draws = fresh_draws(Call(kernel, read, args, [], [], ()), MANY, 13)
+                self.drawn[key] = np.array([np.concatenate(d, axis=None) for d in draws])
+            return [(VALUES, self.drawn[key])]
+        copy = copied(args, ZeroNoiseRng(self.u))
+        parts = read(plain(*copy), *copy)
         return [(law or self.laws[kernel], np.array(a, dtype=float)) for law, a in parts]
 
     def _noise(self, kernel, read, args, clean):

@@ -3,7 +3,7 @@
 The general attack plays two streams that differ in one user, and shows the arms of all others,
 as joint, shuffle and local privacy allow.  A search over records, places and other users takes the
 pair that a pilot tells apart best; the log-likelihood ratio of a chain fitted to the pilot is the
-statistic; fresh runs count (`audit.attacked`).  Far records are tried, too: 50 times as large.
+statistic; fresh runs count (`audit.attacked`).  Records 50 times too large are tried, too.
 Two chains are fitted: one has chances of its own in every round, the other the same chances in
 rounds 1, 2-3, 4-7, ..., by which a small leak shows that goes on for long.  The pilot chooses.
 
@@ -69,43 +69,37 @@ def largest(delta: float, trials: int) -> float:
     return float(np.log(max(tail - delta, 1.0 - tail) / (1.0 - tail)))
 
 
-def row(name: str, g, one, sees: str, n: int, seed: int, note: str = ""):
-    """One attack, counted, as plain data."""
+def row(g, one, n: int, seed: int, note: str):
+    """One attack, counted: a row of the report."""
     epsilon, delta = promised(g)
     found = audit.attacked(one, delta=delta, trials=n, seed=seed, level=LEVEL)
     said = f"epsilon is at least {found.epsilon:.3g}, {epsilon:.3g} is promised"
     said += " for two steps" if g.neighbours == ADD_OR_REMOVE else ""
-    return {"attack": name, "sees": sees, "epsilon": float(found.epsilon), "level": LEVEL,
-            "trials": found.trials, "hits": list(found.hits), "largest": largest(delta, n),
-            "refuted": bool(found.epsilon > epsilon), "said": said, "note": note}  # fmt: skip
+    most = largest(delta, n)
+    return {"outcome": "refuted" if found.epsilon > epsilon else "holds", "found": said,
+            "epsilon": found.epsilon, "trials": found.trials, "largest": most,
+            "played": f"{note}; {found.trials} trials, which can show {most:.3g}"}  # fmt: skip
 
 
-def count(subject) -> int:
-    """How many attacks the module offers."""
-    g = subject.policy.guarantee
-    return len(subject.policy.audit.attacks(subject.policy)) if g.model != "none" else 0
+def own(subject, quick: bool, trials, seed: int):
+    """A `row` for every attack that the policy's audit offers."""
+    policy, found = subject.policy, []
+    for one in policy.audit.attacks(policy):
+        n = effort(policy, quick, trials).trials * (1 if one.runs else DRAWN)
+        found.append(row(policy.guarantee, one, n, seed, one.note or one.sees))
+    return found
 
 
-def own(subject, which, quick: bool, trials, seed: int):
-    """The attack of this number that the module offers, as a `row`."""
-    policy = subject.policy
-    one = policy.audit.attacks(policy)[which]
-    n = effort(policy, quick, trials).trials * (1 if one.runs else DRAWN)
-    return row(f"its own (number {which + 1})", policy.guarantee, one, one.sees, n, seed, one.note)
-
-
-def general(subject, quick: bool, trials, seed: int, far: bool = False):
-    """The general attack on the example, as a `row`; far: with records outside the universe."""
+def general(subject, quick: bool, trials, seed: int):
+    """The general attack on the example, as a `row`."""
     policy = subject.policy
     n = effort(policy, quick, trials)
-    pairs = list(neighbours(policy, policy.universe or COMMON, far, ROUNDS[quick]))
+    pairs = list(neighbours(policy, policy.universe or COMMON, ROUNDS[quick]))
     best = max((fitted(policy, p, n.search, seed) for p in pairs), key=lambda found: found[0])
     _, statistic, (name, a, b, user) = fitted(policy, best[2], n.pilot, seed + 2)
     one = audit.Attack(audit.playing(policy, user=user), a, b, statistic, "actions")
-    large = f"records {FAR:g} times too large, " if far else ""
-    note = f"{large}{name}, the best of {len(pairs)} pairs, {len(a[0])} rounds"
-    sees = "the arms of all other users"
-    return row("general", policy.guarantee, one, sees, n.trials, seed + 1, note)
+    note = f"{name}, the best of {len(pairs)} pairs, {len(a[0])} rounds"
+    return row(policy.guarantee, one, n.trials, seed + 1, note)
 
 
 def directions(d: int, world) -> np.ndarray:
@@ -119,14 +113,13 @@ def directions(d: int, world) -> np.ndarray:
     return (world.radius if world.radius < np.inf else 1.0) * ways
 
 
-def neighbours(policy, world, far, rounds: int = 80):
-    """Yield (name, a, b, user): two streams (X, R) that differ in the record of one user; far: by
-    `FAR` times as much, among quiet others alone."""
+def neighbours(policy, world, rounds: int = 80):
+    """Yield (name, a, b, user): two streams (X, R) that differ in the record of one user, among
+    random or quiet others; among the quiet ones also by records `FAR` times as large."""
     n = min(rounds, horizon(policy) or rounds)
     K, d = getattr(policy.params, "K", 2), getattr(policy.params, "d", 3)
     x, y, z = directions(d, world)
     low, high = max(world.low, -1e6), min(world.high, 1e6)
-    size = FAR if far else 1.0
     records = {
         "the reward changes": ((x, low), (x, high)),
         "the context turns": ((x, high), (y, high)),
@@ -134,12 +127,14 @@ def neighbours(policy, world, far, rounds: int = 80):
     }
     if policy.guarantee.neighbours == REPLACE_REWARD:
         records = {"the reward changes": ((x, low), (x, high))}
-    company = (True,) if far else (True, False)
-    for (what, (one, two)), user, quiet in product(records.items(), (0, n // 3), company):
+    company = {"quiet others": 1.0, "random others": 1.0, f"records {FAR:g} times too large": FAR}
+    for (what, (one, two)), user, (others, size) in product(
+        records.items(), (0, n // 3), company.items()
+    ):
         X, R, _ = stream_for(policy, n, K)
-        if quiet:  # the others ask along the line that tells the two records apart, and pay nothing
+        if others != "random others":  # they ask along the line that tells the two records apart
             X[:, 0::2], X[:, 1::2] = one[0], two[0] if one[0] is not two[0] else y
-            R[:] = 0.0 if low <= 0.0 else low
+            R[:] = 0.0 if low <= 0.0 else low  # and pay nothing
             if one_context(policy):
                 X[:] = X[:, :1]
         streams = []
@@ -147,8 +142,7 @@ def neighbours(policy, world, far, rounds: int = 80):
             mine, paid = X.copy(), R.copy()
             mine[user], paid[user] = size * context, size * r
             streams.append((mine, paid))
-        others = "quiet" if quiet else "random"
-        yield f"{what} in round {user}, {others} others", *streams, user
+        yield f"{what} in round {user}, {others}", *streams, user
 
 
 def fitted(policy, pair, pilot, seed: int):
@@ -197,8 +191,8 @@ def score(weights: np.ndarray, arms: np.ndarray, K: int):
 
 
 def speaks(subject):
-    """What a run of the example says beside its arms: files it opens to write, connections, text it
-    prints.  A run before has compiled and imported all that it needs."""
+    """The row on what a run of the example says beside its arms: files it opens to write,
+    connections, text it prints.  A run before has compiled and imported all that it needs."""
     policy = subject.policy
     X, R, _ = stream_for(policy)
     run(policy, X, R)
@@ -225,4 +219,5 @@ def speaks(subject):
                 os.close(back)
         log.seek(0)
         printed = log.read(200).decode("utf8", "replace").splitlines()[:1]
-    return sorted(set(seen)) + [f"prints {line!r}" for line in printed]
+    found = sorted(set(seen)) + [f"prints {line!r}" for line in printed]
+    return {"outcome": "speaks" if found else "holds", "found": "; ".join(found)}

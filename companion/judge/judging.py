@@ -3,7 +3,8 @@
 The policy runs in a child process: what hangs is stopped, what crashes takes nobody along.  The
 child does one task after another; a task that raises, that kills the child, or that takes more than
 its limit is answered for, and the next one gets a new child.  A limit is CPU time, so that a busy
-machine changes no verdict; on the clock a task has `PATIENCE` times as much.
+machine changes no verdict; on the clock a task has `PATIENCE` times as much.  Every task answers
+with rows of the report: {"outcome": see `report`, "found": in words, and numbers}.
 """
 
 import functools
@@ -36,25 +37,14 @@ class Scale(NamedTuple):
     worlds: tuple  # of the arena
     epsilons: tuple
     T: int  # rounds in the arena
-    n_reps: int  # repetitions, and those that tune
-    tune_reps: int
+    sizes: tuple  # repetitions there, and those that tune
 
 
-FULL = Scale(90.0, ("d = 5", "logistic clicks"), (1.0, 8.0), 2_000, 10, 3)
-QUICK = Scale(30.0, ("d = 5",), (8.0,), 400, 8, 2)
-TASKS = {
-    "promised": measuring.promised,
-    "plans": measuring.plans,
-    "measured": measuring.measured,
-    "asked": measuring.asked,
-    "checked": checks.checked,
-    "general": attack.general,
-    "own": attack.own,
-    "count": attack.count,
-    "speaks": attack.speaks,
-    "newcomer": leaderboard.newcomer,
-    "cost": leaderboard.priced,
-}
+FULL = Scale(90.0, ("d = 5", "logistic clicks"), (1.0, 8.0), 2_000, (10, 3))
+QUICK = Scale(30.0, ("d = 5",), (8.0,), 400, (8, 2))
+TASKS = {f.__name__: f for f in (measuring.promised, measuring.plans, measuring.measured,
+         measuring.asked, checks.checked, attack.general, attack.own, attack.speaks,
+         leaderboard.newcomer, leaderboard.cost)}  # fmt: skip
 
 
 def judge(
@@ -81,24 +71,7 @@ def judge(
     under way is named (None: on a terminal).  Raises ValueError where the settings make no sense;
     what is wrong with the policy stands in the report.
     """
-    scale = scaled(QUICK if quick else FULL, worlds, epsilons)
-    limit = scale.limit if limit is None else need_positive("limit", limit)
-    trials = trials if trials is None else need_int("trials", trials, 4, 10**7)
-    seed, began = need_seed("seed", seed), time.perf_counter()
-    shown = sys.stderr.isatty() if progress is None else progress
-    child = Child(what, factory, limit, need_positive("memory", memory), shown)
-    try:
-        parts = investigate(child.ask, scale, bool(quick), trials, seed)
-    except Refused as refusal:
-        parts = {"refused": str(refusal)}
-    finally:
-        child.stop()
-    told = {"seed": seed, "quick": bool(quick), "trials": trials, "limit": limit}
-    return report.made(parts | {"settings": told, "took": round(time.perf_counter() - began, 1)})
-
-
-def scaled(scale: Scale, worlds, epsilons) -> Scale:
-    """The scale with these worlds and budgets; None: its own.  Raises ValueError on others."""
+    scale = QUICK if quick else FULL
     if worlds is not None:
         names = tuple(need_choice("worlds", w, tuple(leaderboard.WORLDS)) for w in worlds)
         scale = scale._replace(worlds=names)
@@ -106,51 +79,63 @@ def scaled(scale: Scale, worlds, epsilons) -> Scale:
         budgets = need_members("epsilons", epsilons)
         told = tuple(need_float("epsilons", e, 0.01, 100.0) for e in budgets)
         scale = scale._replace(epsilons=told)
-    return scale
+    limit = scale.limit if limit is None else need_positive("limit", limit)
+    trials = trials if trials is None else need_int("trials", trials, 4, 10**7)
+    told = {"seed": need_seed("seed", seed), "quick": bool(quick), "trials": trials, "limit": limit}
+    shown, began = sys.stderr.isatty() if progress is None else progress, time.perf_counter()
+    child = Child(what, factory, limit, need_positive("memory", memory), shown)
+    try:
+        promise, rows = investigate(child.ask, scale, bool(quick), trials, told["seed"])
+    except Refused as refusal:
+        promise, rows = failed(str(refusal)), []
+    finally:
+        child.stop()
+    return report.made(promise, rows, told, round(time.perf_counter() - began, 1))
 
 
 def investigate(ask, scale: Scale, quick: bool, trials, seed: int):
-    """All parts of the report as plain data; what fails stands there with the reason."""
-    promise = ask("promised")
-    parts = {"promise": promise, "contract": {}, "attack": [], "measured": [], "arena": []}
-    first = ask("checked", "rows")
-    plays = "failed" not in first
-    for name in checks.CHECKS:
-        if name == "rows":
-            found = first
-        elif plays or name in checks.WITHOUT_RUN:
-            found = ask("checked", name)
+    """(what is promised, all rows of the report); what fails stands there with the reason."""
+    rows, (promise,) = [], ask("promised")
+
+    def add(part, what, task, *args):
+        found = ask(task, *args)
+        rows.extend({"part": part, "what": what} | row for row in found)
+        return found
+
+    plays = add("contract", "rows", "checked", "rows")[0]["outcome"] != "failed"
+    for name in list(checks.CHECKS)[1:]:
+        if plays or name in checks.WITHOUT_RUN:
+            add("contract", name, "checked", name)
         else:
-            found = {"untried": "the first run gave nothing"}
-        parts["contract"][name] = found
-    if not plays or "failed" in promise:
-        return parts
-    parts["asked"], parts["speaks"] = ask("asked"), ask("speaks")
-    if promise["found"]["model"] != "none":
-        plans = ask("plans", quick)
-        parts["measured"] = [
-            {"plan": name} | ask("measured", plan) for name, plan in plans.get("found", ())
-        ]
-        looks = (quick, trials, seed)
-        parts["attack"] = [ask("general", *looks, far) for far in (False, True)]
-        own = ask("count")
-        parts["attack"] += [ask("own", i, *looks) for i in range(own.get("found", 0))]
-        parts["attack"] += [own] if "failed" in own else []
-    parts["cost"] = ask("cost")
-    sizes, name = (scale.n_reps, scale.tune_reps, seed), promise["found"]["factory"]
+            rows.append({"part": "contract", "what": name, "outcome": "not tried",
+                         "found": "the first run gave nothing"})  # fmt: skip
+    for row in rows:
+        row["outcome"] = "broken" if row["outcome"] == "failed" else row["outcome"]
+    if not plays or "said" not in promise:
+        return promise, rows
+    add("budget", "budgets", "asked")
+    add("speech", "a run", "speaks")
+    if promise["model"] != "none":
+        for plan in ask("plans", quick):
+            if "outcome" in plan:
+                rows.append({"part": "measured", "what": "plans"} | plan)
+            else:
+                add("measured", plan["what"], "measured", plan["plan"])
+        for task in ("general", "own"):
+            add("attack", f"{task} attack", task, quick, trials, seed)
+    add("cost", "a round", "cost")
     looks = max(1, len(scale.worlds) * len(scale.epsilons))
     for world in scale.worlds:
         for epsilon in scale.epsilons:
-            mine = ask("newcomer", world, scale.T, epsilon, *sizes)
-            setting = {"world": world, "epsilon": epsilon, "T": scale.T}
-            why = mine.get("failed") or mine["found"].get("refused")
-            if why:
-                parts["arena"].append(setting | {"refused": why})
-                continue
-            ours = rivals(world, scale.T, scale.epsilons, *sizes)[epsilon]
-            rows = leaderboard.table(name, mine["found"], ours, looks)
-            parts["arena"].append(setting | {"rows": rows, "call": mine["found"]["call"]})
-    return parts
+            where = f"{world}, T = {scale.T:,}, epsilon = {epsilon:g}"
+            game = world, scale.T, epsilon, scale.sizes, seed
+            (mine,) = add("arena", where, "newcomer", *game)
+            if run := mine.pop("run", None):
+                rows.pop()
+                there = rivals(promise["model"], *game)
+                found = leaderboard.table(promise["factory"], run, there, looks)
+                rows += [{"part": "arena", "where": where} | row for row in found]
+    return promise, rows
 
 
 rivals = functools.lru_cache(maxsize=8)(leaderboard.rivals)
@@ -164,15 +149,15 @@ class Child:
         self.process = self.pipe = None
 
     def ask(self, task: str, *args):
-        """{"found": what the task says}, or {"failed": why it says nothing}; raises `Refused` where
+        """The rows that the task gives, or one that says why it gives none; raises `Refused` where
         the policy cannot be loaded."""
         if self.shown:
             print(f"\r{task:<12}", *args[:1], end="\x1b[K", file=sys.stderr, flush=True)
         if self.process is None:
             self._start()
         self.pipe.send((task, args, self.limit))
-        kind, found = self._answer(self.limit)
-        return {kind: found}
+        found = self._answer(self.limit)
+        return found if isinstance(found, list) else [found]
 
     def stop(self) -> None:
         """End the process."""
@@ -190,13 +175,12 @@ class Child:
         self.process = context.Process(target=_serve, args=told, daemon=True)
         self.process.start()
         theirs.close()
-        kind, found = self._answer(START)
-        if kind != "found":
+        if why := self._answer(START):
             self.stop()
-            raise Refused(found)
+            raise Refused(why["found"])
 
     def _answer(self, limit):
-        slow = "failed", f"does not return within {limit:g} s"
+        slow = failed(f"does not return within {limit:g} s")
         if not self.pipe.poll(limit * PATIENCE if CLOCK else limit):
             self.stop()
             return slow
@@ -209,7 +193,12 @@ class Child:
             if CLOCK and code == -signal.SIGPROF:
                 return slow
             how = f"signal {-code}" if code < 0 else f"exit code {code}"
-            return "failed", f"its process ends, with {how}"
+            return failed(f"its process ends, with {how}")
+
+
+def failed(why):
+    """The row of a task that gives nothing."""
+    return {"outcome": "failed", "found": why}
 
 
 def _serve(pipe, asking, what, factory, memory):
@@ -225,10 +214,10 @@ def _serve(pipe, asking, what, factory, memory):
         subject = load(what, factory)
         subject.make(4)
     except Refused as refusal:
-        return pipe.send(("refused", str(refusal)))
+        return pipe.send(failed(str(refusal)))
     except BaseException as error:
-        return pipe.send(("refused", f"its example cannot be made: {said(error)}"))
-    pipe.send(("found", None))
+        return pipe.send(failed(f"its example cannot be made: {said(error)}"))
+    pipe.send(None)
     while True:
         try:
             task, args, limit = pipe.recv()
@@ -236,9 +225,9 @@ def _serve(pipe, asking, what, factory, memory):
             return None
         _alarm(limit)
         try:
-            answer = "found", TASKS[task](subject, *args)
+            answer = TASKS[task](subject, *args)
         except BaseException as error:
-            answer = "failed", said(error)
+            answer = failed(said(error))
         _alarm(0.0)
         pipe.send(answer)
 

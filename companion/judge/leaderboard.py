@@ -5,19 +5,17 @@ declared number (`TUNED`), half of the repetitions choose the best rival, the ot
 """
 
 import inspect
-import time
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from companion import policies
 from companion.arena import contest, environments, inference, recipes
 from companion.baselines.random import random
-from companion.core import horizon, one_context
+from companion.core import one_context
+from companion.environments import replay
 from companion.judge.load import load, said
-from companion.judge.measuring import plain
-from companion.judge.streams import flat, stream
-from companion.stats import difference, ratio
+from companion.judge.streams import flat, stream_for
+from companion.simulate import simulate
+from companion.stats import difference
 
 K = 5  # arms, but for the world of one context
 WORLDS = {
@@ -28,7 +26,6 @@ WORLDS = {
     "logistic clicks": lambda: environments.clicks(3, K),
     "one context": lambda: environments.common(4, 3),
 }
-ROUNDS = 400  # of a timed run
 
 
 class Own(NamedTuple):
@@ -43,124 +40,96 @@ class Own(NamedTuple):
         return self.make(**self.arguments)
 
     def __str__(self):
-        short = {n: float(f"{v:.6g}") if isinstance(v, float) else v for n, v in self[2].items()}
-        return f"{self.factory}({', '.join(f'{n}={v!r}' for n, v in short.items())})"
+        return str(recipes.Call(self.factory, self.arguments))
 
 
-class Unfit(ValueError):
-    """Why a newcomer does not play a world."""
+def rivals(model: str, world: str, T: int, epsilon: float, sizes, seed: int):
+    """The `contest.Setting` of the package's private policies, all of this trust model, LinUCB and
+    random play; sizes: repetitions, and those that tune."""
+    models = {"local", "shuffle", "joint", model}
+    return contest.play(world, WORLDS[world](), T, [epsilon], *sizes, seed, models)[epsilon]
 
 
-def rivals(world: str, T: int, epsilons, n_reps: int, tune_reps: int, seed: int):
-    """{epsilon: {name: plain data of a run}} of all policies of the package."""
-    found = contest.play(world, WORLDS[world](), T, epsilons, n_reps, tune_reps, seed)
-    return {e: {n: record(r) for n, r in s.runs.items()} for e, s in found.items()}
-
-
-def record(run):
-    """A `contest.Run` as plain data."""
-    return {"title": run.title, "model": run.model, "guarantee": plain(run.guarantee)["said"],
-            "multiple": run.multiple, "edge": bool(run.edge), "call": str(run.call),
-            "default": run.default.tolist(), "tuned": run.tuned.tolist()}  # fmt: skip
-
-
-def newcomer(subject, world, T: int, epsilon: float, n_reps: int, tune_reps: int, seed: int):
-    """The same for the policy that is judged, or {"refused": why it does not play."""
-    place = WORLDS[world]()
+def newcomer(subject, world: str, T: int, epsilon: float, sizes, seed: int):
+    """The row with the `contest.Run` of the policy that is judged, or with why it does not play."""
     try:
-        return record(played(subject, place, T, epsilon, n_reps, tune_reps, seed))
+        run = played(subject, WORLDS[world](), T, epsilon, *sizes, seed)
     except ValueError as why:
-        return {"refused": str(why)}
+        return {"outcome": "failed", "found": str(why)}
+    return {"outcome": "holds", "run": run._replace(call=str(run.call), default_call=None)}
 
 
-def played(subject, place, T: int, epsilon: float, n_reps: int, tune_reps: int, seed: int):
-    """The `contest.Run` of the newcomer in this world; ValueError where it cannot play."""
-    group = grouped(subject, place, epsilon)
+def played(subject, world, T: int, epsilon: float, n_reps: int, tune_reps: int, seed: int):
+    """The `contest.Run` of the newcomer in a `World`; ValueError where it cannot play."""
+    group = grouped(subject, world, epsilon)
     recipes.need_guarantee(group.make(T, 1.0).policy(), T, epsilon)
-    env = place.common if one_context(subject.policy) else place.env
+    env = world.common if one_context(subject.policy) else world.env
     runs = contest.tuned_runs(env, {subject.name: group}, T, n_reps, tune_reps, seed)
     return runs[subject.name]
 
 
 def grouped(subject, world, epsilon: float):
-    """The `recipes.Group` of a newcomer; raises `Unfit` where it cannot play."""
-    if subject.factory is None:
-        raise Unfit("there is no factory that makes it for this world and budget")
-    if subject.name in policies.TABLE and policies.factory(subject.name) is subject.factory:
+    """The `recipes.Group` of a newcomer; ValueError where it cannot play."""
+    factory, common = subject.factory, one_context(subject.policy)
+    if factory is None:
+        raise ValueError("there is no factory that makes it for this world and budget")
+    if subject.name in policies.TABLE and policies.factory(subject.name) is factory:
         if why := recipes.refused(subject.name, world, 2):
-            raise Unfit(why)
+            raise ValueError(why)
         return recipes.tunable(subject.name, world, epsilon)
-    common = one_context(subject.policy)
     if common and not world.common:
-        raise Unfit("it takes one context for all arms")
+        raise ValueError("it takes one context for all arms")
+    taken = inspect.signature(factory).parameters
 
     def make(T, multiple):
-        told = arguments(subject, world, T, epsilon, recipes.COMMON if common else "")
+        known = recipes.known(world, T, epsilon, recipes.COMMON if common else "")
+        told = {n: getattr(v, "value", v) for n, v in known.items() if n in taken}
+        missing = [n for n, p in taken.items() if p.default is p.empty and n not in told]
+        if missing:
+            raise ValueError(f"its factory wants {', '.join(missing)}, not told by the arena")
         if multiple != 1.0:
-            default = inspect.signature(subject.factory).parameters[subject.tuned].default
+            default = taken[subject.tuned].default
             told[subject.tuned] = type(default)(multiple * default)
-        return Own(subject.name, subject.factory, told)
-
-    return recipes.Group(make, fitting(make) if subject.tuned else (1.0,))
-
-
-def fitting(make, T: int = 400):
-    """The arena's multiples for which the factory makes a policy."""
-    make(T, 1.0).policy()  # says why, if not even the default fits
-    found = []
-    for m in recipes.MULTIPLES:
         try:
-            make(T, m).policy()
-            found.append(m)
-        except ValueError:
-            continue
-    return tuple(found)
+            factory(**told)
+        except Exception as error:
+            raise ValueError(f"its factory refuses this world: {said(error)}") from None
+        return Own(subject.name, factory, told)
+
+    make(400, 1.0)  # says why, if not even the default fits
+    fits = [m for m in recipes.MULTIPLES if subject.tuned and fitting(make, m)]
+    return recipes.Group(make, tuple(fits) or (1.0,))
 
 
-def arguments(subject, world, T: int, epsilon: float, only):
-    """What the arena tells the factory by the names of its arguments; raises `Unfit`."""
-    taken = inspect.signature(subject.factory).parameters
-    known = recipes.known(world, T, epsilon, only)
-    told = {n: getattr(v, "value", v) for n, v in known.items() if n in taken}
-    missing = [n for n, p in taken.items() if p.default is p.empty and n not in told]
-    if missing:
-        raise Unfit(f"its factory wants {', '.join(missing)}, which the arena does not tell")
+def fitting(make, multiple: float) -> bool:
+    """Whether the factory takes this multiple of its default."""
     try:
-        subject.factory(**told)
-    except Exception as error:
-        raise Unfit(f"its factory refuses this world: {said(error)}") from None
-    return told
+        return bool(make(400, multiple))
+    except ValueError:
+        return False
 
 
-def table(name: str, mine, runs, looks):
-    """Rows of a setting, best first: the newcomer, its trust model, the best of every other, and
-    random play; "verdict" says whether the newcomer is shown to have less (None in its own row).
+def table(name: str, run, setting, looks: int):
+    """Rows of a setting, best first: the newcomer, its trust model, the best of every other one,
+    and random play; "outcome" says whether the newcomer is shown to have less regret.
 
     looks: settings that are looked at, for which intervals are widened.
     """
-    own, random = np.array(mine["tuned"]), np.array(runs["random"]["tuned"])
-    runs = {n: r for n, r in runs.items() if n != name}
-    tuned = {n: np.array(r["tuned"]) for n, r in runs.items()}
-    shown = [n for n, r in runs.items() if r["model"] == mine["model"] or n == "random"]
-    for model in {r["model"] for r in runs.values()} - {mine["model"]}:
-        rest = {n: tuned[n] for n, r in runs.items() if r["model"] == model and n != "random"}
-        shown += [inference.leader(rest)[0]] if rest else []
-    rows = [row(name, mine, own, random, None)]
-    for n in dict.fromkeys(shown):
-        verdict = beside(own, tuned[n], looks * len(shown))
-        rows.append(row(n, runs[n], tuned[n], random, verdict))
-    return sorted(rows, key=lambda r: r["share"])
+    there = setting._replace(runs=setting.runs | {name: run})
+    shown = {n for n in there.of(run.model) if n != name} | {"random"}
+    shown |= {best for model, (best, _) in there.winners.items() if model != run.model}
+    rows = []
+    for n in {name} | shown:
+        share, multiple = there.share(n), there.runs[n].multiple
+        row = {"what": n, "outcome": "judged", "model": there.runs[n].model, "share": share.value,
+               "low": share.low, "high": share.high, "multiple": multiple}  # fmt: skip
+        if n != name:
+            row["outcome"] = beside(run.tuned, there.runs[n].tuned, looks * len(shown))
+        rows.append(row)
+    return sorted(rows, key=lambda row: (row["share"], row["what"]))
 
 
-def row(name: str, run, finals, random, verdict):
-    """One policy: its regret as a share of random play's, with the 95 % interval."""
-    share = ratio(finals, random)
-    low, high = (float(v) if np.isfinite(v) else None for v in (share.low, share.high))
-    return {"policy": name, "model": run["model"], "share": float(share.value), "low": low,
-            "high": high, "multiple": run["multiple"], "verdict": verdict}  # fmt: skip
-
-
-def beside(mine, theirs, looks) -> str:
+def beside(mine, theirs, looks: int) -> str:
     """ "less", "more" or "undecided": the newcomer's regret beside another's, in paired repetitions
     that chose nobody, Bonferroni over `looks`."""
     found = difference(inference.judging(mine), inference.judging(theirs), 1 - 0.05 / looks)
@@ -195,10 +164,8 @@ def board(settings):
     def priced(setting, name):
         key = name, setting.world
         if key not in times:
-            policy = setting.runs[name].call.policy()
-            floor = nanoseconds(random(), setting.K)
-            times[key] = max(0.0, nanoseconds(policy, setting.K) - floor)
-        return f"{name} ({times[key]:,.0f} ns)"
+            times[key] = nanoseconds(setting.runs[name].call.policy(), setting.K)
+        return f"{name} ({max(0.0, times[key]):,.0f} ns)"
 
     for model in contest.MODELS:
         for s in settings:
@@ -213,26 +180,19 @@ def board(settings):
     return rows
 
 
-def priced(subject):
-    """{"ns": a round of the example over random play; "state": bytes before the first round}: times
-    are of this machine, and change from run to run."""
+def cost(subject):
+    """The row on a round of the example over random play, on this machine, and on the bytes of its
+    first state."""
     policy = subject.policy
-    size = sum(a.nbytes for a in flat(policy.init(policy.params)))
-    ns = nanoseconds(policy, 4) - nanoseconds(random(), 4)
-    return {"compiled": hasattr(policy.loop, "py_func"), "state": int(size), "ns": ns}
+    size, ns = sum(a.nbytes for a in flat(policy.init(policy.params))), nanoseconds(policy, 4)
+    kind = "compiled" if hasattr(policy.loop, "py_func") else "plain Python"
+    said = f"{ns:,.0f} ns over random play ({kind}, this machine); {size:,} bytes of state"
+    return {"outcome": "holds", "found": said, "ns": ns, "state": size}
 
 
-def nanoseconds(policy, K) -> float:
-    """CPU time of a round of its loop in this thread, the best of three runs: the clock of the
-    whole process moves in steps while a limit is set."""
-    K, d = getattr(policy.params, "K", K), getattr(policy.params, "d", 3)
-    X, R, _ = stream(min(ROUNDS, horizon(policy) or ROUNDS), K, d)
-    if one_context(policy):
-        X = np.ascontiguousarray(np.repeat(X[:, :1], K, axis=1))
-    arms, best = np.empty(len(X), np.int64), np.inf
-    for _ in range(4):  # the first one compiles
-        state, rng = policy.init(policy.params), np.random.default_rng(0)
-        began = time.thread_time()
-        policy.loop(policy.params, state, X, R, rng, arms)
-        best = min(best, time.thread_time() - began)
-    return 1e9 * best / len(X)
+def nanoseconds(policy, K: int) -> float:
+    """CPU time of a round over random play, each in the best of four runs of 400 rounds."""
+    X, R, mu = stream_for(policy, K=getattr(policy.params, "K", K))
+    both = [policy.renamed("policy"), random()]
+    seconds = simulate(replay(X, R, mu), both, len(X), range(4)).seconds.min(axis=0)
+    return 1e9 * float(seconds[0] - seconds[1]) / len(X)

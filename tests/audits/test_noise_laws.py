@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats as sps
 
+from companion.accounting.audit import shows
 from companion.accounting.privacy import gaussian_epsilon, zcdp_epsilon
 from companion.audits import noise_laws as laws
 from companion.audits.noise_laws import ALARM, Measured, law_chance, unbounded, verdict
+from companion.audits.recording import Call
 from companion.baselines.private_linucb import jdp_audits
 from companion.lplr import ssp
 
@@ -215,3 +217,21 @@ def test_the_law_of_normal_noise_is_that_of_exponent_2():
     assert (ends[:, 1] > 1 / 9).all()
     assert laws.sizes(z[:, [0, 0]], 2.0)[1] < ALARM
     assert laws.sizes(z, 1.5)[1] < ALARM
+
+
+def respond(p, bit, rng, out):
+    out[0] = bit ^ (rng.random() > p)
+
+
+def test_few_values_lose_the_log_ratio_of_their_chances():
+    """Randomised response that tells the truth with chance 3/4 loses log 3."""
+    (read,) = shows(respond, "values", "out").values()
+    calls = [
+        Call(respond, read, (0.75, bit, np.random.default_rng(), np.zeros(1)), [], [], ())
+        for bit in (0, 1)
+    ]
+    for low, high in laws.both_ways(*calls):
+        assert low < math.log(3.0) < high < low + 0.3
+    assert laws.tallied(np.array([[[2.0], [5.0], [2.0]]])).tolist() == [[2, 1]]
+    with pytest.raises(laws.NotMeasured, match="at most 100; got 101"):
+        laws.tallied(np.arange(101.0)[None, :, None])

@@ -14,20 +14,13 @@ from companion.judge.load import load
 @pytest.mark.parametrize("world", [Universe(low=0.0, offset=True), Universe()])
 def test_pairs_differ_in_one_record_of_the_universe(world):
     policy = ldp_linucb(3, 400, epsilon=1.0, delta=0.01)
-    for name, a, b, user in attack.neighbours(policy, world, False):
+    for name, a, b, user in attack.neighbours(policy, world):
         need_neighbours(a, b, user)
         assert any((x != y).any() for x, y in zip(a, b, strict=True)), name
+        far = "too large" in name
         for X, R in (a, b):
-            assert world.outside(X[user, 0], R[user, 0]) == (False, False), name
-
-
-def test_far_records_are_outside():
-    policy = ldp_linucb(3, 400, epsilon=1.0, delta=0.01)
-    outside = [
-        Universe().outside(b[0][user, 0], b[1][user, 0])
-        for _, _, b, user in attack.neighbours(policy, Universe(), True)
-    ]
-    assert all(far and off for far, off in outside)
+            outside, off = world.outside(X[user, 0], R[user, 0])
+            assert (outside, off) == (far, far and R[user, 0] != 0.0), name
 
 
 def test_the_chain_finds_what_tells_two_laws_apart():
@@ -54,12 +47,14 @@ def test_a_small_leak_that_goes_on_shows_in_pooled_rounds():
 
 
 def test_what_a_run_says_aloud_is_seen(tmp_path):
-    assert attack.speaks(load(str(judged.written(tmp_path, "silent")))) == []
+    silent = attack.speaks(load(str(judged.written(tmp_path, "silent"))))
+    assert silent == {"outcome": "holds", "found": ""}
     line = "    randomize(p, x, r, rng, s.x, s.message)\n"
     log = f'{line}    print("reward", r)\n    open({str(tmp_path / "log")!r}, "a").close()\n'
     said = attack.speaks(load(str(judged.written(tmp_path, "loud", (line, log)))))
-    assert any("log" in s for s in said)
-    assert any("prints 'reward" in s for s in said)
+    assert said["outcome"] == "speaks"
+    assert "log" in said["found"]
+    assert "prints 'reward" in said["found"]
 
 
 @pytest.mark.slow
@@ -75,7 +70,8 @@ def test_thompson_sampling_with_one_exact_sum_is_refuted(tmp_path, monkeypatch, 
     monkeypatch.setattr(  # one pair of twelve is enough here
         attack, "neighbours", lambda *told: [p for p in pairs(*told) if p[0] == first]
     )
-    assert attack.general(load(str(path)), True, 400, 1)["refuted"] is not sound
+    found = attack.general(load(str(path)), True, 400, 1)
+    assert found["outcome"] == ("holds" if sound else "refuted")
 
 
 def test_fresh_runs_count_without_the_arm_of_the_user_who_is_attacked(tmp_path, monkeypatch):
@@ -97,6 +93,7 @@ def test_fresh_runs_count_without_the_arm_of_the_user_who_is_attacked(tmp_path, 
     ((one, how),) = counted
     fitted = [s for s in seeds[: seeds.index("counts")] if isinstance(s, int)]
     assert how["seed"] not in fitted
-    assert found["level"] == how["level"] == 0.999
+    assert found["trials"] == 4
+    assert how["level"] == 0.999
     moved = (one.a[0] != one.b[0]).any(axis=(1, 2)) | (one.a[1] != one.b[1]).any(axis=1)
     assert np.flatnonzero(moved).tolist() == [one.mechanism.user]

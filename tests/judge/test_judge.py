@@ -67,16 +67,15 @@ def test_a_file_without_a_policy_is_refused_in_one_line(tmp_path, text, words):
 @pytest.mark.parametrize("name", checks.CHECKS)
 def test_the_template_keeps_every_point(whole, name):
     found = checks.checked(whole, name)
-    assert found["holds"] is (None if name == "one signature" else True), found
+    assert found["outcome"] == ("not applicable" if name == "one signature" else "holds"), found
 
 
 @pytest.mark.parametrize("name", judged.BROKEN)
 def test_a_fault_is_found_by_its_check(tmp_path, name):
-    path = judged.written(tmp_path, f"broken_{name.replace(' ', '_')}", *judged.BROKEN[name])
-    found = checks.checked(load(str(path)), name)
-    assert found["holds"] is False
-    assert found["said"]
-    assert checks.advice(name)
+    path = judged.written(tmp_path, "broken", *judged.BROKEN[name])
+    found = checks.checked(load(str(path)), name.partition(":")[0])
+    assert found["outcome"] == "broken"
+    assert all(found["found"].split(" -> "))
 
 
 def test_what_only_an_odd_loop_does_is_found():
@@ -120,11 +119,11 @@ def test_a_guarantee_that_no_budget_changes_is_found(tmp_path, whole):
     for typed, words in (("0.25", "does not follow the budget"), ("1.0", "does not follow")):
         changes = ("2.0 * math.sqrt(d) / p.scale", typed)
         found = measuring.asked(load(str(judged.written(tmp_path, f"typed_{typed[0]}", changes))))
-        assert found["follows"] is False
-        assert words in found["said"]
-    assert measuring.asked(whole)["follows"] is True
+        assert found["outcome"] == "refuted"
+        assert words in found["found"]
+    assert measuring.asked(whole)["outcome"] == "holds"
     weak = judged.written(tmp_path, "weak", ("2.0 * math.sqrt(d) / p.scale", "1.1 * epsilon"))
-    assert measuring.asked(load(str(weak)))["less"] is True
+    assert measuring.asked(load(str(weak)))["outcome"] == "broken"
 
 
 def test_a_leak_through_the_state_is_found_and_an_undeclared_policy_has_no_plan(tmp_path):
@@ -132,8 +131,8 @@ def test_a_leak_through_the_state_is_found_and_an_undeclared_policy_has_no_plan(
         str(judged.written(tmp_path, "state", ('private_fields=("x",)', "private_fields=()")))
     )
     found = measuring.measured(leak, {})
-    assert found["holds"] is False
-    assert "public state depends" in found["said"]
+    assert found["outcome"] == "refuted"
+    assert "public state depends" in found["found"]
     silent = (
         'AuditSpec(own_attacks, shown=shown, private_fields=("x",))',
         "AuditSpec(own_attacks)",
@@ -154,9 +153,11 @@ DIES = ("    for t in range(X.shape[0]):\n", "    import os\n    os.kill(os.getp
 )
 def test_what_hangs_or_crashes_is_said_and_the_next_task_is_done(tmp_path, fault, words):
     child = judging.Child(str(judged.written(tmp_path, "stuck", fault)), None, 0.5, 8.0)
-    assert words in child.ask("checked", "rows")["failed"]
+    (row,) = child.ask("checked", "rows")
+    assert row["outcome"] == "failed"
+    assert words in row["found"]
     child.limit = 20.0
-    assert child.ask("checked", "guarantee") == {"found": {"holds": True, "said": ""}}
+    assert child.ask("checked", "guarantee") == [{"outcome": "holds", "found": ""}]
     child.stop()
 
 
@@ -186,37 +187,32 @@ os.kill(os.getpid(), 9)"""
 
 PROMISE = {"said": "(1, 0)-local DP", "model": "local", "neighbours": "replace one record",
            "title": "Mine <b>", "factory": "mine", "universe": "ball"}  # fmt: skip
-ATTACK = {"attack": "general", "sees": "arms", "epsilon": 2.0, "trials": 200, "refuted": True,
-          "said": "epsilon is at least 2, 1 is promised", "note": "a pair",
-          "largest": 3.2}  # fmt: skip
-ROW = {"plan": "its example", "found": {"holds": True, "said": "fine", "rounds": 3, "d": 2,
-       "promise": 1.0, "releases": 1}}  # fmt: skip
-PARTS = {"promise": {"found": PROMISE}, "measured": [ROW], "asked": {"found": {"follows": True}},
-         "attack": [{"found": ATTACK}, {"failed": "signal 11"}], "arena": [],
-         "contract": {"rows": {"found": {"holds": True, "said": ""}}}}  # fmt: skip
-WEAK = [{"found": ATTACK | {"refuted": False}}]
-BAD = {"rows": {"failed": "IndexError"}, "copies": {"failed": "IndexError"}}
+ATTACK = {"part": "attack", "what": "general attack", "outcome": "holds", "epsilon": 2.0,
+          "trials": 200, "largest": 3.2, "found": "epsilon is at least 2, 3 is promised",
+          "played": "a pair; 200 trials, which can show 3.2"}  # fmt: skip
+FINE = {"part": "measured", "what": "its example", "outcome": "holds", "found": "fine",
+        "played": "3 rounds"}  # fmt: skip
+ROWS = {"part": "contract", "what": "rows", "outcome": "holds", "found": ""}
+BAD = ROWS | {"outcome": "broken", "found": "IndexError"}
+LONG = FINE | {"what": measuring.OPTIONAL, "outcome": "failed", "found": "slow"}
 
 
 @pytest.mark.parametrize(
-    ("change", "word"),
+    ("rows", "word"),
     [
-        ({}, "REFUTED"),
-        ({"attack": WEAK}, "MEASURED"),
-        ({"attack": WEAK, "contract": BAD}, "CONTRACT BROKEN"),
-        ({"attack": WEAK, "measured": []}, "BOUNDED ONLY"),
-        ({"attack": WEAK, "measured": [ROW, {"plan": "d", "failed": "slow"}]}, "BOUNDED ONLY"),
-        ({"attack": WEAK, "measured": [ROW, {"plan": "a long run", "failed": "slow"}]}, "MEASURED"),
-        ({"attack": WEAK, "measured": [{"plan": "d", "found": {"not measured": "no law"}}]},
-         "BOUNDED ONLY"),
-        ({"attack": WEAK, "asked": {"found": {"follows": False, "said": "typed"}}}, "REFUTED"),
-        ({"attack": WEAK, "asked": {"found": {"less": True, "said": "1.1 for 1"}}},
-         "CONTRACT BROKEN"),
-        ({"refused": "no file"}, "NOTHING"),
+        ([FINE, ATTACK | {"outcome": "refuted"}], "REFUTED"),
+        ([FINE, ATTACK], "MEASURED"),
+        ([FINE, ATTACK, BAD], "CONTRACT BROKEN"),
+        ([ATTACK], "BOUNDED ONLY"),
+        ([FINE, ATTACK, LONG | {"what": "d = 5"}], "BOUNDED ONLY"),
+        ([FINE, ATTACK, LONG], "MEASURED"),
+        ([FINE | {"outcome": "not measured"}, ATTACK], "BOUNDED ONLY"),
+        ([FINE, ATTACK, BAD | {"part": "budget", "outcome": "refuted"}], "REFUTED"),
+        ([LONG, ATTACK | {"outcome": "failed"}], "NOTHING"),
     ],
-)  # fmt: skip
-def test_one_word_and_its_exit_code(change, word):
-    found = report.made(PARTS | change)
+)
+def test_one_word_and_its_exit_code(rows, word):
+    found = report.made(PROMISE, [ROWS, *rows], {}, 1.0)
     assert found.word == word
     assert found.exit_code == report.CODES[word]
     assert found.lines[-1].startswith(f"{word}: ")
@@ -227,12 +223,13 @@ def test_one_word_and_its_exit_code(change, word):
 
 
 def test_an_error_is_shown_once_and_what_was_played_is_said():
-    found = report.made(PARTS | {"contract": BAD, "attack": WEAK})
+    found = report.made(PROMISE, [BAD, BAD | {"what": "copies"}, FINE, ATTACK], {}, 1.0)
+    assert found.lines[0] == "The contract does not hold: rows; copies: IndexError."
     assert sum("IndexError" in line for line in found.lines) == 1
-    played = {row["played"]: row["what"] for row in found.data["played"]}
-    assert played["its example"] == "3 rounds, d = 2, budget 1, 1 releases of a record"
-    assert played["attack: general"] == "a pair; 200 trials, which can show 3.2"
-    assert played["relation"] == "replace one record; local model"
+    for played in ("its example: 3 rounds", "relation: replace one record; local model",
+                   "general attack: a pair; 200 trials, which can show 3.2"):  # fmt: skip
+        assert f"  {played}\n" in str(found)
+    assert report.made({"found": "no file"}, [], {}, 1.0).word == "NOTHING"
 
 
 # --- a whole judgement ----------------------------------------------------------------------------
@@ -303,4 +300,4 @@ def test_our_own_policies_are_not_refuted(name, monkeypatch):
     monkeypatch.setitem(judging.TASKS, "plans", lambda subject, quick: [])
     found = judge(name, worlds=["logistic clicks"], quick=True, trials=40)
     assert found.word == "BOUNDED ONLY", found
-    assert len(found.data["arena"]) == 1
+    assert found.rows("arena")

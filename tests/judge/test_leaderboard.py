@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 
 from companion import policies
+from companion.accounting.privacy import NO_PRIVACY
 from companion.arena import contest, recipes
 from companion.judge import leaderboard
 from companion.judge.load import load
 
-SMALL = 400, 8.0, 4, 2, 1  # T, epsilon, repetitions, those that tune, seed
+SMALL = 400, 8.0, (4, 2), 1  # T, epsilon, repetitions and those that tune, seed
 
 
 def test_a_policy_of_the_package_gets_the_numbers_of_the_arena(monkeypatch):
@@ -18,13 +19,14 @@ def test_a_policy_of_the_package_gets_the_numbers_of_the_arena(monkeypatch):
     found = leaderboard.newcomer(load(name), "d = 2", *SMALL)
     group = {name: recipes.tunable(name, world, 8.0)}
     (run,) = contest.tuned_runs(world.env, group, 400, 4, 2, 1).values()
-    assert found == leaderboard.record(run)
+    assert found["run"].tuned.tolist() == run.tuned.tolist()
+    assert found["run"].call == str(run.call)
 
 
 def test_a_newcomer_plays_with_its_declared_number_tuned(tmp_path):
     subject = load(str(judged.written(tmp_path, "plays")))
-    found = leaderboard.newcomer(subject, "d = 2", 60, 8.0, 4, 2, 1)
-    assert found["call"].startswith("private_greedy(d=2, epsilon=8.0")
+    found = leaderboard.newcomer(subject, "d = 2", 60, 8.0, (4, 2), 1)["run"]
+    assert found.call.startswith("private_greedy(d=2, epsilon=8")
     group = leaderboard.grouped(subject, leaderboard.WORLDS["d = 2"](), 8.0)
     assert 1.0 in group.grid
     assert 0.3 in group.grid
@@ -35,46 +37,42 @@ def test_who_cannot_play_says_why(tmp_path):
     weak = judged.written(tmp_path, "weak", ("2.0 * math.sqrt(d) / p.scale", "2.0 * epsilon"))
     assert (
         "must be (8, 1/T)-private"
-        in leaderboard.newcomer(load(str(weak)), "d = 2", *SMALL)["refused"]
+        in leaderboard.newcomer(load(str(weak)), "d = 2", *SMALL)["found"]
     )
     changes = [("(d, *, epsilon", "(d, width, *, epsilon"),
                ("private_greedy(3, epsilon", "private_greedy(3, 2.0, epsilon")]  # fmt: skip
     wants = load(str(judged.written(tmp_path, "wants", *changes)))
-    assert "wants width" in leaderboard.newcomer(wants, "d = 2", *SMALL)["refused"]
+    assert "wants width" in leaderboard.newcomer(wants, "d = 2", *SMALL)["found"]
     alone = load(policies.example("linucb"))
-    assert "no factory" in leaderboard.newcomer(alone, "d = 2", *SMALL)["refused"]
+    assert "no factory" in leaderboard.newcomer(alone, "d = 2", *SMALL)["found"]
+
+
+def run(model, finals):
+    return contest.Run("", "", NO_PRIVACY._replace(model=model), 1.0, False, finals, finals)
+
+
+def rows(mine, others, looks=1):
+    """{policy: outcome} of the table of a local newcomer, in its order."""
+    there = contest.Setting("", 8, 1.0, others, {})
+    found = leaderboard.table("mine", run("local", mine), there, looks)
+    return {row["what"]: row["outcome"] for row in found}
 
 
 def test_the_table_has_the_own_model_and_the_best_of_the_others():
-    def run(model, mean):
-        finals = mean + np.linspace(-1, 1, 8)
-        return {"title": model, "model": model, "multiple": 1.0, "tuned": finals.tolist()}
-
-    runs = {"a": run("local", 60.0), "b": run("joint", 30.0), "c": run("joint", 40.0),
-            "random": run("none", 100.0), "free": run("none", 10.0)}  # fmt: skip
-    rows = leaderboard.table("mine", run("local", 50.0), runs, 1)
-    assert [r["policy"] for r in rows] == ["free", "b", "mine", "a", "random"]
-    assert [r["verdict"] for r in rows] == ["more", "more", None, "less", "less"]
-    assert leaderboard.beside(np.arange(8.0), np.arange(8.0)[::-1], 1) in (
-        "less",
-        "more",
-        "undecided",
-    )
+    means = {"a": ("local", 60.0), "b": ("joint", 30.0), "c": ("joint", 40.0),
+             "random": ("none", 100.0), "free": ("none", 10.0)}  # fmt: skip
+    spread = np.linspace(-1, 1, 8)
+    found = rows(50.0 + spread, {n: run(m, mean + spread) for n, (m, mean) in means.items()})
+    outcomes = {"free": "more", "b": "more", "mine": "judged", "a": "less", "random": "less"}
+    assert list(found.items()) == list(outcomes.items())
 
 
 def test_verdicts_are_widened_for_all_that_is_looked_at():
     """A difference of 10 with standard error 1.7 in the judging half."""
     mine = np.linspace(50.0, 51.0, 8)
-
-    def run(finals):
-        return {"title": "", "model": "local", "multiple": 1.0, "tuned": finals.tolist()}
-
-    runs = {"a": run(mine + 10.0 + 3.0 * np.tile([1.0, -1.0], 4)), "random": run(mine + 99.0)}
-    verdicts = [
-        {r["policy"]: r["verdict"] for r in leaderboard.table("mine", run(mine), runs, looks)}["a"]
-        for looks in (1, 10**6)
-    ]
-    assert verdicts == ["less", "undecided"]
+    others = {"a": run("local", mine + 10.0 + 3.0 * np.tile([1.0, -1.0], 4)),
+              "random": run("none", mine + 99.0)}  # fmt: skip
+    assert [rows(mine, others, looks)["a"] for looks in (1, 10**6)] == ["less", "undecided"]
 
 
 WORLD = leaderboard.WORLDS["d = 2"]()
@@ -102,8 +100,8 @@ def test_a_newcomer_plays_the_same_streams_and_leads_if_it_is_best(setting, tmp_
     path = judged.written(tmp_path, "newcomer")
     there = leaderboard.entered(setting, WORLD, path, 2, 1)
     assert set(there.runs) == {*setting.runs, "private_greedy"}
-    asked = leaderboard.newcomer(load(str(path)), "d = 2", 200, 8.0, 4, 2, 1)
-    assert there.runs["private_greedy"].tuned.tolist() == asked["tuned"]
+    asked = leaderboard.newcomer(load(str(path)), "d = 2", 200, 8.0, (4, 2), 1)
+    assert there.runs["private_greedy"].tuned.tolist() == asked["run"].tuned.tolist()
     best = there.runs["private_greedy"]._replace(tuned=0.0 * there.random)
     won = there._replace(runs=there.runs | {"private_greedy": best})
     (row,) = (r for r in leaderboard.board([won]) if r["trust model"] == "local")

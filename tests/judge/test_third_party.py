@@ -1,6 +1,7 @@
-"""Policies of strangers: ten that leak, six that are sound, ten that are broken, by their word.
+"""Policies of strangers: some leak, some are sound, some are broken; each gets its word.
 
-All are one small policy, noisy sums of r x, with a few lines changed.
+All are one of three small policies with a few lines changed: noisy sums of r x (local), a trusted
+server that counts in batches, and one that counts in a tree.
 """
 
 import numpy as np
@@ -8,17 +9,18 @@ import pytest
 
 from companion.judge import attack, judge, measuring
 
-BASE = """
+HEAD = """
 import math
 from typing import NamedTuple
 import numpy as np
 from companion.accounting.audit import AuditSpec, shows
 from companion.accounting.privacy import (
-    ADD_OR_REMOVE, NO_PRIVACY, REPLACE_RECORD, REPLACE_REWARD, Guarantee, shuffle_epsilon)
+    ADD_OR_REMOVE, REPLACE_RECORD, REPLACE_REWARD, Guarantee, gaussian_epsilon, gaussian_scale)
 from companion.accounting.binomial import binomial_bits, binomial_epsilon
 from companion.core import Policy, Universe
 from companion.validate import need_int, need_positive, need_probability
-
+"""
+SUMS = """
 class Params(NamedTuple):
     d: int
     T: int
@@ -58,6 +60,95 @@ def greedy(d, T, *, epsilon, delta=0.01) -> Policy:
     return Policy("Noisy sums", p, init, select, update, guarantee=promise,
                   universe=Universe(), audit=AuditSpec(shown=shown))
 """
+COUNTS = """
+class Params(NamedTuple):
+    K: int
+    batch: int
+    sigma: float
+
+class State(NamedTuple):
+    users: np.ndarray
+    open: np.ndarray  # exact sums of the batch
+    shown: np.ndarray
+    total: np.ndarray
+
+def init(p):
+    return State(np.zeros(1), np.zeros(p.K), np.zeros(p.K), np.zeros(p.K))
+
+def release(p, open, rng, shown):
+    shown[:] = open + rng.normal(0.0, p.sigma, len(open))
+
+def select(p, s, X, rng):
+    return int(np.argmax(s.total))
+
+def update(p, s, arm, x, r, rng):
+    s.open[arm] += min(max(r, 0.0), 1.0)
+    s.users[0] += 1
+    if s.users[0] == p.batch:
+        release(p, s.open, rng, s.shown)
+        s.total[:] += s.shown
+        s.users[0] = s.open[:] = 0.0
+
+def shown():
+    return shows(release, "shown")
+
+def counts(K, *, epsilon, delta=0.01, batch=5) -> Policy:
+    K, epsilon, delta = need_int("K", K, 1), need_positive("epsilon", epsilon), need_probability(
+        "delta", delta)
+    moves = math.sqrt(2.0)  # of two arms, by 1 each
+    p = Params(K, batch, gaussian_scale(epsilon, delta, moves))
+    lost = gaussian_epsilon(delta, p.sigma, moves)
+    promise = Guarantee("joint", lost, delta, REPLACE_RECORD, "user")
+    spec = AuditSpec(shown=shown, private_fields=("open",))
+    return Policy("Counts", p, init, select, update, guarantee=promise, audit=spec)
+"""
+TREE = """
+class Params(NamedTuple):
+    K: int
+    T: int
+    sigma: float
+
+class State(NamedTuple):
+    t: np.ndarray
+    exact: np.ndarray  # sums of the open nodes
+    noisy: np.ndarray  # the same with their noise
+    shown: np.ndarray
+
+def init(p):
+    nodes = np.zeros((p.T.bit_length(), p.K))
+    return State(np.zeros(1, np.int64), nodes, nodes.copy(), np.zeros(p.K))
+
+def release(p, t, exact, noisy, rng, shown):
+    i = (t & -t).bit_length() - 1
+    exact[i] += exact[:i].sum(axis=0)
+    exact[:i] = noisy[:i] = 0.0
+    noisy[i] = exact[i] + rng.normal(0.0, p.sigma, p.K)
+    shown[:] = noisy.sum(axis=0)
+
+def select(p, s, X, rng):
+    return int(np.argmax(s.shown))
+
+def update(p, s, arm, x, r, rng):
+    s.t[0] += 1
+    t = int(s.t[0])
+    i = (t & -t).bit_length() - 1
+    s.exact[i] = 0.0
+    s.exact[i, arm] = min(max(r, 0.0), 1.0)
+    release(p, t, s.exact, s.noisy, rng, s.shown)
+
+def shown():
+    return shows(release, "shown")
+
+def tree(K, T, *, epsilon, delta=0.01) -> Policy:
+    K, T, epsilon = need_int("K", K, 1), need_int("T", T, 1), need_positive("epsilon", epsilon)
+    delta = need_probability("delta", delta)
+    moves = math.sqrt(2.0 * T.bit_length())  # in every level two arms, by 1 each
+    p = Params(K, T, gaussian_scale(epsilon, delta, moves))
+    lost = gaussian_epsilon(delta, p.sigma, moves)
+    promise = Guarantee("joint", lost, delta, REPLACE_RECORD, "user")
+    spec = AuditSpec(shown=shown, private_fields=("exact", "noisy"))
+    return Policy("Tree", p, init, select, update, guarantee=promise, audit=spec)
+"""
 NOISE = "rng.laplace(0.0, p.scale)"
 SENT = "    randomize(p, int(s.t[0]), x, r, rng, s.message)\n"
 PROMISE = '"local", epsilon, 0.0, REPLACE_RECORD'
@@ -65,19 +156,45 @@ CLIP = "    x = x / max(1.0, np.linalg.norm(x))\n    r = min(max(r, -1.0), 1.0)\
 SUM = "    s.total[:] += s.message\n"
 LOOP = "    for i in range(len(message)):\n"
 DECLARED = 'shows(randomize, "laplace", "message")'
+REWARDS = [
+    ("message[i] = r * x[i] + " + NOISE, "message[i] = r + " + NOISE),
+    ("np.zeros(p.d), np.zeros(p.d))", "np.zeros(p.d), np.zeros(1))"),
+    (SUM, "    s.total[:] += s.message[0] * x\n"),
+    ("moves = 2.0 * math.sqrt(d)", "moves = 2.0"),
+    ("REPLACE_RECORD, ", "REPLACE_REWARD, "),
+]
+RESPONSE = [
+    (
+        "message[i] = r * x[i] + " + NOISE,
+        "message[i] = 1 - 2 * ((r > 0) != (rng.random() < p.scale))",
+    ),
+    *REWARDS[1:3],
+    ("p = Params(d, T, moves / epsilon)", "p = Params(d, T, 1 / (1 + math.exp(-epsilon)))"),
+    (PROMISE, '"local", math.log(p.scale / (1 - p.scale)), 0.0, REPLACE_REWARD'),
+    (DECLARED, 'shows(randomize, "values", "message")'),
+]
+CHOICE = [
+    (
+        "shown[:] = open + rng.normal(0.0, p.sigma, len(open))",
+        "chances = np.cumsum(np.exp(p.sigma * open))\n"
+        "    shown[0] = np.searchsorted(chances, rng.random() * chances[-1])",
+    ),
+    ("np.zeros(p.K), np.zeros(p.K))", "np.zeros(1), np.zeros(p.K))"),
+    ("        s.total[:] += s.shown\n", "        s.total[:] = np.arange(p.K) == s.shown[0]\n"),
+    ("gaussian_scale(epsilon, delta, moves)", "epsilon / 2"),
+    ("gaussian_epsilon(delta, p.sigma, moves)", "2 * p.sigma"),
+    ("lost, delta", "lost, 0.0"),
+    ('shows(release, "shown")', 'shows(release, "values", "shown")'),
+]
 SOUND = {
     "as it is": [],
-    "add or remove": [("moves = 2.0 *", "moves ="), ("REPLACE_RECORD, ", "ADD_OR_REMOVE, ", 1)],
+    "add or remove": [("moves = 2.0 *", "moves ="), ("REPLACE_RECORD, ", "ADD_OR_REMOVE, ")],
     "eight releases by advanced composition": [
         ("moves / epsilon", "8 * moves / epsilon"), ("delta=0.01", "delta=0.1"),
         (SENT + SUM, "    for _ in range(8):\n    " + SENT + "    " + SUM),
         (PROMISE, '"local", min(epsilon, epsilon * math.sqrt(2 * math.log(1 / delta) / 8) + '
          "epsilon * (math.exp(epsilon / 8) - 1)), delta, REPLACE_RECORD")],
-    "rewards are private, contexts public": [
-        ("message[i] = r * x[i] + " + NOISE, "message[i] = r + " + NOISE),
-        ("np.zeros(p.d), np.zeros(p.d))", "np.zeros(p.d), np.zeros(1))"),
-        (SUM, "    s.total[:] += s.message[0] * x\n"),
-        ("moves = 2.0 * math.sqrt(d)", "moves = 2.0"), ("REPLACE_RECORD, ", "REPLACE_REWARD, ", 1)],
+    "rewards are private, contexts public": REWARDS,
     "counts with binomial noise": [
         ("message[i] = r * x[i] + " + NOISE,
          "message[i] = (r * x[i] > 0.0) + rng.binomial(int(p.scale), 0.25) - 0.25 * p.scale"),
@@ -90,6 +207,10 @@ SOUND = {
         ("Params(d,", "Params(K,"), ("X @ s.total", "s.total"),
         ("message[i] = r * x[i] +", "message[i] = (r if i == x else 0.0) +"),
         ("int(s.t[0]), x, r,", "int(s.t[0]), arm, r,"), (CLIP, "    r = min(max(r, -1.0), 1.0)\n")],
+    "randomised response": RESPONSE,
+    "batched counts with normal noise": [COUNTS],
+    "the exponential mechanism on arms": [COUNTS, *CHOICE],
+    "a tree": [TREE],
 }  # fmt: skip
 LEAKY = {
     "uniform noise": [(NOISE, "rng.uniform(-2 * p.scale, 2 * p.scale)")],
@@ -106,6 +227,30 @@ LEAKY = {
     "seeded by the data": [
         (LOOP, "    rng = np.random.default_rng(int(1000 * abs(r + x[0])))\n" + LOOP)],
     "nothing is clipped": [(CLIP, "")],
+    "half of what was drawn": [(NOISE, "0.5 * " + NOISE)],
+    "noise in whole numbers": [(NOISE, f"round({NOISE})")],
+    "less noise about good news": [(NOISE, "rng.laplace(0.0, p.scale / (1 + (r > 0)))")],
+    "scaled for the norm of normal noise": [("2.0 * math.sqrt(d)", "2.0")],
+    "a counter of good news": [("s.t[0] += 1.0", "s.t[0] += r > 0.0"), ("int(s.t[0])", "1")],
+    "noise from a known seed": [(NOISE, NOISE.replace("rng", "np.random.default_rng(t + i)"))],
+    "randomised response with a wrong bias": [*RESPONSE, ("exp(-epsilon)", "exp(-2 * epsilon)"),
+                                              ("math.log(p", "0.5 * math.log(p")],
+    "a batch that ends with its rewards": [COUNTS, ("s.users[0] == p.batch", "s.open.sum() > 1.5")],
+    "advice from the open batch": [COUNTS, ("np.argmax(s.total)", "np.argmax(s.total + s.open)")],
+    "the movement of one arm": [COUNTS, ("math.sqrt(2.0)", "1.0")],
+    "one noise for two batches": [
+        COUNTS, ("release(p, s.open, rng, s.shown)", "release(p, s.open, rng, s.shown, s.noise)"),
+        ("rng, shown):", "rng, shown, noise):"),
+        ("    total: np", "    noise: np.ndarray\n    total: np"),
+        ("State(np.zeros(1), ", "State(np.zeros(1), np.zeros(p.K), "),
+        ("    shown[:] = open + rng.normal(0.0, p.sigma, len(open))\n",
+         "    fresh = noise[0] == 0.0\n"
+         "    noise[:] = rng.normal(0.0, p.sigma, len(open)) if fresh else noise\n"
+         "    shown[:] = open + noise\n    noise[:] *= fresh\n"),
+        ('("open",)', '("open", "noise")')],
+    "a mean's sensitivity for sums": [COUNTS, *CHOICE, ("epsilon / 2", "epsilon * batch / 2"),
+                                      ("2 * p.sigma", "2 * p.sigma / batch")],
+    "a tree one level short": [TREE, ("2.0 * T.bit_length()", "2.0 * (T.bit_length() - 1)")],
 }  # fmt: skip
 BROKEN = {
     "NaN in the state": ("CONTRACT BROKEN", [("s.t[0] += 1.0\n", "s.t[0] += np.nan\n"),
@@ -121,6 +266,9 @@ BROKEN = {
     "nothing said of what is shown": ("BOUNDED ONLY", [(", audit=AuditSpec(shown=shown)", "")]),
     "messages before a shuffler": (
         "BOUNDED ONLY", [(PROMISE, '"shuffle", epsilon / 4, delta, REPLACE_RECORD')]),
+    "one message in two is noise alone": (
+        "BOUNDED ONLY", [("r * x[i] + ", "(rng.random() < 0.5) * r * x[i] + "),
+                         (DECLARED, 'shows(randomize, "message")')]),
     "another relation": ("NOTHING", [(PROMISE, '"local", epsilon, 0.0, "edit one bit"')]),
     "noise without a law": (
         "BOUNDED ONLY", [(NOISE, "rng.logistic(0.0, p.scale)"),
@@ -129,22 +277,22 @@ BROKEN = {
 
 
 def judged(tmp_path, monkeypatch, changes, limit=40.0):
-    """The quick report on `BASE` with changes (old, new, how often), in few rounds."""
-    text = BASE
-    for old, new, *often in changes:
-        assert old in text, old
-        text = text[: text.index("class Params")] * bool(often) + (
-            text[text.index("class Params") :] if often else text
-        ).replace(old, new)
+    """The quick report on a policy, `SUMS` or what begins its changes (old, new), in few rounds."""
+    base, *changes = changes if changes and isinstance(changes[0], str) else (SUMS, *changes)
+    for old, new in changes:
+        assert old in base, old
+        base = base.replace(old, new)
     monkeypatch.setattr(attack, "ROUNDS", {True: 9})
     monkeypatch.setattr(measuring, "LONG", 60)
     path = tmp_path / "policy.py"
-    path.write_text(text, "utf8")
+    path.write_text(HEAD + base, "utf8")
     return judge(str(path), worlds=[], quick=True, trials=40, limit=limit)
 
 
 QUICK = {"rewards are private, contexts public", "a second release of good news",
-         "no noise in a corner", "nothing is clipped", *BROKEN} - {
+         "no noise in a corner", "nothing is clipped", "less noise about good news",
+         "a counter of good news", "a batch that ends with its rewards",
+         "advice from the open batch", *BROKEN} - {
          "NaN in the state", "messages before a shuffler"}  # fmt: skip
 
 
