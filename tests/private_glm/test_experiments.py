@@ -9,16 +9,13 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from companion.baselines.ecolog import ecolog
-from companion.baselines.gloc import gloc
 from companion.baselines.rs_glinucb import rs_glinucb
 from companion.private_glm import experiments
 from companion.private_glm import joint_glm as joint
-from companion.private_glm.environments import fixed_world, idle_regret, paper_world, world
+from companion.private_glm.environments import fixed_world, paper_world, world
 from companion.private_glm.experiments import covered
 from companion.private_glm.joint_glm import PRESETS, joint_glm
 from companion.private_glm.shuffle_glm import shuffle_glm
-from companion.report.published import published
 from companion.simulate import repetitions, simulate
 
 TIGHT = PRESETS["tight"]
@@ -47,19 +44,6 @@ def test_the_first_fit_is_dated_by_its_block():
         run = experiments.counted(env, policy, T, repetitions(1, 2))
         assert run.first_fit.tolist() == [expected] * 2
         assert (run.fits[:, 1] > 0).all() == (T > 6)
-
-
-def test_a_panel_of_figure_1():
-    """Factories get what they take; names say preset and budget; random play is exact."""
-    panel = published("private_glm")["figure1a"]
-    choices = [("fig1", 2.0), ("tight", np.inf)]
-    found, play = experiments.figure1(panel, 60, 0.02, choices, (ecolog, gloc), repetitions(1, 2))
-    assert list(found.names) == ["ECOLog", "GLOC", "fig1, ε = 2", "tight, no noise"]
-    env = paper_world(60, 5, 3.5, "logistic")
-    assert play == pytest.approx(idle_regret(env, 60, "random"))
-    assert found.rounds[-1] == 60
-    assert (found.final > 0).all()
-    assert (found.final < 2 * play[-1]).all()
 
 
 def test_what_widths_cover():
