@@ -5,7 +5,6 @@ theory's universal constants are set to 1.
 Everything random comes from the seeds that are passed; `simulate.parallel_map` spreads repetitions.
 """
 
-import inspect
 import math
 from typing import NamedTuple
 
@@ -21,7 +20,7 @@ from companion.kernels.glm import LOGISTIC, fit, mean, objective, slope, work_fo
 from companion.kernels.linalg import copy, inverse, quad, sherman_morrison
 from companion.kernels.ucb import tabulate, widest
 from companion.private_glm import joint_glm as joint
-from companion.private_glm.environments import ball_arms, idle_regret, paper_world
+from companion.private_glm.environments import ball_arms
 from companion.private_glm.joint_glm import (
     GROWTH,
     PRESETS,
@@ -36,7 +35,7 @@ from companion.private_glm.joint_glm import (
     release,
     simple_rho,
 )
-from companion.simulate import even_grid, need_seeds, parallel_map, simulate, stream
+from companion.simulate import even_grid, need_seeds, parallel_map, stream
 
 means, slopes, leaf_weights = np.vectorize(mean), np.vectorize(slope), np.vectorize(leaf_weight)
 
@@ -110,23 +109,6 @@ def lineup(d: int, T: int, delta: float, choices, **model):
     spent = [p.guarantee.epsilon for p in policies]
     assert all(s <= e * (1 + 1e-9) for s, (_, e) in zip(spent, choices, strict=True)), spent
     return [p.renamed(labelled(*c)) for p, c in zip(policies, choices, strict=True)]
-
-
-def figure1(panel, T: int, delta: float, choices, baselines, seeds):
-    """(Result, random play's regret (T,)) of one panel of Figure 1.
-
-    panel: its d, theta_bound and link (`published.json`); baselines: factories, which get d and
-    whatever they take of T, link, theta_bound and kappa.
-    """
-    d, env = panel["d"], paper_world(T, panel["d"], panel["theta_bound"], panel["link"])
-    model = {"link": panel["link"], "theta_bound": panel["theta_bound"], "kappa": env.kappa[0]}
-    policies = []
-    for factory in baselines:
-        taken = inspect.signature(factory).parameters
-        policies.append(factory(d, **{k: v for k, v in (model | {"T": T}).items() if k in taken}))
-    policies += lineup(d, T, delta, choices, **model)
-    found = simulate(env, policies, T, seeds, grid=even_grid(T, 60))
-    return found, idle_regret(env, T, "random")
 
 
 # --- what the widths of ShuffleGLM cover --------------------------------------------------------
