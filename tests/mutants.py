@@ -125,7 +125,7 @@ MUTANTS = [
            "accounting/test_binomial.py::test_blocks_are_a_bound_on_single_steps"),
     Mutant("binomial: several releases counted once", "companion/accounting/binomial.py",
            "n.times * (r * n.move) ** 2", "(r * n.move) ** 2",
-           "accounting/test_binomial.py::test_a_list_of_one_is_one_release_and_times_is_repetition"),
+           "accounting/test_binomial.py::test_times_is_repetition"),
     Mutant("binomial: what an entry loses counted once", "companion/accounting/binomial.py",
            "return r, entries * np.array(lost)", "return r, np.array(lost)",
            "accounting/test_binomial.py::test_what_is_lost_is_lost_in_every_entry"),
