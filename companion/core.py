@@ -189,33 +189,31 @@ def lookup(table_name: str, table: dict):
     return factory, example, get, lambda: sorted([*table, "TABLE", "example", "factory"])
 
 
-def _packed(algorithm):
-    # Kernels travel to other processes by name, so that workers load them from the cache.
-    fields = [_by_name(f) if callable(f) else f for f in algorithm]
-    return _rebuild, (type(algorithm), *fields)
-
-
 class _Name(NamedTuple):
     module: str
     function: str
 
 
-def _by_name(func):
-    plain = getattr(func, "py_func", func)
-    home = importlib.import_module(plain.__module__)
-    # A function written in a notebook cannot be imported elsewhere: let pickle (or cloudpickle)
-    # carry it.
-    importable = plain.__module__ != "__main__" and getattr(home, plain.__name__, None) is func
-    return _Name(plain.__module__, plain.__name__) if importable else func
+def _packed(algorithm):
+    # Kernels travel to other processes by name, so that workers load them from the cache.
+    return _rebuild, (type(algorithm), *map(_by_name, algorithm))
+
+
+def _by_name(value):
+    plain = getattr(value, "py_func", value)
+    home, name = getattr(plain, "__module__", ""), getattr(plain, "__name__", "")
+    # What cannot be imported elsewhere, as it stands in a notebook, is left to pickle.
+    if not callable(value) or home in ("", "__main__"):
+        return value
+    return _Name(home, name) if _found(home, name) is value else value
+
+
+def _found(module, function):
+    return getattr(importlib.import_module(module), function, None)
 
 
 def _rebuild(kind, *fields):
-    return kind(
-        *(
-            getattr(importlib.import_module(f.module), f.function) if isinstance(f, _Name) else f
-            for f in fields
-        )
-    )
+    return kind(*(_found(*f) if isinstance(f, _Name) else f for f in fields))
 
 
 @contextmanager

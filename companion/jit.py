@@ -4,7 +4,8 @@ Two things differ from plain `numba.njit(cache=True)`.
 
 Cache.  Numba stores a compiled function under the content and line number of its own file, so an
 edited callee in another file is not seen and old code runs, while a longer docstring recompiles.
-Here the stored name holds the digest of the module's import closure (`companion._closure`).
+Here the stored name holds the digest of the module's import closure (`companion._closure`); what
+no source asks for any more can be deleted at any time.
 
 Linking.  Numba makes machine code for every kernel and links it into each caller, where it is
 optimised again.  Most kernels are called by kernels alone, so each has a second dispatcher,
@@ -16,7 +17,6 @@ is set, kernels are plain `numba.njit`, which compiles them in every process.
 """
 
 import os
-import time
 from pathlib import Path
 
 import numba
@@ -30,7 +30,6 @@ PACKAGE = Package(Path(__file__).parent)
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 SHORT = 800  # bytes of bytecode below which a kernel is merged into its callers
 LOOPS = ("play", "run")  # called from Python: never merged
-KEEP_SECONDS = 86_400.0  # old versions of a cached kernel are removed after a day
 
 
 def cache_folder():
@@ -84,15 +83,6 @@ try:
 
     class _Cache(FunctionCache):
         _impl_class = _Impl
-
-        def save_overload(self, sig, data):
-            """Store a kernel, and remove versions of it that are older than a day."""
-            super().save_overload(sig, data)
-            name, digest = self._impl.filename_base.rsplit(".py", 1)[0].rsplit("-", 1)
-            for path in Path(self.cache_path).glob(f"{name}-*"):
-                old = f"{name}-{digest}" not in path.name
-                if old and time.time() - path.stat().st_mtime > KEEP_SECONDS:
-                    path.unlink(missing_ok=True)
 
     class _Library(JITCodeLibrary):
         """Code of a kernel for linking: not optimised, no machine code."""

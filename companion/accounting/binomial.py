@@ -40,10 +40,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.ndimage import maximum_filter1d
-from scipy.special import log_ndtr, ndtr, ndtri
+from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from companion.accounting.privacy import gaussian_scale
+from companion.accounting.privacy import delta_at, gaussian_scale
 from companion.validate import need_float, need_int, need_positive, need_probability
 
 MOST = 2**52  # more bits are treated as so many: further independent noise cannot harm
@@ -165,11 +165,8 @@ def releases_delta(epsilon: float, releases) -> float:
 
 def frontier_delta(epsilon: float, a: np.ndarray, lost: np.ndarray) -> float:
     """`releases_delta` from what `frontier` returns: shifts a, and what is lost beside them."""
-    inside = a > 0.0  # a list without releases loses nothing
-    a = np.where(inside, a, 1.0)
-    with np.errstate(over="ignore"):  # a loss beyond all floats has no other bound than 1
-        gaussian = ndtr(a / 2 - epsilon / a) - np.exp(epsilon + log_ndtr(-a / 2 - epsilon / a))
-    return float(min(1.0, np.min(np.where(inside, gaussian, 0.0) + lost)))
+    gaussian = np.where(a > 0.0, delta_at(epsilon, np.where(a > 0.0, a, 1.0)), 0.0)
+    return float(min(1.0, np.min(gaussian + lost)))  # a list without releases loses nothing
 
 
 def releases_epsilon(delta: float, releases) -> float:
@@ -188,21 +185,11 @@ def releases_epsilon(delta: float, releases) -> float:
     return high
 
 
-def binomial_delta(
-    epsilon: float, bits: int, p: float, move: float, entries: int, largest: int
-) -> float:
-    """Upper bound on delta at epsilon >= 0 of Bin(bits, p) noise on every entry of a query in Z^n.
-
-    entries = n >= 1; move > 0 bounds the L2 norm of the change of the query, and the integer
-    largest >= 1 every entry of it.  At most 1.
-    """
-    return releases_delta(epsilon, [Noise(bits, p, move, entries, largest)])
-
-
 def binomial_epsilon(
     delta: float, bits: int, p: float, move: float, entries: int, largest: int
 ) -> float:
-    """Upper bound on epsilon at delta of the same noise; inf where no bound is proved."""
+    """Upper bound on epsilon at delta of Bin(bits, p) noise on every entry of a query in Z^n, as
+    `Noise` has it; inf where no bound is proved."""
     return releases_epsilon(delta, [Noise(bits, p, move, entries, largest)])
 
 
@@ -225,7 +212,7 @@ def _bits(epsilon, delta, users, p, move, entries, largest):
     """`binomial_bits` of checked arguments: policies ask for the same budgets again."""
 
     def suffices(b):
-        return binomial_delta(epsilon, b * users, p, move, entries, largest) <= delta
+        return releases_delta(epsilon, [Noise(b * users, p, move, entries, largest)]) <= delta
 
     wanted = np.ceil(gaussian_scale(epsilon, delta, move) ** 2 / (users * p * (1 - p)))
     if not max(wanted, 1.0) * users <= MOST:

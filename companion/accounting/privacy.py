@@ -1,14 +1,9 @@
-"""The Gaussian mechanism's exact bound and its two inverses, of checked arguments.
+"""Calibration and composition: sensitivity in, noise scale out; noise scale in, guarantee out.
 
-Policies of one budget are made again and again, so what was searched for is remembered.
-Source: Balle and Wang (2018), Theorem 8.
-
-Calibration and composition: sensitivity in, noise scale out; noise scale in, guarantee out.
-
-Plain Python over SciPy.  Closed forms only; compositions without one go to the `dp-accounting`
-library (tests compare the two).  Source: Dwork and Roth (2014), Theorem A.1 (classical Gaussian);
-Balle and Wang (2018), Theorem 8 (exact); Canonne, Kamath and Steinke (2020), Proposition 12
-(concentrated privacy).
+Closed forms over SciPy; compositions without one go to the `dp-accounting` library (tests compare
+the two).  What was searched for is remembered: policies of one budget are made again and again.
+Source: Dwork and Roth (2014), Theorem A.1 (classical Gaussian); Balle and Wang (2018), Theorem 8
+(exact); Canonne, Kamath and Steinke (2020), Proposition 12 (concentrated privacy).
 """
 
 from functools import lru_cache
@@ -21,10 +16,10 @@ from scipy.special import log_ndtr, ndtr
 from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
 
 
-def delta_at(epsilon: float, a: float) -> float:
-    """Smallest delta at a = sensitivity / sigma > 0 and epsilon >= 0."""
+def delta_at(epsilon: float, a):
+    """Smallest delta at epsilon >= 0 and a = sensitivity / sigma > 0, a number or an array."""
     with np.errstate(over="ignore"):  # far below the answer the bound is -inf, which is below delta
-        return float(ndtr(a / 2 - epsilon / a) - np.exp(epsilon + log_ndtr(-a / 2 - epsilon / a)))
+        return ndtr(a / 2 - epsilon / a) - np.exp(epsilon + log_ndtr(-a / 2 - epsilon / a))
 
 
 @lru_cache(maxsize=1024)
@@ -121,7 +116,7 @@ def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> fl
     epsilon = need_float("epsilon", epsilon, 0.0)
     sigma = need_float("sigma", sigma, 0.0)
     a = need_positive("sensitivity", sensitivity)
-    return 1.0 if sigma == 0.0 else delta_at(epsilon, a / sigma)
+    return 1.0 if sigma == 0.0 else float(delta_at(epsilon, a / sigma))
 
 
 def gaussian_epsilon(delta: float, sigma: float, sensitivity: float = 1.0) -> float:

@@ -21,7 +21,7 @@ from companion.accounting.audit import AuditSpec, corners, in_both, lives, shows
 from companion.accounting.privacy import NO_PRIVACY, gaussian_epsilon, gaussian_mu, zcdp_epsilon
 from companion.baselines.optimiser_arguments import central_guarantee, squares_problem
 from companion.core import Optimiser
-from companion.jit import inlined, jit
+from companion.jit import borrowed, inlined, jit
 from companion.kernels.geometry import admit, euclidean_factor, smooth_exponent, vertex
 from companion.kernels.linalg import axpy, copy, dot
 from companion.kernels.mechanisms import generalized_gaussian
@@ -125,6 +125,7 @@ def step(p, s, x, y, rng):
 @jit
 def run(p, s, X, Y, rng, out):
     """Read n records X (n, d), Y (n,); out (n, d) <- the public parameter after each."""
+    p, s = borrowed(p), borrowed(s)
     for t in range(X.shape[0]):
         step(p, s, X[t], Y[t], rng)
         copy(s.theta, out[t])

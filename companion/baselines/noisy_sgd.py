@@ -23,7 +23,7 @@ from companion.accounting.audit import AuditSpec, corners, in_both, lives, shows
 from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.optimiser_arguments import central_guarantee, need_size, squares_problem
 from companion.core import Optimiser
-from companion.jit import jit
+from companion.jit import borrowed, jit
 from companion.kernels.geometry import admit_all, project
 from companion.kernels.linalg import copy, dot
 from companion.kernels.mechanisms import random_integer
@@ -147,6 +147,7 @@ def descend(p, theta, A, b, rng, gradient):
 @jit
 def run(p, s, X, Y, rng, out):
     """All steps on the n records X (n, d), Y (n,); the last row of out <- the parameter."""
+    p, s = borrowed(p), borrowed(s)
     A, b, gradient = np.empty(X.shape), np.empty(Y.shape), np.empty(p.d)
     s.clipped[0] = admit_all(X, Y, p.q, p.high, A, b)
     s.t[0] = X.shape[0]

@@ -289,13 +289,13 @@ def release(p, s, episode, rng):
 @jit
 def store(p, s, x, r):
     """Append the row (clipped x, r) to the data of the episode."""
-    wide, row, bound = False, s.X[s.n[0]], min(p.row_clip, p.gradient_clip)
+    wide, row, bound = 0, s.X[s.n[0]], min(p.row_clip, p.gradient_clip)
     for j in range(p.d):
-        wide = wide or abs(x[j]) > bound
+        wide += abs(x[j]) > bound
         row[j] = clip(x[j], p.row_clip)
     s.y[s.n[0]] = r
     s.n[0] += 1
-    s.clipped[0] += 1 if wide else 0
+    s.clipped[0] += wide > 0
 
 
 @jit

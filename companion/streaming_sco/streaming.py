@@ -46,7 +46,7 @@ from companion.accounting.privacy import (
 )
 from companion.baselines.optimiser_arguments import need_size, need_spending
 from companion.core import Optimiser
-from companion.jit import inlined, jit
+from companion.jit import borrowed, inlined, jit
 from companion.kernels import glm
 from companion.kernels.geometry import (
     admit,
@@ -474,6 +474,7 @@ def step(p, s, x, y, rng):
 @jit
 def run(p, s, X, Y, rng, out):
     """Read n records X (n, d), Y (n,); out (n, d) <- the public parameter after each."""
+    p, s = borrowed(p), borrowed(s)
     for t in range(X.shape[0]):
         step(p, s, X[t], Y[t], rng)
         for i in range(p.d):

@@ -10,12 +10,17 @@ from companion.accounting import binomial
 from companion.accounting.binomial import (
     Noise,
     binomial_bits,
-    binomial_delta,
     binomial_epsilon,
     releases_delta,
     releases_epsilon,
 )
 from companion.accounting.privacy import gaussian_epsilon
+
+
+def binomial_delta(epsilon, *query):
+    """At epsilon, of one release."""
+    return releases_delta(epsilon, [Noise(*query)])
+
 
 EPSILONS = np.array([0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0])
 
@@ -39,8 +44,8 @@ def exact_deltas(shift, bits, p):
     )
 
 
-def bounds(bits, p, move, entries, largest):
-    return np.array([binomial_delta(e, bits, p, move, entries, largest) for e in EPSILONS])
+def bounds(*query):
+    return np.array([binomial_delta(e, *query) for e in EPSILONS])
 
 
 @pytest.mark.parametrize("p", [0.25, 0.5, 0.8])
@@ -151,8 +156,9 @@ def test_a_delta_that_rounding_errors_hide_is_refused():
 )
 def test_rejects_bad_input_by_name(name, value):
     good = {"epsilon": 1.0, "bits": 9, "p": 0.5, "move": 1.0, "entries": 1, "largest": 1}
+    epsilon, *query = (good | {name: value}).values()
     with pytest.raises(ValueError, match=f"{name}={value!r}"):
-        binomial_delta(**good | {name: value})
+        binomial_delta(epsilon, *query)
 
 
 # --- several releases ---------------------------------------------------------------------------
@@ -183,9 +189,8 @@ def test_two_adaptive_releases_are_bounded(epsilon):
     )
 
 
-def test_a_list_of_one_is_one_release_and_times_is_repetition():
+def test_times_is_repetition():
     one = Noise(4000, 0.25, 5.0, 3, 4)
-    assert releases_delta(0.5, [one]) == binomial_delta(0.5, 4000, 0.25, 5.0, 3, 4)
     assert releases_delta(0.5, [one, one]) <= releases_delta(0.5, [one._replace(times=2)])
     assert releases_delta(0.5, [one._replace(times=2)]) > releases_delta(0.5, [one])
     assert releases_delta(0.3, []) == 0.0

@@ -7,7 +7,7 @@ from scipy.stats import ks_2samp
 from streams import run, stream
 
 from companion.accounting import privacy
-from companion.accounting.binomial import binomial_delta, binomial_epsilon
+from companion.accounting.binomial import Noise, binomial_epsilon, releases_delta
 from companion.baselines import private_linucb as private
 from companion.baselines.linucb import linucb, theorem_radius
 from companion.baselines.private_linucb import (
@@ -205,8 +205,8 @@ def test_noise_bits_are_the_fewest_that_provably_suffice(epsilon, cost, universe
     g, b, true = vector_sum(5, epsilon, 0.1, 20, sensitivity, "corrected")
     assert g == pytest.approx(2 * np.sqrt(20))
     noise = 0.25, sensitivity * g + np.sqrt(20), 20, int(np.ceil(2 * g))
-    assert binomial_delta(epsilon, 20 * b, *noise) <= 0.1
-    assert binomial_delta(epsilon, 20 * (b - 1), *noise) > 0.1
+    assert releases_delta(epsilon, [Noise(20 * b, *noise)]) <= 0.1
+    assert releases_delta(epsilon, [Noise(20 * (b - 1), *noise)]) > 0.1
     assert 0.9 * epsilon < true <= epsilon
     # What a proof costs against Gaussian noise of the same variance.
     normal = np.ceil(privacy.gaussian_scale(epsilon, 0.1, noise[1]) ** 2 / (20 * 3 / 16))
