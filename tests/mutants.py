@@ -794,7 +794,7 @@ MUTANTS = [
     Mutant("lock: a finding that fails is better than an undecided one", "tools/lock.py",
            '"holds", "reproduced", "reproduced with changes", "consistent", "undecided",',
            '"holds", "reproduced", "reproduced with changes", "consistent", "fails", "undecided",',
-           "test_lock.py::test_each_change_is_said"),
+           "test_lock.py::test_a_verdict_that_got_better_is_said"),
     Mutant("accept: a reason may be empty", "tools/accept.py",
            "if len(why.strip()) < SHORTEST:", "if len(why) < 0:",
            "test_lock.py::test_a_change_fails_until_it_is_accepted_with_a_reason"),
