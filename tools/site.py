@@ -67,7 +67,8 @@ def mirror(root, executed, config):
     notebooks = {path.stem: notebook for path, notebook in executed.items()}
     for page in FILLED & stage.keys():
         stage[page] = front.fill(stage[page].decode(), notebooks).encode()
-    stage["ERRATA.md"] = errata.overview(stage["ERRATA.md"].decode()).encode()
+    if "ERRATA.md" in stage:
+        stage["ERRATA.md"] = errata.overview(stage["ERRATA.md"].decode()).encode()
     for page in [page for page in stage if page.startswith("book/api/")]:
         stage[page] = api.fill(stage[page].decode(), root).encode()
     kept = lock.read(root)

@@ -77,8 +77,7 @@
       if (node.classList.contains("toggle-hidden")) node.querySelector(".toggle-button")?.click();
       if (node.classList.contains("cell_input")) node.hidden = false;
     }
-    const cell = target.matches(".needs") ? target.nextElementSibling : target;
-    if (cell?.matches("div.cell")) cell.querySelectorAll("div.cell_input").forEach(show);
+    if (target.matches("div.cell")) target.querySelectorAll("div.cell_input").forEach(show);
     target.closest("tr")?.querySelectorAll("td > details").forEach((fold) => (fold.open = true));
     if (target.matches(".claim")) target.querySelectorAll(":scope > details").forEach((fold) => (fold.open = true));
   };

@@ -192,6 +192,16 @@ def record(settings, own, model: str):
     return won, lost, len(played)
 
 
+def leaders(settings):
+    """A row for every setting and private trust model: the policy of least regret, tuned, and those
+    that it is not shown to beat."""
+    return [
+        {"world": s.world, "rounds": s.T, "ε": s.epsilon, "trust model": model, "leads": first,
+         "rivals": len(s.of(model)) - 1, "not shown to be worse": ", ".join(close)}
+        for s in settings for model, (first, close) in s.winners.items() if model != "none"
+    ]  # fmt: skip
+
+
 def summary(settings):
     """A row for every policy of the package: where it plays, why not elsewhere, with its call
     before tuning in the first setting of the largest horizon that it plays."""

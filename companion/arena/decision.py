@@ -77,9 +77,9 @@ def snippet(call, world) -> str:
     """A program around the call that maps numbers in [-1, 1] into the contexts that it takes."""
     policy, text, K = call.policy(), str(call), world.K
     d = world.p or world.d - (world.universe == "offset_sphere")
-    told = f"({K}, {d}))  # yours: {d} numbers of every arm, in [-1, 1]"
+    told = f"({K}, {d}))  # yours: numbers of every arm, in [-1, 1]"
     if world.common:
-        told = f"{d})  # yours: {d} numbers that all arms share, in [-1, 1]"
+        told = f"{d})  # yours: numbers that all arms share, in [-1, 1]"
     factor = 1.0
     if policy.universe is not None:
         factor = policy.universe.radius * d ** (-1.0 / policy.universe.norm)

@@ -1,4 +1,4 @@
-"""Figures of the arena: regret against the budget, the price of trust, who wins where.
+"""Figures of the arena: regret against the budget, the price of trust, growth over rounds.
 
 Each gives (figure, rows for the data below it) from `contest.Setting`s.
 """
@@ -51,44 +51,11 @@ def trust(settings):
                         linestyle="", marker=plots.MARKERS[i],
                         color=plots.COLOURS[plots.MODELS[model]])  # fmt: skip
     ax.set(xscale="log", xlabel="regret / best without privacy")
-    _places(ax, settings)
-    regret.round_ticks(ax)
-    fig.legend(frameon=False, loc="outside upper center", ncols=3, columnspacing=1.0)
-    return fig, data
-
-
-def _places(ax, settings):
-    """Worlds and their rounds from top to bottom on the vertical axis."""
     titles = [f"{s.world} · {s.T:,}" for s in settings]
     ax.set_yticks(range(len(titles)), titles, fontsize="small")
     ax.set_ylim(len(titles) - 0.5, -0.5)
-
-
-def winners(settings):
-    """The policy of least regret in each trust model: full marks are decided, hollow ones not,
-    and small ones have no rival.
-    """
-    epsilons = sorted({s.epsilon for s in settings})
-    rows = {(s.world, s.T): s for s in settings}
-    data = [
-        {"world": s.world, "T": s.T, "epsilon": s.epsilon, "model": model, "first": first,
-         "rivals": len(s.of(model)) - 1, "undecided with": ", ".join(close)}
-        for s in settings for model, (first, close) in s.winners.items() if model in PRIVATE
-    ]  # fmt: skip
-    titles = {n: r.title for s in settings for n, r in s.runs.items()}
-    names = sorted({row["first"] for row in data})
-    looks = dict(zip(names, plots.looks([titles[n] for n in names]).values(), strict=True))
-    fig, axes = plots.panels(3, height=0.2 * len(rows) + 0.6)
-    for ax, model in zip(axes, PRIVATE, strict=True):
-        for row in (row for row in data if row["model"] == model):
-            x, y = epsilons.index(row["epsilon"]), list(rows).index((row["world"], row["T"]))
-            look = looks[row["first"]] | {"markersize": 8 if row["rivals"] else 4}
-            ax.plot(x, y, **look, markerfacecolor="none" if row["undecided with"] else None)
-        ax.set_xticks(range(len(epsilons)), [f"{e:g}" for e in epsilons])
-        ax.set(title=model, xlabel="ε", xlim=(-0.6, len(epsilons) - 0.4))
-        _places(ax, list(rows.values()))
-    key = [plots.plt.Line2D([], [], **(look | {"linestyle": ""})) for look in looks.values()]
-    fig.legend(key, names, loc="outside lower center", ncols=2, frameon=False)
+    regret.round_ticks(ax)
+    fig.legend(frameon=False, loc="outside upper center", ncols=3, columnspacing=1.0)
     return fig, data
 
 

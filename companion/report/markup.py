@@ -1,8 +1,8 @@
 """The HTML of verdicts, claims and tables: one look for the whole book."""
 
-import html
 import re
 from collections import Counter
+from html import escape
 from importlib.resources import files
 
 import pandas as pd
@@ -46,7 +46,7 @@ def rank(record) -> int:
 def badge(verdict: str) -> str:
     """The verdict as sign and word, in a colour that only repeats them."""
     sign, style = SIGNS[verdict]
-    return f'<span class="verdict {style}">{sign} {html.escape(verdict)}</span>'
+    return f'<span class="verdict {style}">{sign} {escape(verdict)}</span>'
 
 
 def table(caption: str, head, rows, style: str = "scoreboard") -> str:
@@ -73,31 +73,30 @@ def ends(interval) -> str:
 def evidence(record) -> str:
     """The rows of evidence of one claim as a table, and what was changed, as small lines."""
     rows = [
-        [html.escape(e.setting or "all"), _number(e), html.escape(e.rule), badge(e.outcome),
-         _control(e)]
+        [escape(e.setting or "all"), _number(e), escape(e.rule), badge(e.outcome), _control(e)]
         for e in record.evidence
-    ]  # fmt: skip
+    ]
     head = ["Setting", "Measured", "Rule", "Outcome", "The rule rejects"]
-    caption = f"Evidence: {html.escape(record.statement)}"
-    linked = (f'<a href="errata.html#{e.lower()}">{html.escape(e)}</a>' for e in record.errata)
+    linked = (f'<a href="errata.html#{e.lower()}">{escape(e)}</a>' for e in record.errata)
     notes = {
-        "Changed": html.escape(record.changes),
-        "Left open by the paper": html.escape(record.left_open),
+        "Changed": escape(record.changes),
+        "Left open by the paper": escape(record.left_open),
         "Errata": ", ".join(linked),
     }
     said = "".join(f"<small>{name}: {text}</small>" for name, text in notes.items() if text)
+    caption = f"Evidence: {escape(record.statement)}"
     return table(caption, head, rows, "scoreboard evidence") + said
 
 
 def _number(measured):
-    return f"{html.escape(measured.measured)} <small>{ends(measured.interval)}</small>"
+    return f"{escape(measured.measured)} <small>{ends(measured.interval)}</small>"
 
 
 def _control(row):
     """What the rule of a row rejects: its planted alternative."""
     if row.control is None:
         return "the proof decides" if row.severe else "no control"
-    return f"{'' if row.severe else 'not '}{html.escape(row.control.what)}: {_number(row.control)}"
+    return f"{'' if row.severe else 'not '}{escape(row.control.what)}: {_number(row.control)}"
 
 
 def claim(record) -> str:
@@ -105,16 +104,15 @@ def claim(record) -> str:
 
     The comment is where the site writes what was changed about a claim and why (`tools.lock`).
     """
-    said = f"{badge(record.verdict)} {html.escape(record.statement)}"
-    where = f" <small>{html.escape(record.paper)}</small>" if record.paper else ""
-    anchor = f'id="evidence-{html.escape(record.id)}"'
+    where = f" <small>{escape(record.paper)}</small>" if record.paper else ""
+    said = f"<p>{badge(record.verdict)} {escape(record.statement)}{where}</p>"
     shown = folded("Evidence", evidence(record)) + history(record)
-    return f'<div class="claim" {anchor}><p>{said}{where}</p>{shown}</div>'
+    return f'<div class="claim" id="evidence-{escape(record.id)}">{said}{shown}</div>'
 
 
 def history(record) -> str:
     """Where the site writes what was changed about a claim and why (`tools.lock`)."""
-    return f"<!-- history of {html.escape(record.chapter)}/{html.escape(record.id)} -->"
+    return f"<!-- history of {escape(record.chapter)}/{escape(record.id)} -->"
 
 
 def claims(chapter: str, records) -> str:
@@ -122,7 +120,7 @@ def claims(chapter: str, records) -> str:
     shown = ""
     for what, finding in (("claims of the paper", False), ("findings of our own", True)):
         if part := [r for r in records if r.finding == finding]:
-            caption = f"{what.capitalize()} ({html.escape(chapter)})"
+            caption = f"{what.capitalize()} ({escape(chapter)})"
             shown += folded(f"{len(part)} {what}: {tally(part)}", listed(caption, part))
     return shown
 
@@ -133,26 +131,20 @@ def tally(records) -> str:
     return ", ".join(f"{counts[v]} {v}" for v in SIGNS if counts[v])
 
 
-def listed(caption: str, records, page: str | None = None) -> str:
-    """Records as a table, main results of the paper first; page: where to link (None: this is the
-    place)."""
-    rows = [_record(r, page) for r in sorted(records, key=rank)]
+def listed(caption: str, records, page: str = "") -> str:
+    """Records as a table, main results of the paper first; page: where to link ("": this is the
+    place).  A statement carries its kind for filters."""
+    rows = []
+    for r in sorted(records, key=rank):
+        tag, to = ("a", f'href="{escape(page)}#') if page else ("span", 'id="')
+        kind = "finding" if r.finding else r.kind
+        said = f'<{tag} {to}claim-{escape(r.id)}" data-kind="{kind}">{escape(r.statement)}</{tag}>'
+        lines = [
+            f"{escape(f'{e.setting}: ' if e.setting else '')}{escape(e.measured)} "
+            f"<small>{ends(e.interval)} Rule: {escape(e.rule)}</small>"
+            for e in r.evidence
+        ]
+        count = f"{len(lines)} row{'' if len(lines) == 1 else 's'}"
+        shown = folded(count, "<br>".join(lines) + history(r))
+        rows.append([said, badge(r.verdict), shown, escape(r.paper)])
     return table(caption, ["Sentence", "Verdict", "Evidence", "Place"], rows) if rows else ""
-
-
-def _record(record, page):
-    """Statement, verdict, rows and place; the statement carries its kind for filters."""
-    anchor, said = html.escape(f"claim-{record.id}"), html.escape(record.statement)
-    kind = f'data-kind="{"finding" if record.finding else record.kind}"'
-    if page is None:
-        said = f'<span id="{anchor}" {kind}>{said}</span>'
-    else:
-        said = f'<a href="{html.escape(page)}#{anchor}" {kind}>{said}</a>'
-    rows = [
-        f"{html.escape(f'{e.setting}: ' if e.setting else '')}{html.escape(e.measured)} "
-        f"<small>{ends(e.interval)} Rule: {html.escape(e.rule)}</small>"
-        for e in record.evidence
-    ]
-    count = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
-    shown = folded(count, "<br>".join(rows) + history(record))
-    return [said, badge(record.verdict), shown, html.escape(record.paper)]
