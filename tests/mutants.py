@@ -730,7 +730,7 @@ MUTANTS = [
            "    if len(set(got)) == 1:", "    if not got:",
            "judge/test_judge.py::test_a_guarantee_that_no_budget_changes_is_found"),
     Mutant("report: what was not measured is measured", "companion/judge/report.py",
-           'all(row["outcome"] == "holds" for row in needed)', "True",
+           'all(row["outcome"] == "measured" for row in needed)', "True",
            "judge/test_judge.py::test_one_word_and_its_exit_code"),
     Mutant("checks: a state is compared with itself", "companion/judge/checks.py",
            "need(same_state(state, found), said)", "need(same_state(found, found), said)",

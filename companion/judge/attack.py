@@ -75,10 +75,10 @@ def row(g, one, n: int, seed: int, note: str):
     found = audit.attacked(one, delta=delta, trials=n, seed=seed, level=LEVEL)
     said = f"epsilon is at least {found.epsilon:.3g}, {epsilon:.3g} is promised"
     said += " for two steps" if g.neighbours == ADD_OR_REMOVE else ""
-    most = largest(delta, n)
-    return {"outcome": "refuted" if found.epsilon > epsilon else "holds", "found": said,
-            "epsilon": found.epsilon, "trials": found.trials, "largest": most,
-            "played": f"{note}; {found.trials} trials, which can show {most:.3g}"}  # fmt: skip
+    trials = f"{found.trials} trials, which can show {largest(delta, n):.3g}"
+    return {"outcome": "refuted" if found.epsilon > epsilon else "not refuted",
+            "found": f"{said} ({trials})", "epsilon": found.epsilon, "trials": found.trials,
+            "played": f"{note}; {trials}"}  # fmt: skip
 
 
 def own(subject, quick: bool, trials, seed: int):
