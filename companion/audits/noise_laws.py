@@ -131,12 +131,18 @@ def law_chance(z: np.ndarray, law, error: float = 0.0, independent: bool = True)
     within = np.exp(n * np.log1p(-2.0 * law.sf(largest * (1.0 + 2.0 * error)))).min()
     beyond = 1.0 if error else float((-np.expm1(n * np.log1p(-2.0 * law.sf(largest)))).min())
     tests = [m * shape, m * within, m * beyond]
-    if m > 1 and independent:
-        for values in (z, np.abs(z)):
-            corr = np.corrcoef(sps.rankdata(values, axis=0), rowvar=False)
-            far = np.abs(corr[np.triu_indices(m, 1)]).max() * np.sqrt(n)
-            tests.append(m * (m - 1) * sps.norm.sf(far))
+    if independent:
+        tests += [unrelated(z), unrelated(np.abs(z))]
     return float(min(1.0, *tests))
+
+
+def unrelated(z: np.ndarray) -> float:
+    """p-value, by Bonferroni, of the test that no two columns of z (n, m) have correlated ranks."""
+    n, m = z.shape
+    if m < 2:
+        return 1.0
+    corr = np.corrcoef(sps.rankdata(z, axis=0), rowvar=False)[np.triu_indices(m, 1)]
+    return m * (m - 1) * float(sps.norm.sf(np.abs(corr).max() * np.sqrt(n)))
 
 
 # --- normal noise, and counts with binomial noise -------------------------------------------------
@@ -222,28 +228,14 @@ def whitened_chance(z, rest, law: str) -> float:
     step = np.array([gaps[gaps > 1e-9].min(initial=np.inf) for gaps in steps])
     error = 0.41 * (step / z.std(axis=0)).max() + 0.5 * (step / z.std(axis=0)).max()
     own = law_chance((z - z.mean(axis=0)) / z.std(axis=0), sps.norm, min(error, 0.5), False)
-    ranks = np.corrcoef(sps.rankdata(np.abs(white), axis=0), rowvar=False)
-    if white.shape[1] == 1:
-        return own
-    far = np.abs(ranks[np.triu_indices(white.shape[1], 1)]).max() * np.sqrt(len(white))
-    return min(own, white.shape[1] ** 2 * sps.norm.sf(far))
+    return min(own, unrelated(np.abs(white)))
 
 
 def normal_epsilon(delta: float, mu: float) -> float:
     """epsilon of normal noise at this sensitivity over noise, by the accountant library."""
-    from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
+    from dp_accounting import get_epsilon_gaussian
 
-    if mu in (0.0, np.inf):
-        return mu
-    loss = GaussianPrivacyLoss(1 / mu).get_delta_for_epsilon
-    if delta == 0.0:
-        return np.inf
-    if loss(0.0) <= delta:
-        return 0.0
-    high = 1.0
-    while loss(high) > delta:
-        high *= 2.0
-    return brentq(lambda e: loss(e) - delta, 0.0, high, xtol=1e-12, rtol=1e-12)
+    return 0.0 if mu == 0.0 else float(get_epsilon_gaussian(1.0 / mu, delta))
 
 
 # --- normal noise about one record drawn at random -----------------------------------------------
@@ -434,10 +426,7 @@ def wishart_scales(N: np.ndarray):
             for k in range(len(ways)):
                 found = sps.ks_2samp(z[:, b, k] / scale[b, k], law[0] - law[1]).pvalue
                 chance = min(chance, found)
-        if N.shape[1] > 1:
-            far = np.corrcoef(sps.rankdata(z[:, :, 0], axis=0), rowvar=False)
-            far = np.abs(far[np.triu_indices(len(far), 1)]).max() * np.sqrt(n)
-            chance = min(chance, len(scale) ** 2 * sps.norm.sf(far))
+        chance = min(chance, unrelated(z[:, :, 0]))
     kurtosis = 3 + 12 / (2 * (d + 1))
     return scale[:, 0], np.sqrt((kurtosis - 1) / n) / 2, one_sided, chance
 
@@ -656,7 +645,7 @@ def sizes(z: np.ndarray, r: np.ndarray):
     """((calls, 2) ends of 1/(mean of |z|_r^2/d), chance) for noise z (n, calls, d) of exponent r:
     the squared norm is gamma, shares are beta, calls are independent."""
     n, calls, d = z.shape
-    squares, ends, chance = np.linalg.norm(z, r, axis=2) ** 2, [], 1.0
+    squares, ends, chance = np.linalg.norm(z, r, axis=2) ** 2, [], unrelated(z[:, :, 0])
     for k in range(calls):
         size = squares[:, k].mean() / d
         share = np.abs(z[:, k, 0]) ** r / squares[:, k] ** (r / 2)
@@ -664,9 +653,6 @@ def sizes(z: np.ndarray, r: np.ndarray):
             sps.kstest(squares[:, k] / size, sps.gamma(d / 2, scale=2).cdf).pvalue,
             sps.kstest(share, sps.beta(1 / r, (d - 1) / r).cdf).pvalue,
         ]
-        for j in range(k):
-            far = np.sqrt(n) * np.corrcoef(z[:, k, 0], z[:, j, 0])[0, 1]
-            found.append(2 * sps.norm.sf(abs(far)))
         chance = min(chance, *found)
         ends.append(sps.chi2.ppf([ALARM / 2, 1 - ALARM / 2], n * d) / (n * d) / size)
     return np.array(ends), chance
