@@ -5,7 +5,6 @@ declared number (`TUNED`), half of the repetitions choose the best rival, the ot
 """
 
 import inspect
-from typing import Any, NamedTuple
 
 from companion import policies
 from companion.arena import contest, environments, inference, recipes
@@ -26,21 +25,6 @@ WORLDS = {
     "logistic clicks": lambda: environments.clicks(3, K),
     "one context": lambda: environments.common(4, 3),
 }
-
-
-class Own(NamedTuple):
-    """The newcomer's factory with its arguments: what `recipes.Call` is for our policies."""
-
-    factory: str
-    make: Any
-    arguments: dict
-
-    def policy(self):
-        """The policy that the call makes."""
-        return self.make(**self.arguments)
-
-    def __str__(self):
-        return str(recipes.Call(self.factory, self.arguments))
 
 
 def rivals(model: str, world: str, T: int, epsilon: float, sizes, seed: int):
@@ -94,7 +78,7 @@ def grouped(subject, world, epsilon: float):
             factory(**told)
         except Exception as error:
             raise ValueError(f"its factory refuses this world: {said(error)}") from None
-        return Own(subject.name, factory, told)
+        return recipes.Call(factory, told)
 
     make(400, 1.0)  # says why, if not even the default fits
     fits = [m for m in recipes.MULTIPLES if subject.tuned and fitting(make, m)]
