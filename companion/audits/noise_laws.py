@@ -493,19 +493,25 @@ def laplace_scale(z: np.ndarray):
     return tuple(2 * np.abs(z).sum() / ends)
 
 
+def largest_chances(centres: np.ndarray) -> np.ndarray:
+    """Chances that centre plus Laplace noise of scale 1 is largest at each of them, by sums."""
+    z = np.linspace(-60, 60, 24_001)
+    below = sps.laplace.cdf(z - np.asarray(centres)[:, None])
+    density = sps.laplace.pdf(z - np.asarray(centres)[:, None])
+    others = [np.prod(np.delete(below, j, axis=0), axis=0) for j in range(len(below))]
+    chances = (density * others).sum(axis=1)
+    return chances / chances.sum()
+
+
 def pick_chances(v: np.ndarray, xi: float, s):
-    """{places: chance} that s picks of fresh Laplace noise fall there in this order, by sums."""
-    z, step = np.linspace(-60, 60, 24_001, retstep=True)
+    """{places: chance} that s picks of fresh Laplace noise fall there in this order."""
     chances = {(): 1.0}
     for _ in range(s):
         longer = {}
         for done, chance in chances.items():
             free = [j for j in range(len(v)) if j not in done]
-            below = {j: sps.laplace.cdf(z - abs(v[j]) / xi) for j in free}
-            for j in free:
-                rest = np.prod([below[i] for i in free if i != j], axis=0)
-                density = sps.laplace.pdf(z - abs(v[j]) / xi)
-                longer[(*done, j)] = chance * float((density * rest).sum() * step)
+            chosen = largest_chances(np.abs(v[free]) / xi)
+            longer |= {(*done, j): chance * float(c) for j, c in zip(free, chosen, strict=True)}
         chances = longer
     return chances
 
@@ -551,20 +557,16 @@ def vertex(case, law: str) -> Measured:
 
 def vertex_chances(scores: np.ndarray, law: str) -> np.ndarray:
     """Chances that <scores, v> plus noise of scale 1 is smallest at v = e_1, ..., -e_d."""
-    both = np.concatenate([-scores, scores])
+    both, d = np.concatenate([-scores, scores]), len(scores)
     if law == "gumbel":
         return np.exp(both - both.max()) / np.exp(both - both.max()).sum()
-    z, chances, d = np.linspace(-60, 60, 48_001), [], len(scores)
-    for j in range(2 * d):
-        density, others = sps.laplace.pdf(z, both[j]), [k for k in range(2 * d) if k != j]
-        if law == "laplace":
-            below = np.prod([sps.laplace.cdf(z, both[k]) for k in others], axis=0)
-        else:  # the noisy value of largest size, with its sign
-            density = density * (z > 0)
-            inside = [sps.laplace.cdf(z, both[k]) - sps.laplace.cdf(-z, both[k])
-                      for k in range(d) if k != j % d]  # fmt: skip
-            below = np.prod(inside, axis=0)
-        chances.append(float((density * below).sum() * (z[1] - z[0])))
+    if law == "laplace":
+        return largest_chances(both)
+    z, chances = np.linspace(0, 60, 24_001), []
+    for j in range(2 * d):  # the noisy value of largest size, with its sign
+        inside = [sps.laplace.cdf(z, both[k]) - sps.laplace.cdf(-z, both[k])
+                  for k in range(d) if k != j % d]  # fmt: skip
+        chances.append((sps.laplace.pdf(z, both[j]) * np.prod(inside, axis=0)).sum())
     return np.array(chances) / sum(chances)
 
 
