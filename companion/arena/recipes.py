@@ -33,22 +33,25 @@ class Text(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A factory with its arguments; as text, what a reader would write."""
+    """A factory, or the name of one of the package's, with its arguments; as text, what a reader
+    would write."""
 
-    factory: str
+    factory: Any
     arguments: dict
 
     def policy(self):
         """The policy that the call makes."""
         plain = {k: v.value if isinstance(v, Text) else v for k, v in self.arguments.items()}
-        return policies.factory(self.factory)(**plain)
+        make = self.factory if callable(self.factory) else policies.factory(self.factory)
+        return make(**plain)
 
     def __str__(self):
         told = []
         for name, value in self.arguments.items():
             text = f"{value:.4g}" if isinstance(value, float) else repr(value)
             told.append(f"{name}={value.text if isinstance(value, Text) else text}")
-        return f"{self.factory}({', '.join(told)})"
+        name = getattr(self.factory, "__name__", self.factory)
+        return f"{name}({', '.join(told)})"
 
 
 class Group(NamedTuple):

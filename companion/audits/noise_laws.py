@@ -46,7 +46,6 @@ class Measured(NamedTuple):
 
     movement: float  # largest distance that one record moves all releases together, without noise
     releases: int  # calls that this record enters
-    noise: float  # movement over the loss's own ratio: the scale of the noise against it
     low: float  # epsilon at the guarantee's delta
     high: float
     bounded: bool  # whether records far outside the universe move a release no further
@@ -91,9 +90,15 @@ def measure(case) -> Measured:
     return found
 
 
-def unbounded(movement: float = np.inf, releases: int = 0) -> Measured:
-    """`Measured` where a record may move a release as far as it likes."""
-    return Measured(movement, releases, np.nan, np.inf, np.inf, False)
+UNBOUNDED = Measured(np.inf, 0, np.inf, np.inf, False)  # where a record moves as far as it likes
+
+
+def worst(parts) -> Measured:
+    """The largest of everything that was measured in several rounds, the smallest chance."""
+    parts = list(parts)
+    movement, releases, low, high = np.max([part[:4] for part in parts], axis=0)
+    bounded, chance = (min(part[i] for part in parts) for i in (4, 5))
+    return Measured(movement, int(releases), low, high, bounded, chance)
 
 
 def reach(case) -> float:
@@ -126,12 +131,18 @@ def law_chance(z: np.ndarray, law, error: float = 0.0, independent: bool = True)
     within = np.exp(n * np.log1p(-2.0 * law.sf(largest * (1.0 + 2.0 * error)))).min()
     beyond = 1.0 if error else float((-np.expm1(n * np.log1p(-2.0 * law.sf(largest)))).min())
     tests = [m * shape, m * within, m * beyond]
-    if m > 1 and independent:
-        for values in (z, np.abs(z)):
-            corr = np.corrcoef(sps.rankdata(values, axis=0), rowvar=False)
-            far = np.abs(corr[np.triu_indices(m, 1)]).max() * np.sqrt(n)
-            tests.append(m * (m - 1) * sps.norm.sf(far))
+    if independent:
+        tests += [unrelated(z), unrelated(np.abs(z))]
     return float(min(1.0, *tests))
+
+
+def unrelated(z: np.ndarray) -> float:
+    """p-value, by Bonferroni, of the test that no two columns of z (n, m) have correlated ranks."""
+    n, m = z.shape
+    if m < 2:
+        return 1.0
+    corr = np.corrcoef(sps.rankdata(z, axis=0), rowvar=False)[np.triu_indices(m, 1)]
+    return m * (m - 1) * float(sps.norm.sf(np.abs(corr).max() * np.sqrt(n)))
 
 
 # --- normal noise, and counts with binomial noise -------------------------------------------------
@@ -142,12 +153,12 @@ def normal(case, law: str) -> Measured:
     independent binomial noise, whose tails are lighter, on the safe side."""
     (low, high), moved, releases, bounded, chance = sensitivity(case, law)
     if not bounded:
-        return unbounded(moved, releases)
-    delta, noise = case.policy.guarantee.delta, moved / high if high < np.inf else 0.0
+        return UNBOUNDED._replace(releases=releases)
+    delta = case.policy.guarantee.delta
     if delta == 0.0 and law == "counts":
         raise NotMeasured("binomial noise is measured by a normal law, which needs delta > 0")
     ends = (normal_epsilon(delta, mu) for mu in (low, high * reach(case)))
-    return Measured(moved, releases, noise, *ends, True, chance)
+    return Measured(moved, releases, *ends, True, chance)
 
 
 def sensitivity(case, law: str, n: int = 16_000):
@@ -217,28 +228,14 @@ def whitened_chance(z, rest, law: str) -> float:
     step = np.array([gaps[gaps > 1e-9].min(initial=np.inf) for gaps in steps])
     error = 0.41 * (step / z.std(axis=0)).max() + 0.5 * (step / z.std(axis=0)).max()
     own = law_chance((z - z.mean(axis=0)) / z.std(axis=0), sps.norm, min(error, 0.5), False)
-    ranks = np.corrcoef(sps.rankdata(np.abs(white), axis=0), rowvar=False)
-    if white.shape[1] == 1:
-        return own
-    far = np.abs(ranks[np.triu_indices(white.shape[1], 1)]).max() * np.sqrt(len(white))
-    return min(own, white.shape[1] ** 2 * sps.norm.sf(far))
+    return min(own, unrelated(np.abs(white)))
 
 
 def normal_epsilon(delta: float, mu: float) -> float:
     """epsilon of normal noise at this sensitivity over noise, by the accountant library."""
-    from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
+    from dp_accounting import get_epsilon_gaussian
 
-    if mu in (0.0, np.inf):
-        return mu
-    loss = GaussianPrivacyLoss(1 / mu).get_delta_for_epsilon
-    if delta == 0.0:
-        return np.inf
-    if loss(0.0) <= delta:
-        return 0.0
-    high = 1.0
-    while loss(high) > delta:
-        high *= 2.0
-    return brentq(lambda e: loss(e) - delta, 0.0, high, xtol=1e-12, rtol=1e-12)
+    return 0.0 if mu == 0.0 else float(get_epsilon_gaussian(1.0 / mu, delta))
 
 
 # --- normal noise about one record drawn at random -----------------------------------------------
@@ -254,14 +251,14 @@ def sampled(case) -> Measured:
         hits += int((np.array(far) > 0).sum())
         moves += far
         if not seen.bounded(np.linalg.norm(seen.moves(seen.stacked("sampled")), axis=1)):
-            return unbounded()
+            return UNBOUNDED
     z = joint_noise(seen.base, "sampled", 2000, 3)
     chance = min(law_chance(z / z.std(), sps.norm), evenly_drawn(case))
     if hits != steps or len(seen.base.calls) != steps:
         chance = 0.0  # every draw is about one record, and no other
     noise, delta = z.std() / max(moves), case.policy.guarantee.delta
     low, high = (sampled_epsilon(noise * f, n, steps, delta) for f in (1.02, 1 / SLACK / 1.02))
-    return Measured(max(moves), steps, z.std(), low, 1.13 * high, True, chance)
+    return Measured(max(moves), steps, low, 1.13 * high, True, chance)
 
 
 def evenly_drawn(case) -> float:
@@ -305,13 +302,13 @@ def pure(case) -> Measured:
     pair of every part of the message in `high`.  Else Laplace losses are composed exactly, by the
     accountant library, for the pairs with the largest sums of losses and of their squares.
     """
-    delta, ends, chance, noise = case.policy.guarantee.delta, [], 1.0, {}
-    powers = (1,) if delta == 0.0 else (1, 2)
-    for seen, power in ((s, q) for s in (see(case, at) for at in positions(case)) for q in powers):
-        together, apart, error, bounded, one_sided, found = losses(seen, noise, power)
-        if not (bounded and not one_sided):
-            return unbounded(movement(seen), seen.releases())
-        chance, down, up = min(chance, found), 1.0 - 5.5 * error, reach(case) * (1.0 + 5.5 * error)
+    delta, noise = case.policy.guarantee.delta, {}
+
+    def part(seen, power):
+        together, apart, error, bounded, chance = losses(seen, noise, power)
+        if not bounded:
+            return UNBOUNDED._replace(releases=seen.releases())
+        down, up = 1.0 - 5.5 * error, reach(case) * (1.0 + 5.5 * error)
         if delta == 0.0:
             low, high = down * together.sum(), up * apart.sum() if apart.any() else 0.0
         elif any("wishart" in laws for laws in seen.laws):
@@ -319,10 +316,10 @@ def pure(case) -> Measured:
         else:
             low = laplace_epsilon(down * together, delta, False)
             high = laplace_epsilon(up * apart, delta, True)
-        ends.append((low, high, apart.sum(), seen.releases(), movement(seen)))
-    low, high, total, releases, move = np.max(ends, axis=0)
-    noise = move / total if total else 0.0
-    return Measured(move, int(releases), noise, low, high, True, chance)
+        return Measured(movement(seen), seen.releases(), low, high, True, chance)
+
+    seen = [see(case, at) for at in positions(case)]
+    return worst(part(s, q) for s in seen for q in ((1,) if delta == 0.0 else (1, 2)))
 
 
 def movement(seen: Seen) -> float:
@@ -332,7 +329,7 @@ def movement(seen: Seen) -> float:
 
 def losses(seen: Seen, noise, power: int = 1):
     """(losses of all numbers for the worst pair, the same with a pair for every part, relative
-    standard error of their sums, bounded, one_sided, chance).
+    standard error of their sums, bounded, chance); noise on one side alone bounds nothing.
 
     Laplace: |move|/scale.  The difference of two Wishart_d(d+1, cI), of density proportional to
     exp(-tr/(2c)) each, loses at most half the nuclear norm of the move over c.  Pairs are chosen
@@ -356,7 +353,7 @@ def losses(seen: Seen, noise, power: int = 1):
             totals[j] = totals.get(j, 0.0) + (terms**power).sum(axis=1)
             parts.append((j, law, d, z[len(z) // 4 :]))
     if not parts:
-        return np.zeros(1), np.zeros(1), 0.0, True, False, 1.0
+        return np.zeros(1), np.zeros(1), 0.0, True, 1.0
     whole, found = sum(totals.values()), []
     for worst in (
         dict.fromkeys(totals, whole.argmax()),
@@ -369,7 +366,8 @@ def losses(seen: Seen, noise, power: int = 1):
         z = np.hstack(columns)
         size = np.abs(z).mean(axis=0)
         chance = min(chance, law_chance(z / size, sps.laplace) if size.all() else 0.0)
-    return *found, spread / found[1].sum(), seen.bounded(whole), one_sided, chance
+    bounded = seen.bounded(whole) and not one_sided
+    return *found, spread / found[1].sum(), bounded, chance
 
 
 def fresh_noise(call, n: int, seed) -> list[np.ndarray]:
@@ -428,10 +426,7 @@ def wishart_scales(N: np.ndarray):
             for k in range(len(ways)):
                 found = sps.ks_2samp(z[:, b, k] / scale[b, k], law[0] - law[1]).pvalue
                 chance = min(chance, found)
-        if N.shape[1] > 1:
-            far = np.corrcoef(sps.rankdata(z[:, :, 0], axis=0), rowvar=False)
-            far = np.abs(far[np.triu_indices(len(far), 1)]).max() * np.sqrt(n)
-            chance = min(chance, len(scale) ** 2 * sps.norm.sf(far))
+        chance = min(chance, unrelated(z[:, :, 0]))
     kurtosis = 3 + 12 / (2 * (d + 1))
     return scale[:, 0], np.sqrt((kurtosis - 1) / n) / 2, one_sided, chance
 
@@ -452,22 +447,21 @@ def moved(seen: Seen, noise, find):
 
 def peeling(case) -> Measured:
     """Laplace noise of one scale, fresh for every pick and value that is shown, composed."""
-    worst, noise, bounded, chance = [], {}, True, [1.0]
-    for at in positions(case):
-        seen, low, high, moves = see(case, at), [], [], []
-        for far, (least, most, s, p) in moved(seen, noise, peeling_noise):
-            bounded = bounded and seen.bounded(far)
-            low.append((far.max() / most, s))
-            high.append((far.max() / least * reach(case), s))
-            moves.append((far.max(), np.sqrt(least * most)))
-            chance.append(p)
-        if bounded and moves:
-            ends = [composed(parts, case.policy.guarantee.delta) for parts in (low, high)]
-            worst.append((*ends, *max(moves), len(moves)))
-    if not bounded:
-        return unbounded()
-    low, high, movement, scale, releases = np.max(worst, axis=0)
-    return Measured(movement, int(releases), scale, low, high, True, min(chance))
+    noise, delta = {}, case.policy.guarantee.delta
+
+    def part(seen):
+        found = list(moved(seen, noise, peeling_noise))
+        if not found:
+            return Measured(0.0, 0, 0.0, 0.0, True)
+        if not all(seen.bounded(far) for far, _ in found):
+            return UNBOUNDED
+        low = [(far.max() / most, s) for far, (_, most, s, _) in found]
+        high = [(far.max() / least * reach(case), s) for far, (least, _, s, _) in found]
+        ends = [composed(parts, delta) for parts in (low, high)]
+        chance = min(p for _, (*_, p) in found)
+        return Measured(max(far.max() for far, _ in found), len(found), *ends, True, chance)
+
+    return worst(part(see(case, at)) for at in positions(case))
 
 
 def peeling_noise(call, n: int = 8000):
@@ -499,19 +493,25 @@ def laplace_scale(z: np.ndarray):
     return tuple(2 * np.abs(z).sum() / ends)
 
 
+def largest_chances(centres: np.ndarray) -> np.ndarray:
+    """Chances that centre plus Laplace noise of scale 1 is largest at each of them, by sums."""
+    z = np.linspace(-60, 60, 24_001)
+    below = sps.laplace.cdf(z - np.asarray(centres)[:, None])
+    density = sps.laplace.pdf(z - np.asarray(centres)[:, None])
+    others = [np.prod(np.delete(below, j, axis=0), axis=0) for j in range(len(below))]
+    chances = (density * others).sum(axis=1)
+    return chances / chances.sum()
+
+
 def pick_chances(v: np.ndarray, xi: float, s):
-    """{places: chance} that s picks of fresh Laplace noise fall there in this order, by sums."""
-    z, step = np.linspace(-60, 60, 24_001, retstep=True)
+    """{places: chance} that s picks of fresh Laplace noise fall there in this order."""
     chances = {(): 1.0}
     for _ in range(s):
         longer = {}
         for done, chance in chances.items():
             free = [j for j in range(len(v)) if j not in done]
-            below = {j: sps.laplace.cdf(z - abs(v[j]) / xi) for j in free}
-            for j in free:
-                rest = np.prod([below[i] for i in free if i != j], axis=0)
-                density = sps.laplace.pdf(z - abs(v[j]) / xi)
-                longer[(*done, j)] = chance * float((density * rest).sum() * step)
+            chosen = largest_chances(np.abs(v[free]) / xi)
+            longer |= {(*done, j): chance * float(c) for j, c in zip(free, chosen, strict=True)}
         chances = longer
     return chances
 
@@ -537,40 +537,36 @@ def composed(parts, delta: float) -> float:
 def vertex(case, law: str) -> Measured:
     """Noisy choices of a vertex: the losses range/scale of all choices that one record enters, by
     concentrated privacy: loss^2/2; for Gumbel noise, which is range-bounded, loss^2/8."""
-    delta, worst, noise, bounded, chance = case.policy.guarantee.delta, [], {}, True, 1.0
-    for at in positions(case):
-        seen = see(case, at)
-        rho, whole, moves = np.zeros(2), np.zeros(2), [(0.0, 1.0)]
+    noise, delta = {}, case.policy.guarantee.delta
+
+    def part(seen):
+        rho, whole, moves, chance = np.zeros(2), np.zeros(2), [0.0], 1.0
         for far, (low, high, p) in moved(seen, noise, partial(vertex_noise, law=law)):
-            bounded, chance = bounded and seen.bounded(far), min(chance, p)
+            if not seen.bounded(far):
+                return UNBOUNDED
             loss = 2 * far.max() / np.array([high, low])  # of <x, v>, over +- unit vectors
             rho, whole = rho + loss**2 / (8 if law == "gumbel" else 2), whole + loss
-            moves.append((far.max(), np.sqrt(low * high)))
-        ends = [min(concentrated(a, delta), b) for a, b in zip(rho, whole, strict=True)]
-        worst.append((*ends, *max(moves), len(moves) - 1))
-    if not bounded:
-        return unbounded()
-    low, high, movement, scale, releases = np.max(worst, axis=0)
-    ends = low * (1 - 1e-3), high * reach(case)
-    return Measured(movement, int(releases), scale, *ends, True, chance)
+            chance = min(chance, p)
+            moves.append(far.max())
+        low, high = (min(concentrated(a, delta), b) for a, b in zip(rho, whole, strict=True))
+        ends = low * (1 - 1e-3), high * reach(case)
+        return Measured(max(moves), len(moves) - 1, *ends, True, chance)
+
+    return worst(part(see(case, at)) for at in positions(case))
 
 
 def vertex_chances(scores: np.ndarray, law: str) -> np.ndarray:
     """Chances that <scores, v> plus noise of scale 1 is smallest at v = e_1, ..., -e_d."""
-    both = np.concatenate([-scores, scores])
+    both, d = np.concatenate([-scores, scores]), len(scores)
     if law == "gumbel":
         return np.exp(both - both.max()) / np.exp(both - both.max()).sum()
-    z, chances, d = np.linspace(-60, 60, 48_001), [], len(scores)
-    for j in range(2 * d):
-        density, others = sps.laplace.pdf(z, both[j]), [k for k in range(2 * d) if k != j]
-        if law == "laplace":
-            below = np.prod([sps.laplace.cdf(z, both[k]) for k in others], axis=0)
-        else:  # the noisy value of largest size, with its sign
-            density = density * (z > 0)
-            inside = [sps.laplace.cdf(z, both[k]) - sps.laplace.cdf(-z, both[k])
-                      for k in range(d) if k != j % d]  # fmt: skip
-            below = np.prod(inside, axis=0)
-        chances.append(float((density * below).sum() * (z[1] - z[0])))
+    if law == "laplace":
+        return largest_chances(both)
+    z, chances = np.linspace(0, 60, 24_001), []
+    for j in range(2 * d):  # the noisy value of largest size, with its sign
+        inside = [sps.laplace.cdf(z, both[k]) - sps.laplace.cdf(-z, both[k])
+                  for k in range(d) if k != j % d]  # fmt: skip
+        chances.append((sps.laplace.pdf(z, both[j]) * np.prod(inside, axis=0)).sum())
     return np.array(chances) / sum(chances)
 
 
@@ -617,26 +613,22 @@ def smooth(case, law: str, n: int = 4000) -> Measured:
     """Generalized Gaussian noise, in independent calls or in the dyadic blocks of prefix sums, by
     concentrated privacy, from the moves in l_q and the noise of l_r: rho adds up over calls,
     kappa (move/scale)^2/2 each (Bassily, Guzman and Nandi 2021)."""
-    p, worst, bounded, chance = case.policy.params, (0.0,), True, 1.0
-    r, d, q = p.exponent, p.d, p.q
-    kappa = (r - 1) * d ** (2 / r - 2 / q)
-    for at in positions(case):
-        seen = see(case, at)
+    p, delta = case.policy.params, case.policy.guarantee.delta
+    kappa = (p.exponent - 1) * p.d ** (2 / p.exponent - 2 / p.q)
+
+    def part(seen):
         calls = len(seen.base.calls)
         z = split(law, joint_noise(seen.base, law, n, 3, fresh(case)), calls)
-        far = np.linalg.norm(split(law, seen.moves(seen.stacked(law)), calls), q, axis=-1)
-        bounded = bounded and seen.bounded(far.max(axis=1))
-        ends, found = sizes(z, r)
-        chance, longest = min(chance, found), far.max(axis=0)
-        low, high = kappa * longest**2 / 2 @ ends
-        worst = max(worst, (low, high, float(longest.max()), int((longest > 0).sum())))
-    if not bounded:
-        return unbounded()
-    low, high, movement, releases = worst
-    noise = movement * np.sqrt(kappa * releases / (low + high))
-    delta = case.policy.guarantee.delta
-    low, high = concentrated(low, delta) * (1 - 1e-3), concentrated(high, delta) * SLACK
-    return Measured(movement, releases, noise, low, high, True, chance)
+        far = np.linalg.norm(split(law, seen.moves(seen.stacked(law)), calls), p.q, axis=-1)
+        if not seen.bounded(far.max(axis=1)):
+            return UNBOUNDED
+        ends, chance = sizes(z, p.exponent)
+        longest = far.max(axis=0)
+        low, high = (concentrated(rho, delta) for rho in kappa * longest**2 / 2 @ ends)
+        releases = int((longest > 0).sum())
+        return Measured(longest.max(), releases, low * (1 - 1e-3), high * SLACK, True, chance)
+
+    return worst(part(see(case, at)) for at in positions(case))
 
 
 def split(law: str, numbers: np.ndarray, calls: int) -> np.ndarray:
@@ -655,7 +647,7 @@ def sizes(z: np.ndarray, r: np.ndarray):
     """((calls, 2) ends of 1/(mean of |z|_r^2/d), chance) for noise z (n, calls, d) of exponent r:
     the squared norm is gamma, shares are beta, calls are independent."""
     n, calls, d = z.shape
-    squares, ends, chance = np.linalg.norm(z, r, axis=2) ** 2, [], 1.0
+    squares, ends, chance = np.linalg.norm(z, r, axis=2) ** 2, [], unrelated(z[:, :, 0])
     for k in range(calls):
         size = squares[:, k].mean() / d
         share = np.abs(z[:, k, 0]) ** r / squares[:, k] ** (r / 2)
@@ -663,9 +655,6 @@ def sizes(z: np.ndarray, r: np.ndarray):
             sps.kstest(squares[:, k] / size, sps.gamma(d / 2, scale=2).cdf).pvalue,
             sps.kstest(share, sps.beta(1 / r, (d - 1) / r).cdf).pvalue,
         ]
-        for j in range(k):
-            far = np.sqrt(n) * np.corrcoef(z[:, k, 0], z[:, j, 0])[0, 1]
-            found.append(2 * sps.norm.sf(abs(far)))
         chance = min(chance, *found)
         ends.append(sps.chi2.ppf([ALARM / 2, 1 - ALARM / 2], n * d) / (n * d) / size)
     return np.array(ends), chance
@@ -691,7 +680,7 @@ def values(case) -> Measured:
     values are chosen by other draws than those that are counted."""
     if case.policy.guarantee.delta > 0.0:
         raise NotMeasured("few values are measured at delta = 0 alone")
-    worst, bounded, most = [], True, -1.0
+    calls, bounded, most = [], True, -1.0
     for seen in (see(case, at) for at in positions(case)):
         logs = [np.log(tallied(parts[0]) + 0.5) for parts in seen.clean]
         loss = sum(abs(seen.moves(a)).max(axis=1) for a in logs)
@@ -699,10 +688,10 @@ def values(case) -> Measured:
         if loss.max() > most:
             most, pair = loss.max(), seen.pairs[loss.argmax()]
             apart = [i for i, a in enumerate(logs) if np.ptp(a, axis=0).any()]
-            worst = [[seen.runs[j].calls[i] for j in pair] for i in apart]
-    found = np.array([both_ways(*calls) for calls in worst] or [np.zeros((2, 2))])
+            calls = [[seen.runs[j].calls[i] for j in pair] for i in apart]
+    found = np.array([both_ways(*both) for both in calls] or [np.zeros((2, 2))])
     low, high = found.sum(axis=0).max(axis=0)
-    return Measured(most, len(worst), np.nan, low, high * reach(case), bounded)
+    return Measured(most, len(calls), low, high * reach(case), bounded)
 
 
 def tallied(draws: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ OTHERS, LONG = 6, 16  # users who ask for advice in every round, besides the one
 #                       runs of more rounds than this one does
 VALUES, MANY = "values", 400  # the law of few values, drawn afresh, whose chances are counted
 LIBRARIES = tuple(Path(sysconfig.get_path(k)) for k in ("stdlib", "platstdlib", "purelib"))
-CENTRES = {  # method of a generator: the centre of its draws
+CENTRES = {  # methods of a generator by which noise is drawn: the centre of their draws
     "random": lambda: 0.5,
     "integers": lambda low, high=None: low if high is not None else 0,
     "uniform": lambda low=0.0, high=1.0: 0.5 * (low + high),
@@ -35,29 +35,16 @@ CENTRES = {  # method of a generator: the centre of its draws
     "laplace": lambda loc=0.0, scale=1.0: loc,
     "logistic": lambda loc=0.0, scale=1.0: loc,
     "gumbel": lambda loc=0.0, scale=1.0: loc,
-    "vonmises": lambda mu, kappa: mu,
     "standard_cauchy": lambda: 0.0,
     "standard_t": lambda df: 0.0,
-    "triangular": lambda left, mode, right: mode,
-    "lognormal": lambda mean=0.0, sigma=1.0: np.exp(mean),
     "standard_exponential": lambda: 1.0,
     "exponential": lambda scale=1.0: scale,
     "standard_gamma": lambda shape: shape,
     "gamma": lambda shape, scale=1.0: shape * scale,
-    "beta": lambda a, b: a / (a + b),
     "chisquare": lambda df: df,
-    "f": lambda dfnum, dfden: 1.0,
-    "power": lambda a: a / (a + 1.0),
-    "pareto": lambda a: 1.0 / a,
-    "rayleigh": lambda scale=1.0: scale,
-    "wald": lambda mean, scale: mean,
-    "weibull": lambda a: 1.0,
     "binomial": lambda n, p: n * p,
     "geometric": lambda p: 1.0 / p,
-    "negative_binomial": lambda n, p: n * (1.0 - p) / p,
     "poisson": lambda lam=1.0: lam,
-    "logseries": lambda p: 1.0,
-    "zipf": lambda a: 1.0,
 }
 DRAWN = {  # methods that noise is drawn by: the law that follows, where only these are met
     "gaussian": {"standard_normal", "normal"},
@@ -84,10 +71,10 @@ class ZeroNoiseRng:
         self.u = u
 
     def __getattr__(self, name):
-        if name in ("permutation", "shuffle", "choice"):
-            raise NotMeasured(f"the generator's {name} has no centre")
-        if name not in CENTRES:
+        if not hasattr(np.random.Generator, name):
             raise AttributeError(f"a generator has no method {name}")
+        if name not in CENTRES:
+            raise NotMeasured(f"the generator's {name} has no centre")
         return partial(self._draw, name, CENTRES[name])
 
     def _draw(self, name, centre, *args, size=None, out=None, **more):

@@ -22,6 +22,7 @@ import numpy as np
 
 from companion.accounting import audit
 from companion.accounting.privacy import ADD_OR_REMOVE, RELATIONS, REPLACE_REWARD
+from companion.audits.neighbours import corners_of
 from companion.core import Universe, horizon, one_context
 from companion.judge.streams import run, stream_for
 
@@ -75,10 +76,10 @@ def row(g, one, n: int, seed: int, note: str):
     found = audit.attacked(one, delta=delta, trials=n, seed=seed, level=LEVEL)
     said = f"epsilon is at least {found.epsilon:.3g}, {epsilon:.3g} is promised"
     said += " for two steps" if g.neighbours == ADD_OR_REMOVE else ""
-    most = largest(delta, n)
-    return {"outcome": "refuted" if found.epsilon > epsilon else "holds", "found": said,
-            "epsilon": found.epsilon, "trials": found.trials, "largest": most,
-            "played": f"{note}; {found.trials} trials, which can show {most:.3g}"}  # fmt: skip
+    trials = f"{found.trials} trials, which can show {largest(delta, n):.3g}"
+    return {"outcome": "refuted" if found.epsilon > epsilon else "not refuted",
+            "found": f"{said} ({trials})", "epsilon": found.epsilon, "trials": found.trials,
+            "played": f"{note}; {trials}"}  # fmt: skip
 
 
 def own(subject, quick: bool, trials, seed: int):
@@ -103,14 +104,10 @@ def general(subject, quick: bool, trials, seed: int):
 
 
 def directions(d: int, world) -> np.ndarray:
-    """Three contexts of the universe, as far apart as it allows, (3, d)."""
-    ways = np.eye(max(d, 2))[:2, :d]
-    ways = np.array([ways[0], -ways[0], ways[1] if d > 2 or not world.offset else -ways[0]])
-    if world.offset:
-        ways = np.sqrt(0.5) * ways
-        ways[:, -1] = np.sqrt(0.5)
-        return ways
-    return (world.radius if world.radius < np.inf else 1.0) * ways
+    """Three contexts of the universe: a corner, the one that is farthest from it, one across."""
+    ways = np.unique(corners_of(world, d)[:, :-1], axis=0)
+    along = (ways - ways.mean(axis=0)) @ ways[-1]
+    return ways[[-1, along.argmin(), np.abs(along).argmin()]]
 
 
 def neighbours(policy, world, rounds: int = 80):

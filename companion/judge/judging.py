@@ -118,7 +118,7 @@ def investigate(ask, scale: Scale, quick: bool, trials, seed: int):
     if promise["model"] != "none":
         for plan in ask("plans", quick):
             if "outcome" in plan:
-                rows.append({"part": "measured", "what": "plans"} | plan)
+                rows.append({"part": "measured", "what": "its noise"} | plan)
             else:
                 add("measured", plan["what"], "measured", plan["plan"])
         for task in ("general", "own"):

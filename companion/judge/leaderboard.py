@@ -5,7 +5,6 @@ declared number (`TUNED`), half of the repetitions choose the best rival, the ot
 """
 
 import inspect
-from typing import Any, NamedTuple
 
 from companion import policies
 from companion.arena import contest, environments, inference, recipes
@@ -26,21 +25,6 @@ WORLDS = {
     "logistic clicks": lambda: environments.clicks(3, K),
     "one context": lambda: environments.common(4, 3),
 }
-
-
-class Own(NamedTuple):
-    """The newcomer's factory with its arguments: what `recipes.Call` is for our policies."""
-
-    factory: str
-    make: Any
-    arguments: dict
-
-    def policy(self):
-        """The policy that the call makes."""
-        return self.make(**self.arguments)
-
-    def __str__(self):
-        return str(recipes.Call(self.factory, self.arguments))
 
 
 def rivals(model: str, world: str, T: int, epsilon: float, sizes, seed: int):
@@ -94,7 +78,7 @@ def grouped(subject, world, epsilon: float):
             factory(**told)
         except Exception as error:
             raise ValueError(f"its factory refuses this world: {said(error)}") from None
-        return Own(subject.name, factory, told)
+        return recipes.Call(factory, told)
 
     make(400, 1.0)  # says why, if not even the default fits
     fits = [m for m in recipes.MULTIPLES if subject.tuned and fitting(make, m)]
@@ -116,16 +100,22 @@ def table(name: str, run, setting, looks: int):
     looks: settings that are looked at, for which intervals are widened.
     """
     there = setting._replace(runs=setting.runs | {name: run})
-    shown = {n for n in there.of(run.model) if n != name} | {"random"}
-    shown |= {best for model, (best, _) in there.winners.items() if model != run.model}
+    model = [n for n in there.of(run.model) if n != name]
+    best = [first for other, (first, _) in there.winners.items() if other != run.model]
+    shown = [*model, *best, "random"]
+    outcome = {n: beside(run.tuned, there.runs[n].tuned, looks * len(shown)) for n in shown}
     rows = []
-    for n in {name} | shown:
-        share, multiple = there.share(n), there.runs[n].multiple
-        row = {"what": n, "outcome": "judged", "model": there.runs[n].model, "share": share.value,
-               "low": share.low, "high": share.high, "multiple": multiple}  # fmt: skip
-        if n != name:
-            row["outcome"] = beside(run.tuned, there.runs[n].tuned, looks * len(shown))
-        rows.append(row)
+    for n in (name, *shown):
+        r, share = there.runs[n], there.share(n)
+        rows.append({"what": n, "outcome": outcome.get(n, "played"), "model": r.model,
+                     "share": share.value, "low": share.low, "high": share.high,
+                     "multiple": r.multiple})  # fmt: skip
+    said = [f"{setting.world}, T = {setting.T:,}, epsilon = {setting.epsilon:g}, "
+            f"{rows[0]['share']:.0%} of random play's regret"]  # fmt: skip
+    for word in ("less", "more"):
+        if names := [n for n in model if outcome[n] == word]:
+            said.append(f"shown to have {word} regret than {', '.join(names)}")
+    rows[0]["found"] = "; ".join(said)
     return sorted(rows, key=lambda row: (row["share"], row["what"]))
 
 
@@ -187,7 +177,7 @@ def cost(subject):
     size, ns = sum(a.nbytes for a in flat(policy.init(policy.params))), nanoseconds(policy, 4)
     kind = "compiled" if hasattr(policy.loop, "py_func") else "plain Python"
     said = f"{ns:,.0f} ns over random play ({kind}, this machine); {size:,} bytes of state"
-    return {"outcome": "holds", "found": said, "ns": ns, "state": size}
+    return {"outcome": "timed", "found": said, "ns": ns, "state": size}
 
 
 def nanoseconds(policy, K: int) -> float:

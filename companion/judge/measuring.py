@@ -49,7 +49,8 @@ def plans(subject, quick: bool):
     example for a few rounds; other dimensions and budgets; a whole short life; a long run."""
     policy, takes = subject.policy, subject.takes
     if not shown(policy)[0]:
-        return []
+        why = "its audit does not say what is shown (AuditSpec.shown)"
+        return [{"outcome": "not measured", "found": why}]
     own = len(declared(policy))
     found = {f"its own instance {i + 1}": {"number": i} for i in range(own)} or {"its example": {}}
     for d, epsilon in OTHER[quick] if {"d", "epsilon"} & takes.keys() else ():
@@ -92,8 +93,8 @@ def measured(subject, plan):
         return row | {"outcome": "not measured", "found": str(why)}
     holds, words = verdict(g, found)
     row["played"] += f", {found.releases} releases of a record"
-    row |= {"outcome": "refuted" if holds is False else "holds", "found": words}
-    return row | {n: getattr(found, n) for n in ("low", "high", "movement", "releases", "noise")}
+    row |= {"outcome": "refuted" if holds is False else "measured", "found": words}
+    return row | {n: getattr(found, n) for n in ("low", "high", "movement", "releases")}
 
 
 def asked(subject):

@@ -29,9 +29,14 @@ MEANINGS = {
 BEGIN = {  # outcome of a row: how the line on it begins, the worst first; others have no line
     "refuted": "REFUTED: ",
     "broken": "The contract does not hold: ",
+    "promised": "It promises: ",
     "failed": "It gave nothing: ",
     "not measured": "Not measured: ",
     "speaks": "It says more than its arms: ",
+    "measured": "Measured: ",
+    "not refuted": "Not refuted: ",
+    "played": "Arena: ",
+    "timed": "Cost: ",
 }
 UNSEEN = (
     "what the audit's declaration leaves out: which numbers are shown, which fields are private",
@@ -150,54 +155,26 @@ def plain(value):
 
 def verdict(promise, rows) -> str:
     """The word of a promise and rows."""
+    found = {row["outcome"] for row in rows}
     if "said" not in promise:
         return "NOTHING"
-    found = {(row["part"], row["outcome"]) for row in rows}
-    if any(outcome == "refuted" for _, outcome in found):
-        return "REFUTED"
-    if any(outcome == "broken" for _, outcome in found):
-        return "CONTRACT BROKEN"
+    if "refuted" in found or "broken" in found:
+        return "REFUTED" if "refuted" in found else "CONTRACT BROKEN"
     needed = [r for r in rows if r["part"] == "measured" and r["what"] != OPTIONAL]
-    if needed and all(row["outcome"] == "holds" for row in needed):
+    if needed and all(row["outcome"] == "measured" for row in needed):
         return "MEASURED"
-    bounded = ("attack", "holds") in found or promise["model"] == "none"
-    return "BOUNDED ONLY" if bounded else "NOTHING"
+    return "BOUNDED ONLY" if "not refuted" in found or promise["model"] == "none" else "NOTHING"
 
 
 def essentials(promise, rows) -> list[str]:
     """The lines that say the essentials, the worst first, every finding once."""
     if "said" not in promise:
         return [f"Nothing could be judged: {promise['found']}."]
-    names = {}
+    names = {("promised", promise["said"]): [promise["title"]]}
     for row in rows:
-        if "found" in row:
-            names.setdefault((row["outcome"], row["found"]), []).append(row["what"])
-    lines = [
+        names.setdefault((row["outcome"], row.get("found")), []).append(row["what"])
+    return [
         f"{begin}{'; '.join(whats)}: {found}."
         for outcome, begin in BEGIN.items()
         for (how, found), whats in names.items() if how == outcome
     ]  # fmt: skip
-    promises = f"{promise['title']} promises {promise['said']}."
-    lines.insert(sum(line.startswith(("REFUTED", "The contract")) for line in lines), promises)
-    parts = {row["part"] for row in rows}
-    if promise["model"] != "none" and "attack" in parts and "measured" not in parts:
-        lines.append("Not measured: its audit does not say what is shown (AuditSpec.shown).")
-    for row in rows:
-        if row["outcome"] == "holds" and row["part"] in ("measured", "cost"):
-            lines.append(f"{row['part'].capitalize()}, {row['what']}: {row['found']}.")
-    if bounds := [row for row in rows if "largest" in row]:
-        best = max(bounds, key=lambda row: row["epsilon"])
-        most = max(row["largest"] for row in bounds)
-        lines.append(f"The strongest attack shows: {best['found']} ({best['trials']} trials, by "
-                     f"which no more than {most:.3g} can be shown).")  # fmt: skip
-    arena = [row for row in rows if "share" in row]
-    for mine in (row for row in arena if row["outcome"] == "judged"):
-        rivals = [row for row in arena if row["where"] == mine["where"]
-                  and row["model"] == mine["model"] and row["what"] != "random"]  # fmt: skip
-        beside = {w: ", ".join(row["what"] for row in rivals if row["outcome"] == w)
-                  for w in ("less", "more")}  # fmt: skip
-        said = [f"shown to have {w} regret than {n}" for w, n in beside.items() if n]
-        said = "; ".join(said or ["no difference to its trust model is shown"])
-        share = f"{mine['share']:.0%} of random play's regret"
-        lines.append(f"Arena, {mine['where']}: {share}; {said}.")
-    return lines

@@ -10,7 +10,7 @@ from scipy import stats as sps
 from companion.accounting.audit import shows
 from companion.accounting.privacy import gaussian_epsilon, zcdp_epsilon
 from companion.audits import noise_laws as laws
-from companion.audits.noise_laws import ALARM, Measured, law_chance, unbounded, verdict
+from companion.audits.noise_laws import ALARM, UNBOUNDED, Measured, law_chance, verdict
 from companion.audits.recording import Call
 from companion.baselines.private_linucb import jdp_audits
 from companion.lplr import ssp
@@ -61,7 +61,7 @@ def test_counts_are_told_from_counts_that_are_cut_or_shared():
 
 
 def test_a_verdict_needs_bounds_the_law_and_the_interval():
-    right = Measured(1.0, 1, 1.0, 0.9, 1.1, True, 0.5)
+    right = Measured(1.0, 1, 0.9, 1.1, True, 0.5)
 
     def said(epsilon, found):
         return verdict(SimpleNamespace(epsilon=epsilon), found)[0]
@@ -70,8 +70,8 @@ def test_a_verdict_needs_bounds_the_law_and_the_interval():
     assert said(0.5, right) is False
     assert said(2.0, right) is None
     assert said(1.0, right._replace(chance=1e-9)) is False
-    assert said(1.0, unbounded()) is False
-    assert said(np.inf, unbounded()) is True
+    assert said(1.0, UNBOUNDED) is False
+    assert said(np.inf, UNBOUNDED) is True
     assert said(np.inf, right) is None
 
 

@@ -137,7 +137,8 @@ def test_a_leak_through_the_state_is_found_and_an_undeclared_policy_has_no_plan(
         'AuditSpec(own_attacks, shown=shown, private_fields=("x",))',
         "AuditSpec(own_attacks)",
     )
-    assert measuring.plans(load(str(judged.written(tmp_path, "silent", silent))), True) == []
+    (why,) = measuring.plans(load(str(judged.written(tmp_path, "silent", silent))), True)
+    assert why["outcome"] == "not measured"
 
 
 # --- the child process ----------------------------------------------------------------------------
@@ -187,10 +188,10 @@ os.kill(os.getpid(), 9)"""
 
 PROMISE = {"said": "(1, 0)-local DP", "model": "local", "neighbours": "replace one record",
            "title": "Mine <b>", "factory": "mine", "universe": "ball"}  # fmt: skip
-ATTACK = {"part": "attack", "what": "general attack", "outcome": "holds", "epsilon": 2.0,
-          "trials": 200, "largest": 3.2, "found": "epsilon is at least 2, 3 is promised",
+ATTACK = {"part": "attack", "what": "general attack", "outcome": "not refuted", "epsilon": 2.0,
+          "trials": 200, "found": "epsilon is at least 2, 3 is promised",
           "played": "a pair; 200 trials, which can show 3.2"}  # fmt: skip
-FINE = {"part": "measured", "what": "its example", "outcome": "holds", "found": "fine",
+FINE = {"part": "measured", "what": "its example", "outcome": "measured", "found": "fine",
         "played": "3 rounds"}  # fmt: skip
 ROWS = {"part": "contract", "what": "rows", "outcome": "holds", "found": ""}
 BAD = ROWS | {"outcome": "broken", "found": "IndexError"}

@@ -63,7 +63,7 @@ def test_the_table_has_the_own_model_and_the_best_of_the_others():
              "random": ("none", 100.0), "free": ("none", 10.0)}  # fmt: skip
     spread = np.linspace(-1, 1, 8)
     found = rows(50.0 + spread, {n: run(m, mean + spread) for n, (m, mean) in means.items()})
-    outcomes = {"free": "more", "b": "more", "mine": "judged", "a": "less", "random": "less"}
+    outcomes = {"free": "more", "b": "more", "mine": "played", "a": "less", "random": "less"}
     assert list(found.items()) == list(outcomes.items())
 
 
