@@ -136,26 +136,7 @@ def test_axe_finds_nothing_serious(visit, pages, scheme):
         assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == [], path
 
 
-def test_search_finds_a_term_and_opens_by_keyboard(visit):
-    page = visit("search.html?q=scoreboard")
-    page.locator("#search-results li a", has_text="Scoreboard").first.wait_for(timeout=15_000)
-    page = visit("book/scoreboard.html")
-    page.keyboard.press("Control+k")
-    page.locator("dialog#pst-search-dialog[open] input").wait_for(timeout=5_000)
-    assert visit.trouble == []
-
-
 def test_search_finds_a_public_name(visit):
     page = visit("search.html?q=jdp_linucb")
     page.locator("#search-results li a[href*='companion.']").first.wait_for(timeout=30_000)
     assert visit.trouble == []
-
-
-def test_copy_button_fills_the_clipboard(visit):
-    page = visit("book/scoreboard.html")
-    page.locator("details.above-input > summary").first.click()
-    cell = page.locator("div.cell_input div.highlight:visible").first
-    cell.hover()
-    cell.locator("button.copybtn").click()
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied.strip() == cell.locator("pre").inner_text().strip()

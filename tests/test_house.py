@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import conftest
 import pytest
 import yaml
 
@@ -54,23 +53,6 @@ def test_a_published_site_names_its_address_and_others_do_not():
     here = site.configuration(ROOT, "Built at smoke scale", None).decode()
     assert "sphinx_sitemap" not in here
     assert "announcement: Built at smoke scale" in here
-
-
-@pytest.mark.xdist_group("together")
-def test_groups_of_tests_stay_together(request):
-    # pytest-xdist marks a group in the ids of its tests, which pytest 9.2 does not let it do.
-    grouped = getattr(request.config.option, "loadgroup", False)
-    assert request.node.nodeid.endswith("@together") == grouped
-    if grouped:  # the order is that of conftest.py, not of how many tests a group has
-        assert not request.config.option.loadscopereorder
-
-
-def test_every_process_has_the_tests_in_one_order(request):
-    """Two workers stop where their orders differ, as those of values from a set do by chance."""
-    found, other = list(request.session.items), list(request.session.items)[::-1]
-    for items in (found, other):
-        conftest.pytest_collection_modifyitems(items)
-    assert [item.nodeid for item in found] == [item.nodeid for item in other]
 
 
 FLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))

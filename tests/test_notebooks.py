@@ -10,7 +10,7 @@ import pytest
 
 from companion.report.published import sentences
 from companion.report.rerun import names, needs
-from tools.chapters import HIDDEN, pages, read, source, tags
+from tools.chapters import HIDDEN, load, pages, read, scales, source, tags
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
@@ -44,6 +44,13 @@ def test_parameters_are_the_first_code_and_documented(path):
 def test_the_table_of_contents_lists_every_notebook():
     listed = set(pages(ROOT))
     assert [p.stem for p in NOTEBOOKS if f"book/{p.stem}" not in listed] == []
+
+
+def test_smoke_scale_is_smaller_for_every_chapter_with_rounds():
+    smoke = scales(ROOT)["smoke"]
+    for name, chapter in load(ROOT).items():
+        if "T" in chapter.parameters:
+            assert smoke[name]["T"] < chapter.parameters["T"].default, name
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)

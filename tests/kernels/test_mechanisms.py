@@ -211,7 +211,7 @@ SIGNED = {  # scores and scale: noise hides them, some stand out, one does
 @pytest.mark.parametrize("case", SIGNED)
 def test_exponential_mechanism_laws(case):
     """Chances in proportion to exp(score/scale), of all scores and by rejection."""
-    (x, scale), n, rng = SIGNED[case], 40_000, np.random.default_rng(14)
+    (x, scale), n, rng = SIGNED[case], 20_000, np.random.default_rng(14)
     scores, top = np.stack([x, -x], axis=1).ravel(), np.abs(x).max()
     law = np.exp(scores / scale)
     for choose, told in (
@@ -224,7 +224,7 @@ def test_exponential_mechanism_laws(case):
 
 @pytest.mark.parametrize("case", SIGNED)
 def test_the_signed_noisy_max_has_the_law_of_noise_on_every_score(case):
-    (x, scale), n, rng = SIGNED[case], 40_000, np.random.default_rng(15)
+    (x, scale), n, rng = SIGNED[case], 20_000, np.random.default_rng(15)
     scores, top = np.stack([x, -x], axis=1).ravel(), np.abs(x).max()
     fast = counts(n, len(scores), lambda: mechanisms.signed_noisy_max(rng, x, scale, top))
     slow = counts(n, len(scores), lambda: mechanisms.noisy_max(rng, scores, scale))
