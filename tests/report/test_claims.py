@@ -16,8 +16,7 @@ from companion.report.claims import (
     row,
     verdict,
 )
-from companion.report.controls import rescaled, tilted
-from companion.stats import Interval, exponent, ratio
+from companion.stats import Interval
 
 INSIDE, ACROSS, OUTSIDE = Interval(0.5, 0.4, 0.6), Interval(1.0, 0.9, 1.1), Interval(2.0, 1.8, 2.2)
 
@@ -198,19 +197,3 @@ def test_words_of_a_rule_are_made_from_its_limits():
         row("", INSIDE, "slope")
     with pytest.raises(ValueError, match="low must be at most high"):
         row("", INSIDE, "slope", 2.0, 1.0)
-
-
-X = np.array([1e3, 1e4, 1e5])
-SAMPLES = np.random.default_rng(1).lognormal(0.0, 0.2, (20, 3)) * np.sqrt(X)
-
-
-def test_a_tilted_curve_has_the_planted_rate():
-    before, after = exponent(X, SAMPLES), exponent(X, tilted(X, SAMPLES, 0.25))
-    assert after.value - before.value == pytest.approx(0.25)
-    assert after.high - after.low == pytest.approx(before.high - before.low, rel=0.2)
-
-
-def test_a_rescaled_ratio_is_that_of_the_rescaled_numbers():
-    ours, theirs = SAMPLES[:, 0], SAMPLES[:, 1]
-    before = ratio(ours, theirs)
-    assert rescaled(before, 1.5) == pytest.approx(ratio(ours * 1.5 / before.value, theirs))
