@@ -706,7 +706,7 @@ def audits(epsilon: float, coef: float = 8.0):
 
 
 # Closed forms; the constants of the lower bounds and the proposition on sufficient statistics: see
-# the chapter
+# the evidence page of the chapter
 
 
 def theorem_1(n: int, epsilon: float = 1.0) -> tuple[float, float]:
