@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from streams import flat, same_bits, stream
+from streams import flat, same_bits
 
 from companion import core
 from companion.accounting import privacy
@@ -121,10 +121,3 @@ def test_guarantee_says_what_it_is():
     assert str(g) == "(1.25, 1e-05)-joint DP, replace one record, per user"
     assert str(g._replace(claimed=(1.0, 1e-5))).endswith("(claimed: epsilon = 1, delta = 1e-05)")
     assert str(privacy.NO_PRIVACY) == "no privacy"
-
-
-def test_stream_of_the_tests_is_what_it_says():
-    contexts, R, mu = stream(200)
-    assert np.linalg.norm(contexts, axis=2).max() <= 1.0
-    assert 0.15 < mu.min() < mu.max() < 0.85
-    assert set(np.unique(R)) == {0.0, 1.0}
