@@ -7,6 +7,7 @@ remembered.  A policy has the kernels `select` and `update`, and `play`, the loo
 
 from __future__ import annotations
 
+import builtins
 import functools
 import importlib
 import signal
@@ -112,7 +113,7 @@ def plain_loop(select, update):
     """
     home, other = (getattr(f, "__module__", "") for f in (select, update))
     names = {"select": select, "update": update, "borrowed": borrowed}
-    names["__name__"] = home if home == other else ""
+    names |= {"__name__": home if home == other else "", "__builtins__": builtins}
     play = FunctionType(_play.__code__, names, "play")
     play.__doc__ = _play.__doc__
     if not (isinstance(select, Dispatcher) and isinstance(update, Dispatcher)):

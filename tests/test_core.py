@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from streams import flat, same_bits, stream
+from streams import flat, same_bits
 
 from companion import core
 from companion.accounting import privacy
@@ -105,6 +105,17 @@ def test_policy_travels_by_name_and_keeps_its_kernels():
     assert again.name == "mine"
 
 
+def test_the_loop_plays_interpreted_as_it_does_compiled():
+    p, found = linucb(3), []
+    contexts, R = np.random.default_rng(0).random((40, 4, 3)) / 2, np.ones((40, 4))
+    for play in (p.play, getattr(p.play, "py_func", p.play)):
+        arms, state = np.empty(40, np.int64), p.init(p.params)
+        play(p.params, state, contexts, R, np.random.default_rng(1), arms)
+        found.append([arms, *flat(state)])
+    assert all(map(same_bits, *found))
+    assert len(set(arms)) > 1
+
+
 def test_a_loop_of_steps_from_two_modules_is_not_cached_with_one_of_them():
     assert linucb(3).play.__module__ == "companion.baselines.linucb"
     mixed = core.plain_loop(linucb(3).select, random().update)
@@ -121,10 +132,3 @@ def test_guarantee_says_what_it_is():
     assert str(g) == "(1.25, 1e-05)-joint DP, replace one record, per user"
     assert str(g._replace(claimed=(1.0, 1e-5))).endswith("(claimed: epsilon = 1, delta = 1e-05)")
     assert str(privacy.NO_PRIVACY) == "no privacy"
-
-
-def test_stream_of_the_tests_is_what_it_says():
-    contexts, R, mu = stream(200)
-    assert np.linalg.norm(contexts, axis=2).max() <= 1.0
-    assert 0.15 < mu.min() < mu.max() < 0.85
-    assert set(np.unique(R)) == {0.0, 1.0}

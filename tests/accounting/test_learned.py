@@ -1,16 +1,18 @@
 """What becomes public of a record: estimates, nodes, arms, and the attacks on them."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 from companion import optimisers
 from companion.accounting.audit import (
-    filled,
     learning,
     on_first_label,
     on_first_nodes,
     on_later_signs,
     runs_of,
+    shows,
 )
 from companion.baselines.private_linucb import jdp_linucb
 
@@ -41,13 +43,6 @@ def test_the_attack_on_the_first_label_changes_it_alone():
     assert attack.statistic(np.full((1, 1, o.params.d), 2.0)) == pytest.approx([2.0])
 
 
-def test_all_outputs_are_filled_at_once():
-    def fill(data, rng, out):
-        out[:] = data * np.arange(len(out))[:, None]
-
-    assert filled((2,), fill)(3.0, None, 3).tolist() == [[0.0, 0.0], [3.0, 3.0], [6.0, 6.0]]
-
-
 def test_nodes_of_the_first_record_hold_it_alone():
     """Without noise every one of the three sums is the record's own; the move tells them apart."""
     policy, a, b = (
@@ -73,3 +68,23 @@ def test_later_users_play_the_sign_of_the_first_reward():
     (X, R), (Z, W) = attack.a, attack.b
     assert np.array_equal(X, Z)
     assert np.flatnonzero((R != W).any(axis=1)).tolist() == [0]
+
+
+def test_what_a_kernel_shows_is_read_by_the_names_of_its_arguments():
+    class Box(NamedTuple):
+        inner: np.ndarray
+
+    def kernel(p, box, out):
+        return None
+
+    ((of, read),) = shows(kernel, "gaussian", "out", "laplace", "box.inner").items()
+    box, out = Box(np.zeros(2)), np.ones(3)
+    (first, a), (second, b) = read(None, 0, box, out)
+    assert of is kernel
+    assert (first, second) == ("gaussian", "laplace")
+    assert a is out, "not copied"
+    assert b is box.inner
+    ((_, alone),) = shows(kernel, "out").items()
+    assert alone(None, 0, box, out)[0] == (None, out)
+    with pytest.raises(ValueError, match="nothing"):
+        shows(kernel, "gaussian", "nothing")
