@@ -7,10 +7,9 @@ import subprocess
 import time
 
 import pytest
-from tiny_book import CLAIM, PROJECT, asked, build, command, executed, notebook, show, tiny
+from tiny_book import PROJECT, asked, build, command, executed, notebook, tiny
 
-from tools import cache, chapters, results
-from tools.errors import Failure
+from tools import cache, chapters
 
 
 def counting(root):
@@ -164,43 +163,6 @@ def test_what_is_not_whole_is_not_taken_for_a_result(tmp_path, kind):
     data = json.dumps([1] if kind == "no notebook" else book).encode()
     path.write_bytes(data[: {"empty": 0, "cut": len(data) // 2}.get(kind)])
     assert cache.get(tmp_path, "one", "a key") is None
-
-
-def test_put_leaves_the_old_file_when_writing_fails(tmp_path, monkeypatch):
-    path = tmp_path / "x"
-    cache.put(path, b"old")
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(OSError, match="No space left"):
-        cache.put(path, b"new")
-    assert path.read_bytes() == b"old"
-    assert [p.name for p in tmp_path.iterdir()] == ["x"]
-
-
-@pytest.mark.slow
-def test_claims_and_times_reach_the_scoreboard(tmp_path):
-    board = "import pathlib\nprint('seen', pathlib.Path(records).read_text())"
-    root = tiny(tmp_path, one=[show([CLAIM])], scoreboard=[board])
-    path = root / "book" / "scoreboard.ipynb"
-    book = json.loads(path.read_text())
-    book["cells"][1]["source"] = 'records = ""  # claims; text'
-    path.write_text(json.dumps(book))
-    done = build(root)
-    assert done.returncode == 0, done.stderr
-    assert json.loads((root / "_build/results/claims.json").read_text()) == [CLAIM]
-    shown = executed(root, "scoreboard")[0].read_text()
-    assert "1 < 2" in shown
-    assert str(root) not in shown  # a path of this machine would be published
-
-
-def test_a_claim_shown_twice_is_named():
-    output = {"output_type": "display_data", "data": {results.MIME: [CLAIM]}}
-    book = {"cells": [{"cell_type": "code", "outputs": [output, output]}]}
-    with pytest.raises(Failure, match="one shows a claim twice"):
-        results.claims("one", book)
 
 
 def test_what_a_chapter_reads_is_part_of_its_key(tmp_path):

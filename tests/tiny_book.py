@@ -60,12 +60,6 @@ def notebook(path, *sources, parameters=PARAMETERS, title="A chapter"):
     return path
 
 
-def show(records):
-    """Source of a cell that displays claim records."""
-    data = {"text/plain": "claims", "application/vnd.companion.claims+json": records}
-    return f"from IPython.display import display\ndisplay({data!r}, raw=True)"
-
-
 def tiny(root, **chapters):
     """Make a project in `root` whose chapters have the given code cells; return root."""
     (root / "book").mkdir()

@@ -19,6 +19,7 @@ from companion.stats import exponent, ratio
 
 MODELS = ("local", "shuffle", "joint", "none")  # from the least trust to the most
 LONG = 1_000_000  # rounds that a policy must be fast enough for, whatever is played
+NO_REGRET = 1e-9  # what rounding leaves of a regret of zero
 REPAIRS = ("corrected_ridge", "residual_fliphat")  # policies of this book, not of a paper
 
 
@@ -95,7 +96,7 @@ class Setting(NamedTuple):
         return {
             (a, b): inference.judged(best[a], best[b])
             for a, b in itertools.combinations(best, 2)
-            if inference.judging(best[b]).any()
+            if inference.judging(best[b]).max() > NO_REGRET
         }
 
 

@@ -13,12 +13,7 @@ from docutils.core import publish_doctree
 def complaints(lines):
     """What docutils says against the lines of a docstring."""
     said = io.StringIO()
-    settings = {
-        "warning_stream": said,
-        "report_level": 2,
-        "halt_level": 5,
-        "input_encoding": "utf8",
-    }
+    settings = {"warning_stream": said, "report_level": 2, "halt_level": 5}
     publish_doctree("\n".join(lines), settings_overrides=settings)
     return said.getvalue()
 
