@@ -129,12 +129,11 @@ def investigate(ask, scale: Scale, quick: bool, trials, seed: int):
         for epsilon in scale.epsilons:
             where = f"{world}, T = {scale.T:,}, epsilon = {epsilon:g}"
             game = world, scale.T, epsilon, scale.sizes, seed
-            (mine,) = add("arena", where, "newcomer", *game)
-            if run := mine.pop("run", None):
-                rows.pop()
+            found = ask("newcomer", *game)
+            if run := found[0].pop("run", None):
                 there = rivals(promise["model"], *game)
                 found = leaderboard.table(promise["factory"], run, there, looks)
-                rows += [{"part": "arena", "where": where} | row for row in found]
+            rows += [{"part": "arena", "where": where, "what": where} | row for row in found]
     return promise, rows
 
 

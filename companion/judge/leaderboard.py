@@ -110,12 +110,11 @@ def table(name: str, run, setting, looks: int):
         rows.append({"what": n, "outcome": outcome.get(n, "played"), "model": r.model,
                      "share": share.value, "low": share.low, "high": share.high,
                      "multiple": r.multiple})  # fmt: skip
-    said = [f"{setting.world}, T = {setting.T:,}, epsilon = {setting.epsilon:g}, "
-            f"{rows[0]['share']:.0%} of random play's regret"]  # fmt: skip
-    for word in ("less", "more"):
-        if names := [n for n in model if outcome[n] == word]:
-            said.append(f"shown to have {word} regret than {', '.join(names)}")
-    rows[0]["found"] = "; ".join(said)
+    where = f"{setting.world}, T = {setting.T:,}, epsilon = {setting.epsilon:g}"
+    beaten = {word: ", ".join(n for n in model if outcome[n] == word) for word in ("less", "more")}
+    said = [f"shown to have {word} regret than {names}" for word, names in beaten.items() if names]
+    said = "; ".join(said or ["no difference to its trust model is shown"])
+    rows[0]["found"] = f"{where}: {rows[0]['share']:.0%} of random play's regret; {said}"
     return sorted(rows, key=lambda row: (row["share"], row["what"]))
 
 

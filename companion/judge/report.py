@@ -119,10 +119,11 @@ class Report(NamedTuple):
 
     def _repr_html_(self):
         lines = [f"<p>{html.escape(line)}</p>" for line in self.lines[:-1]]
-        arena = pd.DataFrame(row for row in self.rows("arena") if "share" in row)
+        columns = ["where", "what", "outcome", "model", "share", "low", "high", "multiple"]
+        arena = pd.DataFrame([r for r in self.rows("arena") if "share" in r], columns=columns)
         tables = {
             "What was played": pd.DataFrame(self._played, columns=["what", "how"]),
-            **{where: t for where, t in (arena.groupby("where") if len(arena) else ())},
+            **dict(list(arena.groupby("where"))),
             "Contract": pd.DataFrame(self.rows("contract")),
         }
         for title, table in tables.items():
