@@ -161,6 +161,15 @@ def _terms(env, policy, T, seed):
     return np.array(found)
 
 
+def doubling_budget(epsilons, regret: np.ndarray) -> float:
+    """Logarithm of the epsilon at which mean regret (n_reps, len(epsilons) + 1) comes down to twice
+    its last column, that without noise: linear in the logarithms, within the range of epsilons.
+    """
+    y, at = np.log(regret.mean(axis=0)), np.log(epsilons)
+    excess = np.minimum.accumulate(y[:-1] - y[-1] - np.log(2.0))
+    return float(np.interp(0.0, excess[::-1], at[::-1]))
+
+
 # Exact loss of the sign attack (`fliphat.sign_attack`)
 
 

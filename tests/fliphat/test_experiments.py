@@ -162,3 +162,12 @@ def test_the_lower_bound_by_hand():
     """s = 4, T = 9, log(d/s) = 4, log(1/delta) = 9: sqrt(4 16 9)/2 = 12 and sqrt(4 9 4) = 12."""
     assert theory.lower_bound(9, 4, 4.0, 2.0, np.exp(-9.0)) == pytest.approx((12.0, 12.0))
     assert theory.lower_bound(9, 4, 4.0, 2.0, 0.0) == pytest.approx((4 * 8 / 2, 12.0))
+
+
+def test_the_budget_of_twice_the_regret_without_noise_by_hand():
+    """Half-way, in logarithms, from 2 to 8; an end of the range where it is not in between."""
+    half = np.sqrt(2.0)
+    regret = np.array([[64.0, 8.0 * half, 8.0 / half, 4.0]])
+    assert np.exp(theory.doubling_budget([0.5, 2.0, 8.0], regret)) == pytest.approx(4.0)
+    assert np.exp(theory.doubling_budget([0.5, 2.0], regret[:, [0, 1, 3]])) == pytest.approx(2.0)
+    assert np.exp(theory.doubling_budget([2.0, 8.0], regret[:, [2, 2, 3]])) == pytest.approx(2.0)
