@@ -83,7 +83,10 @@ class Policy(NamedTuple):
     audit: AuditSpec = AuditSpec()
 
     def start(self, seed=None):
-        """Begin a live run on anyone's data; noise from `seed` (None: the operating system)."""
+        """Begin a live run; noise from `seed` (None: seeded by the operating system).
+
+        The samplers are for research simulation: do not protect real people's data with them.
+        """
         live = importlib.import_module("companion.live")  # which is made of what stands here
         return live.Live(self, need_generator("seed", seed))
 

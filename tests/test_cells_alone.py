@@ -8,7 +8,8 @@ import matplotlib as mpl
 import pytest
 
 from companion.report import plots
-from tools.cells import HIDDEN, needs
+from companion.report.rerun import needs
+from tools.cells import HIDDEN
 from tools.chapters import read, scales, source, tags
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -9,7 +9,8 @@ import nbformat
 import pytest
 
 from companion.report.published import sentences
-from tools.cells import HIDDEN, names, needs
+from companion.report.rerun import names, needs
+from tools.cells import HIDDEN
 from tools.chapters import load, pages, read, scales, source, tags
 
 ROOT = Path(__file__).resolve().parent.parent

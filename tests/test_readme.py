@@ -35,8 +35,9 @@ TRIED = {
     "make test": None,
     "make bench": None,
 }
-ELSEWHERE = {  # the runner: tests/test_refusals.py; installing: tests/test_wheel.py
-    ".venv/bin/python -m tools.build --only online_linucb -p T 2000 -p n_reps 5",
+ELSEWHERE = {  # a figure: tests/report/test_rerun.py; installing: tests/test_wheel.py
+    ".venv/bin/python -m companion.report.rerun book/online_linucb.ipynb online-figure1-corrected "
+    '-p epsilons "[2.0]"',
     'pip install ".[notebooks]"',
     'pip install ".[data]"',
 }

@@ -12,17 +12,32 @@ import re
 
 from tools.errors import Failure
 
-HEAD = r'^\* <a id="(\w+)"></a>\*\*([A-Z]+)(\d+)\. (.+?)\*\* \[(\w+)\]\.$'
+HEAD = r'^\* <a id="(\w+)"></a>\*\*([A-Z]+)(\d+)\. (.+?)\*\* \[([\w ]+)\]\.$'
 ENTRY = re.compile(HEAD + r"(.*?)(?=^\* |^## |^### |\Z)", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r'\[([^\]]+)\]\(book/(\w+)\.ipynb(?:#[\w-]+)?\s+"(row|say): ([^"]+)"\)')
 ARGUMENT = re.compile(r"\b(proof|derivation|derived|algebra|reading|by hand)\b", re.IGNORECASE)
-WRONG = {"statement", "proof"}
+WEIGHTS = ("privacy broken", "theorem false", "theorem unproved", "figure or number",
+           "program only", "constant", "misprint")  # fmt: skip
+WRONG = set(WEIGHTS[:5])
+CONSEQUENCE = re.compile(r"\*Consequence:\*\s(.*?)\n  \*Repair", re.DOTALL)
 PREFIX = "application/papermill.record/text/plain"
 
 
 def entries(text):
     """{number: match of ENTRY} of the text of ERRATA.md."""
     return {match[2] + match[3]: match for match in ENTRY.finditer(text)}
+
+
+def overview(text):
+    """The text with a table of all entries, by weight, before its first section."""
+    found = sorted(entries(text).items(), key=lambda item: WEIGHTS.index(item[1][5]))
+    lines = ["| | place | how bad | what follows |", "|---|---|---|---|"]
+    for number, match in found:
+        follows = " ".join(CONSEQUENCE.search(match[6])[1].split()).replace("|", "\\|")
+        link, follows = f'<a href="#{match[1]}">{number}</a>', follows[:1].upper() + follows[1:]
+        lines.append(f"| {link} | {match[4]} | {match[5]} | {follows} |")
+    head, section, rest = text.partition("\n## ")
+    return f"{head}\n## All papers, by weight\n\n" + "\n".join(lines) + f"\n{section}{rest}"
 
 
 def said(notebook):

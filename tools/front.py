@@ -1,10 +1,11 @@
 """The front page: what the executed chapters show stands where its text has a comment.
 
 A line `% figure CHAPTER NAME` becomes the figure of that name without its caption, a line
-`% caption CHAPTER NAME` the words of its caption, and `% verdicts CHAPTER` the chapter's verdicts,
-counted, each of which leads to the first claim that has it.  `% tally` says the verdicts of all
-chapters in a sentence and shows them as a bar.  `jupyter-book build .`, which executes nothing,
-leaves them out.
+`% caption CHAPTER NAME` the words of its caption, `% say CHAPTER NAME` a number or sentence that it
+hands to its prose, and `% verdicts CHAPTER ...` the verdicts of a paper's pages, counted, each of
+which leads to the first claim that has it; pages that are not there are left out.  `% tally` says
+the verdicts of all pages in a sentence and shows them as a bar.  `jupyter-book build .`, which
+executes nothing, leaves them out.
 """
 
 import html
@@ -13,10 +14,11 @@ from collections import Counter
 
 from companion.report import markup
 from companion.report.markup import SHADES
-from tools import results
+from tools import errata, results
 from tools.errors import Failure
 
-LINE = re.compile(r"^% (figure|caption|verdicts|tally)(?: (\w+)(?: (\S+))?)?$", re.MULTILINE)
+LINE = re.compile(r"^% (figure|caption|say|verdicts|tally)((?: \S+)*)$", re.MULTILINE)
+EVIDENCE = "_rows"  # ends the names of evidence pages
 
 
 def fill(text, notebooks):
@@ -26,27 +28,40 @@ def fill(text, notebooks):
     """
 
     def filled(match):
-        what, chapter, name = match.groups()
+        what, names = match[1], match[2].split()
         if what == "tally":
             return raw(tally(notebooks))
-        if chapter not in notebooks:
-            raise Failure(f"the front page asks for {chapter}, which is no chapter")
+        if names[0] not in notebooks:
+            raise Failure(f"the front page asks for {names[0]}, which is no chapter")
+        if what == "verdicts":
+            there = {name: notebooks[name] for name in names if name in notebooks}
+            return raw(f'<p class="verdicts">{verdicts(there)}</p>')
+        chapter, name = names
         if what == "figure":
             return raw(f'<div class="cell_output">{figure(notebooks[chapter], name)}</div>')
         if what == "caption":
             return raw(f"<p><em>{caption(notebooks[chapter], name)}</em></p>")
-        return raw(f'<p class="verdicts">{verdicts(chapter, notebooks[chapter])}</p>')
+        return raw(f"<p>{html.escape(spoken(notebooks[chapter], f'{chapter}_{name}'))}</p>")
 
     return LINE.sub(filled, text)
 
 
-def verdicts(chapter, notebook):
-    """The verdicts of a chapter, counted, as links to the first claim of each."""
+def spoken(notebook, name):
+    """What a chapter says of this name.  Raises Failure if it does not."""
+    found = errata.said(notebook)
+    if name not in found:
+        raise Failure(f"the front page asks for {name}, which its chapter does not say")
+    return found[name]
+
+
+def verdicts(notebooks):
+    """The verdicts of these pages, counted, as links to the first claim of each."""
     first, counts = {}, Counter()
-    for r in results.claims(chapter, notebook):
-        if not r["finding"]:
-            first.setdefault(r["verdict"], f"{chapter}.html#claim-{r['id']}")
-            counts[r["verdict"]] += 1
+    for chapter, notebook in notebooks.items():
+        for r in results.claims(chapter, notebook):
+            if not r["finding"]:
+                first.setdefault(r["verdict"], f"{chapter}.html#claim-{r['id']}")
+                counts[r["verdict"]] += 1
     return (
         " ".join(
             f'<a href="{html.escape(first[v])}">{counts[v]} × {markup.badge(v)}</a>'
@@ -68,8 +83,12 @@ def tally(notebooks):
     """How many sentences of the papers were tested, and how they came out: a sentence and a bar."""
     given = counted(notebooks)
     total = sum(given.values())
+    main = sum(counted({n: b for n, b in notebooks.items() if EVIDENCE not in n}).values())
     listed = ", ".join(f"<b>{n}</b> {html.escape(v)}" for v, n in given.items())
-    said = f"<p>We tested <b>{total}</b> sentences of five papers: {listed or 'none yet'}.</p>"
+    said = (
+        f"<p>We tested <b>{total}</b> sentences of five papers, {main} in the chapters and "
+        f"{total - main} on their evidence pages: {listed or 'none yet'}.</p>"
+    )
     parts = "".join(
         f'<span style="flex:{n} 0 0;background:{SHADES[v]};color:{_ink(SHADES[v])}" '
         f'title="{html.escape(v)}">{n}</span>'
@@ -105,7 +124,7 @@ def figure(notebook, name):
 def caption(notebook, name):
     """The words of the caption of the figure `name`, without its number and its link to data."""
     words = re.search(r"<figcaption>(.*?)</figcaption>", found(notebook, name), re.DOTALL)[1]
-    return re.sub(r"<(b|a)\b.*?</\1>", "", words, flags=re.DOTALL).strip()
+    return re.sub(r"<(b|a)\b.*?</\1>| Run again:.*", "", words, flags=re.DOTALL).strip()
 
 
 def found(notebook, name):

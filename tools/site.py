@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from tools import api, cache, cells, front, lock, results
+from tools import api, cache, cells, errata, front, lock, results
 from tools.errors import Failure, plain
 
 MARK = ".whole"  # in the site: digest of what it was built from
@@ -71,6 +71,7 @@ def mirror(root, executed, config):
     notebooks = {path.stem: notebook for path, notebook in executed.items()}
     for page in FILLED & stage.keys():
         stage[page] = front.fill(stage[page].decode(), notebooks).encode()
+    stage["ERRATA.md"] = errata.overview(stage["ERRATA.md"].decode()).encode()
     for page in [page for page in stage if page.startswith("book/api/")]:
         stage[page] = api.fill(stage[page].decode(), root).encode()
     kept = lock.read(root)

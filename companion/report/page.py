@@ -25,7 +25,7 @@ class Page(Claims):
     def __init__(self, chapter, at_scale=True, room=None):
         super().__init__(chapter, at_scale)
         self.room = room or chapter
-        plots.use_style()
+        plots.use_style(chapter)
         self._started = time.perf_counter()
 
     def open(self, name: str, **words):

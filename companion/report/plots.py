@@ -53,11 +53,14 @@ POLICIES = {  # name: (colour, dash); no two share both, and those that meet sha
 }
 MODELS = {"local": 1, "shuffle": 2, "joint": 3}  # colours of the LinUCB that keeps each
 _numbers = {}  # name -> number of the figures shown since `use_style`
+_again = ""  # the command that runs a figure of the present chapter again
 
 
-def use_style() -> None:
-    """Set the style of all figures and count them from 1; `Page` calls it."""
+def use_style(chapter: str = "") -> None:
+    """Set the style of all figures and count them from 1; `Page` calls it with its chapter."""
+    global _again
     _numbers.clear()
+    _again = f"python -m companion.report.rerun {chapter}.ipynb" if chapter else ""
     own = {
         "axes.grid": True,
         "axes.prop_cycle": cycler(color=COLOURS) + cycler(linestyle=DASHES),
@@ -227,10 +230,11 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
     picture = base64.b64encode(out.getvalue()).decode()
     csv = pd.DataFrame(data).to_csv(index=False, float_format="%.6g", lineterminator="\n")
     table = base64.b64encode(csv.encode()).decode()
+    again = f" Run again: <code>{html.escape(f'{_again} {name}')}</code>" if _again else ""
     return (
         f'<figure class="plot" id="fig-{html.escape(name)}">'
         f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{picture}">'
         f"<figcaption><b>Figure {number(name)}.</b> {html.escape(caption)} "
         f'<a download="{html.escape(name)}.csv" href="data:text/csv;base64,{table}">Data (CSV)</a>'
-        "</figcaption></figure>"
+        f"{again}</figcaption></figure>"
     )

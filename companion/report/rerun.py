@@ -1,0 +1,156 @@
+"""Run one figure of a chapter again, with other parameters, and write it as an HTML page:
+
+    python -m companion.report.rerun CHAPTER.ipynb FIGURE -p NAME VALUE -p NAME VALUE ...
+
+Papermill runs the parameters, the imports, and the cells that the figure's cell takes names from;
+nothing else of the chapter.  FIGURE.html is written into the present folder.  The names of figures
+stand below them in the book; without FIGURE they are listed.
+"""
+
+import argparse
+import ast
+import builtins
+import html
+import json
+import re
+import symtable
+import sys
+import tempfile
+from pathlib import Path
+
+GIVEN = {*dir(builtins), "display", "get_ipython", "__name__"}
+SHOWN = re.compile(r'\bname=f?"([^"]+)"')  # in a cell with a caption
+PAGE = '<!doctype html><meta charset="utf-8"><title>{title}</title><style>{style}</style>{body}'
+STYLE = "body{font:1rem sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem}img{width:100%}"
+
+
+def names(code: str) -> tuple[set[str], set[str]]:
+    """(names that a cell binds, names that it takes from elsewhere)."""
+    top = symtable.symtable(code, "cell", "exec")
+    bound = {s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported()}
+    used, tables = set(), [top]
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        here = [s for s in table.get_symbols() if s.is_referenced()]
+        used |= {s.get_name() for s in here if table is top or s.is_global()}
+    return bound, used - bound - GIVEN
+
+
+def needs(cells) -> dict[int, dict]:
+    """Index of a code cell -> {name: index of the earlier cell that binds it}.
+
+    Parameters (given and injected) and the first code cell after them, the imports, are what every
+    cell may rely on.  A name that nobody binds has the index None.
+    """
+    code = [i for i, c in enumerate(cells) if c["cell_type"] == "code"]
+    given = {"parameters", "injected-parameters"}
+    first = sum(bool(given & set(cells[i]["metadata"].get("tags", []))) for i in code) + 1
+    always = set().union(*(names("".join(cells[i]["source"]))[0] for i in code[:first]))
+    found, where = {}, {}
+    for i in code[first:]:
+        bound, used = names("".join(cells[i]["source"]))
+        found[i] = {name: where.get(name) for name in sorted(used - always)}
+        where |= dict.fromkeys(bound, i)
+    return found
+
+
+def figures(cells) -> dict[str, int]:
+    """{name of a figure: index of the cell that shows it}; a name may have parts in braces."""
+    return {
+        name: i
+        for i, cell in enumerate(cells)
+        if cell["cell_type"] == "code" and "caption=" in "".join(cell["source"])
+        for name in SHOWN.findall("".join(cell["source"]))
+    }
+
+
+def part(notebook, figure: str) -> dict:
+    """The notebook with those cells alone that show this figure.
+
+    Raises ValueError, with the names of its figures, if the chapter has no such figure.
+    """
+    cells = notebook["cells"]
+    known = figures(cells)
+    patterns = {name: re.sub(r"\\{.*?\\}", ".+", re.escape(name)) for name in known}
+    found = [known[name] for name, pattern in patterns.items() if re.fullmatch(pattern, figure)]
+    found += [  # a function of the chapter shows it, given its name
+        i
+        for i, cell in enumerate(cells)
+        if cell["cell_type"] == "code" and f'"{figure}"' in "".join(cell["source"])
+    ]
+    if not found:
+        raise ValueError(f"FIGURE must be one of {', '.join(known) or 'none'}; got {figure!r}")
+    taken, wanted, todo = needs(cells), set(), found[:1]
+    while todo:
+        i = todo.pop()
+        wanted.add(i)
+        todo += [j for j in taken[i].values() if j is not None and j not in wanted]
+    before = {i for i in range(min(taken)) if cells[i]["cell_type"] == "code"}  # with the imports
+    return notebook | {"cells": [cells[i] for i in sorted(before | wanted)]}
+
+
+def checked(cells, given) -> dict:
+    """{name: value} of the parameters that are changed.
+
+    Raises ValueError for a name that the chapter's first code cell does not have.
+    """
+    first = next(c for c in cells if "parameters" in c["metadata"].get("tags", []))
+    known = sorted(names("".join(first["source"]))[0])
+    for name, _ in given:
+        if name not in known:
+            raise ValueError(f"NAME must be one of {', '.join(known)}; got {name!r}")
+    return {name: value(text) for name, text in given}
+
+
+def value(text: str):
+    """A literal of Python, or else the text itself."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def rerun(path, figure: str, given=()) -> str:
+    """The HTML that the figure's cell shows when the chapter at `path` runs with these parameters.
+
+    given: pairs (name, text of the value).  Raises ValueError for an unknown figure or name.
+    """
+    notebook = json.loads(Path(path).read_text("utf8"))
+    notebook, values = part(notebook, figure), checked(notebook["cells"], given)
+    import papermill
+
+    with tempfile.TemporaryDirectory() as folder:
+        source, done = Path(folder) / "part.ipynb", Path(folder) / "done.ipynb"
+        source.write_text(json.dumps(notebook), "utf8")
+        papermill.execute_notebook(source, done, values, log_output=False)
+        last = json.loads(done.read_text("utf8"))["cells"][-1]
+    shown = ("".join(o.get("data", {}).get("text/html", "")) for o in last["outputs"])
+    said = "; ".join(f"{name} = {v!r}" for name, v in values.items()) or "as committed"
+    body = f"<p>{html.escape(f'{Path(path).name}, {figure}: {said}')}</p>" + "".join(shown)
+    return PAGE.format(title=html.escape(figure), style=STYLE, body=body)
+
+
+def main(argv=None) -> int:
+    """Exit code: 0 written or listed, 2 refused."""
+    parser = argparse.ArgumentParser(prog="python -m companion.report.rerun")
+    parser.add_argument("notebook", type=Path, help="a chapter: CHAPTER.ipynb")
+    parser.add_argument("figure", nargs="?", help="its name; without it: all names")
+    parser.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
+    args = parser.parse_args(argv)
+    try:
+        if not args.figure:
+            print("\n".join(figures(json.loads(args.notebook.read_text("utf8"))["cells"])))
+            return 0
+        page = rerun(args.notebook, args.figure, args.p)
+    except (OSError, ValueError) as error:
+        print(f"Refused: {error}", file=sys.stderr)
+        return 2
+    out = Path(f"{args.figure}.html")
+    out.write_text(page, "utf8")
+    print(f"written: {out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
