@@ -1,6 +1,7 @@
 """Policies as data, and the live interface: what it refuses changes nothing."""
 
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -110,7 +111,9 @@ def test_the_loop_plays_interpreted_as_it_does_compiled():
     contexts, R = np.random.default_rng(0).random((40, 4, 3)) / 2, np.ones((40, 4))
     for play in (p.play, getattr(p.play, "py_func", p.play)):
         arms, state = np.empty(40, np.int64), p.init(p.params)
+        held = [sys.getrefcount(a) for a in state]
         play(p.params, state, contexts, R, np.random.default_rng(1), arms)
+        assert [sys.getrefcount(a) for a in state] == held  # arrays are borrowed, not kept
         found.append([arms, *flat(state)])
     assert all(map(same_bits, *found))
     assert len(set(arms)) > 1
