@@ -21,7 +21,7 @@ from numba.core.dispatcher import Dispatcher
 
 from companion.accounting.audit import AuditSpec
 from companion.accounting.privacy import NO_PRIVACY, Guarantee
-from companion.jit import borrowed, jit
+from companion.jit import PACKAGE, borrowed, counted, jit
 from companion.validate import need_array, need_float, need_generator
 
 LARGEST_RECORD = 1e30  # contexts and rewards are not larger: what kernels make of them stays finite
@@ -109,17 +109,20 @@ class Policy(NamedTuple):
 def plain_loop(select, update):
     """`play` of a policy: the loop over its two steps, compiled if both are.
 
-    If both stand in one module, it is cached with that module's kernels.
+    If both stand in one module, it is cached with that module's kernels.  Steps from elsewhere may
+    keep the arrays that they are given, in a list say: for them Numba counts references.
     """
     home, other = (getattr(f, "__module__", "") for f in (select, update))
-    names = {"select": select, "update": update, "borrowed": borrowed}
-    names |= {"__name__": home if home == other else "", "__builtins__": builtins}
+    ours = PACKAGE.file(home) and PACKAGE.file(other)
+    cached = ours and home == other
+    names = {"select": select, "update": update, "borrowed": borrowed if ours else counted}
+    names |= {"__name__": home if cached else __name__, "__builtins__": builtins}
     play = FunctionType(_play.__code__, names, "play")
     play.__doc__ = _play.__doc__
     if not (isinstance(select, Dispatcher) and isinstance(update, Dispatcher)):
         return play
-    play.__qualname__ = f"play.{select.__name__}.{update.__name__}"  # its name in the cache
-    return jit(play)
+    play.__qualname__ = f"{'play' if cached else '<play>'}.{select.__name__}.{update.__name__}"
+    return jit(play)  # which caches nothing with "<" in its name
 
 
 def _play(p, s, X, R, rng, arms):
