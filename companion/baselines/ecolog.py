@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.glm_parts import GLM, clipped_reward, need_model, optimistic_mean
+from companion.baselines.glm_parts import GLM, need_model
 from companion.baselines.linucb import LEAST_RIDGE
 from companion.core import Policy, plain_loop
 from companion.jit import jit
-from companion.kernels.glm import LOGISTIC, mean, slope, true_loss
+from companion.kernels.glm import LOGISTIC, clipped_reward, mean, slope, true_loss
 from companion.kernels.linalg import (
     add_outer,
     copy,
@@ -28,6 +28,7 @@ from companion.kernels.linalg import (
     quad,
     sherman_morrison,
 )
+from companion.kernels.ucb import optimistic_mean
 from companion.validate import need_float
 
 STEP = 0.75  # of the inverse smoothness
@@ -47,7 +48,6 @@ class State(NamedTuple):
     V_inv: np.ndarray  # (d, d)
     theta_hat: np.ndarray  # (d,)
     surplus: np.ndarray  # (1,) C of the radius
-    unsure: np.ndarray  # (1,) rounds in which the slopes at the two estimates differ by more than 2
     clipped: np.ndarray  # (1,) rewards that were outside [0, 1]
     work: np.ndarray  # (5, d) scratch
     L: np.ndarray  # (d, d) scratch
@@ -56,9 +56,9 @@ class State(NamedTuple):
 def init(p):
     """State before the first round."""
     d = p.d
-    t, unsure, clipped = (np.zeros(1, np.int64) for _ in range(3))
+    t, clipped = np.zeros(1, np.int64), np.zeros(1, np.int64)
     V, V_inv, theta, surplus = p.ridge * np.eye(d), np.eye(d) / p.ridge, np.zeros(d), np.zeros(1)
-    return State(t, V, V_inv, theta, surplus, unsure, clipped, np.zeros((5, d)), np.zeros((d, d)))
+    return State(t, V, V_inv, theta, surplus, clipped, np.zeros((5, d)), np.zeros((d, d)))
 
 
 @jit
@@ -118,7 +118,6 @@ def update(p, s, arm, x, r, rng):
     descend(p, s, x, theta, 2.0, 1.0, steps, shifted)
     z, z_shifted = dot(x, theta), dot(x, shifted)
     weight = slope(LOGISTIC, z)
-    s.unsure[0] += slope(LOGISTIC, z_shifted) > 2.0 * weight
     gain = true_loss(LOGISTIC, z_shifted, y) - true_loss(LOGISTIC, z, y)
     for i in range(p.d):
         out[i] = theta[i] - shifted[i]

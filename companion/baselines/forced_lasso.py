@@ -3,7 +3,7 @@ No privacy.
 
 Source: Bastani and Bayati (2020), Algorithm "LASSO Bandit"; one context per round, a parameter per
 arm.
-Differs: coordinate descent to a tolerance, at most `lasso_descent.SWEEPS` times (`State.capped`);
+Differs: coordinate descent to a tolerance, at most `linalg.SWEEPS` times (`State.capped`);
 ties go to the lowest arm.
 """
 
@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.lasso_descent import Gram, descend
 from companion.core import Policy, plain_loop
 from companion.jit import jit
-from companion.kernels.linalg import add_outer, axpy, copy, dot
+from companion.kernels.linalg import Gram, add_outer, axpy, copy, dot, lasso_descent
 from companion.validate import need_float, need_int, need_positive
 
 
@@ -94,7 +93,8 @@ def learn(p, s, which, arm, x, r, penalty):
         if theta[j] != 0.0:
             axpy(-theta[j], G[j], s.q)
     half = 0.5 * penalty * s.count[which, arm]
-    if not descend(Gram(G, s.index, s.index, G), 0, p.d, half, p.tolerance, theta, s.q):
+    whole = Gram(G, s.index, s.index, G)
+    if not lasso_descent(whole, 0, p.d, half, p.tolerance, theta, s.q):
         s.capped[0] += 1
 
 

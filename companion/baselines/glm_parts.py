@@ -1,19 +1,15 @@
-"""What bandits for generalized linear models share: checked arguments, clipping, a random start.
+"""Arguments that bandits for generalized linear models share: their ranges, checked once.
 
 Source: Sawarni, Das, Barman and Sinha (2024), the public program behind its figures, whose
 hyper-parameters the baselines here follow; rewards lie in [0, 1].
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from companion.core import Universe
-from companion.jit import jit
-from companion.kernels.glm import LINKS, mean, need_link, slope
-from companion.kernels.linalg import dot, quad
-from companion.kernels.ucb import beaten, form_bound
+from companion.kernels.glm import LINKS, need_link, slope
 from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
 
 # What all say of themselves: any context, rewards in [0, 1], which may come late.
@@ -60,33 +56,3 @@ def need_model(d, link, theta_bound, kappa, failure=0.01, tolerance=1e-8):
         need_probability("failure", failure),
         need_positive("tolerance", tolerance),
     )
-
-
-@jit
-def clipped_reward(r):
-    """The reward in [0, 1]."""
-    return min(max(r, 0.0), 1.0)
-
-
-@jit
-def start_at_random(started, theta, rng):
-    """theta <- N(0, I), once: started (1,) remembers."""
-    if started[0] == 0:
-        started[0] = 1
-        for i in range(theta.shape[0]):
-            theta[i] = rng.standard_normal()
-
-
-@jit
-def optimistic_mean(link, theta, A_inv, width, X):
-    """First row of X (K, d) with the largest mean(x'theta) + width ||x||_{A^-1}; forms are computed
-    only of arms that may beat the best so far."""
-    bound, best, arm = form_bound(A_inv, width), -np.inf, 0
-    for k in range(X.shape[0]):
-        middle = mean(link, dot(X[k], theta))
-        if beaten(best - middle, bound, X[k]):
-            continue
-        index = middle + width * math.sqrt(max(quad(A_inv, X[k]), 0.0))
-        if index > best:
-            best, arm = index, k
-    return arm

@@ -12,17 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.glm_parts import (
-    GLM,
-    clipped_reward,
-    need_model,
-    optimistic_mean,
-    start_at_random,
-)
+from companion.baselines.glm_parts import GLM, need_model
 from companion.core import Policy, plain_loop
 from companion.jit import jit
-from companion.kernels.glm import PROBIT, fit, slope, true_derivatives, work_for
+from companion.kernels.glm import PROBIT, clipped_reward, fit, slope, true_derivatives, work_for
 from companion.kernels.linalg import axpy, cholesky_solve, copy, dot, sherman_morrison
+from companion.kernels.ucb import optimistic_mean
 from companion.validate import need_int
 
 
@@ -54,6 +49,15 @@ def init(p):
     flags, work = (np.zeros(1, np.int64), np.zeros(1, np.int64)), work_for(d)
     work[:d] = np.sqrt(2.0 * p.ridge) * np.eye(d)  # Cholesky factor of the Hessian without rows
     return State(count, np.eye(d) / p.ridge, np.zeros(d), *rows, *flags, work, np.zeros(d))
+
+
+@jit
+def start_at_random(started, theta, rng):
+    """theta <- N(0, I), once: started (1,) remembers."""
+    if started[0] == 0:
+        started[0] = 1
+        for i in range(theta.shape[0]):
+            theta[i] = rng.standard_normal()
 
 
 @jit

@@ -11,11 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.glm_parts import GLM, clipped_reward, need_model, optimistic_mean
+from companion.baselines.glm_parts import GLM, need_model
 from companion.core import Policy, plain_loop
 from companion.jit import jit
-from companion.kernels.glm import mean, slope
+from companion.kernels.glm import clipped_reward, mean, slope
 from companion.kernels.linalg import dot, matvec, norm, quad, sherman_morrison
+from companion.kernels.ucb import optimistic_mean
 
 
 class Params(NamedTuple):

@@ -4,7 +4,7 @@ privacy.
 Source: Oh, Iyengar and Zeevi (2021), Algorithm 1; the FLIPHAT paper uses it as the limit of no
 privacy.
 Differs: the estimate may be refitted every `every` rounds instead of every round; a fit ends after
-`lasso_descent.SWEEPS` sweeps at the latest (`State.capped`).
+`linalg.SWEEPS` sweeps at the latest (`State.capped`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.lasso_descent import Gram, descend, whole
 from companion.core import Policy, plain_loop
 from companion.jit import jit
-from companion.kernels.linalg import axpy, copy
+from companion.kernels.linalg import Gram, axpy, copy, lasso_descent, whole
 from companion.kernels.mechanisms import random_integer
 from companion.validate import need_float, need_int, need_positive
 
@@ -76,7 +75,7 @@ def lasso(p, s):
         if s.theta_hat[s.index[a]] != 0.0:
             axpy(-s.theta_hat[s.index[a]], whole(G, a, t), s.q)
     while before < s.active[0]:
-        done = descend(G, t, s.active[0], penalty, p.tolerance, s.theta_hat, s.q)
+        done = lasso_descent(G, t, s.active[0], penalty, p.tolerance, s.theta_hat, s.q)
         converged = converged and done
         before = s.active[0]
         for j in range(p.d):

@@ -59,31 +59,17 @@ def init(p, rng) -> State:
 
 
 @jit
-def power(x, exponent):
-    """x^exponent for x >= 0; 1/2 and 2, those of p = 1.5, take no power."""
-    if exponent == 0.5:
-        return math.sqrt(x)
-    return x * x if exponent == 2.0 else math.pow(x, exponent)
+def mirror(u, p, c, out):
+    """out <- c ||u||_p sign(u) (|u|/||u||_p)^(p - 1), the gradient of c ||u||_p^2/2; returns its
+    norm in the dual of l_p, c ||u||_p.
 
-
-@jit
-def mirror(z, p, q, out):
-    """out <- grad h*(z) = (p - 1) ||z||_q sign(z) (|z|/||z||_q)^(q - 1); returns its l_p norm,
-    (p - 1) ||z||_q."""
-    size = lq_norm(z, q)
-    for i in range(z.shape[0]):
-        a = 0.0 if size == 0.0 else power(abs(z[i]) / size, q - 1.0)
-        out[i] = (p - 1.0) * size * (a if z[i] > 0.0 else -a)
-    return (p - 1.0) * size
-
-
-@jit
-def dual(u, p, out):
-    """out <- grad h(u) = ||u||_p sign(u) (|u|/||u||_p)^(p - 1) / (p - 1), inverse of `mirror`."""
+    With c = 1/(p - 1) it is grad h; with the dual exponent q and c = p - 1 it is the inverse.
+    """
     size = lq_norm(u, p)
     for i in range(u.shape[0]):
-        a = 0.0 if size == 0.0 else power(abs(u[i]) / size, p - 1.0)
-        out[i] = size / (p - 1.0) * (a if u[i] > 0.0 else -a)
+        a = 0.0 if size == 0.0 else (abs(u[i]) / size) ** (p - 1.0)
+        out[i] = c * size * (a if u[i] > 0.0 else -a)
+    return c * size
 
 
 @jit
@@ -93,10 +79,10 @@ def mirror_step(u, gradient, p, q, radius, z):
     Without the ball it is grad h*(grad h(u) - gradient); the level sets of h are balls, so the
     constraint only rescales.  z (d,) is overwritten.
     """
-    dual(u, p, z)
+    mirror(u, p, 1.0 / (p - 1.0), z)
     for i in range(u.shape[0]):
         z[i] -= gradient[i]
-    if mirror(z, p, q, u) < 0.999 * radius:  # inside, whatever the rounding
+    if mirror(z, q, p - 1.0, u) < 0.999 * radius:  # inside, whatever the rounding
         return
     size = lq_norm(u, p)
     if size > radius:

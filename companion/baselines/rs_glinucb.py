@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.glm_parts import GLM, clipped_reward, need_model
+from companion.baselines.glm_parts import GLM, need_model
 from companion.core import Policy, plain_loop
 from companion.jit import inlined, jit
-from companion.kernels.glm import fit, slope, work_for
+from companion.kernels.glm import clipped_reward, fit, slope, work_for
 from companion.kernels.linalg import (
     add_outer,
     cholesky,

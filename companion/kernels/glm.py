@@ -173,3 +173,9 @@ def fit(link, X, y, n, penalty, tolerance, theta, work):
 def work_for(d):
     """Scratch of `fit` in dimension d."""
     return np.zeros((d + 3, d))
+
+
+@jit
+def clipped_reward(r):
+    """The reward in [0, 1]."""
+    return min(max(r, 0.0), 1.0)

@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from companion.jit import jit
+from companion.kernels.glm import mean
 from companion.kernels.linalg import dot, quad
 
 TINY = 1e-300  # keeps the bound above forms of contexts whose squares vanish
@@ -26,14 +27,14 @@ def optimistic_arm(X, V_inv, theta, width):
     bound = form_bound(V_inv, width)
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
-        mean, size = 0.0, 0.0
+        middle, size = 0.0, 0.0
         for i in range(X.shape[1]):
-            mean += X[k, i] * theta[i]
+            middle += X[k, i] * theta[i]
             size += X[k, i] * X[k, i]
-        gap = best - mean
+        gap = best - middle
         if gap > 0.0 and gap * gap >= bound * size:
             continue
-        ucb = mean + width * math.sqrt(max(quad(V_inv, X[k]), 0.0))
+        ucb = middle + width * math.sqrt(max(quad(V_inv, X[k]), 0.0))
         if ucb > best:
             best, arm = ucb, k
     return arm
@@ -159,5 +160,20 @@ def best_left(X, A, reach, low, B, width, table):
             continue
         index = score + width * math.sqrt(max(quad(B, X[k]), 0.0))
         if index > best and survives(X, A, reach, low, k, table):
+            best, arm = index, k
+    return arm
+
+
+@jit
+def optimistic_mean(link, theta, A_inv, width, X):
+    """First row of X (K, d) with the largest mean(x'theta) + width ||x||_{A^-1}; forms are computed
+    only of arms that may beat the best so far."""
+    bound, best, arm = form_bound(A_inv, width), -np.inf, 0
+    for k in range(X.shape[0]):
+        middle = mean(link, dot(X[k], theta))
+        if beaten(best - middle, bound, X[k]):
+            continue
+        index = middle + width * math.sqrt(max(quad(A_inv, X[k]), 0.0))
+        if index > best:
             best, arm = index, k
     return arm

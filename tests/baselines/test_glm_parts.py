@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from companion.baselines import glm_parts
 from companion.baselines import rs_glinucb as rs_module
 from companion.baselines.gloc import gloc
 from companion.baselines.rs_glinucb import rs_glinucb
-from companion.kernels import glm
+from companion.kernels import glm, ucb
 from companion.kernels.linalg import dot, quad
 from companion.kernels.ucb import tabulate
 from companion.private_glm.environments import paper_world
@@ -36,7 +35,7 @@ def test_clipped_rewards_are_counted():
 def test_a_form_that_rounding_made_negative_counts_as_zero():
     """Of long contexts (1e8) most are: a root of one is no number, and no number is never best."""
     X, theta, wrong = 1e8 * np.eye(2)[::-1], np.array([2.0, 1.0]), -np.eye(2)
-    assert glm_parts.optimistic_mean(1, 1e-8 * theta, wrong, 1.0, X) == 1
+    assert ucb.optimistic_mean(1, 1e-8 * theta, wrong, 1.0, X) == 1
     policy, table = rs_glinucb(2, 9), np.empty((4, 2))
     state = policy.init(policy.params)._replace(V_inv=wrong, H_inv=wrong, theta_warm=theta)
     tabulate(X, theta, state.theta_hat, table)
@@ -58,7 +57,7 @@ def index_by_index(link, theta, A_inv, width, X):
 @pytest.mark.parametrize("size", [1e-9, 0.3, 1.0, 8.0])
 def test_means_and_forms_that_are_left_out_never_change_the_arm(link, size):
     """Scores from the middle of the link to its flat ends, widths from none to far above it."""
-    rng, kernel = np.random.default_rng(5), glm_parts.optimistic_mean
+    rng, kernel = np.random.default_rng(5), ucb.optimistic_mean
     for i in range(150):
         d, K = 1 + i % 6, 1 + i % 50
         X, theta = rng.standard_normal((K, d)) / np.sqrt(d), size * rng.standard_normal(d)

@@ -18,8 +18,8 @@ def test_the_mirror_step_is_the_minimiser():
         p = rng.choice([1.2, 1.5, 2.0])
         u, g, z = rng.standard_normal((3, 3))
         back, up = np.empty(3), np.empty(3)
-        md.dual(u, p, up)
-        size = md.mirror(up, p, p / (p - 1), back)
+        md.mirror(u, p, 1 / (p - 1), up)
+        size = md.mirror(up, p / (p - 1), p - 1, back)
         assert back == pytest.approx(u, rel=1e-9)
         assert size == pytest.approx(np.linalg.norm(u, p), rel=1e-9)  # skips a norm of the step
         radius, start, step = rng.choice([0.5, 1e6]), u.copy(), u.copy()

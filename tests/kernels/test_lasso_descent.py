@@ -5,13 +5,13 @@ import pytest
 
 from companion.baselines.forced_lasso import forced_lasso
 from companion.baselines.lasso_bandit import lasso_bandit
-from companion.baselines.lasso_descent import Gram, descend, whole
+from companion.kernels.linalg import Gram, lasso_descent, whole
 
 
 def solved(G, c, penalty, tolerance=1e-12):
     theta, q, index = np.zeros(len(c)), np.array(c, float), np.arange(len(c))
     gram = Gram(np.array(G, float), index, index, np.empty((0, len(c))))
-    return descend(gram, 0, len(c), penalty, tolerance, theta, q), theta, q
+    return lasso_descent(gram, 0, len(c), penalty, tolerance, theta, q), theta, q
 
 
 def test_soft_threshold_by_hand():
