@@ -74,24 +74,15 @@ def tiny(root, **chapters):
     return root
 
 
-def with_site(root):
-    """Give the project in `root` what a site needs; return root."""
-    config = {"title": "Tiny", "author": "Nobody", "only_build_toc_files": True, "parse": {},
-              "execute": {"execute_notebooks": "off"}, "sphinx": {"config": {}}}  # fmt: skip
-    (root / "_config.yml").write_text(json.dumps(config))  # JSON is YAML
-    return root
-
-
-def command(root, *options, site=False):
+def command(root, *options):
     """The command line of the runner for the project in `root`."""
-    rest = () if site else ("--no-site",)
-    return [sys.executable, "-m", "tools.build", "--root", str(root), *rest, *options]
+    return [sys.executable, "-m", "tools.build", "--root", str(root), "--no-site", *options]
 
 
-def build(root, *options, site=False):
+def build(root, *options):
     """Run the runner; the finished process, with its output as text."""
     env = os.environ | {"PYTHONPATH": str(PROJECT)}
-    line = command(root, *options, site=site)
+    line = command(root, *options)
     return subprocess.run(line, capture_output=True, text=True, env=env, cwd=root, timeout=240)
 
 
