@@ -193,6 +193,7 @@ def worst_case_band(
 
 def worst_case_exponent(T: int, regret: np.ndarray, seed: int, level: float = 0.95) -> Interval:
     """Slope of log worst-case regret against log T (m,), with its bootstrap interval."""
+    regret = _floats("regret", regret, "m", "instances", "n_reps")
     at = _logs("T", T, len(regret))
     return _bootstrap(lambda worst: np.polyfit(at, np.log(worst).T, 1)[0], regret, seed, level)
 
