@@ -47,6 +47,9 @@ class Report(NamedTuple):
     clipped: dict | None
     arms: dict
 
+    def __str__(self):
+        return f"{self.rounds} rounds, {self.guarantee}; clipped: {self.clipped}; arms: {self.arms}"
+
 
 class Live:
     """One run of a policy, fed round by round: `arm = live.select(X)`, then `live.update(arm, r)`.
