@@ -86,14 +86,20 @@ def batch_end(p, t):
 
 
 @jit
+def add_mean(p, s, size):
+    """s.noise += mean of the batch, whose sum <- 0."""
+    for i in range(p.d):
+        s.noise[i] += s.total[i] / size
+        s.total[i] = 0.0
+
+
+@jit
 def release(p, s, size, sigma, rng):
     """s.noise <- the batch's mean with noise of scale sigma, all that is shown of the batch."""
     s.noise[:] = 0.0
     if sigma > 0.0:
         generalized_gaussian(rng, p.exponent, sigma, s.noise)
-    for i in range(p.d):
-        s.noise[i] += s.total[i] / size
-        s.total[i] = 0.0
+    add_mean(p, s, size)
 
 
 @jit
