@@ -148,8 +148,8 @@ class Attack(NamedTuple):
     or is one of many that a kernel draws; fresh: whether outputs are what kernels let out, and no
     number depends on the noise of another, nor the count of draws on the data.  Then the mean of
     two outputs is what is seen if all is let out twice.  anew: whether all that kernels let out has
-    normal noise drawn for that number alone.  Then half the variance is what is seen.  A module
-    that makes a private algorithm offers `attack(algorithm)`, a tuple of these, beside `example()`.
+    normal noise drawn for that number alone.  Then half the variance is what is seen.  An
+    algorithm's `AuditSpec.attacks` is a function of it that gives a tuple of these.
     """
 
     mechanism: Any

@@ -33,7 +33,7 @@ from companion.kernels.linalg import axpy
 from companion.kernels.mechanisms import peel, random_integer
 from companion.validate import LARGEST, need_choice, need_float, need_int, need_positive
 
-MAX_ITERATIONS = 1000  # of a release, and their rate
+MAX_ITERATIONS = 1000  # most steps of a release, and most of their rate
 
 
 # Calibration: xi / sensitivity for a budget.
@@ -179,7 +179,7 @@ class State(NamedTuple):
     size: np.ndarray  # (1,) picks in use: 0 or sparsity; 0: the estimate is zero
     theta_hat: np.ndarray  # (d,) estimate, zero off picks[:size]
     picks: np.ndarray  # (sparsity,) coordinates
-    X: np.ndarray  # (capacity, d) contexts of the current episode
+    X: np.ndarray  # (capacity, d) contexts of the current episode (of all, if nothing is forgotten)
     y: np.ndarray  # (capacity,) their rewards
     moment: np.ndarray  # (d,) scratch: sum of clipped context times clipped residual
     v: np.ndarray  # (d,) scratch: the vector handed to peeling
@@ -380,7 +380,8 @@ def fliphat(
     epsilon, delta : budget; epsilon in [1e-9, 1e9] or inf, delta in (0, 1).
     b_max : bound on the l1 norm of beta, in [1e-50, 1e50], like x_max and eta.
     x_max : bound on the coordinates of a context; None: sqrt(2 log max(d, 2)).
-    noise : sigma >= 0 in R_l = x_max b_max + sigma sqrt(2 log(1 + N_l)).
+    noise : sigma >= 0 in R_l = x_max b_max + sigma sqrt(2 log(1 + N_l)); rewards are clipped at
+        R_l.
     eta : step size.
     iteration_rate : M in M_l = floor(M log(1 + N_l b_max^2)), in [0, 1000].
     calibration : "corrected": contexts are clipped to x_max, sensitivity and composition are
@@ -419,7 +420,7 @@ def fliphat(
     if epsilon < np.inf:
         true, claim = (true if bound < np.inf else np.inf), ((epsilon, delta) if paper else None)
         guarantee = Guarantee("joint", true, delta, REPLACE_RECORD, "user", claim)
-    clips, start = (bound, np.inf, np.inf), (False, True)  # nothing else is clipped; from zero
+    clips, start = (bound, np.inf, np.inf), (False, True)  # rewards at R_l; from zero
     p = Params(d, T, sparsity, eta, b_max, *clips, *start, iterations, R, *xi)
     return _policy("FLIPHAT", p, guarantee, attack_instances, audit_instances)
 

@@ -4,6 +4,14 @@ The user plays optimistically in an ellipsoid, adds Gaussian noise to x and to y
 noisy pair.  An online learner (Maler, or gradient descent) follows the squared loss from which the
 noise's own energy is subtracted; its predictions, not the rewards, make the ellipsoid's centre.
 
+Algorithm 1, by its line numbers; V_0 = I, u_0 = 0, theta_1 = 0:
+    8, 9    x_t = argmax <x, V^-1 u> + beta ||x||_(V^-1)           user
+    10      play x_t, see y_t
+    11, 12  send x~ = x_t + noise, y~ = y_t + noise
+    14      g = 2 x~ (<x~, theta_t> - y~) - 2 sigma^2 theta_t        server
+    17      theta_(t+1) <- the learner after g
+    19      V += x~ x~', u += <theta_t, x~> x~
+
 Source: "Improved rate for locally differentially private linear bandits", Algorithm 1 with Maler
 (Algorithms 5 to 8, after Wang, Lu and Zhang 2020); with epsilon = inf Algorithm 4, whose width is
 that of Theorem A.2.
@@ -54,7 +62,7 @@ def pair_noise(epsilon: float, delta: float, calibration: str, universe: str):
 
 
 def practical_width(sigma: float, T: int, factor: float = 10.0) -> float:
-    """factor * sigma * sqrt(ln T); what is needed grows like sigma sqrt(T) ||theta - theta*||."""
+    """factor * sigma * sqrt(ln T): tuned; the theory needs sigma sqrt(T) ||theta - theta*||."""
     return factor * sigma * np.sqrt(np.log(T))
 
 
@@ -86,7 +94,7 @@ def conversion_width(
 # --- the online learner: Maler, or its convex expert alone ---------------------------------------
 
 LEARNERS = ("maler", "ogd")
-NEWTON = 0.5 * 1.0 / (8.0 * 7.0 / 50.0)  # a = 1/2 min(1/(8 G_l D), 1) with G_l = 7/(50 D): 0.446...
+NEWTON = 0.5 * 1.0 / (8.0 * 7.0 / 50.0)  # 1/2 min(1/(8 G_l D), 1), surrogates' bound G_l = 7/(50 D)
 
 
 class Learner(NamedTuple):

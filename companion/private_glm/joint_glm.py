@@ -329,7 +329,7 @@ class State(NamedTuple):
     H: Continual  # weighted, of all others
     theta_o: np.ndarray  # (d,) fitted on explored rounds
     theta_tau: np.ndarray  # (d,) fitted on all others
-    fits: np.ndarray  # (2,) number of fits of either
+    fits: np.ndarray  # (2,) number of fits of theta_o, of theta_tau
     X: np.ndarray  # (T, d) clipped contexts of the played arms
     y: np.ndarray  # (T,) clipped rewards
     explored: np.ndarray  # (T,) 1 where Criterion I fired
@@ -498,14 +498,15 @@ def may_refresh(fits, cutoff, value, last, A, B):
 @inlined
 def select(p, s, X, rng):
     """Row of X (K, d) to play: the widest while it is too wide, else the optimistic one of those
-    that theta_o does not rule out; the first one on ties."""
+    that theta_o does not rule out; the first one on ties.  Before that, noisy refits where a
+    released matrix has outgrown its value at the last one."""
     t = s.t[0]
     if not p.printed_rule:  # from released matrices alone, before a round's contexts are seen
         if may_refresh(s.fits[0], p.fit_o.cutoff, s.V.value, s.V.last, s.A, s.B):
             refresh_explored(p, s, rng)
         if may_refresh(s.fits[1], p.fit_tau.cutoff, s.H.value, s.H.last, s.A, s.B):
             refresh_exploited(p, s, rng)
-    table = np.empty((4, X.shape[0]))  # of `kernels.ucb`: forms are computed where they decide
+    table = np.empty((4, X.shape[0]))  # scores of arms; forms only where they decide
     tabulate(X, s.theta_o, s.theta_tau, table)
     square, arm = widest(X, s.V.inverse, p.threshold, table)
     s.explored[t] = 1 if square >= p.threshold else 0
