@@ -187,10 +187,14 @@ def inlined(func):
     return jit(func, inline="always")
 
 
-@inlined
 def counted(tree):
     """A nested tuple as it is: Numba counts the references to its arrays."""
     return tree
+
+
+@overload(counted)
+def _counted(tree):
+    return lambda tree: tree
 
 
 def borrowed(tree):
