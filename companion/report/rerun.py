@@ -93,14 +93,19 @@ def part(notebook, figure: str) -> dict:
 def checked(cells, given) -> dict:
     """{name: value} of the parameters that are changed.
 
-    Raises ValueError for a name that the chapter's first code cell does not have.
+    Raises ValueError for a name that the chapter's first code cell does not have, and for a list in
+    the place of a number or the other way round.
     """
     first = next(c for c in cells if "parameters" in c["metadata"].get("tags", []))
-    known = sorted(names("".join(first["source"]))[0])
-    for name, _ in given:
-        if name not in known:
-            raise ValueError(f"NAME must be one of {', '.join(known)}; got {name!r}")
-    return {name: value(text) for name, text in given}
+    set_to = {n.targets[0].id: n.value for n in ast.parse("".join(first["source"])).body}
+    found = {name: value(text) for name, text in given}
+    for name, new in found.items():
+        if name not in set_to:
+            raise ValueError(f"NAME must be one of {', '.join(sorted(set_to))}; got {name!r}")
+        if isinstance(set_to[name], ast.List) != isinstance(new, list):
+            kind = "a list, such as [1.0]" if isinstance(set_to[name], ast.List) else "no list"
+            raise ValueError(f"VALUE of {name} must be {kind}; got {new!r}")
+    return found
 
 
 def value(text: str):

@@ -36,10 +36,12 @@ def test_what_a_chapter_does_not_have_is_refused(tmp_path, capsys):
     assert rerun.main([str(notebook)]) == 0
     assert rerun.main([str(notebook), "curve"]) == 2
     assert rerun.main([str(notebook), "line-3", "-p", "m", "2"]) == 2
+    assert rerun.main([str(notebook), "line-3", "-p", "n", "[2]"]) == 2
     said = capsys.readouterr()
     assert said.out == "line-{n}\n"
     assert "one of line-{n}; got 'curve'" in said.err
     assert "one of n; got 'm'" in said.err
+    assert "n must be no list; got [2]" in said.err
 
 
 @pytest.mark.slow
