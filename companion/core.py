@@ -119,10 +119,11 @@ def plain_loop(select, update):
     names |= {"__name__": home if cached else __name__, "__builtins__": builtins}
     play = FunctionType(_play.__code__, names, "play")
     play.__doc__ = _play.__doc__
+    play.__qualname__ = "play" if cached else "<play>"  # `jit` caches nothing with "<" in its name
     if not (isinstance(select, Dispatcher) and isinstance(update, Dispatcher)):
         return play
-    play.__qualname__ = f"{'play' if cached else '<play>'}.{select.__name__}.{update.__name__}"
-    return jit(play)  # which caches nothing with "<" in its name
+    play.__qualname__ += f".{select.__name__}.{update.__name__}"
+    return jit(play)
 
 
 def _play(p, s, X, R, rng, arms):

@@ -144,10 +144,9 @@ def keep(p, s, X, rng):
 
 def test_only_steps_of_the_package_play_without_counts_of_references():
     own, foreign = linucb(3), core.jit(keep)
-    loop = core.plain_loop(own.select, own.update)
-    assert loop.py_func.__globals__["borrowed"] is core.borrowed
-    loop = core.plain_loop(foreign, own.update)
-    assert loop.py_func.__globals__["borrowed"] is core.counted
+    loops = [core.plain_loop(select, own.update) for select in (own.select, foreign)]
+    used = [getattr(loop, "py_func", loop).__globals__["borrowed"] for loop in loops]
+    assert used == [core.borrowed, core.counted]
     policy = own._replace(select=foreign, play=None)
     contexts, arms = np.tile(X, (5, 1, 1)), np.ones(5, dtype=int)
     R, rng = np.ones((5, 2)), np.random.default_rng(1)
