@@ -9,14 +9,13 @@ from itertools import product
 import numpy as np
 
 from companion.accounting import audit
-from companion.accounting.audit import runs_of
 from companion.baselines import noisy_sfw as sfw
 from companion.baselines.noisy_sfw import noisy_sfw
 from companion.baselines.noisy_sgd import noisy_sgd
 from companion.jit import jit
 from companion.kernels.geometry import admit_all, dual_exponent, lq_norm, vertex
 from companion.kernels.mechanisms import laplace, random_integer
-from companion.kernels.tree import complete, root_coefficients, trailing_zeros
+from companion.kernels.tree import complete, trailing_zeros
 from companion.simulate import need_seeds, parallel_map, stream
 from companion.stats import difference
 from companion.streaming_sco import streaming
@@ -24,7 +23,6 @@ from companion.streaming_sco.environments import (
     Functional,
     drawn,
     excess_risk,
-    first,
     flat,
     regression,
     watch,
@@ -89,18 +87,6 @@ def gradient_error_bound(t, problem, sigma, kappa, failure=0.05):
     log_term = math.log(2.0 * nodes / failure)
     noise = math.sqrt(d + 2.0 * math.sqrt(d * log_term) + 2.0 * d * log_term)
     return sampling * 2.0 * size / np.sqrt(t + 1.0) + nodes * sigma * noise / (t + 1.0)
-
-
-def prefix_noise(n, method):
-    """Root mean square over prefixes of the noise per coordinate, for sensitivity 1 and mu = 1.
-
-    tree: sqrt(m popcount(t)) at time t; sqrt: sqrt(sum_(k<n) f_k^2 sum_(k<t) f_k^2).  Ours.
-    """
-    if method == "tree":
-        ones = np.array([t.bit_count() for t in range(1, n + 1)])
-        return math.sqrt(n.bit_length() * ones.mean())
-    squares = np.cumsum(root_coefficients(n) ** 2)
-    return math.sqrt(squares[-1] * squares.mean())
 
 
 # Tables 2 to 4: section C of the paper.  A row says which noise: "as run" (the program's), "as
@@ -193,16 +179,6 @@ def gaps(found, a, b, settings, level):
             k = min(len(mine), len(theirs))
             results[row].append(difference(mine[:k], theirs[:k], level))
     return results
-
-
-def dimensions_of_trees(geometries, dimensions, n, epsilon, seeds):
-    """{(p, d): SubOpt samples (reps, 2)} of Algorithm 1 at epsilon and without privacy."""
-    found = {}
-    for p, d in product(geometries, dimensions):
-        keys = {"p": p, "radius": RADIUS, "label_bound": LABELS}
-        pair = [streaming_fw(d, n, epsilon=e, **keys).renamed(f"{e:g}") for e in (epsilon, np.inf)]
-        found[p, d] = excess_risk(regression(p, first(d, p, 5)), pair, n, seeds).final
-    return found
 
 
 # NoisySGD for many step sizes and noises at once: every variant has exactly the law of
@@ -335,7 +311,7 @@ def run_program_sfw(p, s, X, Y, rng, out):
         out[i] = s.theta
 
 
-def program_tree(d, n, epsilon, delta, *, p, radius, step_scale):
+def program_tree(d, n, epsilon, delta, *, p, radius, step_scale=1.0):
     """Algorithm 1 as run: the optimiser with the program's noise; no guarantee."""
     keys = {"epsilon": np.inf, "label_bound": 1e9, "clip": np.inf, "step_scale": step_scale}
     made = streaming_fw(d, n, delta=delta, p=p, radius=radius, **keys)
@@ -478,7 +454,7 @@ def on_standing_arms(policy):
     X, R = np.ones((p.T, p.K, p.d)), np.zeros((p.T, p.K))
     silent = X.copy()
     silent[1] = 0.0
-    seen = audit.playing(policy, user=1, several=runs_of(policy))
+    seen = audit.playing(policy, user=1, several=audit.runs_of(policy))
     return audit.Attack(seen, (X, R), (silent, R), _third_to_arm_2, "actions")
 
 

@@ -23,7 +23,7 @@ def test_the_mirror_step_is_the_minimiser():
         assert back == pytest.approx(u, rel=1e-9)
         assert size == pytest.approx(np.linalg.norm(u, p), rel=1e-9)  # skips a norm of the step
         radius, start, step = rng.choice([0.5, 1e6]), u.copy(), u.copy()
-        md.mirror_step(step, g, p, p / (p - 1), radius, z)
+        md.mirror_step(step, 1.0, g, p, p / (p - 1), radius, z)
 
         def h(v, p=p):
             return np.linalg.norm(v, p) ** 2 / (2 * (p - 1))

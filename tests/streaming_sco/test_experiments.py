@@ -17,7 +17,7 @@ from companion.streaming_sco.environments import (
     regression,
 )
 from companion.streaming_sco.sco_bandit import sco_bandit
-from companion.streaming_sco.streaming import problem, streaming_fw
+from companion.streaming_sco.streaming import make_problem, streaming_fw
 
 # Rates.
 
@@ -43,7 +43,7 @@ def test_the_bound_of_the_gradient_error_by_hand():
     (sqrt(2 e) + 8 sqrt(4 log 40)) 2 * 12/sqrt 4 = 33.06197 * 12 = 396.744; two nodes of scale 10:
     2 * 10/4 sqrt(2 + 2 sqrt(2 log 80) + 4 log 80) = 5 * 5.044694 = 25.223.
     """
-    c = problem(2, 4, 2.0, 1.0, "squares", 1.0)
+    c = make_problem(2, 4, 2.0, 1.0, "squares", 1.0)
     free, noisy = (ex.gradient_error_bound([3], c, sigma, 1.0)[0] for sigma in (0.0, 10.0))
     assert free == pytest.approx(396.7436, abs=1e-3)
     assert noisy - free == pytest.approx(25.2235, abs=1e-3)

@@ -88,8 +88,8 @@ def test_gradients_of_all_losses_are_those_of_differences():
                 else:
                     mean = sps.logistic.cdf(z) if loss == sf.LOGISTIC else sps.norm.cdf(z)
                     expected = mean - y
-                assert sf.pull(loss, z, y) == pytest.approx(expected, abs=1e-14)
-    assert sf.pull(sf.INNER, 0.3, 0.9) == 1.0
+                assert sf.loss_slope(loss, z, y) == pytest.approx(expected, abs=1e-14)
+    assert sf.loss_slope(sf.INNER, 0.3, 0.9) == 1.0
 
 
 # How far a record moves a leaf.
@@ -99,7 +99,7 @@ def test_gradients_of_all_losses_are_those_of_differences():
 @pytest.mark.parametrize("loss", sf.LOSSES)
 def test_an_unclipped_leaf_moves_by_at_most_the_sensitivity(p, loss):
     """Vertex steps and records on vertices, at rounds 1, 2 and 50."""
-    rng, c, found = np.random.default_rng(1), sf.problem(3, 100, p, 2.0, loss, 1.2), []
+    rng, c, found = np.random.default_rng(1), sf.make_problem(3, 100, p, 2.0, loss, 1.2), []
     q = sf.Params(*c[:8], np.inf, c.q, 1.0, sf.TREE)
     for t in np.repeat([1, 2, 50], 500):
         old, v, x = np.empty((3, 3))
@@ -122,7 +122,7 @@ def test_an_unclipped_leaf_moves_by_at_most_the_sensitivity(p, loss):
 )  # fmt: skip
 def test_constants_of_losses_by_hand(loss, label_bound, beta, lipschitz, low, s):
     """r = 2: D = 4, L = 2 (2 + Y) for squares, s = 2 (beta D + L); beta is the largest slope."""
-    c = sf.problem(3, 9, 2.0, 2.0, loss, label_bound)
+    c = sf.make_problem(3, 9, 2.0, 2.0, loss, label_bound)
     assert (c.beta, c.lipschitz, c.low) == (pytest.approx(beta, abs=1e-7), lipschitz, low)
     assert c.sensitivity == pytest.approx(s, abs=1e-6)
     clip = sf.leaf_clip(c, None, "corrected")
@@ -205,11 +205,11 @@ def test_a_record_enters_as_many_nodes_as_the_guarantee_counts():
         held = np.zeros(n, dtype=int)
         for t in range(1, n + 1):  # node t covers (t - 2^level, t]
             held[t - (t & -t) : t] += 1
-        assert held.max() == held[0] == m == sf.releases(n, sf.TREE)
+        assert held.max() == held[0] == m == sf.leaf_growth(n, sf.TREE)
     f = tree.root_coefficients(64)
     B = np.array([[f[i - j] if i >= j else 0.0 for j in range(64)] for i in range(64)])
     assert pytest.approx(np.tri(64), abs=1e-12) == B @ B
-    assert sf.releases(64, sf.SQRT) == pytest.approx((B**2).sum(axis=0).max(), rel=1e-12)
+    assert sf.leaf_growth(64, sf.SQRT) == pytest.approx((B**2).sum(axis=0).max(), rel=1e-12)
 
 
 @pytest.mark.parametrize(
