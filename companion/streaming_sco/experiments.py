@@ -168,6 +168,21 @@ def shown(found, settings):
     return rows
 
 
+def beside_printed(found, printed, method, row, settings, raw=False):
+    """Rows for `report.tables.beside`: (setting, printed mean, its standard error, our samples).
+
+    A printed spread is taken for that of three runs, as in the repository's notebook; raw: our
+    samples as test risk, which is what is printed for p = inf.
+    """
+    lines = []
+    for (n, d), (mean, spread) in zip(settings, printed, strict=True):
+        world, y = regression(np.inf, flat(d, np.inf)), best(found[method, row, (n, d)])[1]
+        if raw:
+            y = world.noise**2 + world.second_moment()[0] * (world.theta**2).sum() * y
+        lines.append((f"{method}, T = {n}, d = {d}", mean, spread / math.sqrt(3.0), y))
+    return lines
+
+
 def gaps(found, a, b, settings, level):
     """{row: [interval of SubOpt of method a minus method b's]}, each at its best scale and over the
     repetitions that both have; OURS meet b's corrected row."""
