@@ -18,7 +18,6 @@ from companion.streaming_sco import streaming as sf
 from companion.streaming_sco.environments import flat, regression
 from companion.streaming_sco.streaming import streaming_fw, vertex_fw
 
-P = (1.0, 1.2, 1.5, 2.0, 4.0, np.inf)
 every_selector = pytest.mark.parametrize("selector", sf.SELECTORS)
 
 
@@ -45,14 +44,6 @@ def test_the_sum_is_the_recursion():
     out, state = learn(unclipped(4, 7, 2.0), np.tile(x, (7, 1)), np.full(7, y))
     at_last = 2 * (x @ out[-2] - y) * x
     assert state.gradient - at_last == pytest.approx(2 * y * x / 8, abs=1e-12)
-
-
-def test_the_square_root_path_is_what_is_added():
-    o, rng = unclipped(3, 50, 2.0, 1.0, factorisation="sqrt"), np.random.default_rng(5)
-    s = o.init(o.params, rng)
-    for t, noise in enumerate(s.noise.copy()):
-        o.step(o.params, s, np.zeros(3), 0.0, rng)
-        assert s.gradient == pytest.approx(noise / (t + 2), rel=1e-14)
 
 
 def test_a_clipped_leaf_is_as_long_as_allowed_and_others_are_untouched():
@@ -88,20 +79,18 @@ def test_gradients_of_all_losses_are_those_of_differences():
 # How far a record moves a leaf.
 
 
-@pytest.mark.parametrize("p", P)
+@pytest.mark.parametrize("p", [1.0, 1.2, 1.5, 2.0, 4.0, np.inf])
 @pytest.mark.parametrize("loss", sf.LOSSES)
 def test_an_unclipped_leaf_moves_by_at_most_the_sensitivity(p, loss):
-    """Vertex steps and records on vertices, at rounds 1, 2 and 50."""
+    """Vertex steps and records on vertices, at rounds 2 and 50."""
     rng, c, found = np.random.default_rng(1), sf.make_problem(3, 100, p, 2.0, loss, 1.2), []
-    q = sf.Params(*c[:8], np.inf, c.q, 1.0, sf.TREE)
-    for t in np.repeat([1, 2, 50], 500):
-        old, v, x = np.empty((3, 3))
+    q, (old, v, x) = sf.Params(*c[:8], np.inf, c.q, 1.0, sf.TREE), np.empty((3, 3))
+    for t in np.repeat([2, 50], 500):
         vertex(rng.standard_normal(3), p, 2.0 * rng.choice([0.1, 1.0]), old)
         vertex(old if rng.random() < 0.7 else rng.standard_normal(3), p, 2.0, v)
-        old = old if t > 1 else np.zeros(3)
-        theta = old + (v - old) / t if t > 1 else np.zeros(3)
         vertex(v if rng.random() < 0.5 else rng.standard_normal(3), c.q, rng.random(), x)
-        pair = zip((x, x * rng.choice([-1.0, 1.0])), rng.choice([c.low, c.high], 2), strict=True)
+        theta, labels = old + (v - old) / t, rng.choice([c.low, c.high], 2)
+        pair = zip((x, x * rng.choice([-1.0, 1.0])), labels, strict=True)
         g, h = (sf.leaf(q, t, a, b, theta, old) * a for a, b in pair)
         found.append(np.linalg.norm(g - h, c.q))
     assert 0.1 * c.sensitivity <= max(found) <= c.sensitivity * (1 + 1e-9)
@@ -284,20 +273,6 @@ def test_a_choice_loses_at_most_range_over_scale(selector):
             renyi = np.log((a**order * b ** (1 - order)).sum()) / (order - 1)
             assert renyi <= order * bound**2 / cost * (1 + 1e-4)
     assert 0.5 * bound < worst <= bound * (1 + 1e-4)
-
-
-@every_selector
-@pytest.mark.parametrize("schedule", ["falling", "constant"])
-def test_losses_of_all_choices_add_up_to_the_budget(selector, schedule):
-    n, delta = 300, 1e-3
-    o = vertex_fw(3, n, epsilon=1.0, delta=delta, selector=selector, schedule=schedule, **OPTIONS)
-    rho = 0.0
-    for t in range(1, n + 1):
-        spread = 2 * o.params.radius * 2 * o.params.clip / (t + 1)
-        loss = spread / sf.noise_scale(o.params, t)
-        rho += loss**2 / (8 if selector == "gumbel" else 2)
-    assert pr.zcdp_epsilon(rho, delta) == pytest.approx(1.0, rel=1e-9)
-    assert o.guarantee.epsilon == pytest.approx(1.0, rel=1e-9)
 
 
 @pytest.mark.parametrize("schedule", [sf.PAPER, sf.FALLING, sf.CONSTANT])
