@@ -10,8 +10,8 @@ iterate may be released (the tables of the streaming paper use the last).
 
 from __future__ import annotations
 
-import functools
 import math
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -80,7 +80,7 @@ def composed(delta, n, noise, steps):
     return max(0.0, float(minimize_scalar(at, bounds=near, method="bounded").fun))
 
 
-@functools.cache
+@cache
 def smallest_noise(epsilon, delta, n, steps):
     """The noise at which `composed` gives epsilon; ValueError where no noise does."""
     least = min(conversion(a, delta) for a in ORDERS)
@@ -219,12 +219,12 @@ def noisy_sgd(
 
 
 @jit
-def gradients(p, theta, X, Y, rng, out):
-    """out (runs, steps, d) <- all that the steps show of the records X, Y; theta is overwritten."""
+def gradients(p, X, Y, rng, out):
+    """out (runs, steps, d) <- all that the steps show of the records X, Y."""
     A, b = np.empty(X.shape), np.empty(Y.shape)
     admit_all(X, Y, p.q, p.high, A, b)
     for i in range(out.shape[0]):
-        theta[:] = 0.0
+        theta = np.zeros(p.d)
         for k in range(p.steps):
             descend(p, theta, A, b, rng, out[i, k])
 
@@ -238,11 +238,8 @@ def attacks(optimiser):
     p = optimiser.params
     X, Y, Z = np.zeros((p.n, p.d)), np.full(p.n, -p.high), np.full(p.n, -p.high)
     X[:, 0], Y[0] = 1.0, p.high
-
-    def steps(data, rng, out):
-        gradients(p, np.empty(p.d), *data, rng, out)
-
-    seen, statistic = audit.filled((p.steps, p.d), steps), functools.partial(sampled_loss, p)
+    steps, statistic = lambda z, rng, out: gradients(p, *z, rng, out), partial(sampled_loss, p)
+    seen = audit.filled((p.steps, p.d), steps)
     released = audit.Attack(seen, (X, Y), (X, Z), statistic, "releases", runs=False, anew=True)
     return released, audit.on_first_label(optimiser, "the order of steps")
 

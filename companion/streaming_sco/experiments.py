@@ -112,7 +112,14 @@ def candidate(method, row, d, n, p, step_scale):
     """The optimiser of one row with one step scale, for epsilon = 1 and delta = 1/n."""
     need_choice("row", row, ROWS)
     if row == "as run" and method in PROGRAMS:
-        return PROGRAMS[method](d, n, 1.0, 1.0 / n, p=p, radius=RADIUS, step_scale=step_scale)
+        keys = {
+            "epsilon": 1.0,
+            "delta": 1.0 / n,
+            "p": p,
+            "radius": RADIUS,
+            "step_scale": step_scale,
+        }
+        return PROGRAMS[method](d, n, **keys)
     keys = {"epsilon": np.inf if row == "no privacy" else 1.0, "delta": 1.0 / n, "p": p}
     keys |= {"radius": RADIUS, "label_bound": LABELS, "step_scale": step_scale}
     keys["calibration"] = "paper" if row in ("as run", "as printed") else "corrected"
@@ -200,8 +207,6 @@ def gaps(found, a, b, settings, level):
 # `noisy_sgd.run`, and for one generator the same bits (tested).  Without this the 10^9 steps of
 # Table 4 would add a third to the time of the book.
 
-LANES = 8  # variants come in multiples of it: those that are left over would go one by one
-
 
 @jit
 def descend_all(A, b, steps, eta, sigma, radius, rng, theta):
@@ -243,11 +248,10 @@ def _noisy_sgds(env, made, n, seed):
     X, Y = drawn(env, n, seed)
     p, A, b = made[0], np.empty(X.shape), np.empty(Y.shape)
     admit_all(X, Y, p.q, p.high, A, b)
-    full = made + made[-1:] * (-len(made) % LANES)
-    eta, sigma, radius = np.array([(q.eta, q.sigma, q.radius) for q in full]).T.copy()
-    theta = np.zeros((p.d, len(full)))
+    eta, sigma, radius = np.array([(q.eta, q.sigma, q.radius) for q in made]).T.copy()
+    theta = np.zeros((p.d, len(made)))
     descend_all(A, b, p.steps, eta, sigma, radius, stream(seed, "NoisySGD"), theta)
-    return env.excess(np.ascontiguousarray(theta.T))[: len(made)]
+    return env.excess(theta.T.copy())
 
 
 # What the released program ran where it departs from the paper.  Nothing here is private.

@@ -168,21 +168,15 @@ def sco_bandit(
     q, guarantee = calibrated(
         problem, epsilon, delta, calibration, learner, schedule, clip, step_scale=1.0
     )
-    if guarantee is not NO_PRIVACY:
-        guarantee = guarantee._replace(model="joint", unit="user (context and rewards)")
-    how = {"link": number, "synthetic": synthetic, "learner": q, "one_context": True}
-    return Policy(
-        "Algorithm 3",
-        Params(q.d, K, T, t0, gap, **how),
-        init,
-        select,
-        update,
-        play,
-        guarantee if synthetic else NO_PRIVACY,
-        universe=Universe(low=q.low, high=q.high, norm=np.inf),
-        delayed_feedback=True,
-        audit=audit.AuditSpec(attacks, attack_instances, measured),
-    )
+    joint = {"model": "joint", "unit": "user (context and rewards)"}
+    private = synthetic and guarantee is not NO_PRIVACY
+    guarantee = guarantee._replace(**joint) if private else NO_PRIVACY
+    fields = {"link": number, "synthetic": synthetic, "learner": q, "one_context": True}
+    params = Params(q.d, K, T, t0, gap, **fields)
+    audit_spec = audit.AuditSpec(attacks, attack_instances, measured)
+    users = {"universe": Universe(low=q.low, high=q.high, norm=np.inf), "delayed_feedback": True}
+    steps = init, select, update, play
+    return Policy("Algorithm 3", params, *steps, guarantee, audit=audit_spec, **users)
 
 
 # What audits attack and measure.

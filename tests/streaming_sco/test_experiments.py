@@ -129,14 +129,12 @@ def test_the_programs_constants_by_hand():
     sqrt(8 * 2 log 24000) 12 * 8 = 1219.51; NoisySFW: sqrt(64 log 2000) = 22.05567 times 4/2000 and
     times 4 eta/sqrt 2000, eta = log 2000/(2 sqrt 2000) = 0.0849806.
     """
-    keys = {"p": 1.5, "radius": 2.0, "step_scale": 1.0}
+    keys = {"epsilon": 1.0, "delta": 1 / 2000, "p": 1.5, "radius": 2.0}
     assert ex.misprinted(1.5, 10) == (pytest.approx(1.302585, abs=1e-6), 2.0)
     assert ex.misprinted(1.5, 2)[1] == pytest.approx(-2.267353, abs=1e-6)
     assert ex.misprinted(np.inf, 10) == (2.0, 1.0)
-    made = ex.program_tree(10, 2000, 1.0, 1 / 2000, **keys).params
-    assert made.sigma == pytest.approx(1219.51, abs=0.01)
-    assert ex.program_tree(10, 2000, 2.0, 1 / 2000, **keys).params.sigma == made.sigma / 2
-    made = ex.program_sfw(10, 2000, 1.0, 1 / 2000, **keys).params
+    assert ex.program_tree(10, 2000, **keys).params.sigma == pytest.approx(1219.51, abs=0.01)
+    made = ex.program_sfw(10, 2000, step_scale=1.0, **keys).params
     assert made.sigma_first == pytest.approx(0.0441113, rel=1e-5)
     assert made.sigma == pytest.approx(0.1676439, rel=1e-5)
 

@@ -150,20 +150,6 @@ def test_no_pair_moves_further_than_the_exact_movement_and_one_as_far(size):
     assert 2 * up[:, 1].max() == pytest.approx(most, rel=1e-6)  # x and its mirror image
 
 
-@pytest.mark.parametrize("c", [0.3, 1.0])
-def test_no_history_makes_w_longer_than_three_halves_of_the_radius(c):
-    rng, longest = np.random.default_rng(2), 0.0
-    for _ in range(300):
-        theta, old = np.zeros(2), np.zeros(2)
-        for t in range(1, 12):
-            longest = max(longest, np.linalg.norm((t + 1) * theta - t * old))
-            angle = rng.choice([0.0, math.pi]) + rng.choice([0.0, 0.2]) * rng.standard_normal()
-            v = np.array([math.cos(angle), math.sin(angle)])
-            theta, old = theta + c / (t + 1) * (v - theta), theta
-    assert longest <= sf.FARTHEST + 1e-12
-    assert longest > 0.99 * sf.FARTHEST or c < 1.0
-
-
 @pytest.mark.parametrize("kind", ["tree", "sqrt"])
 @pytest.mark.parametrize("radius", [2.0, 0.02])
 def test_squared_shifts_of_every_leaf_are_covered_by_the_noise(kind, radius):
@@ -224,11 +210,7 @@ def test_noise_of_sums_by_hand(n, options, moved, sigma):
     assert o.guarantee.claimed == ((1.0, 1e-3) if "paper" in options.values() else None)
 
 
-def test_the_lemma_fails_for_large_epsilon_and_is_refused_there():
-    """Lemma 2.7 at kappa = 1: exact delta over the nominal one (a regression test of the limit)."""
-    for epsilon, expected in ((1.0, 0.043), (4.0, 0.56), (8.0, 2.98)):
-        noise = math.sqrt(2 * math.log(10)) / epsilon
-        assert pr.gaussian_delta(epsilon, noise) / 0.1 == pytest.approx(expected, rel=0.02)
+def test_the_lemma_is_refused_where_it_is_not_proved():
     printed = {"p": 1.5, "calibration": "paper", **OPTIONS}
     o = streaming_fw(10, 1000, epsilon=22.0, **printed)
     assert (o.params.exponent, o.guarantee.epsilon < 22.0) == (3.0, True)
