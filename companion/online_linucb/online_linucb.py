@@ -71,13 +71,9 @@ def practical_clip(sigma: float, jitter: float, d: int, factor: float = 10.0) ->
     return factor * (2.0 * (sigma**2 + jitter) * np.sqrt(2.0 * d) + 2.0)
 
 
-def regret_bound(maler, T: int, strong_convexity: float = 0.0) -> float:
-    """Lemma H.6: regret of Maler after T rounds: logarithmic for mu > 0, else of order sqrt(T)."""
-    G, diameter = maler.gradient, 2.0 * maler.ball
-    if strong_convexity > 0.0:
-        A = 2.0 * np.log(np.sqrt(3.0) * (0.5 * np.log2(T) + 3.0)) + 1.0 + np.log(T)
-        return (10.0 * G * diameter + 4.5 * G**2 / strong_convexity) * A
-    return (2.0 * np.log(3.0) + 1.5) * G * diameter * np.sqrt(T)
+def regret_bound(maler, T: int) -> float:
+    """Lemma H.6 for convex losses: regret of Maler after T rounds; the diameter is 2 D."""
+    return (2.0 * np.log(3.0) + 1.5) * maler.gradient * 2.0 * maler.ball * np.sqrt(T)
 
 
 def conversion_width(maler, T: int, noise: float = 0.5, failure: float = 0.01) -> float:

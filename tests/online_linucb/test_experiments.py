@@ -75,7 +75,6 @@ def test_closed_forms_by_hand():
     by_hand = {
         experiments.theory_clip(0.7, 500, 0.05): 77.4499046448,
         regret_bound(inner, 900): 2218.3347464017,
-        regret_bound(inner, 900, 0.7): 4702.4432242272,
         regret: 17018.8764177541,
         Q: 2 / 0.7 * 17018.8764177541,
         conversion_width(small, 100): 18.8549574923,
