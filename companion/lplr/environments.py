@@ -61,6 +61,17 @@ def rare(share, theta=(0.0, 1.0)) -> Design:
     return design(np.eye(2), theta, [1 - share, share])
 
 
+DESIGNS = (  # of `family`: those on which errors and coverage are measured
+    ("log-scale", 1),
+    ("case II", 2),
+    ("theorem 1", 2),
+    ("ball", 2),
+    ("log-scale", 2),
+    ("case II", 3),
+    ("ball", 3),
+)
+
+
 def family(name: str, d: int, n: int, seed: int = 0, K: int = 500) -> Design:
     """A design for n users: "case II", "theorem 1", "ball" or "log-scale".
 
