@@ -129,11 +129,8 @@ def test_bin_edges_belong_to_their_own_bin(gamma):
 
 def test_half_widths_add_up_along_the_walk():
     oracle = alg.lplr_params(2, 10**4, 1.0, M=2)
-    tree, phi, residual = (
-        alg.public_state(oracle, 0.3, width=0.1),
-        np.array([0.6, 0.5]),
-        np.empty(2),
-    )
+    tree = alg.public_state(oracle, 0.3, width=0.1)
+    phi, residual = np.array([0.6, 0.5]), np.empty(2)
     tree.stat[0, alg.SLOPE] = 0.05
     b = tree.start[1]  # the residual has length 0.5: bin 0
     tree.stat[b, alg.COEF], tree.stat[b, alg.FLAT], tree.stat[b, alg.SLOPE] = 0.4, 0.02, 0.1
