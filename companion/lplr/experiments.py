@@ -571,11 +571,11 @@ def chi_square_laplace(mu: np.ndarray, epsilon: float = 1.0, nodes: int = 60) ->
 
 
 @jit
-def _llr(v, w, m, epsilon):
+def _llr(v, w, size, epsilon):
     """Log-likelihood ratio of Theorem 2's models for one user's perturbed (phi_2, y - 1/4)."""
-    near, far = -epsilon * abs(v - m), -epsilon * abs(v + m)
+    near, far = -epsilon * abs(v - size), -epsilon * abs(v + size)
     first = np.logaddexp(near, far) - epsilon * abs(w)
-    below, above = epsilon * abs(w - m / 2), epsilon * abs(w + m / 2)
+    below, above = epsilon * abs(w - size / 2), epsilon * abs(w + size / 2)
     return np.logaddexp(near - below, far - above) - first
 
 
@@ -594,44 +594,44 @@ def _thirds(rng, n, above, below):
 
 
 @jit
-def _sum_of_ratios(m, epsilon, n, second, rng):
+def _sum_of_ratios(size, epsilon, n, second, rng):
     """Log-likelihood ratio of n users; second: whether Theorem 2's second hypothesis is true.
 
-    The ratio stands still where v leaves [-m, m] and where w leaves [-m/2, m/2], and (-v, -w) has
-    that of (v, w).  So users may be drawn with s = m, most are only counted, and the others get
-    exponential distances from the centre, cut at the limits.
+    The ratio stands still where v leaves [-size, size] and where w leaves [-size/2, size/2], and
+    (-v, -w) has that of (v, w).  So all users may be drawn about +size, most are only counted, and
+    the others get exponential distances from the centre, cut at the limits.
     """
-    near, half, total = epsilon * m, m / 2, 0.0
+    near, half, total = epsilon * size, size / 2, 0.0
     over = 0.5 if second else 0.5 * math.exp(-near / 2)
     under = 0.5 * math.exp(-near) if second else over
     rows = _thirds(rng, n, 0.5, 0.5 * math.exp(-2 * near))
     for i in range(3):
         cells = _thirds(rng, rows[i], over, under)
         for j in range(3):
-            v, w = m * (1 - i), half * (1 - j)
+            v, w = size * (1 - i), half * (1 - j)
             if i != 1 and j != 1:
-                total += cells[j] * _llr(v, w, m, epsilon)
+                total += cells[j] * _llr(v, w, size, epsilon)
                 continue
             for _ in range(cells[j]):
                 if i == 1:
-                    v = m - _cut(rng, 2 * m, epsilon)
+                    v = size - _cut(rng, 2 * size, epsilon)
                 if j == 1 and second:
-                    w = half - _cut(rng, m, epsilon)
+                    w = half - _cut(rng, size, epsilon)
                 elif j == 1:
                     w = _cut(rng, half, epsilon) * (1.0 if rng.random() < 0.5 else -1.0)
-                total += _llr(v, w, m, epsilon)
+                total += _llr(v, w, size, epsilon)
     return total
 
 
 @jit
-def likelihood_ratio_errors(m, epsilon, n, trials, rng):
+def likelihood_ratio_errors(size, epsilon, n, trials, rng):
     """Wrong decisions of the likelihood-ratio test between Theorem 2's two hypotheses, out of 2 x
-    trials samples of n users; m: size of the second feature.
+    trials samples of n users; size: of the second feature.
     """
     wrong = 0
     for which in range(2):
         for _ in range(trials):
-            total = _sum_of_ratios(m, epsilon, n, which == 1, rng)
+            total = _sum_of_ratios(size, epsilon, n, which == 1, rng)
             if (total > 0.0) != (which == 1):
                 wrong += 1
     return wrong

@@ -824,9 +824,11 @@ def message_attack(oracle: Oracle) -> Attack:
         y, _ = clip_to_ball(*user, inside)  # the only clip: audits take it away
         return messages(oracle, tree, 0, (inside, y), rng, n)[:, :2]
 
-    statistic = itemgetter((slice(None), 0, 2)) if oracle.one_sided else message_loss(oracle)
+    matrix = itemgetter((slice(None), 0, 2))  # of bin 0, behind its count and its vector
+    statistic = matrix if oracle.one_sided else message_loss(oracle)
     users = (np.array([1.0]), 1.0), (np.array([oracle.edge[1]]), -1.0)
-    return Attack(mechanism, *users, statistic, "message", "the second stage", False, True)
+    how = {"sees": "message", "note": "the second stage", "runs": False, "fresh": True}
+    return Attack(mechanism, *users, statistic, **how)
 
 
 def own_attacks(policy: Policy) -> tuple[Attack, ...]:
@@ -871,5 +873,5 @@ def audit_instances() -> tuple[AuditInstance, ...]:
     printed = lplr(2, 64, 3, calibration="paper", **settings)
     deeper = [(one, second_layer(one, t)) for t in (9, 12)]
     begun = (one, None), *deeper, (apart, None), (printed, None)
-    release = {send: released}
-    return tuple(AuditInstance(q, release, PRIVATE_FIELDS, s, 2, records) for q, s in begun)
+    shared = {"releases": {send: released}, "private_fields": PRIVATE_FIELDS, "records": records}
+    return tuple(AuditInstance(q, initial_state=s, rounds=2, **shared) for q, s in begun)
