@@ -12,13 +12,12 @@ Differs: noise "corrected" (the default) or "paper" (as printed, not private for
 support of one-sided Wishart noise moves with the data, two bins change and not one, and labels are
 unbounded).  One pooled oracle on phi(x, a), as all actions share theta; per_action gives one oracle
 per action as printed.  Algorithm 4, line 6 is compress-and-clip, V (V'XV)_+ V', and the top
-eigenvalue is kept within the range of the true one.  An inactive bin
-has half-width eta(parent) + ||phi_h||; line 11 of Algorithm 5 prints gamma^-k alone, which ignores
-the errors of the layers above.  Residual labels use clipped predictions.  The second test of
-Algorithm 5, line 10 follows from the first and is left out, and so is the message of layer 1's
-interval stage, which has nothing to measure.  Where a half-width is no less than ||phi|| the
-interval is (0, ||phi||).  Users left over by the 2d stages, and those of the last epoch, are not
-asked.
+eigenvalue is kept within the range of the true one.  An inactive bin has half-width eta(parent) +
+||phi_h||; line 11 of Algorithm 5 prints gamma^-k alone, which ignores the errors of the layers
+above.  Residual labels use clipped predictions.  The second test of Algorithm 5, line 10 follows
+from the first and is left out, and so is the message of layer 1's interval stage, which has nothing
+to measure.  Where a half-width is no less than ||phi|| the interval is (0, ||phi||).  Users left
+over by the 2d stages, and those of the last epoch, are not asked.
 Records outside the unit ball or [-1, 1] are clipped before anything else.
 """
 
