@@ -53,9 +53,12 @@ from companion.simulate import need_seeds, parallel_map, stream
 from companion.validate import need_choice, need_int
 
 
-def powers(first: int, step: int, last: int):
-    """first, first * step, ... up to last, as integers."""
-    return [first, *(powers(first * step, step, last) if first * step <= last else [])]
+def powers(first: int, step: int, last: int) -> list[int]:
+    """first, first * step, ... up to last."""
+    found = [first]
+    while found[-1] * step <= last:
+        found.append(found[-1] * step)
+    return found
 
 
 def by_seed(repetition, args, seeds) -> np.ndarray:
@@ -89,15 +92,15 @@ def fit_sums(oracle, forest, law, n, rng, users):
                 open_layer(oracle, tree, h)
             if stage != 1:
                 for j in range(users.seen.shape[0]):
-                    m = users.seen[j]
-                    if law.owner[j] != o or m == 0:
+                    count = users.seen[j]
+                    if law.owner[j] != o or count == 0:
                         continue
                     b, prediction, eta = walk(oracle, tree, h, law.points[j], users.residual)
                     if b >= 0 and stage % 2 == 0:
-                        labels = label_sum(rng, m, law.means[j], law.signs)
-                        add_statistics(oracle, tree, b, users.residual, m, labels, prediction)
+                        labels = label_sum(rng, count, law.means[j], law.signs)
+                        add_statistics(oracle, tree, b, users.residual, count, labels, prediction)
                     elif b >= 0:
-                        add_error(tree, h, b, users.residual, m, eta)
+                        add_error(tree, h, b, users.residual, count, eta)
                 add_noise(oracle, tree, stage, n, rng)
             close_stage(oracle, tree, stage, n)
 
