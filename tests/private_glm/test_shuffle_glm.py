@@ -6,7 +6,6 @@ from plain import plain
 from scipy import stats as sps
 
 from companion.accounting.binomial import releases_delta
-from companion.kernels.linalg import dot, quad
 from companion.kernels.mechanisms import add_packed
 from companion.private_glm import shuffle_glm as shuffle
 from companion.private_glm.environments import world
@@ -14,7 +13,6 @@ from companion.private_glm.shuffle_glm import (
     analyse,
     design,
     draw,
-    eliminate,
     g_optimal,
     init,
     own_attacks,
@@ -73,8 +71,8 @@ def test_the_ridge_is_two_deviations_of_the_noise_that_is_drawn():
     policy = shuffle_glm(3, 4, 1000, epsilon=1.0, delta=0.01, theta_bound=2.0, kappa_star=9.0)
     p, rng = policy.params, np.random.default_rng(1)
     users = np.diff(p.ends, prepend=0)[:-1]
-    for n, b, cap, g, ridge in zip(users, p.bits_matrix, p.caps, p.g, p.ridge, strict=False):
-        spread = cap / g * rng.binomial(n * b, 0.25, 5000).std()
+    for n, b, cap, k, ridge in zip(users, p.bits_matrix, p.caps, p.levels, p.ridge, strict=False):
+        spread = 2 * cap / k * rng.binomial(n * b, 0.25, 5000).std()
         assert ridge - 1.0 == pytest.approx(2.0 * np.sqrt(3.0) * spread, rel=0.06)
     assert shuffle_glm(3, 4, 1000, epsilon=np.inf, delta=0.01).params.ridge.tolist() == [1.0, 1.0]
 
@@ -101,15 +99,13 @@ def tri(x):
 
 
 def test_schedules():
-    assert shuffle.lengths(10**5, 3, 668).tolist() == [668, 2114, 97218]
-    assert shuffle.lengths(10**4, 4, 200).tolist() == [200, 164, 2104, 7532]
-    assert shuffle.lengths(10**6, 2, 2000).tolist() == [2000, 998000]
+    assert shuffle.batch_lengths(10**5, 3, 668).tolist() == [668, 2114, 97218]
+    assert shuffle.batch_lengths(10**4, 4, 200).tolist() == [200, 164, 2104, 7532]
+    assert shuffle.batch_lengths(10**6, 2, 2000).tolist() == [2000, 998000]
     for T, M in ((2, 2), (7, 5), (400, 3), (10**6, 6)):
-        for schedule in ("corrected", "paper"):
-            n = shuffle.lengths(T, M, schedule=schedule)
-            assert n.sum() == T
-            assert n.min() >= 1
-            assert len(n) == M
+        n = shuffle.batch_lengths(T, M)
+        assert (n.sum(), len(n)) == (T, M)
+        assert n.min() >= 1
 
 
 @pytest.mark.parametrize(
@@ -123,8 +119,8 @@ def test_schedules():
     ],
 )
 def test_bits(n, entries, rho, ratio, expected):
-    levels = shuffle.resolution(n, 3)
-    assert (levels, shuffle.bits_for(n, levels, entries, ratio, rho, 1.02)) == expected
+    levels = shuffle.n_levels(n, 3)
+    assert (levels, shuffle.noise_bits(n, levels, entries, ratio, rho, 1.02)) == expected
 
 
 @pytest.mark.parametrize("n", [60, 668])
@@ -142,7 +138,7 @@ def test_calibration_is_proved_and_not_wasteful(n, epsilon):
 def test_the_bounds_on_movement_hold_for_every_pair_of_users():
     """Integers of message level, with shared randomness in rounding, over random pairs of users."""
     rng, n = np.random.default_rng(2), 100
-    levels = shuffle.resolution(n, 3)
+    levels = shuffle.n_levels(n, 3)
     worst = [0.0, 0.0]
     for _ in range(4000):
         x, y = rng.standard_normal((2, 3))
@@ -151,8 +147,12 @@ def test_the_bounds_on_movement_hold_for_every_pair_of_users():
         for i, (a, b) in enumerate(((x, y), (tri(x), tri(y)))):
             parts = [np.floor((v + 1) * levels / 2 + u[: len(v)]) for v in (a, b)]
             worst[i] = max(worst[i], np.linalg.norm(parts[0] - parts[1]))
-    assert 0.95 * levels < worst[0] <= shuffle.movement(levels, 3, shuffle.GRADIENT)
-    assert 0.95 * levels * np.sqrt(0.5) < worst[1] <= shuffle.movement(levels, 6, shuffle.MATRIX)
+    assert 0.95 * levels < worst[0] <= shuffle.sensitivity(levels, 3, shuffle.GRADIENT_RATIO)
+    assert (
+        0.95 * levels * np.sqrt(0.5)
+        < worst[1]
+        <= shuffle.sensitivity(levels, 6, shuffle.MATRIX_RATIO)
+    )
 
 
 def test_the_printed_calibration_splits_both_halves_of_the_budget():
@@ -171,9 +171,9 @@ def test_the_printed_calibration_splits_both_halves_of_the_budget():
 
 def test_no_bits_are_exact_sums():
     sums, out = np.zeros(2), np.empty(2)
-    send(np.random.default_rng(0), np.array([0.3, -0.2]), 1.0, 1.0, 0, sums)
-    send(np.random.default_rng(0), np.array([0.1, 0.2]), 1.0, 1.0, 0, sums)
-    analyse(np.random.default_rng(0), sums, 2, 1.0, 1.0, 0, out)
+    send(np.random.default_rng(0), np.array([0.3, -0.2]), 1.0, 4, 0, sums)
+    send(np.random.default_rng(0), np.array([0.1, 0.2]), 1.0, 4, 0, sums)
+    analyse(np.random.default_rng(0), sums, 2, 1.0, 4, 0, out)
     assert out == pytest.approx([0.4, 0.0])
     assert not sums.any()  # for the next batch
 
@@ -219,38 +219,6 @@ def test_dead_arms_get_nothing_and_draws_follow_the_design():
     rng = np.random.default_rng(0)
     drawn = np.bincount([draw(np.array([0.2, 0.5, 0.3]), rng) for _ in range(20_000)], minlength=3)
     assert sps.chisquare(drawn, [4000, 10_000, 6000]).pvalue > 1e-7
-
-
-def slow_elimination(p, s, X):
-    """Line 17 as it is printed: batch by batch, arm by arm; (alive, half-widths of the first)."""
-    alive, doubt = np.ones(p.K, bool), None
-    for j in range(s.k[0]):
-        score = np.array([dot(x, s.theta[j]) for x in X])
-        half = np.array([p.widths[j] * np.sqrt(quad(s.V_inv[j], x)) for x in X])
-        doubt = half if j == 0 else doubt
-        alive &= score + half >= (score - half)[alive].max()
-    return alive, doubt
-
-
-@pytest.mark.parametrize("d", [2, 3, 4, 5])
-def test_elimination_is_that_of_all_arms_batch_by_batch(d):
-    p = shuffle_glm(d, 12, 4000, epsilon=1.0, delta=0.01, theta_bound=2.0, M=4, gamma=0.02).params
-    rng, sizes = np.random.default_rng(d), set()
-    for _ in range(200):
-        k = int(rng.integers(0, 4))
-        s = init(p)
-        s.k[0] = k
-        s.theta[:] = 0.3 * rng.standard_normal(s.theta.shape)
-        root = rng.standard_normal(s.V_inv.shape)
-        s.V_inv[:] = root @ root.transpose(0, 2, 1) + 0.1 * np.eye(d)
-        X = rng.uniform(-1.0, 1.0, (12, d)) / np.sqrt(d)
-        alive, doubt = slow_elimination(p, s, X)
-        assert eliminate(p, s, X) == alive.sum()
-        assert s.alive.tolist() == alive.tolist()
-        assert s.left[: alive.sum()].tolist() == np.flatnonzero(alive).tolist()
-        assert k == 0 or s.half_first.tolist() == doubt.tolist()
-        sizes.add(int(alive.sum()))
-    assert len(sizes) > 4
 
 
 def test_without_noise_the_analyser_sees_the_matrix_of_the_last_user():
