@@ -28,25 +28,22 @@ from companion.private_glm.joint_glm import (
     leaf_weight,
     simple_rho,
 )
-from companion.simulate import need_seeds, parallel_map, stream
+from companion.simulate import need_seeds, parallel_map, stream, trace
 
 means, slopes, leaf_weights = np.vectorize(mean), np.vectorize(slope), np.vectorize(leaf_weight)
 
 
-def played_blocks(env, policy, T: int, seed, n: int, rounds: int | None = None):
+def played_blocks(env, policy, T: int, seed, n: int):
     """Play one repetition of `simulate`, at most n rounds at a time: yield (state, gaps of mean
-    rewards) after each.  rounds: stop after so many of the T (None: play all)."""
-    p, rng, left = policy.params, stream(seed, policy.name), rounds or T
+    rewards) after each."""
+    p, rng = policy.params, stream(seed, policy.name)
     state = policy.init(p)
     for X, R, mu in env.blocks(T, stream(seed, "environment")):
-        for begin in range(0, min(left, len(X)), n):
-            cut = slice(begin, min(begin + n, left, len(X)))
-            arms = np.empty(cut.stop - begin, np.int64)
+        for begin in range(0, len(X), n):
+            cut = slice(begin, begin + n)
+            arms = np.empty(len(X[cut]), np.int64)
             policy.play(p, state, X[cut], R[cut], rng, arms)
             yield state, mu[cut].max(axis=1) - mu[cut][np.arange(len(arms)), arms]
-        left -= len(X)
-        if left <= 0:
-            return
 
 
 class FitCounts(NamedTuple):
@@ -120,7 +117,7 @@ def coverage(env, policy, T: int, seeds, fresh=400, executor=None) -> Coverage:
 
 def _coverage(env, policy, T, seed, fresh):
     p, theta = policy.params, env.theta(stream(seed, "environment"))  # what `blocks` draws first
-    *_, (s, _) = played_blocks(env, policy, T, seed, T, int(p.ends[-2]))
+    _, s, *_ = next(trace(env, policy, T, seed, int(p.ends[-2])))
     X = env.arms(stream(seed, "fresh"), fresh)
     true = X @ theta
     widths = p.widths[:, None, None] * np.sqrt(np.einsum("nki,jil,nkl->jnk", X, s.V_inv[:-1], X))
@@ -306,7 +303,10 @@ def proof_terms(env, policy, T: int, seeds, executor=None):
     weights up to L; the share of weights above the slope at theta*.
     """
     rows = parallel_map(_proof_terms, [(env, policy, T, s) for s in need_seeds(seeds)], executor)
-    return {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+    found = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+    for side in "VH":
+        assert found[f"potential of {side}"] <= found[f"bound {side}"], "Lemma P.1"
+    return found
 
 
 def _proof_terms(env, policy, T, seed):
