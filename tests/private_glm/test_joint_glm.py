@@ -12,13 +12,7 @@ from companion.kernels import tree
 from companion.kernels.glm import LOGISTIC, clip_eigenvalues, mean
 from companion.private_glm import joint_glm as joint
 from companion.private_glm.environments import world
-from companion.private_glm.joint_glm import (
-    PRESETS,
-    init,
-    joint_glm,
-    select,
-    update,
-)
+from companion.private_glm.joint_glm import PRESETS, init, joint_glm, select, update
 
 TIGHT = PRESETS["tight"]
 
@@ -41,26 +35,19 @@ def test_without_noise_every_arm_is_that_of_the_plain_version():
     assert state.fits.min() >= 2  # both kinds of fits were made
 
 
-def test_records_outside_the_universe_are_clipped_and_counted():
-    policy = joint_glm(2, 10, epsilon=1.0, delta=0.02, preset=TIGHT._replace(gamma=0.01))
+@pytest.mark.parametrize(("gamma", "explored", "weight"), [(0.01, 0, 0.25 / math.e), (1e3, 1, 1.0)])
+def test_records_outside_the_universe_are_clipped_and_counted(gamma, explored, weight):
+    """Norms 1, 0.3, 0.3, 0.6 along e_1 enter either tree, theta_o being 0 where nobody explores."""
+    policy = joint_glm(2, 10, epsilon=np.inf, delta=0.02, preset=TIGHT._replace(gamma=gamma))
     state, rng = init(policy.params), np.random.default_rng(0)
     for x, r in (([30.0, 0.0], 0.5), ([0.3, 0.0], 7.0), ([0.3, 0.0], -7.0), ([0.6, 0.8], 1.0)):
-        select(policy.params, state, np.zeros((1, 2)), rng)
+        select(policy.params, state, np.array([x]), rng)
         update(policy.params, state, 0, np.array(x), r, rng)
-    assert state.clipped[0] == 3
+    assert (state.clipped[0], state.explored.sum()) == (3, 4 * explored)
     assert np.linalg.norm(state.X, axis=1).max() <= 1 + 1e-12
     assert state.y[:4].tolist() == [0.5, 1.0, 0.0, 1.0]
-    top = 0.25 / math.e
-    assert abs(state.H.exact[0]) <= top * (1 + 0.09 + 0.09 + 0.36) + 1e-12
-
-
-def test_explored_contexts_enter_their_tree_clipped():
-    policy = joint_glm(2, 10, epsilon=np.inf, delta=0.02, preset=TIGHT._replace(gamma=1e3))
-    state, rng = init(policy.params), np.random.default_rng(0)
-    select(policy.params, state, np.array([[30.0, 0.0]]), rng)
-    update(policy.params, state, 0, np.array([30.0, 0.0]), 1.0, rng)
-    assert state.explored[0] == 1
-    assert state.V.exact.tolist() == [1.0, 0.0, 0.0]
+    tree = state.V if explored else state.H
+    assert tree.exact[0] == pytest.approx(weight * (1 + 0.09 + 0.09 + 0.36))
 
 
 def test_both_trees_have_new_noise_in_every_round():
