@@ -609,7 +609,8 @@ def shuffle_glm(
     )
     kernels = init, select, update, play
     audit = AuditSpec(own_attacks, attack_instances, audit_instances)
-    return Policy("ShuffleGLM", p, *kernels, guarantee, Universe(low=0.0), True, audit)
+    facts = {"universe": Universe(low=0.0), "delayed_feedback": True, "audit": audit}
+    return Policy("ShuffleGLM", p, *kernels, guarantee, **facts)
 
 
 # --- attack: what the analyser sees of a batch, of which one user's context varies --------------
@@ -666,4 +667,5 @@ def audit_instances() -> tuple[AuditInstance, ...]:
     both = shuffle_glm(2, 3, 53, steps=1, share=0.98, **known)
     past = init(both.params)
     past.t[0], past.size[0] = 49, 49
-    return (*found, AuditInstance(both, kernels, secret, past, 2, flat, None))
+    last = {"rounds": 2, "records": flat, "bound_is_tight": None}
+    return (*found, AuditInstance(both, kernels, secret, past, **last))
