@@ -145,22 +145,17 @@ def tuned_runs(env, groups, T: int, n_reps: int, tune_reps: int, seed: int):
         if len(g.grid) > 1
     }
     tuned = tune(several, env, short, repetitions(seed, tune_reps, 1)) if several else {}
-    chosen, players = {}, []
-    for label, g in groups.items():
-        m = chosen[label] = g.grid[tuned[label].index] if label in tuned else 1.0
-        players.append(g.make(T, 1.0).policy().renamed(label))
-        if m != 1.0:
-            players.append(g.make(T, m).policy().renamed(f"{label}, tuned"))
+    best = {n: g.grid[tuned[n].index] if n in tuned else 1.0 for n, g in groups.items()}
+    calls = {(n, m): g.make(T, m) for n, g in groups.items() for m in dict.fromkeys((1.0, best[n]))}
+    players = [call.policy().renamed(f"{n} x {m}") for (n, m), call in calls.items()]
     played = simulate(env, players, T, repetitions(seed, n_reps, 2), grid=[T])
-    finals = dict(zip(played.names, played.final.T, strict=True))
-    guarantees = dict(zip(played.names, played.guarantees, strict=True))
+    finals = dict(zip(calls, played.final.T, strict=True))
     runs = {}
-    for label, m in chosen.items():
-        default, call = groups[label].make(T, 1.0), groups[label].make(T, m)
-        edge, own = label in tuned and tuned[label].edge, finals[label]
-        best = finals.get(f"{label}, tuned", own)
-        title = call.policy().name
-        runs[label] = Run(call, title, guarantees[label], m, edge, own, best, default)
+    for n, m in best.items():
+        policy, own = calls[n, 1.0].policy(), (n, 1.0)
+        edge = n in tuned and tuned[n].edge
+        runs[n] = Run(calls[n, m], policy.name, policy.guarantee, m, edge, finals[own],
+                      finals[n, m], calls[own])  # fmt: skip
     return runs
 
 
@@ -191,16 +186,6 @@ def record(settings, own, model: str):
             won.append(s)
         lost += first not in own and not set(close) & set(own)
     return won, lost, len(played)
-
-
-def leaders(settings):
-    """A row for every setting and private trust model: the policy of least regret, tuned, and those
-    that it is not shown to beat."""
-    return [
-        {"world": s.world, "rounds": s.T, "ε": s.epsilon, "trust model": model, "leads": first,
-         "rivals": len(s.of(model)) - 1, "not shown to be worse": ", ".join(close)}
-        for s in settings for model, (first, close) in s.winners.items() if model != "none"
-    ]  # fmt: skip
 
 
 def summary(settings):

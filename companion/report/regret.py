@@ -14,24 +14,14 @@ ROUND = tuple(m * 10.0**k for k in range(-9, 13) for m in (1, 2, 5))
 
 
 def against(
-    x,
-    samples,
-    *,
-    points=(),
-    ticked: bool = False,
-    styles=(),
-    marker: bool = True,
-    ax=None,
-    height: float = 2.7,
-    log: str = "",
-    **axes,
+    x, samples, *, points=(), ticked=False, styles=(), marker=True, ax=None, height=2.7, **axes
 ):
     """(figure, axes) with a curve and band for every label, labelled at their ends.
 
     points: label -> (x, mean, standard error or None) of published values: hollow circles over its
     curve, with 95 % intervals; styles: label -> style as for `plots.curve` (others: their number);
-    log: which axes are logarithmic, of "xy"; axes: as for `Axes.set`; ticked: the values of x are
-    the ticks, else logarithmic axes get round numbers.
+    ticked: the values of x are the ticks, else logarithmic axes get round numbers; axes: as for
+    `Axes.set`, and log: which of "xy" are logarithmic.
     """
     if ax is None:
         _, (ax,) = plots.panels(1, height=height)
@@ -44,7 +34,7 @@ def against(
             ax.errorbar(at, mean, yerr=bars, fmt="o", color=ax.get_lines()[-1].get_color(),
                         markerfacecolor="white", capsize=2, elinewidth=1, zorder=4,
                         label="_published")  # fmt: skip
-    ax.set(**{f"{which}scale": "log" for which in log}, **axes)
+    ax.set(**{f"{which}scale": "log" for which in axes.pop("log", "")}, **axes)
     if ticked:
         plots.ticks(ax.xaxis, x)
     else:

@@ -1,29 +1,20 @@
 """Verdicts follow from rows of evidence; what is shown carries the records."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from companion.report.claims import (
-    MIME,
-    Claims,
-    Control,
-    Evidence,
-    found,
-    from_json,
-    outcome,
-    row,
-    verdict,
-)
+from companion.report.claims import MIME, Claim, Control, Evidence, outcome, row
+from companion.report.page import Page
 from companion.stats import Interval
 
 INSIDE, ACROSS, OUTSIDE = Interval(0.5, 0.4, 0.6), Interval(1.0, 0.9, 1.1), Interval(2.0, 1.8, 2.2)
 
 
-def begin(at_scale=True, **options):
-    claims = Claims("chapter", at_scale)
-    return claims, claims.claim("a", "theorem", "grows like sqrt(T)", "Theorem 1", **options)
+def begin(rows=(), **options):
+    return Claim("chapter", "a", "theorem", "grows", "Theorem 1", evidence=list(rows), **options)
 
 
 FAR = "twice the number", Interval(3.0, 2.5, 3.5)  # a control that limits up to 2 reject
@@ -48,20 +39,21 @@ def rows(*outcomes, decisive=False, control=REJECTED):
     ],
 )
 def test_the_verdict_follows_from_the_rows(found, options, said):
-    assert verdict(rows(*found), **options) == said
+    assert begin(rows(*found), **options).verdict == said
 
 
 def test_only_a_proof_or_an_audit_corrects_a_paper():
-    assert verdict(rows("fails", decisive=True) + rows("holds")) == "wrong as printed"
-    assert verdict(rows("fails", decisive=True), bound=True) == "wrong as printed"
-    assert verdict(rows("holds", decisive=True) + rows("fails")) == "not reproduced"
-    _, claim = begin()
+    decided = rows("fails", decisive=True)
+    assert begin(decided + rows("holds")).verdict == "wrong as printed"
+    assert begin(decided, bound=True).verdict == "wrong as printed"
+    assert begin(rows("holds", decisive=True) + rows("fails")).verdict == "not reproduced"
+    claim = begin()
     assert claim.audited("claimed 1", 1.2, 1.5, 1.0) == "fails"
     assert claim.verdict == "wrong as printed"
 
 
 def test_an_audit_below_the_claim_proves_nothing():
-    _, claim = begin()
+    claim = begin()
     assert claim.audited("no proof", 0.8, np.inf, 1.0) == "undecided"
     assert claim.audited("proof needs no more", 0.8, 1.0, 1.0) == "holds"
     assert claim.audited("proof needs more", 0.8, 1.3, 1.0) == "undecided"
@@ -73,36 +65,36 @@ def test_an_audit_below_the_claim_proves_nothing():
     [
         (REJECTED, "reproduced"),
         (None, "consistent"),
-        (REJECTED._replace(outcome="holds"), "consistent"),
-        (REJECTED._replace(outcome="undecided"), "consistent"),
+        (replace(REJECTED, outcome="holds"), "consistent"),
+        (replace(REJECTED, outcome="undecided"), "consistent"),
     ],
 )
 def test_a_rule_that_rejects_no_control_makes_nothing_reproduced(control, said):
     held = rows("holds", control=control)
-    assert verdict(held) == said
-    assert verdict(rows("holds") + held) == said
-    assert found(held) == ("holds" if said == "reproduced" else "consistent")
-    assert verdict(rows("fails", control=control)) == "not reproduced"
+    assert begin(held).verdict == said
+    assert begin(rows("holds") + held).verdict == said
+    assert begin(held, finding=True).verdict == ("holds" if said == "reproduced" else "consistent")
+    assert begin(rows("fails", control=control)).verdict == "not reproduced"
 
 
 def test_rows_keep_limits_and_what_they_reject():
-    claims, claim = begin(left_open="the width: 3 instead of 1 turns the verdict")
+    claim = begin(left_open="the width: 3 instead of 1 turns the verdict")
     assert claim.row("T = 10", INSIDE, of="ratio", high=2.0, control=FAR) == "holds"
-    (record,) = claims.records
     planted = Control("twice the number", "3", (2.5, 3.5), "fails")
-    assert record.verdict == claim.verdict == "reproduced"
-    assert record.evidence[0] == Evidence(
+    assert claim.verdict == "reproduced"
+    assert claim.evidence[0] == Evidence(
         "T = 10", "0.5", (0.4, 0.6), "ratio at most 2", "holds", False, (None, 2.0), planted
     )
-    assert record.left_open.startswith("the width")
-    assert "twice the number: 3" in claim._repr_html_()
+    page = claim._repr_html_()
+    assert "twice the number: 3 <small>[2.5, 3.5]</small>" in page
+    assert "Left open by the paper: the width" in page
     assert claim.row("T = 20", INSIDE, of="ratio", high=4.0, control=FAR) == "holds"
     assert claim.verdict == "consistent"
     assert "not twice the number" in claim._repr_html_()
 
 
 def test_exact_numbers_and_proofs_decide():
-    _, claim = begin()
+    claim = begin()
     assert claim.exact("by hand", 4.0, of="count", high=5, control=("off by two", 6)) == "holds"
     assert claim.verdict == "reproduced"
     assert claim.proof("all T", "the terms telescope, see the section on rates", True) == "holds"
@@ -114,7 +106,7 @@ def test_exact_numbers_and_proofs_decide():
 
 
 def test_an_audit_is_severe_if_it_finds_the_planted_fault():
-    _, claim = begin()
+    claim = begin()
     claim.audited("claimed 1", 0.8, 1.0, 1.0, control=("half the noise", 1.7))
     assert claim.verdict == "reproduced"
     claim.audited("claimed 2", 0.8, 1.0, 2.0, control=("half the noise", 1.7))
@@ -122,53 +114,58 @@ def test_an_audit_is_severe_if_it_finds_the_planted_fault():
 
 
 def test_a_smoke_run_tests_nothing():
-    _, claim = begin(at_scale=False)
+    claim = begin(at_scale=False)
     claim.row("", OUTSIDE, high=1.0)
     assert claim.verdict == "not tested at this scale"
 
 
 def test_findings_stand_apart_and_claim_nothing():
-    claims, _ = begin()
-    ours = claims.finding("b", "the honest variant wins")
+    page = Page("chapter")
+    ours = page.finding("b", "the honest variant wins")
+    page.claim("a", "theorem", "s", "p")
     assert ours.verdict == "undecided"
     ours.row("epsilon = 1", INSIDE, high=1.0, control=FAR)
     assert ours.verdict == "holds"
     ours.row("epsilon = 2", OUTSIDE, high=1.0)
     assert ours.verdict == "fails"
-    assert [r.finding for r in claims.records] == [False, True]
+    assert [r.finding for r in page.records] == [False, True]
 
 
 def test_records_survive_json_and_infinity_does():
-    claims, claim = begin()
+    page = Page("chapter")
+    claim = page.claim("a", "theorem", "a < b", "p", errata=["XX1"])
     claim.row("", Interval(0.5123456, 0.4, np.inf), low=0.3, control=("too small", 0.1))
-    bundle = claims._repr_mimebundle_()
-    (again,) = json.loads(json.dumps(bundle[MIME], allow_nan=False))
-    assert again["evidence"][0]["interval"] == [0.4, None]
-    assert again["evidence"][0]["measured"] == "0.5123"
-    assert from_json(again).verdict == "reproduced"
-    assert from_json(again).evidence[0].severe
+    bundle = page._repr_mimebundle_()
+    (record,) = json.loads(json.dumps(bundle[MIME], allow_nan=False))
+    assert record["evidence"][0]["interval"] == [0.4, None]
+    assert record["evidence"][0]["measured"] == "0.5123"
+    assert record["evidence"][0]["control"]["outcome"] == "fails"
+    assert (record["verdict"], record["errata"]) == ("reproduced", ["XX1"])
     assert "[0.4, ∞]" in bundle["text/html"]
+    assert "a &lt; b" in bundle["text/html"]
+    assert '<a href="errata.html#xx1">XX1</a>' in claim._repr_html_()
 
 
 def test_ids_are_unique_and_kinds_known():
-    claims, _ = begin()
+    page = Page("chapter")
+    page.finding("a", "once")
     with pytest.raises(ValueError, match="id="):
-        claims.finding("a", "again")
+        page.finding("a", "again")
     with pytest.raises(ValueError, match="kind"):
-        claims.claim("b", "rumour", "s", "p")
+        page.claim("b", "rumour", "s", "p")
 
 
 def test_many_settings_are_judged_in_one_call():
-    _, claim = begin()
+    claim = begin()
     found = {0.5: INSIDE, "all": ACROSS}
     assert claim.each(found, of="ratio", high=1.0, control=FAR) is claim
-    seen = [(r.setting, r.outcome, r.rule) for r in claim.rows]
+    seen = [(r.setting, r.outcome, r.rule) for r in claim.evidence]
     assert seen == [
         ("ε = 0.5", "holds", "ratio at most 1"), ("all", "undecided", "ratio at most 1")
     ]  # fmt: skip
     own = {0.5: FAR[1], "all": INSIDE}
     claim.each(found, of="ratio", high=1.0, control=("each its own", own))
-    assert [r.control.outcome for r in claim.rows[2:]] == ["fails", "holds"]
+    assert [r.control.outcome for r in claim.evidence[2:]] == ["fails", "holds"]
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def draw():
 def test_a_figure_is_the_same_bytes_described_with_its_data_and_asks_for_nothing():
     page = plots.figure_html(draw(), **TEXT)
     assert page == plots.figure_html(draw(), **TEXT)
-    assert 'alt="a &quot;rising&quot; line &lt;"' in page
+    assert 'alt="a &#34;rising&#34; line &lt;"' in page
     table = base64.b64decode(re.search(r"data:text/csv;base64,([^\"]+)", page)[1]).decode()
     np.testing.assert_allclose(pd.read_csv(io.StringIO(table)), pd.DataFrame(DATA), rtol=1e-5)
     svg = base64.b64decode(re.search(r"image/svg\+xml;base64,([^\"]+)", page)[1]).decode()
