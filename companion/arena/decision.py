@@ -24,7 +24,7 @@ TRUSTED = {"local": "nobody", "shuffle": "a shuffler", "joint": "the server"}  #
 NOTHING = "Nothing is shown to be better than random play"
 NOBODY = "No private policy with this guarantee can play here."
 MEANS = {  # arguments that a reader of a printed program may not know
-    "universe": "which contexts are sent: a ball, or (z, 1/sqrt(2)) with |z|^2 <= 1/2 (offset_sphere)",
+    "universe": "the set of contexts; offset_sphere: (z, sqrt(1/2)) with |z|^2 <= 1/2",
     "theta_bound": "bound on the norm of the unknown parameter",
     "width": "of confidence intervals: 1 is the theory's, a smaller one explores less",
     "batch": "users whose messages the shuffler mixes into one release",
@@ -49,13 +49,12 @@ class Answer(NamedTuple):
     @property
     def words(self) -> str:
         """The answer in a sentence or two."""
-        share = "{:.0%} of random play's regret (95 % interval {:.0%} to {:.0%})".format(
-            *self.share
-        )
+        low, high = (f"{v:.0%}" for v in self.share[1:])
+        share = f"{self.share.value:.0%} of random play's regret (95 % interval {low} to {high})"
         if not self.learns:
             return (
-                f"{NOTHING}. The best candidate, {self.factory}, has {share}. Play at random, which "
-                "reads no data, so that any ε holds, or find more users, a larger ε or more trust."
+                f"{NOTHING}. The best candidate, {self.factory}, has {share}. Play at random, "
+                "which reads no data: any ε holds. Or find more users, a larger ε or more trust."
             )
         others = "All others are shown to be worse."
         if self.close or not self.rivals:
@@ -121,8 +120,9 @@ def answer(setting, trust: str) -> Answer | None:
     """The `Answer` for users with this trust in a `contest.Setting`; None if no policy may play."""
     if not (names := allowed(setting, trust)):
         return None
-    first, close = setting.leader(names, variant="default")
-    share, call = setting.judged(first, "default"), setting.runs[first].default_call
+    setting = setting.untuned
+    first, close = setting.leader(names)
+    share, call = setting.judged(first), setting.runs[first].call
     return Answer(first, tuple(close), share, call, setting.place, len(names) - 1)
 
 
@@ -167,12 +167,12 @@ def explorer(settings) -> Shown:
     All shares are of default constants, in the repetitions that judge: one number for a policy.
     """
     parts, head = [], "Policy | Trust model | Regret / random play"
-    for s in settings:
+    for s in (setting.untuned for setting in settings):
         for trust, whom in TRUSTED.items():
             choice = {"World": s.world, "Users trust": whom, "Budget ε": f"{s.epsilon:g}",
                       "Rounds T": f"{s.T:,}"}  # fmt: skip
             one, names = answer(s, trust), [*allowed(s, trust), *s.of("none"), "random"]
-            rows = [(n, s.runs[n].model, s.judged(n, "default")) for n in dict.fromkeys(names)]
+            rows = [(n, s.runs[n].model, s.judged(n)) for n in dict.fromkeys(names)]
             rows.sort(key=lambda row: row[2].value)
             table = numbers(rows, head, formats={"Regret / random play": ".0%"})
             said = one._repr_html_() if one else f"<p>{NOBODY}</p>"
