@@ -61,9 +61,8 @@ def growth(games):
     fig, axes = plots.panels(len(games))
     for ax, (title, game) in zip(axes, games.items(), strict=True):
         samples = {name: game.of(name) for name in game.names}
-        regret.against(game.rounds, samples, ax=ax, log="xy", styles=plots.looks(game.names),
-                       marker=False, title=title, xlabel="round",
-                       ylabel="cumulative regret")  # fmt: skip
+        how = {"xlabel": "round", "ylabel": "cumulative regret", "styles": plots.looks(game.names)}
+        regret.against(game.rounds, samples, ax=ax, log="xy", marker=False, title=title, **how)
     data = pd.concat({title: game.to_frame() for title, game in games.items()}, names=["world"])
     data = data.groupby(["world", "policy", "round"], sort=False)
     return fig, data.regret.agg(["mean", "std"]).reset_index()

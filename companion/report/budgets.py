@@ -56,10 +56,9 @@ def panels(result, epsilons, shared, title: str, *, like=()):
         shown = {name.split(" |")[0]: result.of(name) for name in names}
         known = {label: dict(like).get(label, label) for label in shown}
         looks = plots.looks(known.values())
-        styles = {label: looks[name] for label, name in known.items()}
-        regret.against(result.rounds, shown, ax=ax, marker=False, styles=styles,
-                       title=f"{title}, ε = {epsilon:g}{note}", xlim=(0, result.rounds[-1]),
-                       ylim=(0, None), ylabel="cumulative regret")  # fmt: skip
+        how = regret.OVER_ROUNDS | {"xlim": (0, result.rounds[-1]), "xlabel": ""}
+        how["styles"] = {label: looks[name] for label, name in known.items()}
+        regret.against(result.rounds, shown, ax=ax, title=f"{title}, ε = {epsilon:g}{note}", **how)
     axes[-1].set_xlabel("round")
     grouped = result.to_frame().groupby(["policy", "round"], sort=False).regret
     return fig, grouped.agg(["mean", "std"]).reset_index()

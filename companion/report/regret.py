@@ -10,6 +10,7 @@ from companion.report import plots
 from companion.simulate import simulate
 from companion.stats import exponent
 
+OVER_ROUNDS = dict(marker=False, xlabel="round", ylabel="cumulative regret", ylim=(0, None))
 ROUND = tuple(m * 10.0**k for k in range(-9, 13) for m in (1, 2, 5))
 
 
@@ -70,9 +71,8 @@ def picture(x, samples, *, name: str, alt: str, caption: str, data=None, lines=(
 def figure(result, title: str, *, alt: str, caption: str, name: str) -> None:
     """Show the cumulative regret of a `simulate.Result` over its rounds; the data are the means."""
     samples = {policy: result.of(policy) for policy in result.names}
-    picture(result.rounds, samples, styles=plots.looks(result.names), marker=False, title=title,
-            xlabel="round", ylabel="cumulative regret", xlim=(0, result.rounds[-1]),
-            ylim=(0, None), name=name, alt=alt, caption=caption)  # fmt: skip
+    how = OVER_ROUNDS | {"styles": plots.looks(result.names), "xlim": (0, result.rounds[-1])}
+    picture(result.rounds, samples, name=name, alt=alt, caption=caption, title=title, **how)
 
 
 def finals(points, seeds) -> dict[str, np.ndarray]:
@@ -94,8 +94,8 @@ def over_rounds(rounds, samples, play, *, ax, **how):
     ax.plot(rounds, play, color="grey", linestyle="--", linewidth=1, label="_random")
     ax.text(0.02, 0.98, f"random play (dashed): {play[-1]:.0f} at T", va="top",
             transform=ax.transAxes)  # fmt: skip
-    return against(rounds, samples, marker=False, ax=ax, xlabel="round", **how,
-                   ylabel="cumulative regret", xlim=(0, rounds[-1]), ylim=(0, top))  # fmt: skip
+    how = OVER_ROUNDS | {"xlim": (0, rounds[-1]), "ylim": (0, top)} | how
+    return against(rounds, samples, ax=ax, **how)
 
 
 def round_ticks(ax) -> None:
