@@ -18,11 +18,11 @@ import symtable
 import sys
 from pathlib import Path
 
+from companion.report import markup
+
 GIVEN = {*dir(builtins), "display", "get_ipython", "__name__"}
-SHOWN = re.compile(r'\bname=f?"([^"]+)"')  # in a cell with a caption
+SHOWN = re.compile(r'\bname="([^"]+)"')  # in a cell with a caption
 COMMAND = re.compile(r"python -m companion\.report\.rerun \S+ (\S+)</code>")  # below a figure
-PAGE = '<!doctype html><meta charset="utf-8"><title>{title}</title><style>{style}</style>{body}'
-STYLE = "body{font:1rem sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem}img{width:100%}"
 
 
 def names(code: str) -> tuple[set[str], set[str]]:
@@ -62,7 +62,7 @@ def needs(cells) -> dict[int, dict]:
 
 
 def figures(cells) -> dict[str, int]:
-    """{name of a figure: index of the cell that shows it}; a name may have parts in braces."""
+    """{name of a figure: index of the cell that shows it}."""
     code = sources(cells)
     return {n: i for i, text in code.items() if "caption=" in text for n in SHOWN.findall(text)}
 
@@ -73,20 +73,15 @@ def part(notebook, figure: str) -> dict:
     Raises ValueError, with the names of its figures, if the chapter has no such figure.
     """
     cells = notebook["cells"]
-    code, known, taken = sources(cells), figures(cells), needs(cells)
-    patterns = {re.sub(r"\\{.*?\\}", ".+", re.escape(name)): i for name, i in known.items()}
-    found = [i for pattern, i in patterns.items() if re.fullmatch(pattern, figure)]
-    found += [
-        i for i, text in code.items() if f'"{figure}"' in text
-    ]  # a function is given its name
-    if not found:
+    known, taken = figures(cells), needs(cells)
+    if figure not in known:
         raise ValueError(f"FIGURE must be one of {', '.join(known) or 'none'}; got {figure!r}")
-    wanted, todo = set(), found[:1]
+    wanted, todo = set(), [known[figure]]
     while todo:
         i = todo.pop()
         wanted.add(i)
         todo += [j for j in taken[i].values() if j is not None and j not in wanted]
-    before = {i for i in code if i < min(taken)}  # with the imports
+    before = {i for i in sources(cells) if i < min(taken)}  # with the imports
     return notebook | {"cells": [cells[i] for i in sorted(before | wanted)]}
 
 
@@ -125,14 +120,14 @@ def rerun(path, figure: str, given=()) -> str:
     cells = nbformat.from_dict(part(notebook, figure))
     shown = papermill.execute_notebook(cells, None, values)["cells"][-1]["outputs"]
     said = "; ".join(f"{name} = {v!r}" for name, v in values.items()) or "as committed"
-    body = f"<p>{html.escape(f'{Path(path).name}, {figure}: {said}')}</p>"
-    body += "".join(o.get("data", {}).get("text/html", "") for o in shown)
+    body = "".join(o.get("data", {}).get("text/html", "") for o in shown)
     told = shlex.join(word for pair in given for word in ("-p", *pair))
 
     def again(match):  # below the figure: the command that was given
         return html.escape(f"python -m companion.report.rerun {path} {match[1]} {told}") + "</code>"
 
-    return PAGE.format(title=html.escape(figure), style=STYLE, body=COMMAND.sub(again, body))
+    said = f"{Path(path).name}, {figure}: {said}"
+    return str(markup.site.alone(figure, said, COMMAND.sub(again, body)))
 
 
 def main(argv=None) -> int:
