@@ -1,16 +1,13 @@
 """Every sentence of every paper stands once, with a verdict or a reason; no claim is missing."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from companion.report import scoreboard
 from companion.report.page import Page
 from companion.report.published import rooms, sentences
-from tools.chapters import read, source
 
-BOOK = Path(__file__).parents[2] / "book"
 ROOMS = [r for r in rooms() if r != "report"]
 LABEL = re.compile(r"(?!Section|Appendix|Contribution)([A-Z][a-z]+)s? ((?:[A-Z]+|\d+)\.)?(\d+)\b")
 
@@ -43,20 +40,6 @@ def test_no_number_of_the_paper_is_missing_or_stands_twice(room):
     told = scoreboard.paper(room)
     ends = {key: list(range(1, last + 1)) for key, last in told["counters"].items()}
     assert numbers(told) == ends
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_sections_and_chapters_that_it_names_exist(room):
-    told = scoreboard.paper(room)
-    slugs = {}
-    for chapter in told["chapters"]:
-        cells = read(BOOK / f"{chapter}.ipynb").notebook["cells"]
-        text = "\n".join(source(c) for c in cells if c["cell_type"] == "markdown")
-        heads = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-        slugs[chapter] = {re.sub("[^a-z0-9]+", "-", h.lower()).strip("-") for h in heads}
-    for place in (p for s in told["sentences"] for p in s.get("shown", ())):
-        chapter, anchor = place.split("#")
-        assert anchor in slugs[chapter], place
 
 
 def test_a_table_links_verdicts_and_says_what_is_not_judged(monkeypatch):
