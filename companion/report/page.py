@@ -7,7 +7,6 @@ from importlib.metadata import version
 from companion.report import markup, plots
 from companion.report.claims import MIME, Claim
 from companion.report.published import sentences
-from companion.stats import Interval
 from companion.validate import need_choice
 
 # Sphinx finds numbers for the prose in outputs with this metadata and prefix (MyST-NB's "glue").
@@ -79,7 +78,8 @@ class Page:
         from IPython.display import display
 
         for name, value in values.items():
-            text = value if isinstance(value, str) else spoken(value)
+            spec = "," if isinstance(value, int) else ".3g"
+            text = value if isinstance(value, str) else format(value, spec)
             # Sphinx shows the `repr` of a text without its quotes, so quotes are part of the data.
             data = {f"{PREFIX}text/plain": repr(text)}
             meta = {"scrapbook": {"name": f"{self.chapter}_{name}", "mime_prefix": PREFIX}}
@@ -115,10 +115,3 @@ def point(sentence: str, holds: bool) -> str:
     'Regret falls. Not in these runs: It rises. '
     """
     return f"{sentence} " if holds else f"Not in these runs: {sentence} "
-
-
-def spoken(value) -> str:
-    """A number as prose shows it."""
-    if isinstance(value, Interval):
-        return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"

@@ -176,11 +176,6 @@ def _wrapped(text, width):
     return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
-def number(name: str) -> int:
-    """The number of the figure `name` on this page: they count in the order of first mention."""
-    return _numbers.setdefault(name, len(_numbers) + 1)
-
-
 def show(fig, *, alt: str, caption: str, data, name: str) -> None:
     """Display a figure: alt (what a reader who cannot see it needs), caption, data (columns), name.
 
@@ -220,4 +215,5 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
     csv = pd.DataFrame(data).to_csv(index=False, float_format="%.6g", lineterminator="\n")
     picture, table = (base64.b64encode(b).decode() for b in (out.getvalue(), csv.encode()))
     size = 96 * fig.get_size_inches()  # in pixels: the picture keeps its place while it loads
-    return markup.site.figure(name, number(name), alt, size, picture, caption, table, _again)
+    number = _numbers.setdefault(name, len(_numbers) + 1)
+    return markup.site.figure(name, number, alt, size, picture, caption, table, _again)
