@@ -17,6 +17,7 @@ from companion.audits.recording import Leak, NotMeasured, Recorder
 
 FEW = 16  # candidates for every round of a run of many rounds
 LONG = 40  # rounds that are many
+CHOSEN = "peeled", "picks", "vertex"  # laws of numbers that are chosen by others, which are let out
 
 
 class Seen(NamedTuple):
@@ -28,6 +29,7 @@ class Seen(NamedTuple):
     kind: np.ndarray  # (candidates,) see `candidates`
     pairs: np.ndarray  # (pairs, 2) candidates that are neighbours of each other
     runs: list = ()  # of the candidates
+    at: int = 0  # the round
 
     def stacked(self, law: str) -> np.ndarray:
         """(candidates, n): all numbers of a law, over all calls."""
@@ -42,6 +44,16 @@ class Seen(NamedTuple):
     def moves(self, numbers: np.ndarray) -> np.ndarray:
         """(pairs, ...): how far two neighbours are apart in these numbers (candidates, ...)."""
         return numbers[self.pairs[:, 0]] - numbers[self.pairs[:, 1]]
+
+    def distances(self) -> np.ndarray:
+        """(pairs,): how far all numbers move together, but for those that are chosen by others."""
+        parts = [
+            self.moves(part.reshape(len(part), -1))
+            for parts, laws in zip(self.clean, self.laws, strict=True)
+            for part, law in zip(parts, laws, strict=True)
+            if law not in CHOSEN
+        ]
+        return np.linalg.norm(np.hstack(parts), axis=1)
 
     def bounded(self, distances: np.ndarray) -> bool:
         """Whether records a billion times too large move a release no further than a thousand;
@@ -199,4 +211,4 @@ def see(case, position, seed: int = 1) -> Seen:
         [np.array([run.calls[i].clean[j][1] for run in runs]) for j in range(len(parts))]
         for i, parts in enumerate(laws)
     ]
-    return Seen(base, clean, laws, kind, pairs, runs)
+    return Seen(base, clean, laws, kind, pairs, runs, at)
