@@ -158,31 +158,26 @@ def averaged(attack):
     return attack._replace(mechanism=mechanism)
 
 
-def beside_known(attack, planted):
+def beside_known(attack, planted=None):
     """The attack for `reused` noise: two outputs of one run, about known data, a, and about unknown
-    data; if nothing but the reused noise hides them their difference tells."""
+    data; if nothing but the reused noise hides them their difference tells.
+
+    planted: whose kernels draw the same noise; None, of an attack with fresh outputs, compiled:
+    both are made from the same draws.
+    """
+
+    def pair(data, rng, n):
+        seed = int(rng.integers(1 << 62))
+        if planted is not None:
+            planted.seed = seed
+        fresh = [np.random.default_rng(seed) if planted is None else rng for _ in range(2)]
+        both = zip((data, attack.a), fresh, strict=True)
+        return np.stack([attack.mechanism(d, g, n) for d, g in both], axis=1)
 
     def mechanism(data, rng, n):
-        pairs = []
-        for _ in range(n):
-            planted.seed = int(rng.integers(1 << 62))
-            pairs.append([attack.mechanism(d, rng, 1)[0] for d in (data, attack.a)])
-        return np.array(pairs)
-
-    return attack._replace(mechanism=mechanism, statistic=farthest)
-
-
-def in_step(attack):
-    """The same of an attack with fresh outputs, compiled: both of a pair, about known and about
-    unknown data, are made from the same draws.  Raises RuntimeError if the data change how many."""
-
-    def mechanism(data, rng, n):
-        other = np.random.default_rng()
-        other.bit_generator.state = rng.bit_generator.state
-        pair = attack.mechanism(data, rng, n), attack.mechanism(attack.a, other, n)
-        if other.bit_generator.state != rng.bit_generator.state:
-            raise RuntimeError("an attack with fresh outputs must draw alike, whatever the data")
-        return np.stack(pair, axis=1)
+        if planted is None:
+            return pair(data, rng, n)
+        return np.concatenate([pair(data, rng, 1) for _ in range(n)])
 
     return attack._replace(mechanism=mechanism, statistic=farthest)
 
@@ -212,23 +207,27 @@ def planted(target, *, trials: int, seed: int, level: float) -> dict[str, float]
     def bound(attack, n):
         return attacked(attack, delta=delta, trials=n, seed=seed, level=level).epsilon
 
-    def found(fault, slow, fast):
+    def found(fault):
         made = Planted(target, fault)
         plain, at = made.met(seed)
         if at is None or (fault is twice and made.means == 0):
             return np.nan
-        n = max(trials // (40 if plain.runs else 4), 4) if fault is twice else 5 * certain
-        if plain.anew and fault is twice:  # half the variance has the law of the mean
+        fresh = target.attacks[at] if plain.fresh else None
+        if fault is reused:
+            reusing = beside_known(fresh) if fresh else beside_known(plain, made)
+            return bound(reusing, 5 * certain)
+        n = max(trials // (40 if plain.runs else 4), 4)
+        if plain.anew:  # half the variance has the law of the mean
             return bound(target.attack(half_noise(target.algorithm, 2))[at], n)
-        return bound(fast(target.attacks[at]) if plain.fresh else slow(plain, made), n)
+        return bound(averaged(fresh) if fresh else plain, n)
 
     weak, *_ = target.attack(half_noise(target.algorithm))
     wide = Interpreter(UNCLIPPED)
     (open_, *_) = wide(target.attack)(wide(unclipped(target.algorithm)))
     return {
         "half the noise": bound(weak, trials_for(weak, trials)),
-        "budget spent twice": found(twice, lambda a, _: a, averaged),
-        "noise reused": found(reused, beside_known, in_step),
+        "budget spent twice": found(twice),
+        "noise reused": found(reused),
         "not clipped": bound(far_out(open_), certain),
         "far": bound(far_out(target.attacks[0]), certain),
     }

@@ -87,16 +87,15 @@ def measure(case) -> Measured:
     found, kept = [], {}  # of every position; the noise, which is drawn once
     for at in positions(case):
         several = [see(case, at, seed) for seed in seeds]
-        far = [s.distances() for s in several]
-        if not all(s.bounded(size) for s, size in zip(several, far, strict=True)):
-            return UNBOUNDED._replace(releases=several[0].releases())
-        ends = LAWS[laws](case, several, kept)
-        found.append((max(map(np.max, far)), max(s.releases() for s in several), *ends))
-    movement, releases, low, high, chance = zip(*found, strict=True)
-    low, high = float(max(low)), float(max(high))
+        moved = max((s.distances().max(), s.releases()) for s in several)
+        if not all(s.bounded() for s in several):
+            return UNBOUNDED._replace(releases=moved[1])
+        *ends, chance = LAWS[laws](case, several, kept)
+        found.append((*moved, *ends, -chance))
+    movement, releases, low, high, chance = np.max(found, axis=0).tolist()
     if g.model == "shuffle" and "counts" not in laws and low > g.epsilon:
         raise NotMeasured("messages are shown before the shuffler, which amplifies their privacy")
-    return Measured(max(movement), max(releases), low, high, low < np.inf, float(min(chance)))
+    return Measured(movement, int(releases), low, high, low < np.inf, -chance)
 
 
 def reach(case) -> float:
@@ -155,42 +154,37 @@ def normal(case, several, kept, law: str, n: int = 16_000):
     """Normal noise of any covariance over all calls together, by its exact loss; counts with
     independent binomial noise, whose tails are lighter, on the safe side.
 
-    The distance is Mahalanobis', in the covariance of the noise of all calls.  The pair is chosen
-    with a quarter of the draws, its distance comes from the others, exactly: for normal draws with
-    sum of products S and any D, D'C^-1 D / D'S^-1 D is chi-square with n - m + 1 degrees.
+    The distance is Mahalanobis', in the covariance of the noise of all calls, exactly: for n draws
+    with sum of products S and any D (m,), D'C^-1 D / D'S^-1 D is chi-square with n - m + 1 degrees;
+    every pair has its share of `ALARM`.
     Counts are rounded at random: `low` is the largest of six draws of rounding, `high` that of
     their largest moves, entry by entry, which need not happen together.
     """
     delta, seen = case.policy.guarantee.delta, several[0]
     if delta == 0.0 and law == "counts":
         raise NotMeasured("binomial noise is measured by a normal law, which needs delta > 0")
+    n = int(np.clip(10 * n // len(seen.base.calls), min(n, 2_000), n))
     if not kept:
-        n = int(np.clip(10 * n // len(seen.base.calls), min(n, 2_000), n))
-        if seen.stacked(law).shape[1] > max(n // 8, 100):
+        if seen.stacked({law}).shape[1] > max(n // 8, 100):
             raise NotMeasured("too many numbers are shown to measure their noise together")
         z = joint_noise(case, seen.base, law, n, 3)
-        first, rest = z[: n // 4], z[n // 4 :]
-        power, ways = np.linalg.eigh(first.T @ first / len(first))
+        power, ways = np.linalg.eigh(z.T @ z / n)
         hidden = power > 1e-10 * power.max()  # ways in which there is noise
-        bare, ways = ways[:, ~hidden], ways[:, hidden]
-        root = np.linalg.cholesky((first @ ways).T @ (first @ ways) / len(first))
-        kept |= {"bare": bare, "ways": ways, "root": root, "rest": rest @ ways}
-        kept["chance"] = whitened_chance(z, rest @ ways, law)
-    bare, ways, root, rest, chance = kept.values()
-    moves = np.array([s.moves(s.stacked(law)) for s in several])
+        white = ways[:, hidden] / np.sqrt(power[hidden])
+        kept |= {"bare": ways[:, ~hidden], "white": white}
+        kept["chance"] = (
+            counts_chance(z, z @ white) if law == "counts" else normal_chance(z @ white)
+        )
+    bare, white, chance = kept.values()
+    moves = np.array([s.moves(s.stacked({law})) for s in several])
     merged = largest(moves)
     if np.abs(merged @ bare).max(initial=0.0) > 1e-9 * np.abs(merged).max():
         return np.inf, np.inf, chance  # nothing hides it
-    low = max(farthest(D @ ways, root, rest)[0] for D in moves)
-    high = farthest(merged @ ways, root, rest)[1] * reach(case)
+    tail = ALARM / 2 / len(merged)
+    ends = np.sqrt(sps.chi2.ppf([tail, 1 - tail], n - white.shape[1] + 1) / n)
+    low, high = (np.linalg.norm(D @ white, axis=-1).max() for D in (moves, merged))
+    low, high = low * ends[0], high * ends[1] * reach(case)
     return normal_epsilon(delta, low), normal_epsilon(delta, high), chance
-
-
-def farthest(D, root, rest):
-    """(low, high) of the size of the move (a row of D) that is largest in the metric of root."""
-    row = D[np.linalg.norm(np.linalg.solve(root, D.T), axis=0).argmax()]
-    tails = sps.chi2.ppf([ALARM / 2, 1 - ALARM / 2], len(rest) - len(row) + 1)
-    return np.sqrt(row @ np.linalg.solve(rest.T @ rest, row) * tails)
 
 
 def largest(several):
@@ -198,12 +192,14 @@ def largest(several):
     return np.take_along_axis(several, np.abs(several).argmax(axis=0)[None], axis=0)[0]
 
 
-def whitened_chance(z, rest, law: str) -> float:
-    """`law_chance` of noise in the coordinates in which it is uncorrelated; counts in their own,
-    where their distribution function is nearly normal (Berry and Esseen)."""
-    white = np.linalg.solve(np.linalg.cholesky(rest.T @ rest / len(rest)), rest.T).T
-    if law == "gaussian":
-        return law_chance(white / white.std(axis=0), sps.norm)
+def normal_chance(white) -> float:
+    """`law_chance` of normal noise in coordinates in which it is uncorrelated."""
+    return law_chance(white / white.std(axis=0), sps.norm)
+
+
+def counts_chance(z, white) -> float:
+    """The same of counts, in their own coordinates, where their distribution function is nearly
+    normal (Berry and Esseen)."""
     z = z[:, z.std(axis=0) > 0.0]
     gaps = np.diff(np.sort(z.round(9), axis=0), axis=0)
     step = np.where(gaps > 1e-9, gaps, np.inf).min(axis=0)
@@ -270,130 +266,99 @@ def sampled_epsilon(noise: float, n: int, steps: int, delta: float) -> float:
 
 
 def pure(case, several, kept):
-    """Noise that is fresh in every call; the interval is 5.5 standard errors wide each way.
+    """Noise that is fresh in every call; the interval is 6.5 standard errors wide each way.
 
     At delta = 0 the losses of all numbers add up: of one pair of records in `low`, of the worst
     pair of every part of the message in `high`.  Else Laplace losses are composed exactly, by the
     accountant library, for the pairs with the largest sums of losses and of their squares.
-    Pairs are chosen with a quarter of the draws, their loss comes from the others.
     """
-    ((seen,), delta, parts) = several, case.policy.guarantee.delta, []
-    n = int(np.clip(20_000 // max(seen.releases(), 1), 2_000, 10_000))  # one call is drawn so often
+    ((seen,), delta, parts, columns) = several, case.policy.guarantee.delta, [], []
+    chance, n = 1.0, int(np.clip(20_000 // max(seen.releases(), 1), 2_000, 10_000))
     for i, call in enumerate(seen.base.calls):
-        moves = [seen.moves(part) for part in seen.clean[i]]
-        if any(map(np.any, moves)) and i not in kept:
-            drawn = zip(fresh_draws(call, n, [9, i]), call.clean, strict=True)
-            kept[i] = [z - clean for z, (_, clean) in drawn]
-        for j, (law, D) in enumerate(zip(seen.laws[i], moves, strict=True)):
-            if D.any():
-                parts.append((j, law, D, kept[i][j]))
-    if not parts:
-        return 0.0, 0.0, 1.0
-    if delta > 0.0 and any(law == "wishart" for _, law, *_ in parts):
-        raise NotMeasured("Wishart noise is measured at delta = 0 alone")
-    chances, z = [1.0], [z for _, law, _, z in parts if law == "wishart"]
-    for noise in z:
-        one_sided, chance = wishart_chance(noise)
-        if one_sided:
-            return np.inf, np.inf, chance  # it bounds nothing
-        chances.append(chance)
-    if z := [z.reshape(len(z), -1) for _, law, _, z in parts if law == "laplace"]:
-        size = np.abs(z := np.hstack(z)).mean(axis=0)
-        chances.append(law_chance(z / size, sps.laplace) if size.all() else 0.0)
-    ends = [pure_ends(case, parts, power) for power in ((1,) if delta == 0.0 else (1, 2))]
-    return *np.max(ends, axis=0), min(chances)
+        for j, (law, clean) in enumerate(call.clean):
+            D = seen.moves(seen.clean[i][j])
+            if not D.any():
+                continue
+            if i not in kept:
+                kept[i] = fresh_draws(call, n, [9, i])
+            z = kept[i][j] - clean
+            if law == "laplace":
+                columns.append(z.reshape(len(z), -1))
+                scale, error = np.abs(z).mean(axis=0), len(z) ** -0.5
+                terms = np.abs(D) / np.maximum(scale, 1e-300)
+            elif delta > 0.0:
+                raise NotMeasured("Wishart noise is measured at delta = 0 alone")
+            else:
+                scale, error, one_sided, found = wishart_scales(z)
+                chance = min(chance, found)
+                if one_sided:
+                    return np.inf, np.inf, chance  # it bounds nothing
+                nuclear = np.abs(np.linalg.eigvalsh(D.reshape(len(D), -1, *D.shape[-2:])))
+                terms = nuclear.sum(axis=-1) / (2 * scale)
+            parts.append((j, terms.reshape(len(D), -1), error))
+    if columns:
+        z = np.hstack(columns)
+        size = np.abs(z).mean(axis=0)
+        chance = min(chance, law_chance(z / size, sps.laplace) if size.all() else 0.0)
+    powers = () if not parts else (1,) if delta == 0.0 else (1, 2)
+    ends = [pure_ends(parts, power, delta, reach(case)) for power in powers]
+    return *np.max(ends or [(0.0, 0.0)], axis=0), chance
 
 
-def pure_ends(case, parts, power: int):
+def pure_ends(parts, power: int, delta: float, reached: float):
     """(low, high) for the pairs with the largest sums of losses to this power; parts: [(number of
-    the part of its call, law, moves, noise)]."""
-    delta, totals = case.policy.guarantee.delta, {}
-    for j, law, D, z in parts:
-        terms, _ = losses(law, D, z[: len(z) // 4])
+    the part of its call, losses (pairs, ...), their relative standard error)]."""
+    totals = {}
+    for j, terms, _ in parts:
         totals[j] = totals.get(j, 0.0) + (terms**power).sum(axis=1)
-
-    def of(pair):  # {part: row of its moves}
-        found = [losses(law, D[[pair[j]]], z[len(z) // 4 :]) for j, law, D, z in parts]
-        error = np.concatenate([terms[0] * error for terms, error in found])
-        return np.concatenate([terms[0] for terms, _ in found]), np.linalg.norm(error)
-
-    together, _ = of(dict.fromkeys(totals, sum(totals.values()).argmax()))
-    apart, spread = of({j: total.argmax() for j, total in totals.items()})
-    if not np.isfinite(apart).all():
-        return np.inf, np.inf
-    error = 5.5 * spread / apart.sum() if apart.any() else 0.0
-    down, up = 1.0 - error, reach(case) * (1.0 + error)
+    pair = sum(totals.values()).argmax()
+    together = np.concatenate([terms[pair] for _, terms, _ in parts])
+    apart = np.concatenate([terms[totals[j].argmax()] for j, terms, _ in parts])
+    spread = [terms[totals[j].argmax()] * error for j, terms, error in parts]
+    error = 6.5 * np.linalg.norm(np.concatenate(spread)) / apart.sum()
+    low, high = (1.0 - error) * together, (1.0 + error) * reached * np.maximum(apart, 1e-9)
     if delta == 0.0:
-        return down * together.sum(), up * apart.sum() if apart.any() else 0.0
-    low = laplace_epsilon(down * together, delta, False)
-    return low, laplace_epsilon(up * apart, delta, True)
+        return low.sum(), high.sum()
+    return laplace_epsilon(low, delta, False), laplace_epsilon(high, delta, True)
 
 
-def losses(law: str, D: np.ndarray, z: np.ndarray):
-    """((pairs, terms) of losses of moves D (pairs, ...) behind noise z (n, ...), relative standard
-    error of a term).
+def wishart_scales(N: np.ndarray):
+    """(scales (nodes,), relative standard error, whether the noise is one-sided, chance) of noise N
+    (n, ..., d, d): u'Nu is c times the difference of two chi-squares with d + 1 degrees.
 
-    Laplace: |move|/scale.  The difference of two Wishart_d(d+1, cI), of density proportional to
-    exp(-tr/(2c)) each, loses at most half the nuclear norm of the move over c.
+    The difference of two Wishart_d(d+1, cI), of density proportional to exp(-tr/(2c)) each, loses
+    at most half the nuclear norm of the move over c.
     """
-    if law == "laplace":
-        scale = np.maximum(np.abs(z).mean(axis=0), 1e-300)
-        return (np.abs(D) / scale).reshape(len(D), -1), len(z) ** -0.5
-    u, d = quadratic(z), D.shape[-1]
-    kurtosis = 3 + 12 / (2 * (d + 1))
-    scale = u[:, :, 0].std(axis=0) / np.sqrt(4 * (d + 1))
-    nuclear = np.abs(np.linalg.eigvalsh(D.reshape(len(D), -1, d, d))).sum(axis=-1)
-    return nuclear / (2 * scale), np.sqrt((kurtosis - 1) / len(z)) / 2
-
-
-def quadratic(z: np.ndarray) -> np.ndarray:
-    """(n, nodes, d + 1): u'Nu of noise z (n, ..., d, d) for unit vectors u; each is c times the
-    difference of two chi-squares with d + 1 degrees."""
-    n, d = len(z), z.shape[-1]
+    n, d = len(N), N.shape[-1]
     ways = np.vstack([np.eye(d), np.full(d, d**-0.5)])
-    return np.einsum("ki,nbij,kj->nbk", ways, z.reshape(n, -1, d, d), ways)
-
-
-def wishart_chance(z: np.ndarray):
-    """(whether the noise is one-sided, chance) of noise z (n, ..., d, d)."""
-    u, degrees = quadratic(z), z.shape[-1] + 1
-    if -4 * u.min() < u.max():
-        return True, 1.0
-    law = np.subtract(*np.random.default_rng(8).chisquare(degrees, (2, 4 * len(u))))
-    sizes = (u / u.std(axis=0) * np.sqrt(4 * degrees))[:, :2].reshape(len(u), -1)
-    shape = min(sps.ks_2samp(column, law).pvalue for column in sizes.T)
-    return False, min(shape, unrelated(u[:, :, 0]))
+    z = np.einsum("ki,nbij,kj->nbk", ways, N.reshape(n, -1, d, d), ways)
+    scale, kurtosis = z.std(axis=0) / np.sqrt(4 * (d + 1)), 3 + 12 / (2 * (d + 1))
+    law = np.subtract(*np.random.default_rng(8).chisquare(d + 1, (2, 4 * n)))
+    columns = (z / scale)[:, :2].reshape(n, -1).T
+    chance = min(sps.ks_2samp(column, law).pvalue for column in columns)
+    error = np.sqrt((kurtosis - 1) / n) / 2
+    return scale[:, 0], error, -4 * z.min() < z.max(), min(chance, unrelated(z[:, :, 0]))
 
 
 def laplace_epsilon(ratios, delta: float, pessimistic: bool) -> float:
     """epsilon at delta > 0 of Laplace noise that hides moves of these ratios to its scale."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
+    if not ratios.max() < 1e3:
+        return np.inf
     sizes = np.exp(np.round(np.log(ratios[ratios > 1e-6]), 2)) * (1.005 if pessimistic else 0.995)
-    return composed(
-        [
-            (
-                pld.from_laplace_mechanism(
-                    1.0 / ratio,
-                    value_discretization_interval=1e-3,
-                    pessimistic_estimate=pessimistic,
-                    use_connect_dots=pessimistic,
-                ),
-                int(times),
-            )
-            for ratio, times in zip(*np.unique(sizes, return_counts=True), strict=True)
-        ],
-        delta,
-    )
+    how = {"pessimistic_estimate": pessimistic, "use_connect_dots": pessimistic}
+    how["value_discretization_interval"] = 1e-3
+    sizes, times = np.unique(sizes, return_counts=True)
+    return composed([pld.from_laplace_mechanism(1.0 / r, **how) for r in sizes], times, delta)
 
 
-def composed(losses, delta: float) -> float:
-    """epsilon at delta of independent privacy losses, [(distribution, how many)], by the accountant
-    library."""
-    if not losses:
-        return 0.0
-    several = [one.self_compose(number) for one, number in losses]
-    return functools.reduce(lambda a, b: a.compose(b), several).get_epsilon_for_delta(delta)
+def composed(losses, times, delta: float) -> float:
+    """epsilon at delta of independent privacy losses, distributions of the accountant library, of
+    each so many."""
+    several = [one.self_compose(int(n)) for one, n in zip(losses, times, strict=True)]
+    whole = functools.reduce(lambda a, b: a.compose(b), several) if several else None
+    return whole.get_epsilon_for_delta(delta) if several else 0.0
 
 
 # --- peeling, and choices of a vertex -------------------------------------------------------------
@@ -410,31 +375,22 @@ def moved(seen: Seen, kept, find):
 
 
 def peeling(case, several, kept):
-    """Laplace noise of one scale, fresh for every pick and value that is shown, composed.
-
-    A pick loses at most 2 move/scale (Dwork and Roth 2014, Claim 3.9), a value move/scale.
-    """
+    """Laplace noise of one scale, fresh for every pick and value that is shown, composed."""
     found = list(moved(several[0], kept, peeling_noise))
-    ends = []
-    for widest, reached in ((1, 1.0), (0, reach(case))):
-        parts = [(far / noise[widest] * reached, noise[2]) for far, noise in found]
-        ends.append(pure_epsilon(parts, case.policy.guarantee.delta))
-    return *ends, min([noise[3] for _, noise in found], default=1.0)
+    times, delta = [s for _, (*_, s, _) in found], case.policy.guarantee.delta
+    low = picks_epsilon([far / most for far, (_, most, *_) in found], times, delta)
+    high = picks_epsilon([reach(case) * far / least for far, (least, *_) in found], times, delta)
+    return low, high, min([chance for _, (*_, chance) in found], default=1.0)
 
 
-def pure_epsilon(parts, delta: float) -> float:
-    """epsilon at delta of picks and as many values, [(move/scale, number)]."""
+def picks_epsilon(ratios, times, delta: float) -> float:
+    """epsilon at delta of so many picks and values of each ratio, move/scale.  A pick loses at most
+    twice the ratio (Dwork and Roth 2014, Claim 3.9), a value the ratio."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    pure = pld.common.DifferentialPrivacyParameters
-    return composed(
-        [
-            (pld.from_privacy_parameters(pure(loss, 0.0), value_discretization_interval=2e-4), n)
-            for ratio, n in parts
-            for loss in (2 * ratio, ratio)
-        ],
-        delta,
-    )
+    pure = [pld.common.DifferentialPrivacyParameters(r * f, 0.0) for f in (2, 1) for r in ratios]
+    ones = [pld.from_privacy_parameters(p, value_discretization_interval=2e-4) for p in pure]
+    return composed(ones, [*times, *times], delta)
 
 
 def peeling_noise(call, n: int = 8000):
@@ -470,12 +426,13 @@ def vertex(case, several, kept, law: str):
     """Noisy choices of a vertex: the losses range/scale of all choices that one record enters, by
     concentrated privacy: loss^2/2; for Gumbel noise, which is range-bounded, loss^2/8."""
     found = list(moved(several[0], kept, partial(vertex_noise, law=law)))
-    ends = []
-    for widest, reached in ((1, 1 - 1e-3), (0, reach(case))):
-        loss = np.array([2 * far / noise[widest] for far, noise in found])  # +- unit vectors
+    ends, delta = [], case.policy.guarantee.delta
+    for end in (1, 0):  # of the scale
+        loss = np.array([2 * far / noise[end] for far, noise in found])  # over +- unit vectors
         rho = (loss**2).sum() / (8 if law == "gumbel" else 2)
-        ends.append(reached * min(concentrated(rho, case.policy.guarantee.delta), loss.sum()))
-    return *ends, min([noise[2] for _, noise in found], default=1.0)
+        ends.append(min(concentrated(rho, delta), loss.sum()))
+    chance = min([noise[2] for _, noise in found], default=1.0)
+    return ends[0] * (1 - 1e-3), ends[1] * reach(case), chance
 
 
 def chosen(law: str, scores: np.ndarray, n: int, rng) -> np.ndarray:
@@ -532,7 +489,7 @@ def smooth(case, several, kept, law: str, n: int = 4000):
     if not kept:
         z = split(law, joint_noise(case, seen.base, law, n, 3), calls)
         kept["ends"], kept["chance"] = sizes(z, p.exponent)
-    moves = split(law, seen.moves(seen.stacked(law)), calls)
+    moves = split(law, seen.moves(seen.stacked({law})), calls)
     far = np.linalg.norm(moves, p.q, axis=-1).max(axis=0)
     low, high = (concentrated(rho, delta) for rho in kappa * far**2 / 2 @ kept["ends"])
     return low * (1 - 1e-3), high * SLACK, kept["chance"]

@@ -101,12 +101,13 @@ class RecordingRng:
         self.methods.add(name)
         return getattr(self.rng, name)
 
-    def law(self) -> str:
-        """The law of noise that these draws have; raises `NotMeasured` if none is known."""
-        for law, methods in DRAWN.items():
-            if self.methods <= methods:
-                return law
-        raise NotMeasured(f"no law of noise is known for draws by {sorted(self.methods)}")
+
+def law_of(methods: set[str]) -> str:
+    """The law of noise that draws by these methods have; `NotMeasured` if none is known."""
+    for law, known in DRAWN.items():
+        if methods <= known:
+            return law
+    raise NotMeasured(f"no law of noise is known for draws by {sorted(methods)}")
 
 
 def is_generator(a) -> bool:
@@ -197,11 +198,14 @@ def copied(tree, rng=None):
     return rng if rng is not None and is_generator(tree) else tree
 
 
+def leaves(tree) -> list:
+    """All parts of a nested tuple that are no tuples."""
+    return [a for part in tree for a in leaves(part)] if isinstance(tree, tuple) else [tree]
+
+
 def arrays(tree) -> list[np.ndarray]:
     """All arrays of a nested tuple."""
-    if isinstance(tree, np.ndarray):
-        return [tree]
-    return [a for part in tree for a in arrays(part)] if isinstance(tree, tuple) else []
+    return [a for a in leaves(tree) if isinstance(a, np.ndarray)]
 
 
 def public(state, private_fields, inside: str = "") -> list[np.ndarray]:
@@ -212,12 +216,8 @@ def public(state, private_fields, inside: str = "") -> list[np.ndarray]:
         if any(s.startswith(name + ".") for s in private_fields):
             found += public(value, private_fields, name + ".")
         elif name not in private_fields:
-            found += [np.array(a) for a in _leaves(value)]
+            found += [np.array(a) for a in leaves(value)]
     return found
-
-
-def _leaves(tree):
-    return [a for v in tree for a in _leaves(v)] if isinstance(tree, tuple) else [tree]
 
 
 # --- recorded runs ------------------------------------------------------------------------------
@@ -252,14 +252,15 @@ class Recorder:
 
     def __init__(self, case):
         self.case, self.laws, self.drawn, self.script = case, {}, {}, None
-        self.copies = Interpreter(
-            {k: partial(self._call, k, read) for k, read in case.releases.items()}
-        )
+        calls = {k: partial(self._call, k, read) for k, read in case.releases.items()}
+        self.copies = Interpreter(calls)
         self.policy = self.copies(case.policy)
 
     def _call(self, kernel, read, *args):
-        mine, clean = arrays(args), self._numbers(kernel, read, args)
-        noise = self._noise(kernel, read, args, clean)
+        mine, clean, noise = arrays(args), self._numbers(kernel, read, args), []
+        if {law for law, _ in clean} <= {"gaussian", "laplace"}:  # else it need not be added
+            noisy = self._released(kernel, read, args, np.random.default_rng(11))
+            noise = [a - b for (_, a), (_, b) in zip(noisy, clean, strict=True)]
         told = "asked" if self.asking else "calls"
         seen, first = getattr(self, told), self.script is None
         before = copied(args) if first or self.laws[kernel] == VALUES else ()
@@ -297,30 +298,23 @@ class Recorder:
         if kernel not in self.laws:
             rng = RecordingRng()
             told = [law for law, _ in self._released(kernel, read, args, rng)]
-            self.laws[kernel] = rng.law() if None in told else told[0]
+            self.laws[kernel] = law_of(rng.methods) if None in told else told[0]
         if self.laws[kernel] == VALUES:
-            key = kernel, *(np.asarray(a).tobytes() for a in _leaves(args) if not is_generator(a))
+            key = kernel, *(np.asarray(a).tobytes() for a in leaves(args) if not is_generator(a))
             if key not in self.drawn:
                 draws = fresh_draws(Call(kernel, read, (), args, [], [], ()), MANY, 13)
                 self.drawn[key] = np.hstack([part.reshape(MANY, -1) for part in draws])
             return [(VALUES, self.drawn[key])]
-        clean = self._released(kernel, read, args, ZeroNoiseRng(self.u))
+        clean = self._released(kernel, read, args, ZeroNoiseRng())
         return [(law or self.laws[kernel], a) for law, a in clean]
 
-    def _noise(self, kernel, read, args, clean):
-        """What one generator adds to the numbers, if that is what noise of their law does."""
-        if not {law for law, _ in clean} <= {"gaussian", "laplace"}:
-            return []
-        noisy = self._released(kernel, read, args, np.random.default_rng(11))
-        return [a - b for (_, a), (_, b) in zip(noisy, clean, strict=True)]
-
-    def play(self, records, *, script: Run | None = None, seed: int = 0, u: float = 0.5) -> Run:
+    def play(self, records, *, script: Run | None = None, seed: int = 0) -> Run:
         """`Run` on records [(arm, x, r) or None: nobody learns, ...], outcomes as in the script.
 
         Every round, advice and update get streams of their own, so that runs with different records
         share all draws that no recorded kernel makes.
         """
-        self.script, self.u, self.asking = script, u, False
+        self.script, self.asking = script, False
         self.calls, self.asked, self.first = [], [], {}
         case, policy = self.case, self.policy
         s = first = begin(case, np.random.default_rng(seed), policy)

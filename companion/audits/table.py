@@ -49,30 +49,24 @@ def targets() -> tuple[Target, ...]:
     for table in (policies, optimisers):
         for name in table.TABLE:
             instance = table.example(name)
-            if instance.guarantee.model == "none":
-                found.append(Target(name, "", instance, None, "promises no privacy"))
-                continue
             spec = instance.audit
-            none = spec.attacks is AuditSpec().attacks
-            why = f"{name} offers no attack" if none else ""
+            if instance.guarantee.model == "none" or spec.attacks is AuditSpec().attacks:
+                private = instance.guarantee.model != "none"
+                why = f"{name} offers no attack" if private else "promises no privacy"
+                found.append(Target(name, "", instance, None, why))
+                continue
             cases = spec.measured()
             kernels = {k: r for case in cases for k, r in case.releases.items()}
-            instances = spec.attack_instances() or _one_of_each(cases) or [instance]
-            found += [Target(name, said(a), a, spec.attacks, why, kernels) for a in instances]
+            first = {said(case.policy): case.policy for case in reversed(cases)}
+            instances = spec.attack_instances() or [first[c] for c in CALIBRATIONS if c in first]
+            instances = instances or [instance]
+            found += [Target(name, said(a), a, spec.attacks, "", kernels) for a in instances]
     return tuple(found)
 
 
 def said(algorithm) -> str:
     """Whose calibration it is: "paper" where its source claims something else than it gives."""
     return CALIBRATIONS[algorithm.guarantee.claimed is not None]
-
-
-def _one_of_each(cases):
-    """The first measured instance of each calibration."""
-    first = {}
-    for case in cases:
-        first.setdefault(said(case.policy), case.policy)
-    return first.values()
 
 
 def promised(guarantee) -> float:
@@ -125,11 +119,6 @@ def strongest(table):
     return table.loc[table.groupby(keys, sort=False)["counted"].idxmax()].reset_index(drop=True)
 
 
-def unattacked(found):
-    """Rows of those that no attack is made on, with the reason."""
-    return [{"algorithm": t.algorithm.name, "why": t.why} for t in found if t.attack is None]
-
-
 def pairs(found):
     """Rows that say, of every attack, its inputs and its statistic: the words beside its code."""
     said = {}
@@ -143,36 +132,40 @@ def pairs(found):
 
 def figure(table, top: float = 8.0):
     """Claim, proof and count of every row of `strongest`, as a picture; top: where infinity is."""
-    fig, (ax,) = plots.panels(1, height=0.27 * len(table) + 1.2)
-    at = np.arange(len(table))[::-1]
-    x = {k: np.minimum(table[k], top) for k in ("claimed", "proved", "measured", "counted")}
-    wrong = (table["counted"] > table["claimed"]).to_numpy()
-    ax.hlines(at, x["counted"], x["proved"], color="0.6", lw=1)
-    ax.plot(x["claimed"], at, "|", ms=13, mew=2, color=plots.COLOURS[0], label="claimed")
-    ax.plot(x["proved"], at, "o", ms=7, mfc="none", color=plots.COLOURS[1], label="proved")
-    ax.plot(x["measured"], at, "x", ms=6, color="0.4", label="measured on the pair")
-    right = plots.COLOURS[2]
-    ax.plot(x["counted"][~wrong], at[~wrong], "D", ms=5, color=right, label="counted, at least")
-    ax.plot(x["counted"][wrong], at[wrong], "D", ms=7, color=plots.COLOURS[3], label="refuted")
-    rows = zip(table["algorithm"], table["calibration"], strict=True)
-    names = [f"{a} ({c})" if c else a for a, c in rows]  # samplers have no calibration
-    ax.set_yticks(at, names, fontsize="small")
+    colours, right = plots.COLOURS, table["counted"] <= table["claimed"]
+    series = [
+        (table["claimed"], "|", colours[0], "claimed"),
+        (table["proved"], "o", colours[1], "proved"),
+        (table["measured"], "x", "0.4", "measured on the pair"),
+        (table["counted"].where(right), "D", colours[2], "counted, at least"),
+        (table["counted"].where(~right), "D", colours[3], "refuted"),
+    ]
+    pairs = zip(table["algorithm"], table["calibration"], strict=True)
+    names = [f"{a} ({c})" if c else a for a, c in pairs]  # samplers have no calibration
+    fig, ax, at = picture(names, series, "ε", top)
+    ax.hlines(at, *(table[k].clip(upper=top) for k in ("counted", "proved")), color="0.6", lw=1)
     plots.ticks(ax.xaxis, [0, 1, 2, 3, 4, 6])
     ax.text(top, len(table) - 0.3, "∞", ha="center")
-    ax.set(xlabel="ε", xlim=(-0.2, top + 0.3), ylim=(-0.8, len(table) - 0.2))
-    fig.legend(loc="outside upper center", ncols=2, frameon=False, fontsize="small")
     return fig
 
 
 def fault_figure(planted, kinds):
     """Bound over what the honest algorithm proves, for every fault and algorithm, as a picture."""
-    fig, (ax,) = plots.panels(1, height=0.22 * len(planted) + 1.2)
-    at = np.arange(len(planted))[::-1]
-    for i, kind in enumerate(kinds):
-        x = np.minimum(planted[kind] / planted["proved"], 4.0)
-        ax.plot(x, at, plots.MARKERS[i], ms=6, color=plots.COLOURS[i], alpha=0.85, label=kind)
+    looks = zip(kinds, plots.MARKERS, plots.COLOURS, strict=False)
+    series = [(planted[k] / planted["proved"], marker, colour, k) for k, marker, colour in looks]
+    fig, ax, _ = picture(planted["algorithm"], series, "counted / proved", 4.0)
     ax.axvline(1.0, color="0.35", lw=1)
-    ax.set_yticks(at, planted["algorithm"], fontsize="small")
-    ax.set(xlabel="counted / proved", xlim=(-0.1, 4.1), ylim=(-0.8, len(planted) - 0.2))
-    fig.legend(loc="outside upper center", ncols=2, frameon=False, fontsize="small")
     return fig
+
+
+def picture(names, series, xlabel: str, top: float):
+    """(figure, axes, heights): a row for every name, with its number, at most `top`, of each of the
+    series [(numbers, marker, colour, label)]."""
+    fig, (ax,) = plots.panels(1, height=0.26 * len(names) + 1.2)
+    at = np.arange(len(names))[::-1]
+    for x, marker, colour, label in series:
+        ax.plot(x.clip(upper=top), at, marker, ms=7, mfc="none", color=colour, label=label)
+    ax.set_yticks(at, names, fontsize="small")
+    ax.set(xlabel=xlabel, xlim=(-0.2, top + 0.3), ylim=(-0.8, len(names) - 0.2))
+    fig.legend(loc="outside upper center", ncols=2, frameon=False, fontsize="small")
+    return fig, ax, at
