@@ -26,37 +26,27 @@ SLOW = 20  # attacks that take a run for every output get this many times fewer
 def half_noise(algorithm, variances: int = 4):
     """The same policy or optimiser with half of all noise, a quarter of its variance, that is of
     all noise bits; or with another fraction of it, one over `variances`."""
-
-    def less(name, value):
-        if name in BITS:
-            return value // variances
-        return value / np.sqrt(variances) if name in SCALES else value
-
-    return algorithm._replace(params=_changed(algorithm.params, less))
+    fewer = changed(algorithm, BITS, lambda value: value // variances)
+    return changed(fewer, SCALES, lambda value: value / np.sqrt(variances))
 
 
 def unclipped(algorithm):
     """The same with all bounds in its parameters infinite."""
-
-    def opened(name, value):
-        if name not in BOUNDS:
-            return value
-        return np.full_like(value, np.inf) if isinstance(value, np.ndarray) else np.inf
-
-    return algorithm._replace(params=_changed(algorithm.params, opened))
+    return changed(algorithm, BOUNDS, lambda value: np.inf * value)
 
 
-def _changed(params, change):
-    """Params with change(name, value) in place of every value, in nested tuples, too."""
+def changed(algorithm, names, change):
+    """The same with change(value) in place of the parameters of these names, in nested tuples,
+    too."""
 
     def part(name, value):
         if hasattr(value, "_fields"):
-            return _changed(value, change)
+            return value._replace(**{n: part(n, v) for n, v in value._asdict().items()})
         if isinstance(value, tuple):
             return tuple(part(name, inner) for inner in value)
-        return change(name, value)
+        return change(value) if name in names else value
 
-    return params._replace(**{name: part(name, value) for name, value in params._asdict().items()})
+    return algorithm._replace(params=part("", algorithm.params))
 
 
 def _pass_on(x, y, out):
@@ -166,18 +156,16 @@ def beside_known(attack, planted=None):
     both are made from the same draws.
     """
 
-    def pair(data, rng, n):
-        seed = int(rng.integers(1 << 62))
-        if planted is not None:
-            planted.seed = seed
-        fresh = [np.random.default_rng(seed) if planted is None else rng for _ in range(2)]
-        both = zip((data, attack.a), fresh, strict=True)
-        return np.stack([attack.mechanism(d, g, n) for d, g in both], axis=1)
-
     def mechanism(data, rng, n):
-        if planted is None:
-            return pair(data, rng, n)
-        return np.concatenate([pair(data, rng, 1) for _ in range(n)])
+        pairs, together = [], n if planted is None else 1
+        for _ in range(n // together):
+            seed = int(rng.integers(1 << 62))
+            if planted is not None:
+                planted.seed = seed
+            rngs = [np.random.default_rng(seed) if planted is None else rng for _ in range(2)]
+            both = zip((data, attack.a), rngs, strict=True)
+            pairs.append(np.stack([attack.mechanism(d, g, together) for d, g in both], axis=1))
+        return np.concatenate(pairs)
 
     return attack._replace(mechanism=mechanism, statistic=farthest)
 
@@ -201,7 +189,7 @@ def planted(target, *, trials: int, seed: int, level: float) -> dict[str, float]
     outputs are fresh, or noise is drawn anew for every number, these are what shows the fault, and
     no kernel is interpreted.  NaN: there is no such attack, or what is let out has no mean.
     """
-    epsilon, delta = target.guarantee.epsilon, target.guarantee.delta
+    epsilon, delta = target.algorithm.guarantee.epsilon, target.algorithm.guarantee.delta
     certain = int(CERTAIN * max(1.0, np.exp(epsilon - 1.0)))  # so many can show epsilon
 
     def bound(attack, n):

@@ -31,13 +31,13 @@ class Seen(NamedTuple):
     runs: list = ()  # of the candidates
     at: int = 0  # the round
 
-    def stacked(self, wanted: set[str]) -> np.ndarray:
-        """(candidates, n): all numbers of these laws, over all calls."""
+    def stacked(self, law: str) -> np.ndarray:
+        """(candidates, n): all numbers of this law, over all calls."""
         parts = [
             part.reshape(len(part), -1)
             for parts, laws in zip(self.clean, self.laws, strict=True)
-            for part, law in zip(parts, laws, strict=True)
-            if law in wanted
+            for part, which in zip(parts, laws, strict=True)
+            if which == law
         ]
         return np.hstack(parts)
 
@@ -47,12 +47,17 @@ class Seen(NamedTuple):
 
     def distances(self) -> np.ndarray:
         """(pairs,): how far all numbers move together, but for those that are chosen by others."""
-        laws = {law for laws in self.laws for law in laws}
-        return np.linalg.norm(self.moves(self.stacked(laws - CHOSEN)), axis=1)
+        squares = np.zeros(len(self.pairs))
+        for parts, laws in zip(self.clean, self.laws, strict=True):
+            for part, law in zip(parts, laws, strict=True):
+                if law not in CHOSEN:
+                    squares += (self.moves(part.reshape(len(part), -1)) ** 2).sum(axis=1)
+        return np.sqrt(squares)
 
-    def bounded(self) -> bool:
-        """Whether records a billion times too large move no further than a thousand."""
-        kinds, size = self.kind[self.pairs].max(axis=1), self.distances()
+    def bounded(self, size: np.ndarray) -> bool:
+        """Whether records a billion times too large move no further than a thousand; size:
+        (pairs,) distances."""
+        kinds = self.kind[self.pairs].max(axis=1)
         far = [size[kinds == k].max(initial=0.0) for k in (1, 2)]
         bounded = bool(far[1] <= far[0] * (1 + 1e-6))
         if not bounded and far[1] <= 1e3 * far[0]:

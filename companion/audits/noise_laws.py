@@ -8,23 +8,15 @@ into epsilon.  `measure` does this for an `AuditInstance`; `LAWS` says which law
 """
 
 import functools
-import math
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats as sps
 
+from companion.audits import recording
 from companion.audits.neighbours import Seen, filler, positions, see
-from companion.audits.recording import (
-    LONG,
-    VALUES,
-    Leak,
-    NotMeasured,
-    Recorder,
-    fresh_draws,
-    joint_noise,
-)
+from companion.audits.recording import LONG, VALUES, NotMeasured, Recorder
 
 ALARM = 1e-7  # false alarms of one interval or test; several hundred are made
 REACH = 1.01  # the search comes this close to the largest movement
@@ -81,17 +73,16 @@ def measure(case) -> Measured:
     if not laws:
         raise NotMeasured(f"nothing is let out in {case.rounds} rounds")
     if laws not in LAWS:
-        known = "; ".join(sorted(" with ".join(sorted(names)) for names in LAWS))
-        raise NotMeasured(f"laws must be one of: {known}; got {sorted(laws)}")
+        raise NotMeasured(f"laws must be one of {[*map(sorted, LAWS)]}; got {sorted(laws)}")
     seeds = (1,) if "counts" not in laws else range(6 if case.rounds <= LONG else 2)
     found, kept = [], {}  # of every position; the noise, which is drawn once
     for at in positions(case):
         several = [see(case, at, seed) for seed in seeds]
-        moved = max((s.distances().max(), s.releases()) for s in several)
-        if not all(s.bounded() for s in several):
-            return UNBOUNDED._replace(releases=moved[1])
+        far = [s.distances() for s in several]
+        if not all(s.bounded(size) for s, size in zip(several, far, strict=True)):
+            return UNBOUNDED._replace(releases=several[0].releases())
         *ends, chance = LAWS[laws](case, several, kept)
-        found.append((*moved, *ends, -chance))
+        found.append((np.max(far), max(s.releases() for s in several), *ends, -chance))
     movement, releases, low, high, chance = np.max(found, axis=0).tolist()
     if g.model == "shuffle" and "counts" not in laws and low > g.epsilon:
         raise NotMeasured("messages are shown before the shuffler, which amplifies their privacy")
@@ -165,9 +156,9 @@ def normal(case, several, kept, law: str, n: int = 16_000):
         raise NotMeasured("binomial noise is measured by a normal law, which needs delta > 0")
     n = int(np.clip(10 * n // len(seen.base.calls), min(n, 2_000), n))
     if not kept:
-        if seen.stacked({law}).shape[1] > max(n // 8, 100):
+        if seen.stacked(law).shape[1] > max(n // 8, 100):
             raise NotMeasured("too many numbers are shown to measure their noise together")
-        z = joint_noise(case, seen.base, law, n, 3)
+        z = recording.joint_noise(case, seen.base, law, n, 3)
         power, ways = np.linalg.eigh(z.T @ z / n)
         hidden = power > 1e-10 * power.max()  # ways in which there is noise
         white = ways[:, hidden] / np.sqrt(power[hidden])
@@ -176,7 +167,7 @@ def normal(case, several, kept, law: str, n: int = 16_000):
             counts_chance(z, z @ white) if law == "counts" else normal_chance(z @ white)
         )
     bare, white, chance = kept.values()
-    moves = np.array([s.moves(s.stacked({law})) for s in several])
+    moves = np.array([s.moves(s.stacked(law)) for s in several])
     merged = largest(moves)
     if np.abs(merged @ bare).max(initial=0.0) > 1e-9 * np.abs(merged).max():
         return np.inf, np.inf, chance  # nothing hides it
@@ -223,7 +214,7 @@ def sampled(case, several, kept):
     (Renyi accounting)."""
     ((seen,), p, delta) = several, case.policy.params, case.policy.guarantee.delta
     if not kept:
-        z = joint_noise(case, seen.base, "sampled", 2000, 3)
+        z = recording.joint_noise(case, seen.base, "sampled", 2000, 3)
         chance = min(law_chance(z / z.std(), sps.norm), evenly_drawn(case))
         kept |= {"noise": z.std(), "chance": chance}
     far = [float(np.linalg.norm(seen.moves(c[0]), axis=-1).max()) for c in seen.clean]
@@ -254,7 +245,7 @@ def sampled_epsilon(noise: float, n: int, steps: int, delta: float) -> float:
     for centre in (-0.5, 0.0, 0.5):
         rest = (1 - 1 / n) * np.diff(sps.norm.cdf(edges, centre, noise))
         p, q = (rest + np.diff(sps.norm.cdf(edges, m, noise)) / n for m in (0.5, -0.5))
-        logs = [{i: math.log(v) for i, v in enumerate(masses)} for masses in (p, q)]
+        logs = [{i: np.log(v) for i, v in enumerate(masses)} for masses in (p, q)]
         one = pld.from_two_probability_mass_functions(
             *logs, pessimistic_estimate=False, value_discretization_interval=2e-5
         )
@@ -280,7 +271,7 @@ def pure(case, several, kept):
             if not D.any():
                 continue
             if i not in kept:
-                kept[i] = fresh_draws(call, n, [9, i])
+                kept[i] = recording.fresh_draws(call, n, [9, i])
             z = kept[i][j] - clean
             if law == "laplace":
                 columns.append(z.reshape(len(z), -1))
@@ -398,19 +389,18 @@ def peeling_noise(call, n: int = 8000):
     chance.  The scale is read off the values; the picks must then have the law of fresh noise of
     that scale."""
     names, rows = [law for law, _ in call.clean], np.arange(n)[:, None]
-    seen = dict(zip(names, fresh_draws(call, n, 5), strict=True))
+    seen = dict(zip(names, recording.fresh_draws(call, n, 5), strict=True))
     picks, s = seen["picks"].astype(int), seen["picks"].shape[1]
-    if (np.count_nonzero(seen["peeled"], axis=1) != s).any():
-        raise Leak("more values are shown than are picked")
+    alone = (np.count_nonzero(seen["peeled"], axis=1) == s).all()  # no value but those picked
     z = seen["peeled"][rows, picks] - seen["peeling"][rows, picks]
     # 2 sum|z|/scale is chi-square
     low, high = 2 * np.abs(z).sum() / sps.chi2.ppf([1 - ALARM / 2, ALARM / 2], 2 * z.size)
     scores = np.zeros(seen["peeling"].shape[1])
     scores[:2] = low, -low / 2
-    again = fresh_draws(call, n, 6, scores)[names.index("picks")]
+    again = recording.fresh_draws(call, n, 6, scores)[names.index("picks")]
     wanted = picked(np.abs(scores) / np.abs(z).mean(), s, n, np.random.default_rng(7))
     chance = law_chance(z / np.abs(z).mean(), sps.laplace)
-    return low, high, s, min(chance, same_law(again, wanted))
+    return low, high, s, alone * min(chance, same_law(again, wanted))
 
 
 def picked(scores: np.ndarray, s: int, n: int, rng) -> np.ndarray:
@@ -435,45 +425,42 @@ def vertex(case, several, kept, law: str):
     return ends[0] * (1 - 1e-3), ends[1] * reach(case), chance
 
 
-def chosen(law: str, scores: np.ndarray, n: int, rng) -> np.ndarray:
-    """(n, 2 d): <scores, v> with noise of scale 1, at v = -e_1, ..., -e_d, e_1, ..., e_d, of which
-    the largest is chosen in place of the smallest of the opposites."""
-    d, both = len(scores), np.concatenate([scores, -scores])
-    if law == "coordinates":
-        z = rng.laplace(size=(n, d))
-        return both + np.hstack([z, -z])
-    return both + getattr(rng, law)(size=(n, 2 * d))
-
-
 def vertex_noise(call, law: str, n: int = 20_000):
     """(low, high) of the scale of the noise of one call, in units of the scores; the chance.
 
-    With scores (size, 0, ..., 0) the vertex -e_1 is chosen where size/scale exceeds a threshold of
-    the noise, whose law is that of many draws."""
+    The largest of -<scores, v>, with noise, is chosen, at v = -e_1, ..., -e_d, e_1, ..., e_d.  With
+    scores (size, 0, ..., 0) that is -e_1 where size/scale exceeds a threshold of the noise, whose
+    law is that of many draws.
+    """
     rng, d, size = np.random.default_rng(5), call.clean[0][1].size, 1e-3
     axis, tilted = np.eye(d)[0], np.where(np.arange(d) == 0, 1.0, -0.7)
 
     def vertices(scores, n, seed):
-        v = fresh_draws(call, n, seed, size * scores)[1]
-        return np.hstack([-v, v]).argmax(axis=1)
+        v = recording.fresh_draws(call, n, seed, size * scores)[1]
+        return np.hstack([-v, v]).argmax(axis=1)[:, None]
 
     while (vertices(axis, 200, 5) == 0).sum() < 120:
         size *= 2.0
-    seen = vertices(axis, n, 6)
-    hits = int((seen == 0).sum())
-    z = chosen(law, 0.0 * axis, 400_000, rng)
+    z = vertex_law(law, 400_000, d, rng)
     others = np.delete(z, [0, d], axis=1).max(axis=1, initial=-np.inf)
     threshold = np.maximum(others - z[:, 0], (z[:, d] - z[:, 0]) / 2)
-    rates = (
-        hits / n,
-        *sps.beta.ppf([ALARM / 2, 1 - ALARM / 2], [hits, hits + 1], [n - hits + 1, n - hits]),
-    )
-    scale, high, low = size / np.quantile(threshold, rates)
-    chance = min(
-        same_law(again[:, None], chosen(law, size / scale * scores, n, rng).argmax(axis=1)[:, None])
-        for scores, again in ((axis, seen), (tilted, vertices(tilted, n, 7)))
-    )
+    seen = vertices(axis, n, 6)
+    hits = int((seen == 0).sum())
+    ends = sps.beta.ppf([ALARM / 2, 1 - ALARM / 2], [hits, hits + 1], [n - hits + 1, n - hits])
+    scale, high, low = size / np.quantile(threshold, [hits / n, *ends])
+    chance = 1.0
+    for scores, again in ((axis, seen), (tilted, vertices(tilted, n, 7))):
+        noisy = np.concatenate([scores, -scores]) * size / scale + z[:n]
+        chance = min(chance, same_law(again, noisy.argmax(axis=1)[:, None]))
     return low, high, chance
+
+
+def vertex_law(law: str, n: int, d: int, rng) -> np.ndarray:
+    """(n, 2 d): noise of scale 1 on the scores of all vertices."""
+    if law == "coordinates":
+        z = rng.laplace(size=(n, d))
+        return np.hstack([z, -z])
+    return getattr(rng, law)(size=(n, 2 * d))
 
 
 # --- generalized Gaussian noise -------------------------------------------------------------------
@@ -487,9 +474,9 @@ def smooth(case, several, kept, law: str, n: int = 4000):
     kappa = (p.exponent - 1) * p.d ** (2 / p.exponent - 2 / p.q)
     calls = len(seen.base.calls)
     if not kept:
-        z = split(law, joint_noise(case, seen.base, law, n, 3), calls)
+        z = split(law, recording.joint_noise(case, seen.base, law, n, 3), calls)
         kept["ends"], kept["chance"] = sizes(z, p.exponent)
-    moves = split(law, seen.moves(seen.stacked({law})), calls)
+    moves = split(law, seen.moves(seen.stacked(law)), calls)
     far = np.linalg.norm(moves, p.q, axis=-1).max(axis=0)
     low, high = (concentrated(rho, delta) for rho in kappa * far**2 / 2 @ kept["ends"])
     return low * (1 - 1e-3), high * SLACK, kept["chance"]
@@ -563,10 +550,7 @@ def tallied(draws: np.ndarray) -> np.ndarray:
 
 def both_ways(a, b, n: int = 20_000) -> np.ndarray:
     """((low, high) of the loss of a against b, the same of b against a), from n draws of calls."""
-    drawn = [
-        np.hstack([part.reshape(len(part), -1) for part in fresh_draws(call, n + n // 4, [17, i])])
-        for i, call in enumerate((a, b))
-    ]
+    drawn = [recording.fresh_rows(call, n + n // 4, [17, i]) for i, call in enumerate((a, b))]
     counts = tallied(np.reshape(drawn, (2, 5, n // 4, -1)))
     first, rest = counts[:, 0], counts[:, 1:].sum(axis=1)
     low = np.nan_to_num(sps.beta.ppf(ALARM / 4, rest, n - rest + 1))

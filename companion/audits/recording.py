@@ -208,16 +208,16 @@ def arrays(tree) -> list[np.ndarray]:
     return [a for a in leaves(tree) if isinstance(a, np.ndarray)]
 
 
-def public(state, private_fields, inside: str = "") -> list[np.ndarray]:
+def public(state, private_fields, path: str = "") -> list[np.ndarray]:
     """Copies of a state's numbers, but for the fields that are named, as in "x" or "V.exact"."""
-    found = []
-    for name, value in state._asdict().items():
-        name = inside + name
-        if any(s.startswith(name + ".") for s in private_fields):
-            found += public(value, private_fields, name + ".")
-        elif name not in private_fields:
-            found += [np.array(a) for a in leaves(value)]
-    return found
+    if path in private_fields:
+        return []
+    if not isinstance(state, tuple):
+        return [np.array(state)]
+    names = getattr(state, "_fields", map(str, range(len(state))))
+    paths = [f"{path}.{name}" if path else name for name in names]
+    parts = [public(part, private_fields, p) for part, p in zip(state, paths, strict=True)]
+    return [a for part in parts for a in part]
 
 
 # --- recorded runs ------------------------------------------------------------------------------
@@ -302,8 +302,7 @@ class Recorder:
         if self.laws[kernel] == VALUES:
             key = kernel, *(np.asarray(a).tobytes() for a in leaves(args) if not is_generator(a))
             if key not in self.drawn:
-                draws = fresh_draws(Call(kernel, read, (), args, [], [], ()), MANY, 13)
-                self.drawn[key] = np.hstack([part.reshape(MANY, -1) for part in draws])
+                self.drawn[key] = fresh_rows(Call(kernel, read, (), args, [], [], ()), MANY, 13)
             return [(VALUES, self.drawn[key])]
         clean = self._released(kernel, read, args, ZeroNoiseRng())
         return [(law or self.laws[kernel], a) for law, a in clean]
@@ -423,3 +422,8 @@ def fresh_draws(call: Call, n: int, seed, scores: np.ndarray | None = None):
     first = list(zip(arrays(args), arrays(copied(args)), strict=True))
     drawn = [replayed([call._replace(live=args)], first, rng)[0] for _ in range(n)]
     return [np.array(part) for part in zip(*drawn, strict=True)]
+
+
+def fresh_rows(call: Call, n: int, seed) -> np.ndarray:
+    """(n, numbers): all parts of `fresh_draws` together."""
+    return np.hstack([part.reshape(n, -1) for part in fresh_draws(call, n, seed)])

@@ -1,7 +1,6 @@
 """Every private algorithm of the package under attack: what was claimed, proved and counted.
 
-`targets` goes through the tables of all algorithms, so that none is forgotten; what cannot be
-attacked is listed with the reason.
+`targets` goes through the tables of all algorithms, so that none is forgotten.
 """
 
 import inspect
@@ -13,7 +12,7 @@ import pandas as pd
 
 from companion import optimisers, policies
 from companion.accounting import privacy
-from companion.accounting.audit import AuditSpec, along, attacked
+from companion.accounting.audit import along, attacked
 from companion.audits.faults import trials_for
 from companion.report import plots
 
@@ -28,39 +27,32 @@ class Target(NamedTuple):
     name: str  # of the factory
     calibration: str
     algorithm: Any
-    attack: Any  # function of an algorithm, or None
-    why: str  # there is none
-    kernels: dict = {}  # noqa: RUF012  # {kernel: read} of its `AuditInstance`s
+    kernels: dict  # {kernel: read} of its `AuditInstance`s
 
     @property
-    def guarantee(self):
-        """The guarantee of the instance."""
-        return self.algorithm.guarantee
+    def attack(self):
+        """The function that gives the `audit.Attack`s on an instance, the strongest first."""
+        return self.algorithm.audit.attacks
 
     @property
     def attacks(self):
-        """The `audit.Attack`s on the instance, the strongest first."""
+        """The attacks on this one."""
         return self.attack(self.algorithm)
 
 
 def targets() -> tuple[Target, ...]:
-    """A tuple of `Target`s: every policy and optimiser of the package, in every calibration."""
+    """A tuple of `Target`s: every private policy and optimiser, in every calibration."""
     found = []
     for table in (policies, optimisers):
         for name in table.TABLE:
             instance = table.example(name)
             spec = instance.audit
-            if instance.guarantee.model == "none" or spec.attacks is AuditSpec().attacks:
-                private = instance.guarantee.model != "none"
-                why = f"{name} offers no attack" if private else "promises no privacy"
-                found.append(Target(name, "", instance, None, why))
-                continue
             cases = spec.measured()
             kernels = {k: r for case in cases for k, r in case.releases.items()}
             first = {said(case.policy): case.policy for case in reversed(cases)}
             instances = spec.attack_instances() or [first[c] for c in CALIBRATIONS if c in first]
-            instances = instances or [instance]
-            found += [Target(name, said(a), a, spec.attacks, "", kernels) for a in instances]
+            if instance.guarantee.model != "none":
+                found += [Target(name, said(a), a, kernels) for a in instances or [instance]]
     return tuple(found)
 
 
@@ -90,7 +82,7 @@ def measured(attack, delta: float, draws: int, seed: int) -> float:
 
 def row(target: Target, attack, trials: int, seed: int, level: float):
     """One attack as a row of the table."""
-    g, n = target.guarantee, trials_for(attack, trials)
+    g, n = target.algorithm.guarantee, trials_for(attack, trials)
     sharp = measured(attack, g.delta, trials_for(attack, DRAWS), seed)
     found = attacked(attack, delta=g.delta, trials=n, seed=seed, level=level)
     return {
@@ -104,13 +96,7 @@ def row(target: Target, attack, trials: int, seed: int, level: float):
 
 def audited(found, *, trials: int, seed: int, level: float):
     """A table with one row per attack on `targets`, each bound at this level."""
-    rows = [
-        row(t, attack, trials, seed, level)
-        for t in found
-        if t.attack is not None
-        for attack in t.attacks
-    ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame([row(t, one, trials, seed, level) for t in found for one in t.attacks])
 
 
 def strongest(table):
@@ -123,10 +109,9 @@ def pairs(found):
     """Rows that say, of every attack, its inputs and its statistic: the words beside its code."""
     said = {}
     for t in found:
-        if t.attack is not None:
-            words = inspect.getdoc(t.attack) or t.guarantee.neighbours
-            words = re.sub(r"(Two )?`audit\.Attack`s?:? ?", "", words.split("Raises")[0])
-            said.setdefault(t.algorithm.name, " ".join(words.split()))
+        words = inspect.getdoc(t.attack) or t.algorithm.guarantee.neighbours
+        words = re.sub(r"(Two )?`audit\.Attack`s?:? ?", "", words.split("Raises")[0])
+        said.setdefault(t.algorithm.name, " ".join(words.split()))
     return [{"algorithm": name, "inputs and statistic": words} for name, words in said.items()]
 
 
@@ -141,7 +126,7 @@ def figure(table, top: float = 8.0):
         (table["counted"].where(~right), "D", colours[3], "refuted"),
     ]
     pairs = zip(table["algorithm"], table["calibration"], strict=True)
-    names = [f"{a} ({c})" if c else a for a, c in pairs]  # samplers have no calibration
+    names = [f"{name} ({calibration})" for name, calibration in pairs]
     fig, ax, at = picture(names, series, "ε", top)
     ax.hlines(at, *(table[k].clip(upper=top) for k in ("counted", "proved")), color="0.6", lw=1)
     plots.ticks(ax.xaxis, [0, 1, 2, 3, 4, 6])
