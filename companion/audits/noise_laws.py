@@ -281,9 +281,9 @@ def pure(case, several, kept):
                 raise NotMeasured("Wishart noise is measured at delta = 0 alone")
             else:
                 scale, error, one_sided, found = wishart_scales(z)
-                chance = min(chance, found)
                 if one_sided:
-                    return np.inf, np.inf, chance  # it bounds nothing
+                    return np.inf, np.inf, 1.0  # it bounds nothing
+                chance = min(chance, found)
                 nuclear = np.abs(np.linalg.eigvalsh(D.reshape(len(D), -1, *D.shape[-2:])))
                 terms = nuclear.sum(axis=-1) / (2 * scale)
             parts.append((j, terms.reshape(len(D), -1), error))

@@ -87,11 +87,7 @@ def test_normal_epsilon_by_two_routes(mu, delta):
     assert found == pytest.approx(gaussian_epsilon(delta, 1 / mu), abs=1e-6)
     assert (laws.normal_epsilon(delta, 0.0), laws.normal_epsilon(delta, np.inf)) == (0.0, np.inf)
     assert laws.normal_epsilon(0.0, mu) == np.inf  # normal noise is not purely private
-
-
-@pytest.mark.parametrize("rho", [0.01, 0.5, 3.0])
-def test_concentrated_privacy_by_two_routes(rho):
-    assert laws.concentrated(rho, 1e-3) == pytest.approx(zcdp_epsilon(rho, 1e-3), rel=1e-3)
+    assert laws.concentrated(mu, 1e-3) == pytest.approx(zcdp_epsilon(mu, 1e-3), rel=1e-3)
 
 
 def test_laplace_losses_compose_exactly():

@@ -14,7 +14,6 @@ from companion.audits.recording import (
     Leak,
     NotMeasured,
     Recorder,
-    RecordingRng,
     ZeroNoiseRng,
     arrays,
     copied,
@@ -26,15 +25,6 @@ from companion.kernels import mechanisms
 
 def case_of(name, number):
     return policies.example(name).audit.measured()[number]
-
-
-def test_some_users_of_joint_glm_explore_and_others_exploit():
-    case = case_of("joint_glm", 3)
-    run = Recorder(case).play(filler(case), seed=1)
-    explored = run.state.explored
-    assert 2 <= explored.sum() <= case.rounds - 2
-    assert sum(c.kernel.__name__ == "release_gradient" for c in run.calls) == 2
-    assert run.state.fits.tolist() == [1, 1]
 
 
 def test_copies_change_no_module_and_replace_what_they_are_told():
@@ -63,13 +53,9 @@ def test_a_centre_has_any_size_and_rounding_goes_by_one_number():
     [("standard_normal normal", "gaussian"), ("laplace", "laplace"), ("binomial", "counts")],
 )
 def test_the_law_is_read_off_the_draws(methods, law):
-    rng = RecordingRng()
-    for name in methods.split():
-        getattr(rng, name)
-    assert law_of(rng.methods) == law
-    assert rng.uniform() is not None
+    assert law_of(set(methods.split())) == law
     with pytest.raises(NotMeasured, match="uniform"):
-        law_of(rng.methods)
+        law_of({"uniform", *methods.split()})
 
 
 def test_a_release_more_than_in_the_script_is_a_leak():

@@ -64,28 +64,3 @@ def test_half_the_noise_is_found(name):
     (target,) = [t for t in OWN if t.name == name]
     found = faults.planted(target, trials=100_000, seed=3, level=LEVEL)
     assert found["half the noise"] > target.algorithm.guarantee.epsilon
-
-
-def test_a_refresh_that_betrays_who_explored_is_found():
-    (leaky,) = [
-        t for t in TARGETS if t.name == "joint_glm" and t.algorithm.guarantee.epsilon == np.inf
-    ]
-    (calm,) = [t for t in OWN if t.name == "joint_glm"]
-    bounds = {}
-    for name, t in (("leaky", leaky), ("calm", calm)):
-        (state,) = [a for a in t.attacks if a.sees == "state"]
-        bounds[name] = audit.attacked(state, delta=0.1, trials=400, seed=4, level=LEVEL).epsilon
-    assert bounds["leaky"] > 1.0
-    assert bounds["calm"] == 0.0
-
-
-def test_attacks_change_one_user_alone():
-    for target in TARGETS:
-        for attack in target.attacks:
-            if isinstance(attack.a[0] if isinstance(attack.a, tuple) else 0, np.ndarray):
-                X, Z = (d[0] for d in (attack.a, attack.b))
-                y, w = (np.asarray(d[1]) for d in (attack.a, attack.b))
-                if X.ndim > 1:
-                    apart = np.hstack([(X != Z).reshape(len(X), -1), (y != w).reshape(len(X), -1)])
-                    apart = apart.any(axis=1)
-                    assert apart.sum() == 1, (target.name, attack.sees)
