@@ -266,13 +266,14 @@ def pure(case, several, kept):
     ((seen,), delta, parts, columns) = several, case.policy.guarantee.delta, [], []
     chance, n = 1.0, int(np.clip(20_000 // max(seen.releases(), 1), 2_000, 10_000))
     for i, call in enumerate(seen.base.calls):
-        for j, (law, clean) in enumerate(call.clean):
+        for j, (law, _) in enumerate(call.clean):
             D = seen.moves(seen.clean[i][j])
             if not D.any():
                 continue
             if i not in kept:
-                kept[i] = recording.fresh_draws(call, n, [9, i])
-            z = kept[i][j] - clean
+                drawn = zip(recording.fresh_draws(call, n, [9, i]), call.clean, strict=True)
+                kept[i] = [z - clean for z, (_, clean) in drawn]
+            z = kept[i][j]
             if law == "laplace":
                 columns.append(z.reshape(len(z), -1))
                 scale, error = np.abs(z).mean(axis=0), len(z) ** -0.5
