@@ -182,14 +182,8 @@ def actions(policy, gap: int, rng: np.random.Generator):
 
 
 def rates(
-    attack,
-    canaries: int,
-    guesses: int,
-    delta: float,
-    promised: float,
-    repeats: int,
-    seed: int,
-) -> tuple[np.ndarray, np.ndarray, int]:
+    attack, canaries: int, guesses: int, delta: float, promised: float, repeats: int, seed: int
+):
     """(share of right guesses (repeats,), bounds at level 0.95 (repeats,), alarms): of `single`
     runs again and again; an alarm is a bound above what is promised."""
     shares, bounds = np.empty(repeats), np.empty(repeats)

@@ -31,15 +31,17 @@ class Seen(NamedTuple):
     runs: list = ()  # of the candidates
     at: int = 0  # the round
 
-    def stacked(self, law: str) -> np.ndarray:
-        """(candidates, n): all numbers of this law, over all calls."""
-        parts = [
-            part.reshape(len(part), -1)
+    def parts(self):
+        """[(law, (candidates, numbers))] of all calls, one after the other."""
+        return [
+            (law, part.reshape(len(part), -1))
             for parts, laws in zip(self.clean, self.laws, strict=True)
-            for part, which in zip(parts, laws, strict=True)
-            if which == law
+            for law, part in zip(laws, parts, strict=True)
         ]
-        return np.hstack(parts)
+
+    def stacked(self, law: str) -> np.ndarray:
+        """(candidates, n): all numbers of this law."""
+        return np.hstack([part for which, part in self.parts() if which == law])
 
     def moves(self, numbers: np.ndarray) -> np.ndarray:
         """(pairs, ...): how far two neighbours are apart in these numbers (candidates, ...)."""
@@ -47,12 +49,8 @@ class Seen(NamedTuple):
 
     def distances(self) -> np.ndarray:
         """(pairs,): how far all numbers move together, but for those that are chosen by others."""
-        squares = np.zeros(len(self.pairs))
-        for parts, laws in zip(self.clean, self.laws, strict=True):
-            for part, law in zip(parts, laws, strict=True):
-                if law not in CHOSEN:
-                    squares += (self.moves(part.reshape(len(part), -1)) ** 2).sum(axis=1)
-        return np.sqrt(squares)
+        moves = (self.moves(part) for law, part in self.parts() if law not in CHOSEN)
+        return np.sqrt(sum((D**2).sum(axis=1) for D in moves))
 
     def bounded(self, size: np.ndarray) -> bool:
         """Whether records a billion times too large move no further than a thousand; size:
