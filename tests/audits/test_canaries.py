@@ -27,17 +27,6 @@ def test_without_delta_the_bound_is_that_of_a_binomial():
     assert q == pytest.approx(low, abs=1e-4)
 
 
-def test_all_right_guesses_refute_no_more_than_they_can():
-    """One guess, right: mu is refuted if P(right) <= B((P(wrong))) leaves less than the level."""
-    assert one_run.gaussian_mu(1, 1, 1, level=0.95) == 0.0
-    assert one_run.gaussian_mu(50, 100, 100) == 0.0
-    assert one_run.pure_epsilon(50, 100, 100, 0.0) == 0.0
-    m = 20
-    mus = [one_run.gaussian_mu(k, m, m) for k in range(m + 1)]
-    assert mus == sorted(mus)
-    assert mus[-1] > 1.0
-
-
 def test_one_guess_solves_the_inequality_by_hand():
     """m = g = 1: r_1 = tau at least, h_0 >= Phi(Phi^-1(tau) - mu), and q_0 = tau + h_0."""
     mu, tau = 0.7, 0.3
