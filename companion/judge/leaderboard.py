@@ -1,20 +1,19 @@
 """A policy that need not be of this package among all others of the arena, and what it costs.
 
 The arena's own rules: one true guarantee (epsilon, 1/T), the same streams, the same grid for one
-declared number (`TUNED`), half of the repetitions choose the best rival, the other half judge.
+declared number (`TUNED`), half of the repetitions choose the best, the other half judge.
 """
 
 import inspect
 
 from companion import policies
-from companion.arena import contest, environments, inference, recipes
+from companion.arena import contest, environments, recipes
 from companion.baselines.random import random
 from companion.core import one_context
 from companion.environments import replay
+from companion.judge.checks import flat, stream_for
 from companion.judge.load import load, said
-from companion.judge.streams import flat, stream_for
 from companion.simulate import simulate
-from companion.stats import difference
 
 K = 5  # arms, but for the world of one context
 WORLDS = {
@@ -68,8 +67,7 @@ def grouped(subject, world, epsilon: float):
     def make(T, multiple):
         known = recipes.known(world, T, epsilon, recipes.COMMON if common else "")
         told = {n: getattr(v, "value", v) for n, v in known.items() if n in taken}
-        missing = [n for n, p in taken.items() if p.default is p.empty and n not in told]
-        if missing:
+        if missing := [n for n, p in taken.items() if p.default is p.empty and n not in told]:
             raise ValueError(f"its factory wants {', '.join(missing)}, not told by the arena")
         if multiple != 1.0:
             default = taken[subject.tuned].default
@@ -81,59 +79,47 @@ def grouped(subject, world, epsilon: float):
         return recipes.Call(factory, told)
 
     make(400, 1.0)  # says why, if not even the default fits
-    fits = [m for m in recipes.MULTIPLES if subject.tuned and fitting(make, m)]
-    return recipes.Group(make, tuple(fits) or (1.0,))
-
-
-def fitting(make, multiple: float) -> bool:
-    """Whether the factory takes this multiple of its default."""
-    try:
-        return bool(make(400, multiple))
-    except ValueError:
-        return False
+    grid = [1.0]
+    for multiple in recipes.MULTIPLES if subject.tuned else ():
+        try:
+            grid.append(make(400, multiple) and multiple)
+        except ValueError:  # it does not take this multiple of its default
+            continue
+    return recipes.Group(make, tuple(sorted(set(grid))))
 
 
 def table(name: str, run, setting, looks: int):
     """Rows of a setting, best first: the newcomer, its trust model, the best of every other one,
-    and random play; "outcome" says whether the newcomer is shown to have less regret.
+    and random play; the newcomer's says who leads its model, and whether that is shown.
 
     looks: settings that are looked at, for which intervals are widened.
     """
     there = setting._replace(runs=setting.runs | {name: run})
-    model = [n for n in there.of(run.model) if n != name]
-    best = [first for other, (first, _) in there.winners.items() if other != run.model]
-    shown = [*model, *best, "random"]
-    outcome = {n: beside(run.tuned, there.runs[n].tuned, looks * len(shown)) for n in shown}
+    first, close = there.leader(there.of(run.model), looks)
+    best = [leader for other, (leader, _) in there.winners.items() if other != run.model]
     rows = []
-    for n in (name, *shown):
+    for n in (*there.of(run.model), *best, "random"):
         r, share = there.runs[n], there.share(n)
-        rows.append({"what": n, "outcome": outcome.get(n, "played"), "model": r.model,
-                     "share": share.value, "low": share.low, "high": share.high,
-                     "multiple": r.multiple})  # fmt: skip
-    where = f"{setting.world}, T = {setting.T:,}, epsilon = {setting.epsilon:g}"
-    beaten = {word: ", ".join(n for n in model if outcome[n] == word) for word in ("less", "more")}
-    said = [f"shown to have {word} regret than {names}" for word, names in beaten.items() if names]
-    said = "; ".join(said or ["no difference to its trust model is shown"])
-    rows[0]["found"] = f"{where}: {rows[0]['share']:.0%} of random play's regret; {said}"
+        rows.append({"what": n, "outcome": "beside", "model": r.model, "share": share.value,
+                     "low": share.low, "high": share.high, "multiple": r.multiple})  # fmt: skip
+        if n == name:
+            where = f"{setting.world}, T = {setting.T:,}, epsilon = {setting.epsilon:g}"
+            place = "it leads" if first == name else f"{first} leads"
+            place += f", not shown to be better than {', '.join(close)}" if close else ", as shown"
+            said = f"{where}: {share.value:.0%} of random play's regret; in its trust model {place}"
+            rows[-1] |= {"outcome": "played", "found": said, "leads": first, "close": close}
     return sorted(rows, key=lambda row: (row["share"], row["what"]))
-
-
-def beside(mine, theirs, looks: int) -> str:
-    """ "less", "more" or "undecided": the newcomer's regret beside another's, in paired repetitions
-    that chose nobody, Bonferroni over `looks`."""
-    found = difference(inference.judging(mine), inference.judging(theirs), 1 - 0.05 / looks)
-    return "less" if found.high < 0 else "more" if found.low > 0 else "undecided"
 
 
 def entered(setting, world, what, tune_reps: int, seed: int):
     """The arena's `contest.Setting` with one policy more: judge a policy first, here nothing is
     checked but its guarantee.
 
-    world: the setting's `arena.environments.World`; what: a path, a module or its name; tune_reps,
-    seed: those that the setting was played with.  A policy that cannot play is among the refusals.
-    Raises ValueError on what cannot be judged, or has the name of a player.
+    world: the setting's `arena.environments.World`; what: a path, a module's name or a `Policy`;
+    tune_reps, seed: those that the setting was played with.  A policy that cannot play is among the
+    refusals.  Raises ValueError on what cannot be judged, or has the name of a player.
     """
-    subject = load(what if hasattr(what, "__dict__") else str(what))
+    subject = load(what)
     name, n_reps = subject.name, len(setting.random)
     if name in setting.runs:
         raise ValueError(f"what must have a name of its own; {name} plays already")

@@ -6,18 +6,14 @@ numbers.
 
 import html
 import json
-import os
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from companion.judge.measuring import OPTIONAL
 from companion.validate import need_choice
 
-FORMAT = 3
-KINDS = (".json", ".html")
 CODES = {"MEASURED": 0, "REFUTED": 1, "NOTHING": 2, "BOUNDED ONLY": 3, "CONTRACT BROKEN": 4}
 MEANINGS = {
     "MEASURED": "the promise lies in or above what was measured, and no attack refutes it",
@@ -45,10 +41,11 @@ UNSEEN = (
     "whether records that enter many rounds belong to one person: the unit is what the guarantee "
     "says",
 )
+ARENA = ["where", "what", "model", "share", "low", "high", "multiple"]
 
 
 class Report(NamedTuple):
-    """What `judge` found: `data` is a dict of plain data; `word` is the verdict, `lines` say the
+    """What a judge found: `data` is a dict of plain data; `word` is the verdict, `lines` say the
     essentials, the word last."""
 
     data: dict
@@ -73,14 +70,6 @@ class Report(NamedTuple):
         """Whether the promise was refuted."""
         return self.word == "REFUTED"
 
-    @property
-    def reproducible(self):
-        """The data without what a clock measured: equal to the bit on every machine, if no task was
-        stopped by its limit."""
-        kept = {k: v for k, v in self.data.items() if k != "took"}
-        rows = [row for row in self.data["rows"] if row["part"] != "cost"]
-        return kept | {"rows": rows, "lines": [a for a in self.lines if "this machine" not in a]}
-
     def rows(self, part: str):
         """Rows of a part: "contract", "budget", "speech", "measured", "attack", "cost", "arena"."""
         return [row for row in self.data["rows"] if row["part"] == part]
@@ -90,17 +79,13 @@ class Report(NamedTuple):
         return json.dumps(self.data, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
     def save(self, path) -> None:
-        """Write the report to a file, `.json` or `.html` (complete), all or nothing."""
-        path = Path(path)
-        kind = need_choice("the ending of path", path.suffix, KINDS)
-        page = '<!doctype html><meta charset="utf-8"><title>judged</title>'
-        text = self.to_json() if kind == ".json" else page + self._repr_html_()
-        half = path.with_name(path.name + ".half")
-        half.write_text(text, "utf8")
-        os.replace(half, path)
+        """Write the report to a file, `.json` or `.html` (complete)."""
+        kind = need_choice("the ending of path", Path(path).suffix, (".json", ".html"))
+        page = '<!doctype html><meta charset="utf-8"><title>judged</title>' + self._repr_html_()
+        Path(path).write_text(self.to_json() if kind == ".json" else page, "utf8")
 
     def __str__(self):
-        played = [f"  {name}: {what}" for name, what in self._played]
+        played = [f"  {row['what']}: {row['played']}" for row in self._played]
         unseen = [f"  {what}" for what in UNSEEN]
         lines = *self.lines[:-1], "What was played:", *played
         return "\n".join([*lines, "What the judge cannot see:", *unseen, self.lines[-1]])
@@ -109,39 +94,33 @@ class Report(NamedTuple):
 
     @property
     def _played(self):
-        promise = self.data["promise"]
-        if "said" not in promise:
-            return []
-        known = {"relation": f"{promise['neighbours']}; {promise['model']} model",
-                 "universe": promise["universe"]}  # fmt: skip
-        return [*known.items(), *((row["what"], row["played"])
-                                  for row in self.data["rows"] if "played" in row)]  # fmt: skip
+        """All rows that say what was played, the promise's relation and universe first."""
+        known = {n: self.data["promise"].get(n, "") for n in ("neighbours", "model", "universe")}
+        rows = [{"what": name, "played": value} for name, value in known.items()]
+        return rows + [row for row in self.data["rows"] if "played" in row]
 
     def _repr_html_(self):
         lines = [f"<p>{html.escape(line)}</p>" for line in self.lines[:-1]]
-        columns = ["where", "what", "outcome", "model", "share", "low", "high", "multiple"]
-        arena = pd.DataFrame([r for r in self.rows("arena") if "share" in r], columns=columns)
         tables = {
-            "What was played": pd.DataFrame(self._played, columns=["what", "how"]),
-            **dict(list(arena.groupby("where"))),
-            "Contract": pd.DataFrame(self.rows("contract")),
+            "What was played": (self._played, ["what", "played"]),
+            "Arena": ([row for row in self.rows("arena") if "share" in row], ARENA),
+            "Contract": (self.rows("contract"), ["what", "outcome", "found"]),
         }
-        for title, table in tables.items():
-            shown = table.drop(columns=["part", "where"], errors="ignore")
-            text = shown.to_html(index=False, na_rep="not bounded", border=0,
-                                 float_format="{:.3g}".format)  # fmt: skip
-            lines.append(f"<p><strong>{html.escape(title)}</strong></p>{text}")
+        for title, (rows, columns) in tables.items():
+            table = pd.DataFrame(rows, columns=columns)
+            text = table.to_html(index=False, border=0, float_format="{:.3g}".format)
+            lines += [f"<p><strong>{title}</strong></p>{text}"] if rows else []
         unseen = "".join(f"<li>{html.escape(what)}</li>" for what in UNSEEN)
         lines.append(f"<p>What the judge cannot see:</p><ul>{unseen}</ul>")
         return "".join([*lines, f"<p><strong>{html.escape(self.lines[-1])}</strong></p>"])
 
 
-def made(promise, rows, settings, took: float) -> Report:
+def made(promise, rows, settings) -> Report:
     """The `Report` of a promise and rows."""
     word = verdict(promise, rows)
     lines = [*essentials(promise, rows), f"{word}: {MEANINGS[word]}."]
-    data = {"format": FORMAT, "word": word, "lines": lines, "promise": promise, "rows": rows}
-    return Report(plain(data | {"settings": settings, "took": took}))
+    data = {"word": word, "lines": lines, "promise": promise, "rows": rows, "settings": settings}
+    return Report(plain(data))
 
 
 def plain(value):
@@ -161,7 +140,7 @@ def verdict(promise, rows) -> str:
         return "NOTHING"
     if "refuted" in found or "broken" in found:
         return "REFUTED" if "refuted" in found else "CONTRACT BROKEN"
-    needed = [r for r in rows if r["part"] == "measured" and r["what"] != OPTIONAL]
+    needed = [r for r in rows if r["part"] == "measured" and not r.get("optional")]
     if needed and all(row["outcome"] == "measured" for row in needed):
         return "MEASURED"
     return "BOUNDED ONLY" if "not refuted" in found or promise["model"] == "none" else "NOTHING"
