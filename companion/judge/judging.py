@@ -5,7 +5,7 @@ that raises, ends its process, or takes more than its limit is answered for, and
 new process.  Every task answers with rows of the report.
 """
 
-import functools
+import itertools
 import sys
 from typing import NamedTuple
 
@@ -28,11 +28,11 @@ class Scale(NamedTuple):
     worlds: tuple  # of the arena
     epsilons: tuple
     T: int  # rounds in the arena
-    sizes: tuple  # repetitions there, and those that tune
+    n_reps: int
 
 
-FULL = Scale(90.0, ("d = 5", "logistic clicks"), (1.0, 8.0), 2_000, (10, 3))
-QUICK = Scale(30.0, ("d = 5",), (8.0,), 400, (8, 2))
+FULL = Scale(90.0, ("d = 5", "logistic clicks"), (1.0, 8.0), 2_000, 10)
+QUICK = Scale(30.0, ("d = 5",), (8.0,), 400, 8)
 
 
 def judge(
@@ -78,57 +78,50 @@ def judge(
             print(f"\r{task.__name__:<12}", *args[:1], end="\x1b[K", file=sys.stderr, flush=True)
         return child.ask(task, *args)
 
-    rows = []
     try:
-        (promise,) = ask(measuring.promised)
-        rows = investigate(ask, promise, scale, bool(quick), trials, told["seed"])
+        rows = investigate(ask, scale, bool(quick), trials, told["seed"])
     except Refused as refusal:
-        promise = failed(str(refusal))
+        rows = [{"part": "promise", "what": "the policy"} | failed(str(refusal))]
     finally:
         child.stop()
-    return report.made(promise, rows, told)
+    return report.made(rows, told)
 
 
-def investigate(ask, promise, scale: Scale, quick: bool, trials, seed: int):
-    """All rows of the report; where a task fails the reason stands there."""
+def investigate(ask, scale: Scale, quick: bool, trials, seed: int):
+    """All rows of the report, the promise first; where a task fails the reason stands there."""
     rows = []
 
-    def add(part, what, task, *args, **more):
+    def add(part, name, task, *args, **more):
         found = ask(task, *args)
-        rows.extend({"part": part, "what": what} | more | row for row in found)
+        rows.extend({"part": part, "what": name} | more | row for row in found)
         return found
 
+    (promise,) = add("promise", "the policy", measuring.promised)
+    if promise["outcome"] == "failed":
+        return rows
     for name in checks.CHECKS:
         (found,) = add("contract", name, checks.checked, name)
         if found["outcome"] == "failed":
             rows[-1]["outcome"] = "broken"
-            if len(rows) == 1:  # nothing can be played
+            if name == "rows":  # nothing can be played
                 return rows
-    if "said" not in promise:
-        return rows
     add("budget", "budgets", measuring.asked)
     add("speech", "a run", attack.speaks)
     if promise["model"] != "none":
-        for plan in ask(measuring.plans, quick):
-            if "outcome" in plan:
-                rows.append({"part": "measured", "what": "its noise"} | plan)
+        for how in ask(measuring.plans, quick):
+            if "plan" in how:
+                add("measured", "", measuring.measured, how.pop("plan"), **how)
             else:
-                how = plan["plan"]
-                add("measured", plan["what"], measuring.measured, how, optional=plan["optional"])
+                rows.append({"part": "measured", "what": "its noise"} | how)
         for task in (attack.general, attack.own):
             add("attack", f"{task.__name__} attack", task, quick, trials, seed)
     add("cost", "a round", leaderboard.cost)
-    looks = max(1, len(scale.worlds) * len(scale.epsilons))
-    for world in scale.worlds:
-        for epsilon in scale.epsilons:
-            where = f"{world}, T = {scale.T:,}, epsilon = {epsilon:g}"
-            game = world, scale.T, epsilon, scale.sizes, seed
-            found = ask(leaderboard.newcomer, *game)
-            if run := found[0].pop("run", None):
-                there = rivals(promise["model"], *game)
-                found = leaderboard.table(promise["factory"], run, there, looks)
-            rows += [{"part": "arena", "where": where, "what": where} | row for row in found]
+    games = list(itertools.product(scale.worlds, scale.epsilons))
+    for world, epsilon in games:
+        where, game = f"{world}, epsilon = {epsilon:g}", (scale.T, epsilon, scale.n_reps, seed)
+        (found,) = add("arena", where, leaderboard.newcomer, world, *game)
+        if run := found.pop("run", None):
+            there = leaderboard.rivals(world, found["common"], *game)
+            placed = leaderboard.table(promise["factory"], run, there, len(games))
+            rows[-1:] = [{"part": "arena", "where": where} | row for row in placed]
     return rows
-
-
-rivals = functools.lru_cache(maxsize=8)(leaderboard.rivals)

@@ -1,9 +1,10 @@
 """A policy that need not be of this package among all others of the arena, and what it costs.
 
-The arena's own rules: one true guarantee (epsilon, 1/T), the same streams, the same grid for one
-declared number (`TUNED`), half of the repetitions choose the best, the other half judge.
+The arena's own rules: one true guarantee (epsilon, 1/T), the same streams, constants that nobody
+tuned; half of the repetitions choose the leader, the other half judge.
 """
 
+import functools
 import inspect
 
 from companion import policies
@@ -26,108 +27,96 @@ WORLDS = {
 }
 
 
-def rivals(model: str, world: str, T: int, epsilon: float, sizes, seed: int):
-    """The `contest.Setting` of the package's private policies, all of this trust model, LinUCB and
-    random play; sizes: repetitions, and those that tune."""
-    models = {"local", "shuffle", "joint", model}
-    return contest.play(world, WORLDS[world](), T, [epsilon], *sizes, seed, models)[epsilon]
-
-
-def newcomer(subject, world: str, T: int, epsilon: float, sizes, seed: int):
-    """The row with the `contest.Run` of the policy that is judged, or with why it does not play."""
-    try:
-        run = played(subject, WORLDS[world](), T, epsilon, *sizes, seed)
-    except ValueError as why:
-        return {"outcome": "failed", "found": str(why)}
-    return {"outcome": "holds", "run": run._replace(call=str(run.call), default_call=None)}
-
-
-def played(subject, world, T: int, epsilon: float, n_reps: int, tune_reps: int, seed: int):
-    """The `contest.Run` of the newcomer in a `World`; ValueError where it cannot play."""
-    group = grouped(subject, world, epsilon)
-    recipes.need_guarantee(group.make(T, 1.0).policy(), T, epsilon)
-    env = world.common if one_context(subject.policy) else world.env
-    runs = contest.tuned_runs(env, {subject.name: group}, T, n_reps, tune_reps, seed)
-    return runs[subject.name]
-
-
-def grouped(subject, world, epsilon: float):
-    """The `recipes.Group` of a newcomer; ValueError where it cannot play."""
+def called(subject, world, T: int, epsilon: float):
+    """The `recipes.Call` by which the newcomer plays in a `World`; ValueError where it cannot."""
     factory, common = subject.factory, one_context(subject.policy)
     if factory is None:
         raise ValueError("there is no factory that makes it for this world and budget")
-    if subject.name in policies.TABLE and policies.factory(subject.name) is factory:
-        if why := recipes.refused(subject.name, world, 2):
+    if subject.name in policies.TABLE:
+        if why := recipes.refused(subject.name, world, T):
             raise ValueError(why)
-        return recipes.tunable(subject.name, world, epsilon)
+        return recipes.tunable(subject.name, world, epsilon).make(T, 1.0)
     if common and not world.common:
         raise ValueError("it takes one context for all arms")
     taken = inspect.signature(factory).parameters
+    told = recipes.known(world, T, epsilon, recipes.COMMON if common else "")
+    told = {n: v for n, v in told.items() if n in taken}
+    if missing := [n for n, p in taken.items() if p.default is p.empty and n not in told]:
+        raise ValueError(f"its factory wants {', '.join(missing)}, not told by the arena")
+    call = recipes.Call(factory, told)
+    try:
+        policy = call.policy()
+    except Exception as error:
+        raise ValueError(f"its factory refuses this world: {said(error)}") from None
+    recipes.need_guarantee(policy, T, epsilon)
+    return call
 
-    def make(T, multiple):
-        known = recipes.known(world, T, epsilon, recipes.COMMON if common else "")
-        told = {n: getattr(v, "value", v) for n, v in known.items() if n in taken}
-        if missing := [n for n, p in taken.items() if p.default is p.empty and n not in told]:
-            raise ValueError(f"its factory wants {', '.join(missing)}, not told by the arena")
-        if multiple != 1.0:
-            default = taken[subject.tuned].default
-            told[subject.tuned] = type(default)(multiple * default)
-        try:
-            factory(**told)
-        except Exception as error:
-            raise ValueError(f"its factory refuses this world: {said(error)}") from None
-        return recipes.Call(factory, told)
 
-    make(400, 1.0)  # says why, if not even the default fits
-    grid = [1.0]
-    for multiple in recipes.MULTIPLES if subject.tuned else ():
-        try:
-            grid.append(make(400, multiple) and multiple)
-        except ValueError:  # it does not take this multiple of its default
-            continue
-    return recipes.Group(make, tuple(sorted(set(grid))))
+def runs(calls, env, T: int, n_reps: int, seed: int):
+    """{name: `contest.Run`} of {name: call}, each as it is."""
+    groups = {n: recipes.Group(lambda *_, c=call: c, (1.0,)) for n, call in calls.items()}
+    return contest.tuned_runs(env, groups, T, n_reps, 0, seed)
+
+
+@functools.lru_cache(maxsize=8)
+def rivals(world: str, common: bool, T: int, epsilon: float, n_reps: int, seed: int):
+    """The `contest.Setting` of the package's policies that play such contexts there."""
+    w = WORLDS[world]()
+    env, calls = w.common if common else w.env, {}
+    for call in recipes.lineup(w, T, epsilon)[0]:
+        if call.factory == "random" or recipes.stream(w, call.factory) is env:
+            calls[call.factory] = call
+    played = runs(calls, env, T, n_reps, seed)
+    return contest.Setting(world, T, epsilon, played, {}, w.K, w)
+
+
+def newcomer(subject, world: str, T: int, epsilon: float, n_reps: int, seed: int):
+    """The row with the `contest.Run` of the policy that is judged, and whether it takes one context
+    for all arms; or with why it does not play."""
+    w, common = WORLDS[world](), one_context(subject.policy)
+    try:
+        calls = {subject.name: called(subject, w, T, epsilon)}
+    except ValueError as why:
+        return {"outcome": "failed", "found": str(why)}
+    (run,) = runs(calls, w.common if common else w.env, T, n_reps, seed).values()
+    run = run._replace(call=None, default_call=None)  # a call need not pickle
+    return {"outcome": "played", "run": run, "common": common}
 
 
 def table(name: str, run, setting, looks: int):
-    """Rows of a setting, best first: the newcomer, its trust model, the best of every other one,
-    and random play; the newcomer's says who leads its model, and whether that is shown.
-
-    looks: settings that are looked at, for which intervals are widened.
-    """
+    """Rows of a setting: the newcomer, which says who leads its trust model, then all others, best
+    first.  looks: settings that are looked at, for which intervals are widened."""
     there = setting._replace(runs=setting.runs | {name: run})
     first, close = there.leader(there.of(run.model), looks)
-    best = [leader for other, (leader, _) in there.winners.items() if other != run.model]
-    rows = []
-    for n in (*there.of(run.model), *best, "random"):
-        r, share = there.runs[n], there.share(n)
-        rows.append({"what": n, "outcome": "beside", "model": r.model, "share": share.value,
-                     "low": share.low, "high": share.high, "multiple": r.multiple})  # fmt: skip
-        if n == name:
-            where = f"{setting.world}, T = {setting.T:,}, epsilon = {setting.epsilon:g}"
-            place = "it leads" if first == name else f"{first} leads"
-            place += f", not shown to be better than {', '.join(close)}" if close else ", as shown"
-            said = f"{where}: {share.value:.0%} of random play's regret; in its trust model {place}"
-            rows[-1] |= {"outcome": "played", "found": said, "leads": first, "close": close}
-    return sorted(rows, key=lambda row: (row["share"], row["what"]))
+    share = there.share(name)
+    text = f"{share.value:.0%} of random play's regret; in its trust model "
+    text += "it leads" if first == name else f"{first} leads"
+    text += f", not shown to be better than {', '.join(close)}" if close else ", as is shown"
+    rows = [{"what": n, "outcome": "beside", "model": r.model} | there.share(n)._asdict()
+            for n, r in there.runs.items()]  # fmt: skip
+    rows.sort(key=lambda row: (row["what"] != name, row["value"]))
+    rows[0] |= {"outcome": "played", "found": text, "leads": first, "close": close}
+    return rows
 
 
-def entered(setting, world, what, tune_reps: int, seed: int):
+def entered(setting, what, seed: int):
     """The arena's `contest.Setting` with one policy more: judge a policy first, here nothing is
     checked but its guarantee.
 
-    world: the setting's `arena.environments.World`; what: a path, a module's name or a `Policy`;
-    tune_reps, seed: those that the setting was played with.  A policy that cannot play is among the
-    refusals.  Raises ValueError on what cannot be judged, or has the name of a player.
+    what: a path, a module's name or a `Policy`; seed: that which the setting was played with.  A
+    policy that cannot play is among the refusals.  Raises ValueError on what cannot be judged, or
+    has the name of a player.
     """
-    subject = load(what)
-    name, n_reps = subject.name, len(setting.random)
-    if name in setting.runs:
-        raise ValueError(f"what must have a name of its own; {name} plays already")
+    subject, w, T = load(what), setting.place, setting.T
+    if subject.name in setting.runs:
+        raise ValueError(f"what must have a name of its own; {subject.name} plays already")
+    env = w.common if one_context(subject.policy) else w.env
     try:
-        run = played(subject, world, setting.T, setting.epsilon, n_reps, tune_reps, seed)
+        calls = {subject.name: called(subject, w, T, setting.epsilon)}
     except ValueError as why:
-        return setting._replace(refusals=setting.refusals | {name: str(why)})
-    return setting._replace(runs=setting.runs | {name: run})
+        return setting._replace(refusals=setting.refusals | {subject.name: str(why)})
+    more = runs(calls, env, T, len(setting.random), seed)
+    return setting._replace(runs=setting.runs | more)
 
 
 def board(settings):

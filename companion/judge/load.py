@@ -23,7 +23,7 @@ from companion.core import Policy
 TEMPLATE = Path(__file__).with_name("template.txt")  # a private epsilon-greedy in plain Python
 ANNOTATED = (Policy, "Policy", "core.Policy")  # as it stands, or as text under postponed evaluation
 GUESSES = {"d": 3, "K": 4, "T": 400, "epsilon": 1.0, "delta": 0.01}  # where there is no example()
-PATIENCE = 5.0  # times the limit may pass on the clock, on a machine that others use
+PATIENCE = 10.0  # times the limit may pass on the clock, on a machine that others use
 IDLE = 3_600  # seconds after which a process ends that nobody asks
 
 
@@ -37,7 +37,6 @@ class Subject(NamedTuple):
     name: str  # of the factory, or of the policy
     factory: Any  # or None
     make: Any  # number of arms -> instance
-    tuned: str = ""  # the one argument of the factory that may be tuned, or nothing
 
     @property
     def policy(self):
@@ -75,7 +74,7 @@ def load(what, factory=None) -> Subject:
             f"{what} has no policy: one function annotated `-> Policy` must make it; got {names}"
         )
     (factory,), example = makers, offered.get("example")
-    subject = Subject(factory.__name__, factory, None, offered.get("TUNED", ""))
+    subject = Subject(factory.__name__, factory, None)
     if example is None:
         if inspect.signature(factory).parameters and not subject.takes:
             raise Refused(

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import stats as sps
 
 from companion.accounting.audit import AuditInstance
+from companion.accounting.privacy import ADD_OR_REMOVE
 from companion.audits.neighbours import filler
 from companion.audits.noise_laws import measure, verdict
 from companion.audits.recording import Leak, NotMeasured, Recorder, fresh_draws, joint_noise
@@ -25,11 +26,12 @@ BINS = np.array([0.0, 0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999, 1.0])
 
 
 def promised(subject):
-    """The example's guarantee as plain data."""
+    """The row on the example's guarantee."""
     p, g = subject.policy, subject.policy.guarantee
-    return {"title": p.name, "factory": subject.name, "said": str(g), "model": g.model,
-            "epsilon": g.epsilon, "delta": g.delta, "neighbours": g.neighbours,
-            "universe": str(p.universe or "none declared: unit ball, rewards [-1, 1]")}  # fmt: skip
+    known = f"{g.neighbours}; {g.model} model; "
+    known += str(p.universe or "no universe declared: unit ball, rewards [-1, 1]")
+    return {"outcome": "promised", "found": str(g), "what": p.name, "played": known,
+            "model": g.model, "epsilon": g.epsilon, "factory": subject.name}  # fmt: skip
 
 
 def shown(policy):
@@ -95,10 +97,19 @@ def instance(subject, number=None, told=None, rounds=None, start=0):
     follows = any(c.assumes_compliance for c in own)
     case = case._replace(bound_is_tight=tight or None, assumes_compliance=follows)
     while not rounds and case.rounds < rest:
-        if len(Recorder(case).play(filler(case)).calls) >= RELEASES:
+        if releases(case) >= RELEASES:
             break
         case = case._replace(rounds=min(2 * case.rounds, rest))
+    if policy.guarantee.neighbours == ADD_OR_REMOVE:  # without a record the last one is missing
+        n = releases(case)
+        while n and releases(shorter := case._replace(rounds=case.rounds - 1)) == n:
+            case = shorter
     return case
+
+
+def releases(case):
+    """How many there are in an instance."""
+    return len(Recorder(case).play(filler(case)).calls)
 
 
 def measured(subject, plan):

@@ -14,13 +14,12 @@ import pandas as pd
 
 from companion.validate import need_choice
 
-CODES = {"MEASURED": 0, "REFUTED": 1, "NOTHING": 2, "BOUNDED ONLY": 3, "CONTRACT BROKEN": 4}
-MEANINGS = {
-    "MEASURED": "the promise lies in or above what was measured, and no attack refutes it",
-    "REFUTED": "less private than promised",
-    "NOTHING": "nothing could be judged",
-    "BOUNDED ONLY": "no attack refutes it, but its noise was not measured",
-    "CONTRACT BROKEN": "it does not do what every policy does: mend that first",
+WORDS = {  # the verdict: exit code, meaning
+    "MEASURED": (0, "the promise lies in or above what was measured, and no attack refutes it"),
+    "REFUTED": (1, "less private than promised"),
+    "NOTHING": (2, "nothing could be judged"),
+    "BOUNDED ONLY": (3, "no attack refutes it, but its noise was not measured"),
+    "CONTRACT BROKEN": (4, "it does not do what every policy does: mend that first"),
 }
 BEGIN = {  # outcome of a row: how the line on it begins, the worst first; others have no line
     "refuted": "REFUTED: ",
@@ -41,7 +40,11 @@ UNSEEN = (
     "whether records that enter many rounds belong to one person: the unit is what the guarantee "
     "says",
 )
-ARENA = ["where", "what", "model", "share", "low", "high", "multiple"]
+TABLES = {  # of the page: (part, columns)
+    "What was played": ("played", ["what", "played"]),
+    "Arena": ("arena", ["where", "what", "model", "value", "low", "high"]),
+    "Contract": ("contract", ["what", "outcome", "found"]),
+}
 
 
 class Report(NamedTuple):
@@ -58,7 +61,7 @@ class Report(NamedTuple):
     @property
     def exit_code(self) -> int:
         """1, 0, 3, 4 or 2, in the same order."""
-        return CODES[self.word]
+        return WORDS[self.word][0]
 
     @property
     def lines(self):
@@ -71,8 +74,10 @@ class Report(NamedTuple):
         return self.word == "REFUTED"
 
     def rows(self, part: str):
-        """Rows of a part: "contract", "budget", "speech", "measured", "attack", "cost", "arena"."""
-        return [row for row in self.data["rows"] if row["part"] == part]
+        """Rows of a part: "promise", "contract", "budget", "speech", "measured", "attack", "cost",
+        "arena"; "played": of all parts those that say what was played."""
+        rows = self.data["rows"]
+        return [r for r in rows if part == r["part"] or (part == "played" and part in r)]
 
     def to_json(self) -> str:
         """The data as JSON; equal reports give equal texts."""
@@ -85,42 +90,37 @@ class Report(NamedTuple):
         Path(path).write_text(self.to_json() if kind == ".json" else page, "utf8")
 
     def __str__(self):
-        played = [f"  {row['what']}: {row['played']}" for row in self._played]
+        played = [f"  {row['what']}: {row['played']}" for row in self.rows("played")]
         unseen = [f"  {what}" for what in UNSEEN]
         lines = *self.lines[:-1], "What was played:", *played
         return "\n".join([*lines, "What the judge cannot see:", *unseen, self.lines[-1]])
 
     __repr__ = __str__
 
-    @property
-    def _played(self):
-        """All rows that say what was played, the promise's relation and universe first."""
-        known = {n: self.data["promise"].get(n, "") for n in ("neighbours", "model", "universe")}
-        rows = [{"what": name, "played": value} for name, value in known.items()]
-        return rows + [row for row in self.data["rows"] if "played" in row]
-
     def _repr_html_(self):
         lines = [f"<p>{html.escape(line)}</p>" for line in self.lines[:-1]]
-        tables = {
-            "What was played": (self._played, ["what", "played"]),
-            "Arena": ([row for row in self.rows("arena") if "share" in row], ARENA),
-            "Contract": (self.rows("contract"), ["what", "outcome", "found"]),
-        }
-        for title, (rows, columns) in tables.items():
-            table = pd.DataFrame(rows, columns=columns)
-            text = table.to_html(index=False, border=0, float_format="{:.3g}".format)
-            lines += [f"<p><strong>{title}</strong></p>{text}"] if rows else []
+        for title, (part, columns) in TABLES.items():
+            if rows := self.rows(part):
+                text = pd.DataFrame(rows).reindex(columns=columns).dropna()
+                text = text.to_html(index=False, border=0, float_format="{:.3g}".format)
+                lines.append(f"<p><strong>{title}</strong></p>{text}")
         unseen = "".join(f"<li>{html.escape(what)}</li>" for what in UNSEEN)
         lines.append(f"<p>What the judge cannot see:</p><ul>{unseen}</ul>")
         return "".join([*lines, f"<p><strong>{html.escape(self.lines[-1])}</strong></p>"])
 
 
-def made(promise, rows, settings) -> Report:
-    """The `Report` of a promise and rows."""
-    word = verdict(promise, rows)
-    lines = [*essentials(promise, rows), f"{word}: {MEANINGS[word]}."]
-    data = {"word": word, "lines": lines, "promise": promise, "rows": rows, "settings": settings}
-    return Report(plain(data))
+def made(rows, settings) -> Report:
+    """The `Report` of rows, the promise first; every finding has one line."""
+    word, names = verdict(rows), {}
+    for row in rows:
+        names.setdefault((row["outcome"], row.get("found")), []).append(row["what"])
+    lines = [
+        f"{begin}{'; '.join(whats)}: {found}."
+        for outcome, begin in BEGIN.items()
+        for (how, found), whats in names.items() if how == outcome
+    ]  # fmt: skip
+    lines.append(f"{word}: {WORDS[word][1]}.")
+    return Report(plain({"word": word, "lines": lines, "rows": rows, "settings": settings}))
 
 
 def plain(value):
@@ -133,10 +133,10 @@ def plain(value):
     return str(value) if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def verdict(promise, rows) -> str:
-    """The word of a promise and rows."""
-    found = {row["outcome"] for row in rows}
-    if "said" not in promise:
+def verdict(rows) -> str:
+    """The word of rows, the promise first."""
+    found, promise = {row["outcome"] for row in rows}, rows[0]
+    if promise["outcome"] != "promised":
         return "NOTHING"
     if "refuted" in found or "broken" in found:
         return "REFUTED" if "refuted" in found else "CONTRACT BROKEN"
@@ -144,17 +144,3 @@ def verdict(promise, rows) -> str:
     if needed and all(row["outcome"] == "measured" for row in needed):
         return "MEASURED"
     return "BOUNDED ONLY" if "not refuted" in found or promise["model"] == "none" else "NOTHING"
-
-
-def essentials(promise, rows) -> list[str]:
-    """The lines that say the essentials, the worst first, every finding once."""
-    if "said" not in promise:
-        return [f"Nothing could be judged: {promise['found']}."]
-    names = {("promised", promise["said"]): [promise["title"]]}
-    for row in rows:
-        names.setdefault((row["outcome"], row.get("found")), []).append(row["what"])
-    return [
-        f"{begin}{'; '.join(whats)}: {found}."
-        for outcome, begin in BEGIN.items()
-        for (how, found), whats in names.items() if how == outcome
-    ]  # fmt: skip
