@@ -120,8 +120,9 @@ def test_a_leak_through_the_state_is_found_and_an_undeclared_policy_has_no_plan(
 
 
 def test_noise_that_is_left_out_now_and_then_has_another_law(tmp_path, whole):
-    out = ("laplace(rng, p.scale)", "laplace(rng, p.scale) * (rng.random() > 0.02)")
-    leaky = load(judged.written(tmp_path, "leaky", out))
+    changes = [("laplace(rng, p.scale)", "laplace(rng, p.scale) * (rng.random() > 0.02)"),
+               ('"message")', '"laplace", "message")')]  # fmt: skip
+    leaky = load(judged.written(tmp_path, "leaky", *changes))
     sound, odd = (measuring.law_chance(measuring.instance(s)) for s in (whole, leaky))
     assert odd < 1e-7 < sound
 
