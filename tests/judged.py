@@ -18,8 +18,7 @@ def written(folder, name, *changes):
 INIT = "State(np.zeros(p.d), np.zeros(p.d), np.zeros(p.d))"
 SENT = "        s.total[i] += s.message[i]\n"
 BROKEN = {  # check (: and how): what breaks it
-    "complete": [("def select(p, s, X, rng):", "def select(p, s, X, rng, more=0):")],
-    "complete: a guarantee": [('Guarantee("local",', 'Guarantee("trusted",')],
+    "complete": [('Guarantee("local",', 'Guarantee("trusted",')],
     "rows": [("return rng.integers(0,", "return 1.0 * rng.integers(0,"),
              ("    return arm\n", "    return 1.0 * arm\n")],
     "inside its arrays": [("s.total[i] += s.message[i]", "s.total[i + 1] += s.message[i]")],

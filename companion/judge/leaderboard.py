@@ -52,35 +52,27 @@ def called(subject, world, T: int, epsilon: float):
     return call
 
 
-def runs(calls, env, T: int, n_reps: int, seed: int):
-    """{name: `contest.Run`} of {name: call}, each as it is."""
-    groups = {n: recipes.Group(lambda *_, c=call: c, (1.0,)) for n, call in calls.items()}
-    return contest.tuned_runs(env, groups, T, n_reps, 0, seed)
+def played(subject, world, T: int, epsilon: float, n_reps: int, seed: int):
+    """The `contest.Run` of the newcomer as it is; ValueError where it cannot play."""
+    call = called(subject, world, T, epsilon)
+    env = world.common if one_context(subject.policy) else world.env
+    group = {subject.name: recipes.Group(lambda *_: call, (1.0,))}
+    return contest.tuned_runs(env, group, T, n_reps, 0, seed)[subject.name]
 
 
 @functools.lru_cache(maxsize=8)
-def rivals(world: str, common: bool, T: int, epsilon: float, n_reps: int, seed: int):
-    """The `contest.Setting` of the package's policies that play such contexts there."""
-    w = WORLDS[world]()
-    env, calls = w.common if common else w.env, {}
-    for call in recipes.lineup(w, T, epsilon)[0]:
-        if call.factory == "random" or recipes.stream(w, call.factory) is env:
-            calls[call.factory] = call
-    played = runs(calls, env, T, n_reps, seed)
-    return contest.Setting(world, T, epsilon, played, {}, w.K, w)
+def rivals(world: str, T: int, epsilon: float, n_reps: int, seed: int):
+    """The arena's `contest.Setting` there, with default constants."""
+    return contest.play(world, WORLDS[world](), T, [epsilon], n_reps, 2, seed)[epsilon].untuned
 
 
 def newcomer(subject, world: str, T: int, epsilon: float, n_reps: int, seed: int):
-    """The row with the `contest.Run` of the policy that is judged, and whether it takes one context
-    for all arms; or with why it does not play."""
-    w, common = WORLDS[world](), one_context(subject.policy)
+    """The row with the `contest.Run` of the policy that is judged, or with why it does not play."""
     try:
-        calls = {subject.name: called(subject, w, T, epsilon)}
+        run = played(subject, WORLDS[world](), T, epsilon, n_reps, seed)
     except ValueError as why:
         return {"outcome": "failed", "found": str(why)}
-    (run,) = runs(calls, w.common if common else w.env, T, n_reps, seed).values()
-    run = run._replace(call=None, default_call=None)  # a call need not pickle
-    return {"outcome": "played", "run": run, "common": common}
+    return {"outcome": "played", "run": run._replace(call=None, default_call=None)}
 
 
 def table(name: str, run, setting, looks: int):
@@ -107,16 +99,15 @@ def entered(setting, what, seed: int):
     policy that cannot play is among the refusals.  Raises ValueError on what cannot be judged, or
     has the name of a player.
     """
-    subject, w, T = load(what), setting.place, setting.T
-    if subject.name in setting.runs:
-        raise ValueError(f"what must have a name of its own; {subject.name} plays already")
-    env = w.common if one_context(subject.policy) else w.env
+    subject = load(what)
+    name, n_reps = subject.name, len(setting.random)
+    if name in setting.runs:
+        raise ValueError(f"what must have a name of its own; {name} plays already")
     try:
-        calls = {subject.name: called(subject, w, T, setting.epsilon)}
+        run = played(subject, setting.place, setting.T, setting.epsilon, n_reps, seed)
     except ValueError as why:
-        return setting._replace(refusals=setting.refusals | {subject.name: str(why)})
-    more = runs(calls, env, T, len(setting.random), seed)
-    return setting._replace(runs=setting.runs | more)
+        return setting._replace(refusals=setting.refusals | {name: str(why)})
+    return setting._replace(runs=setting.runs | {name: run})
 
 
 def board(settings):

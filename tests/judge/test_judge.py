@@ -9,7 +9,7 @@ import pytest
 from companion import policies
 from companion.baselines.linucb import linucb
 from companion.judge import __main__ as command
-from companion.judge import attack, checks, judge, judging, measuring, report
+from companion.judge import attack, checks, judge, judging, measuring
 from companion.judge.load import Child, Refused, load, said
 
 POLICY = linucb(3)
@@ -181,9 +181,9 @@ LONG = FINE | {"what": "a long run", "outcome": "failed", "found": "slow", "opti
     ],
 )
 def test_one_word_and_its_exit_code(rows, word):
-    found = report.made([PROMISE, *rows], {})
+    found = judging.made([PROMISE, *rows], {})
     assert found.word == word
-    assert found.exit_code == report.WORDS[word][0]
+    assert found.exit_code == judging.WORDS[word][0]
     assert str(found).endswith(found.lines[-1])
     assert found.lines[-1].startswith(f"{word}: ")
     assert found.lines[0].startswith("REFUTED: ") is (word == "REFUTED")
@@ -193,14 +193,14 @@ def test_one_word_and_its_exit_code(rows, word):
 
 
 def test_an_error_is_shown_once_and_what_was_played_is_said():
-    found = report.made([PROMISE, BAD, BAD | {"what": "copies"}, FINE, ATTACK], {})
+    found = judging.made([PROMISE, BAD, BAD | {"what": "copies"}, FINE, ATTACK], {})
     assert found.lines[0] == "The contract does not hold: rows; copies: IndexError."
     assert sum("IndexError" in line for line in found.lines) == 1
     for played in ("its example: 3 rounds", "Mine <b>: replace one record; local model",
                    "general attack: a pair"):  # fmt: skip
         assert f"  {played}\n" in str(found)
     nothing = {"part": "promise", "what": "the policy", "outcome": "failed", "found": "no file"}
-    assert report.made([nothing], {}).word == "NOTHING"
+    assert judging.made([nothing], {}).word == "NOTHING"
 
 
 # --- a whole judgement ----------------------------------------------------------------------------
