@@ -146,7 +146,7 @@ class Child:
     def stop(self) -> None:
         """End the process."""
         if self.pool is not None:
-            self.pool.shutdown()
+            self.pool.shutdown(wait=False)
             self.pool = None
 
 

@@ -5,6 +5,8 @@ of its own) and the measured interval holds it; *refuted* where the interval lie
 others see more than the declared releases, or where noise has another law.
 """
 
+import contextlib
+
 import numpy as np
 from scipy import stats as sps
 
@@ -58,10 +60,10 @@ def plans(subject, quick: bool):
         found[" and ".join(f"{n} = {v:g}" for n, v in told.items())] = {"told": told}
     for T in SHORT if "T" in takes else ():
         found[f"a life of T = {T}"] = {"told": {"T": T}, "rounds": T}
-    long = instance(subject, rounds=LONG)
     found["a long run"] = {"rounds": LONG}
-    for start, rounds in sorted(odd_rounds(long)):
-        found[f"round {start + 1} on"] = {"start": start, "rounds": rounds}
+    with contextlib.suppress(NotMeasured):  # which its example will say
+        for start, rounds in sorted(odd_rounds(instance(subject, rounds=LONG))):
+            found[f"round {start + 1} on"] = {"start": start, "rounds": rounds}
     optional = {what for what, plan in found.items() if "told" not in plan and "rounds" in plan}
     return [{"what": w, "plan": plan, "optional": w in optional} for w, plan in found.items()]
 
@@ -132,9 +134,12 @@ def measured(subject, plan):
 
 
 def law_chance(case, n: int = 20_000):
-    """p-value of many draws of the first release: how many fall into `BINS` of their law, by
-    Bonferroni; 0 where one value comes more than three times."""
+    """p-value of many draws of the first release, of at most 100 numbers: how many fall into `BINS`
+    of their law, by Bonferroni; 0 where one value comes more than three times."""
     call, chances = Recorder(case).play(filler(case)).calls[0], [1.0]
+    laws = {law for law, _ in call.clean}
+    if not laws & LAWS.keys() or sum(a.size for _, a in call.clean) > 100:
+        return 1.0
     draws = zip(*fresh_draws(call, n, 21), strict=True)
     for (law, _), part in zip(call.clean, draws, strict=True):
         z = np.reshape(part, (n, -1))
