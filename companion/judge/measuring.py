@@ -14,7 +14,7 @@ from companion.accounting.audit import AuditInstance
 from companion.accounting.privacy import ADD_OR_REMOVE
 from companion.audits.neighbours import filler
 from companion.audits.noise_laws import measure, verdict
-from companion.audits.recording import Leak, NotMeasured, Recorder, fresh_draws, joint_noise
+from companion.audits.recording import Leak, NotMeasured, Recorder, fresh_draws
 from companion.core import horizon
 from companion.judge.checks import run, same_state, stream_for
 
@@ -48,7 +48,7 @@ def shown(policy):
 def plans(subject, quick: bool):
     """Rows with "what" and "plan", the arguments of `instance`: the policy's own instances, or its
     example for a few rounds; other dimensions and budgets; whole short lives.  Optional: a long
-    run, its end, and where its noise is least or repeats earlier noise."""
+    run, its end, and where its noise is least."""
     takes, (kernels, _, own) = subject.takes, shown(subject.policy)
     if not kernels:
         why = "its audit does not say what is shown (AuditSpec.shown)"
@@ -69,20 +69,18 @@ def plans(subject, quick: bool):
 
 
 def odd_rounds(case):
-    """{(first, number of rounds)} of a long run that are looked at alone: its end, where its noise
-    is least, and where noise is that of an earlier release."""
-    base = Recorder(case).play(filler(case))
-    laws = {law for call in base.calls for law, _ in call.clean}
-    if not base.calls or len(laws) > 1 or not laws <= LAWS.keys():
+    """{(first, number of rounds)} of a long run that are looked at alone: its end, and where its
+    noise is least: noise that is used again is no noise there."""
+    calls = Recorder(case).play(filler(case)).calls
+    if not calls or not {law for call in calls for law, _ in call.clean} <= LAWS.keys():
         return set()
-    n, z = len(base.calls), joint_noise(base, *laws, 30, 5)
-    size, each = z.std(axis=0), z.shape[1] // n
-    z = (z - z.mean(axis=0)) / np.where(size > 0.0, size, 1.0)
-    repeats = np.triu(np.abs(z.T @ z) > 0.999 * len(z), each).any(axis=0)
-    calls = {n - 1, size.argmin() // each, repeats.argmax() // each}
-    length = case.rounds / n
-    return {(int(i * length), min(int(2 * length) + 1, case.rounds - int(i * length)))
-            for i in map(int, calls) if i}  # fmt: skip
+    least = []
+    for call in calls:
+        draws = [np.concatenate(parts, axis=None) for parts in fresh_draws(call, 20, 5)]
+        least.append(np.std(draws, axis=0).min())
+    length = case.rounds / len(calls)
+    starts = {int(i * length) for i in (np.argmin(least), len(calls) - 1)} - {0}
+    return {(at, min(int(2 * length) + 1, case.rounds - at)) for at in starts}
 
 
 def instance(subject, number=None, told=None, rounds=None, start=0):
