@@ -63,11 +63,8 @@ def test_the_template_keeps_every_point(whole, name):
 
 @pytest.mark.parametrize("name", judged.BROKEN)
 def test_a_fault_is_found_by_its_check(tmp_path, name):
-    path, (check, _, words) = (
-        judged.written(tmp_path, "broken", *judged.BROKEN[name]),
-        name.partition(": "),
-    )
-    found = checks.checked(load(path), check)
+    check, _, words = name.partition(": ")
+    found = checks.checked(load(judged.written(tmp_path, "broken", *judged.BROKEN[name])), check)
     assert found["outcome"] == "broken"
     assert words in found["found"].split(" -> ")[0]
 
