@@ -46,7 +46,7 @@ from companion.accounting.privacy import (
     Guarantee,
     gaussian_release,
     gaussian_scale,
-    need_release,
+    need_budget,
     shuffle_epsilon,
     tree_levels,
 )
@@ -409,7 +409,9 @@ def sdp_linucb(
     >>> sdp_linucb(2, T=100, epsilon=1.0, delta=0.1).guarantee.model
     'shuffle'
     """
-    epsilon, delta = need_release(epsilon, delta, calibration, universe)
+    need_choice("calibration", calibration, ("paper", "corrected"))
+    need_choice("universe", universe, UNIVERSES)
+    epsilon, delta = need_budget(epsilon, delta)
     batch, d = need_int("batch", batch, 1), need_int("d", d, 1, 10_000)
     sensitivity, unit = STATISTICS_SENSITIVITY[universe], f"user ({universe})"
     options = ridge, shift, noise, theta_bound, failure, width
@@ -482,15 +484,27 @@ def message_attack(policy):
 def tree_attacks(policy):
     """Two `audit.Attack`s on the first user: the nodes that hold its record, which are the sums
     after 1, 2, 4, ... rounds if all others send zeros; and the arms of those who come next.
-
-    The others are offered e_1 and -e_1 and are paid nothing, so they play the noisy sign of the
-    first reward.
     """
     p = policy.params
     several = audit.runs_of(policy, lambda s: s.release)
     records, move = far_records(p.offset, p.d), far_move(p.offset, p.d)
     nodes = audit.on_first_nodes(policy, *records, several, move)
-    return nodes, audit.on_later_signs(policy, several)
+    return nodes, later_signs_attack(policy, several)
+
+
+def later_signs_attack(policy, several=None):
+    """`audit.Attack` on the arms of all users but the first, whose context is e_1 and whose reward
+    has either sign.  The others are offered e_1 and -e_1 and are paid nothing, so they play the
+    noisy sign of the first reward; those count who meet a sum of the nodes that hold it.
+    """
+    d, T = policy.params.d, 1 << (tree_levels(policy.params.T) - 1)
+    X, a, b = np.zeros((T, 2, d)), np.zeros((T, 2)), np.zeros((T, 2))
+    X[:, 0, 0], X[:, 1, 0] = 1.0, -1.0
+    X[0, 1, 0] = 1.0  # either arm
+    a[0], b[0] = 1.0, -1.0
+    seen = audit.along([-1.0 if t & (t - 1) == 0 else 0.0 for t in range(1, T)])
+    arms = audit.playing(policy, user=0, several=several)
+    return audit.Attack(arms, (X, a), (X, b), seen, "actions")
 
 
 @jit
