@@ -124,6 +124,7 @@ REFUSED = {  # beside OUT
     "sphere": {"K": [1, 2.5], "d": [1], "noise": [-1.0, np.nan], "shrink": [0.0, 1.5],
                "rewards": ["uniform"], "fresh": [1], "offset": [False]},
     "replay": {"X": [X[0]], "R": [X[..., :1]], "mu": [X[:1, :, 0]]},
+    "gaussian_scale": {"sensitivity": [0.0, np.inf], "method": ["best"]},
     "mean_interval": {"samples": [[1.0], [1.0, np.nan]], "level": [0.0, 1.0]},
     "exponent": {"x": [[0.0, 1.0]], "samples": [[[1.0, 2.0]], [[1.0, -2.0]] * 2, np.ones((2, 3))]},
     "proportion": {"hits": [11, -1], "trials": [0]},
