@@ -1,4 +1,4 @@
-"""The lasso bandit's solver against its optimality conditions and a slow twin."""
+"""The lasso bandit: optimality conditions of its fits, and when it plays at random."""
 
 import numpy as np
 import pytest
@@ -26,16 +26,6 @@ def test_every_fit_is_optimal():
         gap = np.where(theta == 0.0, np.abs(z) - penalty, np.abs(z - np.sign(theta) * penalty))
         assert gap.max() < 1e-9 * penalty
         assert state.capped[0] == 0
-
-
-def test_fit_equals_proximal_gradient_descent():
-    policy, state, X, y, _, _ = fitted(80, 10, 0.2)
-    alpha, theta = level(policy.params, 80), np.zeros(10)
-    step = 1 / np.linalg.eigvalsh(X.T @ X / 80)[-1]
-    for _ in range(5000):
-        z = theta + step * X.T @ (y - X @ theta) / 80
-        theta = np.sign(z) * np.maximum(np.abs(z) - step * alpha, 0.0)
-    np.testing.assert_allclose(state.theta_hat, theta, atol=1e-9)
 
 
 def test_arms_are_random_before_the_first_fit_and_greedy_between_fits():
