@@ -23,19 +23,6 @@ def bounds(level, slack=0.0):
     return sps.binom.ppf(5e-7, TRIALS, level - slack), sps.binom.isf(5e-7, TRIALS, level)
 
 
-@pytest.mark.parametrize("level", [0.8, 0.95])
-def test_mean_and_difference_cover(level):
-    low, high = bounds(level)
-    mean = covers(lambda r, v: stats.mean_interval(r.normal(3, 2, 6), v), 3.0, level, 1)
-    assert low <= mean <= high
-
-    def paired(rng, v):
-        a = rng.normal(0, 5, 8)
-        return stats.difference(a + rng.normal(1, 0.1, 8), a, v)
-
-    assert low <= covers(paired, 1.0, level, 2) <= high
-
-
 def test_ratio_covers_and_is_exact_for_proportional_samples():
     def paired(rng, v):
         b = rng.normal(10, 1, 10)
@@ -57,6 +44,8 @@ def test_band_is_the_interval_of_every_column():
     ours = stats.mean_interval(samples[:, 0])
     theirs = sps.ttest_1samp(samples[:, 0], 0.0).confidence_interval(0.95)
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
+    paired = stats.difference(samples[:, 0], samples[:, 1])
+    assert paired == pytest.approx(stats.mean_interval(samples[:, 0] - samples[:, 1]))
 
 
 @pytest.mark.parametrize("power", [0.5, 2 / 3, 1.0, -1.0])
@@ -77,19 +66,12 @@ def test_exponent_covers_under_dependent_points():
     assert low <= covers(walk, 0.5, 0.95, 5) <= high
 
 
-@pytest.mark.parametrize(("hits", "trials"), [(0, 10), (10, 10), (3, 10), (1, 1000), (500, 1000)])
+@pytest.mark.parametrize(("hits", "trials"), [(0, 10), (10, 10), (1, 1000)])
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_proportion_is_scipys_exact_interval(hits, trials, level):
     ours = stats.proportion(hits, trials, level)
     theirs = sps.binomtest(hits, trials).proportion_ci(level, method="exact")
     assert ours == pytest.approx((hits / trials, theirs.low, theirs.high), abs=1e-12)
-
-
-def test_intervals_print():
-    assert f"{stats.Interval(0.5, -np.inf, np.inf):.1f}" == "0.5 (not bounded)"
-    i = stats.Interval(0.51234, 0.4, 0.6)
-    assert str(i) == "0.512 [0.4, 0.6]"
-    assert f"{i:.2f}" == "0.51 [0.40, 0.60]"
 
 
 def test_a_bootstrap_in_parts_has_the_same_bits(monkeypatch):
@@ -116,17 +98,6 @@ def test_worst_cases_of_exact_powers():
     assert stats.crossing(T, theirs * 2, theirs, 1).value == math.inf
     with pytest.raises(ValueError, match="level"):
         stats.worst_case_band(ours, 1, level=1.0)
-
-
-def test_a_bootstrap_band_covers_its_estimate_and_shrinks_with_repetitions():
-    rng = np.random.default_rng(0)
-    wide = []
-    for reps in (8, 200):
-        regret = 10 + rng.standard_normal((1, 1, reps))
-        low, high = stats.worst_case_band(regret, 2)
-        assert low[0] < stats.worst_case(regret)[0] < high[0]
-        wide.append(high[0] - low[0])
-    assert wide[1] < 0.5 * wide[0]
 
 
 def test_the_jackknife_of_a_mean_is_students_interval():

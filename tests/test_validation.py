@@ -16,31 +16,24 @@ from companion.validate import need_array, need_choice, need_float, need_int
 NEVER = {  # what no argument of anything may be
     "NaN": np.nan,
     "complex": 1 + 2j,
-    "complex array": np.array([1 + 2j, 0]),
     "masked array": np.ma.masked_array([1.0, 2.0], [True, False]),
     "timedelta64": np.timedelta64(3),
-    "bytes": b"abc",
     "an object": object(),
     "ragged": [[1.0, 2.0], [3.0]],
-    "a dictionary": {"a": 1},
 }
 DOUBTFUL = {  # what some arguments may be
     "infinity": np.inf,
-    "-infinity": -np.inf,
     "-1": -1,
     "0": 0,
     "smallest": 5e-324,
-    "1e-300": 1e-300,
     "1e200": 1e200,
     "huge": 10**400,
-    "2**61": 2**61,
     "half": 0.5,
     "True": True,
     "a word": "abc",
     "None": None,
     "empty": [],
     "array of NaN": np.array([[np.nan, 0.0, 0.0]]),
-    "numbers as text": "3",
 }
 GOOD = {"d": 3, "K": 4, "T": 400, "n": 64, "epsilon": 1.0, "delta": 0.05, "sparsity": 2,
         "b_max": 2.0, "t0": 2}  # fmt: skip
@@ -125,6 +118,7 @@ REFUSED = {  # beside OUT
                "rewards": ["uniform"], "fresh": [1], "offset": [False]},
     "replay": {"X": [X[0]], "R": [X[..., :1]], "mu": [X[:1, :, 0]]},
     "gaussian_scale": {"sensitivity": [0.0, np.inf], "method": ["best"]},
+    "start": {"seed": ["abc", -1, 1.5, True, [1]]},
     "mean_interval": {"samples": [[1.0], [1.0, np.nan]], "level": [0.0, 1.0]},
     "exponent": {"x": [[0.0, 1.0]], "samples": [[[1.0, 2.0]], [[1.0, -2.0]] * 2, np.ones((2, 3))]},
     "proportion": {"hits": [11, -1], "trials": [0]},
@@ -195,12 +189,9 @@ def test_what_is_out_of_range_is_refused_by_name(name):
 
 def test_what_is_swapped_or_missing_is_refused():
     """(1, 4000) as (epsilon, delta) was once accepted as T = 1, epsilon = 4000."""
-    for call in (
-        lambda: policies.jdp_linucb(3, 1.0, 4000),
-        lambda: policies.jdp_linucb(3, 400),
-    ):
+    for wrong in ((3, 1.0, 4000), (3, 400)):
         with pytest.raises(TypeError, match=r"^jdp_linucb\(\)"):
-            call()
+            policies.jdp_linucb(*wrong)
 
 
 def test_helpers_say_name_value_and_range():
