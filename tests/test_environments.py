@@ -9,7 +9,6 @@ from companion.environments import replay, sphere
 CASES = [
     {},
     {"fresh": False},
-    {"rewards": "signs"},
     {"rewards": "gaussian", "offset": False},
     {"rewards": "signs", "offset": False, "fresh": False},
     {"shrink": 0.25},

@@ -44,10 +44,8 @@ def test_the_noise_of_a_private_mean_is_laplace_and_its_interval_holds():
     ("call", "words"),
     [
         (lambda: weighted_rewards([1], [0.0], [1]), "propensities must be in"),
-        (lambda: weighted_rewards([2], [0.5], [1]), "target must be in"),
         (lambda: weighted_rewards([1], [0.5, 0.5], [1]), "propensities must have shape"),
         (lambda: private_mean([1], 1, 0, epsilon=1), "low must be below high"),
-        (lambda: private_mean([1], 0, 1, epsilon=0), "epsilon must be in"),
         (lambda: replay_value(random(), np.ones((2, 2, 1)), [0, 2], [1, 1]), "arms must be"),
     ],
 )

@@ -56,27 +56,17 @@ def test_an_edit_executes_what_it_touches_and_nothing_else_does(tmp_path):
     book = json.loads(path.read_text())
     book["cells"][0]["source"] = "# Another title"
     assert after(path, json.dumps(book)) == 4
+    merged = cache.refreshed(  # prose of the source, outputs of the execution
+        json.loads(executed(root, "one")[0].read_bytes()), chapters.Chapter("one", root, book, {})
+    )["cells"]
+    assert merged[0]["source"] == "# Another title"
+    assert merged[-1]["outputs"]
     times = json.loads((root / "_build/results/times.json").read_text())
     assert times["chapters"][0]["title"] == "Another title"
     assert times["chapters"][0]["cpu_seconds"] > 0
     book["cells"][-1]["source"] += "\nprint(1)"
     assert after(path, json.dumps(book)) == 5
     assert after(None, None, "--force") == 6
-
-
-def test_prose_comes_from_the_source_and_outputs_from_the_execution(tmp_path):
-    root = tiny(tmp_path, one=["print(T)"])
-    (root / "book" / "scales.yml").write_text("smoke: {one: {T: 200}}")
-    assert build(root, "--scale", "smoke").returncode == 0
-    ran = json.loads(executed(root, "one")[0].read_bytes())
-    book = json.loads((root / "book" / "one.ipynb").read_text())
-    book["cells"][0]["source"] = "# Another title"
-    book["cells"].insert(2, {"cell_type": "markdown", "id": "new", "metadata": {}, "source": "New"})
-    merged = cache.refreshed(ran, chapters.Chapter("one", root, book, {}))["cells"]
-    ids = ["title", "parameters", "injected-parameters", "new", "code-0"]
-    assert [c["id"] for c in merged] == ids
-    assert merged[0]["source"] == "# Another title"
-    assert merged[-1]["outputs"][0]["text"] == ["200\n"]
 
 
 @pytest.mark.slow

@@ -180,10 +180,9 @@ def test_to_frame_is_tidy():
     result = simulate(ENV, [linucb(3), random()], 300, [1, 2], grid=[100])
     frame = result.to_frame()
     assert list(frame.columns) == ["policy", "repetition", "round", "regret"]
-    assert len(frame) == 2 * 2 * 2
-    for row in frame.itertuples():
-        i, j = result.names.index(row.policy), result.rounds.tolist().index(row.round)
-        assert result.regret[row.repetition, i, j] == row.regret
+    table = frame.pivot(index="repetition", columns=["policy", "round"], values="regret")
+    expected = table[["LinUCB", "Random"]].to_numpy().reshape(2, 2, 2)
+    np.testing.assert_array_equal(result.regret, expected)
 
 
 @pytest.mark.parametrize("every", [7, 50, 400])

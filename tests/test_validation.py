@@ -71,7 +71,6 @@ OTHERS = {
     "gaussian_scale": (privacy.gaussian_scale, {"epsilon": 1.0, "delta": 0.05}),
     "zcdp_epsilon": (privacy.zcdp_epsilon, {"rho": 0.5, "delta": 0.1}),
     "laplace_scale": (privacy.laplace_scale, {"epsilon": 1.0}),
-    "tree_levels": (privacy.tree_levels, {"T": 8}),
     "shuffle_epsilon": (privacy.shuffle_epsilon, {"epsilon0": 1.0, "delta": 0.1, "n": 10_000}),
     "binomial_epsilon": (binomial.binomial_epsilon, {"delta": 0.05, "bits": 2000} | BITS),
     "binomial_bits": (
@@ -117,6 +116,7 @@ REFUSED = {  # beside OUT
     "sphere": {"K": [1, 2.5], "d": [1], "noise": [-1.0, np.nan], "shrink": [0.0, 1.5],
                "rewards": ["uniform"], "fresh": [1], "offset": [False]},
     "replay": {"X": [X[0]], "R": [X[..., :1]], "mu": [X[:1, :, 0]]},
+    "binomial_epsilon": {"bits": [0], "p": [1.0], "move": [0.0], "entries": [0], "largest": [0]},
     "gaussian_scale": {"sensitivity": [0.0, np.inf], "method": ["best"]},
     "start": {"seed": ["abc", -1, 1.5, True, [1]]},
     "mean_interval": {"samples": [[1.0], [1.0, np.nan]], "level": [0.0, 1.0]},

@@ -120,13 +120,8 @@ def test_rejects_bad_input_by_name(name, value):
     keys = {"trials": 100, "seed": 0, name: value}
     with pytest.raises(ValueError, match=name):
         epsilon_lower_bound(laplace(1.0), 0.0, 1.0, **keys)
-
-
-def test_rejects_nan_and_two_ways_to_choose():
     with pytest.raises(ValueError, match="NaN"):
         epsilon_lower_bound(laplace(1.0), np.nan, 1.0, trials=100, seed=0)
-    with pytest.raises(ValueError, match="exclude"):
-        epsilon_lower_bound(laplace(1.0), 0, 1, trials=100, seed=0, event=abs, statistic=abs)
 
 
 def test_a_user_past_the_horizon_or_the_data_is_refused_by_name():
