@@ -36,11 +36,9 @@ def test_scale_round_trips_and_is_linear_in_the_sensitivity(epsilon, delta, sens
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 10.0])
 @pytest.mark.parametrize("delta", [0.1, 1e-3, 1e-6])
 def test_agrees_with_dp_accounting(epsilon, delta):
-    theirs = GaussianPrivacyLoss.from_privacy_guarantee(
-        DifferentialPrivacyParameters(epsilon, delta)
-    ).standard_deviation
-    ours = gaussian_scale(epsilon, delta)
-    assert ours == pytest.approx(theirs, rel=1e-4)
+    budget = DifferentialPrivacyParameters(epsilon, delta)
+    theirs = GaussianPrivacyLoss.from_privacy_guarantee(budget).standard_deviation
+    assert gaussian_scale(epsilon, delta) == pytest.approx(theirs, rel=1e-4)
 
 
 def test_agrees_with_the_pld_accountant():
