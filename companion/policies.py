@@ -71,7 +71,7 @@ TABLE = {
     "lplr": Entry("lplr.lplr", BINS | {"gamma": 4.0, "threshold": 0.0}),
     "online_linucb": Entry("online_linucb.online_linucb", LINEAR),
     "random": Entry("baselines.random", {}),
-    "residual_fliphat": Entry("fliphat.fliphat", SPARSE | {"warm": True}),
+    "residual_fliphat": Entry("fliphat.fliphat", SPARSE | {"warm_start": True}),
     "rs_glinucb": Entry("baselines.rs_glinucb", GLM | {"T": 400}),
     "sco_bandit": Entry(
         "streaming_sco.sco_bandit", lambda K: FORCED | {"K": K, "t0": min(20, 200 // K)}
