@@ -8,8 +8,9 @@ They differ in where the noise stands:
 Source: Zheng, Cai, Huang, Li and Wang (2020), local; Shariff and Sheffet (2018), server, here with
 a real binary tree; Chowdhury and Zhou (2022), shuffler: the baselines of the online-LinUCB paper.
 
-Privacy: neighbours replace one user's record (x, r).  Its statistics, packed into one vector with
-Frobenius + Euclidean norm, move by at most `privacy.STATISTICS_SENSITIVITY` = s.
+Privacy: neighbours replace one user's record (x, r).  Its statistics, packed into a vector of norm
+sqrt(||x x'||_F^2 + ||r x||^2) (entries off the diagonal times sqrt2), move by at most s =
+`privacy.STATISTICS_SENSITIVITY`: sqrt(4.5) in the ball, 2 on the offset sphere.
 * local: one Gaussian release of sensitivity s.  "paper" is sigma = 4 sqrt(2 ln(1.25/delta))/epsilon
   on every coordinate.
 * server (joint: what the *other* users see): a user is in at most m = floor(log2 T) + 1 nodes, so
@@ -25,8 +26,9 @@ Frobenius + Euclidean norm, move by at most `privacy.STATISTICS_SENSITIVITY` = s
 Noise off the diagonal is sigma/sqrt2, because such an entry counts twice in the Frobenius norm.
 
 The model is ridge regression at lambda_t = ridge + shift * (size of the Gram matrix' noise): sigma
-sqrt(d t) for local and shuffler, sigma sqrt(d m / 2) for the server.  Its width is LinUCB's radius
-at that ridge.
+sqrt(d t) for local and shuffler, sigma sqrt(d m / 2) for the server (a prefix is the sum of m / 2
+nodes on average).  Its width is LinUCB's radius at that ridge, without a term for the noise in the
+sums: a practical choice, so `failure` is the chance of a miss without noise only.
 """
 
 import itertools
@@ -123,7 +125,7 @@ class Params(NamedTuple):
     sigma: float  # standard deviation of the noise on every coordinate, of one user or node
     offset: bool  # universe that records are clipped into: offset sphere, or unit ball
     ridge: float  # lambda without noise
-    shift: float  # lambda_t = ridge + shift * noise: keeps the noisy Gram matrix positive
+    shift: float  # lambda_t = ridge + shift * (size of the noise); see `refit`
     noise: float  # R, sub-Gaussian scale of the rewards
     theta_bound: float  # S
     failure: float  # chance that some confidence set misses theta
@@ -168,8 +170,10 @@ class State(NamedTuple):
     radius: np.ndarray  # (1,) of the confidence set
     work: np.ndarray  # (2, d, d) scratch
     x: np.ndarray  # (d,) clipped context
-    message: np.ndarray  # packed statistics of one user; shuffler: the last batch's estimate
-    clipped: np.ndarray  # (1,) records that were outside the universe
+    # local: the last user's noisy packed statistics; server: the exact ones, which nobody sees;
+    # shuffler: the exact ones, overwritten by the estimate at the end of a batch
+    message: np.ndarray
+    clipped: np.ndarray  # (1,) records outside the universe: exact, not private
     exact: np.ndarray  # server: packed exact statistics (secret)
     nodes: np.ndarray  # server: (levels, packed) noise of the prefix up to each live block
     release: np.ndarray  # server: packed, what the next user sees
@@ -249,7 +253,10 @@ def learn_at_server(p, s, x, r, rng):
 
 @jit
 def learn_shuffled(p, s, x, r, rng):
-    """Rounded counts; at the end of a batch the analyser's estimate enters the sums."""
+    """Rounded counts; at the end of a batch the analyser's estimate enters the sums.
+
+    The noise bits of all its users are drawn there, at once: their sum has the same law.
+    """
     s.clipped[0] += statistics(p, x, r, s.x, s.message)
     shuffle_add(rng, s.message, RANGE, p.g, s.counts)
     if s.t[0] % p.batch == 0:

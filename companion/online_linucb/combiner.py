@@ -10,7 +10,7 @@ a regret of L_i n^alpha_i after n rounds.  By its line numbers:
     9, 10   i = argmax of the mean noisy reward + min(1, (promise + concentration)/n_i) - R_i/T
     13, 14  base learner i serves the user, who sends the noisy pair
     16..19  i alone learns from the pair
-    20, 21  i is dropped if its rewards fall short of its own past mean by more than it promised
+    20, 21  i is dropped if sum(its mean so far - its reward) >= promise + concentration
 
 Source: "Improved rate for locally differentially private linear bandits", Algorithms 9 and 2, the
 latter after Cutkosky et al. (2020); constants of Theorem 4.1 with P = P' = 1.
@@ -148,8 +148,8 @@ def anytime_linucb(
     d, epsilon, delta, calibration, universe, learner, ball : as in `online_linucb`; without noise
         there is no perturbation.
     k : power of the perturbation, above 0.
-    lambda_min : in [0, 1], what is known of the second moment of the played contexts (0: nothing,
-        every epoch perturbs).
+    lambda_min : in [0, 1], a known lower bound on the least eigenvalue of E[x x'] of the played
+        contexts (0: nothing is known, every epoch perturbs).
     width : function (sigma, horizon) of an epoch; None: as in `online_linucb`.
     clip : function (sigma, jitter, d) of an epoch; None: `practical_clip`.
 
@@ -314,7 +314,8 @@ def choose(p, s):
 
 @jit
 def record(p, s, i, y):
-    """Lines 16 to 21: noisy reward y of base learner i, dropped if it earned less than promised."""
+    """Lines 16 to 21: count noisy reward y of base learner i; drop i if its rewards fell below its
+    own mean so far by `promise` (regret bound and concentration) or more in total."""
     mean = s.total[i] / s.counts[i] if s.counts[i] > 0 else 0.0
     s.excess[i] += mean - y
     s.counts[i] += 1
@@ -394,7 +395,7 @@ def combiner(
         guarantee.
     T : horizon in rounds, at least 2.
     constants : "practical"; or "theory", `theory_constants` for the base learners' epsilon, where
-        L, alpha and R are not read.
+        L, alpha and R are not read, and the first base learner is taken for Algorithm 9.
     L, alpha, R : L > 0, alpha in (0, 1) (None: 3/4 for Algorithm 9, 1/2 for the others) and
         R >= 0, numbers, or sequences with one number per base learner.
     p : multiple of the concentration term, at least 0.

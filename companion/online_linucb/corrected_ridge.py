@@ -7,9 +7,10 @@ policy is optimistic around it.
 Source: an ablation of ours for the online-LinUCB paper, which minimises the same corrected loss
 online; estimator of Fuller (1987), section 2.2.
 Privacy: neighbours, model and calibration of `online_linucb`: nothing but its message is released.
-Width: radius of LinUCB at ridge lambda_t = ridge + shift (sigma^2 + sigma) sqrt(d t), which grows
-like the noise in A: the noise of one x x' is about sigma on entries times x, and sigma^2 by itself.
-A may stay indefinite after that; negative squared widths count as 0.
+Width: radius of LinUCB at ridge lambda_t = ridge + shift (sigma^2 + sigma) sqrt(d t).  With n the
+noise on x, a message adds to A the errors x n' + n x' (of size sigma) and n n' - sigma^2 I (of size
+sigma^2); t of them grow like sqrt(t).  The radius is proved for sigma = 0 only.  A + lambda_t I may
+still be indefinite; `optimistic_arm` then takes a negative x' V^-1 x as 0.
 """
 
 from typing import NamedTuple
@@ -48,7 +49,7 @@ class State(NamedTuple):
     theta: np.ndarray  # (d,) V_inv b
     radius: np.ndarray  # (1,) of the confidence set
     message: np.ndarray  # (d + 1,) the last user's noisy x and noisy y
-    clipped: np.ndarray  # (1,) records that were outside the universe
+    clipped: np.ndarray  # (1,) records outside the universe: exact, not private
     work: np.ndarray  # (2, d, d) scratch
 
 

@@ -1,8 +1,10 @@
 """Online LinUCB under local differential privacy: noise on action and reward, an online learner.
 
-The user plays optimistically in an ellipsoid, adds Gaussian noise to x and to y, and sends only the
-noisy pair.  An online learner (Maler, or gradient descent) follows the squared loss from which the
-noise's own energy is subtracted; its predictions, not the rewards, make the ellipsoid's centre.
+The user plays the action of largest upper confidence bound, adds Gaussian noise to the action x and
+the reward y, and sends only the noisy pair.  On the server an online learner (Maler, or gradient
+descent) minimises the squared loss of the noisy pair minus sigma^2 ||theta||^2, the bias that the
+noise on x causes.  The confidence ellipsoid's centre is a ridge regression on the learner's
+predictions <theta_t, x~>, not on the noisy rewards.
 
 Algorithm 1, by its line numbers; V_0 = I, u_0 = 0, theta_1 = 0:
     8, 9    x_t = argmax <x, V^-1 u> + beta ||x||_(V^-1)           user
@@ -17,9 +19,11 @@ Source: "Improved rate for locally differentially private linear bandits", Algor
 that of Theorem A.2.
 Privacy: local; neighbours replace one user's record (x, y).  The pair is one Gaussian release of
 L2 sensitivity 2 sqrt2 (ball) or sqrt3 (offset sphere), with sigma from the exact curve of Balle and
-Wang.  Every user sends one message, so nothing composes; all else is computed from messages.
-calibration="paper" is 2 sqrt(2 ln(1.25/delta))/epsilon on each of x and y: it spends the budget
-twice, by a formula proved for epsilon <= 1, and the guarantee says what it really gives.
+Wang.  Every user sends one message, so nothing composes; all else is computed from messages but
+`State.clipped`, an exact count for experiments, which must not be released.
+calibration="paper" is 2 sqrt(2 ln(1.25/delta))/epsilon on each of x and y, as if each were released
+alone: too little in the ball (2 < 2 sqrt2), enough on the offset sphere (2 > sqrt3), by a formula
+proved for epsilon <= 1.  The guarantee says what it really gives.
 Differs: gradients are clipped to G (appendix B calls G "the clipping constant", Algorithm 1 does
 not clip).  Width and G take practical forms by default: with those of the theory the policy plays
 nearly at random.  Priors, which the paper leaves open, are Maler's; Algorithm 7's constant, printed
@@ -270,7 +274,7 @@ class State(NamedTuple):
     experts: Experts  # the online learner's state
     message: np.ndarray  # (d + 1,) the last user's noisy x and noisy y
     g: np.ndarray  # (d,) its gradient
-    clipped: np.ndarray  # (1,) records that were outside the universe
+    clipped: np.ndarray  # (1,) records outside the universe: exact, not private
 
 
 def init(p: Params) -> State:
@@ -322,7 +326,8 @@ def randomize(p, x, y, rng, message):
 def gradient(p, x, y, theta, out):
     """Line 14: out <- gradient of the corrected loss, clipped to norm G; returns <x, theta>.
 
-    The loss is (<x, theta> - y)^2 - sigma^2 ||theta||^2.
+    The loss is (<x, theta> - y)^2 - sigma^2 ||theta||^2.  The extra perturbation Delta^2 of x is
+    not subtracted: the Delta^2 ||theta||^2 that it leaves makes the expected loss strongly convex.
     """
     prediction = dot(x, theta)
     for i in range(p.d):
