@@ -8,7 +8,6 @@ said in the report, whose last line begins with one word:
 NOTHING
 """
 
-from companion.judge.judging import judge
-from companion.judge.report import Report
+from companion.judge.judging import Report, judge
 
 __all__ = ["Report", "judge"]

@@ -7,12 +7,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from companion.judge import template
 from companion.judge.judging import judge
+from companion.judge.load import TEMPLATE
 
 
-def parser():
-    """The command line."""
+def main(arguments=None) -> int:
+    """Judge, print, write the report; its exit code."""
     known = argparse.ArgumentParser("python -m companion.judge", description="Judge a policy.")
     known.add_argument("policy", help="a file, or the name of a module")
     known.add_argument("--new", action="store_true", help="write a template there instead")
@@ -23,20 +23,16 @@ def parser():
     known.add_argument("--trials", type=int, help="runs of each input that an attack counts")
     known.add_argument("--limit", type=float, help="seconds that one task may take")
     known.add_argument("--out", help="reports go to OUT.json and OUT.html (default: the policy)")
-    return known
-
-
-def main(arguments=None) -> int:
-    """Judge, print, write the report; its exit code."""
-    given = parser().parse_args(arguments)
+    told = vars(known.parse_args(arguments))
+    policy, new, out = told.pop("policy"), told.pop("new"), told.pop("out")
     try:
-        if given.new:
-            template.write(given.policy)
-            print(f"{given.policy} is a working policy: python -m companion.judge {given.policy}")
+        if new:
+            with open(policy, "x", encoding="utf8") as file:  # never over one that is there
+                file.write(TEMPLATE.read_text("utf8"))
+            print(f"{policy} is a working policy: python -m companion.judge {policy}")
             return 0
-        out = given.out or f"{Path(given.policy).stem.rpartition('.')[2]}.judged"
-        told = {n: getattr(given, n) for n in ("worlds", "epsilons", "seed", "trials", "limit")}
-        report = judge(given.policy, **told, quick=given.quick)
+        report = judge(policy, **told)
+        out = out or f"{Path(policy).stem.rpartition('.')[2]}.judged"
         for kind in ("json", "html"):
             report.save(f"{out}.{kind}")
     except (ValueError, OSError) as error:

@@ -14,9 +14,7 @@ the relation is "add or remove one record" a replacement is two steps: the promi
 
 import os
 import sys
-import tempfile
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,34 +22,19 @@ from companion.accounting import audit
 from companion.accounting.privacy import ADD_OR_REMOVE, RELATIONS, REPLACE_REWARD
 from companion.audits.neighbours import corners_of
 from companion.core import Universe, horizon, one_context
-from companion.judge.streams import run, stream_for
+from companion.judge.checks import run, stream_for
 
 LEVEL = 0.999  # of every bound: a promise that holds is refuted with this chance less than 1
 ROUNDS = {True: 100, False: 400}  # quick: of the streams that are played, at most
 FAR = 50.0  # times the size of the largest record
-COMMON = Universe()  # where none is declared: the unit ball, rewards in [-1, 1]
 SURE = 2.0  # standard errors below which a term of the statistic is taken for noise
-
-
-class Effort(NamedTuple):
-    """Runs of each of the two inputs: fixed numbers, so that a report is the same everywhere."""
-
-    search: int  # fit the statistic of every pair that is tried, and as many choose the pair
-    pilot: int  # fit the statistic of the pair that is chosen
-    trials: int  # are counted, half of them to choose the event
-
-
-PLAIN = {True: Effort(10, 80, 300), False: Effort(30, 250, 1_500)}  # fifty times as slow
-COMPILED = {True: Effort(30, 150, 1_000), False: Effort(100, 400, 10_000)}
+TRIALS = {True: (300, 1_500), False: (1_000, 10_000)}  # plain Python: quick, or not; compiled
 DRAWN = 10  # times as many trials where a kernel draws many outputs at once
 
 
-def effort(policy, quick: bool, trials: int | None = None) -> Effort:
-    """The `Effort` for a policy; trials >= 4: counted instead of the default."""
-    scale = (COMPILED if hasattr(policy.loop, "py_func") else PLAIN)[quick]
-    if trials is None:
-        return scale
-    return Effort(min(scale.search, trials), min(scale.pilot, trials), trials)
+def n_trials(policy, quick: bool, trials: int | None = None) -> int:
+    """Runs of each input that are counted: fixed numbers, so that reports are alike everywhere."""
+    return trials or TRIALS[not hasattr(policy.loop, "py_func")][not quick]
 
 
 def promised(g):
@@ -63,20 +46,16 @@ def promised(g):
     return g.epsilon, g.delta
 
 
-def largest(delta: float, trials: int) -> float:
-    """The largest epsilon that so many trials could show, were the two inputs told apart always."""
-    n = trials - trials // 2
-    tail = ((1.0 - LEVEL) / 2.0) ** (1.0 / n)
-    return float(np.log(max(tail - delta, 1.0 - tail) / (1.0 - tail)))
-
-
 def row(g, one, n: int, seed: int, note: str):
-    """One attack, counted: a row of the report."""
+    """One attack, counted: a row of the report, with the largest epsilon that so many trials could
+    show, were the two inputs told apart always."""
     epsilon, delta = promised(g)
     found = audit.attacked(one, delta=delta, trials=n, seed=seed, level=LEVEL)
+    tail = ((1.0 - LEVEL) / 2.0) ** (1.0 / found.trials)
+    largest = np.log(max(tail - delta, 1.0 - tail) / (1.0 - tail))
     said = f"epsilon is at least {found.epsilon:.3g}, {epsilon:.3g} is promised"
     said += " for two steps" if g.neighbours == ADD_OR_REMOVE else ""
-    trials = f"{found.trials} trials, which can show {largest(delta, n):.3g}"
+    trials = f"{found.trials} trials, which can show {largest:.3g}"
     return {"outcome": "refuted" if found.epsilon > epsilon else "not refuted",
             "found": f"{said} ({trials})", "epsilon": found.epsilon, "trials": found.trials,
             "played": f"{note}; {trials}"}  # fmt: skip
@@ -86,28 +65,23 @@ def own(subject, quick: bool, trials, seed: int):
     """A `row` for every attack that the policy's audit offers."""
     policy, found = subject.policy, []
     for one in policy.audit.attacks(policy):
-        n = effort(policy, quick, trials).trials * (1 if one.runs else DRAWN)
+        n = n_trials(policy, quick, trials) * (1 if one.runs else DRAWN)
         found.append(row(policy.guarantee, one, n, seed, one.note or one.sees))
     return found
 
 
 def general(subject, quick: bool, trials, seed: int):
-    """The general attack on the example, as a `row`."""
+    """The general attack on the example, as a `row`: a fortieth of the trials fits the statistic
+    of every pair, a fifth that of the pair that is chosen."""
     policy = subject.policy
-    n = effort(policy, quick, trials)
-    pairs = list(neighbours(policy, policy.universe or COMMON, ROUNDS[quick]))
-    best = max((fitted(policy, p, n.search, seed) for p in pairs), key=lambda found: found[0])
-    _, statistic, (name, a, b, user) = fitted(policy, best[2], n.pilot, seed + 2)
+    n = n_trials(policy, quick, trials)
+    pairs = list(neighbours(policy, policy.universe or Universe(), ROUNDS[quick]))
+    tried = [fitted(policy, pair, max(n // 40, 8), seed) for pair in pairs]
+    best = max(tried, key=lambda found: found[0])[2]
+    _, statistic, (name, a, b, user) = fitted(policy, best, max(n // 5, 8), seed + 2)
     one = audit.Attack(audit.playing(policy, user=user), a, b, statistic, "actions")
     note = f"{name}, the best of {len(pairs)} pairs, {len(a[0])} rounds"
-    return row(policy.guarantee, one, n.trials, seed + 1, note)
-
-
-def directions(d: int, world) -> np.ndarray:
-    """Three contexts of the universe: a corner, the one that is farthest from it, one across."""
-    ways = np.unique(corners_of(world, d)[:, :-1], axis=0)
-    along = (ways - ways.mean(axis=0)) @ ways[-1]
-    return ways[[-1, along.argmin(), np.abs(along).argmin()]]
+    return row(policy.guarantee, one, n, seed + 1, note)
 
 
 def neighbours(policy, world, rounds: int = 80):
@@ -115,15 +89,14 @@ def neighbours(policy, world, rounds: int = 80):
     random or quiet others; among the quiet ones also by records `FAR` times as large."""
     n = min(rounds, horizon(policy) or rounds)
     K, d = getattr(policy.params, "K", 2), getattr(policy.params, "d", 3)
-    x, y, z = directions(d, world)
+    ways = np.unique(corners_of(world, d)[:, :-1], axis=0)
+    along = (ways - ways.mean(axis=0)) @ ways[-1]
+    x, y, z = ways[[-1, along.argmin(), np.abs(along).argmin()]]  # a corner, the farthest, across
     low, high = max(world.low, -1e6), min(world.high, 1e6)
-    records = {
-        "the reward changes": ((x, low), (x, high)),
-        "the context turns": ((x, high), (y, high)),
-        "another coordinate": ((x, high), (z, high)),
-    }
-    if policy.guarantee.neighbours == REPLACE_REWARD:
-        records = {"the reward changes": ((x, low), (x, high))}
+    records = {"the reward changes": ((x, low), (x, high))}
+    if policy.guarantee.neighbours != REPLACE_REWARD:
+        records["the context turns"] = (x, high), (y, high)
+        records["another coordinate"] = (x, high), (z, high)
     company = {"quiet others": 1.0, "random others": 1.0, f"records {FAR:g} times too large": FAR}
     for (what, (one, two)), user, (others, size) in product(
         records.items(), (0, n // 3), company.items()
@@ -150,7 +123,7 @@ def fitted(policy, pair, pilot, seed: int):
     fit, check = ([play(data, rng, pilot) for data in (a, b)] for _ in range(2))
     found = []
     for pooled in (False, True):
-        weights = chain(fit[0], fit[1], K, pooled)
+        weights = chain(*fit, K, pooled)
         there, here = (score(weights, arms, K) for arms in check)
         spread = np.sqrt(0.5 * (there.var() + here.var()) + 1.0 / pilot)
         found.append((abs(there.mean() - here.mean()) / spread, weights))
@@ -160,8 +133,7 @@ def fitted(policy, pair, pilot, seed: int):
 
 def cells(arms, K: int) -> np.ndarray:
     """Every round's arm and the one before it as one number, (n, T)."""
-    before = np.concatenate([np.zeros((len(arms), 1), np.int64), arms[:, :-1]], axis=1)
-    return before * K + arms
+    return np.pad(arms, ((0, 0), (1, 0)))[:, :-1] * K + arms
 
 
 def chain(a, b: np.ndarray, K: int, pooled: bool = False) -> np.ndarray:
@@ -169,17 +141,14 @@ def chain(a, b: np.ndarray, K: int, pooled: bool = False) -> np.ndarray:
     the same in rounds 1, 2-3, 4-7, ..."""
     T = a.shape[1]
     part = np.log2(np.arange(1, T + 1)).astype(int) if pooled else np.arange(T)
-    counts = []
-    for arms in (a, b):
-        steps = np.zeros((part[-1] + 1, K * K))
-        for t, seen in enumerate(cells(arms, K).T):
-            steps[part[t]] += np.bincount(seen, minlength=K * K)
-        counts.append(steps.reshape(-1, K, K) + 0.5)
-    p, q = (c / c.sum(axis=2, keepdims=True) for c in counts)
-    spread = np.sqrt((1 - p) / counts[0] + (1 - q) / counts[1])
+    steps = np.full((2, part[-1] + 1, K * K), 0.5)
+    for counts, arms in zip(steps, (a, b), strict=True):
+        np.add.at(counts, (part, cells(arms, K)), 1.0)
+    steps = steps.reshape(2, -1, K, K)
+    (p, q) = chances = steps / steps.sum(axis=3, keepdims=True)
     ratio = np.log(p / q)
-    ratio[np.abs(ratio) < SURE * spread] = 0.0
-    return ratio.reshape(len(ratio), K * K)[part]
+    ratio[np.abs(ratio) < SURE * np.sqrt(((1.0 - chances) / steps).sum(axis=0))] = 0.0
+    return ratio.reshape(-1, K * K)[part]
 
 
 def score(weights: np.ndarray, arms: np.ndarray, K: int):
@@ -189,32 +158,24 @@ def score(weights: np.ndarray, arms: np.ndarray, K: int):
 
 def speaks(subject):
     """The row on what a run of the example says beside its arms: files it opens to write,
-    connections, text it prints.  A run before has compiled and imported all that it needs."""
+    connections, and text it prints, which goes into the child's file.  A run before has compiled
+    and imported all that it needs."""
     policy = subject.policy
     X, R, _ = stream_for(policy)
     run(policy, X, R)
-    seen, on = [], [True]
+    seen, on = set(), [True]
 
     def hook(event, args):
         writes = event == "open" and any(c in str(args[1]) for c in "wax+")
         if on[0] and (writes or event in ("socket.connect", "subprocess.Popen", "os.system")):
-            seen.append(f"{event} {args[0]}"[:200])
+            seen.add(f"{event} {args[0]}"[:200])
 
-    with tempfile.TemporaryFile() as log:
-        sys.stdout.flush(), sys.stderr.flush()
-        saved = [(stream, os.dup(stream.fileno())) for stream in (sys.stdout, sys.stderr)]
-        for stream, _ in saved:
-            os.dup2(log.fileno(), stream.fileno())
-        sys.addaudithook(hook)
-        try:
-            run(policy, X, R)
-        finally:
-            on[0] = False
-            for stream, back in saved:
-                stream.flush()
-                os.dup2(back, stream.fileno())
-                os.close(back)
-        log.seek(0)
-        printed = log.read(200).decode("utf8", "replace").splitlines()[:1]
-    found = sorted(set(seen)) + [f"prints {line!r}" for line in printed]
+    sys.stdout.flush()
+    before = os.fstat(1).st_size
+    sys.addaudithook(hook)
+    run(policy, X, R)
+    on[0] = False
+    sys.stdout.flush()
+    printed = os.pread(1, 200, before).decode("utf8", "replace").splitlines()[:1]
+    found = sorted(seen) + [f"prints {line!r}" for line in printed]
     return {"outcome": "speaks" if found else "holds", "found": "; ".join(found)}

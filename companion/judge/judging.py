@@ -1,22 +1,24 @@
-"""`judge`: a policy goes in; what it promises, what it gives, how it does, comes out.
+"""`judge`: a policy goes in; what it promises, what it gives, how it does, comes out as a `Report`.
 
-The policy runs in a child process: what hangs is stopped, what crashes takes nobody along.  The
-child does one task after another; a task that raises, that kills the child, or that takes more than
-its limit is answered for, and the next one gets a new child.  A limit is CPU time, so that a busy
-machine changes no verdict; on the clock a task has `PATIENCE` times as much.  Every task answers
-with rows of the report: {"outcome": see `report`, "found": in words, and numbers}.
+The policy runs in a process of its own (`load.Child`), which does one task after another: a task
+that raises, ends its process, or takes more than its limit is answered for, and the next one gets a
+new process.  Every task answers with rows of plain data, which say what was done ("part", "what"),
+how it came out ("outcome"), in words ("found"), and in numbers.  From the rows follow one word, a
+text, a page, and files.
 """
 
-import functools
-import multiprocessing
-import os
-import signal
+import html
+import itertools
+import json
 import sys
-import time
+from pathlib import Path
 from typing import NamedTuple
 
-from companion.judge import attack, checks, leaderboard, measuring, report
-from companion.judge.load import Refused, load, said
+import numpy as np
+import pandas as pd
+
+from companion.judge import attack, checks, leaderboard, measuring
+from companion.judge.load import Child, Refused, failed
 from companion.validate import (
     need_choice,
     need_float,
@@ -26,9 +28,6 @@ from companion.validate import (
     need_seed,
 )
 
-START, PATIENCE = 60.0, 5.0  # seconds within which a file imports; for machines that others use
-CLOCK = hasattr(signal, "setitimer")  # else limits are on the clock alone
-
 
 class Scale(NamedTuple):
     """How much is played."""
@@ -37,14 +36,11 @@ class Scale(NamedTuple):
     worlds: tuple  # of the arena
     epsilons: tuple
     T: int  # rounds in the arena
-    sizes: tuple  # repetitions there, and those that tune
+    n_reps: int
 
 
-FULL = Scale(90.0, ("d = 5", "logistic clicks"), (1.0, 8.0), 2_000, (10, 3))
-QUICK = Scale(30.0, ("d = 5",), (8.0,), 400, (8, 2))
-TASKS = {f.__name__: f for f in (measuring.promised, measuring.plans, measuring.measured,
-         measuring.asked, checks.checked, attack.general, attack.own, attack.speaks,
-         leaderboard.newcomer, leaderboard.cost)}  # fmt: skip
+FULL = Scale(90.0, ("d = 5", "logistic clicks"), (1.0, 8.0), 2_000, 10)
+QUICK = Scale(30.0, ("d = 5",), (8.0,), 400, 8)
 
 
 def judge(
@@ -62,8 +58,8 @@ def judge(
 ):
     """A `Report` on a policy that need not be of this package, compiled or plain Python.
 
-    what: a `Policy`, the path of a file, the dotted name of a module, or a module; factory: what
-    made the `Policy`, so that other dimensions and budgets can be measured; worlds: names of
+    what: a `Policy`, the path of a file, or the dotted name of a module; factory: what made the
+    `Policy`, so that other dimensions and budgets can be measured; worlds: names of
     `leaderboard.WORLDS` (None: two, one if quick; empty: no arena); epsilons: budgets in
     [0.01, 100] there (None: 1 and 8, or 8); seed: an integer >= 0; quick: a short look; trials:
     runs of each input that an attack counts, in [4, 10^7]; limit: seconds of CPU that one task may
@@ -73,8 +69,8 @@ def judge(
     """
     scale = QUICK if quick else FULL
     if worlds is not None:
-        names = tuple(need_choice("worlds", w, tuple(leaderboard.WORLDS)) for w in worlds)
-        scale = scale._replace(worlds=names)
+        named = tuple(need_choice("worlds", w, tuple(leaderboard.WORLDS)) for w in worlds)
+        scale = scale._replace(worlds=named)
     if epsilons is not None:
         budgets = need_members("epsilons", epsilons)
         told = tuple(need_float("epsilons", e, 0.01, 100.0) for e in budgets)
@@ -82,167 +78,183 @@ def judge(
     limit = scale.limit if limit is None else need_positive("limit", limit)
     trials = trials if trials is None else need_int("trials", trials, 4, 10**7)
     told = {"seed": need_seed("seed", seed), "quick": bool(quick), "trials": trials, "limit": limit}
-    shown, began = sys.stderr.isatty() if progress is None else progress, time.perf_counter()
-    child = Child(what, factory, limit, need_positive("memory", memory), shown)
+    shown = sys.stderr.isatty() if progress is None else progress
+    child = Child(what, factory, limit, need_positive("memory", memory))
+
+    def ask(task, *args):
+        if shown:
+            print(f"\r{task.__name__:<12}", *args[:1], end="\x1b[K", file=sys.stderr, flush=True)
+        return child.ask(task, *args)
+
     try:
-        promise, rows = investigate(child.ask, scale, bool(quick), trials, told["seed"])
+        rows = investigate(ask, scale, bool(quick), trials, told["seed"])
     except Refused as refusal:
-        promise, rows = failed(str(refusal)), []
+        rows = [{"part": "promise", "what": "the policy"} | failed(str(refusal))]
     finally:
         child.stop()
-    return report.made(promise, rows, told, round(time.perf_counter() - began, 1))
+    return made(rows, told)
 
 
 def investigate(ask, scale: Scale, quick: bool, trials, seed: int):
-    """(what is promised, all rows of the report); what fails stands there with the reason."""
-    rows, (promise,) = [], ask("promised")
+    """All rows of the report, the promise first; where a task fails the reason stands there."""
+    rows = []
 
-    def add(part, what, task, *args):
+    def add(part, name, task, *args, **more):
         found = ask(task, *args)
-        rows.extend({"part": part, "what": what} | row for row in found)
+        rows.extend({"part": part, "what": name} | more | row for row in found)
         return found
 
-    plays = add("contract", "rows", "checked", "rows")[0]["outcome"] != "failed"
-    for name in list(checks.CHECKS)[1:]:
-        if plays or name in checks.WITHOUT_RUN:
-            add("contract", name, "checked", name)
-        else:
-            rows.append({"part": "contract", "what": name, "outcome": "not tried",
-                         "found": "the first run gave nothing"})  # fmt: skip
-    for row in rows:
-        row["outcome"] = "broken" if row["outcome"] == "failed" else row["outcome"]
-    if not plays or "said" not in promise:
-        return promise, rows
-    add("budget", "budgets", "asked")
-    add("speech", "a run", "speaks")
+    (promise,) = add("promise", "the policy", measuring.promised)
+    if promise["outcome"] == "failed":
+        return rows
+    for name in checks.CHECKS:
+        (found,) = add("contract", name, checks.checked, name)
+        if found["outcome"] == "failed":
+            rows[-1]["outcome"] = "broken"
+            if name == "rows":  # nothing can be played
+                return rows
+    add("budget", "budgets", measuring.asked)
+    add("speech", "a run", attack.speaks)
     if promise["model"] != "none":
-        for plan in ask("plans", quick):
-            if "outcome" in plan:
-                rows.append({"part": "measured", "what": "its noise"} | plan)
+        for how in ask(measuring.plans, quick):
+            if "plan" in how:
+                add("measured", "", measuring.measured, how.pop("plan"), **how)
             else:
-                add("measured", plan["what"], "measured", plan["plan"])
-        for task in ("general", "own"):
-            add("attack", f"{task} attack", task, quick, trials, seed)
-    add("cost", "a round", "cost")
-    looks = max(1, len(scale.worlds) * len(scale.epsilons))
-    for world in scale.worlds:
-        for epsilon in scale.epsilons:
-            where = f"{world}, T = {scale.T:,}, epsilon = {epsilon:g}"
-            game = world, scale.T, epsilon, scale.sizes, seed
-            found = ask("newcomer", *game)
-            if run := found[0].pop("run", None):
-                there = rivals(promise["model"], *game)
-                found = leaderboard.table(promise["factory"], run, there, looks)
-            rows += [{"part": "arena", "where": where, "what": where} | row for row in found]
-    return promise, rows
+                rows.append({"part": "measured", "what": "its noise"} | how)
+        for task in (attack.general, attack.own):
+            add("attack", f"{task.__name__} attack", task, quick, trials, seed)
+    add("cost", "a round", leaderboard.cost)
+    games = list(itertools.product(scale.worlds, scale.epsilons))
+    for world, epsilon in games:
+        where, game = f"{world}, epsilon = {epsilon:g}", (scale.T, epsilon, scale.n_reps, seed)
+        (found,) = add("arena", where, leaderboard.newcomer, world, *game)
+        if run := found.pop("run", None):
+            there = leaderboard.rivals(world, *game)
+            placed = leaderboard.table(promise["factory"], run, there, len(games))
+            rows[-1:] = [{"part": "arena", "where": where} | row for row in placed]
+    return rows
 
 
-rivals = functools.lru_cache(maxsize=8)(leaderboard.rivals)
+# --- the report -----------------------------------------------------------------------------------
+
+WORDS = {  # the verdict: exit code, meaning
+    "MEASURED": (0, "the promise lies in or above what was measured, and no attack refutes it"),
+    "REFUTED": (1, "less private than promised"),
+    "NOTHING": (2, "nothing could be judged"),
+    "BOUNDED ONLY": (3, "no attack refutes it, but its noise was not measured"),
+    "CONTRACT BROKEN": (4, "it does not do what every policy does: mend that first"),
+}
+BEGIN = {  # outcome of a row: how the line on it begins, the worst first; others have no line
+    "refuted": "REFUTED: ",
+    "broken": "The contract does not hold: ",
+    "promised": "It promises: ",
+    "failed": "It gave nothing: ",
+    "not measured": "Not measured: ",
+    "speaks": "It says more than its arms: ",
+    "measured": "Measured: ",
+    "not refuted": "Not refuted: ",
+    "played": "Arena: ",
+    "timed": "Cost: ",
+}
+UNSEEN = (
+    "what the audit's declaration leaves out: which numbers are shown, which fields are private",
+    "neighbours that were not tried; a bound below the promise proves nothing",
+    "leaks by time, by memory, or by the last bits of floating-point numbers",
+    "whether records that enter many rounds belong to one person: the unit is what the guarantee "
+    "says",
+)
+ARENA = ["where", "what", "model", "value", "low", "high"]  # columns of the table
 
 
-class Child:
-    """The policy in a process of its own: `ask` it for one task after another."""
+class Report(NamedTuple):
+    """What a judge found: `data` is a dict of plain data; `word` is the verdict, `lines` say the
+    essentials, the word last."""
 
-    def __init__(self, what, factory, limit, memory, shown=False):
-        self.told, self.limit, self.shown = (what, factory, memory), limit, shown
-        self.process = self.pipe = None
+    data: dict
 
-    def ask(self, task: str, *args):
-        """The rows that the task gives, or one that says why it gives none; raises `Refused` where
-        the policy cannot be loaded."""
-        if self.shown:
-            print(f"\r{task:<12}", *args[:1], end="\x1b[K", file=sys.stderr, flush=True)
-        if self.process is None:
-            self._start()
-        self.pipe.send((task, args, self.limit))
-        found = self._answer(self.limit)
-        return found if isinstance(found, list) else [found]
+    @property
+    def word(self) -> str:
+        """REFUTED, MEASURED, BOUNDED ONLY, CONTRACT BROKEN or NOTHING."""
+        return self.data["word"]
 
-    def stop(self) -> None:
-        """End the process."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.join()
-            self.pipe.close()
-            self.process = None
+    @property
+    def exit_code(self) -> int:
+        """1, 0, 3, 4 or 2, in the same order."""
+        return WORDS[self.word][0]
 
-    def _start(self):
-        fork = "fork" in multiprocessing.get_all_start_methods()
-        context = multiprocessing.get_context("fork" if fork else "spawn")
-        self.pipe, theirs = context.Pipe()
-        told = (theirs, self.pipe, *self.told)
-        self.process = context.Process(target=_serve, args=told, daemon=True)
-        self.process.start()
-        theirs.close()
-        if why := self._answer(START):
-            self.stop()
-            raise Refused(why["found"])
+    @property
+    def lines(self):
+        """The essentials, a refuted promise first, the word last."""
+        return tuple(self.data["lines"])
 
-    def _answer(self, limit):
-        slow = failed(f"does not return within {limit:g} s")
-        if not self.pipe.poll(limit * PATIENCE if CLOCK else limit):
-            self.stop()
-            return slow
-        try:
-            return self.pipe.recv()
-        except EOFError:
-            self.process.join()
-            code = self.process.exitcode
-            self.stop()
-            if CLOCK and code == -signal.SIGPROF:
-                return slow
-            how = f"signal {-code}" if code < 0 else f"exit code {code}"
-            return failed(f"its process ends, with {how}")
+    @property
+    def refuted(self) -> bool:
+        """Whether the promise was refuted."""
+        return self.word == "REFUTED"
 
+    def rows(self, part: str):
+        """Rows of a part: "promise", "contract", "budget", "speech", "measured", "attack", "cost",
+        "arena"; "played": of all parts those that say what was played."""
+        rows = self.data["rows"]
+        return [r for r in rows if part == r["part"] or (part == "played" and part in r)]
 
-def failed(why):
-    """The row of a task that gives nothing."""
-    return {"outcome": "failed", "found": why}
+    def to_json(self) -> str:
+        """The data as JSON; equal reports give equal texts."""
+        return json.dumps(self.data, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+    def save(self, path) -> None:
+        """Write the report to a file, `.json` or `.html` (complete)."""
+        kind = need_choice("the ending of path", Path(path).suffix, (".json", ".html"))
+        page = '<!doctype html><meta charset="utf-8"><title>judged</title>' + self._repr_html_()
+        Path(path).write_text(self.to_json() if kind == ".json" else page, "utf8")
+
+    def __str__(self):
+        played = [f"  {row['what']}: {row['played']}" for row in self.rows("played")]
+        unseen = [f"  {what}" for what in UNSEEN]
+        lines = *self.lines[:-1], "What was played:", *played
+        return "\n".join([*lines, "What the judge cannot see:", *unseen, self.lines[-1]])
+
+    __repr__ = __str__
+
+    def _repr_html_(self):
+        text = f'<div style="white-space: pre-wrap">{html.escape(str(self))}</div>'
+        arena = pd.DataFrame(self.rows("arena")).reindex(columns=ARENA).dropna()
+        return text + (arena.to_html(index=False, border=0, float_format="{:.3g}".format)
+                       if len(arena) else "")  # fmt: skip
 
 
-def _serve(pipe, asking, what, factory, memory):
-    """The child: load, then answer until nobody asks.  A fork holds a copy of the asking end, by
-    which it would never notice that its parent is gone."""
-    asking.close()
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    for stream in (1, 2):  # what a policy prints is no part of the report's page
-        os.dup2(quiet, stream)
-    sys.stdout, sys.stderr = (os.fdopen(os.dup(quiet), "w") for _ in range(2))
-    _bound_memory(memory)
-    try:
-        subject = load(what, factory)
-        subject.make(4)
-    except Refused as refusal:
-        return pipe.send(failed(str(refusal)))
-    except BaseException as error:
-        return pipe.send(failed(f"its example cannot be made: {said(error)}"))
-    pipe.send(None)
-    while True:
-        try:
-            task, args, limit = pipe.recv()
-        except EOFError:
-            return None
-        _alarm(limit)
-        try:
-            answer = TASKS[task](subject, *args)
-        except BaseException as error:
-            answer = failed(said(error))
-        _alarm(0.0)
-        pipe.send(answer)
+def made(rows, settings) -> Report:
+    """The `Report` of rows, the promise first; every finding has one line."""
+    word, names = verdict(rows), {}
+    for row in rows:
+        names.setdefault((row["outcome"], row.get("found")), []).append(row["what"])
+    lines = [
+        f"{begin}{'; '.join(whats)}: {found}."
+        for outcome, begin in BEGIN.items()
+        for (how, found), whats in names.items() if how == outcome
+    ]  # fmt: skip
+    lines.append(f"{word}: {WORDS[word][1]}.")
+    return Report(plain({"word": word, "lines": lines, "rows": rows, "settings": settings}))
 
 
-def _bound_memory(gigabytes):
-    """Allocating more raises MemoryError, where the system can say so."""
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (int(gigabytes * 2**30), most))
+def plain(value):
+    """The same as JSON holds it: infinite numbers as text."""
+    if isinstance(value, dict):
+        return {k: plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    return str(value) if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _alarm(seconds):
-    """End this process after so many seconds of CPU time; 0: never."""
-    if CLOCK:
-        signal.signal(signal.SIGPROF, signal.SIG_DFL)
-        signal.setitimer(signal.ITIMER_PROF, seconds)
+def verdict(rows) -> str:
+    """The word of rows, the promise first."""
+    found, promise = {row["outcome"] for row in rows}, rows[0]
+    if promise["outcome"] != "promised":
+        return "NOTHING"
+    if "refuted" in found or "broken" in found:
+        return "REFUTED" if "refuted" in found else "CONTRACT BROKEN"
+    needed = [r for r in rows if r["part"] == "measured" and not r.get("optional")]
+    if needed and all(row["outcome"] == "measured" for row in needed):
+        return "MEASURED"
+    return "BOUNDED ONLY" if "not refuted" in found or promise["model"] == "none" else "NOTHING"

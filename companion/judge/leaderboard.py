@@ -1,20 +1,20 @@
 """A policy that need not be of this package among all others of the arena, and what it costs.
 
-The arena's own rules: one true guarantee (epsilon, 1/T), the same streams, the same grid for one
-declared number (`TUNED`), half of the repetitions choose the best rival, the other half judge.
+The arena's own rules: one true guarantee (epsilon, 1/T), the same streams, constants that nobody
+tuned; half of the repetitions choose the leader, the other half judge.
 """
 
+import functools
 import inspect
 
 from companion import policies
-from companion.arena import contest, environments, inference, recipes
+from companion.arena import contest, environments, recipes
 from companion.baselines.random import random
 from companion.core import one_context
 from companion.environments import replay
+from companion.judge.checks import flat, stream_for
 from companion.judge.load import load, said
-from companion.judge.streams import flat, stream_for
 from companion.simulate import simulate
-from companion.stats import difference
 
 K = 5  # arms, but for the world of one context
 WORLDS = {
@@ -27,118 +27,84 @@ WORLDS = {
 }
 
 
-def rivals(model: str, world: str, T: int, epsilon: float, sizes, seed: int):
-    """The `contest.Setting` of the package's private policies, all of this trust model, LinUCB and
-    random play; sizes: repetitions, and those that tune."""
-    models = {"local", "shuffle", "joint", model}
-    return contest.play(world, WORLDS[world](), T, [epsilon], *sizes, seed, models)[epsilon]
-
-
-def newcomer(subject, world: str, T: int, epsilon: float, sizes, seed: int):
-    """The row with the `contest.Run` of the policy that is judged, or with why it does not play."""
-    try:
-        run = played(subject, WORLDS[world](), T, epsilon, *sizes, seed)
-    except ValueError as why:
-        return {"outcome": "failed", "found": str(why)}
-    return {"outcome": "holds", "run": run._replace(call=str(run.call), default_call=None)}
-
-
-def played(subject, world, T: int, epsilon: float, n_reps: int, tune_reps: int, seed: int):
-    """The `contest.Run` of the newcomer in a `World`; ValueError where it cannot play."""
-    group = grouped(subject, world, epsilon)
-    recipes.need_guarantee(group.make(T, 1.0).policy(), T, epsilon)
-    env = world.common if one_context(subject.policy) else world.env
-    runs = contest.tuned_runs(env, {subject.name: group}, T, n_reps, tune_reps, seed)
-    return runs[subject.name]
-
-
-def grouped(subject, world, epsilon: float):
-    """The `recipes.Group` of a newcomer; ValueError where it cannot play."""
+def called(subject, world, T: int, epsilon: float):
+    """The `recipes.Call` by which the newcomer plays in a `World`; ValueError where it cannot."""
     factory, common = subject.factory, one_context(subject.policy)
     if factory is None:
         raise ValueError("there is no factory that makes it for this world and budget")
-    if subject.name in policies.TABLE and policies.factory(subject.name) is factory:
-        if why := recipes.refused(subject.name, world, 2):
+    if subject.name in policies.TABLE:
+        if why := recipes.refused(subject.name, world, T):
             raise ValueError(why)
-        return recipes.tunable(subject.name, world, epsilon)
+        return recipes.tunable(subject.name, world, epsilon).make(T, 1.0)
     if common and not world.common:
         raise ValueError("it takes one context for all arms")
     taken = inspect.signature(factory).parameters
-
-    def make(T, multiple):
-        known = recipes.known(world, T, epsilon, recipes.COMMON if common else "")
-        told = {n: getattr(v, "value", v) for n, v in known.items() if n in taken}
-        missing = [n for n, p in taken.items() if p.default is p.empty and n not in told]
-        if missing:
-            raise ValueError(f"its factory wants {', '.join(missing)}, not told by the arena")
-        if multiple != 1.0:
-            default = taken[subject.tuned].default
-            told[subject.tuned] = type(default)(multiple * default)
-        try:
-            factory(**told)
-        except Exception as error:
-            raise ValueError(f"its factory refuses this world: {said(error)}") from None
-        return recipes.Call(factory, told)
-
-    make(400, 1.0)  # says why, if not even the default fits
-    fits = [m for m in recipes.MULTIPLES if subject.tuned and fitting(make, m)]
-    return recipes.Group(make, tuple(fits) or (1.0,))
-
-
-def fitting(make, multiple: float) -> bool:
-    """Whether the factory takes this multiple of its default."""
+    told = recipes.known(world, T, epsilon, recipes.COMMON if common else "")
+    told = {n: v for n, v in told.items() if n in taken}
+    if missing := [n for n, p in taken.items() if p.default is p.empty and n not in told]:
+        raise ValueError(f"its factory wants {', '.join(missing)}, not told by the arena")
+    call = recipes.Call(factory, told)
     try:
-        return bool(make(400, multiple))
-    except ValueError:
-        return False
+        policy = call.policy()
+    except Exception as error:
+        raise ValueError(f"its factory refuses this world: {said(error)}") from None
+    recipes.need_guarantee(policy, T, epsilon)
+    return call
+
+
+def played(subject, world, T: int, epsilon: float, n_reps: int, seed: int):
+    """The `contest.Run` of the newcomer as it is; ValueError where it cannot play."""
+    call = called(subject, world, T, epsilon)
+    env = world.common if one_context(subject.policy) else world.env
+    group = {subject.name: recipes.Group(lambda *_: call, (1.0,))}
+    return contest.tuned_runs(env, group, T, n_reps, 0, seed)[subject.name]
+
+
+@functools.lru_cache(maxsize=8)
+def rivals(world: str, T: int, epsilon: float, n_reps: int, seed: int):
+    """The arena's `contest.Setting` there, with default constants."""
+    return contest.play(world, WORLDS[world](), T, [epsilon], n_reps, 2, seed)[epsilon].untuned
+
+
+def newcomer(subject, world: str, T: int, epsilon: float, n_reps: int, seed: int):
+    """The row with the `contest.Run` of the policy that is judged, or with why it does not play."""
+    try:
+        run = played(subject, WORLDS[world](), T, epsilon, n_reps, seed)
+    except ValueError as why:
+        return {"outcome": "failed", "found": str(why)}
+    return {"outcome": "played", "run": run._replace(call=None, default_call=None)}
 
 
 def table(name: str, run, setting, looks: int):
-    """Rows of a setting, best first: the newcomer, its trust model, the best of every other one,
-    and random play; "outcome" says whether the newcomer is shown to have less regret.
-
-    looks: settings that are looked at, for which intervals are widened.
-    """
+    """Rows of a setting: the newcomer, which says who leads its trust model, then all others, best
+    first.  looks: settings that are looked at, for which intervals are widened."""
     there = setting._replace(runs=setting.runs | {name: run})
-    model = [n for n in there.of(run.model) if n != name]
-    best = [first for other, (first, _) in there.winners.items() if other != run.model]
-    shown = [*model, *best, "random"]
-    outcome = {n: beside(run.tuned, there.runs[n].tuned, looks * len(shown)) for n in shown}
-    rows = []
-    for n in (name, *shown):
-        r, share = there.runs[n], there.share(n)
-        rows.append({"what": n, "outcome": outcome.get(n, "played"), "model": r.model,
-                     "share": share.value, "low": share.low, "high": share.high,
-                     "multiple": r.multiple})  # fmt: skip
-    where = f"{setting.world}, T = {setting.T:,}, epsilon = {setting.epsilon:g}"
-    beaten = {word: ", ".join(n for n in model if outcome[n] == word) for word in ("less", "more")}
-    said = [f"shown to have {word} regret than {names}" for word, names in beaten.items() if names]
-    said = "; ".join(said or ["no difference to its trust model is shown"])
-    rows[0]["found"] = f"{where}: {rows[0]['share']:.0%} of random play's regret; {said}"
-    return sorted(rows, key=lambda row: (row["share"], row["what"]))
+    first, close = there.leader(there.of(run.model), looks)
+    share = there.share(name)
+    text = f"{share.value:.0%} of random play's regret; in its trust model "
+    text += "it leads" if first == name else f"{first} leads"
+    text += f", not shown to be better than {', '.join(close)}" if close else ", as is shown"
+    rows = [{"what": n, "outcome": "beside", "model": r.model} | there.share(n)._asdict()
+            for n, r in there.runs.items()]  # fmt: skip
+    rows.sort(key=lambda row: (row["what"] != name, row["value"]))
+    rows[0] |= {"outcome": "played", "found": text, "leads": first, "close": close}
+    return rows
 
 
-def beside(mine, theirs, looks: int) -> str:
-    """ "less", "more" or "undecided": the newcomer's regret beside another's, in paired repetitions
-    that chose nobody, Bonferroni over `looks`."""
-    found = difference(inference.judging(mine), inference.judging(theirs), 1 - 0.05 / looks)
-    return "less" if found.high < 0 else "more" if found.low > 0 else "undecided"
-
-
-def entered(setting, world, what, tune_reps: int, seed: int):
+def entered(setting, what, seed: int):
     """The arena's `contest.Setting` with one policy more: judge a policy first, here nothing is
     checked but its guarantee.
 
-    world: the setting's `arena.environments.World`; what: a path, a module or its name; tune_reps,
-    seed: those that the setting was played with.  A policy that cannot play is among the refusals.
-    Raises ValueError on what cannot be judged, or has the name of a player.
+    what: a path, a module's name or a `Policy`; seed: that which the setting was played with.  A
+    policy that cannot play is among the refusals.  Raises ValueError on what cannot be judged, or
+    has the name of a player.
     """
-    subject = load(what if hasattr(what, "__dict__") else str(what))
+    subject = load(what)
     name, n_reps = subject.name, len(setting.random)
     if name in setting.runs:
         raise ValueError(f"what must have a name of its own; {name} plays already")
     try:
-        run = played(subject, world, setting.T, setting.epsilon, n_reps, tune_reps, seed)
+        run = played(subject, setting.place, setting.T, setting.epsilon, n_reps, seed)
     except ValueError as why:
         return setting._replace(refusals=setting.refusals | {name: str(why)})
     return setting._replace(runs=setting.runs | {name: run})

@@ -1,18 +1,30 @@
-"""The policy that is judged: found in a file, a module, or given as it is."""
+"""The policy that is judged: found in a file or given as it is, and run in a process of its own."""
 
+import functools
 import importlib
 import importlib.util
 import inspect
+import multiprocessing
+import os
+import resource
+import signal
 import sys
+import tempfile
+import time
 import traceback
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from companion import policies
 from companion.core import Policy
-from companion.judge.checks import GUESSES
 
+TEMPLATE = Path(__file__).with_name("template.txt")  # a private epsilon-greedy in plain Python
 ANNOTATED = (Policy, "Policy", "core.Policy")  # as it stands, or as text under postponed evaluation
+GUESSES = {"d": 3, "K": 4, "T": 400, "epsilon": 1.0, "delta": 0.01}  # where there is no example()
+PATIENCE = 10.0  # times the limit may pass on the clock, on a machine that others use
+IDLE = 3_600  # seconds after which a process ends that nobody asks
 
 
 class Refused(ValueError):
@@ -25,7 +37,6 @@ class Subject(NamedTuple):
     name: str  # of the factory, or of the policy
     factory: Any  # or None
     make: Any  # number of arms -> instance
-    tuned: str  # the one argument of the factory that may be tuned, or nothing
 
     @property
     def policy(self):
@@ -46,46 +57,46 @@ class Subject(NamedTuple):
 
 
 def load(what, factory=None) -> Subject:
-    """The `Subject` of a path, a dotted name, a module, a policy (made by the factory, if that is
-    given), or the name of one of the package's; raises `Refused`."""
+    """The `Subject` of a path, a dotted name, a policy (made by the factory, if that is given), or
+    the name of one of the package's; raises `Refused`."""
     if isinstance(what, Policy):
-        return Subject(what.name, factory, lambda K: what, "")
-    if isinstance(what, str) and what in policies.TABLE:
-        made = policies.factory(what)
-        return Subject(what, made, lambda K: policies.example(what, K), "")
-    module = what if inspect.ismodule(what) else _imported(str(what))
-    makers = [f for f in vars(module).values() if _makes(f, module)]
-    if len(makers) > 1:
-        names = ", ".join(f.__name__ for f in makers)
+        return Subject(what.name, factory, lambda K: what)
+    if what in policies.TABLE:
+        return Subject(what, policies.factory(what), lambda K: policies.example(what, K))
+    module = _imported(str(what))
+    offered = vars(module)
+    makers = [f for f in offered.values() if inspect.isfunction(f) and f.__name__ != "example"
+              and f.__module__ == module.__name__
+              and inspect.signature(f).return_annotation in ANNOTATED]  # fmt: skip
+    if len(makers) != 1:
+        names = ", ".join(f.__name__ for f in makers) or "none"
         raise Refused(
-            f"{module.__name__} has several functions annotated -> Policy: {names}; leave one"
+            f"{what} has no policy: one function annotated `-> Policy` must make it; got {names}"
         )
-    given = [v for v in vars(module).values() if isinstance(v, Policy)]
-    if not makers and not given:
-        raise Refused(
-            f"{module.__name__} has no policy: write a function annotated `-> Policy` that makes it"
-        )
-    factory = makers[0] if makers else None
-    name = factory.__name__ if factory else given[0].name
-    return Subject(name, factory, _maker(module, factory, given), _tuned(module, factory))
+    (factory,), example = makers, offered.get("example")
+    subject = Subject(factory.__name__, factory, None)
+    if example is None:
+        if inspect.signature(factory).parameters and not subject.takes:
+            raise Refused(
+                f"{subject.name} wants more than {', '.join(GUESSES)}: write example(), a small "
+                "instance"
+            )
+        return subject._replace(make=lambda K: subject.made(K=K))
+    with_arms = "K" in inspect.signature(example).parameters
+    return subject._replace(make=lambda K: example(K=K) if with_arms else example())
 
 
 def _imported(what):
     """The module of a path or of a dotted name."""
+    path = Path(what).resolve()
     try:
-        if not what.endswith(".py"):
+        if path.suffix != ".py":
             return importlib.import_module(what)
-        path = Path(what).resolve()
-        if not path.is_file():
-            raise Refused(f"there is no file {what}")
-        name = f"judged_{path.stem}"
-        spec = importlib.util.spec_from_file_location(name, path)
-        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec = importlib.util.spec_from_file_location(f"judged_{path.stem}", path)
+        module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
         sys.path.append(str(path.parent))
         spec.loader.exec_module(module)
         return module
-    except Refused:
-        raise
     except BaseException as error:  # whatever a stranger's file raises, SystemExit included
         raise Refused(f"{what} does not import: {said(error)}") from None
 
@@ -102,32 +113,81 @@ def said(error) -> str:
     return text
 
 
-def _makes(f, module):
-    here = inspect.isfunction(f) and f.__module__ == module.__name__ and f.__name__ != "example"
-    return here and inspect.signature(f).return_annotation in ANNOTATED
+# --- a process of its own -------------------------------------------------------------------------
 
 
-def _maker(module, factory, given):
-    if hasattr(module, "example"):
-        example = module.example
-        with_arms = "K" in inspect.signature(example).parameters
-        return (lambda K: example(K=K)) if with_arms else (lambda K: example())
-    if factory is None:
-        return lambda K: given[0]
-    subject = Subject("", factory, None, "")
-    if inspect.signature(factory).parameters and not subject.takes:
-        raise Refused(f"{factory.__name__} wants more than {', '.join(GUESSES)}: write example(), "
-                      "a small instance")  # fmt: skip
-    return lambda K: subject.made(K=K)
+class Child:
+    """The policy in another process, which a task may hang or crash: `ask` for one after another.
+
+    A limit is CPU time, so that a busy machine changes no verdict; on the clock a task has
+    `PATIENCE` times as much.  The process is forked: it needs Linux or macOS.
+    """
+
+    def __init__(self, what, factory, limit: float, memory: float):
+        self.told, self.limit, self.pool = (what, factory, memory), limit, None
+
+    def ask(self, task, *args):
+        """The rows that task(subject, *args) gives, or one that says why it gives none; raises
+        `Refused` where the policy cannot be loaded."""
+        if self.pool is None:
+            fork = multiprocessing.get_context("fork")
+            self.pool = ProcessPoolExecutor(1, fork, _begin, self.told)
+        began = time.perf_counter()
+        try:
+            found = self.pool.submit(_answer, task, args, self.limit).result()
+        except BrokenProcessPool:
+            self.stop()
+            late = time.perf_counter() - began >= self.limit
+            found = failed(
+                f"does not return within {self.limit:g} s" if late else "its process ends"
+            )
+        return found if isinstance(found, list) else [found]
+
+    def stop(self) -> None:
+        """End the process."""
+        if self.pool is not None:
+            self.pool.shutdown(wait=False)
+            self.pool = None
 
 
-def _tuned(module, factory):
-    name = getattr(module, "TUNED", "")
-    if not name:
-        return ""
-    taken = inspect.signature(factory).parameters if factory else {}
-    default = getattr(taken.get(name), "default", None)
-    if isinstance(default, bool) or not isinstance(default, (int, float)):
-        raise Refused(f"TUNED = {name!r} must name an argument of the factory with a number as its "
-                      "default")  # fmt: skip
-    return name
+def failed(why):
+    """The row of a task that gives nothing."""
+    return {"outcome": "failed", "found": why}
+
+
+def _begin(what, factory, memory):
+    """Begin the process: what is printed goes to a file; allocating more raises MemoryError."""
+    _subject.told = what, factory
+    with tempfile.TemporaryFile() as log:
+        for stream in (1, 2):
+            os.dup2(log.fileno(), stream)
+    sys.stdout, sys.stderr = (os.fdopen(stream, "w", closefd=False) for stream in (1, 2))
+    for clock in (signal.SIGPROF, signal.SIGALRM):
+        signal.signal(clock, signal.SIG_DFL)
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (int(memory * 2**30), most))
+
+
+@functools.cache
+def _subject():
+    """The policy of this process."""
+    subject = load(*_subject.told)
+    try:
+        subject.make(4)
+    except BaseException as error:
+        raise Refused(f"its example cannot be made: {said(error)}") from None
+    return subject
+
+
+def _answer(task, args, limit):
+    signal.setitimer(signal.ITIMER_PROF, limit)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE * limit)
+    try:
+        return task(_subject(), *args)
+    except Refused:
+        raise
+    except BaseException as error:
+        return failed(said(error))
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.setitimer(signal.ITIMER_REAL, IDLE)

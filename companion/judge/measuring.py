@@ -5,78 +5,111 @@ of its own) and the measured interval holds it; *refuted* where the interval lie
 others see more than the declared releases, or where noise has another law.
 """
 
+import contextlib
+
+import numpy as np
+from scipy import stats as sps
+
 from companion.accounting.audit import AuditInstance
+from companion.accounting.privacy import ADD_OR_REMOVE
 from companion.audits.neighbours import filler
 from companion.audits.noise_laws import measure, verdict
-from companion.audits.recording import Leak, NotMeasured, Recorder
+from companion.audits.recording import Leak, NotMeasured, Recorder, fresh_draws
 from companion.core import horizon
-from companion.judge.streams import same_state
+from companion.judge.checks import run, same_state, stream_for
 
 ASKED = (0.5, 1.0, 2.0)  # budgets for which instances are made
 # quick: (d, epsilon) that are measured, too
 OTHER = {True: ((5, 4.0),), False: ((5, 4.0), (2, 0.5))}
-SHORT, LONG = 24, 400  # rounds of a whole short life, and of a long run, at most
-OPTIONAL = "a long run"  # the instance that need not be measured
+SHORT, LONG = (16, 23), 400  # rounds of whole short lives, and of a long run, at most
 RELEASES = 3  # a run goes on until it has shown so much
+LAWS = {"gaussian": sps.norm, "laplace": sps.laplace}
+BINS = np.array([0.0, 0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999, 1.0])
 
 
 def promised(subject):
-    """The example's guarantee as plain data."""
+    """The row on the example's guarantee."""
     p, g = subject.policy, subject.policy.guarantee
-    return {"title": p.name, "factory": subject.name, "said": str(g), "model": g.model,
-            "epsilon": g.epsilon, "delta": g.delta, "neighbours": g.neighbours, "unit": g.unit,
-            "universe": str(p.universe or "none declared: unit ball, rewards [-1, 1]"),
-            "shown": bool(shown(p)[0])}  # fmt: skip
-
-
-def declared(policy):
-    """The `AuditInstance`s that the policy's audit offers, a tuple, empty where there are none."""
-    return tuple(policy.audit.measured())
+    known = f"{g.neighbours}; {g.model} model; "
+    known += str(p.universe or "no universe declared: unit ball, rewards [-1, 1]")
+    return {"outcome": "promised", "found": str(g), "what": p.name, "played": known,
+            "model": g.model, "epsilon": g.epsilon, "factory": subject.name}  # fmt: skip
 
 
 def shown(policy):
-    """({kernel: read} of all that others see, private fields) by the policy's audit."""
+    """({kernel: read} of all that others see, private fields, own instances) by its audit."""
+    own = tuple(policy.audit.measured())
     kernels, private = policy.audit.shown(), policy.audit.private_fields
-    if kernels:
-        return kernels, private
-    for case in declared(policy):
+    for case in () if kernels else own:
         kernels, private = kernels | case.releases, case.private_fields
-    return kernels, private
+    return kernels, private, own
 
 
 def plans(subject, quick: bool):
     """Rows with "what" and "plan", the arguments of `instance`: the policy's own instances, or its
-    example for a few rounds; other dimensions and budgets; a whole short life; a long run."""
-    policy, takes = subject.policy, subject.takes
-    if not shown(policy)[0]:
+    example for a few rounds; other dimensions and budgets; whole short lives.  Optional: a long
+    run, its end, and where its noise is least."""
+    takes, (kernels, _, own) = subject.takes, shown(subject.policy)
+    if not kernels:
         why = "its audit does not say what is shown (AuditSpec.shown)"
         return [{"outcome": "not measured", "found": why}]
-    own = len(declared(policy))
-    found = {f"its own instance {i + 1}": {"number": i} for i in range(own)} or {"its example": {}}
+    found = {f"its own instance {i + 1}": {"number": i} for i in range(len(own))}
+    found = found or {"its example": {}}
     for d, epsilon in OTHER[quick] if {"d", "epsilon"} & takes.keys() else ():
         told = {n: v for n, v in (("d", d), ("epsilon", epsilon)) if n in takes}
         found[" and ".join(f"{n} = {v:g}" for n, v in told.items())] = {"told": told}
-    if "T" in takes:
-        found[f"a life of T = {SHORT}"] = {"told": {"T": SHORT}, "rounds": SHORT}
-    found[OPTIONAL] = {"rounds": LONG}
-    return [{"what": what, "plan": plan} for what, plan in found.items()]
+    for T in SHORT if "T" in takes else ():
+        found[f"a life of T = {T}"] = {"told": {"T": T}, "rounds": T}
+    found["a long run"] = {"rounds": LONG}
+    with contextlib.suppress(NotMeasured):  # which its example will say
+        for start, rounds in sorted(odd_rounds(instance(subject, rounds=LONG))):
+            found[f"round {start + 1} on"] = {"start": start, "rounds": rounds}
+    optional = {what for what, plan in found.items() if "told" not in plan and "rounds" in plan}
+    return [{"what": w, "plan": plan, "optional": w in optional} for w, plan in found.items()]
 
 
-def instance(subject, number=None, told=None, rounds=None):
-    """The `AuditInstance` of a plan; rounds: None: until something is shown `RELEASES` times."""
+def odd_rounds(case):
+    """{(first, number of rounds)} of a long run that are looked at alone: its end, and where its
+    noise is least: noise that is used again is no noise there."""
+    calls = Recorder(case).play(filler(case)).calls
+    if not calls or not {law for call in calls for law, _ in call.clean} <= LAWS.keys():
+        return set()
+    least = []
+    for call in calls:
+        draws = [np.concatenate(parts, axis=None) for parts in fresh_draws(call, 20, 5)]
+        least.append(np.std(draws, axis=0).min())
+    length = case.rounds / len(calls)
+    starts = {int(i * length) for i in (np.argmin(least), len(calls) - 1)} - {0}
+    return {(at, min(int(2 * length) + 1, case.rounds - at)) for at in starts}
+
+
+def instance(subject, number=None, told=None, rounds=None, start=0):
+    """The `AuditInstance` of a plan; rounds: None: until something is shown `RELEASES` times;
+    start: rounds that are played before."""
     policy = subject.made(**told) if told else subject.policy
+    kernels, private, own = shown(subject.policy)
     if number is not None:
-        return declared(policy)[number]
-    own, T = declared(subject.policy), horizon(policy) or LONG
-    case = AuditInstance(policy, *shown(subject.policy), rounds=min(rounds or 3, T))
+        return own[number]
+    rest = min(horizon(policy) or LONG, LONG) - start
+    state = run(policy, *stream_for(policy, start)[:2])[1] if start else None
+    case = AuditInstance(policy, kernels, private, state, min(rounds or 3, rest))
     tight = all(c.bound_is_tight for c in own) and case.rounds < LONG
     follows = any(c.assumes_compliance for c in own)
     case = case._replace(bound_is_tight=tight or None, assumes_compliance=follows)
-    while not rounds and case.rounds < min(T, LONG):
-        if len(Recorder(case).play(filler(case)).calls) >= RELEASES:
+    while not rounds and case.rounds < rest:
+        if releases(case) >= RELEASES:
             break
-        case = case._replace(rounds=min(2 * case.rounds, T, LONG))
+        case = case._replace(rounds=min(2 * case.rounds, rest))
+    if policy.guarantee.neighbours == ADD_OR_REMOVE:  # without a record the last one is missing
+        n = releases(case)
+        while n and releases(shorter := case._replace(rounds=case.rounds - 1)) == n:
+            case = shorter
     return case
+
+
+def releases(case):
+    """How many there are in an instance."""
+    return len(Recorder(case).play(filler(case)).calls)
 
 
 def measured(subject, plan):
@@ -87,6 +120,7 @@ def measured(subject, plan):
         g, d = case.policy.guarantee, getattr(case.policy.params, "d", None)
         row["played"] = f"{case.rounds} rounds, d = {d}, budget {g.epsilon:.3g}"
         found = measure(case)
+        found = found._replace(chance=min(found.chance, law_chance(case)))
     except Leak as leak:
         return row | {"outcome": "refuted", "found": str(leak)}
     except NotMeasured as why:
@@ -97,12 +131,28 @@ def measured(subject, plan):
     return row | {n: getattr(found, n) for n in ("low", "high", "movement", "releases")}
 
 
-def asked(subject):
-    """The row on what the factory promises for the budgets `ASKED`.
+def law_chance(case, n: int = 20_000):
+    """p-value of many draws of the first release, of at most 100 numbers: how many fall into `BINS`
+    of their law, by Bonferroni; 0 where one value comes more than three times."""
+    call, chances = Recorder(case).play(filler(case)).calls[0], [1.0]
+    laws = {law for law, _ in call.clean}
+    if not laws & LAWS.keys() or sum(a.size for _, a in call.clean) > 100:
+        return 1.0
+    draws = zip(*fresh_draws(call, n, 21), strict=True)
+    for (law, _), part in zip(call.clean, draws, strict=True):
+        z = np.reshape(part, (n, -1))
+        noisy = np.ptp(z, axis=0) > 1e-9
+        for column in z.T[noisy] if law in LAWS else ():
+            again = np.unique(column, return_counts=True)[1].max()
+            u = LAWS[law].cdf((column - column.mean()) / column.std() * LAWS[law].std())
+            found = sps.chisquare(np.histogram(u, BINS)[0], n * np.diff(BINS)).pvalue
+            chances.append(z.shape[1] * found if again < 4 else 0.0)
+    return min(chances)
 
-    A guarantee that is typed by hand does not follow the budget; noise that does not change with
-    the budget shows in Params that are the same for all of them.
-    """
+
+def asked(subject):
+    """The row on what the factory promises for the budgets `ASKED`: a guarantee that is typed by
+    hand does not follow the budget; noise that does not follow it leaves Params as they are."""
     if "epsilon" not in subject.takes:
         why = "the factory takes no budget that the judge can vary"
         return {"outcome": "not applicable", "found": why}
@@ -112,9 +162,9 @@ def asked(subject):
     if len(set(got)) == 1:
         return {"outcome": "refuted", "found": f"the guarantee does not follow the budget: {text}"}
     if same_state(made[0].params, made[-1].params):
-        said = "the budget changes no parameter: the noise cannot follow"
-        return {"outcome": "refuted", "found": said}
+        why = "the budget changes no parameter: the noise cannot follow"
+        return {"outcome": "refuted", "found": why}
     if any(g > e * (1 + 1e-9) for g, e in zip(got, ASKED, strict=True)):
-        said = f"it promises less privacy than it is asked for: {text}"
-        return {"outcome": "broken", "found": said}
+        why = f"it promises less privacy than it is asked for: {text}"
+        return {"outcome": "broken", "found": why}
     return {"outcome": "holds", "found": f"the guarantee follows the budget: {text}"}

@@ -8,7 +8,7 @@ from companion.accounting.audit import need_neighbours
 from companion.baselines.private_linucb import ldp_linucb
 from companion.core import Universe
 from companion.judge import attack
-from companion.judge.load import load
+from companion.judge.load import Child, load
 
 
 @pytest.mark.parametrize("world", [Universe(low=0.0, offset=True), Universe()])
@@ -47,31 +47,14 @@ def test_a_small_leak_that_goes_on_shows_in_pooled_rounds():
 
 
 def test_what_a_run_says_aloud_is_seen(tmp_path):
-    silent = attack.speaks(load(str(judged.written(tmp_path, "silent"))))
-    assert silent == {"outcome": "holds", "found": ""}
     line = "    randomize(p, x, r, rng, s.x, s.message)\n"
     log = f'{line}    print("reward", r)\n    open({str(tmp_path / "log")!r}, "a").close()\n'
-    said = attack.speaks(load(str(judged.written(tmp_path, "loud", (line, log)))))
-    assert said["outcome"] == "speaks"
-    assert "log" in said["found"]
-    assert "prints 'reward" in said["found"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sound", [True, False])
-def test_thompson_sampling_with_one_exact_sum_is_refuted(tmp_path, monkeypatch, sound):
-    """Its matrix has noise, its vector has none: the sampling hides a part of that, round by round.
-    The sound one is refuted with chance 0.001 at most."""
-    path = tmp_path / "thompson.py"
-    text = judged.STRANGER.read_text("utf8")
-    assert judged.EXACT[0] in text
-    path.write_text(text if sound else text.replace(*judged.EXACT), "utf8")
-    pairs, first = attack.neighbours, "the context turns in round 0, quiet others"
-    monkeypatch.setattr(  # one pair of twelve is enough here
-        attack, "neighbours", lambda *told: [p for p in pairs(*told) if p[0] == first]
-    )
-    found = attack.general(load(str(path)), True, 400, 1)
-    assert found["outcome"] == ("not refuted" if sound else "refuted")
+    for name, changes in (("silent", []), ("loud", [(line, log)])):
+        child = Child(judged.written(tmp_path, name, *changes), None, 60.0, 8.0)
+        (said,) = child.ask(attack.speaks)
+        child.stop()
+        assert said["outcome"] == ("speaks" if changes else "holds")
+        assert all(word in said["found"] for word in ("log", "prints 'reward")[: 2 * len(changes)])
 
 
 def test_fresh_runs_count_without_the_arm_of_the_user_who_is_attacked(tmp_path, monkeypatch):
@@ -89,7 +72,7 @@ def test_fresh_runs_count_without_the_arm_of_the_user_who_is_attacked(tmp_path, 
         return real(one, **how)
 
     monkeypatch.setattr(attack.audit, "attacked", spied)
-    found = attack.general(load(str(judged.written(tmp_path, "counts"))), True, 8, 1)
+    found = attack.general(load(judged.written(tmp_path, "counts")), True, 8, 1)
     ((one, how),) = counted
     fitted = [s for s in seeds[: seeds.index("counts")] if isinstance(s, int)]
     assert how["seed"] not in fitted

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from companion.judge import attack, judge, measuring
+from companion.judge.load import load
 
 HEAD = """
 import math
@@ -93,7 +94,7 @@ def shown():
     return shows(release, "shown")
 
 def counts(K, *, epsilon, delta=0.01, batch=5) -> Policy:
-    K, epsilon, delta = need_int("K", K, 1), need_positive("epsilon", epsilon), need_probability(
+    K, epsilon, delta = need_int("K", K, 2), need_positive("epsilon", epsilon), need_probability(
         "delta", delta)
     moves = math.sqrt(2.0)  # of two arms, by 1 each
     p = Params(K, batch, gaussian_scale(epsilon, delta, moves))
@@ -163,6 +164,7 @@ REWARDS = [
     ("moves = 2.0 * math.sqrt(d)", "moves = 2.0"),
     ("REPLACE_RECORD, ", "REPLACE_REWARD, "),
 ]
+USED = NOISE, f"(message[i] if t % 50 == 0 else {NOISE})"
 RESPONSE = [
     (
         "message[i] = r * x[i] + " + NOISE,
@@ -250,6 +252,10 @@ LEAKY = {
         ('("open",)', '("open", "noise")')],
     "a mean's sensitivity for sums": [COUNTS, *CHOICE, ("epsilon / 2", "epsilon * batch / 2"),
                                       ("2 * p.sigma", "2 * p.sigma / batch")],
+    "advice from the open batch, nothing said of what is shown": [
+        COUNTS, ("np.argmax(s.total)", "np.argmax(s.total + s.open)"), (", audit=spec", "")],
+    "the message before as noise in every 50th": [USED],
+    "no noise now and then": [(NOISE, NOISE + " * (rng.random() > 0.02)")],
     "a tree one level short": [TREE, ("2.0 * T.bit_length()", "2.0 * (T.bit_length() - 1)")],
 }  # fmt: skip
 BROKEN = {
@@ -276,17 +282,22 @@ BROKEN = {
 }  # fmt: skip
 
 
-def judged(tmp_path, monkeypatch, changes, limit=40.0):
-    """The quick report on a policy, `SUMS` or what begins its changes (old, new), in few rounds."""
+def written(tmp_path, changes):
+    """The path of a policy, `SUMS` or what begins its changes (old, new)."""
     base, *changes = changes if changes and isinstance(changes[0], str) else (SUMS, *changes)
     for old, new in changes:
         assert old in base, old
         base = base.replace(old, new)
-    monkeypatch.setattr(attack, "ROUNDS", {True: 9})
-    monkeypatch.setattr(measuring, "LONG", 60)
     path = tmp_path / "policy.py"
     path.write_text(HEAD + base, "utf8")
-    return judge(str(path), worlds=[], quick=True, trials=40, limit=limit)
+    return str(path)
+
+
+def judged(tmp_path, monkeypatch, changes, limit=40.0):
+    """The quick report on a policy, in few rounds."""
+    monkeypatch.setattr(attack, "ROUNDS", {True: 9})
+    monkeypatch.setattr(measuring, "LONG", 60)
+    return judge(written(tmp_path, changes), worlds=[], quick=True, trials=40, limit=limit)
 
 
 QUICK = {"rewards are private, contexts public", "a second release of good news",
@@ -299,6 +310,11 @@ QUICK = {"rewards are private, contexts public", "a second release of good news"
 def rows(table):
     """Names; `make check` judges those that take a few seconds."""
     return [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in table]
+
+
+def test_a_round_that_uses_noise_again_is_looked_at(tmp_path):
+    case = measuring.instance(load(written(tmp_path, [USED])), rounds=60)
+    assert (49, 3) in measuring.odd_rounds(case)
 
 
 @pytest.mark.parametrize("name", rows(SOUND))
