@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from companion.fliphat.fliphat import residual_fliphat as residual_fliphat
     from companion.lplr.lplr import lplr as lplr
     from companion.lplr.ssp import suffstats as suffstats
-    from companion.online_linucb.anytime import anytime_linucb as anytime_linucb
+    from companion.online_linucb.combiner import anytime_linucb as anytime_linucb
     from companion.online_linucb.combiner import combiner as combiner
     from companion.online_linucb.corrected_ridge import corrected_ridge as corrected_ridge
     from companion.online_linucb.online_linucb import online_linucb as online_linucb
@@ -53,7 +53,7 @@ def _two_learners(K):
 
 
 TABLE = {
-    "anytime_linucb": Entry("online_linucb.anytime", {"d": 3, "epsilon": 1.0, "delta": 0.1}),
+    "anytime_linucb": Entry("online_linucb.combiner", {"d": 3, "epsilon": 1.0, "delta": 0.1}),
     "combiner": Entry("online_linucb.combiner", _two_learners),
     "corrected_ridge": Entry("online_linucb.corrected_ridge", LINEAR),
     "ecolog": Entry("baselines.ecolog", {"d": 3, "theta_bound": 2.0}),
@@ -71,7 +71,7 @@ TABLE = {
     "lplr": Entry("lplr.lplr", BINS | {"gamma": 4.0, "threshold": 0.0}),
     "online_linucb": Entry("online_linucb.online_linucb", LINEAR),
     "random": Entry("baselines.random", {}),
-    "residual_fliphat": Entry("fliphat.fliphat", SPARSE | {"warm": True}),
+    "residual_fliphat": Entry("fliphat.fliphat", SPARSE | {"warm_start": True}),
     "rs_glinucb": Entry("baselines.rs_glinucb", GLM | {"T": 400}),
     "sco_bandit": Entry(
         "streaming_sco.sco_bandit", lambda K: FORCED | {"K": K, "t0": min(20, 200 // K)}

@@ -9,7 +9,6 @@ For research simulation: read the warning in `companion.live` before you feed an
 
 from __future__ import annotations
 
-import json
 import math
 from typing import NamedTuple
 
@@ -93,7 +92,7 @@ def levels(*labels, missing: bool = False) -> Column:
 
 
 class Contexts(NamedTuple):
-    """The map from rows of a table to contexts (K, d); made by `contexts_of`, kept as JSON."""
+    """The map from rows of a table to contexts (K, d); made by `contexts_of`."""
 
     columns: tuple
     arms: tuple
@@ -147,22 +146,6 @@ class Contexts(NamedTuple):
         if self.reward is None:
             raise ValueError("reward must have public bounds; give them to contexts_of")
         return float((1.0 + self.reward.coordinates([reward])[0, 0]) / 2)
-
-    def to_json(self) -> str:
-        """The map as text; `Contexts.from_json` reads it."""
-        return json.dumps(self._asdict())
-
-    @classmethod
-    def from_json(cls, text: str) -> Contexts:
-        """The map that `to_json` wrote; ValueError on anything else."""
-        try:
-            found = json.loads(text)
-            read = [Column(*c[:3], tuple(c[3]), c[4]) for c in found.pop("columns")]
-            pay = found.pop("reward")
-            pay = None if pay is None else Column(*pay[:3], tuple(pay[3]), pay[4])
-            return contexts_of({c.name: c for c in read}, **found, reward=pay)
-        except (TypeError, KeyError, AttributeError, IndexError, json.JSONDecodeError) as error:
-            raise ValueError(f"text must be a map that to_json wrote; got {shown(text)}") from error
 
     def _names(self, column):
         arms = self.arms if ARM in column.name else self.arms[:1]

@@ -1,6 +1,7 @@
 """Maler as its algorithms are written: a slow twin for tests."""
 
 import numpy as np
+from scipy.optimize import brentq
 
 
 def project(x, radius):
@@ -9,19 +10,15 @@ def project(x, radius):
 
 
 def project_in_norm(S, z, radius):
-    """argmin (v - z)'S(v - z) over the ball, by bisection on the multiplier."""
+    """argmin (v - z)'S(v - z) over the ball, by its multiplier."""
     if np.linalg.norm(z) <= radius:
         return z
     w, U = np.linalg.eigh(S)
     y = U.T @ z
-    low, high = 0.0, w.max() * np.linalg.norm(z) / radius
-    for _ in range(200):
-        m = 0.5 * (low + high)
-        if np.linalg.norm(w * y / (w + m)) > radius:
-            low = m
-        else:
-            high = m
-    return U @ (w * y / (w + high))
+    out = lambda m: w * y / (w + m)  # noqa: E731
+    top = w.max() * np.linalg.norm(z) / radius
+    far = brentq(lambda m: np.linalg.norm(out(m)) - radius, 0.0, top, xtol=1e-300, rtol=1e-15)
+    return U @ out(far)
 
 
 class Twin:

@@ -38,11 +38,6 @@ def test_an_entry_is_whole_and_its_evidence_exists(number):
         assert (ROOT / chapter).is_file(), chapter
 
 
-def test_links_lead_to_sections_which_a_strict_build_knows():
-    """The places of claims are drawn by cells, which Sphinx does not read."""
-    assert "#evidence-" not in TEXT
-
-
 def test_claims_name_errata_that_exist_and_errata_of_statements_are_shown():
     named = [
         e for r in rooms() for c in sentences(r).values() if "errata" in c for e in c["errata"]

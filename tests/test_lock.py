@@ -52,11 +52,7 @@ def test_each_change_is_said(records, words):
     assert words in "; ".join(found)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("not settled", "reproduced"), ("fails", "undecided"), ("undecided", "consistent"),
-     ("consistent", "holds")],
-)  # fmt: skip
+@pytest.mark.parametrize(("old", "new"), [("not settled", "reproduced"), ("fails", "undecided")])
 def test_a_verdict_that_got_better_is_said(old, new):
     kept = {"claims": {"one/c1": lock.entry(CLAIM | {"verdict": old})}}
     (found,) = lock.differences(kept, changed(verdict=new)).values()
@@ -68,14 +64,6 @@ def test_an_accepted_build_gives_its_numbers_to_the_claims_that_do_not_differ():
     kept = {"claims": {f"one/{i}": lock.entry(CLAIM) for i in ("c1", "c2")}}
     assert lock.refresh(kept, moved) == 1
     assert [kept["claims"][f"one/{i}"]["rows"][0]["measured"] for i in ("c1", "c2")] == ["1", "1.2"]
-
-
-def test_a_lock_without_the_newer_fields_is_compared_in_those_it_has():
-    (row,) = lock.entry(CLAIM)["rows"]
-    old = {k: row[k] for k in ("setting", "rule", "control", "measured", "interval", "outcome")}
-    kept = {"claims": {"one/c1": {"verdict": CLAIM["verdict"], "rows": [old]}}}
-    assert lock.differences(kept, [CLAIM]) == {}
-    assert lock.differences(kept, changed("outcome", "fails"))
 
 
 def test_other_scales_compare_ids_and_rules_without_numbers():
@@ -128,15 +116,6 @@ def test_what_cannot_be_accepted_is_refused(project):
         accept.accept(root, None, why, "2026-01-01")
     assert accept.main(["--root", str(root), why]) == 2
     assert lock.read(root) == KEPT
-
-
-def test_a_vanished_claim_leaves_its_history(project):
-    root, results = project
-    results([])
-    assert accept.accept(root, None, "judged in another chapter now", "2026-01-01") == 1
-    kept = lock.read(root)
-    assert kept["claims"] == {}
-    assert kept["history"][0]["what"] == "has vanished"
 
 
 def test_an_exact_number_may_move_by_a_thousandth():

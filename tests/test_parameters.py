@@ -13,29 +13,21 @@ GOOD = {
     "delta = 0.1  # failure of privacy; float in (0, 1)": 0.1,
     'rewards = "bernoulli"  # law of rewards; one of "bernoulli", "gaussian"': "bernoulli",
     "full = True  # every curve or the fast ones; boolean": True,
-    'records = ""  # a file; text': "",
     'epsilon = float("inf")  # inf is no privacy; float in (0, inf]': math.inf,
     "ridge = 1  # whole numbers become floats; float in [0, 10]": 1.0,
     'names = ["a # b"]  # a hash in a string; list of text': ["a # b"],
-    'modes = ["x; y", "z"]  # semicolons are fine in the value; list of text': ["x; y", "z"],
-    "only = 7  # a range of one number; integer in [7, 7]": 7,
 }
 BAD = {
-    "T = 20_000": "purpose; KIND",
     "T = 20_000  # rounds": "purpose; KIND",
-    "T = 20_000  # rounds; whole number": "is no KIND",
     "T = 20_000  # rounds; integer in 1..5": "is no KIND",
     "T = 20_000  # rounds; integer in [5, 1]": "is empty",
     "T = 50  # rounds; integer in [100, 200]": "T = 50 is not: integer in",
     "T = 1.5  # rounds; integer in [0, 200]": "T = 1.5 is not",
-    "delta = 1.0  # open at the end; float in (0, 1)": "delta = 1.0 is not",
     'epsilon = float("inf")  # not included; float in (0, inf)': "epsilon = inf is not",
     "epsilons = []  # empty; list of float in (0, 1)": r"epsilons = \[\] is not",
     "epsilons = 1.0  # no list; list of float in (0, 1)": "epsilons = 1.0 is not",
     "x = y  # a name; integer in [1, 2]": "is not a literal",
     "x, y = 1, 2  # two; integer in [1, 2]": "is not `name = default",
-    "x = [1,  # broken; list of integer in [1, 2]": "not one complete line",
-    "x = [[1]]  # nested; list of list of integer in [1, 2]": "list of lists",
 }
 
 
@@ -57,25 +49,11 @@ def test_a_cell_keeps_the_order_and_ignores_comments_and_blank_lines():
     assert list(parse_cell(cell, "x.ipynb")[0]) == ["b", "a"]
 
 
-def test_a_cell_names_the_line():
-    cell = "a = 1  # one; integer in [0, 2]\na = 2  # two; integer in [0, 2]"
-    with pytest.raises(Refusal, match=r"x\.ipynb, parameters cell, line 2 .* a is there twice"):
-        parse_cell(cell, "x.ipynb")
-
-
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, "1", None, True, [0.5], 2])
 def test_a_float_refuses_what_is_none_or_out_of_range(value):
     parameter = parse_line("delta = 0.1  # x; float in (0, 1)")
     with pytest.raises(ValueError, match=r"delta = .* is not: float in \(0, 1\)"):
         check(parameter, value)
-
-
-def test_one_of_tells_types_apart():
-    parameter = parse_line("x = 1  # x; one of 1, 2")
-    assert check(parameter, 2) == 2
-    for value in (1.0, True, "1"):
-        with pytest.raises(ValueError, match="x = "):
-            check(parameter, value)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +63,6 @@ def test_one_of_tells_types_apart():
         ("e = 1.0  # x; float in (0, inf]", "inf", math.inf),
         ("e = [1.0]  # x; list of float in (0, 9)", "[0.5, 2]", [0.5, 2.0]),
         ('m = "a"  # x; one of "a", "b"', "b", "b"),
-        ('m = "a"  # x; one of "a", "b"', "'b'", "b"),
         ("f = True  # x; boolean", "false", False),
         ('r = ""  # x; text', "7", "7"),
     ],

@@ -1,6 +1,5 @@
 """From a table to contexts: by hand, in the universe, missing values, refusals."""
 
-import json
 import re
 
 import numpy as np
@@ -8,7 +7,7 @@ import pandas as pd
 import pytest
 
 from companion.policies import jdp_linucb
-from companion.tabular import Contexts, bounds, contexts_of, levels
+from companion.tabular import bounds, contexts_of, levels
 
 COLUMNS = {"age": bounds(0, 100), "drink": levels("tea", "coffee", missing=True)}
 TABLE = pd.DataFrame({"age": [75, -20, 300], "drink": ["tea", "coffee", None]})
@@ -48,16 +47,12 @@ def test_the_longest_row_of_the_ball_has_length_one():
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0)
 
 
-def test_one_row_per_arm_and_the_map_is_kept_as_json():
+def test_one_row_per_arm_its_label_and_the_reward_on_its_scale():
     m = contexts_of({"price {arm}": bounds(0, 2)}, arms=(1, 2), form="rows", reward=bounds(-1, 3))
     np.testing.assert_allclose(
         m.context({"price 1": 2, "price 2": 0}), np.array([[1, 1], [-1, 1]]) / np.sqrt(2)
     )
-    again = Contexts.from_json(m.to_json())
-    assert again == m
     assert (m.number(2), m.label(0), m.scaled(0.5)) == (1, 1, 0.375)
-    with pytest.raises(ValueError, match="text must be a map that to_json wrote"):
-        Contexts.from_json(json.dumps({"columns": 3}))
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, float("nan"), pd.NA, pd.NaT])

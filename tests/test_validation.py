@@ -118,7 +118,7 @@ REFUSED = {  # beside OUT
     "joint_glm": {"theta_bound": [0.0], "kappa": [1.0], "preset": ["best"], "rule": ["literal"],
                   "link": ["linear"], "calibration": ["tight"], "width": [-1.0]},
     "shuffle_glm": {"T": [1], "theta_bound": [np.inf], "kappa": [2.0], "kappa_star": [99.0],
-                    "M": [1], "first": [399], "schedule": ["even"], "gamma": [0.0], "steps": [0],
+                    "M": [1], "first": [399], "gamma": [0.0], "steps": [0],
                     "widths": ["all"], "penalty": [0.0], "tolerance": [1.0], "share": [0.0],
                     "calibration": ["exact"], "link": ["cloglog"]},
     "sphere": {"K": [1, 2.5], "d": [1], "noise": [-1.0, np.nan], "shrink": [0.0, 1.5],

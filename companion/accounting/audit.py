@@ -296,31 +296,16 @@ def on_first_nodes(policy, a, b, several, move, *, K: int = 2, weights=np.ones_l
     return Attack(nodes, *data, along(np.tile(move, len(ends))), "releases", note, True, True)
 
 
-def on_later_signs(policy, several=None) -> Attack:
-    """`Attack` on the arms of all users but the first, whose context is e_1 and whose reward has
-    either sign; of the others those told who meet a sum of the nodes that hold it.  several: see
-    `audit.playing`."""
-    d, T = policy.params.d, 1 << (tree_levels(policy.params.T) - 1)
-    asked = np.zeros((T, 2, d))
-    asked[:, 0, 0], asked[:, 1, 0] = 1.0, -1.0
-    asked[0, 1, 0] = 1.0  # either arm
-    a, b = (asked, np.zeros((T, 2))), (asked, np.zeros((T, 2)))
-    a[1][0], b[1][0] = 1.0, -1.0
-    seen = along([-1.0 if t & (t - 1) == 0 else 0.0 for t in range(1, T)])
-    return Attack(playing(policy, user=0, several=several), a, b, seen, "actions")
-
-
 def learning(optimiser):
     """The mechanism that feeds an optimiser all records (X, Y) and shows what becomes public: the
     parameters after each, (n, records, d), of a batch method the last alone."""
-    o = optimiser
 
     def mechanism(data, rng, n):
-        X, Y = data
+        (X, Y), p = data, optimiser.params
         out = np.zeros((n, *X.shape))
         for i in range(n):
-            o.run(o.params, o.init(o.params, rng), X, Y, rng, out[i])
-        return out if o.step is not None else out[:, -1:]
+            optimiser.run(p, optimiser.init(p, rng), X, Y, rng, out[i])
+        return out if optimiser.step is not None else out[:, -1:]
 
     return mechanism
 

@@ -40,6 +40,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.ndimage import maximum_filter1d
+from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
@@ -174,15 +175,13 @@ def releases_epsilon(delta: float, releases) -> float:
     delta, found = need_probability("delta", delta), frontier(releases)
     if frontier_delta(0.0, *found) <= delta:
         return 0.0
-    low, high = 0.0, 1.0
+    high = 1.0
     while frontier_delta(high, *found) > delta:
-        low, high = high, 2.0 * high
+        high *= 2.0
         if high > 1e4:
             return np.inf
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (low, middle) if frontier_delta(middle, *found) <= delta else (middle, high)
-    return high
+    root = brentq(lambda e: frontier_delta(e, *found) - delta, 0.0, high, xtol=1e-13, rtol=1e-13)
+    return root + 1e-12 * (1.0 + root)  # above the root, whose last digits are not certain
 
 
 def binomial_epsilon(
@@ -203,22 +202,23 @@ def binomial_bits(
     down to the deltas that rounding errors hide, where it raises ValueError.
     """
     epsilon, delta = need_positive("epsilon", epsilon), need_probability("delta", delta)
-    users = need_int("users", users, 1)
-    return _bits(epsilon, delta, users, *need_noise(Noise(1, p, move, entries, largest))[1:5])
+    one = need_noise(Noise(1, p, move, entries, largest))
+    return _bits(epsilon, delta, need_int("users", users, 1), one)
 
 
 @functools.lru_cache(maxsize=256)
-def _bits(epsilon, delta, users, p, move, entries, largest):
+def _bits(epsilon, delta, users, one):
     """`binomial_bits` of checked arguments: policies ask for the same budgets again."""
 
     def suffices(b):
-        return releases_delta(epsilon, [Noise(b * users, p, move, entries, largest)]) <= delta
+        return releases_delta(epsilon, [one._replace(bits=b * users)]) <= delta
 
-    wanted = np.ceil(gaussian_scale(epsilon, delta, move) ** 2 / (users * p * (1 - p)))
+    normal = gaussian_scale(epsilon, delta, one.move)
+    wanted = np.ceil(normal**2 / (users * one.p * (1 - one.p)))
     if not max(wanted, 1.0) * users <= MOST:
         raise ValueError(
             f"users, epsilon, delta, p and move need more than {MOST} bits; got {users=}, "
-            f"{epsilon=}, {delta=}, {p=}, {move=}"
+            f"{epsilon=}, {delta=}, p={one.p}, move={one.move}"
         )
     low, high = 0, max(1, int(wanted))
     step = max(1, high // 100)
@@ -226,9 +226,10 @@ def _bits(epsilon, delta, users, p, move, entries, largest):
         low, high, step = high, high + step, 2 * step
         if high * users > MOST:
             raise ValueError(
-                f"delta is too small, or largest too large, for doubles; got {delta=}, {largest=}"
+                "delta is too small, or largest too large, for doubles; got "
+                f"{delta=}, largest={one.largest}"
             )
     while high - low > max(1, high // 1000):
         middle = (low + high) // 2
         low, high = (low, middle) if suffices(middle) else (middle, high)
-    return high, binomial_epsilon(delta, high * users, p, move, entries, largest)
+    return high, releases_epsilon(delta, [one._replace(bits=high * users)])

@@ -98,15 +98,6 @@ def need_budget(epsilon: float, delta) -> tuple[float, float]:
     return need_positive("epsilon", epsilon, allow_inf=True), need_probability("delta", delta)
 
 
-def need_release(
-    epsilon: float, delta: float, calibration: str, universe: str
-) -> tuple[float, float]:
-    """(epsilon, delta) as `need_budget` has them, with a checked calibration and universe."""
-    need_choice("calibration", calibration, ("paper", "corrected"))
-    need_choice("universe", universe, UNIVERSES)
-    return need_budget(epsilon, delta)
-
-
 def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
     """Smallest delta at which N(0, sigma^2) noise at this L2 sensitivity is (epsilon, delta)-DP.
 
@@ -127,9 +118,7 @@ def gaussian_epsilon(delta: float, sigma: float, sensitivity: float = 1.0) -> fl
     """
     delta, sigma = need_probability("delta", delta), need_float("sigma", sigma, 0.0)
     sensitivity = need_positive("sensitivity", sensitivity)
-    if sigma == 0.0:
-        return np.inf
-    return epsilon_at(delta, sensitivity / sigma)
+    return np.inf if sigma == 0.0 else epsilon_at(delta, sensitivity / sigma)
 
 
 def gaussian_scale(
@@ -159,15 +148,7 @@ def gaussian_scale(
 
 
 def gaussian_release(
-    model: str,
-    epsilon: float,
-    delta: float,
-    calibration: str,
-    universe: str,
-    sensitivities,
-    *,
-    paper: float | None = None,
-    releases: int = 1,
+    model, epsilon, delta, calibration, universe, sensitivities, *, paper=None, releases=1
 ) -> tuple[float, Guarantee]:
     """(sigma, Guarantee) of one Gaussian release of one user's record, or of several at once.
 
@@ -177,7 +158,9 @@ def gaussian_release(
     the sensitivity `paper` (None: the true one), and the Guarantee says what it really gives.
     epsilon = inf: no noise, no privacy.  Raises ValueError on anything else.
     """
-    epsilon, delta = need_release(epsilon, delta, calibration, universe)
+    need_choice("calibration", calibration, ("paper", "corrected"))
+    need_choice("universe", universe, UNIVERSES)
+    epsilon, delta = need_budget(epsilon, delta)
     if epsilon == np.inf:
         return 0.0, NO_PRIVACY
     sensitivity, claimed = sensitivities[universe] * np.sqrt(releases), None
@@ -251,9 +234,8 @@ def laplace_scale(epsilon: float, sensitivity: float = 1.0) -> float:
     >>> laplace_scale(0.5, sensitivity=2.0)
     4.0
     """
-    return need_positive("sensitivity", sensitivity) / need_positive(
-        "epsilon", epsilon, allow_inf=True
-    )
+    epsilon = need_positive("epsilon", epsilon, allow_inf=True)
+    return need_positive("sensitivity", sensitivity) / epsilon
 
 
 def tree_levels(T: float) -> int:

@@ -57,14 +57,14 @@ class Setting(NamedTuple):
         """Final regret of random play, (n_reps,)."""
         return self.runs["random"].tuned
 
-    def share(self, name: str, variant: str = "tuned"):
+    def share(self, name: str):
         """Regret as a share of random play's, with its 95 % interval (paired): of a policy that was
         not chosen for it."""
-        return ratio(getattr(self.runs[name], variant), self.random)
+        return ratio(self.runs[name].tuned, self.random)
 
-    def judged(self, name: str, variant: str = "tuned"):
+    def judged(self, name: str):
         """The same of a leader, in the repetitions that did not choose it."""
-        return inference.judged(getattr(self.runs[name], variant), self.random)
+        return inference.judged(self.runs[name].tuned, self.random)
 
     @property
     def untuned(self):
@@ -76,9 +76,9 @@ class Setting(NamedTuple):
         """Names of the players of a trust model, random play apart."""
         return [n for n, r in self.runs.items() if r.model == model and n != "random"]
 
-    def leader(self, names, looks: int = 1, variant: str = "tuned") -> tuple[str, list[str]]:
+    def leader(self, names, looks: int = 1) -> tuple[str, list[str]]:
         """(leader, those it is not shown to beat) among names, see `inference.leader`."""
-        return inference.leader({n: getattr(self.runs[n], variant) for n in names}, looks)
+        return inference.leader({n: self.runs[n].tuned for n in names}, looks)
 
     @property
     def winners(self):
@@ -145,22 +145,21 @@ def tuned_runs(env, groups, T: int, n_reps: int, tune_reps: int, seed: int):
         if len(g.grid) > 1
     }
     tuned = tune(several, env, short, repetitions(seed, tune_reps, 1)) if several else {}
-    chosen, players = {}, []
-    for label, g in groups.items():
-        m = chosen[label] = g.grid[tuned[label].index] if label in tuned else 1.0
-        players.append(g.make(T, 1.0).policy().renamed(label))
+    best = {n: g.grid[tuned[n].index] if n in tuned else 1.0 for n, g in groups.items()}
+    calls = {}  # by the names that the players have
+    for n, m in best.items():
+        calls[n] = groups[n].make(T, 1.0)
         if m != 1.0:
-            players.append(g.make(T, m).policy().renamed(f"{label}, tuned"))
+            calls[f"{n}, tuned"] = groups[n].make(T, m)
+    players = [call.policy().renamed(name) for name, call in calls.items()]
     played = simulate(env, players, T, repetitions(seed, n_reps, 2), grid=[T])
-    finals = dict(zip(played.names, played.final.T, strict=True))
-    guarantees = dict(zip(played.names, played.guarantees, strict=True))
+    finals = dict(zip(calls, played.final.T, strict=True))
     runs = {}
-    for label, m in chosen.items():
-        default, call = groups[label].make(T, 1.0), groups[label].make(T, m)
-        edge, own = label in tuned and tuned[label].edge, finals[label]
-        best = finals.get(f"{label}, tuned", own)
-        title = call.policy().name
-        runs[label] = Run(call, title, guarantees[label], m, edge, own, best, default)
+    for n, m in best.items():
+        policy, last = calls[n].policy(), n if m == 1.0 else f"{n}, tuned"
+        edge = n in tuned and tuned[n].edge
+        runs[n] = Run(calls[last], policy.name, policy.guarantee, m, edge, finals[n], finals[last],
+                      calls[n])  # fmt: skip
     return runs
 
 
@@ -193,16 +192,6 @@ def record(settings, own, model: str):
     return won, lost, len(played)
 
 
-def leaders(settings):
-    """A row for every setting and private trust model: the policy of least regret, tuned, and those
-    that it is not shown to beat."""
-    return [
-        {"world": s.world, "rounds": s.T, "ε": s.epsilon, "trust model": model, "leads": first,
-         "rivals": len(s.of(model)) - 1, "not shown to be worse": ", ".join(close)}
-        for s in settings for model, (first, close) in s.winners.items() if model != "none"
-    ]  # fmt: skip
-
-
 def summary(settings):
     """A row for every policy of the package: where it plays, why not elsewhere, with its call
     before tuning in the first setting of the largest horizon that it plays."""
@@ -211,15 +200,13 @@ def summary(settings):
         played = [s for s in settings if name in s.runs]
         longest = max(played, key=lambda s: s.T, default=None)
         recipe = recipes.RECIPES.get(name, recipes.Recipe())
+        edges = sum(s.runs[name].edge for s in played)
+        refused = sorted({s.refusals[name] for s in settings if name in s.refusals})
         rows.append({
-            "policy": name,
-            "trust model": policies.example(name).guarantee.model,
-            "worlds": len({s.world for s in played}),
-            "tuned": recipe.tuned or "nothing",
-            "chosen at an end": f"{sum(s.runs[name].edge for s in played)} of {len(played)}",
+            "policy": name, "worlds": len({s.world for s in played}),
             "call": str(longest.runs[name].default_call) if longest else "",
-            "set by hand": recipe.hand,
-            "elsewhere": "; ".join(sorted({s.refusals.get(name, "") for s in settings} - {""})),
+            "tuned": recipe.tuned or "nothing", "at an end": f"{edges} of {len(played)}",
+            "set by hand": recipe.hand, "elsewhere": "; ".join(refused),
         })  # fmt: skip
     return rows
 
@@ -236,19 +223,14 @@ def long_game(world, T: int, epsilon: float, n_reps: int, seed: int):
 
 def slopes(games):
     """A row for every policy and world: regret, its share of random play's, the exponent over the
-    last decade of rounds, nanoseconds of a round in `play`."""
+    last decade of rounds."""
     rows = []
     for title, game in games.items():
         late = game.rounds >= 0.099 * game.rounds[-1]
         random = game.of("Random")[:, -1].mean()
-        for name, seconds in zip(game.names, game.seconds.mean(axis=0), strict=True):
+        for name in game.names:
             paid = game.of(name)
-            rows.append({
-                "world": title,
-                "policy": name,
-                "regret": paid[:, -1].mean(),
-                "of random play's": paid[:, -1].mean() / random,
-                "slope": exponent(game.rounds[late], paid[:, late]),
-                "ns a round": 1e9 * seconds / game.rounds[-1],
-            })  # fmt: skip
+            end, slope = paid[:, -1].mean(), exponent(game.rounds[late], paid[:, late])
+            rows.append({"world": title, "policy": name, "regret": end,
+                         "of random play's": end / random, "slope": slope})  # fmt: skip
     return rows

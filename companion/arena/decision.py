@@ -5,7 +5,6 @@ All of them have constants that follow from public bounds: nothing is tuned on s
 a user has none.  Half of the repetitions choose, the other half judge (`inference`).
 """
 
-import html
 import json
 import re
 from typing import Any, NamedTuple
@@ -24,6 +23,12 @@ from companion.validate import need_choice, need_float, need_int
 TRUSTED = {"local": "nobody", "shuffle": "a shuffler", "joint": "the server"}  # by users
 NOTHING = "Nothing is shown to be better than random play"
 NOBODY = "No private policy with this guarantee can play here."
+MEANS = {  # arguments that a reader of a printed program may not know
+    "universe": "the set of contexts; offset_sphere: (z, sqrt(1/2)) with |z|^2 <= 1/2",
+    "theta_bound": "bound on the norm of the unknown parameter",
+    "width": "of confidence intervals: 1 is the theory's, a smaller one explores less",
+    "batch": "users whose messages the shuffler mixes into one release",
+}
 
 
 class Answer(NamedTuple):
@@ -49,13 +54,11 @@ class Answer(NamedTuple):
         if not self.learns:
             return (
                 f"{NOTHING}. The best candidate, {self.factory}, has {share}. Play at random, "
-                "which tells nobody anything, or find more users, a larger ε or more trust."
+                "which reads no data: any ε holds. Or find more users, a larger ε or more trust."
             )
-        others = f"Not shown to be worse: {', '.join(self.close)}."
-        if not self.close:
-            others = "All others are shown to be worse."
-        if not self.rivals:
-            others = "No other policy with this guarantee plays here."
+        others = "All others are shown to be worse."
+        if self.close or not self.rivals:
+            others = f"Not shown to be worse: {', '.join(self.close) or 'no other plays here'}."
         return f"Use {self.factory}: {share}. {others}"
 
     @property
@@ -68,9 +71,7 @@ class Answer(NamedTuple):
         return f"{self.words}\n\n{self.code}"
 
     def _repr_html_(self):
-        code = f"<pre><code>{html.escape(self.code)}</code></pre>"
-        learns = " data-learns" if self.learns else ""
-        return f'<div class="decision"{learns}><p>{html.escape(self.words)}</p>{code}</div>'
+        return markup.site.program(self.words, self.code, self.learns)
 
 
 def snippet(call, world) -> str:
@@ -89,19 +90,23 @@ def snippet(call, world) -> str:
         X = f"np.column_stack([{scale:.6g} * z, np.full({K}, 0.5**0.5)])"
     elif world.common:
         X = f"np.tile({X}, ({K}, 1))" if one_context(policy) else f"np.kron(np.eye({K}), {X})"
-    said = "" if call.factory == "random" else "\nprint(policy.guarantee)"
+    said, report = "policy.guarantee", "live.report()"
+    if call.factory == "random":
+        said, report = '"Random play reads no data: any epsilon holds."', "live.report().arms"
+    means = "".join(f"# {name}: {MEANS[name]}\n" for name in call.arguments if name in MEANS)
     used = sorted({n for n in re.findall(r"\b(\w+)\(", text) if n in policies.TABLE})
     return f"""{"import math" if "math." in text else ""}
 import numpy as np
 from companion.policies import {", ".join(used)}
 
-policy = {text}{said}
+{means}policy = {text}
+print({said})
 live, rng = policy.start(), np.random.default_rng()
 for _ in range(3):  # yours: one round for every user
     z = rng.uniform(-1, 1, {told}
     arm = live.select({X})
     live.update(arm, 1.0)  # yours: what the arm paid, in [0, 1]
-print(live.report())
+print({report})
 """.lstrip()
 
 
@@ -115,8 +120,9 @@ def answer(setting, trust: str) -> Answer | None:
     """The `Answer` for users with this trust in a `contest.Setting`; None if no policy may play."""
     if not (names := allowed(setting, trust)):
         return None
-    first, close = setting.leader(names, variant="default")
-    share, call = setting.judged(first, "default"), setting.runs[first].default_call
+    setting = setting.untuned
+    first, close = setting.leader(names)
+    share, call = setting.judged(first), setting.runs[first].call
     return Answer(first, tuple(close), share, call, setting.place, len(names) - 1)
 
 
@@ -160,21 +166,17 @@ def explorer(settings) -> Shown:
 
     All shares are of default constants, in the repetitions that judge: one number for a policy.
     """
-    parts = []
-    for s in settings:
+    parts, head = [], "Policy | Trust model | Regret / random play"
+    for s in (setting.untuned for setting in settings):
         for trust, whom in TRUSTED.items():
             choice = {"World": s.world, "Users trust": whom, "Budget ε": f"{s.epsilon:g}",
                       "Rounds T": f"{s.T:,}"}  # fmt: skip
-            one = answer(s, trust)
-            said = one._repr_html_() if one else f"<p>{NOBODY}</p>"
-            names = dict.fromkeys([*allowed(s, trust), *s.of("none"), "random"])
-            rows = [(n, s.runs[n].model, s.judged(n, "default")) for n in names]
+            one, names = answer(s, trust), [*allowed(s, trust), *s.of("none"), "random"]
+            rows = [(n, s.runs[n].model, s.judged(n)) for n in dict.fromkeys(names)]
             rows.sort(key=lambda row: row[2].value)
-            table = numbers(rows, "Policy | Trust model | Regret / random play",
-                            formats={"Regret / random play": ".0%"})._repr_html_()  # fmt: skip
-            line = html.escape("; ".join(f"{k}: {v}" for k, v in choice.items()))
-            data = html.escape(json.dumps(choice, ensure_ascii=False))
-            part = markup.folded(line, said + table)
-            parts.append(f'<div data-choice="{data}">{part}</div>')
-    page = f'<div class="explorer"><form aria-label="Choose a policy"></form>{"".join(parts)}</div>'
-    return Shown(page, f"{len(parts)} answers")
+            table = numbers(rows, head, formats={"Regret / random play": ".0%"})
+            said = one._repr_html_() if one else f"<p>{NOBODY}</p>"
+            line = "; ".join(f"{k}: {v}" for k, v in choice.items())
+            part = markup.folded(line, f"{said}{table._repr_html_()}")
+            parts.append((json.dumps(choice, ensure_ascii=False), part))
+    return Shown(markup.site.explorer(parts), f"{len(parts)} answers")

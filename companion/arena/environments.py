@@ -14,14 +14,7 @@ from companion.fliphat.environments import autoregressive, pad
 from companion.private_glm.environments import world as glm_world
 from companion.stats import band
 from companion.streaming_sco.environments import one_context
-from companion.validate import (
-    need_array,
-    need_choice,
-    need_float,
-    need_indices,
-    need_int,
-    need_positive,
-)
+from companion.validate import need_array, need_choice, need_float, need_indices, need_int
 
 BALL = {"universe": "ball", "noise": 0.1}
 SPARSE = (0.2, -0.2, 0.2, -0.2, 0.2)  # the coordinates that matter
@@ -176,17 +169,14 @@ def fitted_to(z: np.ndarray, labels) -> Fitted:
     return Fitted(counts / len(z), means, np.linalg.cholesky(covariances))
 
 
-def separated(
-    m: int, K: int, rng: np.random.Generator, distance: float = 2.0, spread: float = 0.2
-) -> Fitted:
+def separated(m: int, K: int, rng: np.random.Generator) -> Fitted:
     """`Fitted` with K equally frequent labels whose means are random, m >= 1 columns.
 
-    Every column has standard deviation `spread` > 0; the means of two labels are `distance` > 0
-    times that apart, on average, in all columns together.
+    Every column has standard deviation 0.2; the means of two labels are twice that apart, on
+    average, in all columns together.
     """
-    m, K = need_int("m", m, 1), need_int("K", K, 2)
-    size = need_positive("spread", spread) * need_positive("distance", distance) / np.sqrt(2.0)
-    directions = rng.standard_normal((K, m))
+    m, K, spread = need_int("m", m, 1), need_int("K", K, 2), 0.2
+    size, directions = spread * 2.0 / np.sqrt(2.0), rng.standard_normal((K, m))
     means = size * directions / np.linalg.norm(directions, axis=1, keepdims=True)
     return Fitted(np.full(K, 1.0 / K), means, np.tile(spread * np.eye(m), (K, 1, 1)))
 

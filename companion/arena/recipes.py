@@ -17,7 +17,6 @@ from companion.validate import need_choice, need_positive
 
 MULTIPLES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of a default, the same for every policy
 NO_RECIPE = "has no recipe: write one in companion/arena/recipes.py to let it play"
-SLOW = "too slow here beyond T = {:,}"
 CLICKS, COMMON = "clicks with a logistic mean", "one context for all arms"
 ALONE = {  # why what is made for one kind of world plays no other
     CLICKS: "its rewards are clicks with a logistic mean",
@@ -74,7 +73,6 @@ class Recipe(NamedTuple):
     longest: int = 10**9  # rounds up to which the page's budget of time lets it play
     widest: int = 10**9  # largest dimension, but for games of `short` rounds
     short: int = 0
-    why: str = ""  # what it does beyond that dimension, {d}
     hand: str = ""  # constants that no rule of the page gives, and where they come from
 
 
@@ -112,44 +110,36 @@ def _bases(w, T, e, m):
     return Text([c.policy() for c in calls], f"[{', '.join(map(str, calls))}]")
 
 
-DENSE = 20  # largest dimension for what inverts a matrix in every round
+DENSE = 20  # largest dimension for what inverts or multiplies matrices in every round
 _SUMS = {"noise": _told("noise"), "theta_bound": _told("theta_bound")}
-_RIDGE = Recipe("width", _SUMS | {"width": lambda w, T, e, m: m}, widest=DENSE,
-                why="inverts a {d} by {d} matrix in every round")  # fmt: skip
-_MULTIPLIES = {"widest": DENSE, "short": 5_000, "why": "multiplies {d} by {d} matrices"}
+_RIDGE = Recipe("width", _SUMS | {"width": lambda w, T, e, m: m}, widest=DENSE)
+_BALL = {"ball": _told("theta_bound")}
 _BINS = Recipe("z", {"z": lambda w, T, e, m: 3.0 * m}, widest=2, longest=5_000,
                hand="z 3: standard deviations in a half-width")  # fmt: skip
 
 RECIPES = {
     "random": Recipe(),
-    "linucb": Recipe("width", **_MULTIPLIES),
+    "linucb": Recipe("width", widest=DENSE, short=5_000),
     "ldp_linucb": _RIDGE,
     "jdp_linucb": _RIDGE,
     "corrected_ridge": _RIDGE,
     "sdp_linucb": _RIDGE._replace(
         given=_RIDGE.given | {"batch": lambda w, T, *_: round(math.sqrt(T))},
-        short=5_000, why="sends {d}^2/2 numbers a user", hand="batch: the square root of T",
+        short=5_000, hand="batch: the square root of T",
     ),
     "online_linucb": Recipe(
         "width",
-        {"ball": _told("theta_bound"), "width": _width,
-         "learner": lambda w, *_: "ogd" if w.d > DENSE else None},
-        **_MULTIPLIES, longest=50_000,
+        _BALL | {"width": _width, "learner": lambda w, *_: "ogd" if w.d > DENSE else None},
+        longest=50_000, widest=DENSE, short=5_000,
         hand="learner ogd beyond d = 20, for speed: 19 experts would multiply matrices each",
     ),
-    "anytime_linucb": Recipe(
-        "width", {"ball": _told("theta_bound"), "width": _widths}, widest=DENSE, longest=5_000,
-        why="its experts multiply {d} by {d} matrices in every round",
-    ),
+    "anytime_linucb": Recipe("width", _BALL | {"width": _widths}, widest=DENSE, longest=5_000),
     "combiner": Recipe(
         "widths of the two base learners", {"bases": _bases}, widest=DENSE, longest=5_000,
-        why="its learners multiply {d} by {d} matrices each; one of them plays alone",
         hand="two learners by gradient descent, one a tenth as wide as the other",
     ),
-    "lplr": _BINS._replace(why="asks for bins of bins, M^d of them: too slow here beyond d = 2"),
-    "suffstats": _BINS._replace(
-        why="solves a system for every epoch and arm: too slow here beyond d = 2"
-    ),
+    "lplr": _BINS,
+    "suffstats": _BINS,
     "fliphat": Recipe(
         "x_max",
         {"b_max": _told("l1_bound"), "x_max": lambda w, T, e, m: m * w.largest,
@@ -195,8 +185,8 @@ def refused(name: str, world, T: int) -> str:
     if (r.only == CLICKS and world.link == "linear") or (r.only == COMMON and not world.common):
         return ALONE[r.only]
     if world.d > r.widest and r.short < T:
-        return r.why.format(d=world.d) + (f": {SLOW.format(r.short)}" if r.short else "")
-    return SLOW.format(r.longest) if r.longest < T else ""
+        return f"too slow here with d = {world.d}" + (f" beyond T = {r.short:,}" if r.short else "")
+    return f"too slow here beyond T = {r.longest:,}" if r.longest < T else ""
 
 
 def arguments(name: str, world, T: int, epsilon: float, multiple: float = 1.0):

@@ -128,17 +128,16 @@ def _largest(refuted):
 
 
 def single(attack, canaries: int, rng: np.random.Generator):
-    """Every canary has an output of its own, which depends on nobody else: a message, a batch."""
+    """Every canary has an output of its own, which depends on nobody else: a message, a batch.
+    Scores are about the middle of the medians of `PILOT` outputs of each input."""
+
+    def seen(data, n):
+        return attack.statistic(attack.mechanism(data, rng, n))
+
     coins = rng.integers(0, 2, canaries)
-    both = [attack.statistic(attack.mechanism(d, rng, canaries)) for d in (attack.b, attack.a)]
-    return np.where(coins == 1, both[1], both[0]) - middle(attack, rng), coins
-
-
-def middle(attack, rng: np.random.Generator) -> float:
-    """Halfway between the medians of the statistic under a and under b."""
-    return np.mean([
-        np.median(attack.statistic(attack.mechanism(d, rng, PILOT))) for d in (attack.a, attack.b)
-    ])  # fmt: skip
+    wrong, right = seen(attack.b, canaries), seen(attack.a, canaries)
+    middle = np.mean([np.median(seen(data, PILOT)) for data in (attack.a, attack.b)])
+    return np.where(coins == 1, right, wrong) - middle, coins
 
 
 def stream(policy, gap: int, direction, records, rng: np.random.Generator):
@@ -164,17 +163,11 @@ def nodes(policy, gap: int, records, move, rng: np.random.Generator):
         s = policy.loop(p, s, X[t : t + 1], R[t : t + 1], rng, arms) or s
         released[t + 1] = s.release
     ends = np.arange(len(coins))[:, None] * gap + (1 << np.arange(tree_levels(gap) - 1))
-    sizes = ends & -ends
-    sums = (released[ends] - released[ends - sizes]) @ move
-    return sums.sum(axis=1) - _between(records, move) * ends.shape[1], coins
-
-
-def _between(records, move):
-    """<move, mean of the two records' statistics>."""
+    sums = (released[ends] - released[ends - (ends & -ends)]) @ move
     both = np.empty((2, len(move)))
     for row, (x, r) in zip(both, records, strict=True):
         pack_statistics(x, r, row)
-    return float(both.mean(axis=0) @ move)
+    return (sums - both.mean(axis=0) @ move).sum(axis=1), coins
 
 
 def actions(policy, gap: int, rng: np.random.Generator):
@@ -189,14 +182,8 @@ def actions(policy, gap: int, rng: np.random.Generator):
 
 
 def rates(
-    attack,
-    canaries: int,
-    guesses: int,
-    delta: float,
-    promised: float,
-    repeats: int,
-    seed: int,
-) -> tuple[np.ndarray, np.ndarray, int]:
+    attack, canaries: int, guesses: int, delta: float, promised: float, repeats: int, seed: int
+):
     """(share of right guesses (repeats,), bounds at level 0.95 (repeats,), alarms): of `single`
     runs again and again; an alarm is a bound above what is promised."""
     shares, bounds = np.empty(repeats), np.empty(repeats)

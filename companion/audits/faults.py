@@ -26,37 +26,27 @@ SLOW = 20  # attacks that take a run for every output get this many times fewer
 def half_noise(algorithm, variances: int = 4):
     """The same policy or optimiser with half of all noise, a quarter of its variance, that is of
     all noise bits; or with another fraction of it, one over `variances`."""
-
-    def less(name, value):
-        if name in BITS:
-            return value // variances
-        return value / np.sqrt(variances) if name in SCALES else value
-
-    return algorithm._replace(params=_changed(algorithm.params, less))
+    fewer = changed(algorithm, BITS, lambda value: value // variances)
+    return changed(fewer, SCALES, lambda value: value / np.sqrt(variances))
 
 
 def unclipped(algorithm):
     """The same with all bounds in its parameters infinite."""
-
-    def opened(name, value):
-        if name not in BOUNDS:
-            return value
-        return np.full_like(value, np.inf) if isinstance(value, np.ndarray) else np.inf
-
-    return algorithm._replace(params=_changed(algorithm.params, opened))
+    return changed(algorithm, BOUNDS, lambda value: np.inf * value)
 
 
-def _changed(params, change):
-    """Params with change(name, value) in place of every value, in nested tuples, too."""
+def changed(algorithm, names, change):
+    """The same with change(value) in place of the parameters of these names, in nested tuples,
+    too."""
 
     def part(name, value):
         if hasattr(value, "_fields"):
-            return _changed(value, change)
+            return value._replace(**{n: part(n, v) for n, v in value._asdict().items()})
         if isinstance(value, tuple):
             return tuple(part(name, inner) for inner in value)
-        return change(name, value)
+        return change(value) if name in names else value
 
-    return params._replace(**{name: part(name, value) for name, value in params._asdict().items()})
+    return algorithm._replace(params=part("", algorithm.params))
 
 
 def _pass_on(x, y, out):
@@ -158,31 +148,24 @@ def averaged(attack):
     return attack._replace(mechanism=mechanism)
 
 
-def beside_known(attack, planted):
+def beside_known(attack, planted=None):
     """The attack for `reused` noise: two outputs of one run, about known data, a, and about unknown
-    data; if nothing but the reused noise hides them their difference tells."""
+    data; if nothing but the reused noise hides them their difference tells.
+
+    planted: whose kernels draw the same noise; None, of an attack with fresh outputs, compiled:
+    both are made from the same draws.
+    """
 
     def mechanism(data, rng, n):
-        pairs = []
-        for _ in range(n):
-            planted.seed = int(rng.integers(1 << 62))
-            pairs.append([attack.mechanism(d, rng, 1)[0] for d in (data, attack.a)])
-        return np.array(pairs)
-
-    return attack._replace(mechanism=mechanism, statistic=farthest)
-
-
-def in_step(attack):
-    """The same of an attack with fresh outputs, compiled: both of a pair, about known and about
-    unknown data, are made from the same draws.  Raises RuntimeError if the data change how many."""
-
-    def mechanism(data, rng, n):
-        other = np.random.default_rng()
-        other.bit_generator.state = rng.bit_generator.state
-        pair = attack.mechanism(data, rng, n), attack.mechanism(attack.a, other, n)
-        if other.bit_generator.state != rng.bit_generator.state:
-            raise RuntimeError("an attack with fresh outputs must draw alike, whatever the data")
-        return np.stack(pair, axis=1)
+        pairs, together = [], n if planted is None else 1
+        for _ in range(n // together):
+            seed = int(rng.integers(1 << 62))
+            if planted is not None:
+                planted.seed = seed
+            rngs = [np.random.default_rng(seed) if planted is None else rng for _ in range(2)]
+            both = zip((data, attack.a), rngs, strict=True)
+            pairs.append(np.stack([attack.mechanism(d, g, together) for d, g in both], axis=1))
+        return np.concatenate(pairs)
 
     return attack._replace(mechanism=mechanism, statistic=farthest)
 
@@ -206,29 +189,33 @@ def planted(target, *, trials: int, seed: int, level: float) -> dict[str, float]
     outputs are fresh, or noise is drawn anew for every number, these are what shows the fault, and
     no kernel is interpreted.  NaN: there is no such attack, or what is let out has no mean.
     """
-    epsilon, delta = target.guarantee.epsilon, target.guarantee.delta
+    epsilon, delta = target.algorithm.guarantee.epsilon, target.algorithm.guarantee.delta
     certain = int(CERTAIN * max(1.0, np.exp(epsilon - 1.0)))  # so many can show epsilon
 
     def bound(attack, n):
         return attacked(attack, delta=delta, trials=n, seed=seed, level=level).epsilon
 
-    def found(fault, slow, fast):
+    def found(fault):
         made = Planted(target, fault)
         plain, at = made.met(seed)
         if at is None or (fault is twice and made.means == 0):
             return np.nan
-        n = max(trials // (40 if plain.runs else 4), 4) if fault is twice else 5 * certain
-        if plain.anew and fault is twice:  # half the variance has the law of the mean
+        fresh = target.attacks[at] if plain.fresh else None
+        if fault is reused:
+            reusing = beside_known(fresh) if fresh else beside_known(plain, made)
+            return bound(reusing, 5 * certain)
+        n = max(trials // (40 if plain.runs else 4), 4)
+        if plain.anew:  # half the variance has the law of the mean
             return bound(target.attack(half_noise(target.algorithm, 2))[at], n)
-        return bound(fast(target.attacks[at]) if plain.fresh else slow(plain, made), n)
+        return bound(averaged(fresh) if fresh else plain, n)
 
     weak, *_ = target.attack(half_noise(target.algorithm))
     wide = Interpreter(UNCLIPPED)
     (open_, *_) = wide(target.attack)(wide(unclipped(target.algorithm)))
     return {
         "half the noise": bound(weak, trials_for(weak, trials)),
-        "budget spent twice": found(twice, lambda a, _: a, averaged),
-        "noise reused": found(reused, beside_known, in_step),
+        "budget spent twice": found(twice),
+        "noise reused": found(reused),
         "not clipped": bound(far_out(open_), certain),
         "far": bound(far_out(target.attacks[0]), certain),
     }

@@ -17,6 +17,7 @@ from companion.audits.recording import Leak, NotMeasured, Recorder
 
 FEW = 16  # candidates for every round of a run of many rounds
 LONG = 40  # rounds that are many
+CHOSEN = {"peeled", "picks", "vertex"}  # laws of numbers that others, which are let out, choose
 
 
 class Seen(NamedTuple):
@@ -28,26 +29,34 @@ class Seen(NamedTuple):
     kind: np.ndarray  # (candidates,) see `candidates`
     pairs: np.ndarray  # (pairs, 2) candidates that are neighbours of each other
     runs: list = ()  # of the candidates
+    at: int = 0  # the round
+
+    def parts(self):
+        """[(law, (candidates, numbers))] of all calls, one after the other."""
+        return [
+            (law, part.reshape(len(part), -1))
+            for parts, laws in zip(self.clean, self.laws, strict=True)
+            for law, part in zip(laws, parts, strict=True)
+        ]
 
     def stacked(self, law: str) -> np.ndarray:
-        """(candidates, n): all numbers of a law, over all calls."""
-        parts = [
-            part.reshape(len(part), -1)
-            for parts, laws in zip(self.clean, self.laws, strict=True)
-            for part, which in zip(parts, laws, strict=True)
-            if which == law
-        ]
-        return np.hstack(parts)
+        """(candidates, n): all numbers of this law."""
+        return np.hstack([part for which, part in self.parts() if which == law])
 
     def moves(self, numbers: np.ndarray) -> np.ndarray:
         """(pairs, ...): how far two neighbours are apart in these numbers (candidates, ...)."""
         return numbers[self.pairs[:, 0]] - numbers[self.pairs[:, 1]]
 
-    def bounded(self, distances: np.ndarray) -> bool:
-        """Whether records a billion times too large move a release no further than a thousand;
-        distances: (pairs,)."""
+    def distances(self) -> np.ndarray:
+        """(pairs,): how far all numbers move together, but for those that are chosen by others."""
+        moves = (self.moves(part) for law, part in self.parts() if law not in CHOSEN)
+        return np.sqrt(sum((D**2).sum(axis=1) for D in moves))
+
+    def bounded(self, size: np.ndarray) -> bool:
+        """Whether records a billion times too large move no further than a thousand; size:
+        (pairs,) distances."""
         kinds = self.kind[self.pairs].max(axis=1)
-        far = [distances[kinds == k].max(initial=0.0) for k in (1, 2)]
+        far = [size[kinds == k].max(initial=0.0) for k in (1, 2)]
         bounded = bool(far[1] <= far[0] * (1 + 1e-6))
         if not bounded and far[1] <= 1e3 * far[0]:
             raise NotMeasured(f"a release grows with the record's size, but slowly: {far}")
@@ -86,11 +95,11 @@ def records(d: int):
         ways = np.vstack([np.eye(d), -np.eye(d), signs])
         ways /= np.linalg.norm(ways, axis=1, keepdims=True)
     near = [(*x, r) for x in ways for r in (-1.0, 0.0, 1.0)] + [(*x, 1.0) for x in ways / 2]
-    coarse = ways[:: 3 if d == 2 else 1]
+    coarse = np.array([(*x, r) for x in ways[:: 3 if d == 2 else 1] for r in (-1.0, 1.0)])
+    paid = np.append(np.zeros(d), 1.0)  # of some the reward alone is too large
 
     def far(size):
-        both = [(*size * x, r) for x in coarse for r in (-size, size)]
-        return np.array(both + [(*x, r) for x in coarse[:4] for r in (-size, size)])
+        return np.vstack([size * coarse, coarse[:8] * (1.0 + (size - 1.0) * paid)])
 
     return np.array(near), far
 
@@ -118,12 +127,10 @@ def candidates(case, x=None):
     world = getattr(case.policy, "universe", None)
     more = [corners_of(world, d)] if world is not None and d > world.offset else []
     near = np.vstack([near, *more, *([] if case.records is None else [case.records])])
-    if case.rounds > LONG:
-        near = near[np.abs(near[:, -1]) == np.abs(near[:, -1]).max()]
-        near = near[np.unique(np.linspace(0, len(near) - 1, FEW).astype(int))]
     rows = [near, far(1e3), far(1e9)]
     if case.rounds > LONG:
-        rows[1:] = [r[:4] for r in rows[1:]]
+        best = near[np.abs(near[:, -1]) == np.abs(near[:, -1]).max()]
+        rows = [best[np.linspace(0, len(best) - 1, FEW).astype(int)], *(r[:4] for r in rows[1:])]
     if relation == REPLACE_REWARD:
         rewards = [np.unique(r[:, -1]) for r in rows]
         rows = [np.column_stack([np.tile(x, (len(r), 1)), r]) for r in rewards]
@@ -145,58 +152,42 @@ def positions(case) -> list[tuple[int, Any]]:
     return [(at, x) for at in rounds for x in (np.eye(d)[0], -np.eye(d)[-1], np.full(d, d**-0.5))]
 
 
-def told(run, at: int) -> list[tuple[int | None, ...]]:
-    """All advice of a run that anybody but the user of round `at` gets."""
-    return [(None if t == at else own, *others) for t, (own, *others) in enumerate(run.arms)]
-
-
 def compare(run, base, at: int) -> None:
     """Raises `Leak` where `run` shows more than its releases of the record of round `at`, in which
     alone its records are not those of `base`."""
     if len(run.calls) != len(base.calls):
         raise Leak("the number of releases depends on a record")
-    if told(run, at) != told(base, at):
+    told = [[arms[t == at :] for t, arms in enumerate(one.arms)] for one in (run, base)]
+    if told[0] != told[1]:
         raise Leak("advice depends on more of a record than what was released")
     for a, b in zip(run.public, base.public, strict=True):
-        to_the_bit = a.shape == b.shape and a.tobytes() == b.tobytes()  # asked first: it is fast
-        if not (to_the_bit or np.array_equal(a, b, equal_nan=True)):
+        if a.tobytes() != b.tobytes() and not np.array_equal(a, b, equal_nan=True):
             raise Leak("the public state depends on more of a record than what was released")
-
-
-def no_record(case, recorder):
-    """The record of zeros, in place of none: where a round without a record moves later releases.
-    It has to add nothing, so that its distance to another record is that of removing the other."""
-    zero = (0, np.zeros(dimension(case.policy)), 0.0)
-    run = recorder.play([zero] * case.rounds)
-    if any(np.any(numbers) for call in run.calls for _, numbers in call.clean):
-        raise NotMeasured("without a record there is another number of releases")
-    return zero
-
-
-def _with(records, at: int, row):
-    """The records with this one in round `at`."""
-    return [*records[:at], row, *records[at + 1 :]]
 
 
 def see(case, position, seed: int = 1) -> Seen:
     """`Seen`: every candidate at this position.  Raises `Leak` if more than the releases depends on
     it: their number, the advice to others, the public part of the state."""
-    at, x = position
-    fixed, recorder = filler(case), Recorder(case)
+    (at, x), recorder, fixed = position, Recorder(case), filler(case)
     rows, kind, pairs = candidates(case, x)
     if x is not None:
         fixed[at] = rows[0]
-    runs, base = [], recorder.play(fixed, seed=seed)
-    if rows[-1] is None and len(recorder.play(_with(fixed, at, None), seed=seed).calls) != len(
-        base.calls
-    ):
-        rows[-1] = no_record(case, recorder)
+    base, runs = recorder.play(fixed, seed=seed), []
+
+    def play(row, script=None):
+        return recorder.play([*fixed[:at], row, *fixed[at + 1 :]], seed=seed, script=script)
+
+    if rows[-1] is None and len(play(None).calls) != len(base.calls):
+        rows[-1] = (0, np.zeros(dimension(case.policy)), 0.0)  # where it adds nothing, it is none
+        quiet = recorder.play([rows[-1]] * case.rounds)
+        if any(np.any(numbers) for call in quiet.calls for _, numbers in call.clean):
+            raise NotMeasured("without a record there is another number of releases")
     for row in rows:
-        runs.append(recorder.play(_with(fixed, at, row), seed=seed, script=base))
+        runs.append(play(row, base))
         compare(runs[-1], base, at)
     laws = [[law for law, _ in c.clean] for c in base.calls]
     clean = [
         [np.array([run.calls[i].clean[j][1] for run in runs]) for j in range(len(parts))]
         for i, parts in enumerate(laws)
     ]
-    return Seen(base, clean, laws, kind, pairs, runs)
+    return Seen(base, clean, laws, kind, pairs, runs, at)

@@ -7,28 +7,16 @@ independent route (`dp-accounting`, or a closed form of another source than the 
 into epsilon.  `measure` does this for an `AuditInstance`; `LAWS` says which laws are known.
 """
 
-import math
+import functools
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats as sps
-from scipy.optimize import brentq
 
+from companion.audits import recording
 from companion.audits.neighbours import Seen, filler, positions, see
-from companion.audits.recording import (
-    LONG,
-    VALUES,
-    Interpreter,
-    NotMeasured,
-    Recorder,
-    ZeroNoiseRng,
-    begin,
-    copied,
-    fresh_draws,
-    joint_noise,
-)
-from companion.core import Optimiser
+from companion.audits.recording import LONG, VALUES, NotMeasured, Recorder
 
 ALARM = 1e-7  # false alarms of one interval or test; several hundred are made
 REACH = 1.01  # the search comes this close to the largest movement
@@ -48,7 +36,7 @@ class Measured(NamedTuple):
     releases: int  # calls that this record enters
     low: float  # epsilon at the guarantee's delta
     high: float
-    bounded: bool  # whether records far outside the universe move a release no further
+    bounded: bool  # whether noise hides all that any record moves, however far outside the universe
     chance: float = 1.0
 
 
@@ -57,7 +45,7 @@ def verdict(guarantee, found: Measured):
     epsilon = guarantee.epsilon
     if found.bounded == (epsilon == np.inf):
         said = "is limited, though nothing is promised" if found.bounded else "has no limit"
-        return found.bounded and None, f"what records far outside the universe can move {said}"
+        return found.bounded and None, f"what one record can show {said}"
     if not found.chance > ALARM:
         return False, f"the noise has not the declared law (p-value {found.chance:.1g})"
     span = f"[{found.low:.3g}, {found.high:.3g}]"
@@ -66,6 +54,9 @@ def verdict(guarantee, found: Measured):
     if epsilon > found.high + 1e-9:
         return None, f"more private than promised: {span} is measured, {epsilon:.3g} promised"
     return True, f"epsilon = {epsilon:.3g} lies in the measured {span}"
+
+
+UNBOUNDED = Measured(np.inf, 0, np.inf, np.inf, False)  # where a record moves as far as it likes
 
 
 def measure(case) -> Measured:
@@ -82,33 +73,25 @@ def measure(case) -> Measured:
     if not laws:
         raise NotMeasured(f"nothing is let out in {case.rounds} rounds")
     if laws not in LAWS:
-        known = "; ".join(sorted(" with ".join(sorted(names)) for names in LAWS))
-        raise NotMeasured(f"laws must be one of: {known}; got {sorted(laws)}")
-    found = LAWS[laws](case)
-    if g.model == "shuffle" and "counts" not in laws and found.low > g.epsilon:
+        raise NotMeasured(f"laws must be one of {[*map(sorted, LAWS)]}; got {sorted(laws)}")
+    seeds = (1,) if "counts" not in laws else range(6 if case.rounds <= LONG else 2)
+    found, kept = [], {}  # of every position; the noise, which is drawn once
+    for at in positions(case):
+        several = [see(case, at, seed) for seed in seeds]
+        far = [s.distances() for s in several]
+        if not all(s.bounded(size) for s, size in zip(several, far, strict=True)):
+            return UNBOUNDED._replace(releases=several[0].releases())
+        *ends, chance = LAWS[laws](case, several, kept)
+        found.append((np.max(far), max(s.releases() for s in several), *ends, -chance))
+    movement, releases, low, high, chance = np.max(found, axis=0).tolist()
+    if g.model == "shuffle" and "counts" not in laws and low > g.epsilon:
         raise NotMeasured("messages are shown before the shuffler, which amplifies their privacy")
-    return found
-
-
-UNBOUNDED = Measured(np.inf, 0, np.inf, np.inf, False)  # where a record moves as far as it likes
-
-
-def worst(parts) -> Measured:
-    """The largest of everything that was measured in several rounds, the smallest chance."""
-    parts = list(parts)
-    movement, releases, low, high = np.max([part[:4] for part in parts], axis=0)
-    bounded, chance = (min(part[i] for part in parts) for i in (4, 5))
-    return Measured(movement, int(releases), low, high, bounded, chance)
+    return Measured(movement, int(releases), low, high, low < np.inf, -chance)
 
 
 def reach(case) -> float:
     """By how much the promise may exceed what the search finds."""
     return np.inf if case.bound_is_tight is None else REACH if case.bound_is_tight else SLACK
-
-
-def fresh(case):
-    """What `joint_noise` asks for: an optimiser begins anew with every draw."""
-    return (lambda rng: begin(case, rng)) if isinstance(case.policy, Optimiser) else None
 
 
 def law_chance(z: np.ndarray, law, error: float = 0.0, independent: bool = True) -> float:
@@ -145,89 +128,74 @@ def unrelated(z: np.ndarray) -> float:
     return m * (m - 1) * float(sps.norm.sf(np.abs(corr).max() * np.sqrt(n)))
 
 
+def same_law(a: np.ndarray, b: np.ndarray) -> float:
+    """p-value of the test that rows (n, m) of whole numbers come as often in a as in b."""
+    counts = tallied(np.array([a, b]))
+    counts = counts[:, counts.sum(axis=0) >= 10]
+    return sps.chi2_contingency(counts).pvalue
+
+
+# Every law of noise: a function of (case, what is seen of one position: one `Seen` for every draw
+# of rounding, a dictionary for noise that is drawn once) that gives (low, high, chance).
+
 # --- normal noise, and counts with binomial noise -------------------------------------------------
 
 
-def normal(case, law: str) -> Measured:
+def normal(case, several, kept, law: str, n: int = 16_000):
     """Normal noise of any covariance over all calls together, by its exact loss; counts with
-    independent binomial noise, whose tails are lighter, on the safe side."""
-    (low, high), moved, releases, bounded, chance = sensitivity(case, law)
-    if not bounded:
-        return UNBOUNDED._replace(releases=releases)
-    delta = case.policy.guarantee.delta
-    if delta == 0.0 and law == "counts":
-        raise NotMeasured("binomial noise is measured by a normal law, which needs delta > 0")
-    ends = (normal_epsilon(delta, mu) for mu in (low, high * reach(case)))
-    return Measured(moved, releases, *ends, True, chance)
+    independent binomial noise, whose tails are lighter, on the safe side.
 
-
-def sensitivity(case, law: str, n: int = 16_000):
-    """((low, high) of the sensitivity over the noise, movement, releases, bounded, chance), in the
-    worst round.
-
-    The distance is Mahalanobis', in the covariance of the noise of all calls.  The pair is chosen
-    with a quarter of the draws, its distance comes from the others, exactly: for normal draws with
-    sum of products S and any D, D'C^-1 D / D'S^-1 D is chi-square with n - m + 1 degrees.
+    The distance is Mahalanobis', in the covariance of the noise of all calls, exactly: for n draws
+    with sum of products S and any D (m,), D'C^-1 D / D'S^-1 D is chi-square with n - m + 1 degrees;
+    every pair has its share of `ALARM`.
     Counts are rounded at random: `low` is the largest of six draws of rounding, `high` that of
     their largest moves, entry by entry, which need not happen together.
     """
-    worst, upper, releases, bounded, chance, root = [0.0, 0.0], 0.0, 0, True, 1.0, None
-    for at in positions(case):
-        seeds = (1,) if law == "gaussian" else range(6 if case.rounds <= LONG else 2)
-        seen = [see(case, at, seed) for seed in seeds]
-        if root is None:
-            n = int(np.clip(10 * n // len(seen[0].base.calls), min(n, 2_000), n))
-            if seen[0].stacked(law).shape[1] > max(n // 8, 100):
-                raise NotMeasured("too many numbers are shown to measure their noise together")
-            z = joint_noise(seen[0].base, law, n, 3, fresh(case))
-            first, rest = z[: n // 4], z[n // 4 :]
-            power, ways = np.linalg.eigh(first.T @ first / len(first))
-            hidden = power > 1e-10 * power.max()  # ways in which there is noise
-            bare, ways = ways[:, ~hidden], ways[:, hidden]
-            first, rest = first @ ways, rest @ ways
-            root = np.linalg.cholesky(first.T @ first / len(first))
-            chance = whitened_chance(z, rest, law)
-        moves = [s.moves(s.stacked(law)) for s in seen]
-        merged = max_by_size(moves)
-        bounded = bounded and seen[0].bounded(np.linalg.norm(merged, axis=1))
-        if np.abs(merged @ bare).max(initial=0.0) > 1e-9 * np.abs(merged).max():
-            return (np.inf, np.inf), np.inf, seen[0].releases(), bounded, chance  # nothing hides it
-        whole = [farthest(D @ ways, root, rest) for D in moves]
-        worst = max(worst, [max(low for low, *_ in whole), max(size for *_, size in whole)])
-        upper = max(upper, farthest(merged @ ways, root, rest)[1])
-        releases = max(releases, *(s.releases() for s in seen))
-    return (worst[0], upper), worst[1], releases, bounded, chance
+    delta, seen = case.policy.guarantee.delta, several[0]
+    if delta == 0.0 and law == "counts":
+        raise NotMeasured("binomial noise is measured by a normal law, which needs delta > 0")
+    n = int(np.clip(10 * n // len(seen.base.calls), min(n, 2_000), n))
+    if not kept:
+        if seen.stacked(law).shape[1] > max(n // 8, 100):
+            raise NotMeasured("too many numbers are shown to measure their noise together")
+        z = recording.joint_noise(case, seen.base, law, n, 3)
+        power, ways = np.linalg.eigh(z.T @ z / n)
+        hidden = power > 1e-10 * power.max()  # ways in which there is noise
+        white = ways[:, hidden] / np.sqrt(power[hidden])
+        kept |= {"bare": ways[:, ~hidden], "white": white}
+        kept["chance"] = (
+            counts_chance(z, z @ white) if law == "counts" else normal_chance(z @ white)
+        )
+    bare, white, chance = kept.values()
+    moves = np.array([s.moves(s.stacked(law)) for s in several])
+    merged = largest(moves)
+    if np.abs(merged @ bare).max(initial=0.0) > 1e-9 * np.abs(merged).max():
+        return np.inf, np.inf, chance  # nothing hides it
+    tail = ALARM / 2 / len(merged)
+    ends = np.sqrt(sps.chi2.ppf([tail, 1 - tail], n - white.shape[1] + 1) / n)
+    low, high = (np.linalg.norm(D @ white, axis=-1).max() for D in (moves, merged))
+    low, high = low * ends[0], high * ends[1] * reach(case)
+    return normal_epsilon(delta, low), normal_epsilon(delta, high), chance
 
 
-def farthest(D, root, rest):
-    """(low, high, size) of the move (a row of D) that is largest in the metric of root."""
-    row = D[np.linalg.norm(np.linalg.solve(root, D.T), axis=0).argmax()]
-    w = np.linalg.solve(rest.T @ rest, row)
-    tails = sps.chi2.ppf([ALARM / 2, 1 - ALARM / 2], len(rest) - len(row) + 1)
-    return *np.sqrt(row @ w * tails), float(np.linalg.norm(row))
-
-
-def max_by_size(several):
+def largest(several):
     """Of several arrays, entry by entry, the number of largest size."""
-    best = several[0]
-    for D in several[1:]:
-        best = np.where(np.abs(D) > np.abs(best), D, best)
-    return best
+    return np.take_along_axis(several, np.abs(several).argmax(axis=0)[None], axis=0)[0]
 
 
-def whitened_chance(z, rest, law: str) -> float:
-    """`law_chance` of noise in the coordinates in which it is uncorrelated; counts in their own,
-    where their distribution function is nearly normal (Berry and Esseen)."""
-    white = np.linalg.solve(np.linalg.cholesky(rest.T @ rest / len(rest)), rest.T).T
-    if law == "gaussian":
-        return law_chance(white / white.std(axis=0), sps.norm)
+def normal_chance(white) -> float:
+    """`law_chance` of normal noise in coordinates in which it is uncorrelated."""
+    return law_chance(white / white.std(axis=0), sps.norm)
+
+
+def counts_chance(z, white) -> float:
+    """The same of counts, in their own coordinates, where their distribution function is nearly
+    normal (Berry and Esseen)."""
     z = z[:, z.std(axis=0) > 0.0]
-    if z.shape[1] == 0:
-        return 1.0
-    steps = [np.diff(np.unique(column.round(9))) for column in z.T]
-    step = np.array([gaps[gaps > 1e-9].min(initial=np.inf) for gaps in steps])
-    error = 0.41 * (step / z.std(axis=0)).max() + 0.5 * (step / z.std(axis=0)).max()
-    own = law_chance((z - z.mean(axis=0)) / z.std(axis=0), sps.norm, min(error, 0.5), False)
+    gaps = np.diff(np.sort(z.round(9), axis=0), axis=0)
+    step = np.where(gaps > 1e-9, gaps, np.inf).min(axis=0)
+    error = min(0.91 * (step / z.std(axis=0)).max(initial=0.0), 0.5)
+    own = law_chance((z - z.mean(axis=0)) / z.std(axis=0), sps.norm, error, False)
     return min(own, unrelated(np.abs(white)))
 
 
@@ -241,37 +209,30 @@ def normal_epsilon(delta: float, mu: float) -> float:
 # --- normal noise about one record drawn at random -----------------------------------------------
 
 
-def sampled(case) -> Measured:
+def sampled(case, several, kept):
     """The promise lies between the exact loss of draws of one record and a few per cent above it
     (Renyi accounting)."""
-    n, steps, hits, moves = case.policy.params.n, case.policy.params.steps, 0, []
-    for at in range(n):
-        seen = see(case, (at, None))
-        far = [np.linalg.norm(seen.moves(c[0]), axis=-1).max() for c in seen.clean]
-        hits += int((np.array(far) > 0).sum())
-        moves += far
-        if not seen.bounded(np.linalg.norm(seen.moves(seen.stacked("sampled")), axis=1)):
-            return UNBOUNDED
-    z = joint_noise(seen.base, "sampled", 2000, 3)
-    chance = min(law_chance(z / z.std(), sps.norm), evenly_drawn(case))
-    if hits != steps or len(seen.base.calls) != steps:
-        chance = 0.0  # every draw is about one record, and no other
-    noise, delta = z.std() / max(moves), case.policy.guarantee.delta
-    low, high = (sampled_epsilon(noise * f, n, steps, delta) for f in (1.02, 1 / SLACK / 1.02))
-    return Measured(max(moves), steps, low, 1.13 * high, True, chance)
+    ((seen,), p, delta) = several, case.policy.params, case.policy.guarantee.delta
+    if not kept:
+        z = recording.joint_noise(case, seen.base, "sampled", 2000, 3)
+        chance = min(law_chance(z / z.std(), sps.norm), evenly_drawn(case))
+        kept |= {"noise": z.std(), "chance": chance}
+    far = [float(np.linalg.norm(seen.moves(c[0]), axis=-1).max()) for c in seen.clean]
+    about = [np.allclose(c.args[2], filler(case)[seen.at][1]) for c in seen.base.calls]
+    alone = about == [size > 0.0 for size in far] and len(far) == p.steps
+    if not any(far):
+        return 0.0, 0.0, kept["chance"] * alone
+    noise = kept["noise"] / max(far)
+    low, high = (sampled_epsilon(noise * f, p.n, p.steps, delta) for f in (1.02, 1 / SLACK / 1.02))
+    return low, 1.13 * high, kept["chance"] * alone  # every draw is about one record, and no other
 
 
 def evenly_drawn(case) -> float:
     """p-value of the test that every record is as likely to be drawn as any other."""
-    recorder = Recorder(case)
-    again = [recorder.play(filler(case), seed=s) for s in range(40)]
-    x = [record[1] for record in filler(case)]
-    which = [
-        next(i for i in range(len(x)) if np.allclose(c.args[2], x[i]))
-        for run in again
-        for c in run.calls
-    ]
-    return sps.chisquare(np.bincount(which, minlength=len(x))).pvalue
+    recorder, records = Recorder(case), np.array([x for _, x, _ in filler(case)])
+    calls = [c for seed in range(40) for c in recorder.play(filler(case), seed=seed).calls]
+    apart = [np.abs(records - c.args[2]).sum(axis=1) for c in calls]
+    return sps.chisquare(np.bincount(np.argmin(apart, axis=1), minlength=len(records))).pvalue
 
 
 def sampled_epsilon(noise: float, n: int, steps: int, delta: float) -> float:
@@ -284,7 +245,7 @@ def sampled_epsilon(noise: float, n: int, steps: int, delta: float) -> float:
     for centre in (-0.5, 0.0, 0.5):
         rest = (1 - 1 / n) * np.diff(sps.norm.cdf(edges, centre, noise))
         p, q = (rest + np.diff(sps.norm.cdf(edges, m, noise)) / n for m in (0.5, -0.5))
-        logs = [{i: math.log(v) for i, v in enumerate(masses)} for masses in (p, q)]
+        logs = [{i: np.log(v) for i, v in enumerate(masses)} for masses in (p, q)]
         one = pld.from_two_probability_mass_functions(
             *logs, pessimistic_estimate=False, value_discretization_interval=2e-5
         )
@@ -295,340 +256,231 @@ def sampled_epsilon(noise: float, n: int, steps: int, delta: float) -> float:
 # --- independent Laplace noise, and differences of two Wishart matrices ---------------------------
 
 
-def pure(case) -> Measured:
-    """Noise that is fresh in every call; the interval is 5.5 standard errors wide each way.
+def pure(case, several, kept):
+    """Noise that is fresh in every call; the interval is 6.5 standard errors wide each way.
 
     At delta = 0 the losses of all numbers add up: of one pair of records in `low`, of the worst
     pair of every part of the message in `high`.  Else Laplace losses are composed exactly, by the
     accountant library, for the pairs with the largest sums of losses and of their squares.
     """
-    delta, noise = case.policy.guarantee.delta, {}
-
-    def part(seen, power):
-        together, apart, error, bounded, chance = losses(seen, noise, power)
-        if not bounded:
-            return UNBOUNDED._replace(releases=seen.releases())
-        down, up = 1.0 - 5.5 * error, reach(case) * (1.0 + 5.5 * error)
-        if delta == 0.0:
-            low, high = down * together.sum(), up * apart.sum() if apart.any() else 0.0
-        elif any("wishart" in laws for laws in seen.laws):
-            raise NotMeasured("Wishart noise is measured at delta = 0 alone")
-        else:
-            low = laplace_epsilon(down * together, delta, False)
-            high = laplace_epsilon(up * apart, delta, True)
-        return Measured(movement(seen), seen.releases(), low, high, True, chance)
-
-    seen = [see(case, at) for at in positions(case)]
-    return worst(part(s, q) for s in seen for q in ((1,) if delta == 0.0 else (1, 2)))
-
-
-def movement(seen: Seen) -> float:
-    """The largest move of a single number."""
-    return max(float(np.abs(seen.moves(a)).max(initial=0.0)) for parts in seen.clean for a in parts)
-
-
-def losses(seen: Seen, noise, power: int = 1):
-    """(losses of all numbers for the worst pair, the same with a pair for every part, relative
-    standard error of their sums, bounded, chance); noise on one side alone bounds nothing.
-
-    Laplace: |move|/scale.  The difference of two Wishart_d(d+1, cI), of density proportional to
-    exp(-tr/(2c)) each, loses at most half the nuclear norm of the move over c.  Pairs are chosen
-    with a quarter of the draws, their loss comes from the others.  noise: what was drawn of calls.
-    """
-    n = int(np.clip(20_000 // max(seen.releases(), 1), 2_000, 10_000))  # one call is drawn so often
-    parts, totals, one_sided, chance, columns = [], {}, False, 1.0, []
+    ((seen,), delta, parts, columns) = several, case.policy.guarantee.delta, [], []
+    chance, n = 1.0, int(np.clip(20_000 // max(seen.releases(), 1), 2_000, 10_000))
     for i, call in enumerate(seen.base.calls):
-        D = [seen.moves(part) for part in seen.clean[i]]
-        if i not in noise and any(d.any() for d in D):
-            noise[i] = fresh_noise(call, n, [9, i])
-        for j, (law, d, z) in enumerate(zip(seen.laws[i], D, noise.get(i, D), strict=True)):
-            if not d.any():
+        for j, (law, _) in enumerate(call.clean):
+            D = seen.moves(seen.clean[i][j])
+            if not D.any():
                 continue
-            if law == "wishart":
-                *_, odd, found = wishart_scales(z)
-                one_sided, chance = one_sided or odd, min(chance, found)
-            else:
+            if i not in kept:
+                drawn = zip(recording.fresh_draws(call, n, [9, i]), call.clean, strict=True)
+                kept[i] = [z - clean for z, (_, clean) in drawn]
+            z = kept[i][j]
+            if law == "laplace":
                 columns.append(z.reshape(len(z), -1))
-            terms, _ = terms_of(law, d, z[: len(z) // 4])
-            totals[j] = totals.get(j, 0.0) + (terms**power).sum(axis=1)
-            parts.append((j, law, d, z[len(z) // 4 :]))
-    if not parts:
-        return np.zeros(1), np.zeros(1), 0.0, True, 1.0
-    whole, found = sum(totals.values()), []
-    for worst in (
-        dict.fromkeys(totals, whole.argmax()),
-        {j: t.argmax() for j, t in totals.items()},
-    ):
-        terms = [terms_of(law, d[worst[j]][None], z) for j, law, d, z in parts]
-        found.append(np.concatenate([t[0] for t, _ in terms]))
-        spread = math.sqrt(sum(error**2 * (t[0] ** 2).sum() for t, error in terms))
+                scale, error = np.abs(z).mean(axis=0), len(z) ** -0.5
+                terms = np.abs(D) / np.maximum(scale, 1e-300)
+            elif delta > 0.0:
+                raise NotMeasured("Wishart noise is measured at delta = 0 alone")
+            else:
+                scale, error, one_sided, found = wishart_scales(z)
+                if one_sided:
+                    return np.inf, np.inf, 1.0  # it bounds nothing
+                chance = min(chance, found)
+                nuclear = np.abs(np.linalg.eigvalsh(D.reshape(len(D), -1, *D.shape[-2:])))
+                terms = nuclear.sum(axis=-1) / (2 * scale)
+            parts.append((j, terms.reshape(len(D), -1), error))
     if columns:
         z = np.hstack(columns)
         size = np.abs(z).mean(axis=0)
         chance = min(chance, law_chance(z / size, sps.laplace) if size.all() else 0.0)
-    bounded = seen.bounded(whole) and not one_sided
-    return *found, spread / found[1].sum(), bounded, chance
+    powers = () if not parts else (1,) if delta == 0.0 else (1, 2)
+    ends = [pure_ends(parts, power, delta, reach(case)) for power in powers]
+    return *np.max(ends or [(0.0, 0.0)], axis=0), chance
 
 
-def fresh_noise(call, n: int, seed) -> list[np.ndarray]:
-    """The noise of one call: per part, (n, ...) draws less what is let out without noise."""
-    args = copied(call.args, ZeroNoiseRng())
-    clean = [
-        np.array(a, float) for _, a in call.read(Interpreter().plain(call.kernel)(*args), *args)
-    ]
-    drawn = fresh_draws(call, n, seed)
-    return [np.array([d[j] for d in drawn]) - c for j, c in enumerate(clean)]
+def pure_ends(parts, power: int, delta: float, reached: float):
+    """(low, high) for the pairs with the largest sums of losses to this power; parts: [(number of
+    the part of its call, losses (pairs, ...), their relative standard error)]."""
+    totals = {}
+    for j, terms, _ in parts:
+        totals[j] = totals.get(j, 0.0) + (terms**power).sum(axis=1)
+    pair = sum(totals.values()).argmax()
+    together = np.concatenate([terms[pair] for _, terms, _ in parts])
+    apart = np.concatenate([terms[totals[j].argmax()] for j, terms, _ in parts])
+    spread = [terms[totals[j].argmax()] * error for j, terms, error in parts]
+    error = 6.5 * np.linalg.norm(np.concatenate(spread)) / apart.sum()
+    low, high = (1.0 - error) * together, (1.0 + error) * reached * np.maximum(apart, 1e-9)
+    if delta == 0.0:
+        return low.sum(), high.sum()
+    return laplace_epsilon(low, delta, False), laplace_epsilon(high, delta, True)
 
 
-def terms_of(law: str, D: np.ndarray, z: np.ndarray):
-    """((pairs, terms) of losses of moves D (pairs, ...) behind noise z (n, ...), relative standard
-    error of a term)."""
-    if law == "laplace":
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.nan_to_num(np.abs(D) / np.abs(z).mean(axis=0), nan=0.0, posinf=np.inf)
-        return ratio.reshape(len(D), -1), len(z) ** -0.5
-    scale, error, _, _ = wishart_scales(z)
-    nuclear = np.abs(np.linalg.eigvalsh(D.reshape(len(D), -1, *D.shape[-2:])))
-    return nuclear.sum(axis=-1) / (2 * scale), error
+def wishart_scales(N: np.ndarray):
+    """(scales (nodes,), relative standard error, whether the noise is one-sided, chance) of noise N
+    (n, ..., d, d): u'Nu is c times the difference of two chi-squares with d + 1 degrees.
+
+    The difference of two Wishart_d(d+1, cI), of density proportional to exp(-tr/(2c)) each, loses
+    at most half the nuclear norm of the move over c.
+    """
+    n, d = len(N), N.shape[-1]
+    ways = np.vstack([np.eye(d), np.full(d, d**-0.5)])
+    z = np.einsum("ki,nbij,kj->nbk", ways, N.reshape(n, -1, d, d), ways)
+    scale, kurtosis = z.std(axis=0) / np.sqrt(4 * (d + 1)), 3 + 12 / (2 * (d + 1))
+    law = np.subtract(*np.random.default_rng(8).chisquare(d + 1, (2, 4 * n)))
+    columns = (z / scale)[:, :2].reshape(n, -1).T
+    chance = min(sps.ks_2samp(column, law).pvalue for column in columns)
+    error = np.sqrt((kurtosis - 1) / n) / 2
+    return scale[:, 0], error, -4 * z.min() < z.max(), min(chance, unrelated(z[:, :, 0]))
 
 
 def laplace_epsilon(ratios, delta: float, pessimistic: bool) -> float:
     """epsilon at delta > 0 of Laplace noise that hides moves of these ratios to its scale."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    if not np.isfinite(ratios).all():
+    if not ratios.max() < 1e3:
         return np.inf
     sizes = np.exp(np.round(np.log(ratios[ratios > 1e-6]), 2)) * (1.005 if pessimistic else 0.995)
-    whole = None
-    for ratio, times in zip(*np.unique(sizes, return_counts=True), strict=True):
-        one = pld.from_laplace_mechanism(
-            1.0 / ratio,
-            value_discretization_interval=1e-3,
-            pessimistic_estimate=pessimistic,
-            use_connect_dots=pessimistic,
-        ).self_compose(int(times))
-        whole = one if whole is None else whole.compose(one)
-    return 0.0 if whole is None else whole.get_epsilon_for_delta(delta)
+    how = {"pessimistic_estimate": pessimistic, "use_connect_dots": pessimistic}
+    how["value_discretization_interval"] = 1e-3
+    sizes, times = np.unique(sizes, return_counts=True)
+    return composed([pld.from_laplace_mechanism(1.0 / r, **how) for r in sizes], times, delta)
 
 
-def wishart_scales(N: np.ndarray):
-    """(scales (nodes,), relative standard error, whether the noise is one-sided, chance) of noise N
-    (n, ..., d, d): u'Nu is c times the difference of two chi-squares with d + 1 degrees."""
-    n, d = len(N), N.shape[-1]
-    N = N.reshape(n, -1, d, d)
-    ways = np.vstack([np.eye(d), np.full(d, d**-0.5)])
-    z = np.einsum("ki,nbij,kj->nbk", ways, N, ways)
-    scale = z.std(axis=0) / np.sqrt(4 * (d + 1))
-    one_sided, chance = bool(-4 * z.min() < z.max()), 1.0
-    if not one_sided:
-        law = np.random.default_rng(8).chisquare(d + 1, (2, 4 * n))
-        for b in range(min(N.shape[1], 2)):
-            for k in range(len(ways)):
-                found = sps.ks_2samp(z[:, b, k] / scale[b, k], law[0] - law[1]).pvalue
-                chance = min(chance, found)
-        chance = min(chance, unrelated(z[:, :, 0]))
-    kurtosis = 3 + 12 / (2 * (d + 1))
-    return scale[:, 0], np.sqrt((kurtosis - 1) / n) / 2, one_sided, chance
+def composed(losses, times, delta: float) -> float:
+    """epsilon at delta of independent privacy losses, distributions of the accountant library, of
+    each so many."""
+    several = [one.self_compose(int(n)) for one, n in zip(losses, times, strict=True)]
+    whole = functools.reduce(lambda a, b: a.compose(b), several) if several else None
+    return whole.get_epsilon_for_delta(delta) if several else 0.0
 
 
 # --- peeling, and choices of a vertex -------------------------------------------------------------
 
 
-def moved(seen: Seen, noise, find):
-    """((pairs,) distances, noise) of every call whose release the record moves; noise: what `find`
-    said of a call, kept from round to round."""
+def moved(seen: Seen, kept, find):
+    """(distance, what `find` says) of every call whose release the record moves."""
     for i, call in enumerate(seen.base.calls):
-        far = np.abs(seen.moves(seen.clean[i][0])).max(axis=1)
-        if far.max() > 0.0:
-            if i not in noise:
-                noise[i] = find(call)
-            yield far, noise[i]
+        far = np.abs(seen.moves(seen.clean[i][0])).max()
+        if far > 0.0:
+            if i not in kept:
+                kept[i] = find(call)
+            yield far, kept[i]
 
 
-def peeling(case) -> Measured:
+def peeling(case, several, kept):
     """Laplace noise of one scale, fresh for every pick and value that is shown, composed."""
-    noise, delta = {}, case.policy.guarantee.delta
+    found = list(moved(several[0], kept, peeling_noise))
+    times, delta = [s for _, (*_, s, _) in found], case.policy.guarantee.delta
+    low = picks_epsilon([far / most for far, (_, most, *_) in found], times, delta)
+    high = picks_epsilon([reach(case) * far / least for far, (least, *_) in found], times, delta)
+    return low, high, min([chance for _, (*_, chance) in found], default=1.0)
 
-    def part(seen):
-        found = list(moved(seen, noise, peeling_noise))
-        if not found:
-            return Measured(0.0, 0, 0.0, 0.0, True)
-        if not all(seen.bounded(far) for far, _ in found):
-            return UNBOUNDED
-        low = [(far.max() / most, s) for far, (_, most, s, _) in found]
-        high = [(far.max() / least * reach(case), s) for far, (least, _, s, _) in found]
-        ends = [composed(parts, delta) for parts in (low, high)]
-        chance = min(p for _, (*_, p) in found)
-        return Measured(max(far.max() for far, _ in found), len(found), *ends, True, chance)
 
-    return worst(part(see(case, at)) for at in positions(case))
+def picks_epsilon(ratios, times, delta: float) -> float:
+    """epsilon at delta of so many picks and values of each ratio, move/scale.  A pick loses at most
+    twice the ratio (Dwork and Roth 2014, Claim 3.9), a value the ratio."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    pure = [pld.common.DifferentialPrivacyParameters(r * f, 0.0) for f in (2, 1) for r in ratios]
+    ones = [pld.from_privacy_parameters(p, value_discretization_interval=2e-4) for p in pure]
+    return composed(ones, [*times, *times], delta)
 
 
 def peeling_noise(call, n: int = 8000):
     """(low, high) of the noise scale of one call of peeling, how many entries it shows, and the
     chance.  The scale is read off the values; the picks must then have the law of fresh noise of
     that scale."""
-    names = [law for law, _ in call.clean]
-    seen = [dict(zip(names, parts, strict=True)) for parts in fresh_draws(call, n, 5)]
-    for parts in seen:
-        parts["picks"] = parts["picks"].astype(int)
-    (s,) = {len(p["picks"]) for p in seen} | {int(np.count_nonzero(p["peeled"])) for p in seen}
-    z = np.array([p["peeled"][p["picks"]] - p["peeling"][p["picks"]] for p in seen])
-    low, high = laplace_scale(z.ravel())
+    names, rows = [law for law, _ in call.clean], np.arange(n)[:, None]
+    seen = dict(zip(names, recording.fresh_draws(call, n, 5), strict=True))
+    picks, s = seen["picks"].astype(int), seen["picks"].shape[1]
+    alone = (np.count_nonzero(seen["peeled"], axis=1) == s).all()  # no value but those picked
+    z = seen["peeled"][rows, picks] - seen["peeling"][rows, picks]
+    # 2 sum|z|/scale is chi-square
+    low, high = 2 * np.abs(z).sum() / sps.chi2.ppf([1 - ALARM / 2, ALARM / 2], 2 * z.size)
+    scores = np.zeros(seen["peeling"].shape[1])
+    scores[:2] = low, -low / 2
+    again = recording.fresh_draws(call, n, 6, scores)[names.index("picks")]
+    wanted = picked(np.abs(scores) / np.abs(z).mean(), s, n, np.random.default_rng(7))
     chance = law_chance(z / np.abs(z).mean(), sps.laplace)
-    v = np.zeros(len(seen[0]["peeling"]))
-    v[:2] = low, -low / 2
-    at = names.index("picks")
-    again = [tuple(parts[at].astype(int)) for parts in fresh_draws(call, n, 6, v)]
-    chances = pick_chances(v, (low + high) / 2, s)
-    expected = np.array(list(chances.values()))
-    counts = [again.count(places) for places in chances]
-    picked = sps.chisquare(counts, n * expected / expected.sum()).pvalue
-    return low, high, s, min(chance, picked)
+    return low, high, s, alone * min(chance, same_law(again, wanted))
 
 
-def laplace_scale(z: np.ndarray):
-    """(low, high) of the scale behind Laplace draws z (n,): 2 sum|z|/scale is chi-square."""
-    ends = sps.chi2.ppf([1 - ALARM / 2, ALARM / 2], 2 * len(z))
-    return tuple(2 * np.abs(z).sum() / ends)
-
-
-def largest_chances(centres: np.ndarray) -> np.ndarray:
-    """Chances that centre plus Laplace noise of scale 1 is largest at each of them, by sums."""
-    z = np.linspace(-60, 60, 24_001)
-    below = sps.laplace.cdf(z - np.asarray(centres)[:, None])
-    density = sps.laplace.pdf(z - np.asarray(centres)[:, None])
-    others = [np.prod(np.delete(below, j, axis=0), axis=0) for j in range(len(below))]
-    chances = (density * others).sum(axis=1)
-    return chances / chances.sum()
-
-
-def pick_chances(v: np.ndarray, xi: float, s):
-    """{places: chance} that s picks of fresh Laplace noise fall there in this order."""
-    chances = {(): 1.0}
+def picked(scores: np.ndarray, s: int, n: int, rng) -> np.ndarray:
+    """(n, s): where the largest scores are, with fresh Laplace noise of scale 1 for every pick."""
+    left, picks = np.tile(scores, (n, 1)), []
     for _ in range(s):
-        longer = {}
-        for done, chance in chances.items():
-            free = [j for j in range(len(v)) if j not in done]
-            chosen = largest_chances(np.abs(v[free]) / xi)
-            longer |= {(*done, j): chance * float(c) for j, c in zip(free, chosen, strict=True)}
-        chances = longer
-    return chances
+        picks.append((left + rng.laplace(size=left.shape)).argmax(axis=1))
+        left[np.arange(n), picks[-1]] = -np.inf
+    return np.column_stack(picks)
 
 
-def composed(parts, delta: float) -> float:
-    """epsilon at delta of report-noisy-max picks and Laplace values, [(move/scale, number)].
-
-    A pick loses at most 2 move/scale (Dwork and Roth 2014, Claim 3.9), a value move/scale; the
-    accountant library composes such pure losses.
-    """
-    from dp_accounting.pld import privacy_loss_distribution as pld
-
-    whole = None
-    for ratio, number in parts:
-        for loss in (2 * ratio, ratio):
-            one = pld.common.DifferentialPrivacyParameters(loss, 0.0)
-            one = pld.from_privacy_parameters(one, value_discretization_interval=2e-4)
-            one = one.self_compose(number)
-            whole = one if whole is None else whole.compose(one)
-    return whole.get_epsilon_for_delta(delta)
-
-
-def vertex(case, law: str) -> Measured:
+def vertex(case, several, kept, law: str):
     """Noisy choices of a vertex: the losses range/scale of all choices that one record enters, by
     concentrated privacy: loss^2/2; for Gumbel noise, which is range-bounded, loss^2/8."""
-    noise, delta = {}, case.policy.guarantee.delta
-
-    def part(seen):
-        rho, whole, moves, chance = np.zeros(2), np.zeros(2), [0.0], 1.0
-        for far, (low, high, p) in moved(seen, noise, partial(vertex_noise, law=law)):
-            if not seen.bounded(far):
-                return UNBOUNDED
-            loss = 2 * far.max() / np.array([high, low])  # of <x, v>, over +- unit vectors
-            rho, whole = rho + loss**2 / (8 if law == "gumbel" else 2), whole + loss
-            chance = min(chance, p)
-            moves.append(far.max())
-        low, high = (min(concentrated(a, delta), b) for a, b in zip(rho, whole, strict=True))
-        ends = low * (1 - 1e-3), high * reach(case)
-        return Measured(max(moves), len(moves) - 1, *ends, True, chance)
-
-    return worst(part(see(case, at)) for at in positions(case))
-
-
-def vertex_chances(scores: np.ndarray, law: str) -> np.ndarray:
-    """Chances that <scores, v> plus noise of scale 1 is smallest at v = e_1, ..., -e_d."""
-    both, d = np.concatenate([-scores, scores]), len(scores)
-    if law == "gumbel":
-        return np.exp(both - both.max()) / np.exp(both - both.max()).sum()
-    if law == "laplace":
-        return largest_chances(both)
-    z, chances = np.linspace(0, 60, 24_001), []
-    for j in range(2 * d):  # the noisy value of largest size, with its sign
-        inside = [sps.laplace.cdf(z, both[k]) - sps.laplace.cdf(-z, both[k])
-                  for k in range(d) if k != j % d]  # fmt: skip
-        chances.append((sps.laplace.pdf(z, both[j]) * np.prod(inside, axis=0)).sum())
-    return np.array(chances) / sum(chances)
-
-
-def chosen_vertices(call, scores: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """(2 d,) how often each vertex is chosen for these scores, of n times."""
-    args, kernel = copied(call.args, rng), Interpreter().plain(call.kernel)
-    (_, x), (_, v) = call.read(None, *args)
-    x[...] = scores
-    found, d = np.zeros(2 * len(x)), len(x)
-    for _ in range(n):
-        kernel(*args)
-        j = int(np.abs(v).argmax())
-        found[j if v[j] > 0 else j + d] += 1
-    return found
+    found = list(moved(several[0], kept, partial(vertex_noise, law=law)))
+    ends, delta = [], case.policy.guarantee.delta
+    for end in (1, 0):  # of the scale
+        loss = np.array([2 * far / noise[end] for far, noise in found])  # over +- unit vectors
+        rho = (loss**2).sum() / (8 if law == "gumbel" else 2)
+        ends.append(min(concentrated(rho, delta), loss.sum()))
+    chance = min([noise[2] for _, noise in found], default=1.0)
+    return ends[0] * (1 - 1e-3), ends[1] * reach(case), chance
 
 
 def vertex_noise(call, law: str, n: int = 20_000):
-    """(low, high) of the scale of the noise of one call, in units of the scores; the chance."""
-    rng, d = np.random.default_rng(5), len(call.read(None, *call.args)[0][1])
-    axis, size, tilted = np.eye(d)[0], 1e-3, np.where(np.arange(d) == 0, 1.0, -0.7)
-    while chosen_vertices(call, size * axis, 200, rng)[d] < 120:
+    """(low, high) of the scale of the noise of one call, in units of the scores; the chance.
+
+    The largest of -<scores, v>, with noise, is chosen, at v = -e_1, ..., -e_d, e_1, ..., e_d.  With
+    scores (size, 0, ..., 0) that is -e_1 where size/scale exceeds a threshold of the noise, whose
+    law is that of many draws.
+    """
+    rng, d, size = np.random.default_rng(5), call.clean[0][1].size, 1e-3
+    axis, tilted = np.eye(d)[0], np.where(np.arange(d) == 0, 1.0, -0.7)
+
+    def vertices(scores, n, seed):
+        v = recording.fresh_draws(call, n, seed, size * scores)[1]
+        return np.hstack([-v, v]).argmax(axis=1)[:, None]
+
+    while (vertices(axis, 200, 5) == 0).sum() < 120:
         size *= 2.0
-    found = chosen_vertices(call, size * axis, n, rng)
-    other = chosen_vertices(call, size * tilted, n, rng)
-    hits = int(found[d])
-    low_end = sps.beta.ppf(ALARM / 2, hits, n - hits + 1)
-    high_end = sps.beta.ppf(1 - ALARM / 2, hits + 1, n - hits)
-
-    def ratio(chance):
-        return brentq(lambda a: vertex_chances(a * axis, law)[d] - chance, 1e-3, 50.0)
-
-    scale, high, low = (size / ratio(chance) for chance in (hits / n, low_end, high_end))
-    chance = min(
-        sps.chisquare(seen, n * vertex_chances(size / scale * scores, law)).pvalue
-        for scores, seen in ((axis, found), (tilted, other))
-    )
+    z = vertex_law(law, 400_000, d, rng)
+    others = np.delete(z, [0, d], axis=1).max(axis=1, initial=-np.inf)
+    threshold = np.maximum(others - z[:, 0], (z[:, d] - z[:, 0]) / 2)
+    seen = vertices(axis, n, 6)
+    hits = int((seen == 0).sum())
+    ends = sps.beta.ppf([ALARM / 2, 1 - ALARM / 2], [hits, hits + 1], [n - hits + 1, n - hits])
+    scale, high, low = size / np.quantile(threshold, [hits / n, *ends])
+    chance = 1.0
+    for scores, again in ((axis, seen), (tilted, vertices(tilted, n, 7))):
+        noisy = np.concatenate([scores, -scores]) * size / scale + z[:n]
+        chance = min(chance, same_law(again, noisy.argmax(axis=1)[:, None]))
     return low, high, chance
+
+
+def vertex_law(law: str, n: int, d: int, rng) -> np.ndarray:
+    """(n, 2 d): noise of scale 1 on the scores of all vertices."""
+    if law == "coordinates":
+        z = rng.laplace(size=(n, d))
+        return np.hstack([z, -z])
+    return getattr(rng, law)(size=(n, 2 * d))
 
 
 # --- generalized Gaussian noise -------------------------------------------------------------------
 
 
-def smooth(case, law: str, n: int = 4000) -> Measured:
+def smooth(case, several, kept, law: str, n: int = 4000):
     """Generalized Gaussian noise, in independent calls or in the dyadic blocks of prefix sums, by
     concentrated privacy, from the moves in l_q and the noise of l_r: rho adds up over calls,
     kappa (move/scale)^2/2 each (Bassily, Guzman and Nandi 2021)."""
-    p, delta = case.policy.params, case.policy.guarantee.delta
+    (seen,), p, delta = several, case.policy.params, case.policy.guarantee.delta
     kappa = (p.exponent - 1) * p.d ** (2 / p.exponent - 2 / p.q)
-
-    def part(seen):
-        calls = len(seen.base.calls)
-        z = split(law, joint_noise(seen.base, law, n, 3, fresh(case)), calls)
-        far = np.linalg.norm(split(law, seen.moves(seen.stacked(law)), calls), p.q, axis=-1)
-        if not seen.bounded(far.max(axis=1)):
-            return UNBOUNDED
-        ends, chance = sizes(z, p.exponent)
-        longest = far.max(axis=0)
-        low, high = (concentrated(rho, delta) for rho in kappa * longest**2 / 2 @ ends)
-        releases = int((longest > 0).sum())
-        return Measured(longest.max(), releases, low * (1 - 1e-3), high * SLACK, True, chance)
-
-    return worst(part(see(case, at)) for at in positions(case))
+    calls = len(seen.base.calls)
+    if not kept:
+        z = split(law, recording.joint_noise(case, seen.base, law, n, 3), calls)
+        kept["ends"], kept["chance"] = sizes(z, p.exponent)
+    moves = split(law, seen.moves(seen.stacked(law)), calls)
+    far = np.linalg.norm(moves, p.q, axis=-1).max(axis=0)
+    low, high = (concentrated(rho, delta) for rho in kappa * far**2 / 2 @ kept["ends"])
+    return low * (1 - 1e-3), high * SLACK, kept["chance"]
 
 
 def split(law: str, numbers: np.ndarray, calls: int) -> np.ndarray:
@@ -647,17 +499,14 @@ def sizes(z: np.ndarray, r: np.ndarray):
     """((calls, 2) ends of 1/(mean of |z|_r^2/d), chance) for noise z (n, calls, d) of exponent r:
     the squared norm is gamma, shares are beta, calls are independent."""
     n, calls, d = z.shape
-    squares, ends, chance = np.linalg.norm(z, r, axis=2) ** 2, [], unrelated(z[:, :, 0])
+    squares, chances = np.linalg.norm(z, r, axis=2) ** 2, [unrelated(z[:, :, 0])]
+    size = squares.mean(axis=0) / d
     for k in range(calls):
-        size = squares[:, k].mean() / d
         share = np.abs(z[:, k, 0]) ** r / squares[:, k] ** (r / 2)
-        found = [
-            sps.kstest(squares[:, k] / size, sps.gamma(d / 2, scale=2).cdf).pvalue,
-            sps.kstest(share, sps.beta(1 / r, (d - 1) / r).cdf).pvalue,
-        ]
-        chance = min(chance, *found)
-        ends.append(sps.chi2.ppf([ALARM / 2, 1 - ALARM / 2], n * d) / (n * d) / size)
-    return np.array(ends), chance
+        chances.append(sps.kstest(squares[:, k] / size[k], sps.gamma(d / 2, scale=2).cdf).pvalue)
+        chances.append(sps.kstest(share, sps.beta(1 / r, (d - 1) / r).cdf).pvalue)
+    ends = sps.chi2.ppf([ALARM / 2, 1 - ALARM / 2], n * d) / (n * d)
+    return ends / size[:, None], min(chances)
 
 
 def concentrated(rho: float, delta: float) -> float:
@@ -674,24 +523,19 @@ def concentrated(rho: float, delta: float) -> float:
 # --- few values -----------------------------------------------------------------------------------
 
 
-def values(case) -> Measured:
+def values(case, several, kept):
     """One of a few values, drawn afresh in every call (randomised response, the exponential
-    mechanism): the log ratios of their counted chances add up over the calls.  Round, pair and
-    values are chosen by other draws than those that are counted."""
+    mechanism): the log ratios of their counted chances add up over the calls.  Pair and values are
+    chosen by other draws than those that are counted."""
     if case.policy.guarantee.delta > 0.0:
         raise NotMeasured("few values are measured at delta = 0 alone")
-    calls, bounded, most = [], True, -1.0
-    for seen in (see(case, at) for at in positions(case)):
-        logs = [np.log(tallied(parts[0]) + 0.5) for parts in seen.clean]
-        loss = sum(abs(seen.moves(a)).max(axis=1) for a in logs)
-        bounded = bounded and seen.bounded(loss)
-        if loss.max() > most:
-            most, pair = loss.max(), seen.pairs[loss.argmax()]
-            apart = [i for i, a in enumerate(logs) if np.ptp(a, axis=0).any()]
-            calls = [[seen.runs[j].calls[i] for j in pair] for i in apart]
-    found = np.array([both_ways(*both) for both in calls] or [np.zeros((2, 2))])
-    low, high = found.sum(axis=0).max(axis=0)
-    return Measured(most, len(calls), low, high * reach(case), bounded)
+    (seen,) = several
+    logs = [np.log(tallied(parts[0]) + 0.5) for parts in seen.clean]
+    pair = seen.pairs[sum(abs(seen.moves(a)).max(axis=1) for a in logs).argmax()]
+    apart = [i for i, a in enumerate(logs) if np.ptp(a, axis=0).any()]
+    found = [both_ways(*(seen.runs[j].calls[i] for j in pair)) for i in apart]
+    low, high = np.sum(found or [np.zeros((2, 2))], axis=0).max(axis=0)
+    return low, high * reach(case), 1.0
 
 
 def tallied(draws: np.ndarray) -> np.ndarray:
@@ -707,10 +551,7 @@ def tallied(draws: np.ndarray) -> np.ndarray:
 
 def both_ways(a, b, n: int = 20_000) -> np.ndarray:
     """((low, high) of the loss of a against b, the same of b against a), from n draws of calls."""
-    drawn = [
-        [np.concatenate(d, axis=None) for d in fresh_draws(call, n + n // 4, [17, i])]
-        for i, call in enumerate((a, b))
-    ]
+    drawn = [recording.fresh_rows(call, n + n // 4, [17, i]) for i, call in enumerate((a, b))]
     counts = tallied(np.reshape(drawn, (2, 5, n // 4, -1)))
     first, rest = counts[:, 0], counts[:, 1:].sum(axis=1)
     low = np.nan_to_num(sps.beta.ppf(ALARM / 4, rest, n - rest + 1))

@@ -30,18 +30,13 @@ CENTRES = {  # methods of a generator by which noise is drawn: the centre of the
     "random": lambda: 0.5,
     "integers": lambda low, high=None: low if high is not None else 0,
     "uniform": lambda low=0.0, high=1.0: 0.5 * (low + high),
-    "standard_normal": lambda: 0.0,
-    "normal": lambda loc=0.0, scale=1.0: loc,
-    "laplace": lambda loc=0.0, scale=1.0: loc,
-    "logistic": lambda loc=0.0, scale=1.0: loc,
-    "gumbel": lambda loc=0.0, scale=1.0: loc,
-    "standard_cauchy": lambda: 0.0,
+    **dict.fromkeys(("standard_normal", "standard_cauchy"), lambda: 0.0),
+    **dict.fromkeys(("normal", "laplace", "logistic", "gumbel"), lambda loc=0.0, scale=1.0: loc),
     "standard_t": lambda df: 0.0,
     "standard_exponential": lambda: 1.0,
     "exponential": lambda scale=1.0: scale,
-    "standard_gamma": lambda shape: shape,
+    **dict.fromkeys(("standard_gamma", "chisquare"), lambda shape: shape),
     "gamma": lambda shape, scale=1.0: shape * scale,
-    "chisquare": lambda df: df,
     "binomial": lambda n, p: n * p,
     "geometric": lambda p: 1.0 / p,
     "poisson": lambda lam=1.0: lam,
@@ -88,18 +83,12 @@ class ZeroNoiseRng:
         return value if size is None else np.full(size, value, dtype=float)
 
 
-class ExtremeRng:
+class ExtremeRng(np.random.Generator):
     """A generator whose exponentials are a million times too large, to reach extreme states."""
-
-    def __init__(self, rng):
-        self.rng = rng
-
-    def __getattr__(self, name):
-        return getattr(self.rng, name)
 
     def standard_exponential(self, *size):
         """A million times too large."""
-        return 1e6 * self.rng.standard_exponential(*size)
+        return 1e6 * super().standard_exponential(*size)
 
 
 class RecordingRng:
@@ -112,17 +101,18 @@ class RecordingRng:
         self.methods.add(name)
         return getattr(self.rng, name)
 
-    def law(self) -> str:
-        """The law of noise that these draws have; raises `NotMeasured` if none is known."""
-        for law, methods in DRAWN.items():
-            if self.methods <= methods:
-                return law
-        raise NotMeasured(f"no law of noise is known for draws by {sorted(self.methods)}")
+
+def law_of(methods: set[str]) -> str:
+    """The law of noise that draws by these methods have; `NotMeasured` if none is known."""
+    for law, known in DRAWN.items():
+        if methods <= known:
+            return law
+    raise NotMeasured(f"no law of noise is known for draws by {sorted(methods)}")
 
 
 def is_generator(a) -> bool:
     """Whether numbers can be drawn from it."""
-    return isinstance(a, np.random.Generator | ZeroNoiseRng | ExtremeRng | RecordingRng)
+    return isinstance(a, np.random.Generator | ZeroNoiseRng | RecordingRng)
 
 
 # --- interpreted copies -------------------------------------------------------------------------
@@ -149,7 +139,7 @@ class Interpreter:
 
     def __init__(self, instead=None):
         self.instead = {uncompiled(k): f for k, f in (instead or {}).items()}
-        self.copies, self.namespaces, self.modules = {}, {}, {}
+        self.copies, self.spaces = {}, {}
 
     def __call__(self, value):
         if isinstance(value, Dispatcher | FunctionType):
@@ -159,51 +149,42 @@ class Interpreter:
             return partial(self(value.func), *map(self, value.args), **value.keywords)
         if isinstance(value, tuple):  # a policy, too
             return tuple.__new__(type(value), map(self, value))
+        if isinstance(value, ModuleType) and is_own(value.__name__, getattr(value, "__file__", "")):
+            copy = self.copies.setdefault(value, ModuleType(value.__name__))
+            copy.__getattr__ = lambda name: self(getattr(value, name))
+            return copy
         return value
 
     def plain(self, function):
         """The copy of a function itself, even if another stands in for it elsewhere."""
         function = uncompiled(function)
         space = function.__globals__
-        typed = "__file__" not in space  # in a notebook
-        if not typed and not is_own(function.__module__, space["__file__"]):
-            return function
+        if "__file__" in space and not is_own(function.__module__, space["__file__"]):
+            return function  # a library's; what was typed in a notebook has no file
         if function not in self.copies:
             cells = tuple(CellType() for _ in function.__closure__ or ())
-            new = self.namespaces.setdefault(id(space), dict(space))
-            copy = FunctionType(
-                function.__code__, new, function.__name__, function.__defaults__, cells or None
-            )
+            code, names = function.__code__, (function.__name__, function.__defaults__)
+            space = self.spaces.setdefault(id(space), _Space(self, space))
+            copy = FunctionType(code, space, *names, cells or None)
             copy.__kwdefaults__, copy.__doc__ = function.__kwdefaults__, function.__doc__
             copy.__module__, self.copies[function] = function.__module__, copy
             for cell, old in zip(cells, function.__closure__ or (), strict=True):
                 cell.cell_contents = self(old.cell_contents)
-            self._replace(new, space, _names(function.__code__))
         return self.copies[function]
 
-    def _replace(self, new, old, names):
-        for name in names & old.keys():
-            value = old[name]
-            if isinstance(value, ModuleType):
-                own = is_own(value.__name__, getattr(value, "__file__", None))
-                new[name] = self._module(value, names) if own else value
-            else:
-                new[name] = self(value)
 
-    def _module(self, module, names):
-        if module not in self.modules:
-            self.modules[module] = ModuleType(module.__name__)
-            self.modules[module].__dict__.update(vars(module))
-        copy = self.modules[module]
-        self._replace(copy.__dict__, vars(module), names)
-        return copy
+class _Space(dict):
+    """The global names of copies: each is mapped when it is first asked for."""
+
+    def __init__(self, copies, names):
+        self.copies, self.names = copies, names
+
+    def __missing__(self, name):
+        self[name] = self.copies(self.names[name])
+        return self[name]
 
 
-def _names(code) -> set[str]:
-    """All names that a function uses, and those of the functions inside it."""
-    inner = (c for c in code.co_consts if isinstance(c, type(code)))
-    return set(code.co_names).union(*map(_names, inner))
-
+PLAIN = Interpreter()  # in which no kernel is recorded
 
 # --- trees of arrays ----------------------------------------------------------------------------
 
@@ -217,27 +198,26 @@ def copied(tree, rng=None):
     return rng if rng is not None and is_generator(tree) else tree
 
 
+def leaves(tree) -> list:
+    """All parts of a nested tuple that are no tuples."""
+    return [a for part in tree for a in leaves(part)] if isinstance(tree, tuple) else [tree]
+
+
 def arrays(tree) -> list[np.ndarray]:
     """All arrays of a nested tuple."""
-    if isinstance(tree, np.ndarray):
-        return [tree]
-    return [a for part in tree for a in arrays(part)] if isinstance(tree, tuple) else []
+    return [a for a in leaves(tree) if isinstance(a, np.ndarray)]
 
 
-def public(state, private_fields, inside: str = "") -> list[np.ndarray]:
+def public(state, private_fields, path: str = "") -> list[np.ndarray]:
     """Copies of a state's numbers, but for the fields that are named, as in "x" or "V.exact"."""
-    found = []
-    for name, value in state._asdict().items():
-        name = inside + name
-        if any(s.startswith(name + ".") for s in private_fields):
-            found += public(value, private_fields, name + ".")
-        elif name not in private_fields:
-            found += [np.array(a) for a in _leaves(value)]
-    return found
-
-
-def _leaves(tree):
-    return [a for v in tree for a in _leaves(v)] if isinstance(tree, tuple) else [tree]
+    if path in private_fields:
+        return []
+    if not isinstance(state, tuple):
+        return [np.array(state)]
+    names = getattr(state, "_fields", map(str, range(len(state))))
+    paths = [f"{path}.{name}" if path else name for name in names]
+    parts = [public(part, private_fields, p) for part, p in zip(state, paths, strict=True)]
+    return [a for part in parts for a in part]
 
 
 # --- recorded runs ------------------------------------------------------------------------------
@@ -248,6 +228,7 @@ class Call(NamedTuple):
 
     kernel: Any
     read: Any
+    live: tuple  # its arguments as handed over, not copied; in a run with a script ()
     args: tuple  # as they were before the call, generator included; in a run with a script () but
     #              for `VALUES`
     clean: list  # [(law, numbers)] without noise
@@ -263,8 +244,7 @@ class Run(NamedTuple):
     arms: list  # [(arm of the user who is served, *arms of the others who ask)]
     public: list
     first: list  # [(array, what it held when it was first handed to a recorded kernel)]
-    live: list  # [(kernel, read, arguments)] as handed over, not copied; none with a script
-    state: tuple  # (copy of the first state, the first state itself, whose arrays were overwritten)
+    state: tuple  # the first one, whose arrays were overwritten
 
 
 class Recorder:
@@ -272,22 +252,24 @@ class Recorder:
 
     def __init__(self, case):
         self.case, self.laws, self.drawn, self.script = case, {}, {}, None
-        self.copies = Interpreter({k: self._stand_in(k, r) for k, r in case.releases.items()})
+        calls = {k: partial(self._call, k, read) for k, read in case.releases.items()}
+        self.copies = Interpreter(calls)
         self.policy = self.copies(case.policy)
 
-    def _stand_in(self, kernel, read):
-        return lambda *args: self._call(kernel, read, args)
-
-    def _call(self, kernel, read, args):
-        mine, clean = arrays(args), self._numbers(kernel, read, args)
-        noise = self._noise(kernel, read, args, clean)
-        seen, told = (self.asked, "asked") if self.asking else (self.calls, "calls")
-        kept = self.script is None or self.laws[kernel] == VALUES
-        before = copied(args) if kept else ()
-        if self.script is None and not self.asking:
-            self._remember(kernel, read, args)
+    def _call(self, kernel, read, *args):
+        mine, clean, noise = arrays(args), self._numbers(kernel, read, args), []
+        if {law for law, _ in clean} <= {"gaussian", "laplace"}:  # else it need not be added
+            noisy = self._released(kernel, read, args, np.random.default_rng(11))
+            noise = [a - b for (_, a), (_, b) in zip(noisy, clean, strict=True)]
+        told = "asked" if self.asking else "calls"
+        seen, first = getattr(self, told), self.script is None
+        before = copied(args) if first or self.laws[kernel] == VALUES else ()
+        if first and not self.asking:
+            for a in mine:
+                place = a.__array_interface__["data"][0], a.shape, a.strides  # views are made anew
+                self.first.setdefault(place, (a, a.copy()))
         result = self.copies.plain(kernel)(*args)
-        if self.script is None:
+        if first:
             outcome = result, _let_out(read(result, *args), mine, arrays(before))
         else:
             script = getattr(self.script, told)
@@ -300,81 +282,60 @@ class Recorder:
             outcome = same.outcome
             for i, after in outcome[1].items():
                 mine[i][...] = after
-        seen.append(Call(kernel, read, before, clean, noise, outcome))
+        live = args if first else ()
+        seen.append(Call(kernel, read, live, before, clean, noise, outcome))
         return outcome[0]
+
+    def _released(self, kernel, read, args, rng):
+        """[(law, numbers)] that a call on copies of its arguments shows with this generator."""
+        copy = copied(args, rng)
+        parts = read(self.copies.plain(kernel)(*copy), *copy)
+        return [(law, np.array(a, dtype=float)) for law, a in parts]
 
     def _numbers(self, kernel, read, args):
         """[(law, numbers)] without noise, of `VALUES` many draws; where no law is declared it is
         that of the kernel's draws."""
-        plain = self.copies.plain(kernel)
         if kernel not in self.laws:
             rng = RecordingRng()
-            copy = copied(args, rng)
-            told = [law for law, _ in read(plain(*copy), *copy)]
-            self.laws[kernel] = rng.law() if None in told else told[0]
+            told = [law for law, _ in self._released(kernel, read, args, rng)]
+            self.laws[kernel] = law_of(rng.methods) if None in told else told[0]
         if self.laws[kernel] == VALUES:
-            key = kernel, *(np.asarray(a).tobytes() for a in _leaves(args) if not is_generator(a))
+            key = kernel, *(np.asarray(a).tobytes() for a in leaves(args) if not is_generator(a))
             if key not in self.drawn:
-                draws = fresh_draws(Call(kernel, read, args, [], [], ()), MANY, 13)
-                self.drawn[key] = np.array([np.concatenate(d, axis=None) for d in draws])
+                self.drawn[key] = fresh_rows(Call(kernel, read, (), args, [], [], ()), MANY, 13)
             return [(VALUES, self.drawn[key])]
-        copy = copied(args, ZeroNoiseRng(self.u))
-        parts = read(plain(*copy), *copy)
-        return [(law or self.laws[kernel], np.array(a, dtype=float)) for law, a in parts]
+        clean = self._released(kernel, read, args, ZeroNoiseRng())
+        return [(law or self.laws[kernel], a) for law, a in clean]
 
-    def _noise(self, kernel, read, args, clean):
-        """What one generator adds to the numbers, if that is what noise of their law does."""
-        if not {law for law, _ in clean} <= {"gaussian", "laplace"}:
-            return []
-        copy = copied(args, np.random.default_rng(11))
-        parts = read(self.copies.plain(kernel)(*copy), *copy)
-        return [np.array(a, dtype=float) - b for (_, a), (_, b) in zip(parts, clean, strict=True)]
-
-    def _remember(self, kernel, read, args) -> None:
-        """Keep a call with its own arrays, and what they hold when they are first seen."""
-        for a in arrays(args):
-            place = a.__array_interface__["data"][0], a.shape, a.strides  # views are made anew
-            self.first.setdefault(place, (a, a.copy()))
-        self.live.append((kernel, read, args))
-
-    def play(
-        self,
-        records,
-        *,
-        script: Run | None = None,
-        seed: int = 0,
-        u: float = 0.5,
-        loud: bool = True,
-    ) -> Run:
+    def play(self, records, *, script: Run | None = None, seed: int = 0) -> Run:
         """`Run` on records [(arm, x, r) or None: nobody learns, ...], outcomes as in the script.
 
         Every round, advice and update get streams of their own, so that runs with different records
         share all draws that no recorded kernel makes.
         """
-        self.script, self.u, self.asking = script, u, False
-        self.calls, self.asked, self.live, self.first = [], [], [], {}
+        self.script, self.asking = script, False
+        self.calls, self.asked, self.first = [], [], {}
         case, policy = self.case, self.policy
-        s, arms, shown = begin(case, np.random.default_rng(seed), policy), [], []
-        first = copied(s), s
+        s = first = begin(case, np.random.default_rng(seed), policy)
+        arms, shown = [], []
         if isinstance(policy, Optimiser):
             s, records = self._learn(s, records, seed), ()
         for t, record in enumerate(records):
-            noise, advice, others = (np.random.default_rng([seed, t, i]) for i in (1, 0, 2))
+            advice, others = (np.random.default_rng([seed, t, i]) for i in (0, 2))
             x = None if record is None else np.array(record[1], dtype=float)
             arms.append(self._advice(s, x, advice, others))
             if record is not None:
                 arm = arms[-1][0] if case.assumes_compliance else record[0]
-                noise = ExtremeRng(noise) if loud else noise
+                noise = ExtremeRng(np.random.PCG64([seed, t, 1]))
                 s = policy.update(policy.params, s, arm, x, float(record[2]), noise) or s
             shown += public(s, case.private_fields)
         shown += public(s, case.private_fields)
-        made = (self.calls, self.asked)
-        return Run(*made, arms, shown, list(self.first.values()), self.live, first)
+        return Run(self.calls, self.asked, arms, shown, list(self.first.values()), first)
 
     def _advice(self, s, x, rng, others):
         """(arm of a user with context x (d,) in all rows, *arms of the others) in state s."""
         policy, d = self.policy, getattr(self.policy.params, "d", 1)
-        K, self.asking, arms = getattr(policy.params, "K", 3), False, []
+        K, arms = getattr(policy.params, "K", 3), []
         mine = np.zeros(d) if x is None else x
         arms.append(int(policy.select(policy.params, s, np.tile(mine, (K, 1)), rng)))
         self.asking = True
@@ -420,48 +381,49 @@ def _let_out(parts, mine, before) -> dict[int, np.ndarray]:
     return found
 
 
-def joint_noise(run: Run, law: str, n: int, seed: int, fresh=None) -> np.ndarray:
-    """(n, m) draws of the noise of all calls together, in the order in which they were made.
+def replayed(calls, first, rng):
+    """[[numbers of every part] of every call], made once more with rng, where arrays hold `first`:
+    [(array, content)]."""
+    for a, content in first:
+        a[...] = content
+    found = []
+    for call in calls:
+        args = [rng if is_generator(a) else a for a in call.live]
+        parts = call.read(PLAIN.plain(call.kernel)(*args), *args)
+        found.append([np.array(a, dtype=float) for _, a in parts])
+    return found
 
-    fresh: maps a generator to the state before the first record, where that holds noise.
-    """
-    copies = Interpreter()
-    plain = [copies.plain(kernel) for kernel, _, _ in run.live]
-    laws = [[law for law, _ in call.clean] for call in run.calls]
 
-    def once(generator, calls):
-        for a, content in run.first:
-            a[...] = content
-        if fresh is not None:  # noise that was drawn before the first record
-            for a, content in zip(arrays(run.state[1]), arrays(fresh(generator)), strict=True):
-                a[...] = content
-        numbers = []
-        for kernel, (_, read, _), args, names in zip(plain, run.live, calls, laws, strict=True):
-            parts = read(kernel(*args), *args)
-            numbers += [
-                np.ravel(a).copy() for name, (_, a) in zip(names, parts, strict=True) if name == law
-            ]
-        return np.concatenate(numbers)
+def joint_noise(case, run: Run, law: str, n: int, seed: int) -> np.ndarray:
+    """(n, m) draws of the noise of all calls together, in the order in which they were made, with
+    the noise that an optimiser draws before the first record."""
+    laws = [name for call in run.calls for name, _ in call.clean]
 
-    def handed(generator):
-        return [[generator if is_generator(a) else a for a in args] for _, _, args in run.live]
+    def once(rng):
+        first = run.first
+        if isinstance(case.policy, Optimiser):
+            first = [*first, *zip(arrays(run.state), arrays(begin(case, rng)), strict=True)]
+        parts = [a for numbers in replayed(run.calls, first, rng) for a in numbers]
+        named = zip(laws, parts, strict=True)
+        return np.concatenate([a for name, a in named if name == law], axis=None)
 
-    quiet = [ZeroNoiseRng(u) for u in ((0.4, 0.6) if law in ("prefix", "generalized") else (0.5,))]
-    clean = np.mean([once(q, handed(q)) for q in quiet], axis=0)  # two: both signs
+    both = (0.4, 0.6) if law in ("prefix", "generalized") else (0.5,)  # signs
+    clean = np.mean([once(ZeroNoiseRng(u)) for u in both], axis=0)
     rng = np.random.default_rng(seed)
-    calls = handed(rng)
-    return np.array([once(rng, calls) for _ in range(n)]) - clean
+    return np.array([once(rng) for _ in range(n)]) - clean
 
 
-def fresh_draws(call: Call, n: int, seed: int, vector: np.ndarray | None = None):
-    """n fresh outcomes of one call, [[numbers of a part]]; vector: peeled in place of its own."""
-    kernel = Interpreter().plain(call.kernel)
-    args, out = copied(call.args, np.random.default_rng(seed)), []
-    both = list(zip(arrays(args), arrays(call.args), strict=True))
-    for _ in range(n):
-        for mine, before in both:
-            mine[...] = before
-        if vector is not None:
-            dict(call.read(None, *args))["peeling"][...] = vector
-        out.append([np.array(a, dtype=float) for _, a in call.read(kernel(*args), *args)])
-    return out
+def fresh_draws(call: Call, n: int, seed, scores: np.ndarray | None = None):
+    """[(n, ...) fresh outcomes of every part] of one call; scores: from which it chooses, in place
+    of its own, which are its first part."""
+    args, rng = copied(call.args), np.random.default_rng(seed)
+    if scores is not None:
+        call.read(None, *args)[0][1][...] = scores
+    first = list(zip(arrays(args), arrays(copied(args)), strict=True))
+    drawn = [replayed([call._replace(live=args)], first, rng)[0] for _ in range(n)]
+    return [np.array(part) for part in zip(*drawn, strict=True)]
+
+
+def fresh_rows(call: Call, n: int, seed) -> np.ndarray:
+    """(n, numbers): all parts of `fresh_draws` together."""
+    return np.hstack([part.reshape(n, -1) for part in fresh_draws(call, n, seed)])

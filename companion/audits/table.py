@@ -1,7 +1,6 @@
 """Every private algorithm of the package under attack: what was claimed, proved and counted.
 
-`targets` goes through the tables of all algorithms, so that none is forgotten; what cannot be
-attacked is listed with the reason.
+`targets` goes through the tables of all algorithms, so that none is forgotten.
 """
 
 import inspect
@@ -13,7 +12,7 @@ import pandas as pd
 
 from companion import optimisers, policies
 from companion.accounting import privacy
-from companion.accounting.audit import AuditSpec, along, attacked
+from companion.accounting.audit import along, attacked
 from companion.audits.faults import trials_for
 from companion.report import plots
 
@@ -28,51 +27,38 @@ class Target(NamedTuple):
     name: str  # of the factory
     calibration: str
     algorithm: Any
-    attack: Any  # function of an algorithm, or None
-    why: str  # there is none
-    kernels: dict = {}  # noqa: RUF012  # {kernel: read} of its `AuditInstance`s
+    kernels: dict  # {kernel: read} of its `AuditInstance`s
 
     @property
-    def guarantee(self):
-        """The guarantee of the instance."""
-        return self.algorithm.guarantee
+    def attack(self):
+        """The function that gives the `audit.Attack`s on an instance, the strongest first."""
+        return self.algorithm.audit.attacks
 
     @property
     def attacks(self):
-        """The `audit.Attack`s on the instance, the strongest first."""
+        """The attacks on this one."""
         return self.attack(self.algorithm)
 
 
 def targets() -> tuple[Target, ...]:
-    """A tuple of `Target`s: every policy and optimiser of the package, in every calibration."""
+    """A tuple of `Target`s: every private policy and optimiser, in every calibration."""
     found = []
     for table in (policies, optimisers):
         for name in table.TABLE:
             instance = table.example(name)
-            if instance.guarantee.model == "none":
-                found.append(Target(name, "", instance, None, "promises no privacy"))
-                continue
             spec = instance.audit
-            none = spec.attacks is AuditSpec().attacks
-            why = f"{name} offers no attack" if none else ""
             cases = spec.measured()
             kernels = {k: r for case in cases for k, r in case.releases.items()}
-            instances = spec.attack_instances() or _one_of_each(cases) or [instance]
-            found += [Target(name, said(a), a, spec.attacks, why, kernels) for a in instances]
+            first = {said(case.policy): case.policy for case in reversed(cases)}
+            instances = spec.attack_instances() or [first[c] for c in CALIBRATIONS if c in first]
+            if instance.guarantee.model != "none":
+                found += [Target(name, said(a), a, kernels) for a in instances or [instance]]
     return tuple(found)
 
 
 def said(algorithm) -> str:
     """Whose calibration it is: "paper" where its source claims something else than it gives."""
     return CALIBRATIONS[algorithm.guarantee.claimed is not None]
-
-
-def _one_of_each(cases):
-    """The first measured instance of each calibration."""
-    first = {}
-    for case in cases:
-        first.setdefault(said(case.policy), case.policy)
-    return first.values()
 
 
 def promised(guarantee) -> float:
@@ -96,7 +82,7 @@ def measured(attack, delta: float, draws: int, seed: int) -> float:
 
 def row(target: Target, attack, trials: int, seed: int, level: float):
     """One attack as a row of the table."""
-    g, n = target.guarantee, trials_for(attack, trials)
+    g, n = target.algorithm.guarantee, trials_for(attack, trials)
     sharp = measured(attack, g.delta, trials_for(attack, DRAWS), seed)
     found = attacked(attack, delta=g.delta, trials=n, seed=seed, level=level)
     return {
@@ -110,13 +96,7 @@ def row(target: Target, attack, trials: int, seed: int, level: float):
 
 def audited(found, *, trials: int, seed: int, level: float):
     """A table with one row per attack on `targets`, each bound at this level."""
-    rows = [
-        row(t, attack, trials, seed, level)
-        for t in found
-        if t.attack is not None
-        for attack in t.attacks
-    ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame([row(t, one, trials, seed, level) for t in found for one in t.attacks])
 
 
 def strongest(table):
@@ -125,54 +105,52 @@ def strongest(table):
     return table.loc[table.groupby(keys, sort=False)["counted"].idxmax()].reset_index(drop=True)
 
 
-def unattacked(found):
-    """Rows of those that no attack is made on, with the reason."""
-    return [{"algorithm": t.algorithm.name, "why": t.why} for t in found if t.attack is None]
-
-
 def pairs(found):
     """Rows that say, of every attack, its inputs and its statistic: the words beside its code."""
     said = {}
     for t in found:
-        if t.attack is not None:
-            words = inspect.getdoc(t.attack) or t.guarantee.neighbours
-            words = re.sub(r"(Two )?`audit\.Attack`s?:? ?", "", words.split("Raises")[0])
-            said.setdefault(t.algorithm.name, " ".join(words.split()))
+        words = inspect.getdoc(t.attack) or t.algorithm.guarantee.neighbours
+        words = re.sub(r"(Two )?`audit\.Attack`s?:? ?", "", words.split("Raises")[0])
+        said.setdefault(t.algorithm.name, " ".join(words.split()))
     return [{"algorithm": name, "inputs and statistic": words} for name, words in said.items()]
 
 
 def figure(table, top: float = 8.0):
     """Claim, proof and count of every row of `strongest`, as a picture; top: where infinity is."""
-    fig, (ax,) = plots.panels(1, height=0.27 * len(table) + 1.2)
-    at = np.arange(len(table))[::-1]
-    x = {k: np.minimum(table[k], top) for k in ("claimed", "proved", "measured", "counted")}
-    wrong = (table["counted"] > table["claimed"]).to_numpy()
-    ax.hlines(at, x["counted"], x["proved"], color="0.6", lw=1)
-    ax.plot(x["claimed"], at, "|", ms=13, mew=2, color=plots.COLOURS[0], label="claimed")
-    ax.plot(x["proved"], at, "o", ms=7, mfc="none", color=plots.COLOURS[1], label="proved")
-    ax.plot(x["measured"], at, "x", ms=6, color="0.4", label="measured on the pair")
-    right = plots.COLOURS[2]
-    ax.plot(x["counted"][~wrong], at[~wrong], "D", ms=5, color=right, label="counted, at least")
-    ax.plot(x["counted"][wrong], at[wrong], "D", ms=7, color=plots.COLOURS[3], label="refuted")
-    rows = zip(table["algorithm"], table["calibration"], strict=True)
-    names = [f"{a} ({c})" if c else a for a, c in rows]  # samplers have no calibration
-    ax.set_yticks(at, names, fontsize="small")
+    colours, right = plots.COLOURS, table["counted"] <= table["claimed"]
+    series = [
+        (table["claimed"], "|", colours[0], "claimed"),
+        (table["proved"], "o", colours[1], "proved"),
+        (table["measured"], "x", "0.4", "measured on the pair"),
+        (table["counted"].where(right), "D", colours[2], "counted, at least"),
+        (table["counted"].where(~right), "D", colours[3], "refuted"),
+    ]
+    pairs = zip(table["algorithm"], table["calibration"], strict=True)
+    names = [f"{name} ({calibration})" for name, calibration in pairs]
+    fig, ax, at = picture(names, series, "ε", top)
+    ax.hlines(at, *(table[k].clip(upper=top) for k in ("counted", "proved")), color="0.6", lw=1)
     plots.ticks(ax.xaxis, [0, 1, 2, 3, 4, 6])
     ax.text(top, len(table) - 0.3, "∞", ha="center")
-    ax.set(xlabel="ε", xlim=(-0.2, top + 0.3), ylim=(-0.8, len(table) - 0.2))
-    fig.legend(loc="outside upper center", ncols=2, frameon=False, fontsize="small")
     return fig
 
 
 def fault_figure(planted, kinds):
     """Bound over what the honest algorithm proves, for every fault and algorithm, as a picture."""
-    fig, (ax,) = plots.panels(1, height=0.22 * len(planted) + 1.2)
-    at = np.arange(len(planted))[::-1]
-    for i, kind in enumerate(kinds):
-        x = np.minimum(planted[kind] / planted["proved"], 4.0)
-        ax.plot(x, at, plots.MARKERS[i], ms=6, color=plots.COLOURS[i], alpha=0.85, label=kind)
+    looks = zip(kinds, plots.MARKERS, plots.COLOURS, strict=False)
+    series = [(planted[k] / planted["proved"], marker, colour, k) for k, marker, colour in looks]
+    fig, ax, _ = picture(planted["algorithm"], series, "counted / proved", 4.0)
     ax.axvline(1.0, color="0.35", lw=1)
-    ax.set_yticks(at, planted["algorithm"], fontsize="small")
-    ax.set(xlabel="counted / proved", xlim=(-0.1, 4.1), ylim=(-0.8, len(planted) - 0.2))
-    fig.legend(loc="outside upper center", ncols=2, frameon=False, fontsize="small")
     return fig
+
+
+def picture(names, series, xlabel: str, top: float):
+    """(figure, axes, heights): a row for every name, with its number, at most `top`, of each of the
+    series [(numbers, marker, colour, label)]."""
+    fig, (ax,) = plots.panels(1, height=0.26 * len(names) + 1.2)
+    at = np.arange(len(names))[::-1]
+    for x, marker, colour, label in series:
+        ax.plot(x.clip(upper=top), at, marker, ms=7, mfc="none", color=colour, label=label)
+    ax.set_yticks(at, names, fontsize="small")
+    ax.set(xlabel=xlabel, xlim=(-0.2, top + 0.3), ylim=(-0.8, len(names) - 0.2))
+    fig.legend(loc="outside upper center", ncols=2, frameon=False, fontsize="small")
+    return fig, ax, at

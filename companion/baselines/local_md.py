@@ -21,15 +21,14 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting import audit
-from companion.accounting.audit import AuditSpec, corners, in_both, lives, shows
-from companion.accounting.privacy import NO_PRIVACY, gaussian_epsilon, gaussian_mu
+from companion.accounting.privacy import gaussian_epsilon, gaussian_mu
 from companion.baselines.optimiser_arguments import central_guarantee, squares_problem
 from companion.core import Optimiser
 from companion.jit import jit
-from companion.kernels.geometry import admit_all, dual_exponent, euclidean_factor, lq_norm
+from companion.kernels.geometry import admit_all, euclidean_factor, lq_norm
 from companion.kernels.linalg import axpy, copy, dot
 from companion.kernels.mechanisms import add_gaussian, random_integer
-from companion.validate import need_positive
+from companion.validate import need_float, need_positive
 
 
 class Params(NamedTuple):
@@ -73,18 +72,16 @@ def mirror(u, p, c, out):
 
 
 @jit
-def mirror_step(u, gradient, p, q, radius, z):
-    """u <- argmin <gradient, v> + D_h(v, u) over ||v||_p <= radius, u the offset from the centre.
+def mirror_step(u, eta, gradient, p, q, radius, z):
+    """u <- argmin eta <gradient, v> + D_h(v, u) over ||v||_p <= radius, u the offset from the
+    centre.
 
-    Without the ball it is grad h*(grad h(u) - gradient); the level sets of h are balls, so the
+    Without the ball it is grad h*(grad h(u) - eta gradient); the level sets of h are balls, so the
     constraint only rescales.  z (d,) is overwritten.
     """
     mirror(u, p, 1.0 / (p - 1.0), z)
-    for i in range(u.shape[0]):
-        z[i] -= gradient[i]
-    if mirror(z, q, p - 1.0, u) < 0.999 * radius:  # inside, whatever the rounding
-        return
-    size = lq_norm(u, p)
+    axpy(-eta, gradient, z)
+    size = mirror(z, q, p - 1.0, u)
     if size > radius:
         for i in range(u.shape[0]):
             u[i] *= radius / size
@@ -103,8 +100,8 @@ def release(p, i, x, X, Y, rows, rng, gradient):
     """gradient (d,) <- the mean gradient at x over these rows of phase i, with its noise."""
     gradient[:] = 0.0
     for j in rows:
-        c = min(max(2.0 * (dot(X[j], x) - Y[j]), -p.clip), p.clip) / rows.shape[0]
-        axpy(c, X[j], gradient)
+        slope = min(max(2.0 * (dot(X[j], x) - Y[j]), -p.clip), p.clip)
+        axpy(slope / rows.shape[0], X[j], gradient)
     if p.sigma[i] > 0.0:
         add_gaussian(rng, p.sigma[i], gradient)
 
@@ -113,22 +110,18 @@ def release(p, i, x, X, Y, rows, rng, gradient):
 def phase(p, i, X, Y, theta, rng):
     """Phase i on its records X, Y: theta <- the average of its iterates, started from theta."""
     d, n, b = p.d, X.shape[0], p.batch[i]
-    centre, mean, u = theta.copy(), np.zeros(d), np.zeros(d)
-    gradient, z, x = np.zeros(d), np.zeros(d), np.zeros(d)
-    order, at = np.arange(n), n
+    centre, x, u, mean = theta.copy(), theta.copy(), np.zeros(d), np.zeros(d)
+    gradient, z, order, at = np.zeros(d), np.zeros(d), np.arange(n), n
     for k in range(p.steps[i]):
         if at + b > n:
             shuffle(rng, order)
             at = 0
-        for a in range(d):
-            x[a] = centre[a] + u[a]
         release(p, i, x, X, Y, order[at : at + b], rng, gradient)
         at += b
+        mirror_step(u, p.eta[i], gradient, p.p, p.q, p.radius[i], z)
         for a in range(d):
-            gradient[a] *= p.eta[i]
-        mirror_step(u, gradient, p.p, p.q, p.radius[i], z)
-        for a in range(d):
-            mean[a] += (centre[a] + u[a] - mean[a]) / (k + 1.0)
+            x[a] = centre[a] + u[a]
+            mean[a] += (x[a] - mean[a]) / (k + 1.0)
     copy(mean, theta)
 
 
@@ -145,29 +138,29 @@ def run(p, s, X, Y, rng, out):
     s.t[0] = X.shape[0]
 
 
-def phases(d, n, p, epsilon, delta, eta, lipschitz):
+def phases(problem, epsilon, eta):
     """Arrays records, batch, steps, eta, radius, printed sigma of the phases of two steps or more;
     epsilon is finite."""
-    rows, q = [], dual_exponent(p)
+    rows, (d, n, p, q), L = [], problem[:4], problem.lipschitz
+    root = math.sqrt(d ** (1.0 - 2.0 / q) * math.log(1.0 / problem.delta))
     for i in range(1, int(math.log2(n)) + 1):
         epsilon_i, n_i, eta_i = epsilon / 2**i, n // 2**i, eta / 2 ** (4 * i)
         # log d = 0 at d = 1 would ask for an infinite batch
         b = max(math.sqrt(n_i / max(math.log(d), 1e-9)), math.sqrt(d / epsilon_i), 1.0)
         b = min(int(b), n_i)
-        steps = int(n_i**2 / b**2) if n_i else 0
+        steps = int(n_i**2 / b**2)
         if steps <= 1:
             break
-        sigma = 100.0 * lipschitz * math.sqrt(d ** (1.0 - 2.0 / q) * math.log(1.0 / delta))
-        sigma /= b * epsilon_i
-        rows.append((n_i, b, steps, eta_i, 2.0 * lipschitz * eta_i * n_i * (p - 1.0), sigma))
+        radius = 2.0 * L * eta_i * n_i * (p - 1.0)
+        rows.append((n_i, b, steps, eta_i, radius, 100.0 * L * root / (b * epsilon_i)))
     if not rows:
         raise ValueError(f"n must leave a phase with two steps; got n={n}, d={d}")
-    columns = [np.array(c) for c in zip(*rows, strict=True)]
-    return *(c.astype(np.int64) for c in columns[:3]), *(c.astype(float) for c in columns[3:])
+    columns = np.array(rows).T.copy()
+    return *columns[:3].astype(np.int64), *columns[3:]
 
 
-def spent(p):
-    """(phases,) l_2 movement of all noisy gradients that a record enters, over their noise at 1."""
+def movement(p):
+    """(phases,) how far a record moves all noisy gradients of its phase together in l_2."""
     uses = np.ceil(p.steps / (p.records // p.batch))
     longest = np.minimum(p.clip, 2.0 * (np.cumsum(p.radius) + p.high))
     return 2.0 * longest * euclidean_factor(p.q, p.d) * np.sqrt(uses) / p.batch
@@ -212,25 +205,22 @@ def local_md(
     >>> local_md(3, 400, epsilon=2.0, delta=0.01).guarantee.epsilon <= 2.0 + 1e-9
     True
     """
-    c = squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration,
-                        ball="1 < p <= 2", records=4)  # fmt: skip
-    step_scale = need_positive("step_scale", step_scale)
+    need_float("p", p, 1.0, 2.0, open_low=True)
+    c = squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration, least=4)
     asked = c.epsilon if c.epsilon < np.inf else 1.0
     limit = asked / math.sqrt(c.d * math.log(1.0 / c.delta) * (1.0 + math.log(c.d)))
-    eta = step_scale * 2.0 * c.radius / c.lipschitz
+    eta = need_positive("step_scale", step_scale) * 2.0 * c.radius / c.lipschitz
     eta *= min(1.0 / math.sqrt((c.p - 1.0) * c.n), limit)
-    arrays = phases(c.d, c.n, c.p, asked, c.delta, eta, c.lipschitz)
     clip = c.lipschitz if calibration == "corrected" else np.inf
-    params, said = Params(c.d, c.n, c.p, c.q, c.high, *arrays, clip), NO_PRIVACY
-    if c.epsilon == np.inf:
-        params = params._replace(sigma=np.zeros(len(params.sigma)))
-    else:
-        if calibration == "corrected":
-            params = params._replace(sigma=spent(params) / gaussian_mu(c.epsilon, c.delta))
-        true = gaussian_epsilon(c.delta, 1.0, float((spent(params) / params.sigma).max()))
-        said = central_guarantee(c, true, calibration)
-    told = AuditSpec(attacks, attack_instances, measured)
-    return Optimiser("LocalMD", params, init, None, run, said, audit=told)
+    params = Params(c.d, c.n, c.p, c.q, c.high, *phases(c, asked, eta), clip)
+    moved, sigma = movement(params), params.sigma
+    if calibration == "corrected":
+        sigma = moved / gaussian_mu(asked, c.delta)
+    true = gaussian_epsilon(c.delta, 1.0, float((moved / sigma).max()))
+    guarantee = central_guarantee(c, true, calibration)
+    params = params._replace(sigma=sigma if c.epsilon < np.inf else 0.0 * sigma)
+    audit_spec = audit.AuditSpec(attacks, attack_instances, measured)
+    return Optimiser("LocalMD", params, init, None, run, guarantee, audit=audit_spec)
 
 
 def attacks(optimiser):
@@ -240,11 +230,12 @@ def attacks(optimiser):
 
 def attack_instances():
     """Both calibrations: for a small ball 2 L is nearly attained."""
-    return in_both(local_md, 2, 12, epsilon=1.0, delta=0.1, radius=0.02)
+    return audit.in_both(local_md, 2, 12, epsilon=1.0, delta=0.1, radius=0.02)
 
 
 def measured():
     """Instances whose every noisy gradient is measured."""
-    pair = in_both(local_md, 2, 12, epsilon=1.0, delta=1e-9, radius=0.02, step_scale=0.01)
-    how = {"records": corners(2), "bound_is_tight": False}
-    return lives(shows(release, "gaussian", "gradient"), ("clipped",), *pair, **how)
+    pair = audit.in_both(local_md, 2, 12, epsilon=1.0, delta=1e-9, radius=0.02, step_scale=0.01)
+    gradients = audit.shows(release, "gaussian", "gradient")
+    how = {"records": audit.corners(2), "bound_is_tight": False}
+    return audit.lives(gradients, ("clipped",), *pair, **how)

@@ -17,15 +17,14 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting import audit
-from companion.accounting.audit import AuditSpec, corners, in_both, lives, shows
-from companion.accounting.privacy import NO_PRIVACY, gaussian_epsilon, gaussian_mu, zcdp_epsilon
+from companion.accounting.privacy import gaussian_epsilon, gaussian_mu, zcdp_epsilon
 from companion.baselines.optimiser_arguments import central_guarantee, squares_problem
 from companion.core import Optimiser
 from companion.jit import borrowed, inlined, jit
 from companion.kernels.geometry import admit, euclidean_factor, smooth_exponent, vertex
 from companion.kernels.linalg import axpy, copy, dot
 from companion.kernels.mechanisms import generalized_gaussian
-from companion.validate import need_positive
+from companion.validate import need_float, need_positive
 
 BETA = 2.0  # smoothness of the squared loss
 
@@ -131,8 +130,9 @@ def run(p, s, X, Y, rng, out):
         copy(s.theta, out[t])
 
 
-def noise(p, epsilon, delta, calibration, lipschitz):
+def noise(p, problem, calibration):
     """(exponent, sigma_first, sigma, true epsilon): of `Params` p without noise."""
+    epsilon, delta, lipschitz = problem.epsilon, problem.delta, problem.lipschitz
     first, later = 2.0 * lipschitz / p.half, 4.0 * BETA * p.eta * p.radius / p.batch
     s2 = euclidean_factor(p.q, p.d)
     if calibration == "corrected":
@@ -144,9 +144,10 @@ def noise(p, epsilon, delta, calibration, lipschitz):
     unit = math.sqrt(2.0 * kappa * math.log(1.0 / delta)) / epsilon
     sigmas = unit * 4.0 * lipschitz / p.n, unit * 8.0 * BETA * p.eta * p.radius / math.sqrt(p.n)
     ratio = max(first / sigmas[0], later / sigmas[1])
-    if exponent == 2.0:
-        return exponent, *sigmas, gaussian_epsilon(delta, 1.0, ratio * s2)
-    return exponent, *sigmas, zcdp_epsilon(kappa * ratio * ratio / 2.0, delta)
+    true = zcdp_epsilon(kappa * ratio * ratio / 2.0, delta)
+    if exponent == 2.0:  # an ordinary Gaussian: its privacy is known exactly
+        true = gaussian_epsilon(delta, 1.0, ratio * s2)
+    return exponent, *sigmas, true
 
 
 def noisy_sfw(
@@ -188,20 +189,19 @@ def noisy_sfw(
     >>> noisy_sfw(3, 400, epsilon=2.0, delta=0.01).params.half
     200
     """
-    c = squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration,
-                        ball="1 < p <= 2", records=4)  # fmt: skip
+    need_float("p", p, 1.0, 2.0, open_low=True)
+    c = squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration, least=4)
     eta = need_positive("step_scale", step_scale) * math.log(c.n) / (2.0 * math.sqrt(c.n))
     if eta > 1.0:
         raise ValueError(f"step_scale must keep the step at most 1; got {step_scale=}: {eta:.3g}")
     batch, steps = max(1, int(math.sqrt(c.n) / 2.0)), math.isqrt(c.n) - 1
-    params = Params(c.d, c.n, c.p, c.q, c.radius, c.high, c.n // 2, batch, steps, eta)
-    said = NO_PRIVACY
+    params, true = Params(*c[:6], half=c.n // 2, batch=batch, steps=steps, eta=eta), np.inf
     if c.epsilon < np.inf:
-        *sizes, true = noise(params, c.epsilon, c.delta, calibration, c.lipschitz)
-        params = params._replace(exponent=sizes[0], sigma_first=sizes[1], sigma=sizes[2])
-        said = central_guarantee(c, true, calibration)
-    told = AuditSpec(attacks, attack_instances, measured)
-    return Optimiser("NoisySFW", params, init, step, run, said, audit=told)
+        exponent, at_first, later, true = noise(params, c, calibration)
+        params = params._replace(exponent=exponent, sigma_first=at_first, sigma=later)
+    guarantee = central_guarantee(c, true, calibration)
+    audit_spec = audit.AuditSpec(attacks, attack_instances, measured)
+    return Optimiser("NoisySFW", params, init, step, run, guarantee, audit=audit_spec)
 
 
 @jit
@@ -219,13 +219,14 @@ def attacks(optimiser):
     p = optimiser.params
     x, s = np.full(p.d, p.d ** (-1.0 / p.q)), init(p, None)  # no context is longer in l_2
     mechanism = audit.filled((p.d,), lambda z, rng, out: first_releases(p, s, *z, rng, out))
-    a, b, far = (x, p.high), (x, -p.high), audit.along(-x)
-    return (audit.Attack(mechanism, a, b, far, "releases", "later gradients", False, True),)
+    pair, statistic = [(x, p.high), (x, -p.high)], audit.along(-x)
+    how = {"note": "later gradients", "runs": False, "fresh": True}
+    return (audit.Attack(mechanism, *pair, statistic, "releases", **how),)
 
 
 def attack_instances():
     """Both calibrations: for a small ball 2 L is nearly attained."""
-    return in_both(noisy_sfw, 2, 16, epsilon=1.0, delta=0.1, radius=0.02)
+    return audit.in_both(noisy_sfw, 2, 16, epsilon=1.0, delta=0.1, radius=0.02)
 
 
 def measured():
@@ -233,7 +234,7 @@ def measured():
     a small ball; the bound of the later ones is out of reach for squares."""
     private, found = ("clipped", "total", "x"), ()
     for d, law in ((2, "gaussian"), (9, "generalized")):
-        pair = in_both(noisy_sfw, d, 16, epsilon=1.0, delta=1e-2, radius=0.02)[d > 2 :]
-        how = {"records": corners(d), "bound_is_tight": False}
-        found += lives(shows(release, law, "s.noise"), private, *pair, **how)
+        pair = audit.in_both(noisy_sfw, d, 16, epsilon=1.0, delta=1e-2, radius=0.02)[d > 2 :]
+        how = {"records": audit.corners(d), "bound_is_tight": False}
+        found += audit.lives(audit.shows(release, law, "s.noise"), private, *pair, **how)
     return found

@@ -10,8 +10,8 @@ iterate may be released (the tables of the streaming paper use the last).
 
 from __future__ import annotations
 
-import functools
 import math
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,15 +19,13 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr
 
 from companion.accounting import audit
-from companion.accounting.audit import AuditSpec, corners, in_both, lives, shows
-from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.optimiser_arguments import central_guarantee, need_size, squares_problem
 from companion.core import Optimiser
 from companion.jit import borrowed, jit
 from companion.kernels.geometry import admit_all, project
-from companion.kernels.linalg import copy, dot
+from companion.kernels.linalg import axpy, copy, dot
 from companion.kernels.mechanisms import random_integer
-from companion.validate import need_choice, need_positive
+from companion.validate import need_choice, need_float, need_positive
 
 # What noisy steps, each on one record of n drawn at random, lose together.
 
@@ -82,7 +80,7 @@ def composed(delta, n, noise, steps):
     return max(0.0, float(minimize_scalar(at, bounds=near, method="bounded").fun))
 
 
-@functools.cache
+@cache
 def smallest_noise(epsilon, delta, n, steps):
     """The noise at which `composed` gives epsilon; ValueError where no noise does."""
     least = min(conversion(a, delta) for a in ORDERS)
@@ -135,13 +133,8 @@ def descend(p, theta, A, b, rng, gradient):
     """theta <- after a step on one random record; gradient <- all that the step shows."""
     j = random_integer(rng, p.n)
     release(p, theta, A[j], b[j], rng, gradient)
-    box = p.p == np.inf  # it needs no norm
-    for i in range(p.d):
-        theta[i] -= p.eta * gradient[i]
-        if box:
-            theta[i] = min(max(theta[i], -p.radius), p.radius)
-    if not box:
-        project(theta, p.p, p.radius)
+    axpy(-p.eta, gradient, theta)
+    project(theta, p.p, p.radius)
 
 
 @jit
@@ -205,33 +198,33 @@ def noisy_sgd(
     >>> noisy_sgd(3, 60, epsilon=2.0, delta=0.01).params.steps
     3600
     """
-    c = squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration,
-                        ball="p >= 2", records=2)  # fmt: skip
+    need_float("p", p, 2.0, allow_inf=True)
+    c = squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration, least=2)
     need_choice("average", average, (True, False))
     valid, steps = c.lipschitz, c.n * c.n
     L = valid if lipschitz is None else need_size("lipschitz", lipschitz)
     limit = math.sqrt(c.d * math.log(1.0 / c.delta)) / c.epsilon  # 0 without noise
     eta = need_positive("step_scale", step_scale) * c.radius / L
     eta /= c.n * max(math.sqrt(c.n), limit)
-    sigma, said = 0.0, NO_PRIVACY
+    sigma, true = 0.0, np.inf
     if c.epsilon < np.inf:
         sigma = math.sqrt(8.0 * math.log(1.0 / c.delta)) * L / c.epsilon
         if calibration == "corrected":
             sigma = 2.0 * valid * smallest_noise(c.epsilon, c.delta, c.n, steps)
         true = composed(c.delta, c.n, sigma / (2.0 * valid), steps)
-        said = central_guarantee(c, true, calibration)
-    params = Params(c.d, c.n, c.p, c.q, c.radius, c.high, steps, eta, sigma, average)
-    told = AuditSpec(attacks, attack_instances, measured)
-    return Optimiser("NoisySGD", params, init, None, run, said, audit=told)
+    params = Params(*c[:6], steps=steps, eta=eta, sigma=sigma, average=average)
+    guarantee = central_guarantee(c, true, calibration)
+    audit_spec = audit.AuditSpec(attacks, attack_instances, measured)
+    return Optimiser("NoisySGD", params, init, None, run, guarantee, audit=audit_spec)
 
 
 @jit
-def gradients(p, theta, X, Y, rng, out):
-    """out (runs, steps, d) <- all that the steps show of the records X, Y; theta is overwritten."""
+def gradients(p, X, Y, rng, out):
+    """out (runs, steps, d) <- all that the steps show of the records X, Y."""
     A, b = np.empty(X.shape), np.empty(Y.shape)
     admit_all(X, Y, p.q, p.high, A, b)
     for i in range(out.shape[0]):
-        theta[:] = 0.0
+        theta = np.zeros(p.d)
         for k in range(p.steps):
             descend(p, theta, A, b, rng, out[i, k])
 
@@ -245,12 +238,9 @@ def attacks(optimiser):
     p = optimiser.params
     X, Y, Z = np.zeros((p.n, p.d)), np.full(p.n, -p.high), np.full(p.n, -p.high)
     X[:, 0], Y[0] = 1.0, p.high
-
-    def steps(data, rng, out):
-        gradients(p, np.empty(p.d), *data, rng, out)
-
-    seen, told = audit.filled((p.steps, p.d), steps), functools.partial(sampled_loss, p)
-    released = audit.Attack(seen, (X, Y), (X, Z), told, "releases", runs=False, anew=True)
+    steps, statistic = lambda z, rng, out: gradients(p, *z, rng, out), partial(sampled_loss, p)
+    seen = audit.filled((p.steps, p.d), steps)
+    released = audit.Attack(seen, (X, Y), (X, Z), statistic, "releases", runs=False, anew=True)
     return released, audit.on_first_label(optimiser, "the order of steps")
 
 
@@ -263,11 +253,12 @@ def sampled_loss(p, seen):
 
 def attack_instances():
     """Both calibrations."""
-    return in_both(noisy_sgd, 1, 2, epsilon=1.0, delta=0.1, radius=0.02)
+    return audit.in_both(noisy_sgd, 1, 2, epsilon=1.0, delta=0.1, radius=0.02)
 
 
 def measured():
     """Instances whose noisy gradients are measured; a small ball nearly attains 2 L."""
-    instances = in_both(noisy_sgd, 2, 6, epsilon=1.0, delta=1e-6, radius=0.02)
-    how = {"records": corners(2), "bound_is_tight": False}
-    return lives(shows(release, "sampled", "out"), ("clipped",), *instances, **how)
+    pair = audit.in_both(noisy_sgd, 2, 6, epsilon=1.0, delta=1e-6, radius=0.02)
+    gradients = audit.shows(release, "sampled", "out")
+    how = {"records": audit.corners(2), "bound_is_tight": False}
+    return audit.lives(gradients, ("clipped",), *pair, **how)

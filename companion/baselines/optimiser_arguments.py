@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.accounting.privacy import REPLACE_RECORD, Guarantee
+from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
 from companion.kernels.geometry import dual_exponent, need_exponent
 from companion.validate import need_choice, need_float, need_int
 
@@ -42,20 +42,18 @@ def need_spending(epsilon, delta, n):
     return epsilon, need_float("delta", delta, LEAST_DELTA, 1.0, open_high=True)
 
 
-def squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration, *, ball, records):
-    """The checked `SquaresProblem`; ball: "1 < p <= 2" or "p >= 2"; records: the smallest n."""
-    d, n, p = need_int("d", d, 1), need_int("n", n, records), need_exponent("p", p)
-    if ball == "p >= 2":
-        need_float("p", p, 2.0, allow_inf=True)
-    else:
-        need_float("p", p, 1.0, 2.0, open_low=True)
+def squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration, *, least):
+    """The checked `SquaresProblem`, of at least so many records; callers check p further."""
+    d, n, p = need_int("d", d, 1), need_int("n", n, least), need_exponent("p", p)
     need_choice("calibration", calibration, ("paper", "corrected"))
     r, Y = need_size("radius", radius), need_size("label_bound", label_bound)
     epsilon, delta = need_spending(epsilon, delta, n)
     return SquaresProblem(d, n, p, dual_exponent(p), r, Y, 2.0 * (r + Y), epsilon, delta)
 
 
-def central_guarantee(c, true, calibration) -> Guarantee:
-    """(true, c.delta) for the records of a `SquaresProblem`; "paper" claims its budget."""
-    claimed = (c.epsilon, c.delta) if calibration == "paper" else None
-    return Guarantee("central", true, c.delta, REPLACE_RECORD, "record", claimed)
+def central_guarantee(problem, true, calibration) -> Guarantee:
+    """(true, delta) for the records of a `SquaresProblem`; "paper" claims its budget."""
+    if problem.epsilon == np.inf:
+        return NO_PRIVACY
+    claimed = (problem.epsilon, problem.delta) if calibration == "paper" else None
+    return Guarantee("central", true, problem.delta, REPLACE_RECORD, "record", claimed)

@@ -8,8 +8,9 @@ They differ in where the noise stands:
 Source: Zheng, Cai, Huang, Li and Wang (2020), local; Shariff and Sheffet (2018), server, here with
 a real binary tree; Chowdhury and Zhou (2022), shuffler: the baselines of the online-LinUCB paper.
 
-Privacy: neighbours replace one user's record (x, r).  Its statistics, packed into one vector with
-Frobenius + Euclidean norm, move by at most `privacy.STATISTICS_SENSITIVITY` = s.
+Privacy: neighbours replace one user's record (x, r).  Its statistics, packed into a vector of norm
+sqrt(||x x'||_F^2 + ||r x||^2) (entries off the diagonal times sqrt2), move by at most s =
+`privacy.STATISTICS_SENSITIVITY`: sqrt(4.5) in the ball, 2 on the offset sphere.
 * local: one Gaussian release of sensitivity s.  "paper" is sigma = 4 sqrt(2 ln(1.25/delta))/epsilon
   on every coordinate.
 * server (joint: what the *other* users see): a user is in at most m = floor(log2 T) + 1 nodes, so
@@ -25,8 +26,9 @@ Frobenius + Euclidean norm, move by at most `privacy.STATISTICS_SENSITIVITY` = s
 Noise off the diagonal is sigma/sqrt2, because such an entry counts twice in the Frobenius norm.
 
 The model is ridge regression at lambda_t = ridge + shift * (size of the Gram matrix' noise): sigma
-sqrt(d t) for local and shuffler, sigma sqrt(d m / 2) for the server.  Its width is LinUCB's radius
-at that ridge.
+sqrt(d t) for local and shuffler, sigma sqrt(d m / 2) for the server (a prefix is the sum of m / 2
+nodes on average).  Its width is LinUCB's radius at that ridge, without a term for the noise in the
+sums: a practical choice, so `failure` is the chance of a miss without noise only.
 """
 
 import itertools
@@ -46,7 +48,7 @@ from companion.accounting.privacy import (
     Guarantee,
     gaussian_release,
     gaussian_scale,
-    need_release,
+    need_budget,
     shuffle_epsilon,
     tree_levels,
 )
@@ -123,7 +125,7 @@ class Params(NamedTuple):
     sigma: float  # standard deviation of the noise on every coordinate, of one user or node
     offset: bool  # universe that records are clipped into: offset sphere, or unit ball
     ridge: float  # lambda without noise
-    shift: float  # lambda_t = ridge + shift * noise: keeps the noisy Gram matrix positive
+    shift: float  # lambda_t = ridge + shift * (size of the noise); see `refit`
     noise: float  # R, sub-Gaussian scale of the rewards
     theta_bound: float  # S
     failure: float  # chance that some confidence set misses theta
@@ -168,8 +170,10 @@ class State(NamedTuple):
     radius: np.ndarray  # (1,) of the confidence set
     work: np.ndarray  # (2, d, d) scratch
     x: np.ndarray  # (d,) clipped context
-    message: np.ndarray  # packed statistics of one user; shuffler: the last batch's estimate
-    clipped: np.ndarray  # (1,) records that were outside the universe
+    # local: the last user's noisy packed statistics; server: the exact ones, which nobody sees;
+    # shuffler: the exact ones, overwritten by the estimate at the end of a batch
+    message: np.ndarray
+    clipped: np.ndarray  # (1,) records outside the universe: exact, not private
     exact: np.ndarray  # server: packed exact statistics (secret)
     nodes: np.ndarray  # server: (levels, packed) noise of the prefix up to each live block
     release: np.ndarray  # server: packed, what the next user sees
@@ -249,7 +253,10 @@ def learn_at_server(p, s, x, r, rng):
 
 @jit
 def learn_shuffled(p, s, x, r, rng):
-    """Rounded counts; at the end of a batch the analyser's estimate enters the sums."""
+    """Rounded counts; at the end of a batch the analyser's estimate enters the sums.
+
+    The noise bits of all its users are drawn there, at once: their sum has the same law.
+    """
     s.clipped[0] += statistics(p, x, r, s.x, s.message)
     shuffle_add(rng, s.message, RANGE, p.g, s.counts)
     if s.t[0] % p.batch == 0:
@@ -409,7 +416,9 @@ def sdp_linucb(
     >>> sdp_linucb(2, T=100, epsilon=1.0, delta=0.1).guarantee.model
     'shuffle'
     """
-    epsilon, delta = need_release(epsilon, delta, calibration, universe)
+    need_choice("calibration", calibration, ("paper", "corrected"))
+    need_choice("universe", universe, UNIVERSES)
+    epsilon, delta = need_budget(epsilon, delta)
     batch, d = need_int("batch", batch, 1), need_int("d", d, 1, 10_000)
     sensitivity, unit = STATISTICS_SENSITIVITY[universe], f"user ({universe})"
     options = ridge, shift, noise, theta_bound, failure, width
@@ -482,15 +491,27 @@ def message_attack(policy):
 def tree_attacks(policy):
     """Two `audit.Attack`s on the first user: the nodes that hold its record, which are the sums
     after 1, 2, 4, ... rounds if all others send zeros; and the arms of those who come next.
-
-    The others are offered e_1 and -e_1 and are paid nothing, so they play the noisy sign of the
-    first reward.
     """
     p = policy.params
     several = audit.runs_of(policy, lambda s: s.release)
     records, move = far_records(p.offset, p.d), far_move(p.offset, p.d)
     nodes = audit.on_first_nodes(policy, *records, several, move)
-    return nodes, audit.on_later_signs(policy, several)
+    return nodes, later_signs_attack(policy, several)
+
+
+def later_signs_attack(policy, several=None):
+    """`audit.Attack` on the arms of all users but the first, whose context is e_1 and whose reward
+    has either sign.  The others are offered e_1 and -e_1 and are paid nothing, so they play the
+    noisy sign of the first reward; those count who meet a sum of the nodes that hold it.
+    """
+    d, T = policy.params.d, 1 << (tree_levels(policy.params.T) - 1)
+    X, a, b = np.zeros((T, 2, d)), np.zeros((T, 2)), np.zeros((T, 2))
+    X[:, 0, 0], X[:, 1, 0] = 1.0, -1.0
+    X[0, 1, 0] = 1.0  # either arm
+    a[0], b[0] = 1.0, -1.0
+    seen = audit.along([-1.0 if t & (t - 1) == 0 else 0.0 for t in range(1, T)])
+    arms = audit.playing(policy, user=0, several=several)
+    return audit.Attack(arms, (X, a), (X, b), seen, "actions")
 
 
 @jit

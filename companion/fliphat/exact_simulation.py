@@ -30,11 +30,11 @@ from companion.kernels.mechanisms import laplace, random_integer
 from companion.simulate import as_result, need_run, parallel_map, stream
 from companion.validate import need_choice
 
-PARALLEL = 1e-12  # share of the variance of mu beside z, below which z says all of mu
+COLLINEAR = 1e-12  # share of the variance of mu beside z, below which z says all of mu
 
 
-class World(NamedTuple):
-    """The environment in kernel form, with work arrays."""
+class KernelEnvironment(NamedTuple):
+    """An `Autoregressive` environment in the form that kernels take, with work arrays."""
 
     K: int
     beta: np.ndarray  # (d,)
@@ -48,15 +48,15 @@ class World(NamedTuple):
     sums: np.ndarray  # (4,) of clip(y) e_1, clip(y) e_2, clip(y)^2 over an episode; regret so far
 
 
-def world(env) -> World:
-    """`World` of an `Autoregressive` environment."""
+def kernel_environment(env) -> KernelEnvironment:
+    """The `KernelEnvironment` of an `Autoregressive` environment."""
     law = env.phi, env.rewards == "uniform", env.noise
     work = np.zeros((2, env.d)), np.zeros(3), np.zeros(env.d), np.zeros(4)
-    return World(env.K, env.beta, np.flatnonzero(env.beta), *law, *work)
+    return KernelEnvironment(env.K, env.beta, np.flatnonzero(env.beta), *law, *work)
 
 
 @jit
-def covariance(phi, v, out):
+def multiply_covariance(phi, v, out):
     """out (d,) <- Sigma v, Sigma_ij = phi^|i-j|: sums from the left and from the right."""
     d, s = v.shape[0], 0.0
     for i in range(d):
@@ -69,60 +69,61 @@ def covariance(phi, v, out):
 
 
 @jit
-def factor(w, theta):
-    """w.L, w.H <- those of this estimate.
+def factor_scores(env, theta):
+    """env.L, env.H <- Cholesky factor of the scores of this estimate, and Cov(e, x).
 
     A part of no variance (theta = 0; beta along theta, or 0) gets weight 0 and direction 0.
     """
-    first, second = w.H[0], w.H[1]
-    covariance(w.phi, theta, first)
-    covariance(w.phi, w.beta, second)
-    a, whole = np.sqrt(max(dot(theta, first), 0.0)), dot(w.beta, second)
+    first, second = env.H[0], env.H[1]
+    multiply_covariance(env.phi, theta, first)
+    multiply_covariance(env.phi, env.beta, second)
+    a, variance = np.sqrt(max(dot(theta, first), 0.0)), dot(env.beta, second)
     for i in range(theta.shape[0]):
         first[i] = first[i] / a if a > 0.0 else 0.0
-    b = dot(w.beta, first)
-    rest = whole - b * b
-    c = np.sqrt(rest) if rest > PARALLEL * whole else 0.0
+    b = dot(env.beta, first)
+    rest = variance - b * b
+    c = np.sqrt(rest) if rest > COLLINEAR * variance else 0.0
     for i in range(theta.shape[0]):
         second[i] = (second[i] - b * first[i]) / c if c > 0.0 else 0.0
-    w.L[0], w.L[1], w.L[2] = a, b, c
+    env.L[0], env.L[1], env.L[2] = a, b, c
 
 
 @jit
-def play_round(w, guess, bound, rng):
-    """Draw the scores of the arms, play greedily (guess: at random), draw the reward; w.sums take
-    in clip(y) e, clip(y)^2 and the regret."""
-    best, top, played, one, two = -np.inf, -np.inf, 0.0, 0.0, 0.0
-    arm = random_integer(rng, w.K) if guess else -1
-    for k in range(w.K):
-        e, g = rng.standard_normal(), rng.standard_normal()
-        z, mu = w.L[0] * e, w.L[1] * e + w.L[2] * g
-        top = max(top, mu)
-        if k == arm or (not guess and z > best):
-            best, played, one, two = z, mu, e, g
-    y = clip(played + draw_noise(rng, w.uniform, w.noise), bound)
-    w.sums[0] += y * one
-    w.sums[1] += y * two
-    w.sums[2] += y * y
-    w.sums[3] += top - played
+def play_round(env, at_random, bound, rng):
+    """Draw the scores of the arms, play greedily or at random, draw the reward; env.sums take in
+    clip(y) e, clip(y)^2 and the regret."""
+    best_z, best_mu, played_mu, played_1, played_2 = -np.inf, -np.inf, 0.0, 0.0, 0.0
+    arm = random_integer(rng, env.K) if at_random else -1
+    for k in range(env.K):
+        e_1, e_2 = rng.standard_normal(), rng.standard_normal()
+        z, mu = env.L[0] * e_1, env.L[1] * e_1 + env.L[2] * e_2
+        best_mu = max(best_mu, mu)
+        if k == arm or (not at_random and z > best_z):
+            best_z, played_mu, played_1, played_2 = z, mu, e_1, e_2
+    y = clip(played_mu + draw_noise(rng, env.uniform, env.noise), bound)
+    env.sums[0] += y * played_1
+    env.sums[1] += y * played_2
+    env.sums[2] += y * y
+    env.sums[3] += best_mu - played_mu
 
 
 @jit
-def draw_moment(w, s, rng):
+def draw_moment(env, s, rng):
     """s.moment (d,) <- u of the module's formula."""
-    draw_row(w.phi, rng, w.x)
-    scale, (a, b, c) = np.sqrt(w.sums[2]), (w.L[0], w.L[1], w.L[2])
-    one = sparse_dot(w.x, s.theta_hat, s.picks, s.picks.shape[0]) / a if a > 0.0 else 0.0
-    mu = sparse_dot(w.x, w.beta, w.support, w.support.shape[0])
-    two = (mu - b * one) / c if c > 0.0 else 0.0
-    one, two = w.sums[0] - scale * one, w.sums[1] - scale * two
-    for j in range(w.x.shape[0]):
-        s.moment[j] = scale * w.x[j] + (one * w.H[0, j] + two * w.H[1, j])
+    draw_row(env.phi, rng, env.x)  # v
+    scale, (a, b, c) = np.sqrt(env.sums[2]), (env.L[0], env.L[1], env.L[2])
+    z = sparse_dot(env.x, s.theta_hat, s.picks, s.picks.shape[0])
+    mu = sparse_dot(env.x, env.beta, env.support, env.support.shape[0])
+    e_1 = z / a if a > 0.0 else 0.0  # e(v)
+    e_2 = (mu - b * e_1) / c if c > 0.0 else 0.0
+    weight_1, weight_2 = env.sums[0] - scale * e_1, env.sums[1] - scale * e_2
+    for j in range(env.x.shape[0]):
+        s.moment[j] = scale * env.x[j] + (weight_1 * env.H[0, j] + weight_2 * env.H[1, j])
 
 
 @jit
-def step_with_noise(p, s, episode, n, noise, rng):
-    """`step` in which the noise of pick i is xi times noise[i] (sparsity or more, d)."""
+def step_with_unit_noise(p, s, episode, n, unit_noise, rng):
+    """`step` in which the noise of pick i is xi times unit_noise[i] (sparsity or more, d)."""
     xi = p.xi_first[episode]
     s.taken[:] = False
     for j in range(p.d):
@@ -130,7 +131,7 @@ def step_with_noise(p, s, episode, n, noise, rng):
     for i in range(p.sparsity):
         best, at = -np.inf, 0
         for j in range(p.d):
-            z = abs(s.v[j]) + xi * noise[i, j]
+            z = abs(s.v[j]) + xi * unit_noise[i, j]
             if not s.taken[j] and z > best:
                 best, at = z, j
         s.taken[at] = True
@@ -138,37 +139,37 @@ def step_with_noise(p, s, episode, n, noise, rng):
     for i in range(p.sparsity):
         s.theta_hat[s.picks[i]] = s.v[s.picks[i]] + laplace(rng, xi)
     l1_project(s.theta_hat, s.picks, p.sparsity, p.l1_radius, s.magnitudes)
-    s.size[0] = p.sparsity
+    s.n_picks[0] = p.sparsity
 
 
 @jit
-def run(p, s, w, rng, noise_rng, pool, grid, regret):
+def play_episodes(p, s, env, rng, noise_rng, reused, grid, regret):
     """Play to round grid[-1]; regret[i] <- cumulative regret after round grid[i].
 
-    pool: empty, or (episodes + sparsity, d), overwritten with the noise that releases reuse.
+    reused: empty, or (episodes + sparsity, d), overwritten with the unit noise of all releases.
     """
-    p, s, w = borrowed(p), borrowed(s), borrowed(w)
+    p, s, env = borrowed(p), borrowed(s), borrowed(env)
     at, episode = 0, 0
-    for i in range(pool.shape[0]):
+    for i in range(reused.shape[0]):
         for j in range(p.d):
-            pool[i, j] = laplace(noise_rng, 1.0)
+            reused[i, j] = laplace(noise_rng, 1.0)
     while 1 << episode <= grid[-1]:
         released = episode < p.iterations.shape[0]
         bound = p.reward_clip[episode] if released else np.inf
-        factor(w, s.theta_hat)
-        w.sums[:3] = 0.0
+        factor_scores(env, s.theta_hat)
+        env.sums[:3] = 0.0
         for t in range(1 << episode, min((2 << episode) - 1, grid[-1]) + 1):
-            play_round(w, s.size[0] == 0, bound, rng)
+            play_round(env, s.n_picks[0] == 0, bound, rng)
             if t == grid[at]:
-                regret[at] = w.sums[3]
+                regret[at] = env.sums[3]
                 at += 1
         if released:
-            draw_moment(w, s, rng)
+            draw_moment(env, s, rng)
         if 2 << episode <= grid[-1]:
             s.theta_hat[:] = 0.0
-            s.size[0] = 0
-            if p.iterations[episode] == 1 and pool.shape[0] > 0:
-                step_with_noise(p, s, episode, 1 << episode, pool[episode:], noise_rng)
+            s.n_picks[0] = 0
+            if p.iterations[episode] == 1 and reused.shape[0] > 0:
+                step_with_unit_noise(p, s, episode, 1 << episode, reused[episode:], noise_rng)
             elif p.iterations[episode] == 1:
                 step(p, s, episode, 0, 1 << episode, noise_rng)
         episode += 1
@@ -180,7 +181,7 @@ def is_exact(policy) -> bool:
     if not isinstance(p, Params):
         return False
     unclipped = p.row_clip == p.gradient_clip == p.residual_clip == np.inf
-    return unclipped and p.forget and not p.warm and p.iterations.max(initial=0) <= 1
+    return unclipped and p.forget and not p.warm_start and p.iterations.max(initial=0) <= 1
 
 
 def simulate_one_step(
@@ -213,7 +214,8 @@ def _repetition(env, policies, grid, reuse_noise, seed):
     for i, policy in enumerate(policies):
         p, begin = policy.params, time.thread_time()
         contexts, noise = stream(seed, f"contexts of {policy.name}"), stream(seed, policy.name)
-        pool = np.empty((len(p.iterations) + p.sparsity if reuse_noise else 0, p.d))
-        run(p, init(p, 0), world(env), contexts, noise, pool, grid, regret[i])
+        reused = np.empty((len(p.iterations) + p.sparsity if reuse_noise else 0, p.d))
+        state, arrays = init(p, 0), kernel_environment(env)
+        play_episodes(p, state, arrays, contexts, noise, reused, grid, regret[i])
         seconds[i] = time.thread_time() - begin
     return regret, seconds

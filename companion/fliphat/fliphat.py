@@ -7,8 +7,8 @@ estimate that the next episode plays greedily.
 Source: the FLIPHAT paper, Algorithm 1 (N-IHT), 2 (FLIPHAT), 3 (peeling), Theorem 5.1, Lemma A.2.
 Privacy: replace one user's context and reward.  A row moves a coordinate of eta times the gradient
 of n rows by at most 4 eta x_max R/n in a step from zero (`gradient_sensitivity`); peeling s entries
-is an exact composition of s noisy maxima and s values (`exact_factor`), over all steps that use the
-row; a row enters one release, and its user's own arm is not shown to others.
+is an exact composition of s noisy maxima and s values (`noise_multiplier`), over all steps that use
+the row; a row enters one release, and its user's own arm is not shown to others.
 Differs: while the estimate is zero the arm is drawn uniformly (the paper's argmax over zeros is
 undefined).  "corrected" clips contexts and has the noise of the proved sensitivity.
 `residual_fliphat`, our variant, clips contexts and residuals inside the gradient, so that much less
@@ -36,7 +36,7 @@ from companion.validate import LARGEST, need_choice, need_float, need_int, need_
 MAX_ITERATIONS = 1000  # most steps of a release, and most of their rate
 
 
-# Calibration: xi / sensitivity for a budget.
+# Calibration: the noise multiplier xi / sensitivity for a budget
 #
 # If the vector handed to peeling moves by at most `sensitivity` in every coordinate, then with
 # Laplace(xi) noise and ratio = sensitivity / xi one pick is a report-noisy-max, pure 2 ratio-DP,
@@ -90,10 +90,10 @@ def _need_noise_budget(epsilon, delta):
 
 
 @lru_cache(maxsize=4096)
-def exact_factor(picks: int, epsilon: float, delta: float) -> float:
+def noise_multiplier(picks: int, epsilon: float, delta: float) -> float:
     """Smallest xi / sensitivity at which `picks` picks and values are (epsilon, delta)-DP.
 
-    epsilon in [1e-9, 1e9], or inf (the factor is then 0).
+    epsilon in [1e-9, 1e9], or inf (the multiplier is then 0).
     """
     picks = need_int("picks", picks, 1)
     epsilon, delta = _need_noise_budget(epsilon, delta)
@@ -112,7 +112,7 @@ def exact_factor(picks: int, epsilon: float, delta: float) -> float:
     return float(np.exp(-log_ratio))
 
 
-def paper_factor(sparsity: int, epsilon: float, delta: float, iterations: int = 1) -> float:
+def paper_multiplier(sparsity: int, epsilon: float, delta: float, iterations: int = 1) -> float:
     """The paper's xi / sensitivity, 2 sqrt(3 s log(M/delta)) M / epsilon (Algorithms 1 and 3)."""
     sparsity = need_int("sparsity", sparsity, 1)
     iterations = need_int("iterations", iterations, 1)
@@ -134,17 +134,17 @@ def noise_scales(paper, n, sparsity, epsilon, delta, eta, x_max, b_max, R, itera
 
     n, R, iterations (L,): rows, reward bound and steps of every release.  The residual is at most
     R in the first step, where theta = 0, and R + x_max b_max in later ones.  Corrected: these
-    sensitivities times the factor of exact composition of all picks of a release.  Paper: eta (R +
-    x_max b_max)/n times the factor of Algorithm 3, the budget split over the steps.
+    sensitivities times the multiplier of exact composition of all picks of a release.  Paper: eta
+    (R + x_max b_max)/n times the multiplier of Algorithm 3, the budget split over the steps.
     """
     first = gradient_sensitivity(n, eta, x_max, R)
     rest = gradient_sensitivity(n, eta, x_max, R + x_max * b_max)
     steps = [max(int(m), 1) for m in iterations]
     if not paper:
-        factors = np.array([exact_factor(sparsity * m, epsilon, delta) for m in steps])
-        return (first * factors, rest * factors), epsilon
-    factors = np.array([paper_factor(sparsity, epsilon, delta, m) for m in steps])
-    xi = eta * (R + x_max * b_max) / n * factors  # line 7
+        multipliers = np.array([noise_multiplier(sparsity * m, epsilon, delta) for m in steps])
+        return (first * multipliers, rest * multipliers), epsilon
+    multipliers = np.array([paper_multiplier(sparsity, epsilon, delta, m) for m in steps])
+    xi = eta * (R + x_max * b_max) / n * multipliers  # line 7
     worst = 0.0
     for i in np.flatnonzero(iterations * (xi > 0.0)):
         ratio = (first if steps[i] == 1 else rest)[i] / xi[i]
@@ -161,23 +161,23 @@ class Params(NamedTuple):
     sparsity: int  # s, coordinates that an estimate keeps
     eta: float  # step size
     l1_radius: float  # C, radius of the l1 ball; inf: no projection
-    row_clip: float  # contexts are clipped to +- this when stored; inf: not
-    gradient_clip: float  # and to +- this inside the gradient; inf: not
-    residual_clip: float  # bound on |y - x'theta| in the gradient; inf: not
-    warm: bool  # a release starts from the last estimate instead of zero
-    forget: bool  # a row is used in one release only
     iterations: np.ndarray  # (L,) M_l, steps of the release after episode l, l = 0..L-1
     reward_clip: np.ndarray  # (L,) R_l
     xi_first: np.ndarray  # (L,) Laplace scale of the first step
     xi_rest: np.ndarray  # (L,) and of the later ones
+    row_clip: float = np.inf  # contexts are clipped to +- this when stored; inf: not
+    gradient_clip: float = np.inf  # and to +- this inside the gradient; inf: not
+    residual_clip: float = np.inf  # bound on |y - x'theta| in the gradient; inf: not
+    warm_start: bool = False  # a release starts from the last estimate instead of zero
+    forget: bool = True  # a row is used in one release only
 
 
 class State(NamedTuple):
     t: np.ndarray  # (1,) rounds played
     n: np.ndarray  # (1,) rows stored
     clipped: np.ndarray  # (1,) stored rows with a coordinate beyond a context bound
-    size: np.ndarray  # (1,) picks in use: 0 or sparsity; 0: the estimate is zero
-    theta_hat: np.ndarray  # (d,) estimate, zero off picks[:size]
+    n_picks: np.ndarray  # (1,) picks in use: 0 or sparsity; 0: the estimate is zero
+    theta_hat: np.ndarray  # (d,) estimate, zero off picks[:n_picks]
     picks: np.ndarray  # (sparsity,) coordinates
     X: np.ndarray  # (capacity, d) contexts of the current episode (of all, if nothing is forgotten)
     y: np.ndarray  # (capacity,) their rewards
@@ -214,19 +214,19 @@ def clip(z, bound):
 
 
 @jit
-def sparse_dot(x, theta, picks, size):
-    """x'theta for a theta that is zero off picks[:size]."""
+def sparse_dot(x, theta, picks, n_picks):
+    """x'theta for a theta that is zero off picks[:n_picks]."""
     z = 0.0
-    for i in range(size):
+    for i in range(n_picks):
         z += x[picks[i]] * theta[picks[i]]
     return z
 
 
 @jit
-def l1_project(v, picks, size, radius, magnitudes):
-    """v <- its projection on the l1 ball; v is zero off picks[:size]; magnitudes is overwritten."""
+def l1_project(v, picks, n_picks, radius, magnitudes):
+    """v <- its projection on the l1 ball; v is zero off picks[:n_picks]; overwrites magnitudes."""
     total = 0.0
-    for i in range(size):
+    for i in range(n_picks):
         a = abs(v[picks[i]])
         total += a
         k = i
@@ -237,11 +237,11 @@ def l1_project(v, picks, size, radius, magnitudes):
     if total <= radius:
         return
     running, level = 0.0, 0.0
-    for k in range(size):
+    for k in range(n_picks):
         running += magnitudes[k]
         if magnitudes[k] > (running - radius) / (k + 1):
             level = (running - radius) / (k + 1)
-    for i in range(size):
+    for i in range(n_picks):
         z = v[picks[i]]
         v[picks[i]] = np.sign(z) * max(abs(z) - level, 0.0)
 
@@ -249,7 +249,7 @@ def l1_project(v, picks, size, radius, magnitudes):
 @jit
 def add_to_moment(p, s, episode, x, y):
     """s.moment <- s.moment + clipped context times clipped residual: one row of -n/2 gradient."""
-    fitted = sparse_dot(x, s.theta_hat, s.picks, s.size[0])
+    fitted = sparse_dot(x, s.theta_hat, s.picks, s.n_picks[0])
     r = clip(clip(y, p.reward_clip[episode]) - fitted, p.residual_clip)
     if p.gradient_clip == np.inf:
         axpy(r, x, s.moment)
@@ -266,15 +266,15 @@ def step(p, s, episode, m, n, rng):
     xi = p.xi_first[episode] if m == 0 else p.xi_rest[episode]
     peel(rng, s.v, p.sparsity, xi, s.theta_hat, s.picks, s.taken)  # line 4: Algorithm 3
     l1_project(s.theta_hat, s.picks, p.sparsity, p.l1_radius, s.magnitudes)  # line 5
-    s.size[0] = p.sparsity
+    s.n_picks[0] = p.sparsity
 
 
 @jit
 def release(p, s, episode, rng):
     """s.theta_hat <- N-IHT on the stored rows: all that others ever see of them."""
-    if not p.warm:
+    if not p.warm_start:
         s.theta_hat[:] = 0.0
-        s.size[0] = 0
+        s.n_picks[0] = 0
     n = s.n[0]
     for m in range(p.iterations[episode]):
         s.moment[:] = 0.0
@@ -289,13 +289,13 @@ def release(p, s, episode, rng):
 @jit
 def store(p, s, x, r):
     """Append the row (clipped x, r) to the data of the episode."""
-    wide, row, bound = 0, s.X[s.n[0]], min(p.row_clip, p.gradient_clip)
+    outside, row, bound = 0, s.X[s.n[0]], min(p.row_clip, p.gradient_clip)
     for j in range(p.d):
-        wide += abs(x[j]) > bound
+        outside += abs(x[j]) > bound
         row[j] = clip(x[j], p.row_clip)
     s.y[s.n[0]] = r
     s.n[0] += 1
-    s.clipped[0] += wide > 0
+    s.clipped[0] += outside > 0
 
 
 @jit
@@ -303,11 +303,11 @@ def select(p, s, X, rng):
     """Row of X (K, d) with the largest x'theta_hat, the first one on ties; a random row while there
     is no estimate.
     """
-    if s.size[0] == 0:
+    if s.n_picks[0] == 0:
         return random_integer(rng, X.shape[0])  # line 2
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
-        z = sparse_dot(X[k], s.theta_hat, s.picks, s.size[0])
+        z = sparse_dot(X[k], s.theta_hat, s.picks, s.n_picks[0])
         if z > best:
             best, arm = z, k
     return arm  # line 11
@@ -415,13 +415,12 @@ def fliphat(
     n = rows_in_release(T)
     iterations = np.floor(rate * np.log1p(n * b_max**2)).astype(np.int64)
     R = x_max * b_max + noise * np.sqrt(2.0 * np.log1p(n))
-    xi, true = noise_scales(paper, n, sparsity, epsilon, delta, eta, x_max, b_max, R, iterations)
+    xi, proved = noise_scales(paper, n, sparsity, epsilon, delta, eta, x_max, b_max, R, iterations)
     guarantee = NO_PRIVACY
     if epsilon < np.inf:
-        true, claim = (true if bound < np.inf else np.inf), ((epsilon, delta) if paper else None)
-        guarantee = Guarantee("joint", true, delta, REPLACE_RECORD, "user", claim)
-    clips, start = (bound, np.inf, np.inf), (False, True)  # rewards at R_l; from zero
-    p = Params(d, T, sparsity, eta, b_max, *clips, *start, iterations, R, *xi)
+        proved, claim = proved if bound < np.inf else np.inf, (epsilon, delta) if paper else None
+        guarantee = Guarantee("joint", proved, delta, REPLACE_RECORD, "user", claim)
+    p = Params(d, T, sparsity, eta, b_max, iterations, R, *xi, row_clip=bound)
     return _policy("FLIPHAT", p, guarantee, attack_instances, audit_instances)
 
 
@@ -437,9 +436,9 @@ def residual_fliphat(
     l1_radius: float = np.inf,
     eta: float = 1.0,
     iterations: int = 3,
-    warm: bool = False,
+    warm_start: bool = False,
     forget: bool = True,
-    skip: int = 32,
+    min_rows: int = 32,
 ) -> Policy:
     """FLIPHAT whose gradient is the mean of clip(x) clip(y - x'theta): private for any data.
 
@@ -453,9 +452,9 @@ def residual_fliphat(
     x_clip, residual_clip : the two bounds, in [1e-50, 1e50].
     l1_radius : radius of the l1 ball, above 0; may be inf.
     iterations : steps of a release, in [1, 1000].
-    warm : a release starts from the last estimate, which is public by then.
+    warm_start : a release starts from the last estimate, which is public by then.
     forget : a row enters one release only; False: all data are kept.
-    skip : releases on fewer rows are left out; >= 0.
+    min_rows : releases on fewer rows are left out; >= 0.
 
     Returns
     -------
@@ -474,17 +473,18 @@ def residual_fliphat(
     residual_clip = _need_scale("residual_clip", residual_clip)
     l1_radius = need_positive("l1_radius", l1_radius, allow_inf=True)
     eta, m = _need_scale("eta", eta), need_int("iterations", iterations, 1, MAX_ITERATIONS)
-    need_choice("warm", warm, (True, False))
+    need_choice("warm_start", warm_start, (True, False))
     need_choice("forget", forget, (True, False))
-    skip = need_int("skip", skip, 0, LARGEST)
+    min_rows = need_int("min_rows", min_rows, 0, LARGEST)
     n = rows_in_release(T, forget)
-    steps = np.where(n >= skip, m, 0).astype(np.int64)
+    steps = np.where(n >= min_rows, m, 0).astype(np.int64)
     uses = 1 if forget else max(int((steps > 0).sum()), 1)
     xi = gradient_sensitivity(n, eta, x_clip, residual_clip)
-    xi = xi * exact_factor(sparsity * m * uses, epsilon, delta)
-    clips, start = (np.inf, x_clip, residual_clip), (bool(warm), bool(forget))
-    rewards = np.full(len(n), np.inf)  # are clipped with the residual
-    p = Params(d, T, sparsity, eta, l1_radius, *clips, *start, steps, rewards, xi, xi.copy())
+    xi = xi * noise_multiplier(sparsity * m * uses, epsilon, delta)
+    unclipped = np.full(len(n), np.inf)  # a reward is clipped with its residual
+    p = Params(d, T, sparsity, eta, l1_radius, steps, unclipped, xi, xi.copy())
+    p = p._replace(gradient_clip=x_clip, residual_clip=residual_clip)
+    p = p._replace(warm_start=bool(warm_start), forget=bool(forget))
     guarantee = NO_PRIVACY
     if epsilon < np.inf:
         guarantee = Guarantee("joint", epsilon, delta, REPLACE_RECORD, "user")
@@ -499,19 +499,12 @@ def residual_fliphat(
 # moves by its whole sensitivity.  Later users bring e_j and 0, then 0 and e_j: the advice shows
 # whether theta_j is positive, negative or zero.
 
-FAR = 1e3  # size of a context or reward that a policy does not clip
+OUTLIER = 1e3  # size of a context or reward that a policy does not clip
 PRIVATE = ("X", "y", "moment", "v", "taken", "magnitudes", "clipped")  # the curator's fields
 RELEASES = shows(peel, "peeling", "v", "peeled", "out", "picks", "picks")
 
 
-def _bound(what, *bounds):
-    """The smallest of the bounds."""
-    if not min(bounds) < np.inf:
-        raise ValueError(f"policy must clip {what}; got bounds {bounds}")
-    return min(bounds)
-
-
-def _inputs(policy, far):
+def neighbouring_inputs(policy):
     """(a, b, user): streams (X (T, 2, d), R (T, 2)) that differ in round `user` (from 0) alone."""
     p = policy.params
     first, rounds = 1 << len(p.iterations), (1 << len(p.iterations)) - 1 + 2 * p.d
@@ -520,8 +513,8 @@ def _inputs(policy, far):
     inputs = []
     for sign in (1.0, -1.0):
         X, R = np.zeros((rounds, 2, p.d)), np.zeros((rounds, 2))
-        X[first - 2] = _bound("contexts", p.row_clip, p.gradient_clip, far)
-        R[first - 2] = sign * _bound("rewards", p.reward_clip[-1], p.residual_clip, far)
+        X[first - 2] = min(p.row_clip, p.gradient_clip, OUTLIER)
+        R[first - 2] = sign * min(p.reward_clip[-1], p.residual_clip, OUTLIER)
         for j in range(p.d):
             X[first - 1 + 2 * j, 0, j] = 1.0  # e_j or 0
             X[first + 2 * j, 1, j] = 1.0  # 0 or e_j
@@ -529,25 +522,24 @@ def _inputs(policy, far):
     return *inputs, first - 2
 
 
-def signs(d, actions):
+def count_signs(d, actions):
     """Positive minus negative signs among d coordinates, read off the last actions (n, >= 2 d)."""
-    questions = actions[:, -2 * d :]
-    return (questions[:, 1::2] == 1).sum(axis=1) - (questions[:, 0::2] == 1).sum(axis=1)
+    advice = actions[:, -2 * d :]
+    return (advice[:, 1::2] == 1).sum(axis=1) - (advice[:, 0::2] == 1).sum(axis=1)
 
 
-def sign_attack(policy: Policy, far: float = np.inf) -> Attack:
+def sign_attack(policy: Policy) -> Attack:
     """Counts positive minus negative signs of the last release that the actions of others show.
 
-    far: size of a context or reward that the policy does not clip.  Raises ValueError if the
-    policy's T leaves no 2 d rounds after that release, or it clips nothing and far is infinite.
+    Raises ValueError if the policy's T leaves no 2 d rounds after that release.
     """
-    a, b, user = _inputs(policy, far)
+    a, b, user = neighbouring_inputs(policy)
     shown = playing(policy, user=user, several=runs_of(policy))
-    return Attack(shown, a, b, partial(signs, policy.params.d), "actions", "the values")
+    return Attack(shown, a, b, partial(count_signs, policy.params.d), "actions", "the values")
 
 
-def pick_loss(unit, scale, theta):
-    """Log-likelihood ratio of releases (n, 2): the noisy larger of (3, 1) units, or of (1, 3)."""
+def log_likelihood_ratio(unit, scale, theta):
+    """That of releases theta (n, 2): the noisy larger of (3, 1) units, or of (1, 3)."""
     first, gap = np.abs(theta[:, 0]) > 0.0, 2 * unit / scale
     wrong = np.log1p(gap / 2) - gap  # log of twice the chance that Laplace noise turns the order
     z = theta.sum(axis=1)
@@ -555,10 +547,10 @@ def pick_loss(unit, scale, theta):
     return np.where(first, 1.0, -1.0) * (np.log(2 - np.exp(wrong)) - wrong + value)
 
 
-def picked(actions):
+def picked_coordinate(actions):
     """1 where the first coordinate of the estimate is not zero, -1 where the second is, (n,)."""
-    answers = actions[:, -4:]
-    return answers[:, :2].sum(axis=1) - answers[:, 2:].sum(axis=1)
+    advice = actions[:, -4:]
+    return advice[:, :2].sum(axis=1) - advice[:, 2:].sum(axis=1)
 
 
 def pick_attacks(policy):
@@ -570,7 +562,7 @@ def pick_attacks(policy):
     opposite directions, so that pick and value show it.
     """
     p = policy.params
-    a, b, last = _inputs(policy, FAR)
+    a, b, last = neighbouring_inputs(policy)
     x, r = np.abs(a[0][last, 0, 0]), a[1][last, 0]
     for X, R in (a, b):
         X[last - 2 : last + 1] = x
@@ -578,7 +570,7 @@ def pick_attacks(policy):
         R[last - 2 : last] = r
     episodes = len(p.iterations)
     n = 1 << (episodes - 1) if p.forget else (1 << episodes) - 1
-    ratio = partial(pick_loss, 2 * p.eta * x * r / n, p.xi_first[-1])
+    ratio = partial(log_likelihood_ratio, 2 * p.eta * x * r / n, p.xi_first[-1])
     estimates = runs_of(policy, lambda s: s.theta_hat)
 
     def released(data, rng, n):
@@ -587,7 +579,7 @@ def pick_attacks(policy):
     shown = playing(policy, user=last, several=runs_of(policy))
     return (
         Attack(released, a, b, ratio, "releases", runs=False, fresh=True),
-        Attack(shown, a, b, picked, "actions", "the values"),
+        Attack(shown, a, b, picked_coordinate, "actions", "the values"),
     )
 
 
@@ -596,7 +588,7 @@ def attacks(policy: Policy):
     p = policy.params
     if (p.d, p.sparsity, p.iterations[-1]) == (2, 1, 1):
         return pick_attacks(policy)
-    return (sign_attack(policy, FAR),)
+    return (sign_attack(policy),)
 
 
 def attack_instances():
@@ -612,7 +604,7 @@ def attack_instances():
 
 def residual_attack_instances():
     """The same for `residual_fliphat`."""
-    return (residual_fliphat(2, 12, sparsity=1, epsilon=4.0, delta=0.1, iterations=1, skip=4),)
+    return (residual_fliphat(2, 12, sparsity=1, epsilon=4.0, delta=0.1, iterations=1, min_rows=4),)
 
 
 def audit_instances():
@@ -630,10 +622,11 @@ def audit_instances():
 
 def residual_audit_instances():
     """The same for `residual_fliphat`: warm starts, kept data, a projection."""
-    options = {"sparsity": 2, "epsilon": 1.0, "delta": 0.01, "skip": 0}
+    options = {"sparsity": 2, "epsilon": 1.0, "delta": 0.01, "min_rows": 0}
+    both = {"warm_start": True, "forget": False, "l1_radius": 2.0}
     policies = (
-        residual_fliphat(3, 8, iterations=2, warm=True, **options),
+        residual_fliphat(3, 8, iterations=2, warm_start=True, **options),
         residual_fliphat(3, 8, iterations=1, forget=False, **options),
-        residual_fliphat(3, 8, iterations=2, warm=True, forget=False, l1_radius=2.0, **options),
+        residual_fliphat(3, 8, iterations=2, **both, **options),
     )
     return tuple(AuditInstance(q, RELEASES, PRIVATE, rounds=7) for q in policies)

@@ -1,4 +1,5 @@
-"""Generalized linear models: links, losses, and their minimiser by damped Newton.
+"""Generalized linear models: links, losses, their minimiser by damped Newton, and the steps of a
+private descent on released matrices.
 
 The mean of a reward at the linear score z = x'theta; a link is a number, so that it fits into
 Params, and `LINKS` names them.
@@ -17,7 +18,18 @@ import math
 import numpy as np
 
 from companion.jit import jit
-from companion.kernels.linalg import cholesky, cholesky_solve, dot
+from companion.kernels.linalg import (
+    add_outer,
+    axpy,
+    cholesky,
+    cholesky_solve,
+    copy,
+    dot,
+    inverse,
+    jacobi,
+    matvec,
+    project_ball,
+)
 from companion.validate import need_choice
 
 LINKS = ("linear", "logistic", "probit")
@@ -179,3 +191,53 @@ def work_for(d):
 def clipped_reward(r):
     """The reward in [0, 1]."""
     return min(max(r, 0.0), 1.0)
+
+
+# Private estimates: noisy gradients, preconditioned by a released matrix (Rakhlin, Shamir and
+# Sridharan 2012 for the average of the last iterates).
+
+
+@jit
+def clip_eigenvalues(M, least, A, B):
+    """M (d, d) <- the same with eigenvalues raised to at least `least`; A, B are overwritten."""
+    copy(M, A)
+    for i in range(M.shape[0]):
+        A[i, i] -= least
+    if cholesky(A, B):
+        return
+    copy(M, A)
+    jacobi(A, B)
+    M[:] = 0.0
+    for k in range(M.shape[0]):
+        add_outer(max(A[k, k], least), B[k], M)
+
+
+@jit
+def preconditioner(curvature, penalty, M, P, A, B):
+    """P (d, d) <- (curvature M + penalty I)^-1; A, B (d, d) are overwritten."""
+    for i in range(P.shape[0]):
+        for j in range(P.shape[1]):
+            A[i, j] = curvature * M[i, j] + (penalty if i == j else 0.0)
+    inverse(A, P, B)
+
+
+@jit
+def projected_step(k, steps, penalty, radius, P, theta, work):
+    """Step k < steps of a descent: theta (d,) <- projection of theta - P (gradient + penalty theta)
+    on the ball of this radius; after the last one theta <- average of the second half of the
+    iterates.
+
+    work (3, d): the gradient of this step, scratch, and the average so far; overwritten.
+    """
+    gradient, move, average = work[0], work[1], work[2]
+    axpy(penalty, theta, gradient)
+    matvec(P, gradient, move)
+    axpy(-1.0, move, theta)
+    project_ball(theta, radius)
+    if k == 0:
+        average[:] = 0.0
+    half = steps // 2
+    if k >= half:
+        axpy(1.0 / (steps - half), theta, average)
+    if k == steps - 1:
+        copy(average, theta)

@@ -48,46 +48,49 @@ def design(points, theta, prob=None) -> Design:
 
 def constant(r: float, theta: float = 0.7) -> Design:
     """d = 1: every user has phi = r."""
-    r, theta = (need_float(n, v, -1.0, 1.0) for n, v in (("r", r), ("theta", theta)))
     return design([[r]], [theta])
 
 
-def split(r: float, theta=(0.5, 0.5), wide: float = 0.5) -> Design:
-    """d = 2: (wide, r) or (wide, -r), equal chances: Case II of Equation (4), Theorem 2, scaled."""
-    r, wide = (need_float(n, v, -1.0, 1.0) for n, v in (("r", r), ("wide", wide)))
-    if math.hypot(wide, r) > 1 + SLACK:
-        raise ValueError(f"(wide, r) must have norm at most 1; got {wide=}, {r=}")
-    return design([[wide, r], [wide, -r]], theta)
+def split(r: float, theta=(0.5, 0.5)) -> Design:
+    """d = 2: (1/2, r) or (1/2, -r), equal chances: Case II of Equation (4), Theorem 2, scaled."""
+    return design([[0.5, r], [0.5, -r]], theta)
 
 
 def rare(share, theta=(0.0, 1.0)) -> Design:
     """d = 2: e1, or e2 with chance `share`: Case I of Equation (4), and Theorem 1."""
-    share = need_float("share", share, 0.0, 1.0)
     return design(np.eye(2), theta, [1 - share, share])
+
+
+DESIGNS = (  # of `family`: those on which errors and coverage are measured
+    ("log-scale", 1),
+    ("case II", 2),
+    ("theorem 1", 2),
+    ("ball", 2),
+    ("log-scale", 2),
+    ("case II", 3),
+    ("ball", 3),
+)
 
 
 def family(name: str, d: int, n: int, seed: int = 0, K: int = 500) -> Design:
     """A design for n users: "case II", "theorem 1", "ball" or "log-scale".
 
-    "ball": K points uniform in the unit ball; "log-scale": every coordinate is +-exp(-U
-    ln(n)/2)/sqrt(d), U uniform.  theta = 0.9 (1, .., 1)/sqrt(d): with norm 1, estimates from the
-    unit ball would be exactly right by chance.  Raises ValueError if there is no such design.
+    "case II": (1/2, +-n^(-1/4)/2), and for d = 3 (1/2, +-n^(-1/8)/2, +-n^(-1/4)/2); "theorem 1":
+    e1, others with chance n^(-1/2) each; "ball": K points uniform in the unit ball; "log-scale":
+    every coordinate is +-exp(-U ln(n)/2)/sqrt(d), U uniform.  theta = 0.9 (1, .., 1)/sqrt(d): with
+    norm 1, estimates from the unit ball would be exactly right by chance.  Raises ValueError if
+    there is no such design.
     """
     d, n = need_int("d", d, 1, MAX_DIMENSION), need_int("n", n, 2, MAX_USERS)
     need_choice("name", name, ("case II", "theorem 1", "ball", "log-scale"))
     K = need_int("K", K, 1, MAX_POINTS)
     rng, theta = need_generator("seed", seed), np.full(d, 0.9 / math.sqrt(d))
     if name == "case II":
-        if d not in (2, 3):
-            raise ValueError(f'd must be 2 or 3 for name="case II"; got d={d}')
-        sizes = [n ** (-j / (4.0 * (d - 1))) / 2 for j in range(1, d)]
+        sizes = [n ** (-j / (4.0 * (need_int("d", d, 2, 3) - 1))) / 2 for j in range(1, d)]
         signs = np.array(np.meshgrid(*[[1, -1]] * (d - 1))).reshape(d - 1, -1).T
-        points = np.column_stack([np.full(len(signs), 0.5), signs * sizes])
-        return design(points, theta)
+        return design(np.column_stack([np.full(len(signs), 0.5), signs * sizes]), theta)
     if name == "theorem 1":
-        prob = np.full(d, n**-0.5)
-        prob[0] = 1 - (d - 1) * n**-0.5
-        return design(np.eye(d), theta, prob)
+        return design(np.eye(d), theta, [1 - (d - 1) * n**-0.5] + [n**-0.5] * (d - 1))
     if name == "ball":
         points = rng.standard_normal((K, d))
         points *= (rng.random(K) ** (1 / d) / np.linalg.norm(points, axis=1))[:, None]
@@ -131,7 +134,7 @@ def hard_bandit(d: int, r: float, repeats: int = 1) -> Contexts:
 
     d = 1: one context, actions (r) and (-r), r in (0, 1], theta = 0.5.  d = 2: actions (1/2, r) and
     (1/2, -r), r in (0, 0.8], roles swapped in the second context, theta = (.5, .5).  d = 3: (1/2,
-    +-sqrt(r/2), +-r), r in (0, 0.6], all four sign pairs, rotated by the context.  every action
+    +-sqrt(r/2), +-r), r in (0, 0.6], all four sign pairs, rotated by the context.  Every action
     stands repeats >= 1 times.  Raises ValueError on anything else.
     """
     d, repeats = need_int("d", d, 1, 3), need_int("repeats", repeats, 1, MAX_POINTS)
@@ -141,26 +144,25 @@ def hard_bandit(d: int, r: float, repeats: int = 1) -> Contexts:
     elif d == 2:
         X = np.array([[[0.5, r], [0.5, -r]], [[0.5, -r], [0.5, r]]])
     else:
-        pairs, middle = [(1, 1), (1, -1), (-1, 1), (-1, -1)], math.sqrt(r / 2)
-        arms = np.array([[0.5, a * middle, b * r] for a, b in pairs])
+        middle = math.sqrt(r / 2)
+        arms = np.array([[0.5, a * middle, b * r] for a in (1, -1) for b in (1, -1)])
         X = np.array([np.roll(arms, c, axis=0) for c in range(4)])
     return contexts(np.repeat(X, repeats, axis=1), np.full(d, 0.5))
 
 
-def spread_bandit(d: int, T: int, seed: int, C: float = 250) -> Contexts:
-    """C >= 1 contexts with actions (x, -x), x as in `family`("log-scale") at n = T: all scales."""
-    T, C = need_int("T", T, 2, MAX_USERS), need_int("C", C, 1, MAX_POINTS)
-    world = family("log-scale", d, T, seed, C)
-    return contexts(np.stack([world.points, -world.points], axis=1), np.full(d, 0.5))
+def spread_bandit(d: int, T: int, seed: int) -> Contexts:
+    """250 contexts with actions (x, -x), x as in `family`("log-scale") at n = T: all scales."""
+    x = family("log-scale", d, T, seed, K=250).points
+    return contexts(np.stack([x, -x], axis=1), np.full(d, 0.5))
 
 
-def easy_bandit(seed: int, C: float = 16, A: int = 4, d: int = 2) -> Contexts:
-    """A well-conditioned bandit: C contexts with A random unit actions each, random theta (0.8)."""
+def easy_bandit(seed: int) -> Contexts:
+    """A well-conditioned bandit: 16 contexts with 4 random unit actions each in the plane, and a
+    random theta of norm 0.8."""
     rng = need_generator("seed", seed)
-    C, A = need_int("C", C, 1, MAX_POINTS), need_int("A", A, 2, MAX_POINTS)
-    X = rng.standard_normal((C, A, need_int("d", d, 1, MAX_DIMENSION)))
+    X = rng.standard_normal((16, 4, 2))
     X /= np.linalg.norm(X, axis=2, keepdims=True)
-    theta = rng.standard_normal(d)
+    theta = rng.standard_normal(2)
     return contexts(X, 0.8 * theta / np.linalg.norm(theta))
 
 

@@ -11,13 +11,13 @@ to one stage of one epoch, so budgets do not add up.  The sensitivities are in `
 Differs: noise "corrected" (the default) or "paper" (as printed, not private for any epsilon: the
 support of one-sided Wishart noise moves with the data, two bins change and not one, and labels are
 unbounded).  One pooled oracle on phi(x, a), as all actions share theta; per_action gives one oracle
-per action as printed.  Algorithm 4, line 6 is compress-and-clip, V (V'XV)_+ V'.  An inactive bin
-has half-width eta(parent) + ||phi_h||; line 11 of Algorithm 5 prints gamma^-k alone, which ignores
-the errors of the layers above.  Residual labels use clipped predictions.  The second test of
-Algorithm 5, line 10 follows from the first and is left out, and so is the message of layer 1's
-interval stage, which has nothing to measure.  Where a half-width is no less than ||phi|| the
-interval is (0, ||phi||).  Users left over by the 2d stages, and those of the last epoch, are not
-asked.
+per action as printed.  Algorithm 4, line 6 is compress-and-clip, V (V'XV)_+ V', and the top
+eigenvalue is kept within the range of the true one.  An inactive bin has half-width eta(parent) +
+||phi_h||; line 11 of Algorithm 5 prints gamma^-k alone, which ignores the errors of the layers
+above.  Residual labels use clipped predictions.  The second test of Algorithm 5, line 10 follows
+from the first and is left out, and so is the message of layer 1's interval stage, which has nothing
+to measure.  Where a half-width is no less than ||phi|| the interval is (0, ||phi||).  Users left
+over by the 2d stages, and those of the last epoch, are not asked.
 Records outside the unit ball or [-1, 1] are clipped before anything else.
 """
 
@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -67,8 +68,6 @@ class Oracle(NamedTuple):
     tilt: float  # kappa_2 gamma d^1.5, 0 if calibrated
     calibrated: bool  # half-widths from the known noise (True) or from the constants flat and tilt
     z: float  # calibrated widths: number of standard deviations
-    project: bool  # the eigenvalue is kept within the range it must lie in
-    smallest_value: float  # smallest possible eigenvalue times (d-h+1), in units of gamma^(-2k)
 
 
 def need_budget(epsilon) -> float:
@@ -76,8 +75,8 @@ def need_budget(epsilon) -> float:
     return need_float("epsilon", epsilon, SMALLEST_BUDGET, allow_inf=True)
 
 
-def noise_scales(d: int, epsilon: float, calibration: str):
-    """(b_c, b_v by layer, c, b_e, one_sided, clip, cap), printed or corrected.
+def noise_scales(d: int, epsilon: float, calibration: str) -> dict:
+    """The noise, printed or corrected, as fields of an `Oracle`.
 
     Let v = gamma^k phi_h, ||v|| <= 1, be a user's normalised vector in its bin on layer h.  Adding
     or removing the user in one bin changes the count by 1, the vector gamma^k y_h phi_h by at most
@@ -91,31 +90,26 @@ def noise_scales(d: int, epsilon: float, calibration: str):
     root, printed = math.sqrt(d), calibration == "paper"
     bounds = np.array([1.0] + [2.0] * (d - 1))  # Y on every layer
     noise = (3, 3 * root * np.ones(d), 4.5, 1) if printed else (6, 6 * root * bounds, 3, 4)
-    return *(b / epsilon for b in noise), printed, not printed, 1.0 if printed else 2.0
+    names = "count_scale", "vector_scale", "matrix_scale", "error_scale"
+    scales = {name: scale / epsilon for name, scale in zip(names, noise, strict=True)}
+    return scales | {"one_sided": printed, "clip": not printed, "cap": 1.0 if printed else 2.0}
 
 
-def width_constants(
-    d, T, epsilon, gamma, *, constants="calibrated", rho=1.0, failure=0.05, z=3.0, threshold=None
-):
-    """(threshold, flat, tilt, calibrated, z): constants of Lemmas 2 and 3, or the calibrated ones.
+def width_constants(d, T, epsilon, gamma, *, constants="calibrated", failure=0.05) -> dict:
+    """threshold, flat and tilt of an `Oracle`: as in Lemmas 2 and 3, or calibrated.
 
     Arguments as for `lplr_params`.
     """
-    need_choice("constants", constants, ("theory", "scaled", "calibrated"))
-    rho, z = need_float("rho", rho, 0.0, 1.0, open_low=True), need_float("z", z, 0.0)
-    if constants == "theory" and rho != 1.0:
-        raise ValueError(f'rho must be 1 for constants="theory"; got rho={rho}')
-    failure = need_probability("failure", failure)
     # ln(48 d / (beta failure)) / epsilon with beta = ln gamma / ln T
-    L = math.log(48 * d * math.log(T) / (math.log(gamma) * failure)) * rho / epsilon
-    needed = 43 * L * gamma**2 * (d + 1) ** 3  # Lemma 2
-    flat, tilt = 300 * L * gamma**2 * (d + 1) ** 4, 118 * L * gamma * d**1.5  # Lemma 3
-    if constants == "calibrated":
-        # 4.4 standard deviations of the count's noise for d = 1; gamma is kept in [e, 4] as wider
-        # bins need no more.
-        needed, flat, tilt = 5 * d * min(max(gamma, math.e), 4.0) ** 2 / epsilon, 0.0, 0.0
-    needed = needed if threshold is None else need_float("threshold", threshold, 0.0)
-    return needed, flat, tilt, constants == "calibrated", z
+    log_term = math.log(48 * d * math.log(T) / (math.log(gamma) * failure)) / epsilon
+    if constants == "theory":
+        flat = 300 * log_term * gamma**2 * (d + 1) ** 4  # Lemma 3
+        tilt = 118 * log_term * gamma * d**1.5
+        return {"threshold": 43 * log_term * gamma**2 * (d + 1) ** 3, "flat": flat, "tilt": tilt}
+    # 4.4 standard deviations of the count's noise for d = 1; gamma is kept in [e, 4] as wider bins
+    # need no more.
+    threshold = 5 * d * min(max(gamma, math.e), 4.0) ** 2 / epsilon
+    return {"threshold": threshold, "flat": 0.0, "tilt": 0.0}
 
 
 def lplr_params(
@@ -126,9 +120,7 @@ def lplr_params(
     gamma: float = math.e,
     M: int | None = None,
     calibration: str = "corrected",
-    project: bool = True,
     constants: str = "calibrated",
-    rho: float = 1.0,
     failure: float = 0.05,
     z: float = 3.0,
     threshold: float | None = None,
@@ -143,12 +135,10 @@ def lplr_params(
     gamma : ratio of the edges of neighbouring bins, > 1.
     M : bins per node, >= 1; None: ceil(ln T / (2 ln gamma)).
     calibration : "corrected" (private) or "paper" (the printed noise).
-    project : whether the eigenvalue is kept within the range it must lie in.
     constants : of the half-widths: "theory" (as printed in Lemmas 1 to 3 for the printed noise, not
-        proved for either noise), "scaled" (the same times rho) or "calibrated" (z standard
-        deviations of the known noise: no theorem).
-    rho : in (0, 1], for "scaled".
-    failure : chance that an interval misses, in (0, 1), for "theory" and "scaled".
+        proved for either noise) or "calibrated" (z standard deviations of the known noise: no
+        theorem).
+    failure : chance that an interval misses, in (0, 1), for "theory".
     z : standard deviations, >= 0, for "calibrated".
     threshold : >= 0; a bin is active if its noisy share times sqrt(n) is above it; None: by
         constants.
@@ -172,30 +162,32 @@ def lplr_params(
     if max_nodes(d, float(M)) > MAX_NODES:
         raise ValueError(f"M ** d must give at most {MAX_NODES} bins in total; got M={M}, d={d}")
     need_choice("calibration", calibration, ("corrected", "paper"))
-    need_choice("project", project, (True, False))
+    need_choice("constants", constants, ("theory", "calibrated"))
+    failure, z = need_probability("failure", failure), need_float("z", z, 0.0)
     noise = noise_scales(d, epsilon, calibration)
-    chosen = {"constants": constants, "rho": rho, "failure": failure, "z": z}
-    limits = width_constants(d, T, epsilon, gamma, threshold=threshold, **chosen)
-    edge = gamma ** -np.arange(M + 1.0)
-    return Oracle(d, M, math.log(gamma), edge, *noise, *limits, bool(project), gamma**-2.0)
+    limits = width_constants(d, T, epsilon, gamma, constants=constants, failure=failure)
+    if threshold is not None:
+        limits["threshold"] = need_float("threshold", threshold, 0.0)
+    edge, calibrated = gamma ** -np.arange(M + 1.0), constants == "calibrated"
+    return Oracle(d, M, math.log(gamma), edge, **noise, **limits, calibrated=calibrated, z=z)
 
 
-def guarantee(p: Oracle, epsilon: float) -> Guarantee:
-    """Guarantee of one user's message, from the scales in p; epsilon is what was asked for."""
+def guarantee(oracle: Oracle, epsilon: float) -> Guarantee:
+    """Guarantee of one user's message, from its scales; epsilon is what was asked for."""
     if epsilon == math.inf:
         return NO_PRIVACY
-    if p.one_sided or not p.clip:
+    if oracle.one_sided or not oracle.clip:
         return Guarantee("local", math.inf, 0.0, REPLACE_RECORD, "user", claimed=(epsilon, 0.0))
-    worst = max(update_loss(p), 2 * p.cap / p.error_scale)
+    worst = max(update_loss(oracle), 2 * oracle.cap / oracle.error_scale)
     return Guarantee("local", worst, 0.0, REPLACE_RECORD, "user")
 
 
-def update_loss(p: Oracle) -> float:
+def update_loss(oracle: Oracle) -> float:
     """Largest loss of a message of Algorithm 3 with symmetric matrix noise: two bins change, each
     by 1/b_c + sqrt(d) Y/b_v + 1/(2c), on the layer where that is most.
     """
-    vector = max(math.sqrt(p.d) * min(h + 1, 2) / b for h, b in enumerate(p.vector_scale))
-    return 2.0 * (1 / p.count_scale + vector + 0.5 / p.matrix_scale)
+    vector = max(math.sqrt(oracle.d) * min(h + 1, 2) / b for h, b in enumerate(oracle.vector_scale))
+    return 2.0 * (1 / oracle.count_scale + vector + 0.5 / oracle.matrix_scale)
 
 
 # Noise of one user's message, and the sum of the noises of n users drawn at once: n Laplace
@@ -213,20 +205,19 @@ def laplace_sum(rng, n, scale):
 
 
 @jit
-def add_matrix_noise(rng, n, scale, one_sided, factor, root, out):
-    """out (d, d) <- out + factor times the sum of the matrix noises of n users.
+def add_matrix_noise(rng, n, scale, one_sided, root, out):
+    """out (d, d) <- out + the sum of the matrix noises of n users.
 
     One noise is W - W' with W, W' ~ Wishart_d(d+1, scale I) independent, or as printed W less its
-    mean; factor is gamma^(-2k), which fits it to the bin.  root (d, d) is overwritten.
+    mean; root (d, d) is overwritten.
     """
-    d = out.shape[0]
-    degrees = float(n) * (d + 1)
-    add_wishart(rng, degrees, scale * factor, root, out)
+    degrees = float(n) * (out.shape[0] + 1)
+    add_wishart(rng, degrees, scale, root, out)
     if one_sided:
-        for i in range(d):
-            out[i, i] -= scale * factor * degrees
+        for i in range(out.shape[0]):
+            out[i, i] -= scale * degrees
     else:
-        add_wishart(rng, degrees, -scale * factor, root, out)
+        add_wishart(rng, degrees, -scale, root, out)
 
 
 # The tree of bins.  Layers count from 0.  Nodes of one layer are neighbours in memory: M children
@@ -259,9 +250,9 @@ def max_nodes(d, M):
     return sum(M**h for h in range(1, d + 1))
 
 
-def allocate_tree(p: Oracle, oracles: int | None = None) -> Tree:
-    """An empty tree, or a forest whose arrays have a leading axis of so many oracles."""
-    lead, n, d = () if oracles is None else (oracles,), max_nodes(p.d, p.M) + 1, p.d
+def allocate_tree(oracle: Oracle, trees: int | None = None) -> Tree:
+    """An empty tree, or a forest whose arrays have a leading axis of so many trees."""
+    lead, n, d = () if trees is None else (trees,), max_nodes(oracle.d, oracle.M) + 1, oracle.d
     counts = [np.zeros((*lead, *s), dtype=np.int64) for s in ((d + 1,), (n, 3))]
     shapes = (n, 6), (n, d), (n, d, d), (n, d, d), (3, d, d)
     return Tree(*counts, *[np.zeros((*lead, *s)) for s in shapes])
@@ -269,12 +260,12 @@ def allocate_tree(p: Oracle, oracles: int | None = None) -> Tree:
 
 @jit
 def tree_of(f, i):
-    """Tree number i of a forest, sharing its memory."""
+    """Tree number i of the forest f, sharing its memory."""
     return Tree(f.start[i], f.link[i], f.stat[i], f.vec[i], f.mat[i], f.frame[i], f.work[i])
 
 
 @jit
-def open_layer(p, tree, h):
+def open_layer(oracle, tree, h):
     """Give every active node of the layer above M children of layer h, with all statistics zero.
 
     With h = 0 the tree is cut down to its root, whose frame is the identity, and its children.
@@ -285,52 +276,58 @@ def open_layer(p, tree, h):
         tree.start[0], tree.link[root, ACTIVE] = 0, 1
         set_identity(1.0, tree.frame[root])
     b = tree.start[h]
-    for a in range(first, last):
-        if tree.link[a, ACTIVE] == 0:
+    for parent in range(first, last):
+        if tree.link[parent, ACTIVE] == 0:
             continue
-        tree.link[a, CHILD] = b
-        for _ in range(p.M):
-            tree.link[b, PARENT], tree.link[b, CHILD], tree.link[b, ACTIVE] = a, -1, 0
+        tree.link[parent, CHILD] = b
+        for _ in range(oracle.M):
+            tree.link[b, PARENT], tree.link[b, CHILD], tree.link[b, ACTIVE] = parent, -1, 0
             tree.stat[b], tree.vec[b], tree.mat[b] = 0.0, 0.0, 0.0
             b += 1
     tree.start[h + 1] = b
 
 
 @jit
-def bin_index(p, length):
+def edge_of(oracle, tree, h, b):
+    """gamma^-k of node b of layer h: the largest norm in its bin."""
+    return oracle.edge[(b - tree.start[h]) % oracle.M]
+
+
+@jit
+def bin_index(oracle, length):
     """max {k <= M : length <= gamma^-k}; the tolerance 1e-9 keeps exact powers in their own bin."""
     if not length > 0.0:
-        return p.M
-    k = math.floor(-math.log(length) / p.log_gamma + 1e-9)
-    return min(max(k, 0), p.M)
+        return oracle.M
+    k = math.floor(-math.log(length) / oracle.log_gamma + 1e-9)
+    return min(max(k, 0), oracle.M)
 
 
 @jit
-def child_bin(p, tree, a, residual):
-    """Child of node a that the residual falls in, or -1 if it is too short for any."""
-    k = bin_index(p, norm(residual))
-    return tree.link[a, CHILD] + k if k < p.M else -1
+def child_bin(oracle, tree, node, residual):
+    """Child of the node that the residual falls in, or -1 if it is too short for any."""
+    k = bin_index(oracle, norm(residual))
+    return tree.link[node, CHILD] + k if k < oracle.M else -1
 
 
 @jit
-def walk(p, tree, h, phi, residual):
+def walk(oracle, tree, h, phi, residual):
     """Figure 2: the node of layer h < d that phi falls in, or for h = d the last one it passes.
 
     Returns (node, or -1 where the walk stops above; prediction and half-width gathered on the way);
     residual (d,) <- what is left of phi.
     """
-    a, prediction, eta = tree.link.shape[0] - 1, 0.0, 0.0
+    node, prediction, eta = tree.link.shape[0] - 1, 0.0, 0.0
     copy(phi, residual)
     for layer in range(h):
-        b = child_bin(p, tree, a, residual)
+        b = child_bin(oracle, tree, node, residual)
         if b < 0 or tree.link[b, ACTIVE] == 0:
             return -1, prediction, eta
-        c = dot(tree.frame[b, layer], residual)
-        axpy(-c, tree.frame[b, layer], residual)  # the direction of b is taken out
-        eta = min(p.cap, eta + tree.stat[b, FLAT] + tree.stat[b, SLOPE] * abs(c))
-        prediction += tree.stat[b, COEF] * c
-        a = b
-    return (child_bin(p, tree, a, residual) if h < p.d else a), prediction, eta
+        coordinate = dot(tree.frame[b, layer], residual)
+        axpy(-coordinate, tree.frame[b, layer], residual)  # the direction of b is taken out
+        eta = min(oracle.cap, eta + tree.stat[b, FLAT] + tree.stat[b, SLOPE] * abs(coordinate))
+        prediction += tree.stat[b, COEF] * coordinate
+        node = b
+    return (child_bin(oracle, tree, node, residual) if h < oracle.d else node), prediction, eta
 
 
 # A user's message: Algorithm 3 (LPLR-UPDATE) in stage 2h, lines 4 to 7 of Algorithm 5 (LPLR-CI) in
@@ -338,13 +335,13 @@ def walk(p, tree, h, phi, residual):
 
 
 @jit
-def add_statistics(p, tree, b, residual, users, labels, prediction):
+def add_statistics(oracle, tree, b, residual, users, labels, prediction):
     """Algorithm 3, lines 3 to 5: users with this residual are added to node b, without noise.
 
     labels is the sum of theirs.  y_h = y - clip(prediction) lies in [-2, 2]: the clip bounds what
     one user can change.
     """
-    if p.clip:
+    if oracle.clip:
         prediction = min(max(prediction, -1.0), 1.0)
     tree.stat[b, COUNT] += users
     axpy(labels - users * prediction, residual, tree.vec[b])
@@ -360,7 +357,7 @@ def add_error(tree, h, b, residual, users, eta):
 
 
 @jit
-def add_noise(p, tree, stage, n, rng):
+def add_noise(oracle, tree, stage, n, rng):
     """The noise of n users' messages about every node of the stage's layer.
 
     Of several users at once, vectors and matrices of nodes below the threshold get none: it is
@@ -368,158 +365,148 @@ def add_noise(p, tree, stage, n, rng):
     """
     h = stage // 2
     for b in range(tree.start[h], tree.start[h + 1]):
-        g = p.edge[(b - tree.start[h]) % p.M]
+        edge = edge_of(oracle, tree, h, b)
         if stage % 2 == 0:
-            tree.stat[b, COUNT] += laplace_sum(rng, n, p.count_scale)
-            if n == 1 or tree.stat[b, COUNT] > p.threshold * math.sqrt(n):
-                for i in range(p.d):
-                    tree.vec[b, i] += laplace_sum(rng, n, g * p.vector_scale[h])
-                root, out = tree.work[2], tree.mat[b]
-                add_matrix_noise(rng, n, p.matrix_scale, p.one_sided, g * g, root, out)
+            tree.stat[b, COUNT] += laplace_sum(rng, n, oracle.count_scale)
+            if n == 1 or tree.stat[b, COUNT] > oracle.threshold * math.sqrt(n):
+                for i in range(oracle.d):
+                    tree.vec[b, i] += laplace_sum(rng, n, edge * oracle.vector_scale[h])
+                scale = oracle.matrix_scale * edge**2
+                add_matrix_noise(rng, n, scale, oracle.one_sided, tree.work[2], tree.mat[b])
         elif tree.link[b, ACTIVE] == 1:
-            scale = g * p.error_scale / math.sqrt(tree.stat[b, VALUE])
+            scale = edge * oracle.error_scale / math.sqrt(tree.stat[b, VALUE])
             tree.stat[b, ERROR] += laplace_sum(rng, n, scale)
 
 
 @jit
-def send(p, tree, stage, phi, y, rng, residual):
+def send(oracle, tree, stage, phi, y, rng, residual):
     """One user's message, added to the statistics (on zeroed ones it *is* the message).
 
     The dummy phi = 0 falls in no bin.
     """
     h = stage // 2
-    b, prediction, eta = walk(p, tree, h, phi, residual)
+    b, prediction, eta = walk(oracle, tree, h, phi, residual)
     if b >= 0 and stage % 2 == 0:
-        add_statistics(p, tree, b, residual, 1, y, prediction)
+        add_statistics(oracle, tree, b, residual, 1, y, prediction)
     elif b >= 0:
         add_error(tree, h, b, residual, 1, eta)
-    add_noise(p, tree, stage, 1, rng)
+    add_noise(oracle, tree, stage, 1, rng)
 
 
 # What the server makes of the sums: Algorithm 4 (LPLR-PCR) and Algorithm 5, lines 9 to 17.
 
 
 @jit
-def fit_node(p, tree, h, b, n):
-    """Algorithm 4: direction, eigenvalue and coefficient of node b after n users; or inactive."""
-    d, k = p.d, (b - tree.start[h]) % p.M
-    if not tree.stat[b, COUNT] > max(p.threshold * math.sqrt(n), 0.0):  # line 2
+def fit_node(oracle, tree, h, b, n):
+    """Algorithm 4: direction, eigenvalue and coefficient of node b after n users; or inactive.
+
+    The frame of b <- the directions above it, its own, then the other eigenvectors.
+    """
+    d, m, count = oracle.d, oracle.d - h, tree.stat[b, COUNT]
+    if not count > max(oracle.threshold * math.sqrt(n), 0.0):  # line 2
         return
-    m = d - h
     X, rows = tree.work[0, :m, :m], tree.work[1, :m, :m]
-    above = tree.frame[tree.link[b, PARENT]]
+    above, frame = tree.frame[tree.link[b, PARENT]], tree.frame[b]
     for i in range(m):  # line 6: compress to the complement of the directions above
         for j in range(m):
             X[i, j] = 0.0
             for q in range(d):
-                X[i, j] += above[h + i, q] * dot(tree.mat[b, q], above[h + j]) / tree.stat[b, COUNT]
+                X[i, j] += above[h + i, q] * dot(tree.mat[b, q], above[h + j]) / count
     jacobi(X, rows)  # line 7
     top = 0
     for i in range(1, m):
         if X[i, i] > X[top, top]:
             top = i
-    value = X[top, top]
-    if p.project:  # the true eigenvalue lies there, so this cannot add error
-        high = p.edge[k] * p.edge[k]
-        value = min(max(value, high * p.smallest_value / m), high)
-    if not value > 0.0:
+    high = edge_of(oracle, tree, h, b) ** 2
+    # the true eigenvalue lies in [gamma^-2 high / m, high], so this adds no error
+    value = min(max(X[top, top], high * oracle.edge[1] ** 2 / m), high)
+    if not value > 0.0:  # gamma is so large that a square is 0
         return
-    turn_frame(tree, h, b, top, m)
-    coef = dot(tree.frame[b, h], tree.vec[b]) / (value * tree.stat[b, COUNT])  # line 8
-    tree.stat[b, COEF] = min(max(coef, -1.0), 1.0) if p.clip else coef
-    tree.stat[b, VALUE], tree.link[b, ACTIVE] = value, 1
-
-
-@jit
-def turn_frame(tree, h, b, top, m):
-    """Frame of b: the rows above it, its principal direction, then the other eigenvectors."""
-    above, frame, rows = tree.frame[tree.link[b, PARENT]], tree.frame[b], tree.work[1]
     copy(above[:h], frame[:h])
     frame[h:] = 0.0
     for i in range(m):
         source = top if i == 0 else (i - 1 if i <= top else i)
         for j in range(m):
             axpy(rows[source, j], above[h + j], frame[h + i])
+    coef = dot(frame[h], tree.vec[b]) / (value * count)  # line 8
+    tree.stat[b, COEF] = min(max(coef, -1.0), 1.0) if oracle.clip else coef
+    tree.stat[b, VALUE], tree.link[b, ACTIVE] = value, 1
 
 
 @jit
-def fit_width(p, tree, h, b, n):
+def fit_width(oracle, tree, h, b, n):
     """Algorithm 5, lines 9 to 16: the half-width's coefficients of an active node b of layer h."""
-    g, count, value = p.edge[(b - tree.start[h]) % p.M], tree.stat[b, COUNT], tree.stat[b, VALUE]
+    edge, count, value = edge_of(oracle, tree, h, b), tree.stat[b, COUNT], tree.stat[b, VALUE]
     share = count / math.sqrt(n)  # psi sqrt(n)
-    if p.calibrated:  # standard deviations of the known noise
+    if oracle.calibrated:  # standard deviations of the known noise
         mean = 0.0
         if h > 0:
-            noise = p.z * math.sqrt(2.0) * p.error_scale * g / (math.sqrt(value) * share)
-            mean = max(0.0, tree.stat[b, ERROR] / count + noise)
-        matrix = matrix_sd(p) * g * g
-        noise = math.sqrt(2.0 * (p.vector_scale[h] * g) ** 2 + matrix * matrix)
-        own = p.z * (noise / share + g / math.sqrt(count)) / value
+            noise = math.sqrt(2.0) * oracle.error_scale * edge / (math.sqrt(value) * share)
+            mean = max(0.0, tree.stat[b, ERROR] / count + oracle.z * noise)
+        # a user's matrix noise N has var(u'Nv) <= matrix^2 for unit u and v
+        matrix = edge**2 * oracle.matrix_scale
+        matrix *= math.sqrt((2.0 if oracle.one_sided else 4.0) * (oracle.d + 1))
+        noise = math.sqrt(2.0 * (oracle.vector_scale[h] * edge) ** 2 + matrix**2)
+        own = oracle.z * (noise / share + edge / math.sqrt(count)) / value
         tree.stat[b, SLOPE] = own + mean / math.sqrt(value)
     else:
-        tree.stat[b, FLAT] = p.flat / share
-        tree.stat[b, SLOPE] = (tree.stat[b, ERROR] / count + p.tilt / share) / math.sqrt(value)
+        tree.stat[b, FLAT] = oracle.flat / share
+        tree.stat[b, SLOPE] = (tree.stat[b, ERROR] / count + oracle.tilt / share) / math.sqrt(value)
         tree.stat[b, SLOPE] = max(tree.stat[b, SLOPE], 0.0)
 
 
 @jit
-def matrix_sd(p):
-    """Largest standard deviation of u'Nv over unit u, v: one user's matrix noise N in bin k = 0."""
-    return p.matrix_scale * math.sqrt((2.0 if p.one_sided else 4.0) * (p.d + 1))
-
-
-@jit
-def close_stage(p, tree, stage, n):
+def close_stage(oracle, tree, stage, n):
     """End of a stage of n users: fit the layer's models, or their half-widths."""
     h = stage // 2
     for b in range(tree.start[h], tree.start[h + 1]):
         if stage % 2 == 0:
-            fit_node(p, tree, h, b, n)
+            fit_node(oracle, tree, h, b, n)
         elif tree.link[b, ACTIVE] == 1:
-            fit_width(p, tree, h, b, n)
+            fit_width(oracle, tree, h, b, n)
 
 
 # Algorithm 2 (LPLR): 2d stages of n users each; Algorithm 6 (LPLR-AGGREGATE): predictions.
 
 
 @jit
-def receive(p, tree, user, n, phi, y, rng, residual):
+def receive(oracle, tree, user, n, phi, y, rng, residual):
     """The message of user number `user` (from 0, of 2dn) to the oracle: phi (d,), y.
 
     The last user of a stage closes it.  Users after 2dn, and those of stage 1, are not asked.
     """
     stage = user // n
-    if stage >= 2 * p.d:
+    if stage >= 2 * oracle.d:
         return
     if user % (2 * n) == 0:
-        open_layer(p, tree, stage // 2)
+        open_layer(oracle, tree, stage // 2)
     if stage != 1:
-        send(p, tree, stage, phi, y, rng, residual)
+        send(oracle, tree, stage, phi, y, rng, residual)
     if user % n == n - 1:
-        close_stage(p, tree, stage, n)
+        close_stage(oracle, tree, stage, n)
 
 
 @jit
-def fit_messages(p, tree, phi, y, rng):
+def fit_messages(oracle, tree, phi, y, rng):
     """Algorithm 2 on users phi (N, d), y (N,), N // (2d) in each stage; the tree is overwritten."""
-    residual = np.empty(p.d)
-    n = phi.shape[0] // (2 * p.d)
-    for user in range(2 * p.d * n):
-        receive(p, tree, user, n, phi[user], y[user], rng, residual)
+    residual = np.empty(oracle.d)
+    n = phi.shape[0] // (2 * oracle.d)
+    for user in range(2 * oracle.d * n):
+        receive(oracle, tree, user, n, phi[user], y[user], rng, residual)
 
 
-def fit_users(p: Oracle, phi, y, rng: np.random.Generator) -> Tree:
+def fit_users(oracle: Oracle, phi, y, rng: np.random.Generator) -> Tree:
     """A tree fitted by Algorithm 2 to users phi (N, d), y (N,), message by message, in their order.
 
     Raises ValueError on NaN, ||phi|| > 1, |y| > 1, or fewer than 2d users.
     """
-    phi = need_array("phi", phi, ("N", p.d))
-    y = need_array("y", y, (need_int("rows of phi", len(phi), 2 * p.d),))
+    phi = need_array("phi", phi, ("N", oracle.d))
+    y = need_array("y", y, (need_int("rows of phi", len(phi), 2 * oracle.d),))
     need_ball("phi", phi)
     if not np.abs(y).max() <= 1 + SLACK:
         raise ValueError(f"y must be in [-1, 1]; got {y[np.abs(y).argmax()]:.6g}")
-    tree = allocate_tree(p)
-    fit_messages(p, tree, phi, y, rng)
+    tree = allocate_tree(oracle)
+    fit_messages(oracle, tree, phi, y, rng)
     return tree
 
 
@@ -530,26 +517,26 @@ def need_ball(name: str, rows) -> None:
 
 
 @jit
-def predict(p, tree, phi, residual):
+def predict(oracle, tree, phi, residual):
     """Algorithm 6: (estimate in [-1, 1], half-width) at phi; (0, 0) at the dummy phi = 0."""
-    b, prediction, eta = walk(p, tree, p.d, phi, residual)
+    b, prediction, eta = walk(oracle, tree, oracle.d, phi, residual)
     if b < 0:
-        eta = min(p.cap, eta + norm(residual))  # nothing is known about the residual
+        eta = min(oracle.cap, eta + norm(residual))  # nothing is known about the residual
     return min(max(prediction, -1.0), 1.0), eta
 
 
 @jit
-def interval(p, tree, phi, residual):
+def interval(oracle, tree, phi, residual):
     """`predict`, or (0, ||phi||) if its half-width is no less: |f*| <= ||phi|| is always true."""
-    f, width = predict(p, tree, phi, residual)
+    f, width = predict(oracle, tree, phi, residual)
     length = norm(phi)
     return (0.0, length) if width >= length else (f, width)
 
 
-def intervals(p: Oracle, tree: Tree, points):
+def intervals(oracle: Oracle, tree: Tree, points):
     """Estimates and half-widths (0 and ||phi|| where trivial), each (n,), at points (n, d)."""
-    points, residual = np.ascontiguousarray(points, dtype=float), np.empty(p.d)
-    return tuple(np.array([interval(p, tree, x, residual) for x in points]).T)
+    points, residual = np.ascontiguousarray(points, dtype=float), np.empty(oracle.d)
+    return tuple(np.array([interval(oracle, tree, x, residual) for x in points]).T)
 
 
 @jit
@@ -706,9 +693,7 @@ def lplr(
     gamma: float = math.e,
     M: int | None = None,
     calibration: str = "corrected",
-    project: bool = True,
     constants: str = "calibrated",
-    rho: float = 1.0,
     failure: float = 0.05,
     z: float = 3.0,
     threshold: float | None = None,
@@ -723,7 +708,7 @@ def lplr(
     epsilon : budget of pure local privacy, in [1e-100, inf] (inf: no noise).
     per_action : one oracle per arm, as printed, instead of a pooled one.
     n0 : half the length of the first epoch, >= d.
-    gamma, M, calibration, project, constants, rho, failure, z, threshold : see `lplr_params`.
+    gamma, M, calibration, constants, failure, z, threshold : see `lplr_params`.
 
     Returns
     -------
@@ -739,8 +724,8 @@ def lplr(
     d, T, K, n0 = need_horizon(d, T, K, n0)
     per_action = need_choice("per_action", per_action, (True, False))
     oracle = lplr_params(
-        d, T, epsilon, gamma=gamma, M=M, calibration=calibration, project=project,
-        constants=constants, rho=rho, failure=failure, z=z, threshold=threshold,
+        d, T, epsilon, gamma=gamma, M=M, calibration=calibration, constants=constants,
+        failure=failure, z=z, threshold=threshold,
     )  # fmt: skip
     trees = n_epochs(T, n0) * (K if per_action else 1)
     need_memory(trees * max(max_nodes(d, oracle.M), 2) * (2 * d * d + d + 9) + 3 * K)
@@ -755,55 +740,53 @@ def lplr(
 PRIVATE_FIELDS = ("x", "residual", "alive", "f", "width")  # scratch on the user's device
 
 
-def public_state(p: Oracle, coef: float = 0.0, width: float = 0.0) -> Tree:
+def public_state(oracle: Oracle, coef: float = 0.0, width: float = 0.0) -> Tree:
     """A tree that a server may have published: d = 1, an empty layer; d = 2, two layers.
 
     With d = 2 the first layer's bin 0 is active, with direction e1, coefficient `coef` and flat
     half-width `width`; its children are active, with direction e2 and the largest possible
     eigenvalue.  Raises ValueError for other dimensions.
     """
-    need_int("d", p.d, 1, 2)
-    tree = allocate_tree(p)
-    open_layer(p, tree, 0)
-    if p.d == 2:
+    need_int("d", oracle.d, 1, 2)
+    tree = allocate_tree(oracle)
+    open_layer(oracle, tree, 0)
+    if oracle.d == 2:
         tree.link[0, ACTIVE], tree.stat[0, VALUE], tree.frame[0] = 1, 1.0, np.eye(2)
         tree.stat[0, COEF] = need_float("coef", coef)
         tree.stat[0, FLAT] = need_float("width", width, 0.0)
-        open_layer(p, tree, 1)
+        open_layer(oracle, tree, 1)
         for b in range(tree.start[1], tree.start[2]):
             tree.link[b, ACTIVE] = 1
-            tree.stat[b, VALUE] = p.edge[b - tree.start[1]] ** 2
+            tree.stat[b, VALUE] = oracle.edge[b - tree.start[1]] ** 2
             tree.frame[b] = np.eye(2)
     return tree
 
 
 @jit
-def draw_messages(p, tree, stage, phi, y, rng, out):
+def draw_messages(oracle, tree, stage, phi, y, rng, out):
     """out (n, bins, 1 + d + d^2) <- n messages of one user to a stage of the last layer.
 
     Per bin: count (or interval statistic), vector, matrix by rows.  The tree's statistics are lost.
     """
-    residual, h, d = np.empty(p.d), stage // 2, p.d
+    residual, h, d = np.empty(oracle.d), stage // 2, oracle.d
     for i in range(out.shape[0]):
         for b in range(tree.start[h], tree.start[h + 1]):
             tree.stat[b, COUNT] = tree.stat[b, ERROR] = 0.0
             tree.vec[b, :] = 0.0
             tree.mat[b, :, :] = 0.0
-        send(p, tree, stage, phi, y, rng, residual)
+        send(oracle, tree, stage, phi, y, rng, residual)
         for b in range(tree.start[h], tree.start[h + 1]):
             row = out[i, b - tree.start[h]]
             row[0] = tree.stat[b, ERROR if stage % 2 == 1 else COUNT]
-            for j in range(d):
-                row[1 + j] = tree.vec[b, j]
-                for q in range(d):
-                    row[1 + d + j * d + q] = tree.mat[b, j, q]
+            row[1 : 1 + d] = tree.vec[b]
+            row[1 + d :] = tree.mat[b].ravel()
 
 
-def messages(p: Oracle, tree: Tree, stage: int, user, rng, n: int) -> np.ndarray:
+def messages(oracle: Oracle, tree: Tree, stage: int, user, rng, n: int) -> np.ndarray:
     """n messages of a user (phi (d,), y) to a stage of the last layer: see `draw_messages`."""
-    out = np.zeros((n, tree.start[p.d] - tree.start[p.d - 1], 1 + p.d + p.d**2))
+    out = np.zeros((n, tree.start[oracle.d] - tree.start[oracle.d - 1], 1 + oracle.d + oracle.d**2))
     own = Tree(*(a.copy() for a in tree))  # audits of one tree may run side by side
-    draw_messages(p, own, stage, *user, rng, out)
+    draw_messages(oracle, own, stage, *user, rng, out)
     return out
 
 
@@ -813,39 +796,38 @@ def laplace_loss(a, b, scale, outputs: np.ndarray) -> np.ndarray:
     return ((abs(outputs - b) - abs(outputs - a)) / scale).sum(axis=axes)
 
 
-def message_loss(p: Oracle):
+def message_loss(oracle: Oracle):
     """Log-likelihood ratio of the corrected message of `message_attack`, as a statistic.
 
     For d = 1 its matrix noise is Laplace noise of scale 2c.
     """
-    g, a, b = p.edge[:2], np.zeros((2, 3)), np.zeros((2, 3))
-    parts = np.full(2, p.count_scale), g * p.vector_scale[0], g**2 * 2 * p.matrix_scale
-    a[0], b[1] = 1.0, (1.0, -g[1], g[1] ** 2)
-    return partial(laplace_loss, a, b, np.stack(parts, axis=1))
+    edge, a, b = oracle.edge[:2], np.zeros((2, 3)), np.zeros((2, 3))  # what both users send
+    a[0], b[1] = 1.0, (1.0, -edge[1], edge[1] ** 2)
+    vector, matrix = edge * oracle.vector_scale[0], edge**2 * 2 * oracle.matrix_scale
+    scales = np.stack([np.full(2, oracle.count_scale), vector, matrix], axis=1)
+    return partial(laplace_loss, a, b, scales)
 
 
-def _matrix(outputs):
-    return outputs[:, 0, 2]
-
-
-def message_attack(p: Oracle) -> Attack:
+def message_attack(oracle: Oracle) -> Attack:
     """`Attack` on the first stage of an oracle with d = 1: a user in bin 0, one in bin 1.
 
     The statistic is the log-likelihood ratio; for the printed one-sided noise, the matrix part,
     which can fall below what one of the two users can send.  Raises ValueError for other d.
     """
-    if p.d != 1:
-        raise ValueError(f"policy must have d=1; got d={p.d}")
-    tree = public_state(p)
+    if oracle.d != 1:
+        raise ValueError(f"policy must have d=1; got d={oracle.d}")
+    tree = public_state(oracle)
 
     def mechanism(user, rng, n):
         inside = np.empty(1)
         y, _ = clip_to_ball(*user, inside)  # the only clip: audits take it away
-        return messages(p, tree, 0, (inside, y), rng, n)[:, :2]
+        return messages(oracle, tree, 0, (inside, y), rng, n)[:, :2]
 
-    statistic = _matrix if p.one_sided else message_loss(p)
-    users = (np.array([1.0]), 1.0), (np.array([p.edge[1]]), -1.0)
-    return Attack(mechanism, *users, statistic, "message", "the second stage", False, True)
+    matrix = itemgetter((slice(None), 0, 2))  # of bin 0, behind its count and its vector
+    statistic = matrix if oracle.one_sided else message_loss(oracle)
+    users = (np.array([1.0]), 1.0), (np.array([oracle.edge[1]]), -1.0)
+    how = {"sees": "message", "note": "the second stage", "runs": False, "fresh": True}
+    return Attack(mechanism, *users, statistic, **how)
 
 
 def own_attacks(policy: Policy) -> tuple[Attack, ...]:
@@ -860,16 +842,13 @@ def attack_instances() -> tuple[Policy, ...]:
     return own, lplr(1, 64, 3, M=2, n0=8, calibration="paper")
 
 
-def released(_, p, tree, stage, *user):
+def released(_, oracle, tree, stage, *user):
     """What `send` lets out, for `AuditInstance`."""
     here = slice(*tree.start[stage // 2 : stage // 2 + 2])
     if stage % 2 == 1:
         return [("laplace", tree.stat[here, ERROR])]
-    return [
-        ("laplace", tree.stat[here, COUNT]),
-        ("laplace", tree.vec[here]),
-        ("wishart", tree.mat[here]),
-    ]
+    counts = "laplace", tree.stat[here, COUNT]
+    return [counts, ("laplace", tree.vec[here]), ("wishart", tree.mat[here])]
 
 
 def second_layer(policy: Policy, t: int) -> State:
@@ -886,12 +865,12 @@ def audit_instances() -> tuple[AuditInstance, ...]:
     """Messages of three stages, and of one oracle per arm, in both calibrations; records on the
     edges of both bins, in both layers."""
     settings = {"n0": 8, "gamma": 20.0, "M": 2}
-    c, r = np.meshgrid([-0.99, -0.25, 0.0, 0.25, 0.99], [-0.96, -0.05, 0.0, 0.05, 0.96])
-    x = np.sqrt(0.5) * np.column_stack([(c + r).ravel(), (r - c).ravel()])
+    first, rest = np.meshgrid([-0.99, -0.25, 0.0, 0.25, 0.99], [-0.96, -0.05, 0.0, 0.05, 0.96])
+    x = np.sqrt(0.5) * np.column_stack([(first + rest).ravel(), (rest - first).ravel()])
     records = np.vstack([np.column_stack([x, np.full(len(x), y)]) for y in (-1.0, 1.0)])
     one, apart = lplr(2, 64, 3, **settings), lplr(2, 64, 2, per_action=True, **settings)
     printed = lplr(2, 64, 3, calibration="paper", **settings)
-    begun = (one, None), (one, second_layer(one, 9)), (one, second_layer(one, 12))
-    begun = *begun, (apart, None), (printed, None)
-    release = {send: released}
-    return tuple(AuditInstance(q, release, PRIVATE_FIELDS, s, 2, records) for q, s in begun)
+    deeper = [(one, second_layer(one, t)) for t in (9, 12)]
+    begun = (one, None), *deeper, (apart, None), (printed, None)
+    shared = {"releases": {send: released}, "private_fields": PRIVATE_FIELDS, "records": records}
+    return tuple(AuditInstance(q, initial_state=s, rounds=2, **shared) for q, s in begun)

@@ -69,85 +69,85 @@ def ssp_params(d: int, epsilon: float = 1.0, z: float | None = None) -> Oracle:
     return Oracle(d, 4 * math.sqrt(d) / epsilon, 2 / epsilon, z)
 
 
-def ssp_guarantee(p: Oracle) -> Guarantee:
+def ssp_guarantee(oracle: Oracle) -> Guarantee:
     """Guarantee of one user's message, from its scales."""
-    if p.matrix_scale == 0.0:
+    if oracle.matrix_scale == 0.0:
         return NO_PRIVACY
-    epsilon = 1 / p.matrix_scale + 2 * math.sqrt(p.d) / p.vector_scale
+    epsilon = 1 / oracle.matrix_scale + 2 * math.sqrt(oracle.d) / oracle.vector_scale
     return Guarantee("local", epsilon, 0.0, REPLACE_RECORD, "user")
 
 
-def allocate_model(d: int, oracles: int | None = None) -> Model:
+def allocate_model(d: int, models: int | None = None) -> Model:
     """An empty model, or several with a leading axis."""
-    lead = () if oracles is None else (oracles,)
+    lead = () if models is None else (models,)
     shapes = ((d, d), (d,), (1,), (d, d), (d,), (2, d, d))
     return Model(*[np.zeros((*lead, *s)) for s in shapes])
 
 
 @jit
 def model_of(m, i):
-    """Model number i of several, sharing their memory."""
+    """Model number i of several, m, sharing their memory."""
     return Model(m.V_inv[i], m.theta[i], m.error[i], m.mat[i], m.vec[i], m.work[i])
 
 
 @jit
-def ssp_noise(p, m, n, rng):
+def ssp_noise(oracle, model, n, rng):
     """The noise of n users, drawn at once (nothing is drawn without privacy)."""
-    if p.matrix_scale > 0.0:
-        for i in range(p.d):
-            m.vec[i] += laplace_sum(rng, n, p.vector_scale)
-        add_matrix_noise(rng, n, p.matrix_scale, False, 1.0, m.work[0], m.mat)
+    if oracle.matrix_scale > 0.0:
+        for i in range(oracle.d):
+            model.vec[i] += laplace_sum(rng, n, oracle.vector_scale)
+        add_matrix_noise(rng, n, oracle.matrix_scale, False, model.work[0], model.mat)
 
 
 @jit
-def ssp_receive(p, m, user, n, phi, y, rng):
+def ssp_receive(oracle, model, user, n, phi, y, rng):
     """Message of user number `user` (from 0, of n), added to the statistics; the last one fits."""
     if user == 0:
-        m.vec[:] = 0.0
-        m.mat[:] = 0.0
-    add_outer(1.0, phi, m.mat)
-    axpy(y, phi, m.vec)
-    ssp_noise(p, m, 1, rng)
+        model.vec[:] = 0.0
+        model.mat[:] = 0.0
+    add_outer(1.0, phi, model.mat)
+    axpy(y, phi, model.vec)
+    ssp_noise(oracle, model, 1, rng)
     if user == n - 1:
-        ssp_fit(p, m, n)
+        ssp_fit(oracle, model, n)
 
 
 @jit
-def ssp_fit(p, m, n):
+def ssp_fit(oracle, model, n):
     """Elimination oracle after n users: V = mat + ridge I, eigenvalues at least a tenth of it.
 
     theta_hat - theta = V^-1 (vector noise + label noise - (matrix noise + ridge) theta).  The ridge
     is z standard deviations of the matrix noise, w is z of vector and matrix noise together.
     """
     root = math.sqrt(n)
-    ridge = max(1.0, p.z * 2.0 * math.sqrt(p.d + 1.0) * p.matrix_scale * root)
-    spread = 2.0 * p.vector_scale**2 + 4.0 * (p.d + 1) * p.matrix_scale**2
-    m.error[0] = ridge + p.z * root * math.sqrt(spread)
-    A, rows = m.work[0], m.work[1]
-    copy(m.mat, A)
-    for i in range(p.d):
-        A[i, i] += ridge
-    m.V_inv[:] = 0.0
-    jacobi(A, rows)
-    for i in range(p.d):
-        add_outer(1.0 / max(A[i, i], 0.1 * ridge), rows[i], m.V_inv)
-    for i in range(p.d):
-        m.theta[i] = dot(m.V_inv[i], m.vec)
+    ridge = max(1.0, oracle.z * 2.0 * math.sqrt(oracle.d + 1.0) * oracle.matrix_scale * root)
+    spread = 2.0 * oracle.vector_scale**2 + 4.0 * (oracle.d + 1) * oracle.matrix_scale**2
+    model.error[0] = ridge + oracle.z * root * math.sqrt(spread)
+    V, rows = model.work[0], model.work[1]
+    copy(model.mat, V)
+    for i in range(oracle.d):
+        V[i, i] += ridge
+    model.V_inv[:] = 0.0
+    jacobi(V, rows)  # leaves the eigenvalues on the diagonal
+    for i in range(oracle.d):
+        add_outer(1.0 / max(V[i, i], 0.1 * ridge), rows[i], model.V_inv)
+    for i in range(oracle.d):
+        model.theta[i] = dot(model.V_inv[i], model.vec)
 
 
 @jit
-def ssp_interval(p, m, phi):
+def ssp_interval(oracle, model, phi):
     """(estimate in [-1, 1], half-width) at phi; (0, ||phi||) where the half-width is no less."""
     far, near = 0.0, 0.0
-    for i in range(p.d):
-        c = dot(m.V_inv[i], phi)
+    for i in range(oracle.d):
+        c = dot(model.V_inv[i], phi)
         far += c * c
         near += c * phi[i]
-    width = math.sqrt(far) * m.error[0] + p.z * math.sqrt(max(near, 0.0))
+    width = math.sqrt(far) * model.error[0] + oracle.z * math.sqrt(max(near, 0.0))
     length = norm(phi)
     if width >= length:
         return 0.0, length
-    return min(max(dot(phi, m.theta), -1.0), 1.0), width
+    return min(max(dot(phi, model.theta), -1.0), 1.0), width
 
 
 class Params(NamedTuple):
@@ -240,36 +240,34 @@ def suffstats(
 
 
 @jit
-def draw_messages(p, m, x, r, rng, out):
+def draw_messages(oracle, model, x, r, rng, out):
     """out (n, 1 + d, d) <- vector, and matrix below it, of n messages of one user, for audits."""
     for i in range(out.shape[0]):
-        ssp_receive(p, m, 0, 2, x, r, rng)
-        for j in range(p.d):
-            out[i, 0, j] = m.vec[j]
-            for k in range(p.d):
-                out[i, 1 + j, k] = m.mat[j, k]
+        ssp_receive(oracle, model, 0, 2, x, r, rng)
+        out[i, 0], out[i, 1:] = model.vec, model.mat
 
 
-def message_loss(p: Oracle, a, b, outputs: np.ndarray) -> np.ndarray:
+def message_loss(oracle: Oracle, a, b, outputs: np.ndarray) -> np.ndarray:
     """Losses (n,) of outputs (n, 1 + d, d), for the context a against b, both with reward 1.
 
     The log-likelihood ratio of the vector, and of the matrix what its density tends to far from
     both: exp(-(nuclear norm)/(2 c)).
     """
-    vector = laplace_loss(a, b, p.vector_scale, outputs[:, 0])
+    vector = laplace_loss(a, b, oracle.vector_scale, outputs[:, 0])
     far = [abs(np.linalg.eigvalsh(outputs[:, 1:] - np.outer(x, x))).sum(axis=1) for x in (b, a)]
-    return vector + (far[0] - far[1]) / (2 * p.matrix_scale)
+    return vector + (far[0] - far[1]) / (2 * oracle.matrix_scale)
 
 
 def own_attacks(policy: Policy) -> tuple[Attack, ...]:
     """`Attack`: one user's message, d >= 2: e_1 or e_2, with reward 1."""
-    p = policy.params.oracle
-    m, x, user = allocate_model(p.d), np.empty(p.d), np.eye(p.d)
+    oracle = policy.params.oracle
+    model, x, user = allocate_model(oracle.d), np.empty(oracle.d), np.eye(oracle.d)
 
     def sent(record, rng, out):
-        draw_messages(p, m, x, clip_to_ball(*record, x)[0], rng, out)
+        draw_messages(oracle, model, x, clip_to_ball(*record, x)[0], rng, out)
 
-    mechanism, loss = filled((1 + p.d, p.d), sent), partial(message_loss, p, *user[:2])
+    mechanism = filled((1 + oracle.d, oracle.d), sent)
+    loss = partial(message_loss, oracle, *user[:2])
     a, b = ((x, 1.0) for x in user[:2])
     return (Attack(mechanism, a, b, loss, "message", runs=False, fresh=True),)
 
@@ -281,7 +279,7 @@ def attack_instances() -> tuple[Policy, ...]:
 
 def audit_instances() -> tuple[AuditInstance, ...]:
     """Messages of two users."""
-    release = shows(ssp_receive, "laplace", "m.vec", "wishart", "m.mat")
+    release = shows(ssp_receive, "laplace", "model.vec", "wishart", "model.mat")
     return (
         AuditInstance(suffstats(2, 64, 3, n0=8), release, ("x", "alive", "f", "width"), rounds=2),
     )

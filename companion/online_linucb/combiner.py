@@ -1,20 +1,34 @@
-"""Combiner: UCB over base learners of which each promises a regret of L_i n^alpha_i if it fits.
+"""Online LinUCB without a horizon, and the combiner of several Online LinUCBs.
 
-A server keeps M copies of Online LinUCB (or of its anytime form), each with its own state.  In
-every round one of them serves the user, the one with the best upper confidence bound on its noisy
-rewards; those that earned less than they promised are dropped.
-Source: "Improved rate for locally differentially private linear bandits", Algorithm 2, after
-Cutkosky et al. (2020); constants of Theorem 4.1 with P = P' = 1.
-Privacy: neighbours, model and calibration of the base learners, which must share one message.  A
-user is asked once, by one learner; which one it is follows from earlier messages.  So the guarantee
-is that of one message.
-Differs: line 9 uses a learner's number of rounds n before it is known: here n is that before the
-round, and n = 0 means +infinity (ties: smallest R_i).  The inner logarithm is at least 1.  The last
+Algorithm 9 starts Algorithm 1 anew for 1, 2, 4, 8, ... rounds.  Epoch m plays 2^m rounds with the
+experts, width and clip of horizon 2^m and with the extra perturbation Delta_m^2 = 2^(-m k) wherever
+lambda_min <= 2^(-m k).
+
+Algorithm 2 is UCB over M base learners, each an Algorithm 1 or 9 with its own state, which promises
+a regret of L_i n^alpha_i after n rounds.  By its line numbers:
+    4       all base learners are active
+    9, 10   i = argmax of the mean noisy reward + min(1, (promise + concentration)/n_i) - R_i/T
+    13, 14  base learner i serves the user, who sends the noisy pair
+    16..19  i alone learns from the pair
+    20, 21  i is dropped if sum(its mean so far - its reward) >= promise + concentration
+
+Source: "Improved rate for locally differentially private linear bandits", Algorithms 9 and 2, the
+latter after Cutkosky et al. (2020); constants of Theorem 4.1 with P = P' = 1.
+Privacy: neighbours, model and calibration of `online_linucb`.  A user is in one epoch, is asked
+once, by one base learner, and sends the same message as there; which one asks follows from earlier
+messages.  So nothing composes, and the guarantee is that of one message, which all base learners
+share.
+Differs, Algorithm 9: the last of the EPOCHS = 40 epochs (10^12 rounds) does not end.  What an epoch
+learned is forgotten at its end, as in the paper, though messages could be used again at no privacy
+cost.
+Differs, Algorithm 2: line 9 uses n_i before it is known: here it is that before the round, and
+n_i = 0 means +infinity (ties: smallest R_i).  The inner logarithm is at least 1.  The last base
 learner is never dropped.  The default constants are practical ones: with those of the theorem R_i/T
 is far above any reward, so that R_i alone decides.
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,10 +36,18 @@ import numpy as np
 from companion.accounting.audit import AuditInstance, AuditSpec
 from companion.core import Policy, linear_universe, plain_loop
 from companion.jit import jit
-from companion.online_linucb import anytime
-from companion.online_linucb.anytime import anytime_linucb, of_epochs
-from companion.online_linucb.online_linucb import RELEASES, online_linucb
-from companion.online_linucb.online_linucb import Params as OnlineParams
+from companion.online_linucb.online_linucb import (
+    RELEASES,
+    Maler,
+    online_linucb,
+    own_attacks,
+    reset,
+)
+from companion.online_linucb.online_linucb import Params as EpochParams
+from companion.online_linucb.online_linucb import State as EpochState
+from companion.online_linucb.online_linucb import init as init_epoch
+from companion.online_linucb.online_linucb import select as select_in_epoch
+from companion.online_linucb.online_linucb import update as update_in_epoch
 from companion.validate import (
     LARGEST,
     need_array,
@@ -38,6 +60,162 @@ from companion.validate import (
     shown,
 )
 
+# --- Algorithm 9: epochs of 1, 2, 4, ... rounds ---------------------------------------------------
+
+EPOCHS = 40
+
+
+class AnytimeParams(NamedTuple):
+    """Algorithm 1's parameters; those that change have an entry per epoch."""
+
+    d: int  # dimension of a context
+    sigma: float  # standard deviation of the noise on every coordinate of x and on y
+    offset: bool  # universe that records are clipped into: offset sphere, or unit ball
+    ball: float  # D
+    horizon: np.ndarray  # (E,) rounds of the epoch; the last one does not end
+    jitter: np.ndarray  # (E,) Delta^2
+    width: np.ndarray  # (E,) beta
+    clip: np.ndarray  # (E,) G
+    n_rates: np.ndarray  # (E,) Maler's learning rates
+
+
+class AnytimeState(NamedTuple):
+    t: np.ndarray  # (1,) rounds played in all epochs
+    epoch: np.ndarray  # (1,) m
+    run: EpochState  # of the running epoch; `clipped` counts over all epochs
+
+
+def of_epochs(runs) -> AnytimeParams:
+    """`AnytimeParams` from Algorithm 1's parameters, one per epoch."""
+    first = runs[0]
+    each = [(q.T, q.jitter, q.width, q.maler.gradient, q.maler.n) for q in runs]
+    arrays = [np.array(column) for column in zip(*each, strict=True)]
+    return AnytimeParams(first.d, first.sigma, first.offset, first.maler.ball, *arrays)
+
+
+@jit
+def epoch_params(p, m):
+    """Parameters of Algorithm 1 in epoch m."""
+    maler = Maler(p.d, p.horizon[m], p.ball, p.clip[m], p.n_rates[m])
+    return EpochParams(p.d, p.horizon[m], p.sigma, p.jitter[m], p.offset, p.width[m], maler)
+
+
+def init_anytime(p: AnytimeParams) -> AnytimeState:
+    """State before the first round, with room for the epoch that has most learning rates."""
+    run = init_epoch(epoch_params(p, int(np.argmax(p.n_rates))))
+    reset(epoch_params(p, 0), run)
+    return AnytimeState(np.zeros(1, np.int64), np.zeros(1, np.int64), run)
+
+
+@jit
+def select_anytime(p, s, X, rng):
+    """The optimistic row of X (K, d)."""
+    return select_in_epoch(epoch_params(p, s.epoch[0]), s.run, X, rng)
+
+
+@jit
+def update_anytime(p, s, arm, x, r, rng):
+    """Algorithm 1 learns from reward r on context x (d,); it is reset where an epoch ends."""
+    m = s.epoch[0]
+    update_in_epoch(epoch_params(p, m), s.run, arm, x, r, rng)
+    s.t[0] += 1
+    if s.run.t[0] == p.horizon[m] and m + 1 < p.horizon.shape[0]:
+        s.epoch[0] = m + 1
+        reset(epoch_params(p, m + 1), s.run)
+
+
+play_anytime = plain_loop(select_anytime, update_anytime)
+
+
+def anytime_linucb(
+    d: int,
+    *,
+    epsilon: float,
+    delta: float,
+    k: float = 0.125,
+    lambda_min: float = 0.0,
+    calibration: str = "corrected",
+    universe: str = "ball",
+    learner: str = "maler",
+    width: Callable[[float, int], float] | None = None,
+    clip: Callable[[float, float, int], float] | None = None,
+    ball: float = 1.0,
+) -> Policy:
+    """Online LinUCB without a horizon (Algorithm 9).
+
+    Parameters
+    ----------
+    d, epsilon, delta, calibration, universe, learner, ball : as in `online_linucb`; without noise
+        there is no perturbation.
+    k : power of the perturbation, above 0.
+    lambda_min : in [0, 1], a known lower bound on the least eigenvalue of E[x x'] of the played
+        contexts (0: nothing is known, every epoch perturbs).
+    width : function (sigma, horizon) of an epoch; None: as in `online_linucb`.
+    clip : function (sigma, jitter, d) of an epoch; None: `practical_clip`.
+
+    Returns
+    -------
+    Policy, whose guarantee is that of one message.
+
+    Raises
+    ------
+    ValueError on anything else, a number for width or clip included.
+
+    Examples
+    --------
+    >>> print(anytime_linucb(2, epsilon=1.0, delta=0.1).guarantee)
+    (1, 0.1)-local DP, replace one record, per user (ball)
+    """
+    k, lambda_min = need_positive("k", k), need_float("lambda_min", lambda_min, 0.0, 1.0)
+    takes = {"width": (width, "(sigma, horizon)"), "clip": (clip, "(sigma, jitter, d)")}
+    for name, (given, arguments) in takes.items():
+        if not (callable(given) or given is None):
+            raise ValueError(
+                f"{name} must be None or a function {arguments} that returns a number, because "
+                f"every epoch has its own; got {name}={given!r}"
+            )
+    options = {"calibration": calibration, "universe": universe, "learner": learner}
+    options |= {"epsilon": epsilon, "delta": delta, "ball": ball}
+    first = online_linucb(d, 1, **options)
+    sigma, runs = first.params.sigma, []
+    for m in range(EPOCHS):
+        jitter = 2.0 ** (-m * k)
+        jitter = jitter if sigma > 0.0 and lambda_min <= jitter else 0.0
+        beta = None if width is None else width(sigma, 2**m)
+        G = None if clip is None else clip(sigma, jitter, d)
+        runs.append(online_linucb(d, 2**m, jitter=jitter, width=beta, clip=G, **options).params)
+    p = of_epochs(runs)
+    return Policy(
+        f"{first.name}, anytime",
+        p,
+        init_anytime,
+        select_anytime,
+        update_anytime,
+        play_anytime,
+        first.guarantee,
+        universe=linear_universe(p.offset),
+        delayed_feedback=True,
+        audit=AuditSpec(anytime_attacks, measured=anytime_instances),
+    )
+
+
+def anytime_attacks(policy: Policy):
+    """One user's message in the last epoch, which perturbs least."""
+    last = len(policy.params.horizon) - 1
+    return own_attacks(policy._replace(params=epoch_params(policy.params, last)))
+
+
+def anytime_instances() -> tuple[AuditInstance, ...]:
+    """Rounds of two epochs, in both calibrations."""
+    options = {"epsilon": 1.0, "delta": 0.1, "lambda_min": 1.0}
+    return tuple(
+        AuditInstance(anytime_linucb(2, calibration=c, **options), RELEASES, rounds=3)
+        for c in ("corrected", "paper")
+    )
+
+
+# --- Algorithm 2: UCB over base learners ----------------------------------------------------------
+
 
 class Constants(NamedTuple):
     """Theorem 4.1, one entry per base learner; `guess` is lambda_i."""
@@ -45,12 +223,11 @@ class Constants(NamedTuple):
     guess: np.ndarray
     L: np.ndarray
     alpha: np.ndarray
-    eta: np.ndarray
     R: np.ndarray
 
 
 def theory_constants(d: int, T: int, epsilon: float, failure: float, M=None) -> Constants:
-    """Constants of Theorem 4.1 for M learners (None: the theorem's ceil(log2(T)/8) + 1).
+    """Constants of Theorem 4.1 for M base learners (None: the theorem's ceil(log2(T)/8) + 1).
 
     d >= 1, T >= 2, epsilon in (0, inf), failure in (0, 1).  Raises ValueError on anything else.
 
@@ -72,7 +249,7 @@ def theory_constants(d: int, T: int, epsilon: float, failure: float, M=None) -> 
     factor = (1 - alpha) ** inner * (1 + alpha) ** (1 / alpha) / alpha**inner
     R = L * T**alpha + factor * L ** (1 / alpha) * T * eta**inner
     R += 288.0 * (3 * np.log(T) + np.log(M / failure)) * T * eta + (1 / eta).sum() - 1 / eta
-    return Constants(guess, L, alpha, eta, R)
+    return Constants(guess, L, alpha, R)
 
 
 class Params(NamedTuple):
@@ -84,30 +261,36 @@ class Params(NamedTuple):
     R: np.ndarray  # (M,) regret targets
     p: float  # multiple of the concentration term
     failure: float  # alpha in the paper
-    bases: tuple  # M learners' parameters, all in the anytime form
+    bases: tuple  # M base learners' parameters, all in the form of Algorithm 9
 
 
 class State(NamedTuple):
     t: np.ndarray  # (1,) rounds played
-    base: np.ndarray  # (1,) learner that serves the next user
-    counts: np.ndarray  # (M,) rounds n_i of every learner
+    serving: np.ndarray  # (1,) base learner that serves the next user
+    counts: np.ndarray  # (M,) rounds n_i of every base learner
     total: np.ndarray  # (M,) its noisy rewards, summed
     excess: np.ndarray  # (M,) sum of (mean before the round - noisy reward)
-    active: np.ndarray  # (M,) learners not yet dropped
-    bases: tuple  # M learners' states
+    active: np.ndarray  # (M,) base learners not yet dropped
+    bases: tuple  # M base learners' states
 
 
 def init(p: Params) -> State:
-    """State before the first round (lines 2 to 5): learners at their start, all of them active."""
-    M, total, excess = len(p.bases), np.zeros(len(p.bases)), np.zeros(len(p.bases))
-    t, base, counts = np.zeros(1, np.int64), np.array([np.argmin(p.R)]), np.zeros(M, np.int64)
-    bases = tuple(anytime.init(q) for q in p.bases)
-    return State(t, base, counts, total, excess, np.ones(M, bool), bases)
+    """State before the first round (lines 2 to 5): base learners at their start, all active."""
+    M = len(p.bases)
+    return State(
+        t=np.zeros(1, np.int64),
+        serving=np.array([np.argmin(p.R)]),
+        counts=np.zeros(M, np.int64),
+        total=np.zeros(M),
+        excess=np.zeros(M),
+        active=np.ones(M, bool),
+        bases=tuple(init_anytime(q) for q in p.bases),
+    )
 
 
 @jit
 def promise(p, i, n):
-    """Regret that learner i promises after n >= 1 rounds, plus the concentration of rewards."""
+    """Regret that base learner i promises after n >= 1 rounds, plus the rewards' concentration."""
     spread = n * (1.0 + p.sigma * p.sigma)
     log = 3.0 * math.log(p.T) + math.log(p.L.shape[0] * max(math.log(spread), 1.0) / p.failure)
     return p.L[i] * n ** p.alpha[i] + p.p * np.sqrt(spread * log)
@@ -115,65 +298,62 @@ def promise(p, i, n):
 
 @jit
 def choose(p, s):
-    """Lines 9 and 10: the active learner with the largest bound; those never asked come first."""
+    """Lines 9, 10: the active base learner of the largest bound, +infinity if it was never asked;
+    the smaller R_i on ties."""
     best, chosen = -np.inf, -1
     for i in range(p.L.shape[0]):
-        if s.active[i] and s.counts[i] == 0 and (chosen < 0 or p.R[i] < p.R[chosen]):
-            chosen = i
-    if chosen >= 0:
-        return chosen
-    for i in range(p.L.shape[0]):
-        if s.active[i]:
-            n = float(s.counts[i])
+        if not s.active[i]:
+            continue
+        n, bound = float(s.counts[i]), np.inf
+        if n > 0.0:
             bound = s.total[i] / n + min(1.0, promise(p, i, n) / n) - p.R[i] / p.T
-            if bound > best:
-                best, chosen = bound, i
+        if bound > best or (bound == best and p.R[i] < p.R[chosen]):
+            best, chosen = bound, i
     return chosen
 
 
 @jit
 def record(p, s, i, y):
-    """Lines 16 to 21: noisy reward y of learner i, dropped if it earned less than promised."""
+    """Lines 16 to 21: count noisy reward y of base learner i; drop i if its rewards fell below its
+    own mean so far by `promise` (regret bound and concentration) or more in total."""
     mean = s.total[i] / s.counts[i] if s.counts[i] > 0 else 0.0
     s.excess[i] += mean - y
     s.counts[i] += 1
     s.total[i] += y
-    others = s.active.sum() > 1
-    if others and s.excess[i] >= promise(p, i, float(s.counts[i])):
+    if s.active.sum() > 1 and s.excess[i] >= promise(p, i, float(s.counts[i])):
         s.active[i] = False
 
 
 @jit
 def select(p, s, X, rng):
-    """Line 13: the row of X (K, d) that the serving learner plays."""
-    i = s.base[0]
-    return anytime.select(p.bases[i], s.bases[i], X, rng)
+    """Line 13: the row of X (K, d) that the serving base learner plays."""
+    i = s.serving[0]
+    return select_anytime(p.bases[i], s.bases[i], X, rng)
 
 
 @jit
 def update(p, s, arm, x, r, rng):
-    """The serving learner learns from reward r on context x (d,); then the next one is chosen."""
-    i = s.base[0]
-    learner = s.bases[i]
-    anytime.update(p.bases[i], learner, arm, x, r, rng)
-    record(p, s, i, learner.run.message[p.d])
+    """The serving one learns from reward r on context x (d,); then the next one is chosen."""
+    i = s.serving[0]
+    update_anytime(p.bases[i], s.bases[i], arm, x, r, rng)
+    record(p, s, i, s.bases[i].run.message[p.d])
     s.t[0] += 1
-    s.base[0] = choose(p, s)
+    s.serving[0] = choose(p, s)
 
 
 play = plain_loop(select, update)
 
 
 def need_bases(bases, T: int):
-    """Base learners' parameters in the anytime form.  Raises ValueError if they do not match."""
+    """Parameters of base learners in the form of Algorithm 9; ValueError if they do not match."""
     params = []
     for i, b in enumerate(bases):
         q = getattr(b, "params", None)
-        if isinstance(q, OnlineParams):
+        if isinstance(q, EpochParams):
             if q.T < T:
                 raise ValueError(f"bases[{i}] must have a horizon of at least {T=}; got {q.T}")
             q = of_epochs([q])
-        if not isinstance(q, anytime.Params):
+        if not isinstance(q, AnytimeParams):
             raise ValueError(
                 f"bases[{i}] must be an online_linucb or anytime_linucb; got {shown(b)}"
             )
@@ -192,7 +372,7 @@ def need_promises(L, alpha, R, M: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     )
     if not ((L > 0) & (alpha > 0) & (alpha < 1) & (R >= 0)).all():
         wanted = "L must be above 0, alpha in (0, 1) and R at least 0"
-        raise ValueError(f"{wanted} for every learner; got {L=}, {alpha=}, {R=}")
+        raise ValueError(f"{wanted} for every base learner; got {L=}, {alpha=}, {R=}")
     return L, alpha, R
 
 
@@ -215,9 +395,9 @@ def combiner(
         guarantee.
     T : horizon in rounds, at least 2.
     constants : "practical"; or "theory", `theory_constants` for the base learners' epsilon, where
-        L, alpha and R are not read.
-    L, alpha, R : L > 0, alpha in (0, 1) (None: 3/4 for anytime learners, 1/2 for the others) and
-        R >= 0, numbers, or sequences with one number per learner.
+        L, alpha and R are not read, and the first base learner is taken for Algorithm 9.
+    L, alpha, R : L > 0, alpha in (0, 1) (None: 3/4 for Algorithm 9, 1/2 for the others) and
+        R >= 0, numbers, or sequences with one number per base learner.
     p : multiple of the concentration term, at least 0.
     failure : in (0, 1); None: 1/T.
 
@@ -245,7 +425,7 @@ def combiner(
         c = theory_constants(params[0].d, T, epsilon, failure, M)
         L, alpha, R = c.L, c.alpha, c.R
     elif alpha is None:
-        alpha = [0.75 if isinstance(b.params, anytime.Params) else 0.5 for b in bases]
+        alpha = [0.75 if isinstance(b.params, AnytimeParams) else 0.5 for b in bases]
     promises, p = need_promises(L, alpha, R, M), need_float("p", p, 0.0)
     first = params[0]
     return Policy(
@@ -257,21 +437,20 @@ def combiner(
         play,
         guarantee,
         universe=linear_universe(first.offset),
-        audit=AuditSpec(own_attacks, measured=audit_instances),
+        audit=AuditSpec(combiner_attacks, measured=combiner_instances),
     )
 
 
-def own_attacks(policy: Policy):
-    """One user's message, which is that of the learners."""
-    return anytime.own_attacks(policy._replace(params=policy.params.bases[0]))
+def combiner_attacks(policy: Policy):
+    """One user's message, which is that of the base learners."""
+    return anytime_attacks(policy._replace(params=policy.params.bases[0]))
 
 
-def audit_instances() -> tuple[AuditInstance, ...]:
-    """Rounds of two learners, in both calibrations."""
-
-    def of_two(calibration):
-        options = {"epsilon": 1.0, "delta": 0.1, "calibration": calibration}
-        one = anytime_linucb(2, lambda_min=1.0, **options)
-        return combiner([one, online_linucb(2, 8, **options)], 8)
-
-    return tuple(AuditInstance(of_two(c), RELEASES, rounds=3) for c in ("corrected", "paper"))
+def combiner_instances() -> tuple[AuditInstance, ...]:
+    """Rounds of two base learners, in both calibrations."""
+    instances = []
+    for c in ("corrected", "paper"):
+        options = {"epsilon": 1.0, "delta": 0.1, "calibration": c}
+        bases = [anytime_linucb(2, lambda_min=1.0, **options), online_linucb(2, 8, **options)]
+        instances.append(AuditInstance(combiner(bases, 8), RELEASES, rounds=3))
+    return tuple(instances)

@@ -7,9 +7,10 @@ policy is optimistic around it.
 Source: an ablation of ours for the online-LinUCB paper, which minimises the same corrected loss
 online; estimator of Fuller (1987), section 2.2.
 Privacy: neighbours, model and calibration of `online_linucb`: nothing but its message is released.
-Width: radius of LinUCB at ridge lambda_t = ridge + shift (sigma^2 + sigma) sqrt(d t), which grows
-like the noise in A: the noise of one x x' is about sigma on entries times x, and sigma^2 by itself.
-A may stay indefinite after that; negative squared widths count as 0.
+Width: radius of LinUCB at ridge lambda_t = ridge + shift (sigma^2 + sigma) sqrt(d t).  With n the
+noise on x, a message adds to A the errors x n' + n x' (of size sigma) and n n' - sigma^2 I (of size
+sigma^2); t of them grow like sqrt(t).  The radius is proved for sigma = 0 only.  A + lambda_t I may
+still be indefinite; `optimistic_arm` then takes a negative x' V^-1 x as 0.
 """
 
 from typing import NamedTuple
@@ -22,7 +23,7 @@ from companion.core import Policy, linear_universe, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy, copy, inverse, matvec
 from companion.kernels.ucb import optimistic_arm
-from companion.online_linucb.online_linucb import RELEASES, message_attack, pair_noise, randomize
+from companion.online_linucb.online_linucb import RELEASES, own_attacks, pair_noise, randomize
 from companion.validate import need_float, need_int, need_positive, need_probability
 
 
@@ -48,16 +49,23 @@ class State(NamedTuple):
     theta: np.ndarray  # (d,) V_inv b
     radius: np.ndarray  # (1,) of the confidence set
     message: np.ndarray  # (d + 1,) the last user's noisy x and noisy y
-    clipped: np.ndarray  # (1,) records that were outside the universe
+    clipped: np.ndarray  # (1,) records outside the universe: exact, not private
     work: np.ndarray  # (2, d, d) scratch
 
 
 def init(p: Params) -> State:
     """State before the first round."""
-    d = p.d
-    start = np.eye(d) / p.ridge, np.zeros(d), np.array([radius(p, 0, p.ridge)]), np.zeros(d + 1)
-    counts = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    return State(counts[0], np.zeros((d, d)), np.zeros(d), *start, counts[1], np.zeros((2, d, d)))
+    return State(
+        t=np.zeros(1, np.int64),
+        A=np.zeros((p.d, p.d)),
+        b=np.zeros(p.d),
+        V_inv=np.eye(p.d) / p.ridge,
+        theta=np.zeros(p.d),
+        radius=np.array([radius(p, 0, p.ridge)]),
+        message=np.zeros(p.d + 1),
+        clipped=np.zeros(1, np.int64),
+        work=np.zeros((2, p.d, p.d)),
+    )
 
 
 @jit
@@ -141,10 +149,10 @@ def corrected_ridge(
     d, T = need_int("d", d, 1), need_int("T", T, 1)
     sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)
     failure = need_probability("failure", 1.0 / (T + 1.0) if failure is None else failure)
-    ridges = need_positive("ridge", ridge), need_float("shift", shift, 0.0)
+    ridge, shift = need_positive("ridge", ridge), need_float("shift", shift, 0.0)
     noise, width = need_float("noise", noise, 0.0), need_float("width", width, 0.0)
-    law = noise, need_float("theta_bound", theta_bound, 0.0), failure
-    p = Params(d, T, sigma, 0.0, universe == "offset_sphere", *ridges, *law, width)
+    theta_bound, offset = need_float("theta_bound", theta_bound, 0.0), universe == "offset_sphere"
+    p = Params(d, T, sigma, 0.0, offset, ridge, shift, noise, theta_bound, failure, width)
     return Policy(
         "Corrected ridge",
         p,
@@ -153,22 +161,15 @@ def corrected_ridge(
         update,
         play,
         guarantee,
-        universe=linear_universe(p.offset),
+        universe=linear_universe(offset),
         delayed_feedback=True,
         audit=AuditSpec(own_attacks, measured=audit_instances),
     )
 
 
-def own_attacks(policy: Policy):
-    """One user's message."""
-    return message_attack(policy.params)
-
-
 def audit_instances() -> tuple[AuditInstance, ...]:
     """Both calibrations: one message per user."""
-    return tuple(
-        AuditInstance(
-            corrected_ridge(2, 8, epsilon=1.0, delta=0.1, calibration=c), RELEASES, rounds=3
-        )
-        for c in ("corrected", "paper")
+    policies = (
+        corrected_ridge(2, 8, epsilon=1.0, delta=0.1, calibration=c) for c in ("corrected", "paper")
     )
+    return tuple(AuditInstance(policy, RELEASES, rounds=3) for policy in policies)

@@ -1,15 +1,17 @@
 """Online LinUCB under local differential privacy: noise on action and reward, an online learner.
 
-The user plays optimistically in an ellipsoid, adds Gaussian noise to x and to y, and sends only the
-noisy pair.  An online learner (Maler, or gradient descent) follows the squared loss from which the
-noise's own energy is subtracted; its predictions, not the rewards, make the ellipsoid's centre.
+The user plays the action of largest upper confidence bound, adds Gaussian noise to the action x and
+the reward y, and sends only the noisy pair.  On the server an online learner (Maler, or gradient
+descent) minimises the squared loss of the noisy pair minus sigma^2 ||theta||^2, the bias that the
+noise on x causes.  The confidence ellipsoid's centre is a ridge regression on the learner's
+predictions <theta_t, x~>, not on the noisy rewards.
 
 Algorithm 1, by its line numbers; V_0 = I, u_0 = 0, theta_1 = 0:
     8, 9    x_t = argmax <x, V^-1 u> + beta ||x||_(V^-1)           user
     10      play x_t, see y_t
     11, 12  send x~ = x_t + noise, y~ = y_t + noise
     14      g = 2 x~ (<x~, theta_t> - y~) - 2 sigma^2 theta_t        server
-    17      theta_(t+1) <- the learner after g
+    17      theta_(t+1) <- the experts' prediction after g
     19      V += x~ x~', u += <theta_t, x~> x~
 
 Source: "Improved rate for locally differentially private linear bandits", Algorithm 1 with Maler
@@ -17,9 +19,11 @@ Source: "Improved rate for locally differentially private linear bandits", Algor
 that of Theorem A.2.
 Privacy: local; neighbours replace one user's record (x, y).  The pair is one Gaussian release of
 L2 sensitivity 2 sqrt2 (ball) or sqrt3 (offset sphere), with sigma from the exact curve of Balle and
-Wang.  Every user sends one message, so nothing composes; all else is computed from messages.
-calibration="paper" is 2 sqrt(2 ln(1.25/delta))/epsilon on each of x and y: it spends the budget
-twice, by a formula proved for epsilon <= 1, and the guarantee says what it really gives.
+Wang.  Every user sends one message, so nothing composes; all else is computed from messages but
+`State.clipped`, an exact count for experiments, which must not be released.
+calibration="paper" is 2 sqrt(2 ln(1.25/delta))/epsilon on each of x and y, as if each were released
+alone: too little in the ball (2 < 2 sqrt2), enough on the offset sphere (2 > sqrt3), by a formula
+proved for epsilon <= 1.  The guarantee says what it really gives.
 Differs: gradients are clipped to G (appendix B calls G "the clipping constant", Algorithm 1 does
 not clip).  Width and G take practical forms by default: with those of the theory the policy plays
 nearly at random.  Priors, which the paper leaves open, are Maler's; Algorithm 7's constant, printed
@@ -71,33 +75,27 @@ def practical_clip(sigma: float, jitter: float, d: int, factor: float = 10.0) ->
     return factor * (2.0 * (sigma**2 + jitter) * np.sqrt(2.0 * d) + 2.0)
 
 
-def regret_bound(learner, T: int, strong_convexity: float = 0.0) -> float:
-    """Lemma H.6: regret of Maler after T rounds: logarithmic for mu > 0, else of order sqrt(T)."""
-    G, diameter = learner.gradient, 2.0 * learner.ball
-    if strong_convexity > 0.0:
-        A = 2.0 * np.log(np.sqrt(3.0) * (0.5 * np.log2(T) + 3.0)) + 1.0 + np.log(T)
-        return (10.0 * G * diameter + 4.5 * G**2 / strong_convexity) * A
-    return (2.0 * np.log(3.0) + 1.5) * G * diameter * np.sqrt(T)
+def regret_bound(maler, T: int) -> float:
+    """Lemma H.6 for convex losses: regret of Maler after T rounds; the diameter is 2 D."""
+    return (2.0 * np.log(3.0) + 1.5) * maler.gradient * 2.0 * maler.ball * np.sqrt(T)
 
 
-def conversion_width(
-    learner, T: int, noise: float = 0.5, theta_bound: float = 1.0, failure: float = 0.01
-) -> float:
-    """Theorem A.2 (no privacy), with M_T of Lemma H.6: the square root of
+def conversion_width(maler, T: int, noise: float = 0.5, failure: float = 0.01) -> float:
+    """Theorem A.2 (no privacy) at S = 1, with M_T of Lemma H.6: the square root of
     S^2 + 1 + 2 M_T + 32 R^2 ln((R sqrt8 + sqrt(1 + M_T))/failure).
     """
-    M = regret_bound(learner, T)
+    M = regret_bound(maler, T)
     log = np.log((noise * np.sqrt(8.0) + np.sqrt(1.0 + M)) / failure)
-    return float(np.sqrt(theta_bound**2 + 1.0 + 2.0 * M + 32.0 * noise**2 * log))
+    return float(np.sqrt(2.0 + 2.0 * M + 32.0 * noise**2 * log))
 
 
-# --- the online learner: Maler, or its convex expert alone ---------------------------------------
+# --- Maler, or its convex expert alone -----------------------------------------------------------
 
 LEARNERS = ("maler", "ogd")
 NEWTON = 0.5 * 1.0 / (8.0 * 7.0 / 50.0)  # 1/2 min(1/(8 G_l D), 1), surrogates' bound G_l = 7/(50 D)
 
 
-class Learner(NamedTuple):
+class Maler(NamedTuple):
     """Parameters of Maler; without learning rates only the convex expert is left, which is online
     gradient descent with step 2D/(G sqrt t)."""
 
@@ -123,19 +121,14 @@ class Experts(NamedTuple):
     work: np.ndarray  # (d + 3, d) scratch
 
 
-def make_learner(kind: str, d: int, T: int, *, ball: float = 1.0, gradient: float) -> Learner:
-    """A learner of `LEARNERS`, for dimension d, horizon T >= 1, D = ball > 0, G = gradient > 0.
-
-    Raises ValueError on anything else.
-    """
-    need_choice("learner", kind, LEARNERS)
-    d, T = need_int("d", d, 1, LARGEST), need_int("T", T, 1, LARGEST)
-    ball, gradient = need_positive("ball", ball), need_positive("gradient", gradient)
-    n = int(np.ceil(0.5 * np.log2(T))) + 1 if kind == "maler" else 0
-    return Learner(d, T, ball, gradient, n)
+def maler_params(learner: str, d: int, T: int, *, ball: float = 1.0, gradient: float) -> Maler:
+    """Parameters of a learner of `LEARNERS` with D = ball > 0; ValueError on any other."""
+    need_choice("learner", learner, LEARNERS)
+    n = int(np.ceil(0.5 * np.log2(T))) + 1 if learner == "maler" else 0
+    return Maler(d, T, need_positive("ball", ball), gradient, n)
 
 
-def init_learner(p: Learner) -> Experts:
+def init_experts(p: Maler) -> Experts:
     """State before the first gradient."""
     n, d = p.n, p.d
     vectors = np.zeros(d), np.zeros((n, d)), np.zeros((n, d))
@@ -143,12 +136,12 @@ def init_learner(p: Learner) -> Experts:
     s = Experts(
         np.zeros(1, np.int64), np.zeros(d), np.zeros(n), np.zeros(2 * n + 1), *vectors, *squares
     )
-    reset_learner(p, s)
+    reset_experts(p, s)
     return s
 
 
 @jit
-def reset_learner(p, s):
+def reset_experts(p, s):
     """Every expert at 0, with Maler's learning rates and priors (which sum to 1)."""
     n, scale = p.n, 4.0 * NEWTON**2 * p.ball**2
     s.t[0] = 0
@@ -166,7 +159,7 @@ def reset_learner(p, s):
 
 
 @jit
-def learn(p, s, g):
+def update_experts(p, s, g):
     """Algorithm 5 after gradient g (d,), ||g|| <= G, at s.theta."""
     s.t[0] += 1
     reweigh(p, s, g)
@@ -270,7 +263,7 @@ class Params(NamedTuple):
     jitter: float  # Delta^2, variance of the extra perturbation of x
     offset: bool  # universe that records are clipped into: offset sphere, or unit ball
     width: float  # beta, radius of the ellipsoid
-    learner: Learner
+    maler: Maler  # the online learner's parameters
 
 
 class State(NamedTuple):
@@ -278,18 +271,24 @@ class State(NamedTuple):
     V_inv: np.ndarray  # (d, d) inverse of I + sum of noisy x x'
     u: np.ndarray  # (d,) sum of <theta_s, noisy x_s> noisy x_s
     centre: np.ndarray  # (d,) V_inv u
-    learner: Experts
+    experts: Experts  # the online learner's state
     message: np.ndarray  # (d + 1,) the last user's noisy x and noisy y
     g: np.ndarray  # (d,) its gradient
-    clipped: np.ndarray  # (1,) records that were outside the universe
+    clipped: np.ndarray  # (1,) records outside the universe: exact, not private
 
 
 def init(p: Params) -> State:
-    """State before the first round (line 2)."""
-    d = p.d
-    t, clipped, zeros = np.zeros(1, np.int64), np.zeros(1, np.int64), [np.zeros(d) for _ in "ucg"]
-    experts = init_learner(p.learner)
-    return State(t, np.eye(d), zeros[0], zeros[1], experts, np.zeros(d + 1), zeros[2], clipped)
+    """State before the first round (lines 2, 3)."""
+    return State(
+        t=np.zeros(1, np.int64),
+        V_inv=np.eye(p.d),
+        u=np.zeros(p.d),
+        centre=np.zeros(p.d),
+        experts=init_experts(p.maler),
+        message=np.zeros(p.d + 1),
+        g=np.zeros(p.d),
+        clipped=np.zeros(1, np.int64),
+    )
 
 
 @jit
@@ -299,7 +298,7 @@ def reset(p, s):
     set_identity(1.0, s.V_inv)
     s.u[:] = 0.0
     s.centre[:] = 0.0
-    reset_learner(p.learner, s.learner)
+    reset_experts(p.maler, s.experts)
 
 
 @jit
@@ -327,12 +326,13 @@ def randomize(p, x, y, rng, message):
 def gradient(p, x, y, theta, out):
     """Line 14: out <- gradient of the corrected loss, clipped to norm G; returns <x, theta>.
 
-    The loss is (<x, theta> - y)^2 - sigma^2 ||theta||^2.
+    The loss is (<x, theta> - y)^2 - sigma^2 ||theta||^2.  The extra perturbation Delta^2 of x is
+    not subtracted: the Delta^2 ||theta||^2 that it leaves makes the expected loss strongly convex.
     """
     prediction = dot(x, theta)
     for i in range(p.d):
         out[i] = 2.0 * x[i] * (prediction - y) - 2.0 * p.sigma * p.sigma * theta[i]
-    project_ball(out, p.learner.gradient)
+    project_ball(out, p.maler.gradient)
     return prediction
 
 
@@ -341,11 +341,11 @@ def update(p, s, arm, x, r, rng):
     """Lines 11 to 19 after reward r on context x (d,)."""
     s.clipped[0] += randomize(p, x, r, rng, s.message)  # lines 11, 12
     noisy_x, noisy_y = s.message[: p.d], s.message[p.d]
-    prediction = gradient(p, noisy_x, noisy_y, s.learner.theta, s.g)  # line 14
+    prediction = gradient(p, noisy_x, noisy_y, s.experts.theta, s.g)  # line 14
     sherman_morrison(s.V_inv, noisy_x, s.centre)  # line 19: V <- V + x x' (centre is scratch)
-    axpy(prediction, noisy_x, s.u)  # line 19, with the prediction made before the learner moves
+    axpy(prediction, noisy_x, s.u)  # line 19, with the prediction made before the experts move
     matvec(s.V_inv, s.u, s.centre)
-    learn(p.learner, s.learner, s.g)  # line 17
+    update_experts(p.maler, s.experts, s.g)  # line 17
     s.t[0] += 1
 
 
@@ -401,14 +401,14 @@ def online_linucb(
     sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)
     jitter = need_float("jitter", jitter, 0.0)
     G = practical_clip(sigma, jitter, d) if clip is None else need_positive("clip", clip)
-    inner = make_learner(learner, d, T, ball=ball, gradient=G)
+    maler = maler_params(learner, d, T, ball=ball, gradient=G)
     if width is None:
-        width = practical_width(sigma, T) if sigma > 0.0 else conversion_width(inner, T)
+        width = practical_width(sigma, T) if sigma > 0.0 else conversion_width(maler, T)
     width = float(need_float("width", width, 0.0))
     offset = universe == "offset_sphere"
     return Policy(
         "OnlineLinUCB" if learner == "maler" else "OnlineLinUCB (OGD)",
-        Params(d, T, sigma, jitter, offset, width, inner),
+        Params(d, T, sigma, jitter, offset, width, maler),
         init,
         select,
         update,
@@ -434,11 +434,7 @@ def messages(p, x, y, rng, out):
 
 def own_attacks(policy: Policy):
     """One user's message, for two records that are as far apart as any."""
-    return message_attack(policy.params)
-
-
-def message_attack(p):
-    """The same from the `Params` of any policy with this message."""
+    p = policy.params
     x, y, size = np.zeros(p.d), 0.0 if p.offset else -1.0, np.sqrt(0.5) if p.offset else 1.0
     x[0] = size
     z = -x
@@ -456,12 +452,6 @@ def message_attack(p):
 
 def audit_instances() -> tuple[AuditInstance, ...]:
     """Both calibrations in both universes."""
-    return tuple(
-        AuditInstance(
-            online_linucb(2, 8, epsilon=1.0, delta=0.1, calibration=c, universe=u),
-            RELEASES,
-            rounds=3,
-        )
-        for c in ("corrected", "paper")
-        for u in UNIVERSES
-    )
+    kinds = [{"calibration": c, "universe": u} for c in ("corrected", "paper") for u in UNIVERSES]
+    policies = (online_linucb(2, 8, epsilon=1.0, delta=0.1, **kind) for kind in kinds)
+    return tuple(AuditInstance(policy, RELEASES, rounds=3) for policy in policies)

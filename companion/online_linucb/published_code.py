@@ -32,9 +32,8 @@ from companion.accounting.privacy import (
 from companion.core import Policy, plain_loop
 from companion.environments import block_lengths, draw_arm, fill
 from companion.jit import jit
-from companion.kernels.linalg import cholesky, dot, inverse, matvec, quad
+from companion.kernels.linalg import dot, inverse, matvec, quad
 from companion.kernels.mechanisms import add_symmetric_gaussian, round_at_random
-from companion.kernels.ucb import optimistic_arm
 from companion.validate import LARGEST, need_choice, need_int
 
 KINDS = ("LinUCB", "LDP", "JDP", "SDP (amplification)", "SDP (vector)")
@@ -66,7 +65,6 @@ class State(NamedTuple):
     V_inv: np.ndarray
     theta: np.ndarray
     work: np.ndarray  # (2 d + 2, d) scratch: two squares, two vectors
-    definite: np.ndarray  # (1,) 1 if the noisy matrix is positive definite, so that no width is NaN
 
 
 class Arms(NamedTuple):
@@ -98,17 +96,15 @@ def init(p: Params) -> State:
     levels = int(np.log(p.T)) + 1
     noise = np.zeros((levels, d, d)), np.zeros((levels, d))
     model = np.eye(d) / p.ridge, np.zeros(d), np.zeros((2 * d + 2, d))
-    return State(np.zeros(1, np.int64), np.zeros((d, d)), np.zeros(d), *noise, *model, np.ones(1))
+    return State(np.zeros(1, np.int64), np.zeros((d, d)), np.zeros(d), *noise, *model)
 
 
 @jit
 def select(p, s, X, rng):
     """First row of X with the largest score, where NaN counts as largest (departure 5)."""
-    if s.definite[0] > 0.0:
-        return optimistic_arm(X, s.V_inv, s.theta, p.width)
     best, arm = -np.inf, 0
     for k in range(X.shape[0]):
-        ucb = NORM * (dot(X[k], s.theta) + p.width * np.sqrt(quad(s.V_inv, X[k])))
+        ucb = dot(X[k], s.theta) + p.width * np.sqrt(quad(s.V_inv, X[k]))
         if np.isnan(ucb):
             return k
         if ucb > best:
@@ -163,7 +159,6 @@ def refit(p, s, t):
             A[i, j] = s.G[i, j] + (p.ridge if i == j else 0.0)
             for m in range(live):
                 A[i, j] += s.noise_G[m, i, j]
-    s.definite[0] = 1.0 if cholesky(A, square) else 0.0
     if not inverse(A, s.V_inv, square):
         s.V_inv[0, 0] = np.nan  # a singular matrix has no widths
     matvec(s.V_inv, u, s.theta)

@@ -6,7 +6,6 @@ Its direction of theta is a normalised point of the cube, not uniform on the sph
 says.
 """
 
-import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,6 @@ from companion.jit import jit
 from companion.kernels.glm import mean, slope
 from companion.kernels.linalg import dot, norm
 from companion.validate import (
-    need_array,
     need_choice,
     need_float,
     need_int,
@@ -84,13 +82,6 @@ def draw(rng, mu, R):
             R[t, k] = 1.0 if rng.random() < mu[t, k] else 0.0
 
 
-@jit
-def bernoulli(rng, link, theta, X, R, mu):
-    """mu (n, K) <- means of contexts X, R (n, K) <- one Bernoulli reward each."""
-    means(link, theta, X, mu)
-    draw(rng, mu, R)
-
-
 class Fixed(NamedTuple):
     """One theta and one sequence of contexts in every repetition; only the rewards are new."""
 
@@ -124,6 +115,13 @@ def curvature(link: int, X: np.ndarray, theta: np.ndarray):
     return 1.0 / slope(link, far.max()), 1.0 / slope(link, far.min())
 
 
+def fixed(X: np.ndarray, theta: np.ndarray, link: int) -> Fixed:
+    """`Fixed` with its means, from contexts X (T, K, d) in the unit ball and theta (d,)."""
+    mu = np.empty(X.shape[:2])
+    means(link, theta, X, mu)
+    return Fixed(X, theta, link, mu)
+
+
 def paper_world(
     T: int, d: int, theta_bound: float, link: int, K: int = 20, seed: int = PAPER_SEED
 ) -> Fixed:
@@ -138,14 +136,7 @@ def paper_world(
     cube = rng.uniform(-1.0, 1.0, size=d)
     X = np.empty((T, K, d))
     ball_arms(rng, X)
-    return with_means(X, bound * cube / np.sqrt(np.sum(cube * cube)), link)
-
-
-def with_means(X: np.ndarray, theta: np.ndarray, link: int) -> Fixed:
-    """`Fixed` with its means, from checked arguments."""
-    mu = np.empty(X.shape[:2])
-    means(link, theta, X, mu)
-    return Fixed(X, theta, link, mu)
+    return fixed(X, bound * cube / np.sqrt(np.sum(cube * cube)), link)
 
 
 def idle_regret(fixed: Fixed, T: int, how: str) -> np.ndarray:
@@ -157,15 +148,6 @@ def idle_regret(fixed: Fixed, T: int, how: str) -> np.ndarray:
     longest = np.linalg.norm(fixed.X[:T], axis=2).argmax(axis=1)
     played = mu.mean(axis=1) if how == "random" else mu[np.arange(T), longest]
     return np.cumsum(mu.max(axis=1) - played)
-
-
-def fixed_world(X: np.ndarray, theta: np.ndarray, link: int) -> Fixed:
-    """`Fixed` from contexts X (T, K, d) in the unit ball and theta (d,); ValueError otherwise."""
-    X = need_array("X", X, ("T", "K", "d"))
-    theta = need_array("theta", theta, (X.shape[2],))
-    if not (np.linalg.norm(X, axis=2) <= 1 + 1e-9).all():
-        raise ValueError("X must hold contexts in the unit ball")
-    return with_means(X, theta, need_bernoulli_link(link))
 
 
 class World(NamedTuple):
@@ -187,31 +169,14 @@ class World(NamedTuple):
 
     def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu) for T rounds."""
-        for _, block in self.nested([T], rng):
-            yield block
-
-    def nested(self, horizons, rng: np.random.Generator):
-        """Yield (places, (X, R, mu)): a block that `blocks` yields for each of the horizons at
-        these places, all with this rng; horizons do not decrease.
-
-        Streams of one seed are alike up to the last block of the shorter one, which is drawn with
-        a copy of the rng.
-        """
-        theta, start, most = self.theta(rng), 0, len(horizons)
-        n = block_lengths(horizons[-1], self.K, self.d)[0]
-        for i, T in enumerate(horizons):
-            while T - start >= n:
-                yield range(i, most), self._block(rng, theta, start, n)
-                start += n
-            if start < T:
-                last = rng if i == most - 1 else copy.deepcopy(rng)
-                yield range(i, i + 1), self._block(last, theta, start, T - start)
-
-    def _block(self, rng, theta, start, n):
-        X, R, mu = np.empty((n, self.K, self.d)), np.empty((n, self.K)), np.empty((n, self.K))
-        self.fill(rng, start, X)
-        bernoulli(rng, self.link, theta, X, R, mu)
-        return X, R, mu
+        theta, start = self.theta(rng), 0
+        for n in block_lengths(T, self.K, self.d):
+            X, R, mu = np.empty((n, self.K, self.d)), np.empty((n, self.K)), np.empty((n, self.K))
+            self.fill(rng, start, X)
+            means(self.link, theta, X, mu)
+            draw(rng, mu, R)
+            yield X, R, mu
+            start += n
 
     def arms(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """Contexts (n, K, d) of n rounds."""

@@ -15,79 +15,64 @@ from companion.accounting import audit
 from companion.accounting.privacy import tree_levels
 from companion.baselines import rs_glinucb
 from companion.jit import jit
-from companion.kernels import tree
 from companion.kernels.glm import LOGISTIC, fit, mean, objective, slope, work_for
-from companion.kernels.linalg import copy, inverse, quad, sherman_morrison
+from companion.kernels.linalg import inverse, quad, sherman_morrison
 from companion.kernels.ucb import tabulate, widest
 from companion.private_glm import joint_glm as joint
-from companion.private_glm.environments import ball_arms
 from companion.private_glm.joint_glm import (
     GROWTH,
     PRESETS,
-    add_leaf,
     attack_world,
-    below,
-    gdp,
-    init_sum,
+    exact_epsilon,
     joint_glm,
     leaf_weight,
-    regularise,
-    release,
     simple_rho,
 )
-from companion.simulate import even_grid, need_seeds, parallel_map, stream
+from companion.simulate import need_seeds, parallel_map, stream, trace
 
 means, slopes, leaf_weights = np.vectorize(mean), np.vectorize(slope), np.vectorize(leaf_weight)
 
 
-def playing(env, policy, T: int, seed, n: int, rounds: int | None = None):
+def played_blocks(env, policy, T: int, seed, n: int):
     """Play one repetition of `simulate`, at most n rounds at a time: yield (state, gaps of mean
-    rewards) after each.  rounds: stop after so many of the T (None: play all)."""
-    p, rng, left = policy.params, stream(seed, policy.name), rounds or T
+    rewards) after each."""
+    p, rng = policy.params, stream(seed, policy.name)
     state = policy.init(p)
     for X, R, mu in env.blocks(T, stream(seed, "environment")):
-        for begin in range(0, min(left, len(X)), n):
-            cut = slice(begin, min(begin + n, left, len(X)))
-            arms = np.empty(cut.stop - begin, np.int64)
+        for begin in range(0, len(X), n):
+            cut = slice(begin, begin + n)
+            arms = np.empty(len(X[cut]), np.int64)
             policy.play(p, state, X[cut], R[cut], rng, arms)
             yield state, mu[cut].max(axis=1) - mu[cut][np.arange(len(arms)), arms]
-        left -= len(X)
-        if left <= 0:
-            return
 
 
-class Counted(NamedTuple):
+class FitCounts(NamedTuple):
     """Several runs of one Joint-DP GLM."""
 
-    rounds: np.ndarray  # (m,) grid
-    regret: np.ndarray  # (n, m)
+    regret: np.ndarray  # (n,) after the last round
     fits: np.ndarray  # (n, 2) of theta_o and theta_tau
     explored: np.ndarray  # (n,) rounds in which Criterion I fired
     first_fit: np.ndarray  # (n,) at most 50 rounds before the first fit of theta_tau, or T + 1
 
 
-def counted(env, policy, T: int, seeds, executor=None) -> Counted:
-    """`Counted` runs of a Joint-DP GLM, on the streams of `simulate`, one per seed.
+def fit_counts(env, policy, T: int, seeds, executor=None) -> FitCounts:
+    """`FitCounts` of a Joint-DP GLM, on the streams of `simulate`, one run per seed.
 
     Raises AssertionError if a run makes more fits than its ledger pays for.
     """
-    grid = even_grid(T)
-    runs = parallel_map(_counted, [(env, policy, T, s, grid) for s in need_seeds(seeds)], executor)
-    regret, fits, explored, first = (np.array(part) for part in zip(*runs, strict=True))
-    p = policy.params
-    assert (fits <= [p.fit_o.cutoff, p.fit_tau.cutoff]).all(), "more fits than were paid for"
-    return Counted(grid, regret, fits, explored, first)
+    runs = parallel_map(_fit_counts, [(env, policy, T, s) for s in need_seeds(seeds)], executor)
+    found, p = FitCounts(*map(np.array, zip(*runs, strict=True))), policy.params
+    assert (found.fits <= [p.fit_o.cutoff, p.fit_tau.cutoff]).all(), "more fits than were paid for"
+    return found
 
 
-def _counted(env, policy, T, seed, grid):
-    gaps, first, t = [], T + 1, 0
-    for state, lost in playing(env, policy, T, seed, 50):
+def _fit_counts(env, policy, T, seed):
+    gaps, first = [], T + 1
+    for state, lost in played_blocks(env, policy, T, seed, 50):
         if state.fits[1] > 0:
-            first = min(first, t + 1)
+            first = min(first, sum(map(len, gaps)) + 1)
         gaps.append(lost)
-        t += len(lost)
-    regret = np.cumsum(np.concatenate(gaps))[grid - 1]
-    return regret, state.fits.copy(), state.explored.sum(), first
+    return np.concatenate(gaps).sum(), state.fits.copy(), state.explored.sum(), first
 
 
 # --- the paper's line-ups -----------------------------------------------------------------------
@@ -114,7 +99,7 @@ def lineup(d: int, T: int, delta: float, choices, **model):
 # --- what the widths of ShuffleGLM cover --------------------------------------------------------
 
 
-class Covered(NamedTuple):
+class Coverage(NamedTuple):
     """Several runs of a ShuffleGLM up to its last batch, and what it says of fresh contexts."""
 
     inside: np.ndarray  # (n, M - 1) arms whose score is within the width of that batch, share
@@ -124,15 +109,15 @@ class Covered(NamedTuple):
     lost: np.ndarray  # (n,) rounds in which the best arm was ruled out, share
 
 
-def covered(env, policy, T: int, seeds, fresh=400, executor=None) -> Covered:
-    """`Covered` runs of a ShuffleGLM in a `World`, one per seed, on the streams of `simulate`."""
+def coverage(env, policy, T: int, seeds, fresh=400, executor=None) -> Coverage:
+    """`Coverage` of a ShuffleGLM in a `World`, a run per seed, on the streams of `simulate`."""
     jobs = [(env, policy, T, s, fresh) for s in need_seeds(seeds)]
-    return Covered(*map(np.array, zip(*parallel_map(_covered, jobs, executor), strict=True)))
+    return Coverage(*map(np.array, zip(*parallel_map(_coverage, jobs, executor), strict=True)))
 
 
-def _covered(env, policy, T, seed, fresh):
+def _coverage(env, policy, T, seed, fresh):
     p, theta = policy.params, env.theta(stream(seed, "environment"))  # what `blocks` draws first
-    *_, (s, _) = playing(env, policy, T, seed, T, int(p.ends[-2]))
+    _, s, *_ = next(trace(env, policy, T, seed, int(p.ends[-2])))
     X = env.arms(stream(seed, "fresh"), fresh)
     true = X @ theta
     widths = p.widths[:, None, None] * np.sqrt(np.einsum("nki,jil,nkl->jnk", X, s.V_inv[:-1], X))
@@ -174,31 +159,20 @@ def aliased_select(p, s, X, rng):
     tabulate(X, s.theta_warm, s.theta_hat, table)
     square, arm = widest(X, s.V_inv, p.threshold, table)
     s.warm[0] = 1 if square > p.threshold else 0
-    if s.warm[0] == 1:
-        return arm
-    stale, first = rs_glinucb.fit_warm_up(p, s), s.log_det[0] == -np.inf
-    if first:
-        s.log_det[0] = 0.0
-        fit(p.link, s.X, s.y, s.t[0], rs_glinucb.PENALTY, p.tolerance, s.theta_hat, s.work)
-    if first or stale:
+    if s.warm[0] == 0:
+        rs_glinucb.fit_warm_up(p, s)
+        if s.log_det[0] == -np.inf:
+            s.log_det[0] = 0.0
+            fit(p.link, s.X, s.y, s.t[0], rs_glinucb.PENALTY, p.tolerance, s.theta_hat, s.work)
         tabulate(X, s.theta_warm, s.theta_hat, table)
-    inverse(s.H, s.H_inv, s.L)
-    return rs_glinucb.choose(p, s, X, table)
-
-
-@jit
-def aliased_play(p, s, X, R, rng, arms):
-    """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    for t in range(X.shape[0]):
-        arms[t] = aliased_select(p, s, X[t], rng)
-        rs_glinucb.update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)
+        inverse(s.H, s.H_inv, s.L)
+        arm = rs_glinucb.choose(p, s, X, table)
+    return arm
 
 
 def aliased(policy):
-    """The same RS-GLinUCB as the program ran it; ValueError for another policy."""
-    if policy.init is not rs_glinucb.init:
-        raise ValueError(f"policy must be an RS-GLinUCB; got {policy.name!r}")
-    return policy._replace(name="RS-GLinUCB, as run", play=aliased_play, select=aliased_select)
+    """The same RS-GLinUCB as the program ran it."""
+    return policy._replace(name="RS-GLinUCB, as run", play=None, select=aliased_select)
 
 
 # --- what attacks find of the printed and of the corrected rule ---------------------------------
@@ -314,50 +288,31 @@ def tight_tree(sensitivity, epsilon, delta, T: int, trials: int, seed: int, leve
         return side + sigma * np.sqrt(2.0 / m) * rng.standard_normal(n)
 
     options = {"delta": delta, "trials": trials, "seed": seed, "level": level}
-    return audit.epsilon_lower_bound(nodes, 1.0, -1.0, **options).epsilon, gdp(m / sigma**2, delta)
-
-
-@jit
-def node_losses(rng, T, user, sigma, shift, nodes, out):
-    """out (trials,) <- the privacy losses of `node_loss`; nodes (levels, len(shift)): scratch."""
-    for i in range(out.shape[0]):
-        out[i] = 0.0
-        nodes[:] = 0.0
-        for t in range(1, T + 1):
-            rest = t & (t - 1)  # the prefix before the node that t completes
-            row, before = tree.advance(nodes, t, sigma, rng), tree.trailing_zeros(max(rest, 1))
-            if rest < user <= t:  # this node holds the leaf
-                for j in range(shift.shape[0]):
-                    z = nodes[row, j] - (nodes[before, j] if rest > 0 else 0.0)
-                    out[i] += shift[j] * (shift[j] + 2.0 * z) / (2.0 * sigma**2)
-
-
-def node_loss(T: int, user: int, sigma: float, shift: np.ndarray, trials: int, seed: int):
-    """Privacy loss (trials,) of the tree's nodes, for a leaf of round `user` (from 1) that moves by
-    the packed vector `shift`: the log-likelihood ratio of every node that holds the leaf."""
-    nodes, out = np.zeros((tree_levels(T), len(shift))), np.empty(trials)
-    node_losses(np.random.default_rng(seed), T, user, sigma, shift, nodes, out)
-    return out
+    lower = audit.epsilon_lower_bound(nodes, 1.0, -1.0, **options).epsilon
+    return lower, exact_epsilon(m / sigma**2, delta)
 
 
 # --- the terms into which the proof of Theorem 6.2 splits regret (Theorem K.1, M.1, P.1, Q.2) ---
 
 
-def terms(env, policy, T: int, seeds, executor=None):
+def proof_terms(env, policy, T: int, seeds, executor=None):
     """What the proof of Theorem 6.2 adds up, as means over runs of a Joint-DP GLM in a `World`.
 
     Regret in rounds that explore, of the others before the first fit of theta_tau, and after it;
     both elliptical potentials, without noise, beside 2 d log(1 + n L/(d ridge)) for n rounds and
     weights up to L; the share of weights above the slope at theta*.
     """
-    rows = parallel_map(_terms, [(env, policy, T, s) for s in need_seeds(seeds)], executor)
-    return {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+    rows = parallel_map(_proof_terms, [(env, policy, T, s) for s in need_seeds(seeds)], executor)
+    found = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+    for side in "VH":
+        assert found[f"potential of {side}"] <= found[f"bound {side}"], "Lemma P.1"
+    return found
 
 
-def _terms(env, policy, T, seed):
+def _proof_terms(env, policy, T, seed):
     p, theta = policy.params, env.theta(stream(seed, "environment"))  # what `blocks` draws first
     gaps, fitted, theta_o = np.empty(T), np.empty(T, bool), np.empty((T, p.d))
-    for t, (s, gap) in enumerate(playing(env, policy, T, seed, 1)):
+    for t, (s, gap) in enumerate(played_blocks(env, policy, T, seed, 1)):
         gaps[t], fitted[t], theta_o[t] = gap[0], s.fits[1] > 0, s.theta_o
     x, wide = s.X[:T], s.explored[:T] == 1
     weights = leaf_weights(p.link, (x * theta_o).sum(axis=1))
@@ -396,18 +351,12 @@ def potential(rows: np.ndarray, ridge: float) -> float:
 # rewards (R = 1), so that g(theta) = sum of mean x + ridge theta and H* its Hessian at theta*.
 
 
-def lemma_s1_bound(gamma: float, nu, c: float, ridge: float):
-    """The right side of Lemma S.1 at R = 1."""
-    return (2.0 + c) * (gamma + np.sqrt(nu)) + np.sqrt(
-        (2.0 + c) * (gamma**2 / np.sqrt(ridge) + gamma)
-    )
-
-
 def fits_with_excess(n: int, d: int, norm, ridge: float, excesses, runs, seed: int):
     """(share, moved), each (runs, m), for excess losses nu (m,) in one random direction per run.
 
     n contexts in the unit ball of R^d, ||theta*|| = norm.  share: distance from theta* in the norm
-    of H* over `lemma_s1_bound`, with its gamma and c = max |x'(theta - theta*)| as they are; moved:
+    of H* over the right side of Lemma S.1, (2 + c)(gamma + sqrt(nu)) + sqrt((2 + c)(gamma^2/
+    sqrt(ridge) + gamma)), with its gamma and c = max |x'(theta - theta*)| as they are; moved:
     distance from the minimiser in the same norm.
     """
     rng = np.random.default_rng([seed, 7])
@@ -424,17 +373,18 @@ def _fits(n, d, norm, ridge, excesses, rng):
     best = np.zeros(d)
     fit(LOGISTIC, X, r, n, 0.5 * ridge, 1e-20, best, work_for(d))
 
-    def rise(s):  # of the loss, at s from the minimiser
+    def loss(s):  # at s from the minimiser
         return objective(LOGISTIC, X, r, n, 0.5 * ridge, best + s * way)
 
     H = (X.T * slopes(LOGISTIC, X @ true)) @ X + ridge * np.eye(d)
     gap = X.T @ (means(LOGISTIC, X @ best) - means(LOGISTIC, X @ true)) + ridge * (best - true)
-    gamma, low, share, moved = np.sqrt(gap @ np.linalg.solve(H, gap)), rise(0.0), [], []
+    gamma, share, moved = np.sqrt(gap @ np.linalg.solve(H, gap)), [], []
     for nu in excesses:
-        far = brentq(lambda s, nu=nu: rise(s) - low - nu, 0.0, 1e4)
+        far = brentq(lambda s, nu=nu: loss(s) - loss(0.0) - nu, 0.0, 1e4)
         off = best + far * way - true
-        c = np.abs(X @ off).max()
-        share.append(np.sqrt(off @ H @ off) / lemma_s1_bound(gamma, nu, c, ridge))
+        c = 2.0 + np.abs(X @ off).max()
+        bound = c * (gamma + np.sqrt(nu)) + np.sqrt(c * (gamma**2 / np.sqrt(ridge) + gamma))
+        share.append(np.sqrt(off @ H @ off) / bound)
         moved.append(far * np.sqrt(way @ H @ way))
     return share, moved
 
@@ -483,99 +433,34 @@ def excess_losses(cases, reps: int, seed: int, failure: float = 0.02) -> np.ndar
     return np.array(out).T
 
 
-@jit
-def count_switches(X, weight, sigma, growth, directional, c, rng, A, B):
-    """(switches, worst lambda_max(H_last^-1 H) between them) of the sum of weight x x' over rows X
-    (T, d) released with tree noise: when it has grown by this factor in some direction if
-    directional, else in its determinant.
-
-    The ratio is bounded by growing from 1 in steps of 5 %.  c: a new `Continual`; A, B (d, d) are
-    overwritten.
-    """
-    made, worst, ridge = 0, 1.0, c.value[0, 0]
-    last = X.shape[1] * math.log(ridge)
-    for t in range(X.shape[0]):
-        add_leaf(weight, X[t], c.exact)
-        release(c.exact, c.nodes, t + 1, sigma, rng, c.release)
-        regularise(c.release, ridge, 0.25 * ridge, c.value, A, B)
-        value = rs_glinucb.log_det(c.value, B)
-        grown = value >= last + math.log(growth)
-        if directional:
-            grown = not below(c.value, growth, c.last, A, B)
-        if grown:
-            made, last = made + 1, value
-            copy(c.value, c.last)
-        else:
-            while not below(c.value, worst, c.last, A, B):
-                worst *= 1.05
-    return made, worst
-
-
-def switches(X, weight, ridge, sigma, rng, directional=True, growth=GROWTH):
-    """`count_switches` of one rule for rows X (T, d), from ridge I on."""
-    T, d = X.shape
-    c = init_sum(d, tree_levels(T), ridge)
-    return count_switches(X, weight, sigma, growth, directional, c, rng, *np.zeros((2, d, d)))
-
-
 def axis_switches(d: int, T: int, weight: float, ridge: float, blocks, growth=GROWTH) -> int:
-    """Noise-free switches of the directional rule where contexts are unit vectors: each axis for
-    T/d rounds on end if blocks, else all in turn."""
-    axes = np.arange(T) * d // T if blocks else np.arange(T) % d
-    rng = np.random.default_rng(0)
-    return switches(np.eye(d)[axes], weight, ridge, 0.0, rng, growth=growth)[0]
-
-
-def switch_counts(d: int, T: int, ridge: float, noise: float, seed: int) -> dict[str, float]:
-    """Switches and worst ratios of both rules, by name, for T contexts uniform in the unit ball of
-    R^d, of weight 0.1; noise: the size of the tree's noise relative to the ridge."""
-    X, rng = np.empty((T, 1, d)), np.random.default_rng(seed)
-    ball_arms(np.random.default_rng([seed, d]), X)
-    # noise 1 makes that of prefixes about as large as the ridge
-    sigma = noise * ridge / (2.0 * math.sqrt(d * math.log2(T)))
-    made, worst = switches(X[:, 0].copy(), 0.1, ridge, sigma, rng)
-    doubled, worst_doubled = switches(X[:, 0].copy(), 0.1, ridge, sigma, rng, directional=False)
-    return {
-        "d": d, "T": T, "noise / ridge": noise, "directional": made, "its worst ratio": worst,
-        "determinant": doubled, "worst ratio of this": worst_doubled,
-    }  # fmt: skip
+    """Noise-free switches of the directional rule where contexts are unit vectors of this weight:
+    each axis for T/d rounds on end if blocks, else all in turn."""
+    made, total, last = 0, np.zeros(d), np.full(d, ridge)  # the matrix is diagonal
+    for axis in np.arange(T) * d // T if blocks else np.arange(T) % d:
+        total[axis] += weight
+        if ridge + total[axis] >= growth * last[axis]:
+            made, last = made + 1, ridge + total
+    return made
 
 
 # --- closed forms: (50) to (52) and Section J.1, Lemmas P.4 and U.4, (6) and (122) --------------
 
 
-class ClosedForms(NamedTuple):
-    """Closed forms of Algorithm 2."""
-
-    ridge: float  # lambda, (50)
-    width: float  # beta, (51)
-    gamma: float  # (52)
-    threshold: float  # 1/(gamma^2 kappa), of Criterion I
-    cutoff_o: float  # 8 d kappa gamma^2 log T
-    cutoff_tau: float  # 4 log2(1 + T/d)
+def printed_ridge(*, d, T, epsilon, delta, failure, kappa_star) -> float:
+    """lambda of (50) for rewards in [0, 1] (R = 1)."""
+    L_T, L_d = math.log(T / failure), math.log(1.0 / delta)
+    noise = math.sqrt(d) * L_d * math.log(T) * (math.sqrt(L_T) + math.sqrt(d))
+    return 1.25 * d * L_T + 100.0 * noise / (epsilon * kappa_star)
 
 
-def printed(d, T, epsilon, delta, failure, theta_bound, kappa, kappa_star) -> ClosedForms:
-    """(50) to (52) and what follows for rewards in [0, 1] (R = 1), all universal constants 1."""
-    S, L_T, L_d = theta_bound, math.log(T / failure), math.log(1.0 / delta)
-    ridge = 1.25 * d * L_T + 100.0 * math.sqrt(d) * L_d * math.log(T) * (
-        math.sqrt(L_T) + math.sqrt(d)
-    ) / (epsilon * kappa_star)
+def printed_gamma(*, d, T, epsilon, delta, failure, theta_bound, kappa, kappa_star) -> float:
+    """gamma of (52) for rewards in [0, 1]; Criterion I fires at squared widths from 1/(gamma^2
+    kappa) on."""
+    L_T, L_d, S = math.log(T / failure), math.log(1.0 / delta), theta_bound
     private = d**0.25 * math.sqrt(L_T * L_d) * (d + L_T) ** 0.25
-    width = math.sqrt(d * L_T) + S * private / math.sqrt(epsilon * min(kappa_star, 1.0))
-    gamma = (
-        S * math.sqrt(d * L_T)
-        + S * private / math.sqrt(epsilon * kappa_star)
-        + S**4 * d * math.sqrt(kappa) * L_T * math.sqrt(L_d) / epsilon
-    )
-    cutoff_o = 8.0 * d * kappa * gamma**2 * math.log(T)
-    return ClosedForms(ridge, width, gamma, 1.0 / (gamma**2 * kappa), cutoff_o, count2(d, T))
-
-
-def exploration_rounds(d: int, ridge: float, threshold: float) -> float:
-    """Least number of unit vectors after which no direction has squared width >= threshold: each of
-    d directions needs 1/threshold - ridge of them (noise-free, best case)."""
-    return d * max(0.0, 1.0 / threshold - ridge)
+    fits = S**4 * d * math.sqrt(kappa) * L_T * math.sqrt(L_d) / epsilon
+    return S * math.sqrt(d * L_T) + S * private / math.sqrt(epsilon * kappa_star) + fits
 
 
 def switches_bound(d: int, t: int, ridge: float, L: float = 1.0) -> float:
@@ -587,12 +472,6 @@ def printed_tree_rho(epsilon: float, delta: float, kappa_star: float) -> float:
     """zCDP of tree V under the printed node noise, at its true sensitivity sqrt2: m nodes of
     1/sigma^2 each, kappa*^2 epsilon^2/(72 log^2(32/delta))."""
     return (kappa_star * epsilon / math.log(32.0 / delta)) ** 2 / 72.0
-
-
-def lower_bound(d: int, epsilon: float, delta: float) -> float:
-    """What the proof of Lemma 7.1 gives, universal constants 1: d epsilon/(epsilon^2 + delta
-    log(1/delta)); the lemma prints d/epsilon."""
-    return d * epsilon / (epsilon**2 + delta * math.log(1.0 / delta))
 
 
 def first_batch(kappa: float, theta_bound: float, d: int, gamma: float, alpha: float) -> float:

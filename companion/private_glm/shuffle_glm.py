@@ -4,18 +4,18 @@ Source: "Shuffle and joint differential privacy for generalized linear contextua
 Algorithms 1 and 4 to 7.
 Privacy: shuffle (users trust their device and the shuffler); neighbours: replace one user's
 contexts and reward.  A user belongs to one batch and enters its matrix and `steps` gradients, each
-a shuffled vector sum: every coordinate v of a vector in [-L, L]^n is scaled to (v + L) g/L, rounded
-at random and hidden among Bin(b, 1/4) ones.  Replacing a user moves the integers by at most 2 g for
-a gradient (norm at most L = 1), sqrt2 g for w x x' with 0 <= w <= L, each plus sqrt(n) for the
-rounding of n coordinates with shared randomness.  Matrix and gradients share one zCDP budget; b is
-proved by `accounting.binomial` for all 1 + steps releases together (`calibrated`).
-A weight is clipped at Delta = min(slope(0), 1/kappa*), so the sensitivity holds for all data, not
-with high probability under the model (Lemma F.7).
+a shuffled vector sum: every coordinate v of a vector in [-L, L]^n is scaled to levels (v + L)/(2
+L), rounded at random and hidden among Bin(b, 1/4) ones.  Replacing a user moves the integers by at
+most `levels` for a gradient (norm at most L = 1), levels/sqrt2 for w x x' with 0 <= w <= L, each
+plus sqrt(n) for the rounding of n coordinates with shared randomness.  Matrix and gradients share
+one zCDP budget; b is proved by `accounting.binomial` for all 1 + steps releases together
+(`calibrated`).  A weight is clipped at Delta = min(slope(0), 1/kappa*), so the sensitivity holds
+for all data, not with high probability under the model (Lemma F.7).
 Differs: batch lengths sum to T; the confidence width has sqrt(kappa) after the first batch only
 (`widths`: the paper prints it for all); the optimiser is preconditioned by the released matrix and
 takes `steps` gradients where the paper takes (epsilon n)^2/(d log^3); values are quantised on [0,
-2 L] (the paper: on [0, L], which overflows), so g here is half of the paper's; eigenvalues have a
-floor.  Messages are summed in the aggregated law (`mechanisms.shuffle_analyse`).
+2 L] (the paper: on [0, L], which overflows); eigenvalues have a floor.  Messages are summed in the
+aggregated law (`mechanisms.shuffle_analyse`).
 """
 
 import functools
@@ -45,7 +45,7 @@ from companion.accounting.privacy import (
 from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
 from companion.core import Policy, Universe, plain_loop
 from companion.jit import jit
-from companion.kernels.glm import mean, slope
+from companion.kernels.glm import clip_eigenvalues, mean, preconditioner, projected_step, slope
 from companion.kernels.linalg import axpy, copy, dot, inverse, matvec, quad, set_identity
 from companion.kernels.mechanisms import (
     add_packed,
@@ -54,7 +54,6 @@ from companion.kernels.mechanisms import (
     shuffle_analyse,
     unpack,
 )
-from companion.private_glm.joint_glm import descent_step, precondition, raise_floor
 from companion.validate import (
     need_array,
     need_choice,
@@ -66,32 +65,26 @@ from companion.validate import (
 
 # --- batches, and the noise that a budget needs in each of them ---------------------------------
 
-P = 0.25  # chance that a noise bit is one
+COIN = 0.25  # chance that a noise bit is one
 UNIT = "user (contexts in the unit ball, reward in [0, 1])"
 # multiples of the Gaussian noise's variance that are tried in turn
 FACTORS = (1.0, 1.005, 1.01, 1.02, 1.03, 1.05, 1.08, 1.12, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0)
 
 
-def lengths(T: int, M: int, first: int | None = None, schedule: str = "corrected") -> np.ndarray:
-    """Lengths (M,) of the batches of T rounds.
+def batch_lengths(T: int, M: int, first: int | None = None) -> np.ndarray:
+    """Lengths (M,) of the batches of T rounds: B_k = alpha sqrt(B_(k-1)), B_2 = alpha.
 
     T >= 1, M >= 2 batches; first: length of the first one, 1 <= first <= T - M + 1 (None: 4
-    T^(4/9), at most half).  schedule "corrected": B_k = alpha sqrt(B_(k-1)), B_2 = alpha with the
-    alpha at which all batches sum to T; "paper": the printed alpha = T^(1/(2(1 - 2^(1 - M)))), with
-    which B_M = T, so that the last batch is cut.  Raises ValueError on anything else.
+    T^(4/9), at most half).  With alpha all batches sum to T; with the printed one, T^(1/(2(1 -
+    2^(1 - M)))), the last batch alone has T rounds.  Raises ValueError on anything else.
     """
     T = need_int("T", T, 2)
     M = need_int("M", M, 2, T)
-    need_choice("schedule", schedule, ("corrected", "paper"))
     if first is None:
         first = max(1, min(int(4.0 * T ** (4.0 / 9.0)), T // 2))
     first = need_int("first", first, 1, T - M + 1)
-    powers = [2.0 - 2.0 ** (2 - k) for k in range(2, M + 1)]
-    if schedule == "paper":
-        alpha = T ** (1.0 / (2.0 * (1.0 - 2.0 ** (1 - M))))
-    else:
-        left = T - first
-        alpha = brentq(lambda a: sum(a**q for q in powers) - left, 1e-9, left + 1.0, xtol=1e-12)
+    powers, left = [2.0 - 2.0 ** (2 - k) for k in range(2, M + 1)], T - first
+    alpha = brentq(lambda a: sum(a**q for q in powers) - left, 1e-9, left + 1.0, xtol=1e-12)
     out = [first]
     for q in powers[:-1]:  # every later batch keeps at least one round
         room = T - sum(out) - (M - len(out) - 1)
@@ -99,23 +92,23 @@ def lengths(T: int, M: int, first: int | None = None, schedule: str = "corrected
     return np.array([*out, T - sum(out)])
 
 
-def resolution(n: int, d: int) -> int:
+def n_levels(n: int, d: int) -> int:
     """Levels of the range [0, 2L]: the paper's g = max(2 sqrt(n), d, 4), rounded up."""
     return math.ceil(max(2.0 * math.sqrt(n), d, 4))
 
 
-def movement(levels: int, entries: int, ratio: float) -> float:
+def sensitivity(levels: int, entries: int, ratio: float) -> float:
     """L2 sensitivity of the integers: ratio = sensitivity of the reals over their range 2L."""
     return levels * ratio + math.sqrt(entries)
 
 
-GRADIENT, MATRIX = 1.0, math.sqrt(0.5)  # sensitivity of either sum over its range 2L
+GRADIENT_RATIO, MATRIX_RATIO = 1.0, math.sqrt(0.5)  # sensitivity of either sum over its range 2L
 
 
-def bits_for(n: int, levels: int, entries: int, ratio: float, rho: float, factor: float) -> int:
+def noise_bits(n: int, levels: int, entries: int, ratio: float, rho: float, factor: float) -> int:
     """b with which n users' Bin(b, 1/4) have the variance of N(0, sigma^2) at rho, times factor."""
-    variance = factor * movement(levels, entries, ratio) ** 2 / (2.0 * rho)
-    return math.ceil(variance / (P * (1.0 - P) * n))
+    variance = factor * sensitivity(levels, entries, ratio) ** 2 / (2.0 * rho)
+    return math.ceil(variance / (COIN * (1.0 - COIN) * n))
 
 
 def printed_bits(n: int, levels: int, d: int, epsilon: float, delta: float) -> int:
@@ -125,10 +118,13 @@ def printed_bits(n: int, levels: int, d: int, epsilon: float, delta: float) -> i
 
 def releases(n: int, d: int, steps: int, bits_matrix: int, bits_gradient: int) -> list[Noise]:
     """All that one user of a batch of n enters, as a list of `binomial.Noise`."""
-    levels, entries = resolution(n, d), d * (d + 1) // 2
+    levels, entries = n_levels(n, d), d * (d + 1) // 2
+    known = {"p": COIN, "largest": levels + 1}  # no entry moves further
+    matrix = sensitivity(levels, entries, MATRIX_RATIO)
+    gradient = sensitivity(levels, d, GRADIENT_RATIO)
     return [
-        Noise(n * bits_matrix, P, movement(levels, entries, MATRIX), entries, levels + 1),
-        Noise(n * bits_gradient, P, movement(levels, d, GRADIENT), d, levels + 1, steps),
+        Noise(bits=n * bits_matrix, move=matrix, entries=entries, **known),
+        Noise(bits=n * bits_gradient, move=gradient, entries=d, times=steps, **known),
     ]
 
 
@@ -152,7 +148,7 @@ def calibrated(
     """
     n, d, steps = need_int("n", n, 1), need_int("d", d, 1), need_int("steps", steps, 1)
     epsilon = need_positive("epsilon", epsilon)
-    levels, entries = resolution(n, d), d * (d + 1) // 2
+    levels, entries = n_levels(n, d), d * (d + 1) // 2
     if calibration == "paper":
         per_step = epsilon / (4.0 * math.sqrt(2.0 * steps * math.log(2.0 / delta)))
         bits = (
@@ -163,8 +159,8 @@ def calibrated(
     rho = 0.5 / gaussian_scale(epsilon, delta) ** 2
     for factor in FACTORS:
         bits = (
-            bits_for(n, levels, entries, MATRIX, share * rho, factor),
-            bits_for(n, levels, d, GRADIENT, (1.0 - share) * rho / steps, factor),
+            noise_bits(n, levels, entries, MATRIX_RATIO, share * rho, factor),
+            noise_bits(n, levels, d, GRADIENT_RATIO, (1.0 - share) * rho / steps, factor),
         )
         found = releases(n, d, steps, *bits)
         if releases_delta(epsilon, found) <= delta:
@@ -172,38 +168,9 @@ def calibrated(
     raise ValueError(f"no noise is proved enough for batches of {n} at {epsilon=}, {delta=}")
 
 
-class Noises(NamedTuple):
-    """What the batches release, but for the last one, which nobody reads."""
-
-    g: np.ndarray  # (M - 1,) levels per L
-    matrix: np.ndarray  # (M - 1,) bits per user and entry of the matrix; 0: exact sums
-    gradient: np.ndarray  # (M - 1,) the same for a gradient
-    spread: np.ndarray  # (M - 1,) standard deviation of an entry of the matrix, for weights up to 1
-    guarantee: Guarantee  # users of one batch do not enter another, so the worst batch counts
-
-
-def noises(
-    n: np.ndarray, d: int, steps: int, epsilon: float, delta: float, calibration: str, share: float
-) -> Noises:
-    """`Noises` of batches of n (M - 1,) users; epsilon = inf: exact sums; else as `calibrated`.
-
-    The analyser's sum has the noise of n b coins of chance P, in units of 1/g.
-    """
-    need_choice("calibration", calibration, ("corrected", "paper"))
-    share, g = need_probability("share", share), np.array([resolution(int(m), d) / 2.0 for m in n])
-    if epsilon == math.inf:
-        nothing = np.zeros(len(n), np.int64)
-        return Noises(g, nothing, nothing.copy(), np.zeros(len(n)), NO_PRIVACY)
-    found = [calibrated(int(m), d, steps, epsilon, delta, calibration, share) for m in n]
-    matrix, gradient, proved = (np.array(column) for column in zip(*found, strict=True))
-    claimed = (epsilon, delta) if calibration == "paper" else None
-    guarantee = Guarantee("shuffle", float(proved.max()), delta, REPLACE_RECORD, UNIT, claimed)
-    return Noises(g, matrix, gradient, np.sqrt(P * (1.0 - P) * n * matrix) / g, guarantee)
-
-
 # --- what is fixed, and what is remembered ------------------------------------------------------
 
-MOST = 500  # moves of a design
+MAX_MOVES = 500  # of a design
 
 
 class Params(NamedTuple):
@@ -215,8 +182,8 @@ class Params(NamedTuple):
     link: int  # number of the link
     theta_bound: float  # S
     ends: np.ndarray  # (M,) rounds after which batches end
-    g: np.ndarray  # levels per L
-    bits_matrix: np.ndarray  # b of the matrix sum
+    levels: np.ndarray  # of the range [0, 2L] of a rounded value
+    bits_matrix: np.ndarray  # b of the matrix sum; 0: exact sums
     bits_gradient: np.ndarray  # b of a gradient sum
     ridge: np.ndarray  # lambda
     caps: np.ndarray  # (M,) Delta: largest weight of x x'
@@ -229,7 +196,7 @@ class Params(NamedTuple):
 class Work(NamedTuple):
     """Scratch of a design on K arms in R^d."""
 
-    g: np.ndarray  # (K,) widths at the end
+    leverage: np.ndarray  # (K,) squared widths at the end
     M: np.ndarray  # (d, d)
     M_inv: np.ndarray  # (d, d)
     B: np.ndarray  # (d, d)
@@ -249,11 +216,9 @@ class State(NamedTuple):
     sums: np.ndarray  # (d,) the same for a gradient
     triangle: np.ndarray  # (d(d+1)/2,) one user's, then the analyser's
     x: np.ndarray  # (d,) clipped context of this round
-    alive: np.ndarray  # (K,) arms that no finished batch rules out
-    left: np.ndarray  # (K,) the same as a list, in order, and what else stood there
-    half_first: np.ndarray  # (K,) half-widths of the first batch
-    half: np.ndarray  # (K,) the same of a later batch
-    score: np.ndarray  # (K,) estimated scores of that batch
+    alive: np.ndarray  # (K,) 1 for the arms that no finished batch rules out
+    half: np.ndarray  # (M, K) half-widths of the arms that were alive, by batch
+    score: np.ndarray  # (K,) estimated scores of the batch that was looked at last
     A: np.ndarray  # (K, d) scaled arms
     pi: np.ndarray  # (K,) design of the last round that needed one
     clipped: np.ndarray  # (1,) records outside the unit ball or [0, 1]
@@ -277,7 +242,7 @@ def init(p: Params) -> State:
     n = int(np.diff(p.ends[:-1], prepend=0).max())  # the longest batch whose data are read
     released = np.zeros((M, d, d)), np.zeros((M, d, d)), np.zeros((M, d))
     users = counter(), np.zeros((n, d)), np.zeros(n), np.zeros(m), np.zeros(d), np.zeros(m)
-    arms = np.ones(K, np.int64), np.arange(K), *np.zeros((3, K)), np.zeros((K, d)), np.zeros(K)
+    arms = np.ones(K, np.int64), np.zeros((M, K)), np.zeros(K), np.zeros((K, d)), np.zeros(K)
     last = counter(), np.zeros((3, d)), work_for(K, d)
     return State(counter(), counter(), *released, *users, np.zeros(d), *arms, *last)
 
@@ -287,45 +252,36 @@ def init(p: Params) -> State:
 
 @jit
 def eliminate(p, s, X):
-    """s.left[:n] <- the rows of X (K, d) that no finished batch rules out, in order; s.alive <- 1
-    at these, s.half_first <- their half-widths after the first batch; returns n."""
-    n = p.K
-    for a in range(n):
-        s.left[a], s.alive[a] = a, 0
+    """s.alive (K,) <- 1 at the rows of X (K, d) that no finished batch rules out, else 0; returns
+    how many are left and the last of them.  s.half[k] <- half-widths that were needed."""
+    s.alive[:] = 1
     for k in range(s.k[0]):
-        V_inv, theta, width = s.V_inv[k], s.theta[k], p.widths[k]
-        half, low = s.half_first if k == 0 else s.half, -np.inf
-        for i in range(n):
-            a = s.left[i]
-            form, score = 0.0, 0.0  # `quad` and `dot`, written out: a third faster
-            for j in range(p.d):
-                row = 0.0
-                for m in range(j):
-                    row += V_inv[j, m] * X[a, m]
-                form += X[a, j] * (V_inv[j, j] * X[a, j] + 2.0 * row)
-                score += X[a, j] * theta[j]
-            s.score[a], half[a] = score, width * math.sqrt(form)
-            low = max(low, score - half[a])
-        kept = 0
-        for i in range(n):
-            a = s.left[i]
-            s.left[kept] = a
-            kept += 1 if s.score[a] + half[a] >= low else 0
-        n = kept
-    for i in range(n):
-        s.alive[s.left[i]] = 1
-    return n
+        low = -np.inf
+        for a in range(p.K):
+            if s.alive[a] == 1:
+                s.score[a] = dot(X[a], s.theta[k])
+                s.half[k, a] = p.widths[k] * math.sqrt(quad(s.V_inv[k], X[a]))
+                low = max(low, s.score[a] - s.half[k, a])
+        for a in range(p.K):
+            if s.alive[a] == 1 and s.score[a] + s.half[k, a] < low:
+                s.alive[a] = 0
+    n, last = 0, 0
+    for a in range(p.K):
+        if s.alive[a] == 1:
+            n, last = n + 1, a
+    return n, last
 
 
 # --- lines 18 to 20: a G-optimal design of the arms that are left -------------------------------
 #
-# A design pi on arms a_1, ..., a_K has the widths g_i = a_i' M^-1 a_i with M = sum pi_i a_i a_i'.
-# Always sum pi_i g_i = r, the rank of the arms, so max g >= r, with equality exactly at the optimum
-# (Kiefer and Wolfowitz 1960).  Moving mass s = (g/r - 1)/(g - 1) to the widest arm is the exact
-# line search for log det M (Wynn 1970).  At max g <= tolerance r the gap log det M* - log det M is
-# at most r log(tolerance), the duality gap.  Lemma 4.3's relaxed bound is tolerance 2.
+# A design pi on arms a_1, ..., a_K has the leverages (squared widths) g_i = a_i' M^-1 a_i with M =
+# sum pi_i a_i a_i'.  Always sum pi_i g_i = r, the rank of the arms, so max g >= r, with equality
+# exactly at the optimum (Kiefer and Wolfowitz 1960).  Moving mass s = (g/r - 1)/(g - 1) to the
+# widest arm is the exact line search for log det M (Wynn 1970).  At max g <= tolerance r the gap
+# log det M* - log det M is at most r log(tolerance), the duality gap.  Lemma 4.3's relaxed bound is
+# tolerance 2.
 
-RIDGE = 1e-8  # of the largest squared norm: makes M invertible where the arms do not span
+DESIGN_RIDGE = 1e-8  # of the largest squared norm: makes M invertible where the arms do not span
 
 
 @jit
@@ -344,7 +300,7 @@ def uniform_design(A, alive, pi, w):
         return False
     for i in range(d):
         for j in range(d):
-            w.M[i, j] = RIDGE * top if i == j else 0.0
+            w.M[i, j] = DESIGN_RIDGE * top if i == j else 0.0
     for k in range(K):
         if alive[k]:
             pi[k] = 1.0 / n
@@ -367,11 +323,12 @@ def move_mass(a, s, w):
 
 @jit
 def g_optimal(A, alive, tolerance, most, pi, w):
-    """pi (K,) <- a design on the arms A (K, d) with alive[k], at least one; (moves, max g, rank).
+    """pi (K,) <- a design on the arms A (K, d) with alive[k], at least one; (moves, largest
+    leverage, rank).
 
-    Ends at max g <= tolerance times the rank, or after `most` moves.  Arms that are zero keep their
-    share of the start; if all are, the first one gets everything, and (0, 0, 0) is returned, as it
-    is for a single arm.
+    Ends at the largest leverage <= tolerance times the rank, or after `most` moves.  Arms that are
+    zero keep their share of the start; if all are, the first one gets everything, and (0, 0, 0) is
+    returned, as it is for a single arm.
     """
     if not uniform_design(A, alive, pi, w):
         return 0, 0.0, 0.0
@@ -380,10 +337,10 @@ def g_optimal(A, alive, tolerance, most, pi, w):
         rank, best, at = 0.0, -1.0, 0
         for k in range(A.shape[0]):
             if alive[k]:
-                w.g[k] = quad(w.M_inv, A[k])
-                rank += pi[k] * w.g[k]
-                if w.g[k] > best:
-                    best, at = w.g[k], k
+                w.leverage[k] = quad(w.M_inv, A[k])
+                rank += pi[k] * w.leverage[k]
+                if w.leverage[k] > best:
+                    best, at = w.leverage[k], k
         if best <= tolerance * rank or moves == most or best <= 1.0:
             return moves, best, rank
         s = (best / rank - 1.0) / (best - 1.0)
@@ -408,7 +365,7 @@ def draw(pi, rng):
 
 
 def design(A: np.ndarray, tolerance: float = 2.0, most: int = 500):
-    """(pi, max g, rank, moves) of one set of arms A (K, d); tolerance > 1, most >= 0.
+    """(pi, largest leverage, rank, moves) of one set of arms A (K, d); tolerance > 1, most >= 0.
 
     Raises ValueError on anything else, and on arms that are not finite.
 
@@ -419,27 +376,27 @@ def design(A: np.ndarray, tolerance: float = 2.0, most: int = 500):
     A = need_array("A", A, ("K", "d"))
     tolerance = need_float("tolerance", tolerance, 1.0, open_low=True)
     most, pi, alive = need_int("most", most, 0), np.zeros(len(A)), np.ones(len(A), np.int64)
-    moves, g, rank = g_optimal(A, alive, tolerance, most, pi, work_for(*A.shape))
-    return pi, g, rank, moves
+    moves, largest, rank = g_optimal(A, alive, tolerance, most, pi, work_for(*A.shape))
+    return pi, largest, rank, moves
 
 
 # --- Algorithms 4 to 7: messages, and what the analyser makes of a batch ------------------------
 
 
 @jit
-def send(rng, v, L, g, bits, sums):
+def send(rng, v, L, levels, bits, sums):
     """sums <- with one user's vector v in [-L, L]^n: rounded, or exact if bits is 0."""
     if bits > 0:
-        shuffle_add(rng, v, L, g, sums)
+        shuffle_add(rng, v, L, 0.5 * levels, sums)
     else:
         axpy(1.0, v, sums)
 
 
 @jit
-def analyse(rng, sums, n, L, g, bits, out):
+def analyse(rng, sums, n, L, levels, bits, out):
     """out <- estimate of the sum of n users' vectors; sums is emptied."""
     if bits > 0:
-        shuffle_analyse(rng, sums, n, L, g, bits, P, out)
+        shuffle_analyse(rng, sums, n, L, 0.5 * levels, bits, COIN, out)
     else:
         copy(sums, out)
     sums[:] = 0.0
@@ -453,7 +410,7 @@ def add_user(p, s, k, w, y, rng):
     copy(s.x, s.X[n])
     s.triangle[:] = 0.0
     add_packed(w, 1.0, s.x, s.triangle)
-    send(rng, s.triangle, p.caps[k], p.g[k], p.bits_matrix[k], s.counts)
+    send(rng, s.triangle, p.caps[k], p.levels[k], p.bits_matrix[k], s.counts)
     s.size[0] = n + 1
 
 
@@ -461,22 +418,27 @@ def add_user(p, s, k, w, y, rng):
 def release_matrix(p, s, k, rng):
     """V_k, V_inv_k <- ridge I + the batch's weighted sum of x x', eigenvalues at least ridge/2."""
     V, w = s.V[k], s.design
-    analyse(rng, s.counts, s.size[0], p.caps[k], p.g[k], p.bits_matrix[k], s.triangle)
+    analyse(rng, s.counts, s.size[0], p.caps[k], p.levels[k], p.bits_matrix[k], s.triangle)
     set_identity(p.ridge[k], V)
     unpack(1.0, 1.0, s.triangle, V)
-    raise_floor(V, 0.5 * p.ridge[k], w.M, w.B)
+    clip_eigenvalues(V, 0.5 * p.ridge[k], w.M, w.B)
     inverse(V, s.V_inv[k], w.M)
 
 
 @jit
-def release_gradient(p, s, k, theta, rng, g):
-    """g (d,) <- the batch's sum of gradients (mean - y) x at theta, from messages."""
+def release_gradient(p, s, k, theta, rng, gradient):
+    """gradient (d,) <- the batch's sum of (mean - y) x at theta, from messages."""
     for i in range(s.size[0]):
-        c = mean(p.link, dot(s.X[i], theta)) - s.y[i]
+        residual = mean(p.link, dot(s.X[i], theta)) - s.y[i]
         for j in range(p.d):
-            g[j] = c * s.X[i, j]
-        send(rng, g, 1.0, p.g[k], p.bits_gradient[k], s.sums)
-    analyse(rng, s.sums, s.size[0], 1.0, p.g[k], p.bits_gradient[k], g)
+            gradient[j] = residual * s.X[i, j]
+        send(rng, gradient, 1.0, p.levels[k], p.bits_gradient[k], s.sums)
+    analyse(rng, s.sums, s.size[0], 1.0, p.levels[k], p.bits_gradient[k], gradient)
+
+
+# Curvature of the loss over the matrix of a later batch, whose weights are slopes divided by up to
+# exp(half), a factor that falls to 1 as the first batch grows: tuned.
+SLOPES_OVER_WEIGHTS = 1.5
 
 
 @jit
@@ -484,11 +446,11 @@ def release_batch(p, s, k, rng):
     """Release batch k: its matrix, then theta_k by p.steps gradients from where it stands."""
     w, theta = s.design, s.theta[k]
     release_matrix(p, s, k, rng)
-    curvature = slope(p.link, 0.0) if k == 0 else 1.5
-    precondition(curvature, p.penalty, s.V[k], w.B, w.M, w.M_inv)
+    curvature = slope(p.link, 0.0) if k == 0 else SLOPES_OVER_WEIGHTS
+    preconditioner(curvature, p.penalty, s.V[k], w.B, w.M, w.M_inv)
     for step in range(p.steps):
         release_gradient(p, s, k, theta, rng, s.work[0])
-        descent_step(step, p.steps, p.penalty, p.theta_bound, w.B, theta, s.work)
+        projected_step(step, p.steps, p.penalty, p.theta_bound, w.B, theta, s.work)
     s.size[0] = 0
 
 
@@ -510,7 +472,7 @@ def scale_arms(p, s, X):
             root = 1.0
             if s.k[0] > 0:
                 score, cap = dot(X[a], s.theta[0]), p.caps[s.k[0]]
-                root = math.sqrt(weight(p.link, score, s.half_first[a], p.theta_bound, cap))
+                root = math.sqrt(weight(p.link, score, s.half[0, a], p.theta_bound, cap))
             for i in range(p.d):
                 s.A[a, i] = root * X[a, i]
 
@@ -518,10 +480,11 @@ def scale_arms(p, s, X):
 @jit
 def select(p, s, X, rng):
     """A row of X (K, d) drawn from the design of the scaled arms that are left (lines 16 to 20)."""
-    if eliminate(p, s, X) == 1:
-        return s.left[0]
+    n, last = eliminate(p, s, X)
+    if n == 1:
+        return last
     scale_arms(p, s, X)
-    g_optimal(s.A, s.alive, p.tolerance, MOST, s.pi, s.design)
+    g_optimal(s.A, s.alive, p.tolerance, MAX_MOVES, s.pi, s.design)
     return draw(s.pi, rng)
 
 
@@ -563,7 +526,6 @@ def shuffle_glm(
     kappa_star: float | None = None,
     M: int = 3,
     first: int | None = None,
-    schedule: str = "corrected",
     gamma: float | None = None,
     widths: str = "corrected",
     steps: int = 20,
@@ -577,7 +539,7 @@ def shuffle_glm(
     Parameters
     ----------
     d, K : dimension of a context and number of arms, at least 1
-    T, M, first, schedule : horizon and batches, as in `lengths`
+    T, M, first : horizon and batches, as in `batch_lengths`
     epsilon : budget in (0, inf]; inf: exact sums
     delta : in (0, 1)
     link : "logistic" or "probit"
@@ -614,10 +576,20 @@ def shuffle_glm(
     everywhere = need_choice("widths", widths, ("corrected", "paper")) == "paper"
     steps, penalty = need_int("steps", steps, 1, 10_000), need_positive("penalty", penalty)
     tolerance = need_float("tolerance", tolerance, 1.0, open_low=True)
-    n = lengths(T, M, first, schedule)
-    q, batch = noises(n[:-1], d, steps, epsilon, delta, calibration, share), np.arange(len(n))
-    caps = np.where(batch == 0, 1.0, top)
-    factors = np.where((batch == 0) | everywhere, math.sqrt(kappa), 1.0)
+    n = batch_lengths(T, M, first)
+    read, first_batch = n[:-1], np.arange(len(n)) == 0  # nobody reads the last batch
+    caps = np.where(first_batch, 1.0, top)
+    factors = np.where(first_batch | everywhere, math.sqrt(kappa), 1.0)
+    need_choice("calibration", calibration, ("corrected", "paper"))
+    share, levels = need_probability("share", share), np.array([n_levels(m, d) for m in read])
+    bits, guarantee = np.zeros((2, len(read)), np.int64), NO_PRIVACY
+    if epsilon < math.inf:  # users of one batch do not enter another: the worst batch counts
+        found = [calibrated(int(m), d, steps, epsilon, delta, calibration, share) for m in read]
+        *bits, proved = (np.array(column) for column in zip(*found, strict=True))
+        claimed = (epsilon, delta) if calibration == "paper" else None
+        guarantee = Guarantee("shuffle", float(proved.max()), delta, REPLACE_RECORD, UNIT, claimed)
+    # of an entry of the matrix: n b coins, in steps of 2L/levels
+    noise = caps[:-1] * np.sqrt(COIN * (1.0 - COIN) * read * bits[0]) / (0.5 * levels)
     p = Params(
         d,
         K,
@@ -625,19 +597,20 @@ def shuffle_glm(
         link,
         bound,
         ends=np.cumsum(n),
-        g=q.g,
-        bits_matrix=q.matrix,
-        bits_gradient=q.gradient,
-        ridge=1.0 + 2.0 * math.sqrt(d) * caps[:-1] * q.spread,
+        levels=levels,
+        bits_matrix=bits[0],
+        bits_gradient=bits[1],
+        ridge=1.0 + 2.0 * math.sqrt(d) * noise,
         caps=caps,
         widths=gamma * factors[:-1],
         steps=steps,
         penalty=penalty,
         tolerance=tolerance,
     )
-    known = {"universe": Universe(low=0.0), "delayed_feedback": True}
-    told = AuditSpec(own_attacks, attack_instances, audit_instances)
-    return Policy("ShuffleGLM", p, init, select, update, play, q.guarantee, **known, audit=told)
+    kernels = init, select, update, play
+    audit = AuditSpec(own_attacks, attack_instances, audit_instances)
+    facts = {"universe": Universe(low=0.0), "delayed_feedback": True, "audit": audit}
+    return Policy("ShuffleGLM", p, *kernels, guarantee, **facts)
 
 
 # --- attack: what the analyser sees of a batch, of which one user's context varies --------------
@@ -652,7 +625,7 @@ def first_matrices(p, s, x, rng, out):
         s.size[0] = p.ends[0] - 1
         clip_to_ball(x, 0.0, s.x)
         add_user(p, s, 0, 1.0, 0.0, rng)
-        analyse(rng, s.counts, s.size[0], p.caps[0], p.g[0], p.bits_matrix[0], s.triangle)
+        analyse(rng, s.counts, s.size[0], p.caps[0], p.levels[0], p.bits_matrix[0], s.triangle)
         copy(s.triangle, out[i])
 
 
@@ -694,4 +667,5 @@ def audit_instances() -> tuple[AuditInstance, ...]:
     both = shuffle_glm(2, 3, 53, steps=1, share=0.98, **known)
     past = init(both.params)
     past.t[0], past.size[0] = 49, 49
-    return (*found, AuditInstance(both, kernels, secret, past, 2, flat, None))
+    last = {"rounds": 2, "records": flat, "bound_is_tight": None}
+    return (*found, AuditInstance(both, kernels, secret, past, **last))

@@ -39,25 +39,26 @@ def over_best(result, epsilon: float, ours: str, baselines, level: float = 0.95)
     return best, ratio(finals[ours], finals[best], level)
 
 
-def panels(result, epsilons, shared, title: str, *, beyond: str = "Random", like=()):
+def panels(result, epsilons, shared, title: str, *, like=()):
     """(figure, data): regret over the rounds, a panel per budget; shared: names in every panel.
 
-    The policy `beyond` is left out of panels in which all others stay below half of its regret;
-    the title says where it would end.  like: {name: a name whose look `plots.looks` knows}.
+    Random play is left out of panels in which all others stay below half of its regret; the title
+    says where it would end.  like: {name: a name whose look `plots.looks` knows}.
     """
     fig, axes = plots.panels(len(epsilons), sharex=True)
     for ax, epsilon in zip(axes, epsilons, strict=True):
         names = [*shared, *(n for n in result.names if n.endswith(f"| {epsilon:g}"))]
-        ends = {name: result.of(name)[:, -1].mean() for name in names}
-        off = ends.get(beyond, 0.0) > 2.0 * max(ends[n] for n in names if n != beyond)
-        shown = {n.split(" |")[0]: result.of(n) for n in names if not (off and n == beyond)}
+        ends, note = {name: result.of(name)[:, -1].mean() for name in names}, ""
+        random = ends.pop("Random", 0.0)
+        if random > 2.0 * max(ends.values()):
+            names.remove("Random")
+            note = f" (Random ends at {random:,.0f}, off the scale)"
+        shown = {name.split(" |")[0]: result.of(name) for name in names}
         known = {label: dict(like).get(label, label) for label in shown}
         looks = plots.looks(known.values())
-        note = f" ({beyond} ends at {ends[beyond]:,.0f}, off the scale)" if off else ""
-        regret.against(result.rounds, shown, ax=ax, marker=False, xlim=(0, result.rounds[-1]),
-                       styles={label: looks[name] for label, name in known.items()},
-                       title=f"{title}, ε = {epsilon:g}{note}", ylim=(0, None),
-                       ylabel="cumulative regret")  # fmt: skip
+        how = regret.OVER_ROUNDS | {"xlim": (0, result.rounds[-1]), "xlabel": ""}
+        how["styles"] = {label: looks[name] for label, name in known.items()}
+        regret.against(result.rounds, shown, ax=ax, title=f"{title}, ε = {epsilon:g}{note}", **how)
     axes[-1].set_xlabel("round")
     grouped = result.to_frame().groupby(["policy", "round"], sort=False).regret
     return fig, grouped.agg(["mean", "std"]).reset_index()

@@ -4,43 +4,71 @@ import platform
 import time
 from importlib.metadata import version
 
-from companion.report import plots
-from companion.report.claims import Claims
-from companion.report.markup import tally
+from companion.report import markup, plots
+from companion.report.claims import MIME, Claim
 from companion.report.published import sentences
-from companion.stats import Interval
+from companion.validate import need_choice
 
 # Sphinx finds numbers for the prose in outputs with this metadata and prefix (MyST-NB's "glue").
 PREFIX = "application/papermill.record/"
 SOFTWARE = ("numpy", "scipy", "numba", "matplotlib")
 
 
-class Page(Claims):
+class Page:
     """The chapter of this name in a room of `companion` (None: the room has the chapter's name).
 
     What it claims is tested only at_scale.  `say` hands numbers to the prose, `open` begins a claim
-    or a finding, `provenance` ends the page.
+    or a finding, `provenance` ends the page.  Shown in the last cell, it lists all claims and
+    carries the records as JSON, from which the scoreboard is made.
     """
 
     def __init__(self, chapter, at_scale=True, room=None):
-        super().__init__(chapter, at_scale)
-        self.room = room or chapter
+        self.chapter, self.at_scale, self.room = chapter, bool(at_scale), room or chapter
+        self._claims, self._started = {}, time.perf_counter()
         plots.use_style(chapter)
-        self._started = time.perf_counter()
 
-    def open(self, name: str, **words):
-        """Begin the claim or finding of this name in the room's `claims.toml` (`Open`).
+    def open(self, name: str, **words) -> Claim:
+        """Begin the claim or finding of this name in the room's `claims.toml`.
 
         words: computed here, for the places in braces of its texts.
         """
-        fields = {
-            key: value.format(**words) if words and isinstance(value, str) else value
-            for key, value in sentences(self.room)[name].items()
-        }
+        fields = dict(sentences(self.room)[name])
+        if words:
+            texts = {key: text for key, text in fields.items() if isinstance(text, str)}
+            fields |= {key: text.format(**words) for key, text in texts.items()}
         if "finding" in fields:
             return self.finding(name, fields.pop("finding"), **fields)
         kind, says, place = (fields.pop(key) for key in ("kind", "says", "place"))
         return self.claim(name, kind, says, place, **fields)
+
+    def claim(self, id, kind, statement, paper, **told) -> Claim:
+        """Begin a `Claim`, to which rows are added.
+
+        kind: one of `markup.KINDS`; statement: a sentence of the paper; paper: its place there;
+        told: the other fields.  Raises ValueError on a repeated id.
+        """
+        need_choice("kind", kind, markup.KINDS)
+        if id in self._claims:
+            raise ValueError(f"id must be new in this chapter; got {id=}")
+        claim = Claim(self.chapter, id, kind, statement, paper, self.at_scale, **told)
+        self._claims[id] = claim
+        return claim
+
+    def finding(self, id, statement, **told) -> Claim:
+        """Begin a finding of ours: a record as for a claim, counted for or against no paper."""
+        return self.claim(id, "text", statement, "", finding=True, **told)
+
+    @property
+    def records(self) -> list[Claim]:
+        """All records, claims of the paper first."""
+        return sorted(self._claims.values(), key=lambda r: r.finding)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {
+            MIME: [r.as_json() for r in self.records],
+            "text/html": markup.claims(self.chapter, self.records),
+            "text/plain": "\n".join(map(repr, self.records)),
+        }
 
     def say(self, **values) -> None:
         """Make values available to the prose as {glue:text}`CHAPTER_NAME`; nothing is shown.
@@ -50,7 +78,8 @@ class Page(Claims):
         from IPython.display import display
 
         for name, value in values.items():
-            text = value if isinstance(value, str) else spoken(value)
+            spec = "," if isinstance(value, int) else ".3g"
+            text = value if isinstance(value, str) else format(value, spec)
             # Sphinx shows the `repr` of a text without its quotes, so quotes are part of the data.
             data = {f"{PREFIX}text/plain": repr(text)}
             meta = {"scrapbook": {"name": f"{self.chapter}_{name}", "mime_prefix": PREFIX}}
@@ -59,17 +88,13 @@ class Page(Claims):
     def provenance(self, seed: int, **settings) -> None:
         """Print seed, settings, time and versions, and say `seconds` and `summary` to the prose."""
         seconds = time.perf_counter() - self._started
-        shown = ", ".join(f"{k} = {v:,}" if isinstance(v, int) else f"{k} = {v}"
-                          for k, v in settings.items())  # fmt: skip
-        print(f"seed {seed}; {shown}; {seconds:.0f} s on {platform.machine()}")
+        told = [f"{k} = {v:,}" if isinstance(v, int) else f"{k} = {v}" for k, v in settings.items()]
+        print(f"seed {seed}; {', '.join(told)}; {seconds:.0f} s on {platform.machine()}")
         used = ", ".join(f"{name} {version(name)}" for name in SOFTWARE)
         print(f"Python {platform.python_version()}, {used}")
-        self.say(seconds=f"{seconds:.0f}", **({"summary": self.summary()} if self.records else {}))
-
-    def summary(self) -> str:
-        """Verdicts counted, in one sentence."""
-        claims = [r for r in self.records if not r.finding]
-        return f"{tally(claims)} (of {len(claims)} claims)."
+        self.say(seconds=f"{seconds:.0f}")
+        if claims := [r for r in self.records if not r.finding]:
+            self.say(summary=f"{markup.tally(claims)} (of {len(claims)} claims).")
 
 
 def listed(values, form: str = "{:.3g} ({})", joint: str = ", ") -> str:
@@ -90,10 +115,3 @@ def point(sentence: str, holds: bool) -> str:
     'Regret falls. Not in these runs: It rises. '
     """
     return f"{sentence} " if holds else f"Not in these runs: {sentence} "
-
-
-def spoken(value) -> str:
-    """A number as prose shows it."""
-    if isinstance(value, Interval):
-        return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.3g}"

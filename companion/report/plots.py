@@ -8,7 +8,6 @@ that downloads the plotted numbers as CSV.
 """
 
 import base64
-import html
 import io
 import textwrap
 from itertools import cycle
@@ -88,38 +87,32 @@ def look(which) -> dict[str, str]:
 
     A name that begins with one of `POLICIES` has its look.  Raises ValueError for any other.
     """
-    if isinstance(which, str):
-        known = [name for name in POLICIES if which.startswith(name)]
-        if not known:
-            raise ValueError(f"which must begin with one of {', '.join(POLICIES)}; got {which!r}")
-        colour, dash = POLICIES[max(known, key=len)]
-    else:
-        colour = dash = which
-    dash %= len(DASHES)
-    return {
-        "color": COLOURS[colour % len(COLOURS)],
-        "linestyle": DASHES[dash],
-        "marker": MARKERS[dash],
-    }
+    pair = _pair(which) if isinstance(which, str) else (which, which)
+    if pair is None:
+        raise ValueError(f"which must begin with one of {', '.join(POLICIES)}; got {which!r}")
+    colour, dash = pair[0] % len(COLOURS), pair[1] % len(DASHES)
+    return {"color": COLOURS[colour], "linestyle": DASHES[dash], "marker": MARKERS[dash]}
+
+
+def _pair(name):
+    known = [policy for policy in POLICIES if name.startswith(policy)]
+    return POLICIES[max(known, key=len)] if known else None
 
 
 def looks(names) -> dict[str, dict[str, str]]:
     """Name -> look of policies in one panel: `POLICIES` keep theirs, others get a free colour, and
     a second variant of a policy another dash.
     """
-    found, names = {}, list(names)
-    known = {n: look(n) for n in names if n.startswith(tuple(POLICIES))}
-    taken = {own["color"] for own in known.values()}
-    free = [i for i, colour in enumerate(COLOURS) if colour not in taken] or range(len(COLOURS))
-    known |= {n: look(i) for n, i in zip((n for n in names if n not in known), cycle(free))}
-    for name in sorted(names, key=lambda n: n not in POLICIES):  # full names choose first
-        own = known[name]
-        used = [v["linestyle"] for v in found.values() if v["color"] == own["color"]]
-        if own["linestyle"] in used:
-            dash = next((i for i, dash in enumerate(DASHES) if dash not in used), 0)
-            own = own | {"linestyle": DASHES[dash], "marker": MARKERS[dash]}
-        found[name] = own
-    return {name: found[name] for name in names}
+    pairs, used = {name: _pair(name) for name in names}, set()
+    taken = {pair[0] for pair in pairs.values() if pair}
+    free = cycle([i for i in range(len(COLOURS)) if i not in taken] or range(len(COLOURS)))
+    for name in sorted(pairs, key=lambda n: n not in POLICIES):  # full names choose first
+        colour, dash = pairs[name] or 2 * (next(free),)
+        dashes = (dash, *range(len(DASHES)))
+        dash = next((i for i in dashes if (colour, i) not in used), dash)
+        used.add((colour, dash))
+        pairs[name] = colour, dash
+    return {name: look(dash) | {"color": COLOURS[colour]} for name, (colour, dash) in pairs.items()}
 
 
 def curve(ax, x, samples, label: str, style=0, *, marker: bool = False) -> None:
@@ -141,15 +134,13 @@ def ticks(axis, values) -> None:
 
     Where values reach a million they are written as powers of ten.
     """
-    powers = max(values) >= 1e6
-    axis.set_ticks(list(values), [tick_label(value, powers=powers) for value in values])
+    label = power if max(values) >= 1e6 else "{:,g}".format
+    axis.set_ticks(list(values), [label(value) for value in values])
     axis.set_ticks([], minor=True)
 
 
-def tick_label(value: float, *, powers: bool) -> str:
-    """A number at a tick: with commas, or (powers) as a multiple of a power of ten."""
-    if not powers:
-        return f"{value:,g}"
+def power(value: float) -> str:
+    """A number as a multiple of a power of ten."""
     factor, exponent = f"{value:.2e}".split("e")
     times = "" if float(factor) == 1.0 else rf"{float(factor):g}\times"
     return f"${times}10^{{{int(exponent)}}}$"
@@ -157,22 +148,23 @@ def tick_label(value: float, *, powers: bool) -> str:
 
 def label_ends(ax) -> None:
     """Write every line's label at its right end, pushed apart where they would overlap."""
+    unit = (ax.transScale + ax.transLimits).transform
     lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
-    words = [_wrapped(line.get_label(), WORDS) for line in lines]
-    height = ax.get_position().height * ax.figure.get_figheight()
-    tall = [(1.15 * text.count("\n") + 1.35) * 8.8 / 72 / height for text in words]
-    unit = ax.transScale + ax.transLimits
-    at = [unit.transform((line.get_xdata()[-1], line.get_ydata()[-1]))[1] for line in lines]
-    centres, top = {}, -np.inf
-    for i in np.argsort(at, kind="stable"):
-        centres[i] = max(at[i], top + tall[i] / 2)
-        top = centres[i] + tall[i] / 2
-    over, limits = max(0.0, top - 1.0), ax.get_ylim()
-    for i, centre in centres.items():
-        end, colour = lines[i].get_xydata()[-1], lines[i].get_color()
+    height = 72 * ax.get_position().height * ax.figure.get_figheight()  # in points
+    labels, top = [], -np.inf
+    for line in sorted(lines, key=lambda line: unit(line.get_xydata()[-1])[1]):
+        text = _wrapped(line.get_label(), WORDS)
+        tall = (1.15 * text.count("\n") + 1.35) * 8.8 / height
+        centre = max(unit(line.get_xydata()[-1])[1], top + tall / 2)
+        top = centre + tall / 2
+        labels.append((line, text, centre))
+    limits = ax.get_ylim()
+    for line, text, centre in labels:
+        colour = line.get_color()
         ax.annotate(
-            words[i], end, (1.05, centre - over), textcoords="axes fraction", va="center",
-            fontsize="small", color=sns.set_hls_values(colour, l=0.25), linespacing=1.0,
+            text, line.get_xydata()[-1], (1.05, centre - max(0.0, top - 1.0)),
+            textcoords="axes fraction", va="center", fontsize="small", linespacing=1.0,
+            color=sns.set_hls_values(colour, l=0.25),
             arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.6, "relpos": (0, 0.5),
                         "shrinkA": 0, "shrinkB": 0},
         )  # fmt: skip
@@ -184,24 +176,17 @@ def _wrapped(text, width):
     return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
-def number(name: str) -> int:
-    """The number of the figure `name` on this page: they count in the order of first mention."""
-    return _numbers.setdefault(name, len(_numbers) + 1)
-
-
-def show(fig, *, alt: str, caption: str, data, name: str, fold: str | None = None) -> None:
+def show(fig, *, alt: str, caption: str, data, name: str) -> None:
     """Display a figure: alt (what a reader who cannot see it needs), caption, data (columns), name.
 
-    fold: a line behind which the figure is folded away.  Raises ValueError if alt, caption or name
-    is empty: every figure of the book is described.
+    Raises ValueError if alt, caption or name is empty: every figure of the book is described.
     """
     from IPython.display import HTML, display
 
     for key, value in (("alt", alt), ("caption", caption), ("name", name)):
         if not str(value).strip():
             raise ValueError(f"{key} must not be empty; got {key}={value!r}")
-    shown = figure_html(fig, alt=alt, caption=caption, data=data, name=name)
-    display(HTML(markup.folded(html.escape(fold), shown) if fold else shown))
+    display(HTML(figure_html(fig, alt=alt, caption=caption, data=data, name=name)))
     plt.close(fig)
 
 
@@ -227,15 +212,8 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
             kept += [box] if label.get_visible() and label.get_text() else []
     out = io.BytesIO()
     fig.savefig(out, format="svg", metadata={"Date": None})
-    picture = base64.b64encode(out.getvalue()).decode()
-    size = 'width="{:.0f}" height="{:.0f}"'.format(*(96 * fig.get_size_inches()))  # keeps its place
     csv = pd.DataFrame(data).to_csv(index=False, float_format="%.6g", lineterminator="\n")
-    table = base64.b64encode(csv.encode()).decode()
-    again = f" Run again: <code>{html.escape(f'{_again} {name}')}</code>" if _again else ""
-    return (
-        f'<figure class="plot" id="fig-{html.escape(name)}">'
-        f'<img alt="{html.escape(alt)}" {size} src="data:image/svg+xml;base64,{picture}">'
-        f"<figcaption><b>Figure {number(name)}.</b> {html.escape(caption)} "
-        f'<a download="{html.escape(name)}.csv" href="data:text/csv;base64,{table}">Data (CSV)</a>'
-        f"{again}</figcaption></figure>"
-    )
+    picture, table = (base64.b64encode(b).decode() for b in (out.getvalue(), csv.encode()))
+    size = 96 * fig.get_size_inches()  # in pixels: the picture keeps its place while it loads
+    number = _numbers.setdefault(name, len(_numbers) + 1)
+    return markup.site.figure(name, number, alt, size, picture, caption, table, _again)

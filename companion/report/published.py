@@ -16,7 +16,7 @@ def sentences(room: str):
     """What a room's chapters judge, by name, as written in its `claims.toml`.
 
     A claim of the paper has kind, says (the sentence), place, and perhaps changes, left_open, bound
-    and errata (`Claims.claim`); ours has finding (the sentence) in their place (`Claims.finding`).
+    and errata (`Page.claim`); ours has finding (the sentence) in their place (`Page.finding`).
     What the paper asserts beyond them is listed in `paper.toml` (`scoreboard.paper`).
     """
     return tomllib.loads(_text(room, "claims.toml"))

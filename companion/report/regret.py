@@ -10,28 +10,19 @@ from companion.report import plots
 from companion.simulate import simulate
 from companion.stats import exponent
 
+OVER_ROUNDS = dict(marker=False, xlabel="round", ylabel="cumulative regret", ylim=(0, None))
 ROUND = tuple(m * 10.0**k for k in range(-9, 13) for m in (1, 2, 5))
 
 
 def against(
-    x,
-    samples,
-    *,
-    points=(),
-    ticked: bool = False,
-    styles=(),
-    marker: bool = True,
-    ax=None,
-    height: float = 2.7,
-    log: str = "",
-    **axes,
+    x, samples, *, points=(), ticked=False, styles=(), marker=True, ax=None, height=2.7, **axes
 ):
     """(figure, axes) with a curve and band for every label, labelled at their ends.
 
     points: label -> (x, mean, standard error or None) of published values: hollow circles over its
     curve, with 95 % intervals; styles: label -> style as for `plots.curve` (others: their number);
-    log: which axes are logarithmic, of "xy"; axes: as for `Axes.set`; ticked: the values of x are
-    the ticks, else logarithmic axes get round numbers.
+    ticked: the values of x are the ticks, else logarithmic axes get round numbers; axes: as for
+    `Axes.set`, and log: which of "xy" are logarithmic.
     """
     if ax is None:
         _, (ax,) = plots.panels(1, height=height)
@@ -44,7 +35,7 @@ def against(
             ax.errorbar(at, mean, yerr=bars, fmt="o", color=ax.get_lines()[-1].get_color(),
                         markerfacecolor="white", capsize=2, elinewidth=1, zorder=4,
                         label="_published")  # fmt: skip
-    ax.set(**{f"{which}scale": "log" for which in log}, **axes)
+    ax.set(**{f"{which}scale": "log" for which in axes.pop("log", "")}, **axes)
     if ticked:
         plots.ticks(ax.xaxis, x)
     else:
@@ -80,9 +71,8 @@ def picture(x, samples, *, name: str, alt: str, caption: str, data=None, lines=(
 def figure(result, title: str, *, alt: str, caption: str, name: str) -> None:
     """Show the cumulative regret of a `simulate.Result` over its rounds; the data are the means."""
     samples = {policy: result.of(policy) for policy in result.names}
-    picture(result.rounds, samples, styles=plots.looks(result.names), marker=False, title=title,
-            xlabel="round", ylabel="cumulative regret", xlim=(0, result.rounds[-1]),
-            ylim=(0, None), name=name, alt=alt, caption=caption)  # fmt: skip
+    how = OVER_ROUNDS | {"styles": plots.looks(result.names), "xlim": (0, result.rounds[-1])}
+    picture(result.rounds, samples, name=name, alt=alt, caption=caption, title=title, **how)
 
 
 def finals(points, seeds) -> dict[str, np.ndarray]:
@@ -104,8 +94,8 @@ def over_rounds(rounds, samples, play, *, ax, **how):
     ax.plot(rounds, play, color="grey", linestyle="--", linewidth=1, label="_random")
     ax.text(0.02, 0.98, f"random play (dashed): {play[-1]:.0f} at T", va="top",
             transform=ax.transAxes)  # fmt: skip
-    return against(rounds, samples, marker=False, ax=ax, xlabel="round", **how,
-                   ylabel="cumulative regret", xlim=(0, rounds[-1]), ylim=(0, top))  # fmt: skip
+    how = OVER_ROUNDS | {"xlim": (0, rounds[-1]), "ylim": (0, top)} | how
+    return against(rounds, samples, ax=ax, **how)
 
 
 def round_ticks(ax) -> None:

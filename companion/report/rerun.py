@@ -13,15 +13,16 @@ import builtins
 import html
 import json
 import re
+import shlex
 import symtable
 import sys
-import tempfile
 from pathlib import Path
 
+from companion.report import markup
+
 GIVEN = {*dir(builtins), "display", "get_ipython", "__name__"}
-SHOWN = re.compile(r'\bname=f?"([^"]+)"')  # in a cell with a caption
-PAGE = '<!doctype html><meta charset="utf-8"><title>{title}</title><style>{style}</style>{body}'
-STYLE = "body{font:1rem sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem}img{width:100%}"
+SHOWN = re.compile(r'\bname="([^"]+)"')  # in a cell with a caption
+COMMAND = re.compile(r"python -m companion\.report\.rerun \S+ (\S+)</code>")  # below a figure
 
 
 def names(code: str) -> tuple[set[str], set[str]]:
@@ -37,32 +38,33 @@ def names(code: str) -> tuple[set[str], set[str]]:
     return bound, used - bound - GIVEN
 
 
+def sources(cells) -> dict[int, str]:
+    """Index of a code cell -> its text."""
+    return {i: "".join(c["source"]) for i, c in enumerate(cells) if c["cell_type"] == "code"}
+
+
 def needs(cells) -> dict[int, dict]:
     """Index of a code cell -> {name: index of the earlier cell that binds it}.
 
     Parameters (given and injected) and the first code cell after them, the imports, are what every
     cell may rely on.  A name that nobody binds has the index None.
     """
-    code = [i for i, c in enumerate(cells) if c["cell_type"] == "code"]
+    code = {i: names(text) for i, text in sources(cells).items()}
     given = {"parameters", "injected-parameters"}
     first = sum(bool(given & set(cells[i]["metadata"].get("tags", []))) for i in code) + 1
-    always = set().union(*(names("".join(cells[i]["source"]))[0] for i in code[:first]))
+    always = set().union(*(bound for bound, _ in list(code.values())[:first]))
     found, where = {}, {}
-    for i in code[first:]:
-        bound, used = names("".join(cells[i]["source"]))
+    for i in list(code)[first:]:
+        bound, used = code[i]
         found[i] = {name: where.get(name) for name in sorted(used - always)}
         where |= dict.fromkeys(bound, i)
     return found
 
 
 def figures(cells) -> dict[str, int]:
-    """{name of a figure: index of the cell that shows it}; a name may have parts in braces."""
-    return {
-        name: i
-        for i, cell in enumerate(cells)
-        if cell["cell_type"] == "code" and "caption=" in "".join(cell["source"])
-        for name in SHOWN.findall("".join(cell["source"]))
-    }
+    """{name of a figure: index of the cell that shows it}."""
+    code = sources(cells)
+    return {n: i for i, text in code.items() if "caption=" in text for n in SHOWN.findall(text)}
 
 
 def part(notebook, figure: str) -> dict:
@@ -71,49 +73,38 @@ def part(notebook, figure: str) -> dict:
     Raises ValueError, with the names of its figures, if the chapter has no such figure.
     """
     cells = notebook["cells"]
-    known = figures(cells)
-    patterns = {name: re.sub(r"\\{.*?\\}", ".+", re.escape(name)) for name in known}
-    found = [known[name] for name, pattern in patterns.items() if re.fullmatch(pattern, figure)]
-    found += [  # a function of the chapter shows it, given its name
-        i
-        for i, cell in enumerate(cells)
-        if cell["cell_type"] == "code" and f'"{figure}"' in "".join(cell["source"])
-    ]
-    if not found:
+    known, taken = figures(cells), needs(cells)
+    if figure not in known:
         raise ValueError(f"FIGURE must be one of {', '.join(known) or 'none'}; got {figure!r}")
-    taken, wanted, todo = needs(cells), set(), found[:1]
+    wanted, todo = set(), [known[figure]]
     while todo:
         i = todo.pop()
         wanted.add(i)
         todo += [j for j in taken[i].values() if j is not None and j not in wanted]
-    before = {i for i in range(min(taken)) if cells[i]["cell_type"] == "code"}  # with the imports
+    before = {i for i in sources(cells) if i < min(taken)}  # with the imports
     return notebook | {"cells": [cells[i] for i in sorted(before | wanted)]}
 
 
 def checked(cells, given) -> dict:
-    """{name: value} of the parameters that are changed.
+    """{name: value} of the parameters that are changed: literals of Python, or else texts.
 
     Raises ValueError for a name that the chapter's first code cell does not have, and for a list in
     the place of a number or the other way round.
     """
     first = next(c for c in cells if "parameters" in c["metadata"].get("tags", []))
     set_to = {n.targets[0].id: n.value for n in ast.parse("".join(first["source"])).body}
-    found = {name: value(text) for name, text in given}
-    for name, new in found.items():
+    found = {}
+    for name, text in given:
         if name not in set_to:
             raise ValueError(f"NAME must be one of {', '.join(sorted(set_to))}; got {name!r}")
-        if isinstance(set_to[name], ast.List) != isinstance(new, list):
-            kind = "a list, such as [1.0]" if isinstance(set_to[name], ast.List) else "no list"
-            raise ValueError(f"VALUE of {name} must be {kind}; got {new!r}")
+        try:
+            found[name] = ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            found[name] = text
+        if (wanted := isinstance(set_to[name], ast.List)) != isinstance(found[name], list):
+            kind = "a list, such as [1.0]" if wanted else "no list"
+            raise ValueError(f"VALUE of {name} must be {kind}; got {found[name]!r}")
     return found
-
-
-def value(text: str):
-    """A literal of Python, or else the text itself."""
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
 
 
 def rerun(path, figure: str, given=()) -> str:
@@ -121,19 +112,22 @@ def rerun(path, figure: str, given=()) -> str:
 
     given: pairs (name, text of the value).  Raises ValueError for an unknown figure or name.
     """
-    notebook = json.loads(Path(path).read_text("utf8"))
-    notebook, values = part(notebook, figure), checked(notebook["cells"], given)
+    import nbformat
     import papermill
 
-    with tempfile.TemporaryDirectory() as folder:
-        source, done = Path(folder) / "part.ipynb", Path(folder) / "done.ipynb"
-        source.write_text(json.dumps(notebook), "utf8")
-        papermill.execute_notebook(source, done, values, log_output=False)
-        last = json.loads(done.read_text("utf8"))["cells"][-1]
-    shown = ("".join(o.get("data", {}).get("text/html", "")) for o in last["outputs"])
+    notebook = json.loads(Path(path).read_text("utf8"))
+    values = checked(notebook["cells"], given)
+    cells = nbformat.from_dict(part(notebook, figure))
+    shown = papermill.execute_notebook(cells, None, values)["cells"][-1]["outputs"]
     said = "; ".join(f"{name} = {v!r}" for name, v in values.items()) or "as committed"
-    body = f"<p>{html.escape(f'{Path(path).name}, {figure}: {said}')}</p>" + "".join(shown)
-    return PAGE.format(title=html.escape(figure), style=STYLE, body=body)
+    body = "".join(o.get("data", {}).get("text/html", "") for o in shown)
+    told = shlex.join(word for pair in given for word in ("-p", *pair))
+
+    def again(match):  # below the figure: the command that was given
+        return html.escape(f"python -m companion.report.rerun {path} {match[1]} {told}") + "</code>"
+
+    said = f"{Path(path).name}, {figure}: {said}"
+    return str(markup.site.alone(figure, said, COMMAND.sub(again, body)))
 
 
 def main(argv=None) -> int:

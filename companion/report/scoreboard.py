@@ -5,68 +5,53 @@ in `paper.toml`, in the paper's order: each names the claims that judge it (`cla
 show it without a rule (`shown`, CHAPTER#SECTION), or why nobody judges it (`why`).
 """
 
-import html
 import json
 import tomllib
-from collections import Counter
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+import pandas as pd
+
 from companion.report import markup
-from companion.report.claims import VERDICTS, from_json
 from companion.report.published import rooms
-from companion.report.tables import Shown
+from companion.report.tables import Shown, numbers
 
 NOTHING = "No chapter has been executed: run `make book`."
+FINDINGS = "findings of ours"
 EVIDENCE = "_rows"  # ends the names of evidence pages
 
 
 class Scoreboard:
     """The records of a build; `records`: path of its claims.json, with times.json beside it ("":
-    none, and every table says so).
+    none, and the summary says so).
     """
 
     def __init__(self, records=""):
         self.claims, self.times = [], {"chapters": []}
         if records:
             path = Path(records)
-            self.claims = [from_json(r) for r in json.loads(path.read_text("utf8"))]
+            claims = pd.DataFrame(json.loads(path.read_text("utf8")))
+            self.claims = list(claims.itertuples(index=False, name="Record"))
             self.times = json.loads(path.with_name("times.json").read_text("utf8"))
 
-    def message(self) -> Shown:
-        """How many sentences were tested and how they came out, in three sentences."""
-        n = Counter(c.verdict for c in self.claims if not c.finding)
-        if not n:
-            return _shown("")
-        small = n["not tested at this scale"]
-        held = n["reproduced"] + n["reproduced with changes"]
-        tested = [c for c in self.claims if not c.finding and not c.chapter.endswith(EVIDENCE)]
-        said = (
-            f"We tested <b>{n.total() - small}</b> sentences of the papers: {len(tested)} in the "
-            f"chapters, the others on evidence pages. <b>{held}</b> hold: "
-            f"{n['reproduced']} as printed, and {n['reproduced with changes']} with changes that "
-            f"we name; {n['consistent']} more are consistent with what we measured. "
-            f"<b>{n['wrong as printed']}</b> are wrong as printed, {n['not reproduced']} were not "
-            f"reproduced, and {n['not settled']} are not settled."
-        )
-        rest = f" {small} could not be tested at the scale of this build." if small else ""
-        return _shown(f"<p>{said}{rest}</p>")
-
     def summary(self) -> Shown:
-        """Verdicts counted per chapter, findings apart."""
-        rows = []
-        for chapter in self.times["chapters"]:
-            claimed, found = (self._of(chapter, finding) for finding in (False, True))
-            if claimed or found:
-                n = Counter(c.verdict for c in claimed)
-                said = (f"<span>{n[v]} × {markup.badge(v)}</span>" for v in VERDICTS if n[v])
-                rows.append([_link(chapter), len(claimed), " ".join(said), len(found)])
-        return _table("Verdicts per chapter", ["Chapter", "Claims", "Verdicts", "Findings"], rows)
+        """Verdicts counted, of all chapters and per chapter; findings apart."""
+        if not self.claims:
+            return Shown(f"<p>{NOTHING}</p>", NOTHING)
+        claims, titles = pd.DataFrame(self.claims), {"all": "all pages"}
+        for c in self.times["chapters"]:
+            titles[c["chapter"]] = markup.site.page(c["chapter"], c["title"])
+        kinds = claims["verdict"].where(~claims["finding"], FINDINGS)
+        counts = pd.crosstab(claims["chapter"], kinds, margins=True, margins_name="all")
+        columns = [kind for kind in (*markup.SIGNS, FINDINGS) if kind in counts]
+        rows = [chapter for chapter in titles if chapter in counts.index]
+        shown = counts.loc[rows, columns].rename(titles).rename_axis(None, axis=1)
+        return numbers(shown.rename_axis("chapter").replace(0, ""), caption="Verdicts")
 
     def every_sentence(self) -> Shown:
         """All sentences of the papers with their verdicts, or why they have none."""
-        return _shown(sentences(self.claims))
+        return Shown(sentences(self.claims), "See the page.")
 
     def by_paper(self) -> Shown:
         """The claims of every paper, main results first, linked to places, below the filters, which
@@ -77,43 +62,26 @@ class Scoreboard:
         """Our own findings, paper by paper, linked to their places."""
         return self._each("", True)
 
-    def _each(self, page, finding):
-        """One table per chapter that has such records."""
-        for chapter in self.times["chapters"] if self.claims else ():
-            own, name = self._of(chapter, finding), html.escape(chapter["title"])
-            table = markup.listed(name, own, chapter["chapter"] + ".html")
-            further = own and chapter["chapter"].endswith(EVIDENCE)
-            page += markup.folded(f"{name}: {len(own)} sentences", table) if further else table
-        return _shown(page if self.claims else "")
-
-    def _of(self, chapter, finding):
-        return [c for c in self.claims
-                if c.chapter == chapter["chapter"] and c.finding == finding]  # fmt: skip
+    def _each(self, first, finding):
+        """One table per chapter that has such records; those of evidence pages are folded."""
+        parts = [first]
+        for c in self.times["chapters"]:
+            name, title = c["chapter"], c["title"]
+            if own := [r for r in self.claims if (r.chapter, r.finding) == (name, finding)]:
+                table = markup.listed(title, own, f"{name}.html")
+                further = name.endswith(EVIDENCE)
+                summary = f"{title}: {len(own)} sentences"
+                parts.append(markup.folded(summary, table) if further else table)
+        return Shown("".join(parts), "See the page.")
 
     def run_times(self) -> Shown:
         """Seconds per chapter, with the parameters that differ from the committed ones."""
         rows = []
-        for chapter in self.times["chapters"]:
-            changed = ", ".join(f"{k} = {v}" for k, v in chapter["parameters"].items())
-            seconds = [f"{chapter[k]:.1f} s" for k in ("seconds", "cpu_seconds")]
-            rows.append([_link(chapter), *seconds, html.escape(changed) or "as committed"])
-        where = "{scale} scale, {cores} cores, Python {python}".format_map(
-            {"scale": "", "cores": "", "python": ""} | self.times
-        )
-        return _table(where, ["Chapter", "Wall", "Processor", "Parameters"], rows)
-
-
-def _table(caption, head, rows):
-    return _shown(markup.table(html.escape(caption), head, rows) if rows else "")
-
-
-def _shown(page):
-    return Shown(page or f"<p>{NOTHING}</p>", NOTHING if not page else "See the page.")
-
-
-def _link(chapter):
-    """A link to the page of a chapter."""
-    return f'<a href="{html.escape(chapter["chapter"])}.html">{html.escape(chapter["title"])}</a>'
+        for c in self.times["chapters"]:
+            changed = ", ".join(f"{k} = {v}" for k, v in c["parameters"].items()) or "as committed"
+            rows.append((c["title"], c["seconds"], c["cpu_seconds"], changed))
+        told = ", ".join(f"{k}: {v}" for k, v in self.times.items() if k != "chapters")
+        return numbers(rows, "Chapter | Wall, s | Processor, s | Parameters", caption=told)
 
 
 @cache
@@ -134,28 +102,11 @@ def sentences(records) -> str:
             continue
         told = paper(room)
         own = {r.id: r for r in records if r.chapter in told["chapters"]}
-        n = Counter(_how(s) for s in told["sentences"])
-        counts = ", ".join(f"{n[how]} {how}" for how in ("judged", "shown", "not judged"))
-        rows, name = [_row(s, own) for s in told["sentences"]], html.escape(told["paper"])
-        page = markup.table(name, ["Place", "Sentence", "Verdict", "Remark"], rows)
-        shown += markup.folded(f"{name}: {n.total()} sentences, {counts}", page)
+        rows = [
+            [s["place"], s["says"], markup.site.judged(s, own), s.get("why", "")]
+            for s in told["sentences"]
+        ]
+        table = markup.table(told["paper"], ["Place", "Sentence", "Verdict", "Remark"], rows)
+        judged = sum("claims" in s for s in told["sentences"])
+        shown += markup.folded(f"{told['paper']}: {len(rows)} sentences, {judged} judged", table)
     return shown
-
-
-def _how(sentence):
-    return "judged" if "claims" in sentence else "shown" if "shown" in sentence else "not judged"
-
-
-def _row(sentence, own):
-    """One sentence; what judges or shows it is linked."""
-    links = []
-    for name in sentence.get("claims", ()):
-        page = f"{own[name].chapter}.html#claim-{name}" if name in own else ""
-        links.append(
-            (page, markup.badge(own[name].verdict)) if page else ("", f"{name}: not built")
-        )
-    for place in sentence.get("shown", ()):
-        links.append((place.replace("#", ".html#"), "shown"))
-    said = [f'<a href="{html.escape(to)}">{what}</a>' if to else what for to, what in links]
-    place, says, why = (html.escape(sentence.get(key, "")) for key in ("place", "says", "why"))
-    return [place, says, "<br>".join(said) or "not judged", why]

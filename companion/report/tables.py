@@ -1,7 +1,5 @@
 """Tables of numbers in one look, and our numbers beside the published ones."""
 
-import html
-
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
@@ -28,8 +26,8 @@ def numbers(data, head=None, *, caption="", precision=3, formats=None, fold=None
 
     data: a DataFrame, or what makes one (rows as dicts); a default index is left out, any other
     becomes the first columns.  head: the columns' names, a list or "one | two", of rows that are no
-    dicts; precision: significant digits of floats; formats: column -> format string or function;
-    fold: a line behind which the table is folded away.
+    dicts; precision: significant digits of floats; formats: column -> format string; fold: a line
+    behind which the table is folded away.
     """
     if head:
         columns = head.split(" | ") if isinstance(head, str) else list(head)
@@ -38,26 +36,22 @@ def numbers(data, head=None, *, caption="", precision=3, formats=None, fold=None
     if not isinstance(frame.index, pd.RangeIndex):
         frame = frame.rename_axis([n or "" for n in frame.index.names]).reset_index()
     frame.columns = [" ".join(c) if isinstance(c, tuple) else str(c) for c in frame.columns]
-    hows = [(formats or {}).get(column, precision) for column in frame.columns]
-    rows = [
-        [html.escape(_cell(*pair)) for pair in zip(row, hows, strict=True)]
-        for row in frame.astype(object).itertuples(index=False, name=None)
-    ]
-    names = [html.escape(column) for column in frame.columns]
-    page = markup.table(html.escape(caption), names, rows, "numbers")
-    page = markup.folded(html.escape(fold), page) if fold else page
+
+    def shown(spec):
+        def cell(value):
+            if isinstance(value, float) and np.isnan(value):
+                return ""
+            if spec or isinstance(value, (float, Interval)):
+                return format(value, spec or f".{precision}g")
+            return str(value)
+
+        return cell
+
+    how = {i: shown((formats or {}).get(name)) for i, name in enumerate(frame.columns)}
+    rows = frame.astype(object).to_numpy()
+    page = markup.table(caption, frame.columns, rows, "numbers", how)
+    page = markup.folded(fold, page) if fold else page
     return Shown(page, frame.to_string(index=False))
-
-
-def _cell(value, how):
-    """A value as text; how: a function, a format, or a number of significant digits."""
-    if callable(how):
-        return how(value)
-    if isinstance(how, str):
-        return format(value, how)
-    if isinstance(value, (float, np.floating)) and np.isnan(value):
-        return ""
-    return f"{value:.{how}g}" if isinstance(value, (float, np.floating, Interval)) else str(value)
 
 
 def mean(samples: np.ndarray) -> str:
@@ -122,7 +116,7 @@ def published_curves(values, final, table, word, per=1.0):
             ours = np.stack([np.interp(np.log(v), np.log(values), y) for y in final[e]])
             groups.append([[f"{word} = {v}, ε = {e:g}", mean, error / per, ours]])
             points.setdefault(f"ε = {e:g}", []).append((v, mean, error / per))
-    return groups, {label: tuple(zip(*p, strict=True)) for label, p in points.items()}
+    return groups, _columns(points)
 
 
 def published_rounds(rounds, curves, table):
@@ -138,8 +132,11 @@ def published_rounds(rounds, curves, table):
             ours = curves[label][:, np.searchsorted(rounds, t)]
             groups.setdefault(label, []).append([f"{label}, t = {t}", mean, half / 1.96, ours])
             points.setdefault(label, []).append((t, mean, half / 1.96))
-    found = {label: tuple(zip(*p, strict=True)) for label, p in points.items()}
-    return list(groups.values()), found
+    return list(groups.values()), _columns(points)
+
+
+def _columns(points):
+    return {label: tuple(zip(*rows, strict=True)) for label, rows in points.items()}
 
 
 def confirm(
@@ -154,32 +151,35 @@ def confirm(
     if not groups:
         return claim
     what, others = control
-    wildest = [joined(g)["z"].abs().max() if g else None for g in (groups, others)]
-    planted = [(what, v) if others else None for v in (others and share(others), wildest[1])]
-    within = {"low": 1 - tolerance, "high": 1 + tolerance}
+    mean = others and (what, share(others))
+    wildest = others and (what, _wildest(others))
     of = "ours over published, 95 % interval"
-    claim.row(setting, share(groups), of=of, control=planted[0], **within)
+    claim.row(setting, share(groups), of=of, low=1 - tolerance, high=1 + tolerance, control=mean)
     limit = -ndtri(5e-7 / len(joined(groups)))
     of = "largest |z| of all settings (false alarm one in a million)"
-    claim.row("largest single difference", wildest[0], of=of, high=limit, control=planted[1])
+    claim.row("largest single difference", _wildest(groups), of=of, high=limit, control=wildest)
     return claim
 
 
-def without_errors(claim, rows, *, runs: int = 10, margin: float = 0.1):
-    """Judge published means without errors; rows: (setting, published mean, our samples, (name of
-    another row, its samples)).
+def _wildest(groups):
+    return joined(groups)["z"].abs().max()
 
-    Measured is the ratio of the means, with the 95 % interval of two means of `runs` runs with our
-    spread; it has to lie within the margin of 1, and that of the other row must not.  Returns the
-    rows of a table.
+
+def without_errors(claim, rows):
+    """Judge published means of ten runs without errors; rows: (setting, published mean, our
+    samples, (name of another row, its samples)).
+
+    Measured is the ratio of the means, with the 95 % interval of two means of ten runs with our
+    spread; it has to lie within a tenth of 1, and that of the other row must not.  Returns the rows
+    of a table.
     """
     table = []
     for setting, mean, samples, (other, theirs) in rows:
-        over, wrong = (_over(a, mean, runs) for a in (samples, theirs))
-        outcome = claim.row(setting, over, of="ours over the printed mean", low=1.0 - margin,
-                            high=1.0 + margin, control=(other, wrong))  # fmt: skip
-        ours = {"ours": float(np.mean(samples)), "ratio": over, "agrees": outcome}
-        table.append({"setting": setting, "paper": mean} | ours)
+        over, wrong = (_over(a, mean, 10) for a in (samples, theirs))
+        rule = {"low": 0.9, "high": 1.1, "control": (other, wrong)}
+        outcome = claim.row(setting, over, of="ours over the printed mean", **rule)
+        table.append({"setting": setting, "paper": mean, "ours": float(np.mean(samples)),
+                      "ratio": over, "agrees": outcome})  # fmt: skip
     return table
 
 

@@ -186,7 +186,6 @@ class Risk(NamedTuple):
     names: tuple
     records: np.ndarray  # (n_grid,) increasing numbers of records; the last one is n
     excess: np.ndarray  # (n_reps, n_methods, n_grid) excess risk of what is public then
-    guarantees: tuple
     seconds: np.ndarray  # (n_reps, n_methods) CPU time inside `init` and `run`
 
     @property
@@ -218,7 +217,7 @@ def excess_risk(env, optimisers, n: int, seeds, executor=None, *, grid=None) -> 
     jobs = [(env, optimisers, n, seed, grid) for seed in need_seeds(seeds)]
     runs = parallel_map(_repetition, jobs, executor)
     excess, seconds = (np.stack(parts) for parts in zip(*runs, strict=True))
-    return Risk(names, grid, excess, tuple(o.guarantee for o in optimisers), seconds)
+    return Risk(names, grid, excess, seconds)
 
 
 def drawn(env, n, seed):

@@ -9,14 +9,13 @@ from itertools import product
 import numpy as np
 
 from companion.accounting import audit
-from companion.accounting.audit import runs_of
 from companion.baselines import noisy_sfw as sfw
 from companion.baselines.noisy_sfw import noisy_sfw
 from companion.baselines.noisy_sgd import noisy_sgd
 from companion.jit import jit
 from companion.kernels.geometry import admit_all, dual_exponent, lq_norm, vertex
 from companion.kernels.mechanisms import laplace, random_integer
-from companion.kernels.tree import complete, root_coefficients, trailing_zeros
+from companion.kernels.tree import complete, trailing_zeros
 from companion.simulate import need_seeds, parallel_map, stream
 from companion.stats import difference
 from companion.streaming_sco import streaming
@@ -24,7 +23,6 @@ from companion.streaming_sco.environments import (
     Functional,
     drawn,
     excess_risk,
-    first,
     flat,
     regression,
     watch,
@@ -91,18 +89,6 @@ def gradient_error_bound(t, problem, sigma, kappa, failure=0.05):
     return sampling * 2.0 * size / np.sqrt(t + 1.0) + nodes * sigma * noise / (t + 1.0)
 
 
-def prefix_noise(n, method):
-    """Root mean square over prefixes of the noise per coordinate, for sensitivity 1 and mu = 1.
-
-    tree: sqrt(m popcount(t)) at time t; sqrt: sqrt(sum_(k<n) f_k^2 sum_(k<t) f_k^2).  Ours.
-    """
-    if method == "tree":
-        ones = np.array([t.bit_count() for t in range(1, n + 1)])
-        return math.sqrt(n.bit_length() * ones.mean())
-    squares = np.cumsum(root_coefficients(n) ** 2)
-    return math.sqrt(squares[-1] * squares.mean())
-
-
 # Tables 2 to 4: section C of the paper.  A row says which noise: "as run" (the program's), "as
 # printed" (the paper's formulas at valid constants), "corrected" (exact, same guarantee as asked),
 # "square root" (the same, another factorisation), "clipped at 3" (the same, leaves clipped at 3 in
@@ -126,7 +112,14 @@ def candidate(method, row, d, n, p, step_scale):
     """The optimiser of one row with one step scale, for epsilon = 1 and delta = 1/n."""
     need_choice("row", row, ROWS)
     if row == "as run" and method in PROGRAMS:
-        return PROGRAMS[method](d, n, 1.0, 1.0 / n, p=p, radius=RADIUS, step_scale=step_scale)
+        keys = {
+            "epsilon": 1.0,
+            "delta": 1.0 / n,
+            "p": p,
+            "radius": RADIUS,
+            "step_scale": step_scale,
+        }
+        return PROGRAMS[method](d, n, **keys)
     keys = {"epsilon": np.inf if row == "no privacy" else 1.0, "delta": 1.0 / n, "p": p}
     keys |= {"radius": RADIUS, "label_bound": LABELS, "step_scale": step_scale}
     keys["calibration"] = "paper" if row in ("as run", "as printed") else "corrected"
@@ -182,6 +175,21 @@ def shown(found, settings):
     return rows
 
 
+def beside_printed(found, printed, method, row, settings, raw=False):
+    """Rows for `report.tables.beside`: (setting, printed mean, its standard error, our samples).
+
+    A printed spread is taken for that of three runs, as in the repository's notebook; raw: our
+    samples as test risk, which is what is printed for p = inf.
+    """
+    lines = []
+    for (n, d), (mean, spread) in zip(settings, printed, strict=True):
+        world, y = regression(np.inf, flat(d, np.inf)), best(found[method, row, (n, d)])[1]
+        if raw:
+            y = world.noise**2 + world.second_moment()[0] * (world.theta**2).sum() * y
+        lines.append((f"{method}, T = {n}, d = {d}", mean, spread / math.sqrt(3.0), y))
+    return lines
+
+
 def gaps(found, a, b, settings, level):
     """{row: [interval of SubOpt of method a minus method b's]}, each at its best scale and over the
     repetitions that both have; OURS meet b's corrected row."""
@@ -195,21 +203,9 @@ def gaps(found, a, b, settings, level):
     return results
 
 
-def dimensions_of_trees(geometries, dimensions, n, epsilon, seeds):
-    """{(p, d): SubOpt samples (reps, 2)} of Algorithm 1 at epsilon and without privacy."""
-    found = {}
-    for p, d in product(geometries, dimensions):
-        keys = {"p": p, "radius": RADIUS, "label_bound": LABELS}
-        pair = [streaming_fw(d, n, epsilon=e, **keys).renamed(f"{e:g}") for e in (epsilon, np.inf)]
-        found[p, d] = excess_risk(regression(p, first(d, p, 5)), pair, n, seeds).final
-    return found
-
-
 # NoisySGD for many step sizes and noises at once: every variant has exactly the law of
 # `noisy_sgd.run`, and for one generator the same bits (tested).  Without this the 10^9 steps of
 # Table 4 would add a third to the time of the book.
-
-LANES = 8  # variants come in multiples of it: those that are left over would go one by one
 
 
 @jit
@@ -252,11 +248,10 @@ def _noisy_sgds(env, made, n, seed):
     X, Y = drawn(env, n, seed)
     p, A, b = made[0], np.empty(X.shape), np.empty(Y.shape)
     admit_all(X, Y, p.q, p.high, A, b)
-    full = made + made[-1:] * (-len(made) % LANES)
-    eta, sigma, radius = np.array([(q.eta, q.sigma, q.radius) for q in full]).T.copy()
-    theta = np.zeros((p.d, len(full)))
+    eta, sigma, radius = np.array([(q.eta, q.sigma, q.radius) for q in made]).T.copy()
+    theta = np.zeros((p.d, len(made)))
     descend_all(A, b, p.steps, eta, sigma, radius, stream(seed, "NoisySGD"), theta)
-    return env.excess(np.ascontiguousarray(theta.T))[: len(made)]
+    return env.excess(theta.T.copy())
 
 
 # What the released program ran where it departs from the paper.  Nothing here is private.
@@ -335,7 +330,7 @@ def run_program_sfw(p, s, X, Y, rng, out):
         out[i] = s.theta
 
 
-def program_tree(d, n, epsilon, delta, *, p, radius, step_scale):
+def program_tree(d, n, epsilon, delta, *, p, radius, step_scale=1.0):
     """Algorithm 1 as run: the optimiser with the program's noise; no guarantee."""
     keys = {"epsilon": np.inf, "label_bound": 1e9, "clip": np.inf, "step_scale": step_scale}
     made = streaming_fw(d, n, delta=delta, p=p, radius=radius, **keys)
@@ -478,7 +473,7 @@ def on_standing_arms(policy):
     X, R = np.ones((p.T, p.K, p.d)), np.zeros((p.T, p.K))
     silent = X.copy()
     silent[1] = 0.0
-    seen = audit.playing(policy, user=1, several=runs_of(policy))
+    seen = audit.playing(policy, user=1, several=audit.runs_of(policy))
     return audit.Attack(seen, (X, R), (silent, R), _third_to_arm_2, "actions")
 
 

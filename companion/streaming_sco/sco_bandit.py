@@ -22,14 +22,13 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting import audit
-from companion.accounting.audit import AuditSpec, corners, in_both, lives, runs_of, shows
 from companion.accounting.privacy import NO_PRIVACY
 from companion.core import Policy, Universe, plain_loop
 from companion.jit import inlined, jit
 from companion.kernels import glm
 from companion.kernels.linalg import copy, dot
 from companion.streaming_sco import streaming
-from companion.streaming_sco.streaming import calibrated, problem, publish, release, step
+from companion.streaming_sco.streaming import calibrated, make_problem, publish, release, step
 from companion.validate import need_choice, need_float, need_int
 
 LEARNERS = ("tree", "argmin", "coordinates", "gumbel")
@@ -162,26 +161,22 @@ def sco_bandit(
     if t0 * K >= T:
         raise ValueError(f"t0 must leave rounds after the K t0 forced ones; got {t0=}, {K=}, {T=}")
     number, gap = glm.need_link("link", link), need_float("gap", gap, 0.0, open_low=True)
-    c = problem(d, T, 1.0, radius, "squares" if link == "linear" else link, label_bound)
+    problem = make_problem(d, T, 1.0, radius, "squares" if link == "linear" else link, label_bound)
     need_choice("calibration", calibration, ("paper", "corrected"))
     need_choice("learner", learner, LEARNERS)
     need_choice("synthetic", synthetic, (True, False))
-    q, said = calibrated(
-        c, epsilon, delta, calibration, learner, schedule, clip, 1.0, "joint",
-        "user (context and rewards)",
-    )  # fmt: skip
-    return Policy(
-        "Algorithm 3",
-        Params(c.d, K, T, t0, gap, number, synthetic, q, True),
-        init,
-        select,
-        update,
-        play,
-        said if synthetic else NO_PRIVACY,
-        universe=Universe(low=q.low, high=q.high, norm=np.inf),
-        delayed_feedback=True,
-        audit=AuditSpec(attacks, attack_instances, measured),
+    q, guarantee = calibrated(
+        problem, epsilon, delta, calibration, learner, schedule, clip, step_scale=1.0
     )
+    joint = {"model": "joint", "unit": "user (context and rewards)"}
+    private = synthetic and guarantee is not NO_PRIVACY
+    guarantee = guarantee._replace(**joint) if private else NO_PRIVACY
+    fields = {"link": number, "synthetic": synthetic, "learner": q, "one_context": True}
+    params = Params(q.d, K, T, t0, gap, **fields)
+    audit_spec = audit.AuditSpec(attacks, attack_instances, measured)
+    users = {"universe": Universe(low=q.low, high=q.high, norm=np.inf), "delayed_feedback": True}
+    steps = init, select, update, play
+    return Policy("Algorithm 3", params, *steps, guarantee, audit=audit_spec, **users)
 
 
 # What audits attack and measure.
@@ -190,6 +185,11 @@ def sco_bandit(
 def first_mean(state):
     """What arm 0 has released last: its mean gradient (d,)."""
     return state.arms.gradient[0]
+
+
+def sent_to_first(arms):
+    """How many users were sent to arm 0, in runs (n, users)."""
+    return (arms == 0).sum(axis=1)
 
 
 def on_later_users(policy):
@@ -203,13 +203,8 @@ def on_later_users(policy):
     X[:, :, 0], R[0] = 1.0, p.learner.high
     other = R.copy()
     other[0] = p.learner.low
-    seen = audit.playing(policy, user=0, several=runs_of(policy))
+    seen = audit.playing(policy, user=0, several=audit.runs_of(policy))
     return audit.Attack(seen, (X, R), (X, other), sent_to_first, "actions")
-
-
-def sent_to_first(arms):
-    """How many users were sent to arm 0, in runs (n, users)."""
-    return (arms == 0).sum(axis=1)
 
 
 def attacks(policy):
@@ -218,14 +213,14 @@ def attacks(policy):
     p = policy.params
     x = np.eye(p.d)[0]
     a, b = ((x, r) for r in (p.learner.high, p.learner.low))
-    several = runs_of(policy, first_mean)  # shows means, of t + 1 records
+    several = audit.runs_of(policy, first_mean)  # shows means, of t + 1 records
     released = audit.on_first_nodes(policy, a, b, several, -x, K=p.K, weights=lambda t: t + 1.0)
     return released, on_later_users(policy)
 
 
 def attack_instances():
     """Both calibrations; every arm is free from the first round on."""
-    return in_both(sco_bandit, 1, 2, 4, epsilon=1.0, delta=0.1, t0=0, radius=0.02)
+    return audit.in_both(sco_bandit, 1, 2, 4, epsilon=1.0, delta=0.1, t0=0, radius=0.02)
 
 
 def measured():
@@ -233,15 +228,14 @@ def measured():
 
     The printed constants, 2 (beta D + L), are nearly attained for a small ball and large rewards.
     """
-    sums = shows(release, "gaussian", "gradient")
+    sums = audit.shows(release, "gaussian", "gradient")
     private = "arms.clipped", "arms.total", "arms.noise", "arms.x"
     keys = {"epsilon": 1.0, "delta": 1e-2}
     clipped, forced = (sco_bandit(2, 2, 5 + t0, t0=t0, clip=0.05, **keys) for t0 in (0, 1))
     printed = sco_bandit(2, 2, 3, t0=0, radius=0.01, calibration="paper", **keys)
-    how = (
-        (clipped, {}),
-        (printed, {"bound_is_tight": False}),
-        (forced, {"assumes_compliance": True}),
+    how = sums, private
+    return (
+        *audit.lives(*how, clipped, records=audit.corners(2)),
+        *audit.lives(*how, printed, records=audit.corners(2), bound_is_tight=False),
+        *audit.lives(*how, forced, records=audit.corners(2), assumes_compliance=True),
     )
-    found = [lives(sums, private, q, records=corners(2), **options) for q, options in how]
-    return tuple(life for (life,) in found)

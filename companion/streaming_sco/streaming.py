@@ -7,9 +7,9 @@ is a running sum, d_t = (g_1 + ... + g_t)/(t + 1), of leaves
 Algorithm 1 releases the sum with the noise of a tree (Algorithm 4) or of a square-root
 factorisation.  Algorithm 2 keeps it secret and shows a vertex of the l_1 ball, chosen at random:
     1 for t = 1, ..., n:
-    2     G <- G + g_t
-    3     Algorithm 1: release G with the noise of its blocks of records
-    4     d_t = G/(t + 1), v_t = argmin <d_t, v> in the ball (Algorithm 2: a noisy choice)
+    2     S <- S + g_t
+    3     Algorithm 1: release S with the noise of its blocks of records
+    4     d_t = S/(t + 1), v_t = argmin <d_t, v> in the ball (Algorithm 2: a noisy choice)
     5     publish theta_(t+1) = theta_t + 1/(t + 1) (v_t - theta_t)
 Source: Han, Liang, Liang, Wang, Yao and Zhang (2022), Algorithms 1, 2, 4; Theorems 3.1 and 3.11.
 Privacy: central; neighbours replace one record, which enters one leaf.  Given what was released
@@ -33,7 +33,6 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting import audit
-from companion.accounting.audit import AuditSpec, corners, in_both, lives, shows
 from companion.accounting.privacy import (
     NO_PRIVACY,
     REPLACE_RECORD,
@@ -99,7 +98,7 @@ class Problem(NamedTuple):
         return 2.0 * (2.0 * self.radius * self.beta + self.lipschitz)
 
 
-def problem(d, n, p, radius, loss, label_bound) -> Problem:
+def make_problem(d, n, p, radius, loss, label_bound) -> Problem:
     """The checked `Problem`, for contexts with ||x||_q <= 1.
 
     squares: f = (y - x'theta)^2, |y| <= Y: gradient 2 (x'theta - y) x, so beta = 2, L = 2 (r + Y).
@@ -119,21 +118,21 @@ def problem(d, n, p, radius, loss, label_bound) -> Problem:
     return Problem(d, n, p, dual_exponent(p), r, kind, low, Y, beta, lipschitz)
 
 
-def leaf_clip(c, clip, calibration):
+def leaf_clip(problem, clip, calibration):
     """C: the default is 2 (r + Y) for squares (g_t is nearly the gradient at a vertex), beta D + L,
     which never binds, for other losses; inf, no clipping, for what the paper prints."""
     if clip is not None:
         return need_size("clip", clip, allow_inf=True)
     if calibration != "corrected":
         return np.inf
-    return c.lipschitz if c.loss == SQUARES else 0.5 * c.sensitivity
+    return problem.lipschitz if problem.loss == SQUARES else 0.5 * problem.sensitivity
 
 
 # Noise of released sums: Theorem 3.1, and exactly.
 
 
-def releases(n, method):
-    """Squared growth of one leaf's shift over all that is released.
+def leaf_growth(n, method):
+    """By what the squared shift of one leaf grows over all that is released.
 
     tree: floor(log2 n) + 1 blocks hold the first leaf; sqrt: sum f_k^2, the largest squared column
     norm of the root of the matrix of prefix sums.
@@ -167,24 +166,25 @@ def leaf_movement(size, labels):
 FARTHEST = 1.5  # |w| / r, see `movement`
 
 
-def movement(c, method, clip):
+def movement(problem, method, clip):
     """Root of the largest squared l_2 shift of all released sums when one record is replaced.
 
-    In general s_2 sqrt(`releases`), s_2 = 2 C or, unclipped, what 2 (beta D + L) in l_q makes in
+    In general s_2 sqrt(`leaf_growth`), s_2 = 2 C or, unclipped, what 2 (beta D + L) in l_q makes in
     l_2.  Clipped squares on the l_2 ball move less (`leaf_movement`; clipping brings no two leaves
     further apart).  There w = 0 at t = 1 and (3/2) c v_1 at t = 2, c <= 1 the step scale; later
     w = (1 - c - c/t) theta_(t-1) + c (1 + 1/t) v_(t-1), of length at most r (1 + 2/t), and at t = 3
     at most (3/2) r as ||theta_2|| <= r/2.  So |w| <= (3/2) r.  Only the first leaf has all
     releases: leaf i of the tree lies in as many less the one-bits of i - 1.
     """
-    first = releases(c.n, method)
-    if c.p != 2.0 or c.loss != SQUARES or clip == np.inf:
-        s2 = c.sensitivity * euclidean_factor(c.q, c.d) if clip == np.inf else 2.0 * clip
-        return s2 * math.sqrt(first)
-    later = releases(c.n - 1, SQRT) if method == SQRT and c.n > 1 else first - 1.0
-    at_first = min(2.0 * clip, leaf_movement(0.0, c.high)) * math.sqrt(first)
-    after = min(2.0 * clip, leaf_movement(FARTHEST * c.radius, c.high)) * math.sqrt(later)
-    return max(at_first, after)
+    n, first = problem.n, leaf_growth(problem.n, method)
+    if clip == np.inf:
+        return problem.sensitivity * euclidean_factor(problem.q, problem.d) * math.sqrt(first)
+    if problem.p != 2.0 or problem.loss != SQUARES:
+        return 2.0 * clip * math.sqrt(first)
+    later = leaf_growth(n - 1, SQRT) if method == SQRT and n > 1 else first - 1.0
+    shifts = [leaf_movement(w * problem.radius, problem.high) for w in (0.0, FARTHEST)]
+    at_first, after = (min(2.0 * clip, shift) for shift in shifts)
+    return max(at_first * math.sqrt(first), after * math.sqrt(later))
 
 
 def smooth_norm(q, d):
@@ -202,7 +202,7 @@ def smooth_norm(q, d):
 LEMMA_LIMIT = 2.0  # epsilon per release up to which Lemma 2.7 is proved (by concentrated privacy)
 
 
-def sum_noise(c, epsilon, delta, calibration, method, clip):
+def sum_noise(problem, epsilon, delta, calibration, method, clip):
     """(exponent, sigma, true epsilon) of the noise of released prefix sums.
 
     "paper": Theorem 3.1, sigma_+^2 = 8 m'^2 kappa log(m'/delta) (beta D + L)^2 / epsilon^2 with
@@ -212,18 +212,18 @@ def sum_noise(c, epsilon, delta, calibration, method, clip):
     kappa s^2/(2 sigma_+^2)-zCDP.  "corrected": Gaussian, sigma = `movement`/mu, exactly.
     """
     if calibration == "corrected":
-        moved = movement(c, method, clip)
+        moved = movement(problem, method, clip)
         sigma = moved / gaussian_mu(epsilon, delta)
         return 2.0, sigma, gaussian_epsilon(delta, sigma, moved)
     if method == SQRT:
         raise ValueError(f"factorisation 'sqrt' needs calibration='corrected'; got {calibration!r}")
-    held = releases(c.n, method)
-    s = c.sensitivity if clip == np.inf else 2.0 * clip
-    exponent, kappa, shrink = smooth_norm(c.q, c.d)
+    growth = leaf_growth(problem.n, method)
+    s = problem.sensitivity if clip == np.inf else 2.0 * clip
+    exponent, kappa, shrink = smooth_norm(problem.q, problem.d)
     if calibration == "zcdp":
-        sigma = math.sqrt(held * kappa / (2.0 * zcdp_rho(epsilon, delta))) * s
+        sigma = math.sqrt(growth * kappa / (2.0 * zcdp_rho(epsilon, delta))) * s
     else:
-        m = math.ceil(math.log2(c.n)) + 1
+        m = math.ceil(math.log2(problem.n)) + 1
         if epsilon / m > LEMMA_LIMIT:
             raise ValueError(
                 f"epsilon must be at most {LEMMA_LIMIT * m:g} (2 per node) for calibration='paper';"
@@ -232,9 +232,9 @@ def sum_noise(c, epsilon, delta, calibration, method, clip):
         sigma = math.sqrt(2.0 * m * m * kappa * math.log(m / delta)) * s / epsilon
     if exponent == 2.0:  # an ordinary Gaussian: its privacy is known exactly
         sigma *= shrink
-        s2 = s * euclidean_factor(c.q, c.d)
-        return exponent, sigma, gaussian_epsilon(delta, sigma, s2 * math.sqrt(held))
-    return exponent, sigma, zcdp_epsilon(held * kappa * s * s / (2.0 * sigma * sigma), delta)
+        s2 = s * euclidean_factor(problem.q, problem.d)
+        return exponent, sigma, gaussian_epsilon(delta, sigma, s2 * math.sqrt(growth))
+    return exponent, sigma, zcdp_epsilon(growth * kappa * s * s / (2.0 * sigma * sigma), delta)
 
 
 # Noise of chosen vertices: Theorem 3.11, and by concentrated privacy.
@@ -253,7 +253,7 @@ def schedule_sums(schedule, n):
     return a.sum() + 2.0 * (math.sqrt(n) - math.sqrt(m)), (a**2).sum() + math.log(n / m)
 
 
-def vertex_noise(c, epsilon, delta, calibration, method, schedule, clip):
+def vertex_noise(problem, epsilon, delta, calibration, method, schedule, clip):
     """(scale, schedule, true epsilon) of the noisy choice of a vertex.
 
     The score of a vertex v is <d_t, v>; a record moves d_t by at most s/(t + 1) in l_inf, so the
@@ -263,14 +263,15 @@ def vertex_noise(c, epsilon, delta, calibration, method, schedule, clip):
     "paper": b_t = 4 D (beta D + L) sqrt(log n log(1/delta))/(epsilon sqrt t).  "corrected":
     epsilon_t = a/sqrt t (falling) or constant, so that the sum is rho(epsilon, delta).
     """
-    spread = 2.0 * c.radius * (c.sensitivity if clip == np.inf else 2.0 * clip)
+    n = problem.n
+    spread = 2.0 * problem.radius * (problem.sensitivity if clip == np.inf else 2.0 * clip)
     unit = 8.0 if method == GUMBEL else 2.0
     if calibration == "paper":
-        if c.n < 2:
-            raise ValueError(f"n must be at least 2 for calibration='paper'; got n={c.n}")
+        if n < 2:
+            raise ValueError(f"n must be at least 2 for calibration='paper'; got {n=}")
         schedule = PAPER
-        scale = 2.0 * spread * math.sqrt(math.log(c.n) * math.log(1.0 / delta)) / epsilon
-    total, squares = schedule_sums(schedule, c.n)
+        scale = 2.0 * spread * math.sqrt(math.log(n) * math.log(1.0 / delta)) / epsilon
+    total, squares = schedule_sums(schedule, n)
     if calibration != "paper":
         scale = spread / math.sqrt(unit * zcdp_rho(epsilon, delta) / squares)
     loss = spread / scale
@@ -296,13 +297,12 @@ class Params(NamedTuple):
     schedule: int = PAPER  # of SCHEDULES
 
 
-def calibrated(c, epsilon, delta, calibration, method, schedule, clip, step_scale, model="central",
-               unit="record"):  # fmt: skip
+def calibrated(problem, epsilon, delta, calibration, method, schedule, clip, step_scale):
     """(Params, Guarantee): a learner with the noise that a budget buys, and what it then promises.
 
-    c: a `Problem`; all else as `streaming_fw` and `vertex_fw` say; model, unit: of the guarantee.
+    problem: a `Problem`; all else as `streaming_fw` and `vertex_fw` say.
     """
-    epsilon, delta = need_spending(epsilon, delta, c.n)
+    epsilon, delta = need_spending(epsilon, delta, problem.n)
     schedule = SCHEDULES.index(need_choice("schedule", schedule, SCHEDULES[1:]))
     step = need_float("step_scale", step_scale, 0.0, 1.0, open_low=True)  # > 1: longer than D
     printed = METHODS[TREE], METHODS[ARGMIN]
@@ -311,25 +311,24 @@ def calibrated(c, epsilon, delta, calibration, method, schedule, clip, step_scal
             f"calibration='paper' must go with one of {printed} and clip=None; got {method!r}, "
             f"clip={clip!r}"
         )
-    number, bound, norm = METHODS.index(method), leaf_clip(c, clip, calibration), np.inf
+    number, bound, norm = METHODS.index(method), leaf_clip(problem, clip, calibration), np.inf
     if number == SQRT:
-        need_int("n", c.n, 1, max(1, 100_000_000 // c.d))  # of n d numbers, all are kept
+        need_int("n", problem.n, 1, max(1, 100_000_000 // problem.d))  # n d numbers are kept
     if number <= SQRT:
-        norm = c.q if calibration == "zcdp" else 2.0
-        bound *= euclidean_factor(c.q, c.d) if clip is None else 1.0
-    p = Params(*c[:8], bound, norm, step, number)
+        norm = problem.q if calibration == "zcdp" else 2.0
+        bound *= euclidean_factor(problem.q, problem.d) if clip is None else 1.0
+    p = Params(*problem[:8], clip=bound, clip_norm=norm, step=step, method=number)
     if epsilon == np.inf:
         return p, NO_PRIVACY
+    how = problem, epsilon, delta, calibration, number
     if number <= SQRT:
-        exponent, sigma, true = sum_noise(c, epsilon, delta, calibration, number, bound)
+        exponent, sigma, true = sum_noise(*how, bound)
         p = p._replace(exponent=exponent, sigma=sigma)
     else:
-        scale, schedule, true = vertex_noise(
-            c, epsilon, delta, calibration, number, schedule, bound
-        )
+        scale, schedule, true = vertex_noise(*how, schedule, bound)
         p = p._replace(scale=scale, schedule=schedule)
     claimed = (epsilon, delta) if calibration == "paper" else None
-    return p, Guarantee(model, true, delta, REPLACE_RECORD, unit, claimed)
+    return p, Guarantee("central", true, delta, REPLACE_RECORD, "record", claimed)
 
 
 # The algorithms.
@@ -358,8 +357,8 @@ def init(p, rng) -> State:
 
 
 @jit
-def pull(loss, z, y):
-    """c such that the gradient of the loss at score z = x'theta is c x."""
+def loss_slope(loss, z, y):
+    """Derivative of the loss in the score z = x'theta: the gradient is this times x."""
     if loss == SQUARES:
         return 2.0 * (z - y)
     if loss == INNER:
@@ -369,17 +368,17 @@ def pull(loss, z, y):
 
 @inlined
 def leaf(p, t, x, y, theta, old):
-    """c such that g_t = c x, clipped: a gradient of a linear model is a multiple of x."""
+    """The slope with g_t = slope x, clipped: a gradient of a linear model is a multiple of x."""
     z, z_old = 0.0, 0.0
     for i in range(x.shape[0]):
         z += x[i] * theta[i]
         z_old += x[i] * old[i]
-    c = (t + 1.0) * pull(p.loss, z, y) - t * pull(p.loss, z_old, y)
+    slope = (t + 1.0) * loss_slope(p.loss, z, y) - t * loss_slope(p.loss, z_old, y)
     if p.clip < np.inf:
-        size = abs(c) * lq_norm(x, p.clip_norm)
+        size = abs(slope) * lq_norm(x, p.clip_norm)
         if size > p.clip:
-            c *= p.clip / size
-    return c
+            slope *= p.clip / size
+    return slope
 
 
 @inlined
@@ -388,9 +387,9 @@ def add_leaf(p, s, x, y):
     y, clipped = admit(x, y, p.q, p.low, p.high, s.x)
     s.clipped[0] += clipped
     s.t[0] += 1
-    c = leaf(p, s.t[0], s.x, y, s.theta, s.old)
+    slope = leaf(p, s.t[0], s.x, y, s.theta, s.old)
     for i in range(p.d):
-        s.total[i] += c * s.x[i]
+        s.total[i] += slope * s.x[i]
 
 
 @jit
@@ -528,15 +527,15 @@ def streaming_fw(
     >>> live.update([0.6, 0.8], 0.5).shape  # the public parameter after one record
     (2,)
     """
-    c = problem(d, n, p, radius, loss, label_bound)
+    problem = make_problem(d, n, p, radius, loss, label_bound)
     need_choice("calibration", calibration, ("paper", "zcdp", "corrected"))
     need_choice("factorisation", factorisation, FACTORISATIONS)
-    params, said = calibrated(
-        c, epsilon, delta, calibration, factorisation, "constant", clip, step_scale
+    params, guarantee = calibrated(
+        problem, epsilon, delta, calibration, factorisation, "constant", clip, step_scale
     )
     name = "Algorithm 1" if factorisation == "tree" else "Algorithm 1, square root"
-    told = AuditSpec(sum_attacks, sum_attack_instances, measured_sums)
-    return Optimiser(name, params, init, step, run, said, audit=told)
+    audit_spec = audit.AuditSpec(sum_attacks, sum_attack_instances, measured_sums)
+    return Optimiser(name, params, init, step, run, guarantee, audit=audit_spec)
 
 
 def vertex_fw(
@@ -580,12 +579,14 @@ def vertex_fw(
     >>> float(abs(live.update([0.6, 1.0], 0.5)).sum())  # half of the way to a vertex
     0.5
     """
-    c = problem(d, n, 1.0, radius, loss, label_bound)
+    problem = make_problem(d, n, 1.0, radius, loss, label_bound)
     need_choice("calibration", calibration, ("paper", "corrected"))
     need_choice("selector", selector, SELECTORS)
-    params, said = calibrated(c, epsilon, delta, calibration, selector, schedule, clip, step_scale)
-    told = AuditSpec(choice_attacks, choice_attack_instances, measured_choices)
-    return Optimiser("Algorithm 2", params, init, step, run, said, audit=told)
+    params, guarantee = calibrated(
+        problem, epsilon, delta, calibration, selector, schedule, clip, step_scale
+    )
+    audit_spec = audit.AuditSpec(choice_attacks, choice_attack_instances, measured_choices)
+    return Optimiser("Algorithm 2", params, init, step, run, guarantee, audit=audit_spec)
 
 
 # What audits attack and measure.  The first record lies in the nodes that end at 1, 2, 4, ...: the
@@ -624,16 +625,22 @@ def vertices(p, sums, out):
             vertex(sums[i, k], p.p, p.radius, out[i, k])
 
 
+def node_sums(p, t, levels, outputs=node_outputs):
+    """The mechanism that maps record t = 1 or 2, (x (d,), y), to the released sums (n, levels, d)
+    of the nodes that hold it; outputs: the kernel that draws."""
+
+    def draw(record, rng, out):
+        outputs(rng, p, record_leaf(p, t, *record), out)
+
+    return audit.filled((levels, p.d), draw)
+
+
 def on_nodes(optimiser, outputs=node_outputs, labels=None):
     """Two `audit.Attack`s: the nodes that hold the first record, and the vertices that they lead
-    to, which the public parameters reveal.  outputs: the kernel that draws; labels: the record's
-    (None: the ends of their range)."""
+    to, which the public parameters reveal.  outputs: as in `node_sums`; labels: the record's (None:
+    the ends of their range)."""
     p, levels = optimiser.params, tree_levels(optimiser.params.n)
-
-    def nodes(record, rng, n):
-        sums = np.empty((n, levels, p.d))
-        outputs(rng, p, record_leaf(p, 1, *record), sums)
-        return sums
+    nodes = node_sums(p, 1, levels, outputs)
 
     def seen(record, rng, n):
         found = np.empty((n, levels, p.d))
@@ -642,10 +649,10 @@ def on_nodes(optimiser, outputs=node_outputs, labels=None):
 
     x = longest_context(p)
     pair = [(x, y) for y in labels or (p.high, p.low)]
-    told = audit.along(np.tile(-x, levels))
+    statistic = audit.along(np.tile(-x, levels))
     return (
-        audit.Attack(nodes, *pair, told, "releases", runs=False),
-        audit.Attack(seen, *pair, told, "parameters", "other times", runs=False),
+        audit.Attack(nodes, *pair, statistic, "releases", runs=False),
+        audit.Attack(seen, *pair, statistic, "parameters", "other times", runs=False),
     )
 
 
@@ -666,15 +673,10 @@ def on_second_nodes(optimiser):
     """`audit.Attack` on the nodes that hold the second record, d >= 2: its leaf can move further
     than the first, at theta = 0, ever does.  It lies in one node less."""
     p, levels = optimiser.params, tree_levels(optimiser.params.n) - 1
-
-    def nodes(record, rng, n):
-        sums = np.empty((n, levels, p.d))
-        node_outputs(rng, p, record_leaf(p, 2, *record), sums)
-        return sums
-
     a, b = farthest_pair(p)
-    told = audit.along(np.tile(record_leaf(p, 2, *a) - record_leaf(p, 2, *b), levels))
-    return audit.Attack(nodes, a, b, told, "releases", "the first node", runs=False)
+    statistic = audit.along(np.tile(record_leaf(p, 2, *a) - record_leaf(p, 2, *b), levels))
+    nodes = node_sums(p, 2, levels)
+    return audit.Attack(nodes, a, b, statistic, "releases", "the first node", runs=False)
 
 
 def vertex_weights(p):
@@ -702,8 +704,8 @@ def on_parameters(optimiser):
     p = optimiser.params
     X, Y, Z = np.zeros((p.n, p.d)), np.zeros(p.n), np.zeros(p.n)
     X[0], Y[0], Z[0] = longest_context(p), p.high, p.low
-    told = partial(vertices_along, p.step, X[0], vertex_weights(p))
-    return audit.Attack(audit.learning(optimiser), (X, Y), (X, Z), told, "parameters")
+    statistic = partial(vertices_along, p.step, X[0], vertex_weights(p))
+    return audit.Attack(audit.learning(optimiser), (X, Y), (X, Z), statistic, "parameters")
 
 
 @jit
@@ -718,12 +720,10 @@ def chosen(optimiser, steps):
     """The mechanism that maps the first record (x (d,), y) to the first vertices, (n, steps, d)."""
     p = optimiser.params
 
-    def mechanism(record, rng, n):
-        seen = np.empty((n, steps, p.d))
-        choices(p, record_leaf(p, 1, *record), np.zeros(p.d), seen, rng)
-        return seen
+    def draw(record, rng, out):
+        choices(p, record_leaf(p, 1, *record), np.zeros(p.d), out, rng)
 
-    return mechanism
+    return audit.filled((steps, p.d), draw)
 
 
 def sum_attacks(optimiser):
@@ -737,10 +737,9 @@ def choice_attacks(optimiser):
     """`audit.Attack`s on Algorithm 2: all vertices as they are drawn (later records are zero, so
     the sum stays the first leaf), and as public parameters show them."""
     p = optimiser.params
-    x, told = longest_context(p), audit.along(vertex_weights(p)[:, None] * longest_context(p))
-    drawn = audit.Attack(
-        chosen(optimiser, p.n), (x, p.high), (x, p.low), told, "parameters", runs=False
-    )
+    x = longest_context(p)
+    a, b, statistic = (x, p.high), (x, p.low), audit.along(vertex_weights(p)[:, None] * x)
+    drawn = audit.Attack(chosen(optimiser, p.n), a, b, statistic, "parameters", runs=False)
     return drawn, on_parameters(optimiser)
 
 
@@ -749,7 +748,7 @@ SMALL = {"epsilon": 1.0, "delta": 0.1, "radius": 0.02}  # a ball in which consta
 
 def sum_attack_instances():
     """Algorithm 1 in both calibrations."""
-    return in_both(streaming_fw, 2, 16, **SMALL)
+    return audit.in_both(streaming_fw, 2, 16, **SMALL)
 
 
 def choice_attack_instances():
@@ -767,13 +766,13 @@ def measured_sums():
     The printed constants, 2 (beta D + L), are nearly attained for a small ball and large labels.
     """
     how, secret = {"epsilon": 1.0, "delta": 1e-2, "p": 1.5}, (*PRIVATE, "noise")
-    normal, blocks = (shows(release, law, "gradient") for law in ("gaussian", "prefix"))
+    normal, blocks = (audit.shows(release, law, "gradient") for law in ("gaussian", "prefix"))
     exact = [streaming_fw(2, 5, clip=0.05, factorisation=f, **how) for f in FACTORISATIONS]
-    sums = lives(normal, secret, *exact, records=corners(2))
+    sums = audit.lives(normal, secret, *exact, records=audit.corners(2))
     for kind in ("paper", "zcdp"):
         for d, law in ((2, normal), (9, blocks)):
             made = streaming_fw(d, 3, radius=0.01, calibration=kind, **how)
-            sums += lives(law, secret, made, records=corners(d), bound_is_tight=False)
+            sums += audit.lives(law, secret, made, records=audit.corners(d), bound_is_tight=False)
     return sums
 
 
@@ -789,8 +788,8 @@ def measured_choices():
     ]
     for selector, tight, options in made:
         law = "scores: " + ("laplace" if selector == "argmin" else selector)
-        kernels = shows(choose, law, "total", "vertex", "v")
+        kernels = audit.shows(choose, law, "total", "vertex", "v")
         o = vertex_fw(2, 4, selector=selector, **how, **options)
         secret = (*PRIVATE, "gradient")
-        found += lives(kernels, secret, o, records=corners(2), bound_is_tight=tight)
+        found += audit.lives(kernels, secret, o, records=audit.corners(2), bound_is_tight=tight)
     return found

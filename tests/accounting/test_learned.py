@@ -10,11 +10,10 @@ from companion.accounting.audit import (
     learning,
     on_first_label,
     on_first_nodes,
-    on_later_signs,
     runs_of,
     shows,
 )
-from companion.baselines.private_linucb import jdp_linucb
+from companion.baselines.private_linucb import jdp_linucb, later_signs_attack
 
 MADE = {name: optimisers.example(name) for name in optimisers.TABLE}
 
@@ -61,7 +60,7 @@ def test_nodes_of_the_first_record_hold_it_alone():
 
 
 def test_later_users_play_the_sign_of_the_first_reward():
-    attack = on_later_signs(jdp_linucb(2, 7, epsilon=np.inf, delta=0.1))
+    attack = later_signs_attack(jdp_linucb(2, 7, epsilon=np.inf, delta=0.1))
     for data, arm in ((attack.a, 0), (attack.b, 1)):
         arms = attack.mechanism(data, np.random.default_rng(0), 1)
         assert set(arms[0].tolist()) == {arm}

@@ -4,38 +4,23 @@ import numpy as np
 import pytest
 from arena_settings import WORLDS, run, setting
 
-from companion.arena import contest, recipes
+from companion.accounting.privacy import NO_PRIVACY
+from companion.arena import contest, figures, recipes
 from companion.arena.environments import World
 from companion.environments import sphere
-from companion.simulate import repetitions, simulate
+from companion.simulate import Result
 
 
 def test_shares_and_prices_are_ratios_of_paired_regrets():
     s = setting(a=run("local", 40.0), b=run("joint", 20.0), free=run("none", 5.0))
     assert s.share("a").value == pytest.approx(0.4)
-    assert s.share("a", "default").value == pytest.approx(0.44)
+    assert s.untuned.share("a").value == pytest.approx(0.44)
     prices = {pair: p.value for pair, p in s.prices.items()}
     assert prices == {
         ("local", "joint"): pytest.approx(2.0),
         ("local", "none"): pytest.approx(8.0),
         ("joint", "none"): pytest.approx(4.0),
     }
-
-
-def test_tuning_and_playing_use_other_seeds_and_pair_the_policies():
-    world = World(sphere(3, 2), 2, 3)
-    groups = {n: recipes.tunable(n, world, 1.0) for n in ("random", "linucb")}
-    runs = contest.tuned_runs(world.env, groups, 400, 4, 2, 7)
-    again = contest.tuned_runs(world.env, {"linucb": groups["linucb"]}, 400, 4, 2, 7)
-    assert np.array_equal(runs["linucb"].tuned, again["linucb"].tuned)  # company changes nothing
-    assert runs["random"].multiple == 1.0
-    assert runs["random"].default is runs["random"].tuned
-    assert runs["linucb"].tuned.mean() < runs["random"].tuned.mean()
-    played = [groups["linucb"].make(400, m).policy().renamed("linucb #x") for m in (0.03, 1.0)]
-    assert len({p.params.width for p in played}) == 2
-    tuning = simulate(world.env, [groups["random"].make(400, 1.0).policy().renamed("random")], 400,
-                      repetitions(7, 4, 1), grid=[400])  # fmt: skip
-    assert not np.array_equal(tuning.final[:, 0], runs["random"].tuned)
 
 
 def test_tuning_has_seeds_that_nothing_else_uses(monkeypatch):
@@ -71,3 +56,29 @@ def test_the_record_of_a_paper_leaves_our_repairs_out():
     assert contest.record([s], ["lplr"], "local") == ([s], 0, 1)
     assert contest.record([s], ["ssp"], "local") == ([], 1, 1)
     assert contest.record([setting(lplr=run("local", 10.0))], ["lplr"], "local")[0] == []  # alone
+
+
+def test_a_slope_is_that_of_the_last_decade():
+    rounds = np.unique(np.geomspace(10, 1000, 13).round().astype(int))
+    regret = np.array([rounds**0.5, np.minimum(rounds, 100.0), rounds**1.0])
+    regret = np.stack([regret, 1.1 * regret])
+    names = ("LinUCB", "flat", "Random")
+    game = Result(names, rounds, regret, (NO_PRIVACY,) * 3, np.ones((2, 3)))
+    rows = contest.slopes({"w": game})
+    assert [row["slope"].value for row in rows] == pytest.approx([0.5, 0.0, 1.0])
+    assert [row["of random play's"] for row in rows] == pytest.approx([1000**-0.5, 0.1, 1.0])
+    fig, data = figures.growth(dict.fromkeys("ab", game))
+    assert [len(ax.get_lines()) for ax in fig.axes] == [3, 3]
+    assert len(data) == 2 * 3 * len(rounds)
+
+
+def test_the_price_of_trust_is_a_mark_for_every_model_that_plays():
+    runs = {
+        "linucb": run("none", 5.0),
+        "ldp_linucb": run("local", 80.0),
+        "fliphat": run("joint", 10),
+    }
+    _, data = figures.trust([setting(**runs), setting(**runs, d=run("shuffle", 20.0))])
+    found = [(row["model"], row["value"]) for row in data]
+    first = [("local", 16.0), ("joint", 2.0)]
+    assert found == [*first, first[0], ("shuffle", 4.0), first[1]]

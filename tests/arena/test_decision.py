@@ -46,13 +46,13 @@ def test_the_decision_compares_constants_that_nobody_tuned():
     a, b = run("local", 20.0), run("local", 30.0)
     s = setting(a=a, b=b._replace(default=np.full(20, 15.0)))
     one = decision.answer(s, "local")
-    assert one.factory == "b" == s.untuned.leader(["a", "b"])[0]
+    assert one.factory == "b"
     assert one.words == (
         "Use b: 15% of random play's regret (95 % interval 15% to 15%). "
         "All others are shown to be worse."
     )
     alone = decision.answer(setting(a=a), "joint").words
-    assert alone.endswith("No other policy with this guarantee plays here.")
+    assert alone.endswith("Not shown to be worse: no other plays here.")
 
 
 def test_the_decision_says_when_nothing_beats_random_play():
@@ -60,68 +60,57 @@ def test_the_decision_says_when_nothing_beats_random_play():
     assert not one.learns
     assert one.words.startswith(decision.NOTHING)
     assert "policy = random()" in one.code
+    assert "reads no data" in one.code
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", ["dense", "sparse", "clicks", "one context"])
-@pytest.mark.parametrize("trust", decision.TRUSTED)
-def test_the_code_takes_what_is_chosen_to_a_reader_s_numbers_and_clips_nothing(
-    trust, world, capsys
-):
-    one = choose(trust, world=world, **SMALL | {"d": 5})
-    models, policy = list(decision.TRUSTED), one.call.policy()
-    assert models.index(policy.guarantee.model) <= models.index(trust)
-    assert policy.guarantee.epsilon <= 50.0 * (1 + 1e-9)
-    for call in (one.call, recipes.Call("random", {})):
-        copied = {}
-        exec(decision.snippet(call, one.world).replace("range(3)", "range(40)"), copied)
-        report = copied["live"].report()
-        assert report.rounds == 40
-        assert report.clipped is None or report.clipped["contexts"] == 0
-    assert str(policy.guarantee) in capsys.readouterr().out
+def test_the_code_takes_what_is_chosen_to_a_reader_s_numbers_and_clips_nothing(world, capsys):
+    for trust, enough in (("local", ["local"]), ("joint", ["local", "shuffle", "joint"])):
+        one = choose(trust, world=world, **SMALL | {"d": 5})
+        guarantee = one.call.policy().guarantee
+        assert guarantee.model in enough
+        assert guarantee.epsilon <= 50.0 * (1 + 1e-9)
+        for call in (one.call, recipes.Call("random", {})):
+            copied = {}
+            exec(decision.snippet(call, one.world).replace("range(3)", "range(40)"), copied)
+            report = copied["live"].report()
+            assert report.rounds == 40
+            assert report.clipped is None or report.clipped["contexts"] == 0
+        assert str(guarantee) in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [("trust", "nobody"), ("d", 1), ("K", 1), ("T", 99), ("epsilon", 0.0), ("world", "flat"),
-     ("n_reps", 3), ("epsilon", float("nan"))],
+     ("n_reps", 3)],
 )  # fmt: skip
 def test_bad_input_is_refused_by_name(name, value):
     with pytest.raises(ValueError, match=f"{name}.*{value}"):
         choose(**{"trust": "local", **SMALL, name: value})
 
 
-SETTINGS = [
-    setting("flat", 2_000, 0.25, a=run("local", 95.0, 9.0), b=run("joint", 60.0)),
-    setting("flat", 10_000, 1.0, a=run("local", 30.0)),
-    setting("steep", 2_000, 1.0, c=run("shuffle", 50.0)),
-]
-
-
-def test_the_explorer_has_one_share_of_a_policy_in_every_setting():
-    page = decision.explorer(SETTINGS)._repr_html_()
-    assert page.count("data-choice=") == page.count("<details>") == 3 * len(SETTINGS)
-    assert page.count(decision.NOBODY) == 1  # steep, and nobody is trusted
-    assert "Use b: 66% of random play" in page
-    rows = dict(
-        re.findall(r'scope="row">(\w+)</th>.*?play">([^<]+)</td>', page.split("data-choice")[3])
-    )
-    assert rows["b"] == "66% [66%, 66%]"
-
-
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium: apt-get install chromium")
-def test_menus_offer_what_was_played_and_show_one_answer(tmp_path):
-    page = f"{decision.explorer(SETTINGS)._repr_html_()}<script>{SCRIPT.read_text('utf8')}</script>"
-    (tmp_path / "page.html").write_text(f"<!doctype html><meta charset=utf-8>{page}")
+def test_menus_offer_what_was_played_and_show_one_answer_with_one_share_of_a_policy(tmp_path):
+    settings = [
+        setting("flat", 2_000, 0.25, a=run("local", 95.0, 9.0), b=run("joint", 60.0)),
+        setting("flat", 10_000, 1.0, a=run("local", 30.0)),
+        setting("steep", 2_000, 1.0, c=run("shuffle", 50.0)),
+    ]
+    page = decision.explorer(settings)._repr_html_()
+    assert page.count(decision.NOBODY) == 1  # steep, and nobody is trusted
+    assert "Use b: 66% of random play" in page
+    assert re.search(r"b</th>.*?>66% \[66%, 66%\]</td>", page)
+    page = f"<!doctype html><meta charset=utf-8>{page}<script>{SCRIPT.read_text('utf8')}</script>"
+    (tmp_path / "page.html").write_text(page)
     with sync_playwright() as driver:
         page = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]).new_page()
         page.goto((tmp_path / "page.html").as_uri())
-        shown = lambda: page.locator("[data-choice]:visible").inner_text()  # noqa: E731
         world, trust, _, rounds = page.locator("select").all()
         world.select_option("steep")  # was played at 2,000 rounds alone
-        assert "Use c: 55%" in shown()
+        assert "Use c: 55%" in page.locator("[data-choice]:visible").inner_text()
         assert rounds.locator("option:disabled").all_inner_texts() == ["10,000"]
         trust.select_option("nobody")
-        assert decision.NOBODY in shown()
+        assert decision.NOBODY in page.locator("[data-choice]:visible").inner_text()

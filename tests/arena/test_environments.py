@@ -4,16 +4,8 @@ import numpy as np
 import pytest
 from arena_settings import COMMON, WORLDS
 
+from companion.arena import environments as env
 from companion.arena import recipes
-from companion.arena.environments import (
-    KINDS,
-    classification,
-    contexts,
-    fitted_to,
-    needed,
-    separated,
-    world_of,
-)
 from companion.tabular import bounds, contexts_of
 
 RNG = np.random.default_rng(0)
@@ -21,9 +13,9 @@ LABELS = np.repeat([0, 1, 2], [50, 30, 20])
 Z = np.clip(0.3 * RNG.standard_normal((100, 2)) + 0.2 * LABELS[:, None], -1, 1)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", env.KINDS)
 def test_every_kind_of_world_has_candidates_of_any_size(kind):
-    world = world_of(kind, 6, 4)
+    world = env.world_of(kind, 6, 4)
     calls, _ = recipes.lineup(world, 500, 1.0)
     assert any(c.policy().guarantee.model != "none" for c in calls)
     X, R, _ = next(world.env.blocks(5, np.random.default_rng(1)))
@@ -33,7 +25,7 @@ def test_every_kind_of_world_has_candidates_of_any_size(kind):
 
 def test_expanded_contexts_have_the_same_rewards():
     (X, R, mu), (Z, R2, mu2) = (
-        next(env.blocks(50, np.random.default_rng(1))) for env in (COMMON, WORLDS["common"].env)
+        next(world.blocks(50, np.random.default_rng(1))) for world in (COMMON, WORLDS["common"].env)
     )
     assert np.array_equal(R, R2)
     assert np.array_equal(mu, mu2)
@@ -44,9 +36,9 @@ def test_expanded_contexts_have_the_same_rewards():
 
 def test_people_come_once_in_a_new_order_and_their_contexts_are_those_of_a_table():
     table = contexts_of({"a": bounds(-1, 1), "b": bounds(-1, 1)}, arms=(0, 1, 2))
-    for z, x in zip(Z[:5], contexts(Z[:5], 3), strict=True):
+    for z, x in zip(Z[:5], env.contexts(Z[:5], 3), strict=True):
         np.testing.assert_allclose(table.context({"a": z[0], "b": z[1]}), x)
-    world = classification(contexts(Z, 3), LABELS)
+    world = env.classification(env.contexts(Z, 3), LABELS)
     parts = zip(*world.blocks(100, np.random.default_rng(1)), strict=True)
     X, R, mu = map(np.concatenate, parts)
     assert sorted(map(tuple, X[:, 0])) == sorted(map(tuple, world.X[:, 0]))
@@ -60,7 +52,7 @@ def test_people_come_once_in_a_new_order_and_their_contexts_are_those_of_a_table
 
 def test_a_fitted_world_has_the_shares_means_and_covariances_of_its_people():
     """5 standard errors and more."""
-    parts = zip(*fitted_to(Z, LABELS).blocks(40_000, np.random.default_rng(2)), strict=True)
+    parts = zip(*env.fitted_to(Z, LABELS).blocks(40_000, np.random.default_rng(2)), strict=True)
     X, R, _ = map(np.concatenate, parts)
     z, labels = X[:, 0, :2] * np.sqrt(3.0), R.argmax(axis=1)
     np.testing.assert_allclose(R.mean(axis=0), [0.5, 0.3, 0.2], atol=0.02)
@@ -71,35 +63,31 @@ def test_a_fitted_world_has_the_shares_means_and_covariances_of_its_people():
 
 
 def test_labels_of_a_plain_world_are_equally_frequent_and_apart():
-    far, R = [], []
-    for s in range(200):
-        world = separated(4, 2, np.random.default_rng(s), distance=2.0, spread=0.2)
-        far.append(np.sum((world.means[0] - world.means[1]) ** 2))
-        R.append(next(world.blocks(50, np.random.default_rng(s)))[1])
+    worlds = [env.separated(4, 2, np.random.default_rng(s)) for s in range(200)]
+    far = [np.sum((w.means[0] - w.means[1]) ** 2) for w in worlds]
     assert np.mean(far) == pytest.approx((2.0 * 0.2) ** 2, rel=0.15)
-    np.testing.assert_allclose(np.concatenate(R).mean(axis=0), 1 / 2, atol=0.03)
+    assert all(w.shares.tolist() == [0.5, 0.5] for w in worlds)
 
 
 def test_needed_is_the_first_round_after_which_it_stays_above():
-    rounds = np.array([1.0, 10.0, 100.0, 1000.0])
-    rises = np.array([[0.1, 0.6, 0.7, 0.8], [0.2, 0.61, 0.71, 0.81], [0.1, 0.6, 0.7, 0.8]])
-    assert [needed(rises, rounds, guess) for guess in (0.5, -1.0, 0.9)] == [10, 1, np.inf]
+    rounds = np.array([1.0, 10.0, 100.0, 1000.0, 1200.0])
+    rises = np.array([0.1, 0.6, 0.7, 0.8, 0.8]) + np.array([[0.0], [0.01], [0.0]])
+    assert [env.needed(rises, rounds, guess) for guess in (0.5, -1.0, 0.9)] == [10, 1, np.inf]
     falls = rises.copy()
     falls[:, 2] = 0.4
-    assert needed(falls, rounds, 0.5) == np.inf  # the last round alone is no staying
-    assert needed(np.column_stack([falls, falls[:, 3]]), np.append(rounds, 1200), 0.5) == 1000
-    unsure = rises.copy()
-    unsure[0, 3] = 0.2  # the mean is above, the interval is not
-    assert unsure[:, 3].mean() > 0.5
-    assert needed(unsure, rounds, 0.5) == np.inf
+    assert env.needed(falls, rounds, 0.5) == 1000
+    assert env.needed(falls[:, :4], rounds[:4], 0.5) == np.inf  # the last round alone is no staying
+    rises[0, 4] = 0.2  # the mean is above, the interval is not
+    assert rises[:, 4].mean() > 0.5
+    assert env.needed(rises, rounds, 0.5) == np.inf
 
 
 def test_what_is_no_world_is_refused():
     for bad in (LABELS[:-1], [0] * 99 + [1], LABELS.astype(float)):
         with pytest.raises(ValueError, match="labels must"):
-            fitted_to(Z, bad)
+            env.fitted_to(Z, bad)
     with pytest.raises(ValueError, match="labels must"):
-        classification(contexts(Z, 2), LABELS)
-    for bad in ({"m": 0}, {"K": 1}, {"distance": 0.0}, {"spread": -1.0}):
-        with pytest.raises(ValueError, match=next(iter(bad))):
-            separated(**({"m": 2, "K": 2, "rng": RNG} | bad))
+        env.classification(env.contexts(Z, 2), LABELS)
+    for m, K, name in ((0, 2, "m"), (2, 1, "K")):
+        with pytest.raises(ValueError, match=name):
+            env.separated(m, K, RNG)

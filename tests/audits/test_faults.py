@@ -39,20 +39,11 @@ def test_means_of_two_outputs_are_what_kernels_let_out_twice(name):
 def test_pairs_in_step_differ_by_what_reused_noise_lets_through(name):
     attack, shown = seen(OWN[name], faults.reused, 150, 9)
     for i, data in enumerate((attack.a, attack.b)):
-        pairs = faults.in_step(attack).mechanism(data, np.random.default_rng([10, i]), 4000)
+        pairs = faults.beside_known(attack).mechanism(data, np.random.default_rng([10, i]), 4000)
         apart, fast = faults.farthest(shown[i]), faults.farthest(pairs)
         assert (np.allclose(apart, 0.0), np.allclose(fast, 0.0)) == (i == 0, i == 0)
         if i == 1:
             assert sps.ks_2samp(apart.round(9), fast.round(9)).pvalue > 1e-6
-
-
-def test_outputs_that_draw_by_their_data_are_refused():
-    def mechanism(data, rng, n):
-        return rng.standard_normal((n, data))[:, :1]
-
-    attack = OWN["ldp_linucb"].attacks[0]._replace(mechanism=mechanism, a=1)
-    with pytest.raises(RuntimeError, match="must draw alike, whatever the data"):
-        faults.in_step(attack).mechanism(2, np.random.default_rng(0), 5)
 
 
 def test_what_has_no_mean_is_not_planted():
@@ -82,5 +73,5 @@ def test_what_is_made_of_fresh_outputs_by_hand():
     attack = Attack(noisy, 0.0, 3.0, None, "message", "", False, True)
     means = faults.averaged(attack).mechanism(0.0, np.random.default_rng(0), 4_000)
     assert 1e-6 < sps.chi2(4_000).cdf(2.0 * (means**2).sum()) < 1 - 1e-6
-    pairs = faults.in_step(attack).mechanism(3.0, np.random.default_rng(0), 5)
+    pairs = faults.beside_known(attack).mechanism(3.0, np.random.default_rng(0), 5)
     np.testing.assert_allclose(pairs[:, 0] - pairs[:, 1], 3.0)

@@ -61,7 +61,7 @@ def test_bounded_means_that_a_billion_moves_no_further_than_a_thousand():
 
 
 def test_whatever_else_depends_on_a_record_is_a_leak():
-    base = Run([0, 0], [], [(0, 1, 2), (1, 2, 2)], [np.zeros(2), np.ones(1)], [], [], ())
+    base = Run([0, 0], [], [(0, 1, 2), (1, 2, 2)], [np.zeros(2), np.ones(1)], [], ())
     compare(base._replace(arms=[(1, 1, 2), (1, 2, 2)]), base, 0)  # the user's own advice
     leaks = {
         "number of releases": base._replace(calls=[0]),

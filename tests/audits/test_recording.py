@@ -14,10 +14,10 @@ from companion.audits.recording import (
     Leak,
     NotMeasured,
     Recorder,
-    RecordingRng,
     ZeroNoiseRng,
     arrays,
     copied,
+    law_of,
 )
 from companion.baselines import private_linucb
 from companion.kernels import mechanisms
@@ -25,15 +25,6 @@ from companion.kernels import mechanisms
 
 def case_of(name, number):
     return policies.example(name).audit.measured()[number]
-
-
-def test_some_users_of_joint_glm_explore_and_others_exploit():
-    case = case_of("joint_glm", 3)
-    run = Recorder(case).play(filler(case), seed=1)
-    explored = run.state[1].explored
-    assert 2 <= explored.sum() <= case.rounds - 2
-    assert sum(c.kernel.__name__ == "release_gradient" for c in run.calls) == 2
-    assert run.state[1].fits.tolist() == [1, 1]
 
 
 def test_copies_change_no_module_and_replace_what_they_are_told():
@@ -62,13 +53,9 @@ def test_a_centre_has_any_size_and_rounding_goes_by_one_number():
     [("standard_normal normal", "gaussian"), ("laplace", "laplace"), ("binomial", "counts")],
 )
 def test_the_law_is_read_off_the_draws(methods, law):
-    rng = RecordingRng()
-    for name in methods.split():
-        getattr(rng, name)
-    assert rng.law() == law
-    assert rng.uniform() is not None
+    assert law_of(set(methods.split())) == law
     with pytest.raises(NotMeasured, match="uniform"):
-        rng.law()
+        law_of({"uniform", *methods.split()})
 
 
 def test_a_release_more_than_in_the_script_is_a_leak():
@@ -77,8 +64,8 @@ def test_a_release_more_than_in_the_script_is_a_leak():
     base = recorder.play(rows, seed=1)
     again = recorder.play(rows, seed=1, script=base)
     assert all(map(same_bits, base.public, again.public))
-    assert [len(base.live), len(base.calls)] == [case.rounds] * 2
-    kept = [again.live, again.first, *(c.args for c in again.calls)]
+    assert [len(c.live) > 0 for c in base.calls] == [True] * case.rounds
+    kept = [again.first, *(c.args for c in again.calls), *(c.live for c in again.calls)]
     assert not any(map(len, kept))
     with pytest.raises(Leak, match="number of releases"):
         recorder.play(rows, seed=1, script=base._replace(calls=base.calls[:-1]))

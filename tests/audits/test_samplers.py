@@ -1,18 +1,12 @@
 """What is described of samplers: a kernel that draws is in it, and noise follows sensitivity."""
 
-import ast
-import inspect
-
 import numpy as np
 import pytest
 from scipy import stats as sps
 
 from companion.accounting import privacy
 from companion.audits import samplers
-from companion.audits import table as audits
-from companion.kernels import mechanisms, tree
-
-LEVEL = 1 - 1e-7
+from companion.kernels import tree
 
 EVERY = {s.name: s for s in samplers.everything(1.0, 0.1)}
 
@@ -22,29 +16,11 @@ def test_noise_is_twice_as_large_at_twice_the_sensitivity(name):
     """To rounding, by the same random numbers; the binomial is centred at -s."""
     s, out = EVERY[name], []
     for size in (1.0, 2.0):
-        a = np.zeros((8, 20) if s.count > 1e6 else s.table.shape)
+        a = np.zeros((8, 20) if s.count > 1e6 else s.shape)
         s.draw(size, a, np.random.default_rng(3))
         out.append(a)
     assert np.abs(out[0]).max() > 0.5
     np.testing.assert_allclose(out[1], 2.0 * out[0], rtol=1e-9, atol=1e-9)
-
-
-def test_no_sampler_of_the_ground_is_forgotten():
-    drawn = set()
-    for name, f in vars(mechanisms).items():
-        if hasattr(f, "py_func") and f.__module__ == mechanisms.__name__:
-            drawn |= {name} if "rng" in inspect.signature(f.py_func).parameters else set()
-    used = {n.attr for n in ast.walk(ast.parse(inspect.getsource(samplers))) if hasattr(n, "attr")}
-    parts = {
-        "random_integer",
-        "laplace",
-        "gumbel",
-        "noisy_largest",
-        "round_at_random",
-        "shuffle_messages",
-        "shuffle_add",
-    }
-    assert drawn - used == parts  # what the others are made of, and a message before it is noisy
 
 
 @pytest.fixture(scope="module")
@@ -67,15 +43,3 @@ def test_one_in_a_thousand_exceeds_what_the_law_says(table):
     }
     for name, size in exact.items():
         assert table.loc[name, "1 in 1000 exceeds"] == pytest.approx(size, rel=0.2), name
-
-
-def test_times_are_measured(table):
-    assert (table["ns per number"] > 0.0).all()
-
-
-def test_every_sampler_is_attacked_and_keeps_its_promise():
-    found = samplers.targets()
-    assert [t.name for t in found] == [s.name for s in samplers.everything(1.0, 0.1)]
-    for target in found:
-        row = audits.row(target, *target.attacks, 8000, 1, LEVEL)
-        assert 0.05 < row["counted"] <= row["proved"], target.name

@@ -9,8 +9,8 @@ from scipy import stats as sps
 
 from companion.environments import sphere
 from companion.fliphat.environments import autoregressive, gaussian_statistics, margin, pad
-from companion.fliphat.exact_simulation import simulate_one_step, step_with_noise
-from companion.fliphat.fliphat import fliphat, init, residual_fliphat
+from companion.fliphat.exact_simulation import simulate_one_step, step_with_unit_noise
+from companion.fliphat.fliphat import fliphat, init
 from companion.simulate import repetitions, simulate
 
 SIGNAL = (1.0, 0.0, 0.8, 0.0, 0.6)
@@ -40,12 +40,12 @@ def test_it_has_the_law_of_simulate(rewards, phi, n):
 def test_reused_noise_comes_back_one_place_later():
     """With no data a pick is the argmax of its unit noise; values have fresh noise.  With a single
     release nothing can come back: the law is that of fresh noise."""
-    p = one_step()._replace().params._replace(l1_radius=np.inf)
+    p = one_step().params._replace(l1_radius=np.inf)
     s, rng = init(p, 0), np.random.default_rng(2)
     pool = np.random.default_rng(1).laplace(size=(12, p.d))
     for episode in (3, 4, 5):
         s.theta_hat[:] = s.moment[:] = 0.0
-        step_with_noise(p, s, episode, 1 << episode, pool[episode:], rng)
+        step_with_unit_noise(p, s, episode, 1 << episode, pool[episode:], rng)
         left = np.ones(p.d, bool)
         for k, pick in enumerate(s.picks):
             assert pick == np.where(left, pool[episode + k], -np.inf).argmax()
@@ -60,39 +60,28 @@ def test_reused_noise_comes_back_one_place_later():
 
 def test_it_is_refused_where_it_is_not_exact():
     env, p = autoregressive(3, pad(SIGNAL, 30)), one_step().params
-    changes = [{"iterations": 2 * p.iterations}, {"warm": True}, {"forget": False}]
+    changes = [{"iterations": 2 * p.iterations}, {"warm_start": True}, {"forget": False}]
     changes += [{name: 1.0} for name in ("row_clip", "gradient_clip", "residual_clip")]
     bad = [one_step()._replace(params=p._replace(**change)) for change in changes]
-    residual = residual_fliphat(30, 300, sparsity=6, epsilon=1.0, delta=0.01, iterations=1)
-    for policy in [*bad, residual, one_step(31)]:
+    for policy in [*bad, one_step(31)]:
         with pytest.raises(ValueError, match="policies must be FLIPHAT"):
             simulate_one_step(env, [policy], 300, [1])
-    for name, change in (
-        ("env", {"env": sphere(3, 30)}),
-        ("T", {"T": 301}),
-        ("seeds", {"seeds": []}),
-    ):
-        with pytest.raises(ValueError, match=name):
-            simulate_one_step(
-                **{"env": env, "policies": [one_step()], "T": 300, "seeds": [1]} | change
-            )
+    with pytest.raises(ValueError, match="env must be"):
+        simulate_one_step(sphere(3, 30), [one_step()], 300, [1])
 
 
 def test_margin_world_has_the_prescribed_gaps():
-    """50000 gaps against their law, Kolmogorov-Smirnov at 1e-7."""
+    """8192 gaps against their law, Kolmogorov-Smirnov at 1e-7."""
     for alpha in (0.5, 1.0, np.inf):
         env = margin([0.6, 0.0, -0.8, 0.0], gap=0.3, alpha=alpha)
-        X, R, mu = (
-            np.concatenate(part)
-            for part in zip(*env.blocks(50_000, np.random.default_rng(7)), strict=True)
-        )
+        X, R, mu = next(env.blocks(8192, np.random.default_rng(7)))
         gaps = np.abs(mu[:, 0] - mu[:, 1])
         if alpha == np.inf:
             np.testing.assert_allclose(gaps, 0.3, atol=1e-12)
         else:
             assert sps.kstest((gaps / 0.3) ** alpha, "uniform").pvalue > 1e-7
         np.testing.assert_allclose(mu, X @ env.beta, atol=1e-12)
-        assert (R - mu).std() == pytest.approx(0.5, rel=0.02)
+        assert (R - mu).std() == pytest.approx(0.5, rel=0.035)
 
 
 def test_statistics_have_the_law_of_the_rows():

@@ -1,21 +1,13 @@
 """LPLR's experiments: grouped sums have the law of messages; bandit runs; closed forms by hand."""
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from scipy import stats as sps
 
-from companion.lplr import environments as worlds
-from companion.lplr import experiments as runs
-from companion.lplr.lplr import (
-    fit_users,
-    intervals,
-    lplr,
-    lplr_params,
-    predict,
-)
+from companion.lplr import environments, experiments
+from companion.lplr.lplr import fit_users, intervals, lplr, lplr_params, predict
 from companion.lplr.ssp import allocate_model, suffstats
 from companion.simulate import repetitions, simulate
 
@@ -24,38 +16,20 @@ E = math.e
 
 
 def test_a_whole_fit_from_sums_has_the_law_of_the_message_level_fit():
-    world, users, draws = worlds.split(0.3, (0.6, -0.6)), 400, 600
-    p = lplr_params(2, users, 20.0, M=3, threshold=5.0)
-    rng = np.random.default_rng([8])
-    fast = runs.estimate_lplr(world, p, users, repetitions(8, draws))
-    slow = np.empty((draws, 2))
-    for i in range(draws):
+    design, users, slow = environments.split(0.3, (0.6, -0.6)), 400, np.empty((600, 2))
+    oracle, rng = lplr_params(2, users, 20.0, M=3, threshold=5.0), np.random.default_rng([8])
+    fast = experiments.estimate_lplr(design, oracle, users, repetitions(8, 600))
+    for row in slow:
         pick = rng.integers(0, 2, users)
-        y = np.where(rng.random(users) < 0.5 + 0.5 * world.means[pick], 1.0, -1.0)
-        tree = fit_users(p, world.points[pick], y, rng)
-        _, width = intervals(p, tree, world.points)
-        slow[i] = (
-            np.mean(
-                [
-                    abs(predict(p, tree, x, np.empty(2))[0] - m)
-                    for x, m in zip(world.points, world.means, strict=True)
-                ]
-            ),
-            width.mean(),
+        y = np.where(rng.random(users) < 0.5 + 0.5 * design.means[pick], 1.0, -1.0)
+        tree = fit_users(oracle, design.points[pick], y, rng)
+        plug_in = np.array([predict(oracle, tree, x, np.empty(2))[0] for x in design.points])
+        row[:] = (
+            abs(plug_in - design.means).mean(),
+            intervals(oracle, tree, design.points)[1].mean(),
         )
     assert sps.ks_2samp(fast.mad, slow[:, 0]).pvalue > ALARM
     assert sps.ks_2samp(fast.width, slow[:, 1]).pvalue > ALARM
-
-
-def test_debiased_moments_of_perturbed_inputs():
-    """All at (0.6, 0.5) with the mean 0.74: by hand with little noise; with much of it, an entry of
-    one user varies by 20 and 4 * 2 phi^2 < 3 on the diagonal (6 standard errors).
-    """
-    point, theta, model = np.array([[0.6, 0.5]]), np.array([0.9, 0.4]), allocate_model(2)
-    for epsilon, n, near in ((1e9, 10, 1e-6), (1.0, 10**5, 6 * math.sqrt(23e-5))):
-        runs.perturbed_inputs(point, theta, epsilon, n, np.random.default_rng(0), model)
-        np.testing.assert_allclose(model.mat / n, [[0.36, 0.3], [0.3, 0.25]], atol=near)
-        np.testing.assert_allclose(model.vec / n, [0.444, 0.37], atol=near)
 
 
 def test_least_squares_in_the_ball_fulfil_the_conditions_of_optimality():
@@ -65,7 +39,7 @@ def test_least_squares_in_the_ball_fulfil_the_conditions_of_optimality():
         A, b = rng.standard_normal((m, m)), rng.standard_normal(m) * 3
         for c in (-1.0, 0.0, 0.5, 20.0):
             values, basis = np.linalg.eigh(A @ A.T + c * np.eye(m))
-            out = runs.ball_least_squares((basis * values) @ basis.T, b)
+            out = experiments.ball_least_squares((basis * values) @ basis.T, b)
             gradient = basis @ (np.maximum(values, 0.0) * (basis.T @ out)) - b
             norms.append(np.linalg.norm(out))
             multiplier = -(gradient @ out) / (out @ out)
@@ -73,9 +47,11 @@ def test_least_squares_in_the_ball_fulfil_the_conditions_of_optimality():
             assert abs(multiplier) < 1e-9 or norms[-1] == pytest.approx(1)
             np.testing.assert_allclose(gradient, -multiplier * out, atol=1e-7)
     assert min(norms) < 0.9 < 1 - 1e-9 < max(norms) < 1 + 1e-9
-    assert runs.ball_least_squares([[-3.0]], [-1e-3]) == pytest.approx([-1.0])  # A is set to 0
+    assert experiments.ball_least_squares([[-3.0]], [-1e-3]) == pytest.approx(
+        [-1.0]
+    )  # A is set to 0
     singular = np.diag([2.0, 0.0])
-    assert runs.ball_least_squares(singular, [1.0, 0.0]) == pytest.approx([0.5, 0.0])
+    assert experiments.ball_least_squares(singular, [1.0, 0.0]) == pytest.approx([0.5, 0.0])
 
 
 def test_errors_of_an_estimate_by_hand():
@@ -83,8 +59,8 @@ def test_errors_of_an_estimate_by_hand():
     model = allocate_model(2)
     model.mat[:], model.vec[:] = 2 * np.eye(2), [1.0, 0.0]
     owner, prob = np.zeros(2, dtype=np.int64), np.array([0.25, 0.75])
-    law = worlds.Law(np.eye(2), np.array([0.7, 0.1]), prob, owner, True)
-    assert runs.theta_error(model, law) == pytest.approx((0.125, 0.0175))
+    law = environments.Law(np.eye(2), np.array([0.7, 0.1]), prob, owner, True)
+    assert experiments.theta_error(model, law) == pytest.approx((0.125, 0.0175))
 
 
 @pytest.mark.parametrize(
@@ -97,50 +73,16 @@ def test_fast_path_has_the_law_of_rounds_played_where_something_was_learned(make
     Two runs of uniform play would agree whatever the code does, so what was learned is checked.
     """
     T, options = 4000, {"epsilon": 1000.0, "n0": 64} | options
-    bandit, policy = (
-        worlds.contexts([[[0.9, 0.0], [-0.9, 0.0]]], [1.0, 0.0]),
-        make(2, T, 2, **options),
-    )
+    bandit = environments.contexts([[[0.9, 0.0], [-0.9, 0.0]]], [1.0, 0.0])
+    policy = make(2, T, 2, **options)
     result = simulate(bandit, [policy], T, repetitions(5, 60), grid=[128, 2000, T])
     uniform = 0.9 * result.rounds  # regret of random play
     assert (np.abs(result.regret[:, 0, 0] / uniform[0] - 1) < 0.5).all()
     assert (result.final[:, 0] < 0.5 * uniform[-1]).all()
     assert (result.regret[:, 0, 1] == result.final[:, 0]).mean() > 0.9
     oracle = "ssp" if make is suffstats else "lplr"
-    fast = runs.eliminate_with(oracle, bandit, T, repetitions(20, 2000), **options).regret
+    fast = experiments.eliminate_with(oracle, bandit, T, repetitions(20, 2000), **options).regret
     assert sps.ks_2samp(result.final[:, 0], fast).pvalue > ALARM
-
-
-def test_radius_and_shift_of_ldp_linucb():
-    """sigma = 1/2, d = 4, t = 16, T = 50, failure 0.1: shift 2 (8 + 2 ln 1000) = 43.63102."""
-    radius, shift = runs.radius_and_shift(runs.LinucbSettings(50, 0.5), 4, 16)
-    assert shift == pytest.approx(43.63102, rel=1e-6)
-    own = math.sqrt(4 * math.log(50))
-    assert own == pytest.approx(3.955767, rel=1e-6)
-    rest = (math.sqrt(130.89306) + 0.5 * math.sqrt(64 / 43.63102)) * 4 * math.log(50)
-    assert radius == pytest.approx(own + rest, rel=1e-6)
-    assert runs.radius_and_shift(runs.LinucbSettings(50, 0.5, 0.5), 4, 16)[1] == pytest.approx(
-        43.63102 / 2, rel=1e-6
-    )
-
-
-def test_repeated_runs_do_not_depend_on_the_executor_or_on_company():
-    seeds, p, bandit = repetitions(3, 5), lplr_params(1, 1000, 50.0), worlds.hard_bandit(1, 0.8)
-    two = worlds.design([[0.9], [0.1]], [0.5])
-    for run in (
-        lambda s, e: runs.estimate_lplr(two, p, 1000, s, e).mad,
-        lambda s, e: runs.estimate_ssp(two, 1000, s, e)[0],
-        lambda s, e: (
-            runs.eliminate_with("lplr", worlds.hard_bandit(1, 0.8), 2000, s, e, epsilon=50.0).regret
-        ),
-        lambda s, e: runs.ldp_linucb_regret(bandit, 2000, s, e),
-    ):
-        together = run(seeds, None)
-        with ThreadPoolExecutor(1) as one:
-            assert np.array_equal(together, run(seeds, one))
-        assert np.array_equal(together[3:4], run(seeds[3:4], None))
-        assert len(set(together)) > 1
-        assert np.array_equal(run([0, 1], None), run([0, 1], None))
 
 
 def test_closed_forms_by_hand():
@@ -148,13 +90,15 @@ def test_closed_forms_by_hand():
     below 1, so 1/(32 (e^0.01 - 1)^2) = 309.4 users.  r = sqrt(4) 16^(-1/4) = 1, and 3/16 of it.
     With c = 4.5/epsilon, |v|^2/2c = epsilon |v|^2/9.
     """
-    assert runs.theorem_1(10**4, math.log(2)) == pytest.approx((0.001767767, 0.000331456), rel=1e-5)
+    assert experiments.theorem_1(10**4, math.log(2)) == pytest.approx(
+        (0.001767767, 0.000331456), rel=1e-5
+    )
     with pytest.raises(ValueError, match="n=309"):
-        runs.theorem_1(309, 0.01)
-    assert runs.theorem_1(310, 0.01)[0] == pytest.approx(0.999, abs=1e-3)
-    assert runs.sufficient_statistics_bound(16, 4.0) == pytest.approx((1.0, 0.1875))
-    assert runs.support_violation(1.0) == pytest.approx(0.1051607, rel=1e-6)
-    assert runs.support_violation(9.0, 0.5) == pytest.approx(1 - math.exp(-0.25))
+        experiments.theorem_1(309, 0.01)
+    assert experiments.theorem_1(310, 0.01)[0] == pytest.approx(0.999, abs=1e-3)
+    assert experiments.sufficient_statistics_bound(16, 4.0) == pytest.approx((1.0, 0.1875))
+    assert experiments.support_violation(1.0) == pytest.approx(0.1051607, rel=1e-6)
+    assert experiments.support_violation(9.0, 0.5) == pytest.approx(1 - math.exp(-0.25))
 
 
 @pytest.mark.parametrize(
@@ -169,7 +113,7 @@ def test_chi_square_at_log_2(mu, epsilon, value):
     """With A = E (dP+/dP0)^2 = 1/8 + 7/24 + 1 = 17/12 and B = E dP+ dP-/dP0^2 = 1/2 + 1/4 = 3/4 in
     one dimension, the divergence is (A + B)/2 - 1 = 1/12, and (A^2 + B^2)/2 - 1 in two.
     """
-    assert runs.chi_square_laplace(mu, epsilon) == pytest.approx(value, rel=1e-9)
+    assert experiments.chi_square_laplace(mu, epsilon) == pytest.approx(value, rel=1e-9)
 
 
 def _message_by_message(m, epsilon, n, second, runs, rng):
@@ -188,93 +132,71 @@ def test_counted_users_have_the_law_of_drawn_ones(m, epsilon, n, second):
     """10,000 sums each; a false alarm has chance 2e-4 in each of six settings."""
     rng = np.random.default_rng(5)
     slow = _message_by_message(m, epsilon, n, second, 10_000, rng)
-    fast = [runs._sum_of_ratios(m, epsilon, n, second, rng) for _ in range(10_000)]
+    fast = [experiments._sum_of_ratios(m, epsilon, n, second, rng) for _ in range(10_000)]
     assert sps.ks_2samp(slow, fast).pvalue > 1e-4
     assert sps.ttest_ind(slow, fast).pvalue > 1e-4
 
 
-def test_lemma_1_where_the_logarithm_is_8():
-    """d = 2, M = 10: 48 d/(beta failure) = 1920/failure = e^8; L = 8/2; over sqrt(100): 0.4."""
-    p, failure = lplr_params(2, 10**8), 1920 * math.exp(-8)
-    found = runs.lemma_1(p, 100, 2.0, failure)
-    assert found == pytest.approx((6.2 * 2 * 0.4, 134 * 0.4, 247 * 0.4))
-    deep = runs.lemma_1(p, 100, 2.0, failure, share=0.5, k=1)
-    assert deep == pytest.approx((4.96, 107.2 / E, 197.6 / E**2))
+def test_lemmas_where_the_logarithm_is_8():
+    """d = 2, M = 10: 48 d/(beta failure) = 1920/failure = e^8; Lemma 1 divides by 2 sqrt(100).
 
-
-def test_lemma_3_where_the_logarithm_is_8():
-    """K = 4 (300 * 81 e^2 + 118 * 4 e + 43 * 27 e^2), 43 * 27 e^2 being the larger of two."""
-    p, failure = lplr_params(2, 10**8), 1920 * math.exp(-8)
+    In Lemma 3, K = 4 (300 * 81 e^2 + 118 * 4 e + 43 * 27 e^2), 43 * 27 e^2 being the larger of two.
+    """
+    oracle, failure = lplr_params(2, 10**8), 1920 * math.exp(-8)
+    found = experiments.lemma_1(oracle, 100, 2.0, failure, k=1)
+    assert found == pytest.approx((6.2 * 2 * 0.4, 134 * 0.4 / E, 247 * 0.4 / E**2))
     K = 4 * (24300 * E**2 + 472 * E + 1161 * E**2)
-    assert pytest.approx(757_663.15, rel=1e-7) == K
-    found = runs.lemma_3(p, 10**4, 2.0, failure)
+    found = experiments.lemma_3(oracle, 10**4, 2.0, failure)
     assert found == pytest.approx([12 * K / 100 * 10, 12 * K / 100 * 100])
     g = math.exp(-4)  # no ratio of bins, but here 15 g sqrt(8) is the larger of two
     K = 4 * (24300 * g**2 + 472 * g + 15 * g * math.sqrt(8))
-    found = runs.lemma_3(p._replace(log_gamma=-4.0), 10**4, 2.0, failure)
+    found = experiments.lemma_3(oracle._replace(log_gamma=-4.0), 10**4, 2.0, failure)
     assert found[0] == pytest.approx(12 * K / 100 * 10)
 
 
 def test_an_arm_leaves_where_its_upper_end_is_below_a_lower_one():
     """Means 0.3 and -0.3, half-widths 0.2: ends 0.1 and -0.1; half-widths of 0.4 overlap."""
     for width, alive in ((0.2, [1, 0]), (0.4, [1, 1])):
-        game, log = runs.game_of(worlds.contexts([[[0.3], [-0.3]]], [1.0])), np.zeros(5)
+        game, log = (
+            experiments.game_of(environments.contexts([[[0.3], [-0.3]]], [1.0])),
+            np.zeros(5),
+        )
         game.alive[:], game.f[:], game.width[:] = 1, [[0.3, -0.3]], width
-        runs.eliminate_and_log(game, log)
+        experiments.eliminate_and_log(game, log)
         assert game.alive.tolist() == [alive]
-        assert log[[runs.LOST, runs.MISSED]].tolist() == [0.0, 0.0]
-        assert log[runs.BOUND] == pytest.approx(4 * width / 2 if alive[1] else 0.0)
-
-
-def test_a_batch_of_ldp_linucb_has_the_noise_of_all_its_users():
-    """sd sigma sqrt(n) = 0.5 * 20 of every number; 2000 draws: 6 standard errors are 0.095."""
-    game, rng, found = runs.game_of(worlds.hard_bandit(2, 0.3)), np.random.default_rng(0), []
-    for _ in range(2000):
-        V, u = np.zeros((2, 2)), np.zeros(2)
-        runs.receive_batch(game, 400, 0.5, rng, V, u)  # nobody has played: noise alone
-        assert V[0, 1] == V[1, 0]
-        found.append((*u, V[0, 0], V[0, 1]))
-    assert np.std(found, axis=0) == pytest.approx(np.full(4, 10.0), rel=0.095)
+        assert log[[experiments.LOST, experiments.MISSED]].tolist() == [0.0, 0.0]
+        assert log[experiments.BOUND] == pytest.approx(4 * width / 2 if alive[1] else 0.0)
 
 
 def test_attacks_lose_what_is_proven_and_their_faults_more():
     """5000 messages: bounds stay below the proof, and a planted fault above it is found."""
-    for i, case in enumerate(runs.audits(2.0)):
-        assert runs.audited(case, 5000, i).epsilon <= case.proven
+    for i, case in enumerate(experiments.audits(2.0)):
+        assert experiments.audited(case, 5000, i).epsilon <= case.proven
         if "residual" in case.what and "corrected" in case.what:
-            assert runs.audited(case, 5000, i, planted=True).epsilon > case.proven
+            assert experiments.audited(case, 5000, i, planted=True).epsilon > case.proven
 
 
 def test_runs_refuse_by_name():
-    p, bandit = lplr_params(1, 10**4), worlds.hard_bandit(1, 0.5)
-    uneven = worlds.design([[1.0], [0.5]], [0.5], [0.3, 0.7])
+    oracle, bandit = lplr_params(1, 10**4), environments.hard_bandit(1, 0.5)
+    design, run = environments.constant(0.5), experiments.eliminate_with
     for call, name in (
-        (lambda: runs.eliminate_with("none", bandit, 100, [0], gamma=2.0), "settings"),
-        (
-            lambda: runs.estimate_inputs(uneven, 9, [0]),
-            "design",
-        ),
-        (lambda: runs.eliminate_with("ssp", bandit, 100, [0], per_action=True), "per_action"),
-        (lambda: runs.eliminate_with("lplr", bandit, 100, [0], n0=0), "n0"),
-        (lambda: runs.eliminate_with("lplr", bandit, 100, [0], epsilon=5e-324), "epsilon"),
-        (lambda: runs.eliminate_with("lplr", bandit, 100, []), "seeds"),
-        (lambda: runs.eliminate_with("lplr", bandit, 3, [0]), "T must be"),
-        (lambda: runs.eliminate_with("x", bandit, 1000, [0]), "oracle"),
-        (lambda: runs.estimate_lplr(worlds.constant(0.5), p, 10**18 + 10**3, [0]), "n must be"),
-        (lambda: runs.estimate_lplr(worlds.constant(0.5), p, 1, [0]), "n must be"),
-        (lambda: runs.estimate_ssp(worlds.constant(0.5), 100, [0], epsilon=5e-324), "epsilon"),
-        (lambda: runs.ldp_linucb_regret(bandit, 100, [0], epsilon=5e-324), "epsilon"),
-        (lambda: worlds.hard_bandit(3, 0.61), "r "),
-        (lambda: worlds.hard_bandit(1, 0.0), "r "),
-        (lambda: worlds.hard_bandit(1, 0.5, repeats=1e30), "repeats"),
-        (lambda: worlds.spread_bandit(2, 100, 1, C=0), "C must"),
-        (lambda: worlds.easy_bandit(1, d=1e30), "d "),
-        (lambda: worlds.family("ball", 1e30, 100), "d "),
-        (lambda: worlds.design([[1.1, 0]], [0, 0]), "points"),
-        (lambda: worlds.design([[1, 0]], [1, 1]), "theta"),
-        (lambda: worlds.design([[1, 0]], [0, 0], [-0.1]), "prob"),
+        (lambda: run("ssp", bandit, 100, [0], per_action=True), "per_action"),
+        (lambda: run("lplr", bandit, 100, [0], n0=0), "n0"),
+        (lambda: run("lplr", bandit, 100, [0], epsilon=5e-324), "epsilon"),
+        (lambda: run("lplr", bandit, 100, []), "seeds"),
+        (lambda: run("lplr", bandit, 3, [0]), "T must be"),
+        (lambda: run("x", bandit, 1000, [0]), "oracle"),
+        (lambda: experiments.estimate_lplr(design, oracle, 10**18 + 10**3, [0]), "n must be"),
+        (lambda: experiments.estimate_lplr(design, oracle, 1, [0]), "n must be"),
+        (lambda: experiments.estimate_ssp(design, 100, [0], epsilon=5e-324), "epsilon"),
+        (lambda: environments.hard_bandit(3, 0.61), "r "),
+        (lambda: environments.hard_bandit(1, 0.5, repeats=1e30), "repeats"),
+        (lambda: environments.family("ball", 1e30, 100), "d "),
+        (lambda: environments.split(0.9), "points"),
+        (lambda: environments.design([[1, 0]], [1, 1]), "theta"),
+        (lambda: environments.rare(1.1), "prob"),
     ):
         with pytest.raises(ValueError, match=name):
             call()
     with pytest.raises(TypeError, match="gama"):
-        runs.eliminate_with("ssp", bandit, 100, [0], gama=2.0)
+        run("ssp", bandit, 100, [0], gama=2.0)

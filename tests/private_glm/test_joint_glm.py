@@ -9,17 +9,10 @@ from plain import plain
 
 from companion.accounting.privacy import tree_levels
 from companion.kernels import tree
-from companion.kernels.glm import LOGISTIC, mean
+from companion.kernels.glm import LOGISTIC, clip_eigenvalues, mean
 from companion.private_glm import joint_glm as joint
 from companion.private_glm.environments import world
-from companion.private_glm.joint_glm import (
-    PRESETS,
-    init,
-    joint_glm,
-    raise_floor,
-    select,
-    update,
-)
+from companion.private_glm.joint_glm import PRESETS, init, joint_glm, select, update
 
 TIGHT = PRESETS["tight"]
 
@@ -42,26 +35,19 @@ def test_without_noise_every_arm_is_that_of_the_plain_version():
     assert state.fits.min() >= 2  # both kinds of fits were made
 
 
-def test_records_outside_the_universe_are_clipped_and_counted():
-    policy = joint_glm(2, 10, epsilon=1.0, delta=0.02, preset=TIGHT._replace(gamma=0.01))
+@pytest.mark.parametrize(("gamma", "explored", "weight"), [(0.01, 0, 0.25 / math.e), (1e3, 1, 1.0)])
+def test_records_outside_the_universe_are_clipped_and_counted(gamma, explored, weight):
+    """Norms 1, 0.3, 0.3, 0.6 along e_1 enter either tree, theta_o being 0 where nobody explores."""
+    policy = joint_glm(2, 10, epsilon=np.inf, delta=0.02, preset=TIGHT._replace(gamma=gamma))
     state, rng = init(policy.params), np.random.default_rng(0)
     for x, r in (([30.0, 0.0], 0.5), ([0.3, 0.0], 7.0), ([0.3, 0.0], -7.0), ([0.6, 0.8], 1.0)):
-        select(policy.params, state, np.zeros((1, 2)), rng)
+        select(policy.params, state, np.array([x]), rng)
         update(policy.params, state, 0, np.array(x), r, rng)
-    assert state.clipped[0] == 3
+    assert (state.clipped[0], state.explored.sum()) == (3, 4 * explored)
     assert np.linalg.norm(state.X, axis=1).max() <= 1 + 1e-12
     assert state.y[:4].tolist() == [0.5, 1.0, 0.0, 1.0]
-    top = 0.25 / math.e
-    assert abs(state.H.exact[0]) <= top * (1 + 0.09 + 0.09 + 0.36) + 1e-12
-
-
-def test_explored_contexts_enter_their_tree_clipped():
-    policy = joint_glm(2, 10, epsilon=np.inf, delta=0.02, preset=TIGHT._replace(gamma=1e3))
-    state, rng = init(policy.params), np.random.default_rng(0)
-    select(policy.params, state, np.array([[30.0, 0.0]]), rng)
-    update(policy.params, state, 0, np.array([30.0, 0.0]), 1.0, rng)
-    assert state.explored[0] == 1
-    assert state.V.exact.tolist() == [1.0, 0.0, 0.0]
+    tree = state.V if explored else state.H
+    assert tree.exact[0] == pytest.approx(weight * (1 + 0.09 + 0.09 + 0.36))
 
 
 def test_both_trees_have_new_noise_in_every_round():
@@ -72,7 +58,7 @@ def test_both_trees_have_new_noise_in_every_round():
         for _ in range(3):
             select(policy.params, state, np.zeros((1, 2)), rng)
             update(policy.params, state, 0, np.zeros(2), 1.0, rng)
-            seen.append(np.concatenate([state.V.release, state.H.release]))
+            seen.append(np.concatenate([state.V.released, state.H.released]))
         assert (np.diff(seen, axis=0) != 0.0).all()
 
 
@@ -113,30 +99,30 @@ def test_noise_alone_hardly_ever_reaches_the_guard_of_the_first_fit():
 
 def test_widths_follow_gamma_and_kappa_as_printed():
     """Criterion I at 1/(gamma^2 kappa), elimination at gamma sqrt(kappa): lines 4 and 14."""
-    preset = PRESETS["tight"]._replace(gamma=0.5)
+    preset = TIGHT._replace(gamma=0.5)
     p = joint_glm(3, 100, epsilon=1.0, delta=0.02, kappa=9.0, preset=preset).params
     assert p.threshold == pytest.approx(1 / (0.25 * 9))
     assert p.elimination == pytest.approx(1.5)
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "gdp", "rdp", "simple", "paper", "true"),
+    ("epsilon", "exact", "rdp", "simple", "paper", "true"),
     [
         (2.0, 0.4928, 0.3651, 0.2057, 0.0102, 0.106),
-        (4.0, 1.3103, 1.0169, 0.6971, 0.0407, 0.334),
-        (6.0, 2.2931, 1.8270, 1.3700, 0.0916, 0.608),
         (8.0, 3.3847, 2.7458, 2.1712, 0.1629, 0.918),
     ],
 )
-def test_what_a_budget_buys(epsilon, gdp, rdp, simple, paper, true):
-    """Sums of both parts at delta = 0.02; the exact total is divided by what `together` saves."""
-    spent = {c: sum(joint.budget(epsilon, 0.02, c)) for c in joint.CALIBRATIONS}
+def test_what_a_budget_buys(epsilon, exact, rdp, simple, paper, true):
+    """Sums of both parts at delta = 0.02; the exact total is divided by what sharing saves."""
+    spent = {c: sum(joint.rho_budget(epsilon, 0.02, c)) for c in joint.CALIBRATIONS}
     assert spent["rdp"] == pytest.approx(rdp, abs=1e-4)
-    assert spent["simple"] == pytest.approx(simple, abs=1e-4)
+    assert joint.simple_rho(epsilon, 0.02) == pytest.approx(simple, abs=1e-4)
     assert spent["paper"] == pytest.approx(paper, abs=1e-4)
-    assert joint.together(*joint.budget(epsilon, 0.02, "corrected")) == pytest.approx(gdp, abs=1e-4)
-    assert joint.gdp(spent["paper"], 0.02) == pytest.approx(true, abs=1e-3)
-    assert spent["corrected"] > spent["rdp"] > spent["simple"] > spent["thirds"] > spent["paper"]
+    assert joint.combined_rho(*joint.rho_budget(epsilon, 0.02, "corrected")) == pytest.approx(
+        exact, abs=1e-4
+    )
+    assert joint.exact_epsilon(spent["paper"], 0.02) == pytest.approx(true, abs=1e-3)
+    assert spent["corrected"] > spent["rdp"] > spent["thirds"] > spent["paper"]
 
 
 def worst_pair(rho_tree, rho_fits, n=60):
@@ -151,9 +137,9 @@ def worst_pair(rho_tree, rho_fits, n=60):
 
 
 @pytest.mark.parametrize("parts", [(1.0, 1.0), (1.0, 0.1), (0.1, 1.0), (1.0, 3.9), (0.0, 1.0)])
-def test_together_is_the_worst_pair_of_contexts(parts):
-    assert worst_pair(*parts) == pytest.approx(joint.together(*parts), rel=2e-3)
-    assert worst_pair(*parts) <= joint.together(*parts) + 1e-12
+def test_combined_rho_is_that_of_the_worst_pair_of_contexts(parts):
+    assert worst_pair(*parts) == pytest.approx(joint.combined_rho(*parts), rel=2e-3)
+    assert worst_pair(*parts) <= joint.combined_rho(*parts) + 1e-12
 
 
 @pytest.mark.parametrize("calibration", joint.CALIBRATIONS)
@@ -161,7 +147,7 @@ def test_together_is_the_worst_pair_of_contexts(parts):
 def test_the_ledger_is_the_budget(calibration, preset):
     """Sensitivities, counts and noise of the running parameters give back what was bought."""
     policy = joint_glm(4, 1000, epsilon=3.0, delta=0.01, preset=preset, calibration=calibration)
-    p, bought = policy.params, joint.budget(3.0, 0.01, calibration)
+    p, bought = policy.params, joint.rho_budget(3.0, 0.01, calibration)
     found = joint.ledgers(p)
     for who in ("explores", "exploits"):
         assert [r.rho for r in found[who]] == pytest.approx(bought)
@@ -170,8 +156,8 @@ def test_the_ledger_is_the_budget(calibration, preset):
     assert found["explores"][0].sensitivity == pytest.approx(np.sqrt(2))
     assert found["exploits"][0].sensitivity == pytest.approx(np.sqrt(2) * 0.25 / np.e)
     assert found["exploits"][1].times == p.fit_tau.steps * p.fit_tau.cutoff
-    assert sum(r.rho for r in found["changes sides"]) <= joint.together(*bought)
-    assert policy.guarantee.epsilon == pytest.approx(joint.gdp(joint.spent(p), 0.01))
+    assert sum(r.rho for r in found["changes sides"]) <= joint.combined_rho(*bought)
+    assert policy.guarantee.epsilon == pytest.approx(joint.exact_epsilon(joint.total_rho(p), 0.01))
     if calibration == "corrected":
         assert policy.guarantee.epsilon == pytest.approx(3.0)
     else:
@@ -188,9 +174,9 @@ def test_eigenvalues_have_a_floor_and_others_stay():
     w, A = np.zeros((2, 3, 3)), np.diag([5.0, -2.0, 1.0])
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
     B = Q @ A @ Q.T
-    assert raise_floor(B, 0.5, *w)
-    np.testing.assert_allclose(B, Q @ np.diag([5.0, 0.5, 1.0]) @ Q.T, atol=1e-12)
-    assert not raise_floor(B, 0.4, *w)
+    for floor in (0.5, 0.4):  # at the second one all stay
+        clip_eigenvalues(B, floor, *w)
+        np.testing.assert_allclose(B, Q @ np.diag([5.0, 0.5, 1.0]) @ Q.T, atol=1e-12)
 
 
 def descended(sigma, seed, steps=400):
@@ -202,7 +188,7 @@ def descended(sigma, seed, steps=400):
     s.y[:] = rng.random(200) < [mean(LOGISTIC, z) for z in s.X @ [1.0, -1.0]]
     s.V.value[:], s.t[0] = s.X.T @ s.X, 150
     fit = p.fit_o._replace(sigma=sigma)
-    joint.fit(p, fit, s, s.V, 1, s.theta_o, np.random.default_rng(seed))
+    joint.private_descent(p, fit, s, s.V, 1, s.theta_o, np.random.default_rng(seed))
     return s, s.theta_o
 
 

@@ -34,15 +34,14 @@ def test_provenance_counts_claims_and_no_findings(outputs, capsys):
     page.finding("b", "s").row("", 3.0, of="n", high=2.0)
     page.provenance(7, T=20_000)
     assert "seed 7; T = 20,000" in capsys.readouterr().out
-    assert page.summary() == "1 reproduced (of 1 claims)."
     assert outputs[-1][0][f"{PREFIX}text/plain"] == "'1 reproduced (of 1 claims).'"
 
 
 def test_sentences_come_from_the_room_with_words_filled_in():
     page = Page("elsewhere", room="fliphat")
-    record = page.open("log-d-slopes", slopes="1, 2").record
+    record = page.open("log-d-slopes", slopes="1, 2")
     assert record.kind == "figure"
     assert record.statement == "The slopes of regret/100 on log d are 1, 2."
-    assert page.open("honest").record.finding
+    assert page.open("honest").finding
     with pytest.raises(KeyError):
         page.open("unheard-of")

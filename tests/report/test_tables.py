@@ -32,15 +32,10 @@ def test_rows_without_names_get_their_columns_from_the_head():
 
 def test_a_share_adds_the_errors_of_one_run_and_averages_those_of_many():
     mean, half = SAMPLES.mean(), 1.959964
-    own = SAMPLES.std(ddof=1) / np.sqrt(50) / mean
     row = ["a", mean, 0.02 * mean, SAMPLES]
-    for groups, error in (
-        ([[row]], np.hypot(own, 0.02)),
-        ([[row, row]], np.hypot(own, 0.02)),
-        ([[row], [row]], np.hypot(own, 0.02) / np.sqrt(2)),
-    ):
-        x = tables.share(groups)
-        np.testing.assert_allclose(x, [1, 1 - half * error, 1 + half * error], rtol=1e-6)
+    error = np.hypot(SAMPLES.std(ddof=1) / np.sqrt(50) / mean, 0.02)
+    for groups, e in (([[row]], error), ([[row, row]], error), ([[row], [row]], error / 2**0.5)):
+        np.testing.assert_allclose(tables.share(groups), [1, 1 - half * e, 1 + half * e], rtol=1e-6)
 
 
 def test_published_numbers_are_confirmed_within_a_tolerance():
@@ -49,16 +44,13 @@ def test_published_numbers_are_confirmed_within_a_tolerance():
     for groups, others, outcomes, controls in (
         ([[near]], [[far]], ["holds", "holds"], ["fails", "fails"]),
         ([[far]], [[near]], ["fails", "fails"], ["holds", "holds"]),
-        ([[near]], [], ["holds", "holds"], None),
-        ([], [[far]], [], None),
+        ([[near]], [], ["holds", "holds"], [None, None]),
+        ([], [[far]], [], []),
     ):
-        claim = Page("chapter").claim(str((outcomes, controls)), "figure", "s", "p")
+        claim = Page("chapter").claim("a", "figure", "s", "p")
         tables.confirm(claim, groups, 0.1, ("other runs", others))
-        assert [row.outcome for row in claim.rows] == outcomes
-        if controls:
-            assert [row.control.outcome for row in claim.rows] == controls
-        else:
-            assert all(row.control is None for row in claim.rows)
+        assert [row.outcome for row in claim.evidence] == outcomes
+        assert [row.control and row.control.outcome for row in claim.evidence] == controls
 
 
 def test_published_curves_are_read_between_our_settings_in_logarithms():
@@ -84,12 +76,11 @@ def test_published_rounds_are_found_by_label_and_round():
 def test_published_means_without_errors():
     """The interval is that of two means of ten runs, whatever the number of ours."""
     claim = Page("chapter").claim("ten", "table", "s", "p")
-    half = 1.959964 * SAMPLES.std(ddof=1) * np.sqrt(0.2)
-    mean, wrong = SAMPLES.mean(), ("another row", 10.0 * SAMPLES)
-    margin = 2.0 * half / mean
-    printed = [mean, mean / (1.0 + margin), mean / (1.0 + 2.0 * margin)]
-    cases = [(f"{m:g}", m, SAMPLES, wrong) for m in printed]
-    rows = tables.without_errors(claim, cases, margin=margin)
+    samples = 10.0 * SAMPLES / SAMPLES.mean()
+    half = 1.959964 * samples.std(ddof=1) * np.sqrt(0.2)
+    assert 0.05 < half / 10.0 < 0.1
+    cases = [(f"{m:g}", m, samples, ("another row", 10.0 * samples)) for m in (10.0, 9.5, 8.0)]
+    rows = tables.without_errors(claim, cases)
     assert [r["agrees"] for r in rows] == ["holds", "undecided", "fails"]
-    assert [r.control.outcome for r in claim.rows] == ["fails"] * 3
-    assert rows[0]["ratio"].high == pytest.approx(1.0 + half / mean)
+    assert [r.control.outcome for r in claim.evidence] == ["fails"] * 3
+    assert rows[0]["ratio"].high == pytest.approx(1.0 + half / 10.0)

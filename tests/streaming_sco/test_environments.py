@@ -11,29 +11,26 @@ from companion.streaming_sco.environments import (
     flat,
     one_context,
     regression,
-    watch,
 )
 from companion.streaming_sco.streaming import streaming_fw
 
 MOMENTS = {(1.5, 5): 0.27685, (1.5, 10): 0.16705, (np.inf, 5): 0.05860, (np.inf, 10): 0.01523}
-N, D = 60, 3
-WORLD = regression(2.0, flat(D, 2.0))
 
 
 @pytest.mark.parametrize("p", [1.5, np.inf])
-def test_the_exact_excess_is_that_of_a_million_test_rows(p):
+def test_the_exact_excess_is_that_of_many_test_rows(p):
     """And E x x' = c I with the c of the specification; 5 standard errors each."""
     for d in (5, 10):
-        c, error = regression(p, flat(d, p)).second_moment()
+        c, error = regression(p, flat(d, p)).second_moment(20_000)
         assert c == pytest.approx(MOMENTS[p, d], abs=5 * error + 5e-6)
-    world, n = regression(p, flat(5, p)), 1_000_000
+    world, n = regression(p, flat(5, p)), 100_000
     X, Y = world.records(n, np.random.default_rng(3))
     guess = np.array([0.9, 0.2, 0.5, -0.1, 0.4]) * world.theta[0]
     loss, least, zero = ((Y - X @ th) ** 2 for th in (guess, world.theta, np.zeros(5)))
     excess, span = loss - least, (zero - least).mean()
     ratio = excess.mean() / span
     error = (excess - ratio * (zero - least)).std() / span / np.sqrt(n)
-    assert abs(ratio - world.excess(guess)) < 5 * error < 0.02
+    assert abs(ratio - world.excess(guess)) < 5 * error < 0.03
 
 
 def test_means_and_contexts_of_the_environment():
@@ -60,36 +57,21 @@ def test_linear_losses_have_records_of_norm_one_and_the_excess_of_their_mean():
         assert world.excess(theta) == pytest.approx(0.3 * size * 0.8)  # <mean, theta - e_1>
 
 
-def made(name="a", **options):
-    return streaming_fw(D, N, epsilon=4.0, delta=1e-2, **(OPTIONS | options)).renamed(name)
-
-
 def test_risk_is_that_of_what_each_method_shows_at_each_place_of_the_grid():
-    """Two repetitions by hand: one stream of records for all, one of noise for every method."""
-    methods, seeds = (made("a"), made("b", clip=3.0)), repetitions(5, 2)
-    found = excess_risk(WORLD, methods, N, seeds, grid=[7, 60])
+    """Two repetitions by hand: one stream of records for all, one of noise for every method.  Runs
+    go in pieces of 10,922 records; the grid stops within them and at the end of one."""
+    n, d, grid, seeds = 25_000, 6, [4_000, 10_922, 21_844, 25_000], repetitions(5, 2)
+    world, keys = regression(2.0, flat(d, 2.0)), {"epsilon": 4.0, "delta": 1e-2, **OPTIONS}
+    methods = [streaming_fw(d, n, **keys).renamed("a"), streaming_fw(d, n, clip=3.0, **keys)]
+    found = excess_risk(world, methods, n, seeds, grid=grid)
     for seed, row in zip(seeds, found.excess, strict=True):
-        X, Y = WORLD.records(N, stream(seed, "environment"))
-        for o, (early, late) in zip(methods, row, strict=True):
-            rng, out = stream(seed, o.name), np.empty((N, D))
+        X, Y = world.records(n, stream(seed, "environment"))
+        for o, risk in zip(methods, row, strict=True):
+            rng, out = stream(seed, o.name), np.empty((n, d))
             o.run(o.params, o.init(o.params, rng), X, Y, rng, out)
-            assert (early, late) == (WORLD.excess(out[6]), WORLD.excess(out[59]))
-    assert found.records.tolist() == [7, 60]
-    assert (found.final == found.excess[:, :, 1]).all()
-    assert (found.of("b") == found.excess[:, 1]).all()
-    assert found.guarantees == tuple(o.guarantee for o in methods)
+            assert (risk == world.excess(out[np.array(grid) - 1])).all()
+    assert found.records.tolist() == grid
+    assert (found.final == found.excess[:, :, -1]).all()
+    assert (found.of("a") == found.excess[:, 0]).all()
     assert (found.seconds > 0).all()
     assert len(np.unique(found.excess)) == found.excess.size
-
-
-def test_a_watched_run_in_pieces_is_the_whole_run():
-    """Two pieces of 10,922 records and a bit; the grid stops within them and at the end of one."""
-    n, d, seed, grid = 25_000, 6, repetitions(5, 1)[0], [4_000, 10_922, 21_844, 24_000]
-    o = streaming_fw(d, n, epsilon=4.0, delta=1e-2, **OPTIONS)
-    X, Y = regression(1.5, flat(d, 1.5)).records(n, np.random.default_rng(2))
-    rng, out = stream(seed, o.name), np.empty((n, d))
-    o.run(o.params, o.init(o.params, rng), X, Y, rng, out)
-    for t, state, theta in watch(o, X, Y, seed, tuple(grid)):
-        np.testing.assert_array_equal(theta, out[t - 1])
-        assert state.t[0] == t == grid.pop(0)
-    assert grid == []

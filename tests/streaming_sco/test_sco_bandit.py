@@ -62,26 +62,22 @@ def test_every_arm_is_the_optimiser_of_its_own_records():
 
 def test_two_arms_move_by_half_each():
     """A user whose data differ moves one learner by 2 C, or two by C each, and no other."""
-    rng, worst = np.random.default_rng(3), {"one": 0.0, "two": 0.0}
-    policy = sco_bandit(3, 3, 80, epsilon=1.0, t0=0, clip=0.8, learner="gumbel")
-    p, C = policy.params, 0.8
-    for _ in range(400):
-        sums, start = [], rng.integers(0, 100)
-        rows = rng.choice([-1.0, 1.0], (2, 3))
-        rewards, arms = rng.choice([-1.0, 1.0], 2), rng.integers(0, 3, 2)
-        for x, r, arm in zip(rows, rewards, arms, strict=True):
-            state, noise = policy.init(p), np.random.default_rng(start)
+    rng, C, worst = np.random.default_rng(3), 0.8, {True: 0.0, False: 0.0}
+    policy = sco_bandit(3, 3, 80, epsilon=1.0, t0=0, clip=C, learner="gumbel")
+    for start in range(400):
+        sums, arms = [], rng.integers(0, 3, 2)
+        for arm in arms:
+            state, noise = policy.init(policy.params), np.random.default_rng(start)
             for t in range(3):
-                policy.update(p, state, t, np.full(3, 0.4), 0.5, noise)
-            policy.update(p, state, arm, x, r, noise)
+                policy.update(policy.params, state, t, np.full(3, 0.4), 0.5, noise)
+            x, r = rng.choice([-1.0, 1.0], 3), rng.choice([-1.0, 1.0])
+            policy.update(policy.params, state, arm, x, r, noise)
             sums.append(state.arms.total)
-        moved = np.abs(sums[0] - sums[1]).max(axis=1)
-        same = arms[0] == arms[1]
-        for k in range(3):
-            assert moved[k] <= (2 * C if same else C) * (1 + 1e-12) * (k in arms)
-        worst["one" if same else "two"] = max(worst["one" if same else "two"], max(moved))
-    assert worst["one"] > 1.95 * C
-    assert worst["two"] > 0.95 * C
+        moved, same = np.abs(sums[0] - sums[1]).max(axis=1), arms[0] == arms[1]
+        assert (moved <= (2 * C if same else C) * (1 + 1e-12) * np.isin(range(3), arms)).all()
+        worst[same] = max(worst[same], max(moved))
+    assert worst[True] > 1.95 * C
+    assert worst[False] > 0.95 * C
 
 
 def test_the_filter_keeps_arms_within_half_the_gap_of_the_best_forced_estimate():
