@@ -270,6 +270,9 @@ BROKEN = {
     "nothing said of what is shown": ("BOUNDED ONLY", [(", audit=AuditSpec(shown=shown)", "")]),
     "messages before a shuffler": (
         "BOUNDED ONLY", [(PROMISE, '"shuffle", epsilon / 4, delta, REPLACE_RECORD')]),
+    "a secret coin beside the noise": ("BOUNDED ONLY", [
+        (SENT, "    x = x * (rng.random() < 0.5)\n" + SENT),
+        (PROMISE, '"local", math.log1p(0.5 * math.expm1(epsilon)), 0.0, REPLACE_RECORD')]),
     "one message in two is noise alone": (
         "BOUNDED ONLY", [("r * x[i] + ", "(rng.random() < 0.5) * r * x[i] + "),
                          (DECLARED, 'shows(randomize, "message")')]),
@@ -315,9 +318,11 @@ def test_a_round_that_uses_noise_again_is_looked_at(tmp_path):
     assert (49, 3) in measuring.odd_rounds(case)
 
 
-def test_the_attack_alone_finds_advice_from_the_open_batch(tmp_path):
-    path = written(tmp_path, LEAKY["advice from the open batch"])
-    assert attack.general(load(path), True, 200, 1)["outcome"] == "refuted"
+@pytest.mark.parametrize("noise", ["", "0.0 * "])
+def test_the_attack_alone_finds_that_there_is_no_noise(tmp_path, noise):
+    path = written(tmp_path, [(NOISE, noise + NOISE)])
+    found = attack.general(load(path), True, 200, 1)
+    assert found["outcome"] == ("refuted" if noise else "not refuted")
 
 
 @pytest.mark.parametrize("name", rows(SOUND))
