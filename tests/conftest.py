@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -12,15 +13,8 @@ import streams
 import wheel as wheels
 
 ROOT = Path(__file__).resolve().parent.parent
-NAMES = (
-    "_config.yml",
-    "_toc.yml",
-    "requirements.txt",
-    "pyproject.toml",
-    "ERRATA.md",
-    "CHANGELOG.md",
-    "CITATION.cff",
-)
+COPIED = ["_config.yml", "_toc.yml", "requirements.txt", "pyproject.toml", "ERRATA.md"]
+COPIED += ["CHANGELOG.md", "CITATION.cff"]
 
 
 def pytest_configure(config):
@@ -81,8 +75,8 @@ def smoke_site(shared):
     with (shared / "book-copy.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not root.exists():
-            for name in NAMES:
-                (root / name).parent.mkdir(parents=True, exist_ok=True)
+            root.mkdir()
+            for name in COPIED:
                 shutil.copy2(ROOT / name, root / name)
             skip = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
             for name in ("book", "companion", "tools"):
@@ -103,7 +97,16 @@ def interpreted(request, shared):
     asked = [i for i in request.session.items if "interpreted" in i.fixturenames]
     params = [i.callspec.params for i in asked]
     names = sorted({p.get("module") or p["name"] for p in params})
-    return streams.in_a_process(shared, "interpreted", names, NUMBA_DISABLE_JIT="1")
+    out = shared / "interpreted.pickle"
+    with out.with_suffix(".lock").open("w") as lock:  # once for all workers
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not out.exists():
+            half = out.with_suffix(".half")
+            env = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+            command = [sys.executable, streams.__file__, half, *names]
+            subprocess.run(command, env=env, check=True, timeout=900)
+            half.rename(out)
+    return pickle.loads(out.read_bytes())
 
 
 @pytest.fixture(scope="session")

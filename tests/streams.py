@@ -1,9 +1,6 @@
 """Small streams, and the policies that the common tests play on them."""
 
-import fcntl
-import os
 import pickle
-import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -12,11 +9,10 @@ import numpy as np
 
 from companion import optimisers, policies
 from companion.core import need_contexts
-from companion.judge.checks import THETA, flat, run, same_bits, spoil, stream, stream_for
+from companion.judge.checks import THETA, flat, run, same_bits, stream, stream_for
 
-__all__ = ["THETA", "flat", "run", "same_bits", "spoil", "stream", "stream_for"]
+__all__ = ["THETA", "flat", "run", "same_bits", "stream", "stream_for"]
 ROWS = {1: 100, 2: 100, 7: 100, 300: 30, 5000: 4}  # contexts in a round, and how many rounds
-NO_BUDGETS = [("d", 0), ("T", 0), ("epsilon", 0.0), ("epsilon", np.nan), ("delta", 1.0)]
 
 
 def names():
@@ -70,15 +66,31 @@ def check_interpreted(out, state, interpreted):
         assert np.array_equal(ours, theirs, equal_nan=True)
 
 
-def in_a_process(folder, script, asked=(), timeout=900, **variables):
-    """What the script of this name, told what is asked for, pickles when it runs with these
-    environment variables; it runs once for all workers that share a folder."""
-    out = folder / f"{script}.pickle"
-    with (folder / f"{script}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not out.exists():
-            half = out.with_suffix(".half")
-            command = [sys.executable, Path(__file__).with_name(f"{script}.py"), half, *asked]
-            subprocess.run(command, env=os.environ | variables, check=True, timeout=timeout)
-            half.rename(out)
-    return pickle.loads(out.read_bytes())
+def interpreted(asked):
+    """{name: (arms, flat state)} of policies on the common stream, {name: (parameters, flat state)}
+    of optimisers; and {(policy, K): arms, or what was raised on the way} for every number of rows.
+
+    In a process with NUMBA_DISABLE_JIT=1 this is the interpreted half of tests in
+    `test_every_policy.py`.  What leaves an array raises IndexError there, as it would in kernels
+    compiled with bounds checks.
+    """
+    found = {}
+    for name in asked:
+        if name in optimisers.TABLE:
+            out, state = learn(optimiser(name), *records_for(optimiser(name)))
+            found[name] = out, flat(state)
+            continue
+        X, R, _ = stream_for(example(name))
+        arms, state = run(example(name), X, R)
+        found[name] = arms, flat(state)
+        for K, n in ROWS.items():
+            try:
+                found[name, K] = rows_played(name, K, n)
+            except IndexError as error:
+                found[name, K] = f"IndexError: {error}"
+    return found
+
+
+if __name__ == "__main__":
+    target, *asked = sys.argv[1:]
+    Path(target).write_bytes(pickle.dumps(interpreted(asked)))

@@ -8,25 +8,10 @@ import pytest
 from streams import flat, same_bits
 
 from companion import core
-from companion.accounting import privacy
 from companion.baselines.linucb import linucb
 from companion.baselines.random import random
 
 X = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-
-
-def with_horizon(T):
-    """LinUCB that was told a horizon; its Python functions ignore it."""
-    policy = linucb(3)
-
-    class Params:
-        pass
-
-    params = Params()
-    params.T, params.d = T, 3
-    return policy._replace(
-        params=params, init=lambda p: 0, select=lambda *_: 0, update=lambda p, s, *_: s + 1
-    )
 
 
 @pytest.mark.parametrize(
@@ -56,15 +41,6 @@ def test_bad_feedback_is_refused_and_changes_nothing(arm, r):
     assert live.rounds == 1
 
 
-def test_calls_out_of_order_are_refused():
-    live = linucb(3).start(0)
-    with pytest.raises(ValueError, match="before select"):
-        live.update(0, 1.0)
-    live.select(X)
-    with pytest.raises(ValueError, match="twice"):
-        live.select(X)
-
-
 def test_another_arm_than_advised_may_be_played():
     live = linucb(3).start(0)
     live.select(X)
@@ -82,18 +58,6 @@ def test_the_callers_array_may_be_reused():
         other.update(same, 1.0)
         contexts[:] = X
     assert all(map(same_bits, flat(live.state), flat(other.state)))
-
-
-def test_the_horizon_ends_the_run():
-    policy = with_horizon(2)
-    assert core.horizon(policy) == 2
-    assert core.horizon(linucb(3)) is None
-    live = policy.start(0)
-    for _ in range(2):
-        live.update(live.select(X), 0.0)
-    with pytest.raises(ValueError, match="horizon T=2"):
-        live.select(X)
-    assert live.rounds == 2
 
 
 def test_policy_travels_by_name_and_keeps_its_kernels():
@@ -123,18 +87,6 @@ def test_a_loop_of_steps_from_two_modules_is_not_cached_with_one_of_them():
     assert linucb(3).play.__module__ == "companion.baselines.linucb"
     mixed = core.plain_loop(linucb(3).select, random().update)
     assert "<" in mixed.__qualname__  # which `jit` does not cache
-
-
-def test_a_function_that_cannot_be_imported_is_left_to_pickle():
-    with pytest.raises((pickle.PicklingError, AttributeError)):
-        pickle.dumps(linucb(3)._replace(init=lambda p: 0))
-
-
-def test_guarantee_says_what_it_is():
-    g = privacy.Guarantee("joint", 1.25, 1e-5, "replace one record", "user")
-    assert str(g) == "(1.25, 1e-05)-joint DP, replace one record, per user"
-    assert str(g._replace(claimed=(1.0, 1e-5))).endswith("(claimed: epsilon = 1, delta = 1e-05)")
-    assert str(privacy.NO_PRIVACY) == "no privacy"
 
 
 def keep(p, s, X, rng):

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from companion import environments
-from companion.environments import block_lengths, replay, sphere
+from companion.environments import replay, sphere
 
 CASES = [
     {},
     {"fresh": False},
-    {"rewards": "signs"},
     {"rewards": "gaussian", "offset": False},
     {"rewards": "signs", "offset": False, "fresh": False},
     {"shrink": 0.25},
@@ -28,24 +27,21 @@ def test_arms_means_and_rewards_are_in_range(options):
     X, R, mu = rounds(sphere(5, 4, **options), 300, 1)
     assert X.shape == (300, 5, 4)
     assert R.shape == mu.shape == (300, 5)
-    if options.get("shrink", 1.0) == 1.0:
-        np.testing.assert_allclose(np.linalg.norm(X, axis=2), 1.0)
-    else:
-        assert (np.linalg.norm(X, axis=2) <= 1.0 + 1e-12).all()
+    sizes = np.linalg.norm(X, axis=2)
+    assert (sizes <= 1.0 + 1e-12).all()
+    assert (sizes >= 1.0 - 1e-12).all() or "shrink" in options
     if options.get("offset", True):
         assert (X[:, :, -1] == np.sqrt(0.5)).all()
         assert mu.min() >= 0.0
     assert np.abs(mu).max() <= 1.0 + 1e-12
-    values = {"bernoulli": {0.0, 1.0}, "signs": {-1.0, 1.0}}.get(
-        options.get("rewards", "bernoulli")
-    )
-    if values:
-        assert set(np.unique(R)) == values
+    values = {"bernoulli": {0.0, 1.0}, "signs": {-1.0, 1.0}, "gaussian": set(np.unique(R))}
+    assert set(np.unique(R)) == values[options.get("rewards", "bernoulli")]
 
 
 @every_case
 def test_means_are_linear_and_rewards_are_centred_on_them(options):
     X, R, mu = rounds(sphere(5, 4, **options), 4000, 2)
+    assert (len(np.unique(X[:, 0, 0])) == 1) != options.get("fresh", True)
     theta, residual, rank, _ = np.linalg.lstsq(X.reshape(-1, 4), mu.ravel(), rcond=None)
     if options.get("fresh", True):
         assert rank == 4
@@ -73,20 +69,8 @@ def test_block_size_does_not_change_the_rounds(options, size, monkeypatch):
 
 @every_case
 def test_a_longer_run_begins_like_a_shorter_one(options):
-    env = sphere(5, 4, **options)
-    assert all(
-        np.array_equal(a, b[:120])
-        for a, b in zip(rounds(env, 120, 5), rounds(env, 300, 5), strict=True)
-    )
-
-
-def test_fixed_sets_are_fixed_and_fresh_ones_fresh():
-    X, _, mu = rounds(sphere(5, 4, fresh=False), 20_000, 6)
-    assert (X[0] == X).all()
-    assert (mu == mu[0]).all()
-    X, _, _ = rounds(sphere(5, 4), 50, 6)
-    assert len(np.unique(X[:, :, 0])) == 250
-    assert not np.array_equal(rounds(sphere(5, 4), 5, 1)[0], rounds(sphere(5, 4), 5, 2)[0])
+    short, long = (rounds(sphere(5, 4, **options), T, 5) for T in (120, 300))
+    assert all(np.array_equal(a, b[:120]) for a, b in zip(short, long, strict=True))
 
 
 def test_shrinking_makes_the_first_direction_rare():
@@ -94,16 +78,6 @@ def test_shrinking_makes_the_first_direction_rare():
     moments = (X**2).mean(axis=0)
     assert moments[0] == pytest.approx(0.01 / 4, rel=0.1)
     np.testing.assert_allclose(moments[1:], 0.25, rtol=0.1)
-
-
-@pytest.mark.parametrize(
-    ("T", "K", "d"), [(1, 2, 2), (20_000, 100, 5), (10, 1000, 100), (131, 5, 1)]
-)
-def test_block_lengths_cover_the_run(T, K, d):
-    lengths = block_lengths(T, K, d)
-    assert sum(lengths) == T
-    assert min(lengths) >= 1
-    assert max(lengths) == 1 or max(lengths) * K * d <= environments.BLOCK
 
 
 def test_replay_gives_back_what_was_recorded():

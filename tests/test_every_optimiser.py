@@ -85,18 +85,14 @@ def test_risk_does_not_depend_on_company_or_grid(optimiser):
     assert same_bits(alone[:, 0], both[:, -1].copy())
 
 
-def test_the_runner_refuses_what_it_cannot_give():
-    world = regression(1.5, ones(3, 1.5))
-    stream, batch = streams.optimiser("streaming_fw"), streams.optimiser("noisy_sgd")
-    with pytest.raises(ValueError, match="distinct names"):
-        excess_risk(world, [stream, stream], 400, [1])
-    with pytest.raises(ValueError, match="distinct names, one at least"):
-        excess_risk(world, [], 400, [1])
-    with pytest.raises(ValueError, match="at most n=400 records; got 401"):
-        excess_risk(world, [stream], 401, [1])
-    with pytest.raises(ValueError, match=r"grid must be \[n\] for batch methods"):
-        excess_risk(world, [batch], 60, [1], grid=[10])
-    with pytest.raises(ValueError, match="grid must hold increasing"):
-        excess_risk(world, [stream], 400, [1], grid=[10, 10])
-    with pytest.raises(ValueError, match="dimension d=3"):
-        excess_risk(regression(1.5, ones(4, 1.5)), [stream], 400, [1])
+@pytest.mark.parametrize(
+    ("name", "n", "options", "words"),
+    [
+        ("streaming_fw", 401, {}, "at most n=400 records; got 401"),
+        ("noisy_sgd", 60, {"grid": [10]}, r"grid must be \[n\] for batch methods"),
+        ("streaming_fw", 400, {"grid": [10, 10]}, "grid must hold increasing"),
+    ],
+)
+def test_the_runner_refuses_what_it_cannot_give(name, n, options, words):
+    with pytest.raises(ValueError, match=words):
+        excess_risk(regression(1.5, ones(3, 1.5)), [streams.optimiser(name)], n, [1], **options)

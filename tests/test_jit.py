@@ -11,6 +11,7 @@ import pytest
 
 import companion
 from companion import jit
+from companion._closure import Package
 from companion.kernels.linalg import dot
 
 ROOT = Path(companion.__file__).parent
@@ -50,6 +51,28 @@ def run(program, cwd, **more):
     env = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT")}
     command = [sys.executable, "-c", program]
     return subprocess.check_output(command, cwd=cwd, env=env | more, text=True).split()
+
+
+def test_the_closure_reads_every_kind_of_import(tmp_path):
+    root = tmp_path / "p"
+    (root / "room").mkdir(parents=True)
+    texts = {
+        "__init__": "",
+        "a": "import p.b as other\n",
+        "b": "def f():\n    from p import c\n",
+        "c": "from p.room import made, policy\n",
+        "room/__init__": "from p.room.policy import made\n",
+        "room/policy": "import os\n\nmade = 1\n",
+        "d": "",
+    }
+    for name, text in texts.items():
+        (root / f"{name}.py").write_text(text)
+    for name in ("claims.toml", "published.json", "notes.md"):
+        (root / "room" / name).touch()
+    package = Package(root)
+    assert package.closure(["p.a"]) == {"p.a", "p.b", "p.c", "p.room", "p.room.policy"}
+    assert package.closure(["p.d", "os"]) == {"p.d"}
+    assert [path.name for path in package.data(["p.a"])] == ["claims.toml", "published.json"]
 
 
 def test_what_an_edit_compiles(tmp_path):
@@ -107,17 +130,9 @@ def chosen(c, x):
     return h(x)
 
 
-@numba.njit
-def applied(f, x):
-    return f(x)
-
-
 @pytest.mark.filterwarnings("ignore:First-class function")
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="compiled functions only")
 def test_kernels_are_first_class_functions():
     x = np.array([1.0, 2.0])
     assert (twice(x), thrice(x)) == (10.0, 15.0)  # a choice needs both compiled before
     assert (chosen(True, x), chosen(False, x)) == (10.0, 15.0)
-    kind = numba.types.FunctionType(numba.float64(numba.float64[::1]))
-    compiled = numba.njit(numba.float64(kind, numba.float64[::1]))(applied.py_func)
-    assert (compiled(twice, x), compiled(thrice, x)) == (10.0, 15.0)

@@ -82,15 +82,19 @@ def test_a_run_under_way_is_locked(tmp_path):
     ("other", "named"),
     [
         (linucb(3), "policy is 'JDP-LinUCB', here it is 'LinUCB'"),
-        (jdp(500), "params.T is '400', here it is '500'"),
         (jdp(epsilon=2.0), "guarantee is"),
         (jdp(ridge=2.0), "params.ridge is '1.0'"),
     ],
 )
-def test_a_run_of_another_policy_or_parameter_is_refused_by_name(other, named, tmp_path):
+def test_a_run_of_another_policy_parameter_or_version_is_refused_by_name(
+    other, named, tmp_path, monkeypatch
+):
     jdp().start(0).save(tmp_path / "run")
     with pytest.raises(ValueError, match=f"its {named}"):
         Live.load(tmp_path / "run", other)
+    monkeypatch.setattr("companion.__version__", "9.9")
+    with pytest.raises(ValueError, match=r"its version is '.*', here it is '9.9'"):
+        Live.load(tmp_path / "run", jdp())
 
 
 def test_an_array_among_the_parameters_that_differs_is_refused(tmp_path):
@@ -102,13 +106,6 @@ def test_an_array_among_the_parameters_that_differs_is_refused(tmp_path):
     made(1.0).start(0).save(tmp_path / "run")
     with pytest.raises(ValueError, match="path must lead to a run of the same policy"):
         Live.load(tmp_path / "run", made(9.0)._replace(guarantee=made(1.0).guarantee))
-
-
-def test_another_version_is_refused_by_name(tmp_path, monkeypatch):
-    linucb(3).start(0).save(tmp_path / "run")
-    monkeypatch.setattr("companion.__version__", "9.9")
-    with pytest.raises(ValueError, match=r"its version is '.*', here it is '9.9'"):
-        Live.load(tmp_path / "run", linucb(3))
 
 
 class Trap:
@@ -228,21 +225,6 @@ def test_late_rewards_are_a_run_in_the_order_in_which_they_come(name):
     assert all(map(same_bits, flat(live.state), flat(state)))
 
 
-@pytest.mark.parametrize("name", LATE)
-def test_other_questions_in_between_change_nothing_that_is_learned(name):
-    policy, arms = streams.example(name), ([], [])
-    X, R, _ = stream_for(policy, 300)
-    for disturbed in (0, 1):
-        rng, s = np.random.default_rng(1), policy.init(policy.params)
-        for t in range(300):
-            arm = int(policy.select(policy.params, s, X[t], rng))
-            for j in range(3 * disturbed):
-                policy.select(policy.params, s, X[(7 * t + j) % 300], np.random.default_rng(t))
-            s = policy.update(policy.params, s, arm, X[t, arm].copy(), R[t, arm], rng) or s
-            arms[disturbed].append(arm)
-    assert arms[0] == arms[1]
-
-
 @pytest.mark.parametrize("name", IN_ORDER)
 def test_a_policy_without_delayed_feedback_takes_one_question_at_a_time(name):
     policy = streams.example(name)
@@ -280,12 +262,6 @@ def test_tickets(tmp_path):
     again = Live.load(tmp_path / "run", live.policy)
     again.update(1, 0.5, "a")
     assert (again.rounds, again.ended("a"), again.ended("b"), list(again.open)) == (1, 1, 1, [None])
-
-
-@pytest.mark.parametrize("seed", ["abc", -1, 1.5, True, [1], np.nan])
-def test_what_is_no_seed_is_refused(seed):
-    with pytest.raises(ValueError, match="seed must be an integer >= 0"):
-        linucb(3).start(seed)
 
 
 def test_an_interrupt_waits_until_the_kernel_has_returned():

@@ -21,7 +21,6 @@ pytestmark = [
 MEASURE = (Path(__file__).parent / "pictures.js").read_text("utf8")
 FIGURE = re.compile(r'<figure class="plot" id="fig-([^"]+)">(.*?)</figure>', re.DOTALL)
 PICTURE = re.compile(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)")
-SIDES = re.compile(r"\b(left|right)[:,]|\((left|right)\)|\b(left|right) panel", re.IGNORECASE)
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +33,8 @@ def faults():
         def found(text):
             for name, said in FIGURE.findall(text):
                 svg = base64.b64decode(PICTURE.search(said)[1]).decode()
-                yield from (
-                    f"{name}: {w}" for w in page.evaluate(f"(svg) => ({MEASURE})(svg)", svg)
-                )
-                if side := SIDES.search(PICTURE.sub("", said)):
-                    yield f"{name} says {side[0]!r}, and its panels are stacked"
+                wrong = page.evaluate(f"(svg) => ({MEASURE})(svg)", svg)
+                yield from (f"{name}: {w}" for w in wrong)
 
         yield lambda text: list(found(text))
         browser.close()
@@ -66,7 +62,6 @@ def test_a_text_on_a_line_is_found(faults):
         fig, (ax,) = plots.panels(1)
         ax.plot([0, 1], [0, 1])
         ax.text(0.5, 0.5, "on the line", ha="center", va="center")
-        page = plots.figure_html(fig, alt="Left: a", caption="c", data={"x": [1]}, name="planted")
+        page = plots.figure_html(fig, alt="a", caption="c", data={"x": [1]}, name="planted")
         plt.close(fig)
     assert any("is crossed by a line" in fault for fault in faults(page))
-    assert any("says 'Left:'" in fault for fault in faults(page))

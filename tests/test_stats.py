@@ -8,41 +8,14 @@ from scipy import stats as sps
 
 from companion import stats
 
-TRIALS = 1000
-
-
-def covers(make, truth, level, seed):
-    """How many of TRIALS intervals contain the truth."""
-    rng = np.random.default_rng(seed)
-    intervals = [make(rng, level) for _ in range(TRIALS)]
-    return sum(i.low <= truth <= i.high for i in intervals)
-
-
-def bounds(level, slack=0.0):
-    """Counts that a coverage of `level` (less `slack`) leaves with probability below 1e-6."""
-    return sps.binom.ppf(5e-7, TRIALS, level - slack), sps.binom.isf(5e-7, TRIALS, level)
-
-
-@pytest.mark.parametrize("level", [0.8, 0.95])
-def test_mean_and_difference_cover(level):
-    low, high = bounds(level)
-    mean = covers(lambda r, v: stats.mean_interval(r.normal(3, 2, 6), v), 3.0, level, 1)
-    assert low <= mean <= high
-
-    def paired(rng, v):
-        a = rng.normal(0, 5, 8)
-        return stats.difference(a + rng.normal(1, 0.1, 8), a, v)
-
-    assert low <= covers(paired, 1.0, level, 2) <= high
-
 
 def test_ratio_covers_and_is_exact_for_proportional_samples():
-    def paired(rng, v):
+    rng, covered = np.random.default_rng(3), 0
+    for _ in range(1000):
         b = rng.normal(10, 1, 10)
-        return stats.ratio(2 * b + rng.normal(0, 1, 10), b, v)
-
-    low, high = bounds(0.9)
-    assert low <= covers(paired, 2.0, 0.9, 3) <= high
+        found = stats.ratio(2 * b + rng.normal(0, 1, 10), b, 0.9)
+        covered += found.low <= 2.0 <= found.high
+    assert sps.binom.ppf(5e-7, 1000, 0.9) <= covered <= sps.binom.isf(5e-7, 1000, 0.9)
     b = np.array([8.0, 9.0, 11.0])
     assert stats.ratio(3 * b, b) == pytest.approx((3.0, 3.0, 3.0))
     unsure = stats.ratio([1.0, 2.0, 3.0], [-1.0, 0.5, 1.0])
@@ -57,6 +30,8 @@ def test_band_is_the_interval_of_every_column():
     ours = stats.mean_interval(samples[:, 0])
     theirs = sps.ttest_1samp(samples[:, 0], 0.0).confidence_interval(0.95)
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
+    paired = stats.difference(samples[:, 0], samples[:, 1])
+    assert paired == pytest.approx(stats.mean_interval(samples[:, 0] - samples[:, 1]))
 
 
 @pytest.mark.parametrize("power", [0.5, 2 / 3, 1.0, -1.0])
@@ -66,30 +41,12 @@ def test_exponent_is_exact_on_power_laws(power):
     assert stats.exponent(x, samples) == pytest.approx((power,) * 3, abs=1e-9)
 
 
-def test_exponent_covers_under_dependent_points():
-    x = np.geomspace(10, 1000, 6)
-
-    def walk(rng, v):  # one repetition's points go up and down together, and drift
-        noise = np.cumsum(rng.normal(0, 0.1, (12, 6)), axis=1) + rng.normal(0, 0.3, (12, 1))
-        return stats.exponent(x, x**0.5 * np.exp(noise - 0.005 * np.arange(1, 7)), v)
-
-    low, high = bounds(0.95, slack=0.03)  # the jackknife is approximate at 12 repetitions
-    assert low <= covers(walk, 0.5, 0.95, 5) <= high
-
-
-@pytest.mark.parametrize(("hits", "trials"), [(0, 10), (10, 10), (3, 10), (1, 1000), (500, 1000)])
+@pytest.mark.parametrize(("hits", "trials"), [(0, 10), (10, 10), (1, 1000)])
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_proportion_is_scipys_exact_interval(hits, trials, level):
     ours = stats.proportion(hits, trials, level)
     theirs = sps.binomtest(hits, trials).proportion_ci(level, method="exact")
     assert ours == pytest.approx((hits / trials, theirs.low, theirs.high), abs=1e-12)
-
-
-def test_intervals_print():
-    assert f"{stats.Interval(0.5, -np.inf, np.inf):.1f}" == "0.5 (not bounded)"
-    i = stats.Interval(0.51234, 0.4, 0.6)
-    assert str(i) == "0.512 [0.4, 0.6]"
-    assert f"{i:.2f}" == "0.51 [0.40, 0.60]"
 
 
 def test_a_bootstrap_in_parts_has_the_same_bits(monkeypatch):
@@ -116,17 +73,6 @@ def test_worst_cases_of_exact_powers():
     assert stats.crossing(T, theirs * 2, theirs, 1).value == math.inf
     with pytest.raises(ValueError, match="level"):
         stats.worst_case_band(ours, 1, level=1.0)
-
-
-def test_a_bootstrap_band_covers_its_estimate_and_shrinks_with_repetitions():
-    rng = np.random.default_rng(0)
-    wide = []
-    for reps in (8, 200):
-        regret = 10 + rng.standard_normal((1, 1, reps))
-        low, high = stats.worst_case_band(regret, 2)
-        assert low[0] < stats.worst_case(regret)[0] < high[0]
-        wide.append(high[0] - low[0])
-    assert wide[1] < 0.5 * wide[0]
 
 
 def test_the_jackknife_of_a_mean_is_students_interval():

@@ -16,31 +16,24 @@ from companion.validate import need_array, need_choice, need_float, need_int
 NEVER = {  # what no argument of anything may be
     "NaN": np.nan,
     "complex": 1 + 2j,
-    "complex array": np.array([1 + 2j, 0]),
     "masked array": np.ma.masked_array([1.0, 2.0], [True, False]),
     "timedelta64": np.timedelta64(3),
-    "bytes": b"abc",
     "an object": object(),
     "ragged": [[1.0, 2.0], [3.0]],
-    "a dictionary": {"a": 1},
 }
 DOUBTFUL = {  # what some arguments may be
     "infinity": np.inf,
-    "-infinity": -np.inf,
     "-1": -1,
     "0": 0,
     "smallest": 5e-324,
-    "1e-300": 1e-300,
     "1e200": 1e200,
     "huge": 10**400,
-    "2**61": 2**61,
     "half": 0.5,
     "True": True,
     "a word": "abc",
     "None": None,
     "empty": [],
     "array of NaN": np.array([[np.nan, 0.0, 0.0]]),
-    "numbers as text": "3",
 }
 GOOD = {"d": 3, "K": 4, "T": 400, "n": 64, "epsilon": 1.0, "delta": 0.05, "sparsity": 2,
         "b_max": 2.0, "t0": 2}  # fmt: skip
@@ -78,7 +71,6 @@ OTHERS = {
     "gaussian_scale": (privacy.gaussian_scale, {"epsilon": 1.0, "delta": 0.05}),
     "zcdp_epsilon": (privacy.zcdp_epsilon, {"rho": 0.5, "delta": 0.1}),
     "laplace_scale": (privacy.laplace_scale, {"epsilon": 1.0}),
-    "tree_levels": (privacy.tree_levels, {"T": 8}),
     "shuffle_epsilon": (privacy.shuffle_epsilon, {"epsilon0": 1.0, "delta": 0.1, "n": 10_000}),
     "binomial_epsilon": (binomial.binomial_epsilon, {"delta": 0.05, "bits": 2000} | BITS),
     "binomial_bits": (
@@ -124,6 +116,9 @@ REFUSED = {  # beside OUT
     "sphere": {"K": [1, 2.5], "d": [1], "noise": [-1.0, np.nan], "shrink": [0.0, 1.5],
                "rewards": ["uniform"], "fresh": [1], "offset": [False]},
     "replay": {"X": [X[0]], "R": [X[..., :1]], "mu": [X[:1, :, 0]]},
+    "binomial_epsilon": {"bits": [0], "p": [1.0], "move": [0.0], "entries": [0], "largest": [0]},
+    "gaussian_scale": {"sensitivity": [0.0, np.inf], "method": ["best"]},
+    "start": {"seed": ["abc", -1, 1.5, True, [1]]},
     "mean_interval": {"samples": [[1.0], [1.0, np.nan]], "level": [0.0, 1.0]},
     "exponent": {"x": [[0.0, 1.0]], "samples": [[[1.0, 2.0]], [[1.0, -2.0]] * 2, np.ones((2, 3))]},
     "proportion": {"hits": [11, -1], "trials": [0]},
@@ -194,12 +189,9 @@ def test_what_is_out_of_range_is_refused_by_name(name):
 
 def test_what_is_swapped_or_missing_is_refused():
     """(1, 4000) as (epsilon, delta) was once accepted as T = 1, epsilon = 4000."""
-    for call in (
-        lambda: policies.jdp_linucb(3, 1.0, 4000),
-        lambda: policies.jdp_linucb(3, 400),
-    ):
+    for wrong in ((3, 1.0, 4000), (3, 400)):
         with pytest.raises(TypeError, match=r"^jdp_linucb\(\)"):
-            call()
+            policies.jdp_linucb(*wrong)
 
 
 def test_helpers_say_name_value_and_range():

@@ -81,7 +81,8 @@ def measure(case) -> Measured:
         far = [s.distances() for s in several]
         if not all(s.bounded(size) for s, size in zip(several, far, strict=True)):
             return UNBOUNDED._replace(releases=several[0].releases())
-        *ends, chance = LAWS[laws](case, several, kept)
+        moved = np.max(far) > 0.0
+        *ends, chance = LAWS[laws](case, several, kept) if moved else (0.0, 0.0, 1.0)
         found.append((np.max(far), max(s.releases() for s in several), *ends, -chance))
     movement, releases, low, high, chance = np.max(found, axis=0).tolist()
     if g.model == "shuffle" and "counts" not in laws and low > g.epsilon:
@@ -220,8 +221,6 @@ def sampled(case, several, kept):
     far = [float(np.linalg.norm(seen.moves(c[0]), axis=-1).max()) for c in seen.clean]
     about = [np.allclose(c.args[2], filler(case)[seen.at][1]) for c in seen.base.calls]
     alone = about == [size > 0.0 for size in far] and len(far) == p.steps
-    if not any(far):
-        return 0.0, 0.0, kept["chance"] * alone
     noise = kept["noise"] / max(far)
     low, high = (sampled_epsilon(noise * f, p.n, p.steps, delta) for f in (1.02, 1 / SLACK / 1.02))
     return low, 1.13 * high, kept["chance"] * alone  # every draw is about one record, and no other
@@ -292,9 +291,9 @@ def pure(case, several, kept):
         z = np.hstack(columns)
         size = np.abs(z).mean(axis=0)
         chance = min(chance, law_chance(z / size, sps.laplace) if size.all() else 0.0)
-    powers = () if not parts else (1,) if delta == 0.0 else (1, 2)
+    powers = (1,) if delta == 0.0 else (1, 2)
     ends = [pure_ends(parts, power, delta, reach(case)) for power in powers]
-    return *np.max(ends or [(0.0, 0.0)], axis=0), chance
+    return *np.max(ends, axis=0), chance
 
 
 def pure_ends(parts, power: int, delta: float, reached: float):
@@ -372,7 +371,7 @@ def peeling(case, several, kept):
     times, delta = [s for _, (*_, s, _) in found], case.policy.guarantee.delta
     low = picks_epsilon([far / most for far, (_, most, *_) in found], times, delta)
     high = picks_epsilon([reach(case) * far / least for far, (least, *_) in found], times, delta)
-    return low, high, min([chance for _, (*_, chance) in found], default=1.0)
+    return low, high, min(chance for _, (*_, chance) in found)
 
 
 def picks_epsilon(ratios, times, delta: float) -> float:
@@ -422,7 +421,7 @@ def vertex(case, several, kept, law: str):
         loss = np.array([2 * far / noise[end] for far, noise in found])  # over +- unit vectors
         rho = (loss**2).sum() / (8 if law == "gumbel" else 2)
         ends.append(min(concentrated(rho, delta), loss.sum()))
-    chance = min([noise[2] for _, noise in found], default=1.0)
+    chance = min(noise[2] for _, noise in found)
     return ends[0] * (1 - 1e-3), ends[1] * reach(case), chance
 
 

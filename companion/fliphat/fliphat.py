@@ -33,7 +33,7 @@ from companion.kernels.linalg import axpy
 from companion.kernels.mechanisms import peel, random_integer
 from companion.validate import LARGEST, need_choice, need_float, need_int, need_positive
 
-MAX_ITERATIONS = 1000  # most steps of a release, and most of their rate
+MAX_ITERATIONS = 1000  # largest `iterations` of the variant, and `iteration_rate` of FLIPHAT
 
 
 # Calibration: the noise multiplier xi / sensitivity for a budget
@@ -133,9 +133,10 @@ def noise_scales(paper, n, sparsity, epsilon, delta, eta, x_max, b_max, R, itera
     """((xi_first, xi_rest), epsilon that they guarantee on contexts in [-x_max, x_max]).
 
     n, R, iterations (L,): rows, reward bound and steps of every release.  The residual is at most
-    R in the first step, where theta = 0, and R + x_max b_max in later ones.  Corrected: these
-    sensitivities times the multiplier of exact composition of all picks of a release.  Paper: eta
-    (R + x_max b_max)/n times the multiplier of Algorithm 3, the budget split over the steps.
+    R in the first step, where theta = 0, and R + x_max b_max in later ones, where the projection
+    keeps the l1 norm of theta at most b_max.  Corrected: `gradient_sensitivity` at these bounds
+    times the multiplier of exact composition of all picks of a release.  Paper: eta (R + x_max
+    b_max)/n times the multiplier of Algorithm 3, the budget split over the steps.
     """
     first = gradient_sensitivity(n, eta, x_max, R)
     rest = gradient_sensitivity(n, eta, x_max, R + x_max * b_max)
@@ -380,10 +381,10 @@ def fliphat(
     epsilon, delta : budget; epsilon in [1e-9, 1e9] or inf, delta in (0, 1).
     b_max : bound on the l1 norm of beta, in [1e-50, 1e50], like x_max and eta.
     x_max : bound on the coordinates of a context; None: sqrt(2 log max(d, 2)).
-    noise : sigma >= 0 in R_l = x_max b_max + sigma sqrt(2 log(1 + N_l)); rewards are clipped at
-        R_l.
+    noise : sigma >= 0, the scale of a reward's own noise (not of the noise for privacy), in R_l =
+        x_max b_max + sigma sqrt(2 log(1 + N_l)), N_l = 2^l rows; rewards are clipped at R_l.
     eta : step size.
-    iteration_rate : M in M_l = floor(M log(1 + N_l b_max^2)), in [0, 1000].
+    iteration_rate : in [0, 1000]; release l takes floor(iteration_rate log(1 + N_l b_max^2)) steps.
     calibration : "corrected": contexts are clipped to x_max, sensitivity and composition are
         proved (`noise_scales`).  "paper": as printed; contexts are not clipped unless
         clip_contexts=True, and the guarantee says what that gives (infinite if not).
@@ -440,11 +441,12 @@ def residual_fliphat(
     forget: bool = True,
     min_rows: int = 32,
 ) -> Policy:
-    """FLIPHAT whose gradient is the mean of clip(x) clip(y - x'theta): private for any data.
+    """FLIPHAT whose gradient is -2 times the mean of clip(x) clip(y - x'theta).
 
-    A swap of one of n rows moves eta times the gradient by at most 4 eta x_clip residual_clip/n in
-    every step; the noise follows by exact composition of all picks that one row enters: sparsity
-    times iterations, times the number of releases if forget=False.
+    It is private for any data.  A swap of one of n rows moves a coordinate of eta times the
+    gradient by at most 4 eta x_clip residual_clip/n in every step; the noise follows by exact
+    composition of all picks that one row enters: sparsity times iterations, times the number of
+    releases if forget=False.
 
     Parameters
     ----------

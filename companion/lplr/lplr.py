@@ -3,6 +3,8 @@
 A bin holds vectors of nearly the same norm, and its noise is as small as its vectors.  Each of d
 layers removes one direction from a vector and sorts what is left of it, the residual, into bins
 again.  RegCB.Elimination plays the arms that no finished epoch's intervals rule out.
+Each epoch has 2d stages of equally many users.  Stage 2h fits the models of layer h (from 0), stage
+2h + 1 measures how far the errors of the layers above may move them (the interval statistic).
 
 Source: Li, Simchi-Levi and Wang, "On the optimal regret of locally private linear contextual
 bandit" (2024), Algorithms 1 to 6 and Lemmas 1 to 3; their alpha is `epsilon` here.
@@ -61,7 +63,7 @@ class Oracle(NamedTuple):
     matrix_scale: float  # c, Wishart scale of matrices
     error_scale: float  # b_e, Laplace scale of the interval statistic
     one_sided: bool  # matrix noise as printed (True) or a difference of two Wishart matrices
-    clip: bool  # predictions are clipped to [-1, 1] before they enter a label
+    clip: bool  # coefficients, and predictions that enter a label, are clipped to [-1, 1]
     cap: float  # largest half-width
     threshold: float  # a bin is active if its noisy share exceeds threshold / sqrt(n)
     flat: float  # kappa_3 gamma^2 (d+1)^4, 0 if calibrated
@@ -209,7 +211,9 @@ def add_matrix_noise(rng, n, scale, one_sided, root, out):
     """out (d, d) <- out + the sum of the matrix noises of n users.
 
     One noise is W - W' with W, W' ~ Wishart_d(d+1, scale I) independent, or as printed W less its
-    mean; root (d, d) is overwritten.
+    mean; root (d, d) is overwritten.  The density of W is proportional to exp(-tr W / (2 scale)),
+    so that of W - W' changes by at most a factor exp(m / (2 scale)) when it is moved by a matrix of
+    nuclear norm m.  W less its mean has a support that moves with the data: no epsilon holds.
     """
     degrees = float(n) * (out.shape[0] + 1)
     add_wishart(rng, degrees, scale, root, out)
@@ -311,10 +315,10 @@ def child_bin(oracle, tree, node, residual):
 
 @jit
 def walk(oracle, tree, h, phi, residual):
-    """Figure 2: the node of layer h < d that phi falls in, or for h = d the last one it passes.
+    """Figure 2: the node of layer h < d that phi falls in, or for h = d that of layer d - 1.
 
-    Returns (node, or -1 where the walk stops above; prediction and half-width gathered on the way);
-    residual (d,) <- what is left of phi.
+    Returns (node, prediction and half-width gathered on the way); residual (d,) <- what is left of
+    phi.  node is -1 where a bin on the way has no model, or what is left is too short for any bin.
     """
     node, prediction, eta = tree.link.shape[0] - 1, 0.0, 0.0
     copy(phi, residual)
@@ -360,8 +364,10 @@ def add_error(tree, h, b, residual, users, eta):
 def add_noise(oracle, tree, stage, n, rng):
     """The noise of n users' messages about every node of the stage's layer.
 
-    Of several users at once, vectors and matrices of nodes below the threshold get none: it is
-    independent of everything else, and nobody reads them.
+    A node's vectors are at most `edge` long, so their noise is that of `noise_scales`, which is for
+    vectors of norm at most 1, times edge (vectors) or edge^2 (matrices).  Where n > 1 users are
+    drawn at once, vectors and matrices of nodes below the threshold get no noise: it is independent
+    of everything else, and nobody reads them.
     """
     h = stage // 2
     for b in range(tree.start[h], tree.start[h + 1]):
@@ -439,7 +445,7 @@ def fit_width(oracle, tree, h, b, n):
     edge, count, value = edge_of(oracle, tree, h, b), tree.stat[b, COUNT], tree.stat[b, VALUE]
     share = count / math.sqrt(n)  # psi sqrt(n)
     if oracle.calibrated:  # standard deviations of the known noise
-        mean = 0.0
+        mean = 0.0  # of eta |u'phi| / sqrt(s): how far errors of the layers above move the labels
         if h > 0:
             noise = math.sqrt(2.0) * oracle.error_scale * edge / (math.sqrt(value) * share)
             mean = max(0.0, tree.stat[b, ERROR] / count + oracle.z * noise)

@@ -1,7 +1,7 @@
-"""Elimination with perturbed sufficient statistics: what LPLR improves on, at T^(3/4) in the worst
-case.
+"""Elimination with sufficient statistics perturbation (SSP): what LPLR improves on.
 
-Every user sends phi phi' and y phi once; epsilon = inf is least squares without privacy.
+Its regret is of order T^(3/4) in the worst case.  Every user sends phi phi' and y phi once, with
+noise; epsilon = inf is least squares without privacy.
 
 Source: the local version of Shariff and Sheffet (2018), as Section 2.2 of the LPLR paper says; the
 bandit is Algorithm 1 of that paper.
@@ -137,8 +137,12 @@ def ssp_fit(oracle, model, n):
 
 @jit
 def ssp_interval(oracle, model, phi):
-    """(estimate in [-1, 1], half-width) at phi; (0, ||phi||) where the half-width is no less."""
-    far, near = 0.0, 0.0
+    """(estimate in [-1, 1], half-width) at phi; (0, ||phi||) where the half-width is no less.
+
+    The half-width is (w + ridge) ||V^-1 phi|| for noise and ridge, as ||theta|| <= 1, and
+    z sqrt(phi'V^-1 phi) for the labels.
+    """
+    far, near = 0.0, 0.0  # ||V^-1 phi||^2 and phi'V^-1 phi
     for i in range(oracle.d):
         c = dot(model.V_inv[i], phi)
         far += c * c

@@ -274,7 +274,9 @@ def guard(d: int, T: int, worst: float) -> float:
 
     The noise of a trace is normal with standard deviation at most sqrt(d) worst, so by the union
     bound over T rounds it exceeds sqrt(2 log(T/`FALSE_FIT`)) times that with chance `FALSE_FIT` at
-    most.  A fit to noise alone rules out good arms for the rest of the run.
+    most.  This is the noise of the gain before the first fit; after it both traces are noisy, and
+    eigenvalues raised to their floor add to either.  Privacy does not depend on the guard.  A fit
+    to noise alone rules out good arms for the rest of the run.
     """
     return math.sqrt(2.0 * math.log(T / FALSE_FIT) * d) * worst
 
@@ -283,7 +285,7 @@ def guard(d: int, T: int, worst: float) -> float:
 
 
 class ContinualSum(NamedTuple):
-    """A matrix sum released after every round; `exact` is secret, all else others may see.
+    """A matrix sum released after every round; `exact` and `nodes` are secret, the rest is public.
 
     A leaf c x x' is packed with off-diagonal entries times sqrt2, so that Euclidean noise on the
     packed vector is symmetric noise that is isotropic in Frobenius norm: (Z + Z')/2 for Z with
@@ -425,9 +427,14 @@ def may_refresh(fits, cutoff, value, last, A, B):
 
 @inlined
 def select(p, s, X, rng):
-    """Row of X (K, d) to play: the widest while it is too wide, else the optimistic one of those
-    that theta_o does not rule out; the first one on ties.  Before that, noisy refits where a
-    released matrix has outgrown its value at the last one."""
+    """Row of X (K, d) to play; the first one on ties.
+
+    If the largest x'V^-1 x reaches the threshold (Criterion I), the arm that has it is explored.
+    Else theta_o rules arms out, and of the rest the one with the largest x'theta_tau +
+    beta sqrt(x'H^-1 x) is played, H as of the last fit of theta_tau.  Before that come noisy
+    refits where a released matrix has outgrown its value at the last one; by the printed rule only
+    that of theta_tau, and only in rounds that do not explore.
+    """
     t = s.t[0]
     if not p.printed_rule:  # from released matrices alone, before a round's contexts are seen
         if may_refresh(s.fits[0], p.fit_o.cutoff, s.V.value, s.V.last, s.A, s.B):

@@ -11,7 +11,7 @@ plus sqrt(n) for the rounding of n coordinates with shared randomness.  Matrix a
 one zCDP budget; b is proved by `accounting.binomial` for all 1 + steps releases together
 (`calibrated`).  A weight is clipped at Delta = min(slope(0), 1/kappa*), so the sensitivity holds
 for all data, not with high probability under the model (Lemma F.7).
-Differs: batch lengths sum to T; the confidence width has sqrt(kappa) after the first batch only
+Differs: batch lengths sum to T; of the confidence widths only the first batch's has sqrt(kappa)
 (`widths`: the paper prints it for all); the optimiser is preconditioned by the released matrix and
 takes `steps` gradients where the paper takes (epsilon n)^2/(d log^3); values are quantised on [0,
 2 L] (the paper: on [0, L], which overflows); eigenvalues have a floor.  Messages are summed in the
@@ -74,7 +74,7 @@ FACTORS = (1.0, 1.005, 1.01, 1.02, 1.03, 1.05, 1.08, 1.12, 1.2, 1.3, 1.5, 2.0, 3
 def batch_lengths(T: int, M: int, first: int | None = None) -> np.ndarray:
     """Lengths (M,) of the batches of T rounds: B_k = alpha sqrt(B_(k-1)), B_2 = alpha.
 
-    T >= 1, M >= 2 batches; first: length of the first one, 1 <= first <= T - M + 1 (None: 4
+    T >= 2, 2 <= M <= T batches; first: length of the first one, 1 <= first <= T - M + 1 (None: 4
     T^(4/9), at most half).  With alpha all batches sum to T; with the printed one, T^(1/(2(1 -
     2^(1 - M)))), the last batch alone has T rounds.  Raises ValueError on anything else.
     """
@@ -141,10 +141,10 @@ def calibrated(
     """(bits of the matrix, bits of a gradient, proved epsilon) for a batch of n users.
 
     epsilon in (0, inf), delta in (0, 1), steps >= 1 gradients, share in (0, 1) of the zCDP budget
-    for the matrix; calibration "corrected" or "paper":
-    (122) at (epsilon/2, delta/2) for the matrix and, for a gradient, at (epsilon/2)/(2 sqrt(2 steps
-    log(2/delta))) and (delta/2)/(steps + 1), as in Algorithm 7.  Raises ValueError where no factor
-    suffices.
+    for the matrix.  calibration "corrected": the least of `FACTORS` with which all releases are
+    proved together; ValueError where none suffices.  "paper": (122) at (epsilon/2, delta/2) for the
+    matrix and, for a gradient, at (epsilon/2)/(2 sqrt(2 steps log(2/delta))) and (delta/2)/(steps +
+    1), as in Algorithm 7.
     """
     n, d, steps = need_int("n", n, 1), need_int("d", d, 1), need_int("steps", steps, 1)
     epsilon = need_positive("epsilon", epsilon)
@@ -459,8 +459,9 @@ def release_batch(p, s, k, rng):
 
 @jit
 def weight(link, score, half, theta_bound, cap):
-    """Weight of x x' after the first batch (10), (11): slope at the first estimate's score, less
-    what that may be wrong by (half: the half-width of x after that batch), and at most the cap."""
+    """Weight of x x' after the first batch (10), (11): slope at the first estimate's score, times
+    exp(-h) for its possible error h = min(2 S, half), and at most the cap (half: the half-width of
+    x after that batch; S: theta_bound)."""
     return min(slope(link, score) * math.exp(-min(2.0 * theta_bound, half)), cap)
 
 
@@ -619,7 +620,7 @@ def shuffle_glm(
 @jit
 def first_matrices(p, s, x, rng, out):
     """out (n, d(d+1)/2) <- the analyser's matrix of n first batches, whose last user has context x
-    (d,); all other users send zeros and have rounded already; s is overwritten."""
+    (d,); the integers of all others are taken to be 0, a public shift; s is overwritten."""
     for i in range(out.shape[0]):
         s.counts[:] = 0.0
         s.size[0] = p.ends[0] - 1

@@ -10,7 +10,8 @@ Privacy: joint; neighbours replace one user (context and rewards).  Changing a u
 arm that was played, and then two learners: the one that lost the record sees a synthetic one
 instead, whose gradient is exactly 0, so each of the two moves by half of what replacing a record
 moves one.  Two halves cost what one whole costs, or less (see the chapter): the guarantee is that
-of a single learner, provided that every arm is updated in every round.
+of a single learner, provided that every arm is updated in every round after the forced ones.  In a
+forced round only the forced arm is updated, and its user must play it.
 Differs: local clocks (the paper's global t breaks the sum after the forced rounds); leaves and
 rewards are clipped; the learner may be the tree of Algorithm 1 on the l_1 ball.
 """

@@ -17,7 +17,8 @@ before, theta_t and theta_(t-1) are fixed, so that leaf alone moves, by at most
     2 t beta ||theta_t - theta_(t-1)||_p + 2 L <= 2 (beta D + L) in l_q, D = 2 r,
 or by 2 C if it is clipped to norm C.  Releases compose as one Gaussian mechanism (`movement`) or by
 concentrated privacy.
-Differs: d_0 = 0 (line 4 of Algorithm 2 counts record 1 twice); leaves may be clipped; records
+Differs: d_0 = 0 (line 4 of Algorithm 2 counts record 1 twice); steps in line 5 may be c/(t + 1)
+with 0 < c <= 1, while leaves keep their weights; leaves may be clipped; records
 outside ||x||_q <= 1, low <= y <= Y are clipped into it and counted; the default calibration has the
 noise that the budget needs exactly; the tree is in streaming form, in which powers of two are no
 special case; besides the paper's Laplace noise on all 2 d scores, one draw per coordinate
@@ -509,7 +510,7 @@ def streaming_fw(
         or "corrected" (exactly what the budget needs)
     factorisation : "tree", or "sqrt", which keeps n d numbers
     clip : bound C of the leaves in l_2 (in l_q for "zcdp"; refused for "paper"); inf: none; None:
-        2 (radius + label_bound) d^max(0, 1/2 - 1/q), which hardly ever binds
+        for "corrected" the C of `leaf_clip` times d^max(0, 1/2 - 1/q), else none
     step_scale : c in (0, 1], steps are c/(t + 1)
 
     Returns
@@ -562,7 +563,7 @@ def vertex_fw(
     selector : "argmin" (the paper's Laplace noise on all 2 d scores), "coordinates" (one draw per
         coordinate) or "gumbel" (the exponential mechanism)
     schedule : of the losses epsilon_t: "falling" like 1/sqrt t, or "constant"; for "corrected"
-    clip : bound C of the leaves in l_inf, None: 2 (radius + label_bound), inf: none
+    clip : bound C of the leaves in l_inf (refused for "paper"); inf: none; None: as in `leaf_clip`
 
     Returns
     -------

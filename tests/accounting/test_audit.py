@@ -32,28 +32,23 @@ def test_bound_is_close_to_the_truth_for_laplace():
     found = epsilon_lower_bound(laplace(1.0), 0.0, 1.0, trials=400_000, seed=1)
     assert 0.95 < found.epsilon < 1.0
     assert found.trials == 200_000
-    assert found.likely in "ab"
+    again = epsilon_lower_bound(laplace(1.0), 0.0, 1.0, trials=400_000, seed=1)
+    assert again == found
 
 
-@pytest.mark.parametrize(("truthful", "event"), [(0.75, None), (0.75, lambda y: y == 1)])
-def test_bound_is_close_to_the_truth_for_randomised_response(truthful, event):
-    found = epsilon_lower_bound(response(truthful), 0, 1, trials=200_000, seed=2, event=event)
-    truth = np.log(truthful / (1 - truthful))
-    assert truth - 0.03 < found.epsilon < truth
+@pytest.mark.parametrize("event", [None, lambda y: y == 1])
+def test_bound_is_close_to_the_truth_for_randomised_response(event):
+    found = epsilon_lower_bound(response(0.75), 0, 1, trials=200_000, seed=2, event=event)
+    assert np.log(3.0) - 0.03 < found.epsilon < np.log(3.0)
 
 
 def test_bound_is_close_to_the_truth_for_the_gaussian_delta():
     found = delta_lower_bound(gaussian(1.0), 0.0, 1.0, epsilon=0.5, trials=400_000, seed=3)
     truth = privacy.gaussian_delta(0.5, 1.0)
     assert truth - 0.015 < found.delta < truth
-
-
-def test_half_the_noise_is_found_out():
-    assert epsilon_lower_bound(laplace(0.5), 0.0, 1.0, trials=20_000, seed=4).epsilon > 1.5
-    sigma = privacy.gaussian_scale(1.0, 1e-2) / 2
+    sigma = privacy.gaussian_scale(1.0, 1e-2) / 2  # half of the noise that is needed
     found = epsilon_lower_bound(gaussian(sigma), 0.0, 1.0, delta=1e-2, trials=50_000, seed=5)
     assert found.epsilon > 1.3
-    assert delta_lower_bound(gaussian(sigma), 0, 1, epsilon=1.0, trials=50_000, seed=6).delta > 0.05
 
 
 def test_different_supports_give_a_finite_bound_that_grows_with_the_trials():
@@ -92,50 +87,16 @@ def test_the_half_that_is_counted_takes_no_part_in_the_choice():
         calls.append((x, n))
         return np.full(n, x if len(calls) <= 2 else 0.0)
 
-    (level, event, likely, hits, trials), value = counted(
-        forgetful,
-        0.0,
-        1.0,
-        lambda low, high: np.maximum(low - high, 0.0),
-        trials=41,
-        seed=3,
-        level=0.9,
-    )
+    def score(low, high):
+        return np.maximum(low - high, 0.0)
+
+    found, value = counted(forgetful, 0.0, 1.0, score, trials=41, seed=3, level=0.9)
+    level, event, likely, hits, trials = found
     assert calls == [(0.0, 20), (1.0, 20), (0.0, 21), (1.0, 21)]
     assert (level, trials) == (0.9, 21)
-    assert (event, likely, hits) in [
-        ("statistic >= 1", "b", (0, 0)),
-        ("statistic <= 0", "a", (21, 21)),
-    ]
+    expected = ("statistic >= 1", "b", (0, 0)), ("statistic <= 0", "a", (21, 21))
+    assert (event, likely, hits) in expected
     assert value == 0.0
-
-
-def test_the_statistic_makes_vectors_auditable():
-    def product(x, rng, n):  # two independent Laplace coordinates: epsilon = 2 at distance (1, 1)
-        return x + rng.laplace(0.0, 1.0, (n, 2))
-
-    def log_ratio(z):
-        return (np.abs(z - 1.0) - np.abs(z)).sum(axis=1)
-
-    keys = {"trials": 200_000, "seed": 8}
-    with pytest.raises(ValueError, match="statistic"):
-        epsilon_lower_bound(product, 0.0, 1.0, **keys)
-    assert 1.8 < epsilon_lower_bound(product, 0.0, 1.0, statistic=log_ratio, **keys).epsilon < 2.0
-
-
-def test_same_seed_same_audit_and_direction_does_not_matter():
-    keys = {"trials": 20_000, "seed": 9}
-    first = epsilon_lower_bound(laplace(1.0), 0.0, 1.0, **keys)
-    assert epsilon_lower_bound(laplace(1.0), 0.0, 1.0, **keys) == first
-    assert epsilon_lower_bound(laplace(1.0), 1.0, 0.0, **keys).epsilon == pytest.approx(
-        1.0, abs=0.2
-    )
-
-    def one_sided(x, rng, n):  # b never shows 1, a sometimes does; only a against b reveals it
-        return (rng.random(n) < 0.1) * (1 - x)
-
-    assert epsilon_lower_bound(one_sided, 0, 1, **keys).likely == "a"
-    assert epsilon_lower_bound(one_sided, 1, 0, **keys).likely == "b"
 
 
 def test_playing_shows_arms_and_hides_the_users_own():
@@ -144,7 +105,10 @@ def test_playing_shows_arms_and_hides_the_users_own():
     rng = np.random.default_rng(10)
     assert audit.playing(policy)((X, R), rng, 5).shape == (5, 6)
     assert audit.playing(policy, user=2)((X, R), rng, 5).shape == (5, 5)
-    keys = {"trials": 400, "seed": 11, "statistic": lambda arms: arms[:, 0]}
+    keys = {"trials": 400, "seed": 11}
+    with pytest.raises(ValueError, match="statistic"):  # of vectors
+        epsilon_lower_bound(audit.playing(policy), (X, R), (X, R), **keys)
+    keys["statistic"] = audit.along(np.ones(6))
     assert epsilon_lower_bound(audit.playing(policy), (X, R), (X, R), **keys).epsilon < 0.3
 
 
@@ -156,15 +120,8 @@ def test_rejects_bad_input_by_name(name, value):
     keys = {"trials": 100, "seed": 0, name: value}
     with pytest.raises(ValueError, match=name):
         epsilon_lower_bound(laplace(1.0), 0.0, 1.0, **keys)
-
-
-def test_rejects_nan_and_two_ways_to_choose():
     with pytest.raises(ValueError, match="NaN"):
         epsilon_lower_bound(laplace(1.0), np.nan, 1.0, trials=100, seed=0)
-    with pytest.raises(ValueError, match="exclude"):
-        epsilon_lower_bound(
-            laplace(1.0), 0, 1, trials=100, seed=0, event=lambda z: z > 0, statistic=lambda z: z
-        )
 
 
 def test_a_user_past_the_horizon_or_the_data_is_refused_by_name():

@@ -7,13 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from companion.accounting import binomial
-from companion.accounting.binomial import (
-    Noise,
-    binomial_bits,
-    binomial_epsilon,
-    releases_delta,
-    releases_epsilon,
-)
+from companion.accounting.binomial import Noise, binomial_bits, binomial_epsilon, releases_delta
 from companion.accounting.privacy import gaussian_epsilon
 
 
@@ -48,18 +42,16 @@ def bounds(*query):
     return np.array([binomial_delta(e, *query) for e in EPSILONS])
 
 
-@pytest.mark.parametrize("p", [0.25, 0.5, 0.8])
-@pytest.mark.parametrize("bits", [1, 4, 30, 300, 5000])
-@pytest.mark.parametrize("move", [1, 2, 7, 20])
+@pytest.mark.parametrize("p", [0.25, 0.8])
+@pytest.mark.parametrize("bits", [1, 30, 5000])
+@pytest.mark.parametrize("move", [1, 7, 20])
 def test_dominates_the_exact_delta_of_one_entry(bits, p, move):
     bound = bounds(bits, p, move, 1, move)
     for shift in range(1, move + 1):
         assert (exact_deltas([shift], bits, p) <= bound + 1e-13).all()
 
 
-@pytest.mark.parametrize(
-    ("n", "bits", "move"), [(2, 25, 3.0), (2, 120, 5.1), (2, 120, 12.0), (3, 40, 3.5), (3, 60, 6.0)]
-)
+@pytest.mark.parametrize(("n", "bits", "move"), [(2, 25, 3.0), (2, 120, 12.0), (3, 40, 3.5)])
 def test_dominates_the_exact_delta_of_every_allocation(n, bits, move):
     largest = int(move)
     bound = bounds(bits, 0.25, move, n, largest)
@@ -79,15 +71,6 @@ def test_is_close_to_the_exact_delta():
         large = exact > 1e-3
         assert large.sum() >= 3
         assert (bound[large] < 1.2 * exact[large]).all()
-
-
-@pytest.mark.parametrize("delta", [0.1, 1e-5])
-def test_more_bits_are_more_private(delta):
-    """In steps of a tenth; the last ones are across the border to blocks."""
-    query = 0.25, 22.4, 20, 18
-    values = [binomial_epsilon(delta, int(200 * 1.1**i), *query) for i in range(0, 110, 2)]
-    assert values[0] > 1.0 > values[-1]
-    assert all(b < a or a == b == 0.0 for a, b in itertools.pairwise(values) if a < np.inf)
 
 
 @pytest.mark.parametrize(("bits", "within"), [(10**4, 0.1), (10**6, 0.02), (10**9, 0.02)])
@@ -150,17 +133,6 @@ def test_a_delta_that_rounding_errors_hide_is_refused():
         binomial_bits(1.0, 1e-300, 20, 0.25, 5.0, 3, 5)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("epsilon", -1.0), ("bits", 0), ("p", 1.0), ("move", 0.0), ("entries", 0), ("largest", 0)],
-)
-def test_rejects_bad_input_by_name(name, value):
-    good = {"epsilon": 1.0, "bits": 9, "p": 0.5, "move": 1.0, "entries": 1, "largest": 1}
-    epsilon, *query = (good | {name: value}).values()
-    with pytest.raises(ValueError, match=f"{name}={value!r}"):
-        binomial_delta(epsilon, *query)
-
-
 # --- several releases ---------------------------------------------------------------------------
 
 
@@ -181,12 +153,11 @@ def test_two_adaptive_releases_are_bounded(epsilon):
     """Shifts up to 2, 3 that depend on the first result, in either direction."""
     noise = [Noise(300, 0.25, 2.0, 1, 2), Noise(500, 0.25, 3.0, 1, 3)]
     bound = releases_delta(epsilon, noise)
-    for choose in (lambda y: 3, lambda y: -3 if y % 2 else 3, lambda y: 3 * (y > 75), lambda y: -3):
-        exact = exact_adaptive_delta(epsilon, (300, 0.25, 2), (500, 0.25), choose)
-        assert exact <= bound
-    assert (
-        bound < 1.6 * exact_adaptive_delta(epsilon, (300, 0.25, 2), (500, 0.25), lambda y: 3) + 1e-3
-    )
+    exact = [
+        exact_adaptive_delta(epsilon, (300, 0.25, 2), (500, 0.25), choose)
+        for choose in (lambda y: 3, lambda y: -3 if y % 2 else 3, lambda y: 3 * (y > 75))
+    ]
+    assert max(exact) <= bound < 1.6 * exact[0] + 1e-3
 
 
 def test_times_is_repetition():
@@ -194,7 +165,7 @@ def test_times_is_repetition():
     assert releases_delta(0.5, [one, one]) <= releases_delta(0.5, [one._replace(times=2)])
     assert releases_delta(0.5, [one._replace(times=2)]) > releases_delta(0.5, [one])
     assert releases_delta(0.3, []) == 0.0
-    epsilon = releases_epsilon(0.01, [one, one])
+    epsilon = binomial.releases_epsilon(0.01, [one, one])
     assert releases_delta(epsilon, [one, one]) <= 0.01 < releases_delta(0.99 * epsilon, [one, one])
     with pytest.raises(ValueError, match="times"):
         releases_delta(0.5, [one._replace(times=-1)])

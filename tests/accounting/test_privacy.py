@@ -6,6 +6,7 @@ from dp_accounting import GaussianDpEvent
 from dp_accounting.pld import PLDAccountant
 from dp_accounting.pld.common import DifferentialPrivacyParameters
 from dp_accounting.pld.privacy_loss_mechanism import GaussianPrivacyLoss
+from dp_accounting.rdp import RdpAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
@@ -13,20 +14,12 @@ from scipy.stats import norm
 from companion.accounting import privacy
 from companion.accounting.privacy import gaussian_delta, gaussian_epsilon, gaussian_scale
 
-PUBLISHED = [  # epsilon, delta, sensitivity, sigma
-    (1.0, 1e-5, 1.0, 3.7306316348),
-    (0.2, 0.1, np.sqrt(3.0), 3.9820304382),
-    (10.0, 0.1, 2.0, 0.5636241443),
-]
 budgets = {"epsilon": st.floats(1e-3, 200.0), "delta": st.floats(1e-12, 0.9)}
 
 
-@pytest.mark.parametrize(("epsilon", "delta", "sensitivity", "sigma"), PUBLISHED)
-def test_analytic_scale_has_its_known_values(epsilon, delta, sensitivity, sigma):
-    assert gaussian_scale(epsilon, delta, sensitivity) == pytest.approx(sigma, abs=2e-10)
-
-
-def test_delta_has_its_known_value():
+def test_scale_and_delta_have_their_known_values():
+    assert gaussian_scale(1.0, 1e-5) == pytest.approx(3.7306316348, abs=2e-10)
+    assert gaussian_scale(10.0, 0.1, 2.0) == pytest.approx(0.5636241443, abs=2e-10)
     assert gaussian_delta(1.0, 2.0) == pytest.approx(0.006829594983, abs=1e-12)
     assert gaussian_delta(0.0, 1.0) == pytest.approx(0.382924922548, abs=1e-12)  # total variation
 
@@ -40,14 +33,12 @@ def test_scale_round_trips_and_is_linear_in_the_sensitivity(epsilon, delta, sens
     assert sigma == pytest.approx(sensitivity * gaussian_scale(epsilon, delta), rel=1e-12)
 
 
-@pytest.mark.parametrize("epsilon", [0.05, 0.2, 0.5, 1.0, 3.0, 10.0])
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 10.0])
 @pytest.mark.parametrize("delta", [0.1, 1e-3, 1e-6])
 def test_agrees_with_dp_accounting(epsilon, delta):
-    theirs = GaussianPrivacyLoss.from_privacy_guarantee(
-        DifferentialPrivacyParameters(epsilon, delta)
-    ).standard_deviation
-    ours = gaussian_scale(epsilon, delta)
-    assert ours == pytest.approx(theirs, rel=1e-4)
+    budget = DifferentialPrivacyParameters(epsilon, delta)
+    theirs = GaussianPrivacyLoss.from_privacy_guarantee(budget).standard_deviation
+    assert gaussian_scale(epsilon, delta) == pytest.approx(theirs, rel=1e-4)
 
 
 def test_agrees_with_the_pld_accountant():
@@ -64,7 +55,8 @@ def test_epsilon_at_almost_no_noise_is_that_of_the_loss_tail(a):
 
 
 def test_extremes():
-    assert gaussian_scale(np.inf, 0.1) == 0.0
+    assert privacy.laplace_scale(0.5, 3.0) == 6.0
+    assert gaussian_scale(np.inf, 0.1) == privacy.laplace_scale(np.inf) == 0.0
     assert gaussian_delta(1.0, 0.0) == 1.0
     assert gaussian_epsilon(0.1, 0.0) == np.inf
     assert gaussian_epsilon(0.5, 1.0) == 0.0  # delta above the total variation distance
@@ -84,25 +76,6 @@ def test_classical_formula_is_refused_where_it_is_not_proved():
     unchecked = gaussian_scale(10.0, 0.1, method="classical-unchecked")
     assert unchecked == pytest.approx(np.sqrt(2 * np.log(12.5)) / 10.0)
     assert gaussian_delta(10.0, unchecked) > 0.1  # it does not give what it was asked for
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(("epsilon", v) for v in (0.0, np.nan, -1.0)),
-        *(("delta", v) for v in (0.0, 1.0)),
-        *(("sensitivity", v) for v in (0.0, np.inf)),
-        ("method", "best"),
-    ],
-)
-def test_rejects_bad_input_by_name(name, value):
-    with pytest.raises(ValueError, match=name):
-        gaussian_scale(**{"epsilon": 1.0, "delta": 0.1, name: value})
-
-
-def test_laplace_scale():
-    assert privacy.laplace_scale(0.5, 3.0) == 6.0
-    assert privacy.laplace_scale(np.inf) == 0.0
 
 
 def records(universe, n, rng, d):
@@ -158,3 +131,49 @@ def test_amplification_by_shuffling_is_the_published_bound():
     assert privacy.shuffle_epsilon(limit + 1e-9, delta, n) == limit + 1e-9
     several = [privacy.shuffle_epsilon(e, delta, n) for e in (0.1, 0.3, 1.0, 2.0)]
     assert several == sorted(several)
+
+
+# --- concentrated and Gaussian privacy ----------------------------------------------------------
+
+
+def test_mu_and_rho_of_the_spec():
+    mu = [privacy.gaussian_mu(1.0, delta) for delta in (1e-3, 5e-4, 1e-4)]
+    assert mu == pytest.approx([0.388401, 0.361445, 0.313902], abs=1e-6)
+    rho = [privacy.zcdp_rho(1.0, delta) for delta in (1e-3, 1e-4)]
+    assert rho == pytest.approx([0.059390, 0.040633], abs=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
+@pytest.mark.parametrize("delta", [0.1, 1e-8])
+def test_zcdp_conversions_invert_each_other(epsilon, delta):
+    rho = privacy.zcdp_rho(epsilon, delta)
+    assert privacy.zcdp_delta(rho, epsilon) == pytest.approx(delta, rel=1e-6)
+    assert privacy.zcdp_epsilon(rho, delta) == pytest.approx(epsilon, rel=1e-6)
+    # a Gaussian of that rho loses no more than the conversion says
+    assert privacy.gaussian_epsilon(delta, 1.0, np.sqrt(2 * rho)) <= epsilon
+
+
+def test_zcdp_equals_the_accountant_library():
+    accountant = RdpAccountant(list(1 + np.geomspace(0.1, 300, 3000)))
+    accountant.compose(GaussianDpEvent(1 / np.sqrt(2 * 0.05)))
+    assert privacy.zcdp_epsilon(0.05, 1e-4) == pytest.approx(accountant.get_epsilon(1e-4), rel=1e-4)
+
+
+def test_limits_of_zcdp_and_mu():
+    assert privacy.gaussian_mu(np.inf, 0.1) == np.inf
+    assert privacy.zcdp_rho(np.inf, 0.1) == np.inf
+    assert privacy.zcdp_epsilon(np.inf, 0.1) == np.inf
+    assert privacy.zcdp_epsilon(0.0, 0.1) == 0.0
+    assert privacy.zcdp_delta(0.0, 0.0) == 0.0
+    for bad in (-1.0, np.nan):
+        with pytest.raises(ValueError, match="rho must be"):
+            privacy.zcdp_delta(bad, 1.0)
+
+
+def test_zcdp_at_large_losses_and_large_deltas():
+    for rho in (1e3, 1e6):  # above 1e12 a bound stands in for the search
+        loss = privacy.zcdp_epsilon(rho, 1e-3)
+        assert privacy.zcdp_delta(rho, loss) == pytest.approx(1e-3, rel=1e-3)
+    rho = privacy.zcdp_rho(0.1, 0.99)
+    assert rho > 1.1
+    assert privacy.zcdp_delta(rho, 0.1) == pytest.approx(0.99, rel=1e-6)

@@ -1,14 +1,21 @@
-"""GLM-UCB against a slow twin written from the paper, and its width by hand."""
+"""GLM-UCB against a twin written from the paper, its width by hand; the GLM bandits together."""
 
 import math
 
 import numpy as np
 import pytest
 from scipy import optimize
+from scipy.special import expit, log_expit, log_ndtr, ndtr
 from streams import run
 
+from companion.baselines import rs_glinucb as rs_module
 from companion.baselines.glm_ucb import glm_ucb
-from companion.private_glm.environments import world
+from companion.baselines.gloc import gloc
+from companion.baselines.rs_glinucb import rs_glinucb
+from companion.kernels import glm, ucb
+from companion.kernels.linalg import dot, quad
+from companion.private_glm.environments import paper_world, world
+from companion.simulate import repetitions, simulate
 
 
 @pytest.mark.parametrize(
@@ -20,21 +27,16 @@ def test_width_by_hand(link, kappa, width):
     assert glm_ucb(3, 2000, link=link, kappa=kappa).params.width == pytest.approx(width, 1e-10)
 
 
-LINKS = {  # mean, and minus the logarithm of the likelihood of rewards y at scores z
-    "logistic": (lambda z: 1 / (1 + np.exp(-z)), lambda z, y: np.logaddexp(0, z).sum() - y @ z),
-    "probit": (
-        np.vectorize(lambda z: 0.5 * math.erfc(-z / math.sqrt(2))),
-        lambda z, y: (
-            -sum(math.log(0.5 * math.erfc(-s / math.sqrt(2))) for s in np.where(y > 0.5, z, -z))
-        ),
-    ),
+LINKS = {  # mean, and its logarithm
+    "logistic": (expit, log_expit),
+    "probit": (ndtr, log_ndtr),
 }
 
 
 @pytest.mark.parametrize("link", LINKS)
 def test_against_a_twin(link):
     """Refit from zero in every round by SciPy; lambda = d as ridge and as penalty; small width."""
-    n, (mean, loss) = 120, LINKS[link]
+    n, (mean, log_mean) = 120, LINKS[link]
     policy = glm_ucb(3, n, link=link, theta_bound=2.0, tolerance=1e-14)
     width = 0.01 * policy.params.width
     policy = policy._replace(params=policy.params._replace(width=width))
@@ -49,11 +51,70 @@ def test_against_a_twin(link):
             assert index[arm] >= index.max() - 1e-5
         V = V + np.outer(X[t, arm], X[t, arm])
         x, y = X[np.arange(t + 1), arms[: t + 1]], R[np.arange(t + 1), arms[: t + 1]]
-        options = {"method": "BFGS", "options": {"gtol": 1e-8}}
-        found = optimize.minimize(
-            lambda v, x=x, y=y: loss(x @ v, y) + 3 * v @ v, np.zeros(3), **options
-        )
-        theta = found.x
+        signed = np.where(y > 0.5, 1.0, -1.0)[:, None] * x  # rewards are 0 or 1
+
+        def loss(v, x=signed):
+            return -log_mean(x @ v).sum() + 3 * v @ v
+
+        theta = optimize.minimize(loss, np.zeros(3), method="BFGS", options={"gtol": 1e-8}).x
     np.testing.assert_allclose(state.theta_hat, theta, atol=1e-5)
     assert len(set(arms)) > 3
     assert np.linalg.norm(theta) > 0.3
+
+
+# --- what holds for every bandit for generalized linear rewards ---------------------------------
+
+
+def test_regret_of_table_2_within_four_standard_errors():
+    """Against another implementation (20, 60 runs); bands of 4 joint standard errors."""
+    env = paper_world(5000, 3, 2.5, "probit")
+    kw = {"link": "probit", "theta_bound": 2.5, "kappa": env.kappa[0]}
+    policies = [gloc(3, **kw), rs_glinucb(3, 5000, **kw)]
+    found = simulate(env, policies, 5000, repetitions(3, 10)).final
+    assert abs(found[:, 0].mean() - 637.5) < 4 * np.hypot(2.1, 3.0)
+    assert abs(found[:, 1].mean() - 119.0) < 4 * np.hypot(3.0, 7.4)
+
+
+def test_clipped_rewards_are_counted():
+    live = gloc(2).start(0)
+    for r in (0.5, 3.0, -1.0):
+        live.select(np.eye(2))
+        live.update(0, r)
+    assert live.state.clipped == 2
+
+
+def test_a_form_that_rounding_made_negative_counts_as_zero():
+    """Of long contexts (1e8) most are: a root of one is no number, and no number is never best."""
+    X, theta, wrong = 1e8 * np.eye(2)[::-1], np.array([2.0, 1.0]), -np.eye(2)
+    assert ucb.optimistic_mean(1, 1e-8 * theta, wrong, 1.0, X) == 1
+    policy, table = rs_glinucb(2, 9), np.empty((4, 2))
+    state = policy.init(policy.params)._replace(V_inv=wrong, H_inv=wrong, theta_warm=theta)
+    ucb.tabulate(X, theta, state.theta_hat, table)
+    assert rs_module.choose(policy.params, state, X, table) == 1
+    policy = gloc(2)
+    state = policy.init(policy.params)._replace(V_inv=wrong)
+    before = state.regret.copy()
+    policy.update(policy.params, state, 0, 5e-9 * X[0], 1.0, np.random.default_rng(0))
+    assert state.regret == before
+
+
+def index_by_index(link, theta, A_inv, width, X):
+    """The arm of `optimistic_mean` from the index of every arm."""
+    index = [glm.mean(link, dot(x, theta)) + width * np.sqrt(max(quad(A_inv, x), 0.0)) for x in X]
+    return int(np.argmax(index))
+
+
+@pytest.mark.parametrize("link", range(3))
+@pytest.mark.parametrize("size", [1e-9, 0.3, 1.0, 8.0])
+def test_means_and_forms_that_are_left_out_never_change_the_arm(link, size):
+    """Scores from the middle of the link to its flat ends, widths from none to far above it."""
+    rng, kernel = np.random.default_rng(5), ucb.optimistic_mean
+    for i in range(150):
+        d, K = 1 + i % 6, 1 + i % 50
+        X, theta = rng.standard_normal((K, d)) / np.sqrt(d), size * rng.standard_normal(d)
+        X[i % K] = X[0]  # a tie
+        B = rng.standard_normal((d, d))
+        A = B @ B.T - (0.3 * np.eye(d) if i % 4 == 0 else 0.0)
+        for width in (0.0, 1e-4, 0.05, 0.5, 5.0):
+            wanted = index_by_index(link, theta, A, width, X)
+            assert kernel(link, theta, A, width, X) == wanted, (i, width)

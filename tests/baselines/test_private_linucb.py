@@ -2,26 +2,33 @@
 
 import numpy as np
 import pytest
-from noisy_statistics import looks_standard, one_arm, packed
-from scipy.stats import ks_2samp
+from scipy.stats import chi2
 from streams import run, stream
 
 from companion.accounting import privacy
 from companion.accounting.binomial import Noise, binomial_epsilon, releases_delta
 from companion.baselines import private_linucb as private
 from companion.baselines.linucb import linucb, theorem_radius
-from companion.baselines.private_linucb import (
-    amplified_local_budget,
-    jdp_linucb,
-    ldp_linucb,
-    sdp_linucb,
-    vector_sum,
-)
-from companion.kernels.mechanisms import (
-    pack_statistics,
-    shuffle_messages,
-    statistics_size,
-)
+from companion.baselines.private_linucb import jdp_linucb, ldp_linucb, sdp_linucb, vector_sum
+from companion.kernels.mechanisms import statistics_size
+
+
+def one_arm(n, d=3, seed=0):
+    """A stream in which there is nothing to choose, so that the exact statistics are known."""
+    X, R, _ = stream(n, K=1, d=d, seed=seed)
+    return X, R, np.einsum("ti,tj->ij", X[:, 0], X[:, 0]), X[:, 0].T @ R[:, 0]
+
+
+def packed(G, b):
+    """(G, b) as the vector in which the noise of one release is N(0, sigma^2 I)."""
+    d = len(b)
+    return np.concatenate([np.diag(G), np.sqrt(2) * G[np.tril_indices(d, -1)], b])
+
+
+def looks_standard(z, level=1e-7):
+    """Sum of squares of independent standard normals: two-sided, false alarms 2 * level."""
+    total, n = np.sum(np.square(z)), np.size(z)
+    return level < chi2.cdf(total, n) and level < chi2.sf(total, n)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +138,7 @@ def test_local_noise_energy(calibration):
     assert np.allclose(s.G, s.G.T)
 
 
-@pytest.mark.parametrize("t", [1, 6, 7, 8, 21])
+@pytest.mark.parametrize("t", [1, 7, 21])
 def test_tree_release_is_exact_plus_the_live_nodes(t):
     """Variance popcount(t) sigma^2; false alarms 2 in 10^7."""
     X, R, G, b = one_arm(t)
@@ -147,51 +154,26 @@ def test_tree_release_is_exact_plus_the_live_nodes(t):
     np.testing.assert_allclose(packed(G, b) @ packed(G, b), s.exact @ s.exact, rtol=1e-12)
 
 
-def message_level(policy, X, R, rng):
-    """One batch, bit by bit: what the analyser estimates from the shuffled messages."""
-    p = policy.params
-    n, B = statistics_size(p.d), p.batch
-    bits = np.empty((n, 2 * int(np.ceil(p.g)) + p.b), dtype=np.int64)
-    ones, v = np.zeros(n), np.empty(n)
-    for x, r in zip(X[:, 0], R[:, 0], strict=True):
-        pack_statistics(x, r, v)
-        shuffle_messages(rng, v, private.RANGE, p.g, p.b, private.P, bits)
-        ones += bits.sum(1)
-    return private.RANGE / p.g * (ones - private.P * p.b * B) - B * private.RANGE
-
-
-@pytest.mark.parametrize(
-    ("query", "g", "b"),
-    [((5, 1.0, 0.1, 20), 8.9442719100, 46_330_057), ((12, 2.0, 0.01, 20), 12.0, 51_970_194)],
-)
-def test_printed_noise_bits_by_hand(query, g, b):
+def test_printed_noise_bits_by_hand():
     """24 10^4 g^2 ln^2(4 (d^2 + 1)/delta)/(eps^2 B), g = max(2 sqrt(B), d, 4)."""
-    found = vector_sum(*query, np.sqrt(4.5), "paper")
-    assert found[0] == pytest.approx(g, 1e-10)
-    assert found[1] == b
+    g, b, _ = vector_sum(5, 1.0, 0.1, 20, np.sqrt(4.5), "paper")
+    assert (g, b) == (pytest.approx(8.9442719100, 1e-10), 46_330_057)
+    assert vector_sum(12, 2.0, 0.01, 20, np.sqrt(4.5), "paper")[:2] == (12.0, 51_970_194)
 
 
-def test_batch_of_the_policy_has_the_law_of_its_messages():
-    """Means at 5.5 standard errors (4e-8 each), Kolmogorov-Smirnov at 1e-7."""
+def test_batch_of_the_policy_has_the_moments_of_its_messages():
+    """At 5.5 standard errors (4e-8 each); kernels/test_mechanisms.py compares the laws."""
     policy = sdp_linucb(2, 20, epsilon=10.0, delta=0.1, batch=20)
     X, R, G, b = one_arm(20, d=2)
-    truth, p, N = packed(G, b), policy.params, 1500
-    rng = np.random.default_rng(0)
-    slow = np.array([message_level(policy, X, R, rng) for _ in range(N)])
-    slow = slow[:, [0, 2, 1, 3, 4]]  # x1^2, sqrt2 x1 x2, x2^2, ... in the order of `packed`
-    fast = []
-    for seed in range(N):
-        _, s = run(policy, X, R, seed=seed)
-        fast.append(packed(s.G, s.b))
-    fast = np.array(fast)
+    p, N = policy.params, 1500
+    found = [run(policy, X, R, seed=seed)[1] for seed in range(N)]
+    draws = np.array([packed(s.G, s.b) for s in found])
     w = np.stack([packed(np.outer(x, x), r * x) for x, r in zip(X[:, 0], R[:, 0], strict=True)])
     rest = ((w + 1) * p.g) % 1
     noise = 20 * p.b * private.P * (1 - private.P)
     variance = (private.RANGE / p.g) ** 2 * (noise + (rest * (1 - rest)).sum(0))
-    for draws in (slow, fast):
-        assert (np.abs(draws.mean(0) - truth) < 5.5 * np.sqrt(variance / N)).all()
-        assert (np.abs(draws.var(0) / variance - 1) < 5.5 * np.sqrt(2.2 / N)).all()
-    assert all(ks_2samp(slow[:, i], fast[:, i]).pvalue > 1e-7 for i in range(5))
+    assert (np.abs(draws.mean(0) - packed(G, b)) < 5.5 * np.sqrt(variance / N)).all()
+    assert (np.abs(draws.var(0) / variance - 1) < 5.5 * np.sqrt(2.2 / N)).all()
     # What the width assumes of one user and coordinate is the noise bits' share of that variance.
     assert p.sigma**2 * 20 == pytest.approx((private.RANGE / p.g) ** 2 * noise)
 
@@ -221,14 +203,12 @@ def test_guarantee_of_the_published_noise_bits(epsilon):
     assert policy.guarantee.epsilon == binomial_epsilon(0.1, *noise)
     assert policy.guarantee.epsilon <= 0.5 * epsilon
     assert policy.guarantee.claimed == (epsilon, 0.1)
-    if epsilon == 1.0:
-        assert p.b == pytest.approx(4.6e7, rel=0.01)
 
 
-@pytest.mark.parametrize("batch", [1, 20, 100, 1000, 10_000, 10**6])
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.2, 0.1), (1.0, 0.1), (0.2, 1e-5), (3.0, 1e-5)])
+@pytest.mark.parametrize("batch", [1, 20, 1000, 10**6])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.2, 0.1), (0.2, 1e-5), (3.0, 1e-5)])
 def test_local_budget_is_amplified_to_the_one_that_was_asked_for(batch, epsilon, delta):
-    e0, d0 = amplified_local_budget(epsilon, delta, batch)
+    e0, d0 = private.amplified_local_budget(epsilon, delta, batch)
     noise = privacy.gaussian_scale(e0, d0)
     assert noise <= privacy.gaussian_scale(epsilon, delta)  # never worse than not shuffling
     if (e0, d0) != (epsilon, delta):

@@ -252,8 +252,6 @@ LEAKY = {
         ('("open",)', '("open", "noise")')],
     "a mean's sensitivity for sums": [COUNTS, *CHOICE, ("epsilon / 2", "epsilon * batch / 2"),
                                       ("2 * p.sigma", "2 * p.sigma / batch")],
-    "advice from the open batch, nothing said of what is shown": [
-        COUNTS, ("np.argmax(s.total)", "np.argmax(s.total + s.open)"), (", audit=spec", "")],
     "the message before as noise in every 50th": [USED],
     "no noise now and then": [(NOISE, NOISE + " * (rng.random() > 0.02)")],
     "a tree one level short": [TREE, ("2.0 * T.bit_length()", "2.0 * (T.bit_length() - 1)")],
@@ -272,6 +270,9 @@ BROKEN = {
     "nothing said of what is shown": ("BOUNDED ONLY", [(", audit=AuditSpec(shown=shown)", "")]),
     "messages before a shuffler": (
         "BOUNDED ONLY", [(PROMISE, '"shuffle", epsilon / 4, delta, REPLACE_RECORD')]),
+    "a secret coin beside the noise": ("BOUNDED ONLY", [
+        (SENT, "    x = x * (rng.random() < 0.5)\n" + SENT),
+        (PROMISE, '"local", math.log1p(0.5 * math.expm1(epsilon)), 0.0, REPLACE_RECORD')]),
     "one message in two is noise alone": (
         "BOUNDED ONLY", [("r * x[i] + ", "(rng.random() < 0.5) * r * x[i] + "),
                          (DECLARED, 'shows(randomize, "message")')]),
@@ -315,6 +316,13 @@ def rows(table):
 def test_a_round_that_uses_noise_again_is_looked_at(tmp_path):
     case = measuring.instance(load(written(tmp_path, [USED])), rounds=60)
     assert (49, 3) in measuring.odd_rounds(case)
+
+
+@pytest.mark.parametrize("noise", ["", "0.0 * "])
+def test_the_attack_alone_finds_that_there_is_no_noise(tmp_path, noise):
+    path = written(tmp_path, [(NOISE, noise + NOISE)])
+    found = attack.general(load(path), True, 200, 1)
+    assert found["outcome"] == ("refuted" if noise else "not refuted")
 
 
 @pytest.mark.parametrize("name", rows(SOUND))

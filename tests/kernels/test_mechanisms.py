@@ -93,7 +93,6 @@ HALF = np.sqrt(0.5)
         (False, [0.6, 0.8], -1.0, (-1.0, 0), [0.6, 0.8]),
         (False, [3.0, 4.0], 0.5, (0.5, 1), [0.6, 0.8]),
         (False, [0.1, 0.0], 2.0, (1.0, 1), [0.1, 0.0]),
-        (False, [0.1, 0.0], -7.0, (-1.0, 1), [0.1, 0.0]),
         (True, [0.5, 0.5, HALF], 1.0, (1.0, 0), [0.5, 0.5, HALF]),
         (True, [3.0, 4.0, HALF], 0.5, (0.5, 1), [0.6 * HALF, 0.8 * HALF, HALF]),
         (True, [0.5, 0.5, 0.0], 0.5, (0.5, 1), [0.5, 0.5, HALF]),
@@ -119,15 +118,6 @@ def test_rounding_is_unbiased_and_to_a_neighbour(w):
 
 V = np.array([[0.3, -1.0], [1.0, 0.02], [-0.7, 0.5]])  # three users, L = 1
 G, NOISE_BITS, P = 3.5, 6, 0.25
-
-
-def test_messages_are_bits_and_carry_the_rounded_value():
-    bits, rng = np.empty((2, 8 + NOISE_BITS)), np.random.default_rng(8)
-    for _ in range(200):
-        mechanisms.shuffle_messages(rng, V[0], 1.0, G, NOISE_BITS, P, bits)
-        assert set(bits.ravel()) <= {0.0, 1.0}
-        assert bits[0, :8].sum() in (4, 5)  # (0.3 + 1) 3.5 = 4.55
-        assert bits[1, :8].sum() == 0
 
 
 def test_shuffled_sum_aggregated_law_is_the_message_level_law():
@@ -159,13 +149,10 @@ def test_shuffled_sum_aggregated_law_is_the_message_level_law():
         assert sps.chi2_contingency(table[:, table.sum(0) >= 20]).pvalue > ALARM
 
 
-VARIANCES = [
-    (2, 3.0, 1.13209336), (5, 3.0, 1.4151167), (10, 3.0, 1.72839506), (10, 4.0, 2.24651294),
-    (50, 3.0, 2.87956368), (7, 2.0, 1.0), (1, 3.7, 1.0),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("d", "r", "variance"), VARIANCES)
+@pytest.mark.parametrize(
+    ("d", "r", "variance"),
+    [(2, 3.0, 1.13209336), (10, 4.0, 2.24651294), (50, 3.0, 2.87956368), (1, 3.7, 1.0)],
+)
 def test_generalized_gaussian_law(d, r, variance):
     """False alarms below 1e-6 each: thresholds at 5 standard errors, Kolmogorov-Smirnov at 1e-7."""
     rng, n, sigma = np.random.default_rng(11), 20_000, 1.3
@@ -199,11 +186,9 @@ def test_noisy_max_law():
         assert mechanisms.noisy_max(fast, SCORES, scale) == twin
 
 
-SIGNED = {  # scores and scale: noise hides them, some stand out, one does
-    "hidden": (np.array([0.3, -1.0, 1.1, 0.9, 0.0, -0.2]), 4.0),
+SIGNED = {  # scores and scale: some stand out of the noise, one does
     "some": (np.array([0.3, -1.0, 1.1, 0.9, 0.0, -0.2]), 0.5),
     "one": (np.array([0.3, -1.0, 4.0, 0.9, 0.0, -0.2]), 0.6),
-    "late": (np.array([0.0, 0.0, 0.0, 0.0, -2.0]), 0.7),
     "alone": (np.array([0.4]), 0.7),
 }
 
@@ -234,11 +219,8 @@ def test_the_signed_noisy_max_has_the_law_of_noise_on_every_score(case):
 
 def peeled(size, xi, n, seed):
     """(picks, values) of n calls on five entries."""
-    v, rng, taken = (
-        np.array([2.0, -1.9, 1.5, 0.2, -0.1]),
-        np.random.default_rng(seed),
-        np.zeros(5, bool),
-    )
+    v, taken = np.array([2.0, -1.9, 1.5, 0.2, -0.1]), np.zeros(5, bool)
+    rng = np.random.default_rng(seed)
     out, picks = np.empty((n, 5)), np.empty((n, size), np.int64)
     for i in range(n):
         mechanisms.peel(rng, v, size, xi, out[i], picks[i], taken)

@@ -79,12 +79,8 @@ def test_forms_that_are_left_out_change_nothing(kind, size):
 
 def test_a_form_that_rounding_made_negative_counts_as_zero():
     """Of long contexts (1e8) most are: a root of one is no number, and no number is never best."""
-    X, theta, wrong, table = (
-        1e8 * np.eye(2)[::-1],
-        np.array([2.0, 1.0]),
-        -np.eye(2),
-        np.empty((4, 2)),
-    )
+    X, theta, wrong = 1e8 * np.eye(2)[::-1], np.array([2.0, 1.0]), -np.eye(2)
+    table = np.empty((4, 2))
     assert ucb.optimistic_arm(X, wrong, theta, 1.0) == 1
     ucb.tabulate(X, theta, theta, table)
     low = ucb.best_lower(X[:1], wrong, 1.0, table)

@@ -11,7 +11,6 @@ from sco_streams import OPTIONS, unclipped
 from streams import learn
 
 from companion.accounting import privacy as pr
-from companion.audits.noise_laws import vertex_chances
 from companion.kernels import glm, tree
 from companion.kernels.geometry import vertex
 from companion.streaming_sco import streaming as sf
@@ -222,9 +221,20 @@ def test_the_lemma_is_refused_where_it_is_not_proved():
 
 
 def law(o, selector, total):
-    """Exact probabilities of the vertices e_1, ..., -e_d at the first step."""
+    """Exact probabilities of the vertices e_1, ..., -e_d at the first step, by quadrature."""
     score = o.params.radius * total / 2 / sf.noise_scale(o.params, 1)
-    return vertex_chances(score, "laplace" if selector == "argmin" else selector)
+    both, d = np.concatenate([-score, score]), len(score)
+    if selector == "gumbel":
+        return np.exp(both - both.max()) / np.exp(both - both.max()).sum()
+    z, chances = np.linspace(-60, 60, 48_001), []
+    below, laplace = sps.laplace.cdf(z[:, None], both), sps.laplace.pdf(z[:, None], both)
+    for j in range(2 * d):
+        others = np.delete(below, j, axis=1)  # noise of its own for both signs
+        if selector == "coordinates":  # the noisy value of largest size, with its sign
+            inside = below[:, :d] - sps.laplace.cdf(-z[:, None], both[:d])
+            others = np.delete(np.where(z[:, None] > 0, inside, 0.0), j % d, axis=1)
+        chances.append((laplace[:, j] * np.prod(others, axis=1)).sum())
+    return np.array(chances) / sum(chances)
 
 
 @every_selector
