@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from companion.report import rerun
 from tools.chapters import load
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]
@@ -105,3 +106,13 @@ def test_claims_of_the_smoke_build_are_on_the_scoreboard(smoke_site):
     records = json.loads((smoke_site.parent / "results" / "claims.json").read_text("utf8"))
     board = (smoke_site / "book" / "scoreboard.html").read_text("utf8")
     assert board.count('class="verdict ') >= len(records)
+
+
+def test_every_command_below_a_figure_names_a_figure_that_runs_again(smoke_site):
+    command, found = re.compile(r"report\.rerun (\S+)\.ipynb ([\w-]+)</code>"), 0
+    for page in (smoke_site / "book").glob("*.html"):
+        for chapter, figure in command.findall(page.read_text("utf8")):
+            cells = json.loads((ROOT / "book" / f"{chapter}.ipynb").read_text("utf8"))["cells"]
+            assert figure in rerun.figures(cells), (chapter, figure)
+            found += 1
+    assert found > 20

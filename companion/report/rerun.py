@@ -21,7 +21,7 @@ from pathlib import Path
 from companion.report import markup
 
 GIVEN = {*dir(builtins), "display", "get_ipython", "__name__"}
-SHOWN = re.compile(r'\bname="([^"]+)"')  # in a cell with a caption
+SHOWN = re.compile(r'\bname"?\s*[=:]\s*"([^"]+)"')  # in a cell with a caption
 COMMAND = re.compile(r"python -m companion\.report\.rerun \S+ (\S+)</code>")  # below a figure
 
 
@@ -64,7 +64,7 @@ def needs(cells) -> dict[int, dict]:
 def figures(cells) -> dict[str, int]:
     """{name of a figure: index of the cell that shows it}."""
     code = sources(cells)
-    return {n: i for i, text in code.items() if "caption=" in text for n in SHOWN.findall(text)}
+    return {n: i for i, text in code.items() if "caption" in text for n in SHOWN.findall(text)}
 
 
 def part(notebook, figure: str) -> dict:
@@ -121,10 +121,11 @@ def rerun(path, figure: str, given=()) -> str:
     shown = papermill.execute_notebook(cells, None, values)["cells"][-1]["outputs"]
     said = "; ".join(f"{name} = {v!r}" for name, v in values.items()) or "as committed"
     body = "".join(o.get("data", {}).get("text/html", "") for o in shown)
-    told = shlex.join(word for pair in given for word in ("-p", *pair))
+    told = [word for pair in given for word in ("-p", *pair)]
 
     def again(match):  # below the figure: the command that was given
-        return html.escape(f"python -m companion.report.rerun {path} {match[1]} {told}") + "</code>"
+        words = ["python", "-m", "companion.report.rerun", str(path), match[1], *told]
+        return html.escape(shlex.join(words)) + "</code>"
 
     said = f"{Path(path).name}, {figure}: {said}"
     return str(markup.site.alone(figure, said, COMMAND.sub(again, body)))
@@ -137,6 +138,8 @@ def main(argv=None) -> int:
     parser.add_argument("figure", nargs="?", help="its name; without it: all names")
     parser.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
     args = parser.parse_args(argv)
+    if not args.notebook.exists() and Path("book", args.notebook).exists():
+        args.notebook = Path("book", args.notebook)  # from the root of the sources
     try:
         if not args.figure:
             print("\n".join(figures(json.loads(args.notebook.read_text("utf8"))["cells"])))
