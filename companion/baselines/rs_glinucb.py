@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.glm_parts import GLM, need_model
+from companion.baselines.arguments import GLM, need_model
 from companion.core import Policy, plain_loop
 from companion.jit import inlined, jit
 from companion.kernels.glm import clipped_reward, fit, slope, work_for
@@ -42,7 +42,7 @@ class Params(NamedTuple):
     elimination: float  # gamma sqrt(kappa)
     width: float  # beta
     threshold: float  # squared width above which an arm is explored
-    tolerance: float  # of the fits
+    tolerance: float = 1e-8  # of the fits
 
 
 class State(NamedTuple):
@@ -167,18 +167,16 @@ def rs_glinucb(
     theta_bound: float = 1.0,
     kappa: float | None = None,
     failure: float = 0.01,
-    tolerance: float = 1e-8,
 ) -> Policy:
     """RS-GLinUCB for T rounds in the unit ball of R^d, rewards in [0, 1]; others are clipped.
 
     link "logistic" or "probit"; theta_bound > 0 bounds the norm of theta; kappa bounds 1/slope over
-    all arms (None: 1/slope(theta_bound)); failure in (0, 1); tolerance > 0 of the fits.  Raises
-    ValueError on anything else.
+    all arms (None: 1/slope(theta_bound)); failure in (0, 1).  Raises ValueError on anything
+    else.
     """
-    m = need_model(d, link, theta_bound, kappa, failure, tolerance)
+    d, number, bound, kappa, failure = need_model(d, link, theta_bound, kappa, failure)
     T = need_int("T", T, 1)
-    root = math.sqrt(m.d * math.log(T / m.failure))
-    elimination = m.theta_bound * root * math.sqrt(m.kappa)
-    threshold = 100.0 / (m.kappa * m.theta_bound**2 * m.d)
-    p = Params(m.d, T, m.link, 0.5, elimination, 4.0 * root, threshold, m.tolerance)
+    root = math.sqrt(d * math.log(T / failure))
+    elimination, threshold = bound * root * math.sqrt(kappa), 100.0 / (kappa * bound**2 * d)
+    p = Params(d, T, number, 0.5, elimination, 4.0 * root, threshold)
     return Policy("RS-GLinUCB", p, init, select, update, play, NO_PRIVACY, universe=GLM["universe"])

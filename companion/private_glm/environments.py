@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.baselines.glm_parts import need_bernoulli_link
+from companion.baselines.arguments import need_bernoulli_link
 from companion.environments import block_lengths, sphere_point
 from companion.jit import jit
 from companion.kernels.glm import mean, slope

@@ -43,7 +43,7 @@ from companion.accounting.privacy import (
     tree_levels,
     zcdp_rho,
 )
-from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
+from companion.baselines.arguments import need_bernoulli_link, need_kappa
 from companion.core import Policy, Universe, plain_loop
 from companion.jit import inlined, jit
 from companion.kernels import tree

@@ -42,7 +42,7 @@ from companion.accounting.privacy import (
     gaussian_scale,
     need_budget,
 )
-from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
+from companion.baselines.arguments import need_bernoulli_link, need_kappa
 from companion.core import Policy, Universe, plain_loop
 from companion.jit import jit
 from companion.kernels.glm import clip_eigenvalues, mean, preconditioner, projected_step, slope

@@ -233,14 +233,14 @@ def descend_all(A, b, steps, eta, sigma, radius, rng, theta):
 def noisy_sgds(env, optimisers, n, seeds):
     """Excess risk (n_reps, n_methods) of NoisySGD variants: `excess_risk(...).final` in law.
 
-    optimisers: `noisy_sgd` values for p = inf that release the last iterate, alike in d, n and the
-    bound of the labels.  Raises ValueError on others.
+    optimisers: `noisy_sgd` values for p = inf, alike in d, n and the bound of the labels.  Raises
+    ValueError on others.
     """
     made = tuple(o.params for o in optimisers)
-    alike = {(p.d, p.n, p.p, p.high, p.steps, p.average) for p in made}
-    if alike != {(made[0].d, n, np.inf, made[0].high, n * n, False)}:
-        raise ValueError(f"optimisers must be NoisySGD for p = inf, n={n}, last iterate, alike in d"
-                         f" and label_bound; got {sorted(alike)}")  # fmt: skip
+    alike = {(p.d, p.n, p.p, p.high, p.steps) for p in made}
+    if alike != {(made[0].d, n, np.inf, made[0].high, n * n)}:
+        raise ValueError(f"optimisers must be NoisySGD for p = inf, n={n}, alike in d and"
+                         f" label_bound; got {sorted(alike)}")  # fmt: skip
     return np.array(parallel_map(_noisy_sgds, [(env, made, n, seed) for seed in need_seeds(seeds)]))
 
 

@@ -44,7 +44,7 @@ from companion.accounting.privacy import (
     zcdp_epsilon,
     zcdp_rho,
 )
-from companion.baselines.optimiser_arguments import need_size, need_spending
+from companion.baselines.arguments import need_size, need_spending
 from companion.core import Optimiser
 from companion.jit import borrowed, inlined, jit
 from companion.kernels import glm

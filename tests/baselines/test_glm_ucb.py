@@ -37,9 +37,9 @@ LINKS = {  # mean, and its logarithm
 def test_against_a_twin(link):
     """Refit from zero in every round by SciPy; lambda = d as ridge and as penalty; small width."""
     n, (mean, log_mean) = 120, LINKS[link]
-    policy = glm_ucb(3, n, link=link, theta_bound=2.0, tolerance=1e-14)
+    policy = glm_ucb(3, n, link=link, theta_bound=2.0)
     width = 0.01 * policy.params.width
-    policy = policy._replace(params=policy.params._replace(width=width))
+    policy = policy._replace(params=policy.params._replace(width=width, tolerance=1e-14))
     X, R, _ = next(world("ball", 3, 2.0, link, K=6).blocks(n, np.random.default_rng(4)))
     arms, state = run(policy, X, R)
     V, theta = 3 * np.eye(3), None
