@@ -33,17 +33,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.accounting import audit
-from companion.accounting.privacy import (
-    NO_PRIVACY,
-    REPLACE_RECORD,
-    Guarantee,
-    gaussian_epsilon,
-    gaussian_mu,
-    tree_levels,
-    zcdp_epsilon,
-    zcdp_rho,
-)
+from companion.accounting import audit, privacy
+from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, tree_levels
 from companion.baselines.arguments import need_size, need_spending
 from companion.core import Optimiser
 from companion.jit import borrowed, inlined, jit
@@ -214,15 +205,15 @@ def sum_noise(problem, epsilon, delta, calibration, method, clip):
     """
     if calibration == "corrected":
         moved = movement(problem, method, clip)
-        sigma = moved / gaussian_mu(epsilon, delta)
-        return 2.0, sigma, gaussian_epsilon(delta, sigma, moved)
+        sigma = moved / privacy.gaussian_mu(epsilon, delta)
+        return 2.0, sigma, privacy.gaussian_epsilon(delta, sigma, moved)
     if method == SQRT:
         raise ValueError(f"factorisation 'sqrt' needs calibration='corrected'; got {calibration!r}")
     growth = leaf_growth(problem.n, method)
     s = problem.sensitivity if clip == np.inf else 2.0 * clip
     exponent, kappa, shrink = smooth_norm(problem.q, problem.d)
     if calibration == "zcdp":
-        sigma = math.sqrt(growth * kappa / (2.0 * zcdp_rho(epsilon, delta))) * s
+        sigma = math.sqrt(growth * kappa / (2.0 * privacy.zcdp_rho(epsilon, delta))) * s
     else:
         m = math.ceil(math.log2(problem.n)) + 1
         if epsilon / m > LEMMA_LIMIT:
@@ -234,8 +225,9 @@ def sum_noise(problem, epsilon, delta, calibration, method, clip):
     if exponent == 2.0:  # an ordinary Gaussian: its privacy is known exactly
         sigma *= shrink
         s2 = s * euclidean_factor(problem.q, problem.d)
-        return exponent, sigma, gaussian_epsilon(delta, sigma, s2 * math.sqrt(growth))
-    return exponent, sigma, zcdp_epsilon(growth * kappa * s * s / (2.0 * sigma * sigma), delta)
+        return exponent, sigma, privacy.gaussian_epsilon(delta, sigma, s2 * math.sqrt(growth))
+    rho = growth * kappa * s * s / (2.0 * sigma * sigma)
+    return exponent, sigma, privacy.zcdp_epsilon(rho, delta)
 
 
 # Noise of chosen vertices: Theorem 3.11, and by concentrated privacy.
@@ -274,9 +266,10 @@ def vertex_noise(problem, epsilon, delta, calibration, method, schedule, clip):
         scale = 2.0 * spread * math.sqrt(math.log(n) * math.log(1.0 / delta)) / epsilon
     total, squares = schedule_sums(schedule, n)
     if calibration != "paper":
-        scale = spread / math.sqrt(unit * zcdp_rho(epsilon, delta) / squares)
+        scale = spread / math.sqrt(unit * privacy.zcdp_rho(epsilon, delta) / squares)
     loss = spread / scale
-    return scale, schedule, min(zcdp_epsilon(loss**2 * squares / unit, delta), loss * total)
+    true = privacy.zcdp_epsilon(loss**2 * squares / unit, delta)
+    return scale, schedule, min(true, loss * total)
 
 
 class Params(NamedTuple):
