@@ -185,18 +185,10 @@ def anytime_linucb(
         G = None if clip is None else clip(sigma, jitter, d)
         runs.append(online_linucb(d, 2**m, jitter=jitter, width=beta, clip=G, **options).params)
     p = of_epochs(runs)
-    return Policy(
-        f"{first.name}, anytime",
-        p,
-        init_anytime,
-        select_anytime,
-        update_anytime,
-        play_anytime,
-        first.guarantee,
-        universe=linear_universe(p.offset),
-        delayed_feedback=True,
-        audit=AuditSpec(anytime_attacks, measured=anytime_instances),
-    )
+    kernels = init_anytime, select_anytime, update_anytime, play_anytime
+    own = {"universe": linear_universe(p.offset), "delayed_feedback": True}
+    own["audit"] = AuditSpec(anytime_attacks, measured=anytime_instances)
+    return Policy(f"{first.name}, anytime", p, *kernels, first.guarantee, **own)
 
 
 def anytime_attacks(policy: Policy):
@@ -428,17 +420,10 @@ def combiner(
         alpha = [0.75 if isinstance(b.params, AnytimeParams) else 0.5 for b in bases]
     promises, p = need_promises(L, alpha, R, M), need_float("p", p, 0.0)
     first = params[0]
-    return Policy(
-        f"Combiner of {M}",
-        Params(first.d, T, first.sigma, *promises, p, failure, params),
-        init,
-        select,
-        update,
-        play,
-        guarantee,
-        universe=linear_universe(first.offset),
-        audit=AuditSpec(combiner_attacks, measured=combiner_instances),
-    )
+    q = Params(first.d, T, first.sigma, *promises, p, failure, params)
+    own = {"universe": linear_universe(first.offset)}
+    own["audit"] = AuditSpec(combiner_attacks, measured=combiner_instances)
+    return Policy(f"Combiner of {M}", q, init, select, update, play, guarantee, **own)
 
 
 def combiner_attacks(policy: Policy):

@@ -135,18 +135,9 @@ def corrected_ridge(
     sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)
     model = need_ridge(d, T, universe, ridge, shift, noise, theta_bound, failure, width)
     p = Params(*model, sigma)
-    return Policy(
-        "Corrected ridge",
-        p,
-        init,
-        select,
-        update,
-        play,
-        guarantee,
-        universe=linear_universe(p.offset),
-        delayed_feedback=True,
-        audit=AuditSpec(own_attacks, measured=audit_instances),
-    )
+    own = {"universe": linear_universe(p.offset), "delayed_feedback": True}
+    own["audit"] = AuditSpec(own_attacks, measured=audit_instances)
+    return Policy("Corrected ridge", p, init, select, update, play, guarantee, **own)
 
 
 def audit_instances() -> tuple[AuditInstance, ...]:
