@@ -222,9 +222,9 @@ play = plain_loop(select, update)
 
 def _policy(name, p, guarantee, attacks, measured):
     """The `Policy` of these Params."""
-    known = {"universe": linear_universe(p.offset), "delayed_feedback": True}
-    told = audit.AuditSpec(attacks, measured=measured)
-    return Policy(name, p, init, select, update, play, guarantee, **known, audit=told)
+    own = {"universe": linear_universe(p.offset), "delayed_feedback": True}
+    own["audit"] = audit.AuditSpec(attacks, measured=measured)
+    return Policy(name, p, init, select, update, play, guarantee, **own)
 
 
 def ldp_linucb(
@@ -458,9 +458,8 @@ def after(policy, t):
 
 def ldp_audits():
     """One message of every user."""
-    known = {"epsilon": 1.0, "delta": 0.1}
     kinds = itertools.product(("corrected", "paper"), privacy.UNIVERSES)
-    made = (ldp_linucb(2, 8, calibration=c, universe=u, **known) for c, u in kinds)
+    made = (ldp_linucb(2, 8, epsilon=1.0, delta=0.1, calibration=c, universe=u) for c, u in kinds)
     return audit.lives(audit.shows(randomize, "gaussian", "message"), ("x",), *made, rounds=3)
 
 
@@ -479,10 +478,9 @@ def sdp_audits():
         audit.shows(shuffle_analyse, "counts", "out"),
         ("x", "message", "counts", "clipped"),
     )
-    found = []
-    for c, u in (("corrected", "ball"), ("corrected", "offset_sphere"), ("paper", "ball")):
-        policy = sdp_linucb(2, 800, epsilon=1.0, delta=0.1, batch=400, calibration=c, universe=u)
-        start = after(policy, 399)
-        found.append(audit.AuditInstance(policy, sums, secret, start, bound_is_tight=False))
-    small = sdp_linucb(2, 4, epsilon=1.0, delta=0.1, batch=2)
-    return (*found, audit.AuditInstance(small, sums, secret, rounds=4, bound_is_tight=None))
+    known = {"epsilon": 1.0, "delta": 0.1}
+    kinds = ("corrected", "ball"), ("corrected", "offset_sphere"), ("paper", "ball")
+    made = [sdp_linucb(2, 800, batch=400, calibration=c, universe=u, **known) for c, u in kinds]
+    last = (audit.AuditInstance(q, sums, secret, after(q, 399), bound_is_tight=False) for q in made)
+    small = sdp_linucb(2, 4, batch=2, **known)
+    return (*last, audit.AuditInstance(small, sums, secret, rounds=4, bound_is_tight=None))

@@ -19,14 +19,7 @@ from companion.baselines.arguments import GLM, need_model
 from companion.core import Policy, plain_loop
 from companion.jit import inlined, jit
 from companion.kernels.glm import clipped_reward, fit, slope, work_for
-from companion.kernels.linalg import (
-    add_outer,
-    cholesky,
-    copy,
-    dot,
-    inverse,
-    sherman_morrison,
-)
+from companion.kernels.linalg import add_outer, cholesky, copy, dot, inverse, sherman_morrison
 from companion.kernels.ucb import FIRST, SECOND, best_left, best_lower, tabulate, widest
 from companion.validate import need_int
 
@@ -134,21 +127,17 @@ def select(p, s, X, rng):
 
 
 @jit
-def store(X, y, n, x, r):
-    """Row n of X, y <- x, r."""
-    y[n] = r
-    copy(x, X[n])
-
-
-@jit
 def update(p, s, arm, x, r, rng):
     """Learn from reward r on context x (d,); s is changed in place."""
     y = clipped_reward(r)
     s.clipped[0] += y != r
-    store(s.X, s.y, s.t[0], x, y)
+    t, n = s.t[0], s.n_warm[0]
+    s.y[t] = y
+    copy(x, s.X[t])
     s.t[0] += 1
     if s.warm[0] == 1:
-        store(s.X_warm, s.y_warm, s.n_warm[0], x, y)
+        s.y_warm[n] = y
+        copy(x, s.X_warm[n])
         s.n_warm[0] += 1
         sherman_morrison(s.V_inv, x, s.work[0])
         s.warm[1] = 1

@@ -36,13 +36,7 @@ import numpy as np
 from companion.accounting.audit import AuditInstance, AuditSpec
 from companion.core import Policy, linear_universe, plain_loop
 from companion.jit import jit
-from companion.online_linucb.online_linucb import (
-    RELEASES,
-    Maler,
-    online_linucb,
-    own_attacks,
-    reset,
-)
+from companion.online_linucb.online_linucb import RELEASES, Maler, online_linucb, own_attacks, reset
 from companion.online_linucb.online_linucb import Params as EpochParams
 from companion.online_linucb.online_linucb import State as EpochState
 from companion.online_linucb.online_linucb import init as init_epoch
@@ -55,6 +49,7 @@ from companion.validate import (
     need_float,
     need_int,
     need_members,
+    need_method,
     need_positive,
     need_probability,
     shown,
@@ -167,13 +162,9 @@ def anytime_linucb(
     (1, 0.1)-local DP, replace one record, per user (ball)
     """
     k, lambda_min = need_positive("k", k), need_float("lambda_min", lambda_min, 0.0, 1.0)
-    takes = {"width": (width, "(sigma, horizon)"), "clip": (clip, "(sigma, jitter, d)")}
-    for name, (given, arguments) in takes.items():
-        if not (callable(given) or given is None):
-            raise ValueError(
-                f"{name} must be None or a function {arguments} that returns a number, because "
-                f"every epoch has its own; got {name}={given!r}"
-            )
+    for name, given in (("width", width), ("clip", clip)):  # every epoch has its own
+        if given is not None:
+            need_method(name, given)
     options = {"calibration": calibration, "universe": universe, "learner": learner}
     options |= {"epsilon": epsilon, "delta": delta, "ball": ball}
     first = online_linucb(d, 1, **options)

@@ -70,13 +70,8 @@ def _fit_counts(env, policy, T, seed):
 # --- the paper's line-ups -----------------------------------------------------------------------
 
 
-def labelled(preset: str, epsilon: float) -> str:
-    """How a Joint-DP GLM of this preset and budget is called in a figure."""
-    return f"{preset}, no noise" if epsilon == math.inf else f"{preset}, ε = {epsilon:g}"
-
-
 def lineup(d: int, T: int, delta: float, choices, **model):
-    """Joint-DP GLMs, one for every (preset, epsilon) in choices, renamed by `labelled`.
+    """Joint-DP GLMs, one for every (preset, epsilon) in choices, named after both.
 
     Raises AssertionError if one spends more than its epsilon.
     """
@@ -85,7 +80,9 @@ def lineup(d: int, T: int, delta: float, choices, **model):
     ]
     spent = [p.guarantee.epsilon for p in policies]
     assert all(s <= e * (1 + 1e-9) for s, (_, e) in zip(spent, choices, strict=True)), spent
-    return [p.renamed(labelled(*c)) for p, c in zip(policies, choices, strict=True)]
+    budgets = ["no noise" if e == math.inf else f"ε = {e:g}" for _, e in choices]
+    names = [f"{name}, {budget}" for (name, _), budget in zip(choices, budgets, strict=True)]
+    return [p.renamed(name) for p, name in zip(policies, names, strict=True)]
 
 
 # --- what the widths of ShuffleGLM cover --------------------------------------------------------
@@ -204,11 +201,6 @@ def at_the_end(policy, number):
     return lambda data, rng, n: several(data, rng, n, [len(data[0])])[1][:, 0]
 
 
-def estimates_released(policy):
-    """The mechanism that counts the fits of theta_tau when all users of data (X, R) have left."""
-    return at_the_end(policy, lambda s: s.fits[1])
-
-
 def mean_gradients(explored, rng, n, rho=0.1, values=60):
     """The mechanism that releases 20 mean gradients in R^3 with the printed noise, variance
     2 steps/(rows^2 rho) per coordinate; of these their mean square.  Data: which rounds explored,
@@ -248,7 +240,7 @@ def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
     told = [audit.attacked(a, **options).epsilon for a in joint.own_attacks(leaky(rule))[-2:]]
     third = mean_gradients if rule == "paper" else refitted(late(rule))
     mechanisms = {
-        "leak 2, estimates released": (estimates_released(late(rule)), *late_world()),
+        "leak 2, estimates released": (at_the_end(late(rule), lambda s: s.fits[1]), *late_world()),
         "leak 3, noise of gradients": (third, np.array([1, 1]), np.array([1, 0])),
     }
     found = {n: audit.epsilon_lower_bound(*m, **options).epsilon for n, m in mechanisms.items()}

@@ -574,13 +574,8 @@ def on_exploration(policy):
     arms = audit.playing(policy, user=hidden)
     return (
         audit.Attack(state, *attack_world(T, T - 2, d=p.d), np.asarray, "state", note),
-        audit.Attack(arms, *probe_world(T, hidden, p.d), any_second, "actions", note),
+        audit.Attack(arms, *probe_world(T, hidden, p.d), lambda a: a.any(axis=1), "actions", note),
     )
-
-
-def any_second(actions) -> np.ndarray:
-    """Whether anybody was shown the second arm, (n,)."""
-    return actions.any(axis=1).astype(float)
 
 
 def probe_world(T: int, user: int, d: int, size: float = 0.1):
