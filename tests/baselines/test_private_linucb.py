@@ -170,11 +170,9 @@ def test_batch_of_the_policy_has_the_moments_of_its_messages():
     assert p.sigma**2 * 20 == pytest.approx((private.RANGE / p.g) ** 2 * noise)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "cost"), [(0.2, (1.01, 1.03)), (1.0, (1.03, 1.05)), (10.0, (1.2, 1.3))]
-)
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 10.0])
 @pytest.mark.parametrize("universe", privacy.UNIVERSES)
-def test_noise_bits_are_the_fewest_that_provably_suffice(epsilon, cost, universe):
+def test_noise_bits_are_the_fewest_that_provably_suffice(epsilon, universe):
     sensitivity = privacy.STATISTICS_SENSITIVITY[universe]
     g, b, true = vector_sum(5, epsilon, 0.1, 20, sensitivity, "corrected")
     assert g == pytest.approx(2 * np.sqrt(20))
@@ -182,9 +180,6 @@ def test_noise_bits_are_the_fewest_that_provably_suffice(epsilon, cost, universe
     assert releases_delta(epsilon, [Noise(20 * b, *noise)]) <= 0.1
     assert releases_delta(epsilon, [Noise(20 * (b - 1), *noise)]) > 0.1
     assert 0.9 * epsilon < true <= epsilon
-    # What a proof costs against Gaussian noise of the same variance.
-    normal = np.ceil(privacy.gaussian_scale(epsilon, 0.1, noise[1]) ** 2 / (20 * 3 / 16))
-    assert cost[0] < b / normal < cost[1]
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 10.0, 1000.0])
