@@ -105,6 +105,7 @@ def glm_ucb(
     """
     d, number, _, kappa, failure = need_model(d, link, theta_bound, kappa, failure)
     T = need_int("T", T, 1)
-    root = math.sqrt((3.0 + 2.0 * math.log1p(2.0 / d)) * 2.0 * d * math.log(2.0 * d * T / failure))
+    log_term = 2.0 * d * math.log(2.0 * d * T / failure)
+    root = math.sqrt((3.0 + 2.0 * math.log1p(2.0 / d)) * log_term)
     p = Params(d, T, number, float(d), 2.0 * slope(number, 0.0) * kappa * root)
     return Policy("GLM-UCB", p, init, select, update, play, NO_PRIVACY, **GLM)

@@ -409,9 +409,8 @@ def tree_attacks(policy):
     """
     p = policy.params
     several = audit.runs_of(policy, lambda s: s.release)
-    records, move = far_records(p.offset, p.d), far_move(p.offset, p.d)
-    nodes = audit.on_first_nodes(policy, *records, several, move)
-    return nodes, later_signs_attack(policy, several)
+    ends, move = far_records(p.offset, p.d), far_move(p.offset, p.d)
+    return audit.on_first_nodes(policy, *ends, several, move), later_signs_attack(policy, several)
 
 
 def later_signs_attack(policy, several=None):
