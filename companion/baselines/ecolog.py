@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.glm_parts import GLM, need_model
-from companion.baselines.linucb import LEAST_RIDGE
+from companion.baselines.arguments import GLM, need_model
 from companion.core import Policy, plain_loop
 from companion.jit import jit
 from companion.kernels.glm import LOGISTIC, clipped_reward, mean, slope, true_loss
@@ -29,7 +28,6 @@ from companion.kernels.linalg import (
     sherman_morrison,
 )
 from companion.kernels.ucb import optimistic_mean
-from companion.validate import need_float
 
 STEP = 0.75  # of the inverse smoothness
 SETTLED = 1e-13  # further steps would move theta by rounding errors only
@@ -38,8 +36,8 @@ SETTLED = 1e-13  # further steps would move theta by rounding errors only
 class Params(NamedTuple):
     d: int  # dimension of a context
     theta_bound: float  # S
-    ridge: float  # lambda
     failure: float
+    ridge: float = 10.0  # lambda
 
 
 class State(NamedTuple):
@@ -131,14 +129,12 @@ def update(p, s, arm, x, r, rng):
 play = plain_loop(select, update)
 
 
-def ecolog(
-    d: int, *, theta_bound: float = 1.0, ridge: float = 10.0, failure: float = 0.01
-) -> Policy:
+def ecolog(d: int, *, theta_bound: float = 1.0, failure: float = 0.01) -> Policy:
     """ECOLog in the unit ball of R^d for logistic rewards in [0, 1]; others are clipped.
 
-    theta_bound > 0 bounds the norm of theta; ridge >= 1e-100; failure in (0, 1).  Raises
-    ValueError on anything else.
+    theta_bound > 0 bounds the norm of theta; failure in (0, 1).  Raises ValueError on anything
+    else.
     """
-    m = need_model(d, "logistic", theta_bound, None, failure)
-    p = Params(m.d, m.theta_bound, need_float("ridge", ridge, LEAST_RIDGE), m.failure)
+    d, _, bound, _, failure = need_model(d, "logistic", theta_bound, None, failure)
+    p = Params(d, bound, failure)
     return Policy("ECOLog", p, init, select, update, play, NO_PRIVACY, **GLM)

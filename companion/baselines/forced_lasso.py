@@ -144,14 +144,8 @@ def forced_lasso(
     1
     """
     d, K = need_int("d", d, 1), need_int("K", K, 1, 2**31 - 1)
-    p = Params(
-        d,
-        K,
-        need_int("forced", forced, 1, (2**31 - 1) // K),
-        need_positive("gap", gap),
-        need_positive("penalty_forced", penalty_forced),
-        need_positive("penalty_all", penalty_all),
-        need_float("tolerance", tolerance, 1e-14),
-        True,
-    )
+    forced = need_int("forced", forced, 1, (2**31 - 1) // K)
+    sizes = {"gap": gap, "penalty_forced": penalty_forced, "penalty_all": penalty_all}
+    sizes = [need_positive(name, value) for name, value in sizes.items()]
+    p = Params(d, K, forced, *sizes, need_float("tolerance", tolerance, 1e-14), True)
     return Policy("Forced lasso", p, init, select, update, play, NO_PRIVACY)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.glm_parts import GLM, need_model
+from companion.baselines.arguments import GLM, need_model
 from companion.core import Policy, plain_loop
 from companion.jit import jit
 from companion.kernels.glm import PROBIT, clipped_reward, fit, slope, true_derivatives, work_for
@@ -27,7 +27,7 @@ class Params(NamedTuple):
     link: int  # number of the link
     ridge: float  # lambda = d: of V, and penalty of the estimate
     width: float  # c
-    tolerance: float  # of the estimate
+    tolerance: float = 1e-8  # of the estimate's objective
 
 
 class State(NamedTuple):
@@ -52,18 +52,12 @@ def init(p):
 
 
 @jit
-def start_at_random(started, theta, rng):
-    """theta <- N(0, I), once: started (1,) remembers."""
-    if started[0] == 0:
-        started[0] = 1
-        for i in range(theta.shape[0]):
-            theta[i] = rng.standard_normal()
-
-
-@jit
 def select(p, s, X, rng):
     """Row of X (K, d) with the largest mean(x'theta_hat) + c_t ||x||_{V^-1}; the first on ties."""
-    start_at_random(s.started, s.theta_hat, rng)
+    if s.started[0] == 0:
+        s.started[0] = 1
+        for i in range(p.d):
+            s.theta_hat[i] = rng.standard_normal()
     width = p.width * (math.sqrt(math.log(s.t[0] + 1.0)) if p.link == PROBIT else 1.0)
     return optimistic_mean(p.link, s.theta_hat, s.V_inv, width, X)
 
@@ -93,14 +87,6 @@ def update(p, s, arm, x, r, rng):
 play = plain_loop(select, update)
 
 
-def width_of(d, T, link, kappa, failure):
-    """c = 2 L kappa sqrt(3 + 2 log(1 + 2/lambda)) sqrt(2 d log(2 d T/failure)), with lambda = d and
-    L the largest slope of the link."""
-    log_term = 2.0 * d * math.log(2.0 * d * T / failure)
-    bracket = 3.0 + 2.0 * math.log1p(2.0 / d)
-    return 2.0 * slope(link, 0.0) * kappa * math.sqrt(bracket * log_term)
-
-
 def glm_ucb(
     d: int,
     T: int,
@@ -109,16 +95,17 @@ def glm_ucb(
     theta_bound: float = 1.0,
     kappa: float | None = None,
     failure: float = 0.01,
-    tolerance: float = 1e-8,
 ) -> Policy:
     """GLM-UCB for T rounds in the unit ball of R^d with rewards in [0, 1]; others are clipped.
 
     link "logistic" or "probit"; theta_bound > 0 bounds the norm of theta; kappa >= 1/slope(0)
-    bounds 1/slope over all arms (None: 1/slope(theta_bound)); failure in (0, 1); tolerance > 0 of
-    the estimate's objective.  Raises ValueError on anything else.
+    bounds 1/slope over all arms (None: 1/slope(theta_bound)); failure in (0, 1).  Raises ValueError
+    on anything else.  The width is c = 2 L kappa sqrt(3 + 2 log(1 + 2/lambda)) sqrt(2 d log(2 d
+    T/failure)), with lambda = d and L the largest slope of the link.
     """
-    m = need_model(d, link, theta_bound, kappa, failure, tolerance)
+    d, number, _, kappa, failure = need_model(d, link, theta_bound, kappa, failure)
     T = need_int("T", T, 1)
-    width = width_of(m.d, T, m.link, m.kappa, m.failure)
-    p = Params(m.d, T, m.link, float(m.d), width, m.tolerance)
+    log_term = 2.0 * d * math.log(2.0 * d * T / failure)
+    root = math.sqrt((3.0 + 2.0 * math.log1p(2.0 / d)) * log_term)
+    p = Params(d, T, number, float(d), 2.0 * slope(number, 0.0) * kappa * root)
     return Policy("GLM-UCB", p, init, select, update, play, NO_PRIVACY, **GLM)

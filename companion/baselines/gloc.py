@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.glm_parts import GLM, need_model
+from companion.baselines.arguments import GLM, need_model
 from companion.core import Policy, plain_loop
 from companion.jit import jit
 from companion.kernels.glm import clipped_reward, mean, slope
@@ -95,7 +95,7 @@ def gloc(
     link "logistic" or "probit"; theta_bound > 0 bounds the norm of theta; kappa bounds 1/slope over
     all arms (None: 1/slope(theta_bound)); failure in (0, 1).  Raises ValueError on anything else.
     """
-    m = need_model(d, link, theta_bound, kappa, failure)
-    L = slope(m.link, 0.0)
-    p = Params(m.d, m.link, m.theta_bound, 1.0 / m.kappa, L * L * m.kappa, float(m.d), m.failure)
+    d, number, bound, kappa, failure = need_model(d, link, theta_bound, kappa, failure)
+    L = slope(number, 0.0)
+    p = Params(d, number, bound, 1.0 / kappa, L * L * kappa, float(d), failure)
     return Policy("GLOC", p, init, select, update, play, NO_PRIVACY, **GLM)

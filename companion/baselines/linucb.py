@@ -13,9 +13,7 @@ from companion.core import Policy, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import axpy, matvec, sherman_morrison
 from companion.kernels.ucb import optimistic_arm
-from companion.validate import need_float, need_int, need_probability
-
-LEAST_RIDGE = 1e-100  # the square of 1/ridge is finite, also times the largest contexts
+from companion.validate import need_float, need_int, need_positive, need_probability
 
 
 class Params(NamedTuple):
@@ -49,15 +47,15 @@ def theorem_radius(d, t, ridge, noise, theta_bound, failure):
 
 
 @jit
-def radius(p, t):
-    """The radius that is used after t rounds: the theorem's, times the width."""
-    return p.width * theorem_radius(p.d, t, p.ridge, p.noise, p.theta_bound, p.failure)
+def radius(p, t, ridge):
+    """The radius that is used after t rounds at this ridge: the theorem's, times the width."""
+    return p.width * theorem_radius(p.d, t, ridge, p.noise, p.theta_bound, p.failure)
 
 
 @jit
 def select(p, s, X, rng):
     """Row of X (K, d) with the largest upper confidence bound; the first one on ties."""
-    return optimistic_arm(X, s.V_inv, s.theta_hat, radius(p, s.t[0]))
+    return optimistic_arm(X, s.V_inv, s.theta_hat, radius(p, s.t[0], p.ridge))
 
 
 @jit
@@ -108,7 +106,7 @@ def linucb(
     """
     p = Params(
         need_int("d", d, 1),
-        need_float("ridge", ridge, LEAST_RIDGE),
+        need_positive("ridge", ridge),
         need_float("noise", noise, 0.0),
         need_float("theta_bound", theta_bound, 0.0),
         need_probability("failure", failure),

@@ -22,7 +22,7 @@ import numpy as np
 
 from companion.accounting import audit
 from companion.accounting.privacy import gaussian_epsilon, gaussian_mu
-from companion.baselines.optimiser_arguments import central_guarantee, squares_problem
+from companion.baselines.arguments import central_guarantee, squares_problem
 from companion.core import Optimiser
 from companion.jit import jit
 from companion.kernels.geometry import admit_all, euclidean_factor, lq_norm

@@ -18,7 +18,7 @@ import numpy as np
 
 from companion.accounting import audit
 from companion.accounting.privacy import gaussian_epsilon, gaussian_mu, zcdp_epsilon
-from companion.baselines.optimiser_arguments import central_guarantee, squares_problem
+from companion.baselines.arguments import central_guarantee, squares_problem
 from companion.core import Optimiser
 from companion.jit import borrowed, inlined, jit
 from companion.kernels.geometry import admit, euclidean_factor, smooth_exponent, vertex

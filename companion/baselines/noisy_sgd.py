@@ -4,8 +4,8 @@ Source: Bassily, Feldman, Guzman and Talwar (2020), Algorithm 2, used for p >= 2
 Privacy: central; neighbours replace one record.  A step shows one gradient with noise
 N(0, sigma^2 I); replacing a record moves it by 2 L <= 2 * 2 (r + Y) in l_2 (q <= 2), if that record
 is drawn, which has probability g = 1/n.  All steps compose in Renyi divergences (`composed`).
-Differs: "corrected" is the smallest sigma that this accountant allows; the average or the last
-iterate may be released (the tables of the streaming paper use the last).
+Differs: "corrected" is the smallest sigma that this accountant allows; the last iterate is
+released, as in the tables of the streaming paper, and not the average of all.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr
 
 from companion.accounting import audit
-from companion.baselines.optimiser_arguments import central_guarantee, need_size, squares_problem
+from companion.baselines.arguments import central_guarantee, need_size, squares_problem
 from companion.core import Optimiser
 from companion.jit import borrowed, jit
 from companion.kernels.geometry import admit_all, project
 from companion.kernels.linalg import axpy, copy, dot
 from companion.kernels.mechanisms import random_integer
-from companion.validate import need_choice, need_float, need_positive
+from companion.validate import need_float, need_positive
 
 # What noisy steps, each on one record of n drawn at random, lose together.
 
@@ -105,19 +105,17 @@ class Params(NamedTuple):
     steps: int  # n^2
     eta: float  # step
     sigma: float
-    average: bool  # release the average of the iterates, not the last
 
 
 class State(NamedTuple):
     t: np.ndarray  # (1,) records read
     clipped: np.ndarray  # (1,) records outside the universe
     theta: np.ndarray  # (d,) public parameter
-    mean: np.ndarray  # (d,) average of the iterates
 
 
 def init(p, rng) -> State:
     """State before the data."""
-    return State(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(p.d), np.zeros(p.d))
+    return State(np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(p.d))
 
 
 @jit
@@ -144,13 +142,8 @@ def run(p, s, X, Y, rng, out):
     A, b, gradient = np.empty(X.shape), np.empty(Y.shape), np.empty(p.d)
     s.clipped[0] = admit_all(X, Y, p.q, p.high, A, b)
     s.t[0] = X.shape[0]
-    for k in range(p.steps):
+    for _ in range(p.steps):
         descend(p, s.theta, A, b, rng, gradient)
-        if p.average:
-            for i in range(p.d):
-                s.mean[i] += (s.theta[i] - s.mean[i]) / (k + 1.0)
-    if p.average:
-        copy(s.mean, s.theta)
     copy(s.theta, out[-1])
 
 
@@ -166,7 +159,6 @@ def noisy_sgd(
     lipschitz: float | None = None,
     calibration: str = "corrected",
     step_scale: float = 1.0,
-    average: bool = False,
 ) -> Optimiser:
     """NoisySGD over the l_p ball on n records with ||x||_q <= 1, |y| <= label_bound.
 
@@ -182,7 +174,6 @@ def noisy_sgd(
         one weakens the guarantee, which says so)
     calibration : "paper", sigma^2 = 8 L^2 log(1/delta)/epsilon^2, or "corrected"
     step_scale : above 0
-    average : release the average of the iterates
 
     Returns
     -------
@@ -200,7 +191,6 @@ def noisy_sgd(
     """
     need_float("p", p, 2.0, allow_inf=True)
     c = squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration, least=2)
-    need_choice("average", average, (True, False))
     valid, steps = c.lipschitz, c.n * c.n
     L = valid if lipschitz is None else need_size("lipschitz", lipschitz)
     limit = math.sqrt(c.d * math.log(1.0 / c.delta)) / c.epsilon  # 0 without noise
@@ -212,7 +202,7 @@ def noisy_sgd(
         if calibration == "corrected":
             sigma = 2.0 * valid * smallest_noise(c.epsilon, c.delta, c.n, steps)
         true = composed(c.delta, c.n, sigma / (2.0 * valid), steps)
-    params = Params(*c[:6], steps=steps, eta=eta, sigma=sigma, average=average)
+    params = Params(*c[:6], steps=steps, eta=eta, sigma=sigma)
     guarantee = central_guarantee(c, true, calibration)
     audit_spec = audit.AuditSpec(attacks, attack_instances, measured)
     return Optimiser("NoisySGD", params, init, None, run, guarantee, audit=audit_spec)

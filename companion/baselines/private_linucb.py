@@ -16,13 +16,10 @@ sqrt(||x x'||_F^2 + ||r x||^2) (entries off the diagonal times sqrt2), move by a
 * server (joint: what the *other* users see): a user is in at most m = floor(log2 T) + 1 nodes, so
   the node sums are one Gaussian query of sensitivity s sqrt(m).  "paper" is the classical formula
   at that sensitivity, also where it is not proved (epsilon > 1).
-* shuffler, "vector": one user moves the counts by at most s g/L, plus one per entry for rounding
+* shuffler: one user moves the counts by at most s g/L, plus one per entry for rounding
   (both records rounded with one uniform number; the law is a mixture over it).  "corrected" takes
   the least b at which `binomial` proves (epsilon, delta); "paper" is the published b.  Every user
   is in one batch, so batches compose in parallel.
-* shuffler, "amplification": local noise at a budget that Feldman, McMillan and Talwar (2021)
-  amplify to (epsilon, delta); where their condition on B fails, or where that takes more noise,
-  the local budget is (epsilon, delta).
 Noise off the diagonal is sigma/sqrt2, because such an entry counts twice in the Frobenius norm.
 
 The model is ridge regression at lambda_t = ridge + shift * (size of the Gram matrix' noise): sigma
@@ -35,24 +32,11 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
-from companion.accounting import audit
-from companion.accounting.audit import AuditInstance, AuditSpec, lives, shows
+from companion.accounting import audit, privacy
 from companion.accounting.binomial import binomial_bits, binomial_epsilon
-from companion.accounting.privacy import (
-    NO_PRIVACY,
-    REPLACE_RECORD,
-    STATISTICS_SENSITIVITY,
-    UNIVERSES,
-    Guarantee,
-    gaussian_release,
-    gaussian_scale,
-    need_budget,
-    shuffle_epsilon,
-    tree_levels,
-)
-from companion.baselines.linucb import LEAST_RIDGE, theorem_radius
+from companion.accounting.privacy import STATISTICS_SENSITIVITY, gaussian_release, tree_levels
+from companion.baselines.linucb import radius
 from companion.core import Policy, linear_universe, plain_loop
 from companion.jit import jit
 from companion.kernels import tree
@@ -67,7 +51,7 @@ from companion.kernels.mechanisms import (
     statistics_size,
 )
 from companion.kernels.ucb import optimistic_arm
-from companion.validate import need_choice, need_float, need_int, need_probability
+from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
 
 LOCAL, SERVER, SHUFFLER = range(3)  # where the noise stands
 RANGE = 1.0  # L: every packed entry of one user lies in [-1, 1]
@@ -85,34 +69,10 @@ def vector_sum(d, epsilon, delta, batch, sensitivity, calibration):
     largest = int(np.ceil(min(sensitivity, 2.0 * RANGE) * g / RANGE))
     query = sensitivity * g / RANGE + np.sqrt(n), n, largest
     if calibration == "corrected":
-        try:
-            return g, *binomial_bits(epsilon, delta, batch, P, *query)
-        except ValueError as error:
-            raise ValueError(
-                "epsilon, delta and batch must need fewer noise bits; "
-                f"got {epsilon=}, {delta=}, {batch=}: {error}"
-            ) from error
+        return g, *binomial_bits(epsilon, delta, batch, P, *query)
     log = np.log(4.0 * (d * d + 1) / delta)
     b = int(np.ceil(24e4 * g * g * log * log / (epsilon * epsilon * batch)))
     return g, b, binomial_epsilon(delta, b * batch, P, *query)
-
-
-def amplified_local_budget(epsilon, delta, batch):
-    """(epsilon_0, delta_0) whose shuffled batch is (epsilon, delta)-DP, with the least local noise.
-
-    Half of delta goes to the amplification and half to the local deltas, which enter as
-    (e^epsilon + 1)(1 + e^-epsilon_0 / 2) B delta_0 (Feldman, McMillan and Talwar 2021, Theorem
-    3.8).  So delta_0 is tiny, and (epsilon, delta) itself often needs less noise.
-    """
-    top = np.log(batch / (16.0 * np.log(4.0 / delta)))
-    if not (top > 0.0 and shuffle_epsilon(top, delta / 2, batch) > epsilon):
-        e0 = top
-    else:
-        e0 = brentq(lambda e: shuffle_epsilon(e, delta / 2, batch) - epsilon, 1e-9, top)
-    if not e0 > epsilon:
-        return epsilon, delta
-    d0 = delta / 2 / ((np.exp(epsilon) + 1.0) * (1.0 + np.exp(-e0) / 2.0) * batch)
-    return min((e0, d0), (epsilon, delta), key=lambda budget: gaussian_scale(*budget))
 
 
 # Ridge regression on noisy statistics
@@ -121,8 +81,6 @@ def amplified_local_budget(epsilon, delta, batch):
 class Params(NamedTuple):
     d: int  # dimension of a context
     T: int  # horizon
-    batch: int  # rounds between two models
-    sigma: float  # standard deviation of the noise on every coordinate, of one user or node
     offset: bool  # universe that records are clipped into: offset sphere, or unit ball
     ridge: float  # lambda without noise
     shift: float  # lambda_t = ridge + shift * (size of the noise); see `refit`
@@ -130,35 +88,27 @@ class Params(NamedTuple):
     theta_bound: float  # S
     failure: float  # chance that some confidence set misses theta
     width: float  # multiple of the theorem's radius that is used; 1 is the theorem
+    sigma: float  # standard deviation of the noise on every coordinate, of one user or node
+    batch: int = 1  # rounds between two models
     noise_at: int = LOCAL
     g: float = 0.0  # shuffler: counts per unit of an entry
     b: int = 0  # shuffler: noise bits per user and entry
 
 
-def make_params(
-    d, T, batch, sigma, universe, ridge, shift, noise, theta_bound, failure, width
-) -> Params:
-    """`Params` for noise of standard deviation sigma and a checked universe; ValueError by name."""
-    d, T = need_int("d", d, 1), need_int("T", T, 1)
-    return Params(
-        d,
+def need_ridge(d, T, universe, ridge, shift, noise, theta_bound, failure, width) -> tuple:
+    """The fields of `Params` up to the width, checked; ValueError by name on anything else."""
+    T = need_int("T", T, 1)
+    return (
+        need_int("d", d, 1),
         T,
-        need_int("batch", batch, 1),
-        float(sigma),
         universe == "offset_sphere",
-        need_float("ridge", ridge, LEAST_RIDGE),
+        need_positive("ridge", ridge),
         need_float("shift", shift, 0.0),
         need_float("noise", noise, 0.0),
         need_float("theta_bound", theta_bound, 0.0),
         need_probability("failure", 1.0 / (T + 1.0) if failure is None else failure),
         need_float("width", width, 0.0),
     )
-
-
-@jit
-def radius(p, t, ridge):
-    """LinUCB's confidence radius after t rounds at this ridge, times the width."""
-    return p.width * theorem_radius(p.d, t, ridge, p.noise, p.theta_bound, p.failure)
 
 
 class State(NamedTuple):
@@ -234,38 +184,6 @@ def release(p, s, t, rng):
 
 
 @jit
-def learn_local(p, s, x, r, rng):
-    """A noisy message enters the sums."""
-    s.clipped[0] += randomize(p, x, r, rng, s.x, s.message)
-    add_unpacked(1.0, s.message, s.G, s.b)
-
-
-@jit
-def learn_at_server(p, s, x, r, rng):
-    """The exact sums grow, and their noisy version is shown anew."""
-    s.clipped[0] += statistics(p, x, r, s.x, s.message)
-    axpy(1.0, s.message, s.exact)
-    release(p, s, s.t[0], rng)
-    s.b[:] = 0.0
-    s.G[:] = 0.0
-    add_unpacked(1.0, s.release, s.G, s.b)
-
-
-@jit
-def learn_shuffled(p, s, x, r, rng):
-    """Rounded counts; at the end of a batch the analyser's estimate enters the sums.
-
-    The noise bits of all its users are drawn there, at once: their sum has the same law.
-    """
-    s.clipped[0] += statistics(p, x, r, s.x, s.message)
-    shuffle_add(rng, s.message, RANGE, p.g, s.counts)
-    if s.t[0] % p.batch == 0:
-        shuffle_analyse(rng, s.counts, p.batch, RANGE, p.g, p.b, P, s.message)
-        add_unpacked(1.0, s.message, s.G, s.b)
-        s.counts[:] = 0.0
-
-
-@jit
 def select(p, s, X, rng):
     """The row of X (K, d) with the largest upper confidence bound; the first one on ties."""
     return optimistic_arm(X, s.V_inv, s.theta, s.radius[0])
@@ -277,13 +195,24 @@ def update(p, s, arm, x, r, rng):
     s.t[0] += 1
     t = s.t[0]
     size = p.sigma * np.sqrt(float(p.d * t))
-    if p.noise_at == LOCAL:
-        learn_local(p, s, x, r, rng)
-    elif p.noise_at == SERVER:
-        learn_at_server(p, s, x, r, rng)
+    if p.noise_at == LOCAL:  # a noisy message enters the sums
+        s.clipped[0] += randomize(p, x, r, rng, s.x, s.message)
+        add_unpacked(1.0, s.message, s.G, s.b)
+    elif p.noise_at == SERVER:  # the exact sums grow, and their noisy version is shown anew
+        s.clipped[0] += statistics(p, x, r, s.x, s.message)
+        axpy(1.0, s.message, s.exact)
+        release(p, s, t, rng)
+        s.b[:] = 0.0
+        s.G[:] = 0.0
+        add_unpacked(1.0, s.release, s.G, s.b)
         size = p.sigma * np.sqrt(0.5 * p.d * s.nodes.shape[0])
-    else:
-        learn_shuffled(p, s, x, r, rng)
+    else:  # rounded counts; at the end of a batch the analyser's estimate enters the sums
+        s.clipped[0] += statistics(p, x, r, s.x, s.message)
+        shuffle_add(rng, s.message, RANGE, p.g, s.counts)
+        if t % p.batch == 0:  # all users' noise bits are drawn at once: their sum has the same law
+            shuffle_analyse(rng, s.counts, p.batch, RANGE, p.g, p.b, P, s.message)
+            add_unpacked(1.0, s.message, s.G, s.b)
+            s.counts[:] = 0.0
     if t % p.batch == 0:
         refit(p, s, size)
 
@@ -293,9 +222,9 @@ play = plain_loop(select, update)
 
 def _policy(name, p, guarantee, attacks, measured):
     """The `Policy` of these Params."""
-    known = {"universe": linear_universe(p.offset), "delayed_feedback": True}
-    told = AuditSpec(attacks, measured=measured)
-    return Policy(name, p, init, select, update, play, guarantee, **known, audit=told)
+    own = {"universe": linear_universe(p.offset), "delayed_feedback": True}
+    own["audit"] = audit.AuditSpec(attacks, measured=measured)
+    return Policy(name, p, init, select, update, play, guarantee, **own)
 
 
 def ldp_linucb(
@@ -345,8 +274,8 @@ def ldp_linucb(
     sigma, guarantee = gaussian_release(
         "local", epsilon, delta, calibration, universe, STATISTICS_SENSITIVITY, paper=4.0
     )
-    options = ridge, shift, noise, theta_bound, failure, width
-    p = make_params(d, T, 1, sigma, universe, *options)
+    model = need_ridge(d, T, universe, ridge, shift, noise, theta_bound, failure, width)
+    p = Params(*model, sigma)
     return _policy("LDP-LinUCB", p, guarantee, message_attack, ldp_audits)
 
 
@@ -378,9 +307,8 @@ def jdp_linucb(
     sigma, guarantee = gaussian_release(
         "joint", epsilon, delta, calibration, universe, STATISTICS_SENSITIVITY, releases=levels
     )
-    options = ridge, shift, noise, theta_bound, failure, width
-    p = make_params(d, T, 1, sigma, universe, *options)
-    p = p._replace(noise_at=SERVER)
+    model = need_ridge(d, T, universe, ridge, shift, noise, theta_bound, failure, width)
+    p = Params(*model, sigma, noise_at=SERVER)
     return _policy("JDP-LinUCB", p, guarantee, tree_attacks, jdp_audits)
 
 
@@ -391,7 +319,6 @@ def sdp_linucb(
     epsilon: float,
     delta: float,
     batch: int = 20,
-    protocol: str = "vector",
     calibration: str = "corrected",
     universe: str = "ball",
     ridge: float = 1.0,
@@ -405,9 +332,8 @@ def sdp_linucb(
 
     Parameters
     ----------
-    epsilon : in (0, inf) for "vector", (0, inf] for "amplification".
-    batch : users B of a batch, at least 1.
-    protocol : "vector" or "amplification", whose only calibration is "corrected".
+    epsilon : in (0, inf).
+    batch : users B of a batch, from 1 to 10^12.
 
     The others, result and errors are those of `ldp_linucb`.
 
@@ -417,28 +343,16 @@ def sdp_linucb(
     'shuffle'
     """
     need_choice("calibration", calibration, ("paper", "corrected"))
-    need_choice("universe", universe, UNIVERSES)
-    epsilon, delta = need_budget(epsilon, delta)
-    batch, d = need_int("batch", batch, 1), need_int("d", d, 1, 10_000)
+    need_choice("universe", universe, privacy.UNIVERSES)
+    epsilon, delta = need_positive("epsilon", epsilon), need_probability("delta", delta)
+    batch, d = need_int("batch", batch, 1, 10**12), need_int("d", d, 1, 10_000)
+    model = need_ridge(d, T, universe, ridge, shift, noise, theta_bound, failure, width)
     sensitivity, unit = STATISTICS_SENSITIVITY[universe], f"user ({universe})"
-    options = ridge, shift, noise, theta_bound, failure, width
-    p = make_params(d, T, batch, 0.0, universe, *options)
-    if need_choice("protocol", protocol, ("vector", "amplification")) == "amplification":
-        need_choice("calibration", calibration, ("corrected",))
-        guarantee = NO_PRIVACY
-        if epsilon < np.inf:
-            sigma = gaussian_scale(*amplified_local_budget(epsilon, delta, batch), sensitivity)
-            p = p._replace(sigma=float(sigma))
-            guarantee = Guarantee("shuffle", epsilon, delta, REPLACE_RECORD, unit)
-        name = "SDP-LinUCB (amplification)"
-        return _policy(name, p, guarantee, message_attack, ldp_audits)
-    if epsilon == np.inf:
-        raise ValueError(f'epsilon must be finite for protocol="vector"; got {epsilon=}')
     g, b, true = vector_sum(d, epsilon, delta, batch, sensitivity, calibration)
     sigma = float(RANGE / g * np.sqrt(b * P * (1 - P)))  # of a user's noise bits
     claimed = None if calibration == "corrected" else (epsilon, delta)
-    guarantee = Guarantee("shuffle", true, delta, REPLACE_RECORD, unit, claimed)
-    p = p._replace(sigma=sigma, noise_at=SHUFFLER, g=float(g), b=b)
+    guarantee = privacy.Guarantee("shuffle", true, delta, privacy.REPLACE_RECORD, unit, claimed)
+    p = Params(*model, sigma, batch, SHUFFLER, float(g), b)
     return _policy("SDP-LinUCB", p, guarantee, batch_attack, sdp_audits)
 
 
@@ -458,16 +372,18 @@ def far_records(offset, d):
 
 def far_move(offset, d):
     """How far those two move the packed statistics."""
-    ends = []
-    for x, r in far_records(offset, d):
-        ends.append(np.empty(statistics_size(d)))
-        pack_statistics(x, r, ends[-1])
+    ends = np.empty((2, statistics_size(d)))
+    for end, record in zip(ends, far_records(offset, d), strict=True):
+        pack_statistics(*record, end)
     return ends[0] - ends[1]
 
 
-def far_apart(p):
-    """What an `audit.Attack` takes beside a mechanism: those two, and the best statistic."""
-    return *far_records(p.offset, p.d), audit.along(far_move(p.offset, p.d))
+def on_one_user(p, draw, *how):
+    """`audit.Attack` on what draw(record, rng, out) lets out of one user's statistics: those two
+    records, and the best statistic."""
+    mechanism = audit.filled((statistics_size(p.d),), draw)
+    ends, best = far_records(p.offset, p.d), audit.along(far_move(p.offset, p.d))
+    return (audit.Attack(mechanism, *ends, best, *how),)
 
 
 @jit
@@ -484,8 +400,7 @@ def message_attack(policy):
     def sent(record, rng, out):
         messages(p, *record, rng, np.empty(p.d), out)
 
-    mechanism = audit.filled((statistics_size(p.d),), sent)
-    return (audit.Attack(mechanism, *far_apart(p), "message", "", False, True),)
+    return on_one_user(p, sent, "message", "", False, True)
 
 
 def tree_attacks(policy):
@@ -494,9 +409,8 @@ def tree_attacks(policy):
     """
     p = policy.params
     several = audit.runs_of(policy, lambda s: s.release)
-    records, move = far_records(p.offset, p.d), far_move(p.offset, p.d)
-    nodes = audit.on_first_nodes(policy, *records, several, move)
-    return nodes, later_signs_attack(policy, several)
+    ends, move = far_records(p.offset, p.d), far_move(p.offset, p.d)
+    return audit.on_first_nodes(policy, *ends, several, move), later_signs_attack(policy, several)
 
 
 def later_signs_attack(policy, several=None):
@@ -533,7 +447,7 @@ def batch_attack(policy):
     def last(record, rng, out):
         batches(p, after(policy, p.batch - 1), *record, rng, out)
 
-    return (audit.Attack(audit.filled((statistics_size(p.d),), last), *far_apart(p), "batch"),)
+    return on_one_user(p, last, "batch")
 
 
 def after(policy, t):
@@ -543,10 +457,9 @@ def after(policy, t):
 
 def ldp_audits():
     """One message of every user."""
-    known = {"epsilon": 1.0, "delta": 0.1}
-    kinds = itertools.product(("corrected", "paper"), UNIVERSES)
-    made = (ldp_linucb(2, 8, calibration=c, universe=u, **known) for c, u in kinds)
-    return lives(shows(randomize, "gaussian", "message"), ("x",), *made, rounds=3)
+    kinds = itertools.product(("corrected", "paper"), privacy.UNIVERSES)
+    made = (ldp_linucb(2, 8, epsilon=1.0, delta=0.1, calibration=c, universe=u) for c, u in kinds)
+    return audit.lives(audit.shows(randomize, "gaussian", "message"), ("x",), *made, rounds=3)
 
 
 def jdp_audits():
@@ -555,18 +468,18 @@ def jdp_audits():
     kinds = (10, "corrected", "ball"), (3, "corrected", "offset_sphere"), (2, "paper", "ball")
     made = (jdp_linucb(2, T, calibration=c, universe=u, **known) for T, c, u in kinds)
     secret = "exact", "nodes", "x", "message", "clipped"
-    return lives(shows(release, "gaussian", "s.release"), secret, *made)
+    return audit.lives(audit.shows(release, "gaussian", "s.release"), secret, *made)
 
 
 def sdp_audits():
-    """The last user of a batch, two small batches, and a message that is amplified."""
-    sums, secret = shows(shuffle_analyse, "counts", "out"), ("x", "message", "counts", "clipped")
-    found = []
-    for c, u in (("corrected", "ball"), ("corrected", UNIVERSES[1]), ("paper", "ball")):
-        policy = sdp_linucb(2, 800, epsilon=1.0, delta=0.1, batch=400, calibration=c, universe=u)
-        found.append(AuditInstance(policy, sums, secret, after(policy, 399), bound_is_tight=False))
-    small = sdp_linucb(2, 4, epsilon=1.0, delta=0.1, batch=2)
-    found.append(AuditInstance(small, sums, secret, rounds=4, bound_is_tight=None))
-    policy = sdp_linucb(2, 800, epsilon=1.0, delta=0.1, protocol="amplification")
-    sent = shows(randomize, "gaussian", "message")
-    return (*found, AuditInstance(policy, sent, ("x",), after(policy, 19), rounds=2))
+    """The last user of a batch, and two small batches."""
+    sums, secret = (
+        audit.shows(shuffle_analyse, "counts", "out"),
+        ("x", "message", "counts", "clipped"),
+    )
+    known = {"epsilon": 1.0, "delta": 0.1}
+    kinds = ("corrected", "ball"), ("corrected", "offset_sphere"), ("paper", "ball")
+    made = [sdp_linucb(2, 800, batch=400, calibration=c, universe=u, **known) for c, u in kinds]
+    last = (audit.AuditInstance(q, sums, secret, after(q, 399), bound_is_tight=False) for q in made)
+    small = sdp_linucb(2, 4, batch=2, **known)
+    return (*last, audit.AuditInstance(small, sums, secret, rounds=4, bound_is_tight=None))

@@ -15,18 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.baselines.glm_parts import GLM, need_model
+from companion.baselines.arguments import GLM, need_model
 from companion.core import Policy, plain_loop
 from companion.jit import inlined, jit
 from companion.kernels.glm import clipped_reward, fit, slope, work_for
-from companion.kernels.linalg import (
-    add_outer,
-    cholesky,
-    copy,
-    dot,
-    inverse,
-    sherman_morrison,
-)
+from companion.kernels.linalg import add_outer, cholesky, copy, dot, inverse, sherman_morrison
 from companion.kernels.ucb import FIRST, SECOND, best_left, best_lower, tabulate, widest
 from companion.validate import need_int
 
@@ -42,7 +35,7 @@ class Params(NamedTuple):
     elimination: float  # gamma sqrt(kappa)
     width: float  # beta
     threshold: float  # squared width above which an arm is explored
-    tolerance: float  # of the fits
+    tolerance: float = 1e-8  # of the fits
 
 
 class State(NamedTuple):
@@ -134,21 +127,17 @@ def select(p, s, X, rng):
 
 
 @jit
-def store(X, y, n, x, r):
-    """Row n of X, y <- x, r."""
-    y[n] = r
-    copy(x, X[n])
-
-
-@jit
 def update(p, s, arm, x, r, rng):
     """Learn from reward r on context x (d,); s is changed in place."""
     y = clipped_reward(r)
     s.clipped[0] += y != r
-    store(s.X, s.y, s.t[0], x, y)
+    t, n = s.t[0], s.n_warm[0]
+    s.y[t] = y
+    copy(x, s.X[t])
     s.t[0] += 1
     if s.warm[0] == 1:
-        store(s.X_warm, s.y_warm, s.n_warm[0], x, y)
+        s.y_warm[n] = y
+        copy(x, s.X_warm[n])
         s.n_warm[0] += 1
         sherman_morrison(s.V_inv, x, s.work[0])
         s.warm[1] = 1
@@ -167,18 +156,16 @@ def rs_glinucb(
     theta_bound: float = 1.0,
     kappa: float | None = None,
     failure: float = 0.01,
-    tolerance: float = 1e-8,
 ) -> Policy:
     """RS-GLinUCB for T rounds in the unit ball of R^d, rewards in [0, 1]; others are clipped.
 
     link "logistic" or "probit"; theta_bound > 0 bounds the norm of theta; kappa bounds 1/slope over
-    all arms (None: 1/slope(theta_bound)); failure in (0, 1); tolerance > 0 of the fits.  Raises
-    ValueError on anything else.
+    all arms (None: 1/slope(theta_bound)); failure in (0, 1).  Raises ValueError on anything
+    else.
     """
-    m = need_model(d, link, theta_bound, kappa, failure, tolerance)
+    d, number, bound, kappa, failure = need_model(d, link, theta_bound, kappa, failure)
     T = need_int("T", T, 1)
-    root = math.sqrt(m.d * math.log(T / m.failure))
-    elimination = m.theta_bound * root * math.sqrt(m.kappa)
-    threshold = 100.0 / (m.kappa * m.theta_bound**2 * m.d)
-    p = Params(m.d, T, m.link, 0.5, elimination, 4.0 * root, threshold, m.tolerance)
+    root = math.sqrt(d * math.log(T / failure))
+    elimination, threshold = bound * root * math.sqrt(kappa), 100.0 / (kappa * bound**2 * d)
+    p = Params(d, T, number, 0.5, elimination, 4.0 * root, threshold)
     return Policy("RS-GLinUCB", p, init, select, update, play, NO_PRIVACY, universe=GLM["universe"])

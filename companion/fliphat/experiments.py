@@ -12,18 +12,10 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom, norm
 
+from companion.fliphat import fliphat as algorithm
 from companion.fliphat.environments import gaussian_statistics
 from companion.fliphat.exact_simulation import simulate_one_step
-from companion.fliphat.fliphat import (
-    Params,
-    fliphat,
-    gradient_sensitivity,
-    init,
-    noise_multiplier,
-    residual_fliphat,
-    sparse_dot,
-    step,
-)
+from companion.fliphat.fliphat import fliphat, residual_fliphat
 from companion.jit import jit
 from companion.simulate import need_seeds
 from companion.validate import need_array, need_int, need_positive, need_probability
@@ -31,23 +23,13 @@ from companion.validate import need_array, need_int, need_positive, need_probabi
 # Settings
 
 
-def as_published(
-    epsilon: float,
-    d: int,
-    T: int,
-    *,
-    signal,
-    sparsity: int,
-    delta: float,
-    calibration: str = "paper",
-    clip_contexts: bool | None = None,
-    x_max: float | None = None,
-    iteration_rate: float = 0.16,
-):
-    """FLIPHAT with the paper's noise, b_max = |signal|_1, raw contexts; named by epsilon."""
-    options = {"calibration": calibration, "clip_contexts": clip_contexts, "x_max": x_max}
-    options |= {"iteration_rate": iteration_rate, "b_max": np.abs(signal).sum()}
-    policy = fliphat(d, T, sparsity=sparsity, epsilon=epsilon, delta=delta, **options)
+def as_published(epsilon: float, d: int, T: int, *, signal, calibration="paper", **options):
+    """FLIPHAT with the paper's noise, b_max = |signal|_1, raw contexts; named by epsilon.
+
+    options: all else that `fliphat` takes.
+    """
+    b_max = np.abs(signal).sum()
+    policy = fliphat(d, T, epsilon=epsilon, b_max=b_max, calibration=calibration, **options)
     return policy.renamed(f"ε = {epsilon:g}")
 
 
@@ -89,8 +71,8 @@ def niht_from_gram(p, s, G, c, n, rng):
     """s.theta_hat <- Algorithm 1 from G = X'X, c = X'y of n rows (no clipping): cost free of n."""
     for m in range(p.iterations[0]):
         for j in range(p.d):
-            s.moment[j] = c[j] - sparse_dot(G[j], s.theta_hat, s.picks, s.n_picks[0])
-        step(p, s, 0, m, n, rng)
+            s.moment[j] = c[j] - algorithm.sparse_dot(G[j], s.theta_hat, s.picks, s.n_picks[0])
+        algorithm.step(p, s, 0, m, n, rng)
 
 
 def niht_errors(
@@ -106,18 +88,18 @@ def niht_errors(
     truth, eta = need_array("truth", truth, ("d",)), need_positive("eta", eta)
     iterations = need_int("iterations", iterations, 1)
     sparsity, seeds = need_int("sparsity", sparsity, 1, len(truth)), need_seeds(seeds)
-    multipliers = [noise_multiplier(sparsity * iterations, e, delta) for e in epsilons]
+    multipliers = [algorithm.noise_multiplier(sparsity * iterations, e, delta) for e in epsilons]
     d, radius, unclipped = len(truth), np.abs(truth).sum(), np.array([np.inf])
     errors, steps = np.empty((len(seeds), len(multipliers), len(ns))), np.array([iterations])
     for r, seed in enumerate(seeds):
         rng = np.random.default_rng(seed)
         for i, n in enumerate(ns):
             G, c = gaussian_statistics(rng, n, truth, 1.0)
-            sensitivity = gradient_sensitivity(n, eta, 3.0, 6.0 + 3.0 * radius)
+            sensitivity = algorithm.gradient_sensitivity(n, eta, 3.0, 6.0 + 3.0 * radius)
             for j, multiplier in enumerate(multipliers):
                 xi = np.array([sensitivity * multiplier])
-                p = Params(d, 2, sparsity, eta, radius, steps, unclipped, xi, xi)
-                s = init(p, 0)
+                p = algorithm.Params(d, 2, sparsity, eta, radius, steps, unclipped, xi, xi)
+                s = algorithm.init(p, 0)
                 niht_from_gram(p, s, G, c, n, rng)
                 errors[r, j, i] = ((s.theta_hat - truth) ** 2).sum()
     return errors

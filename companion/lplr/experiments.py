@@ -241,16 +241,6 @@ class Runs(NamedTuple):
     log: np.ndarray  # (n_reps, EPOCHS, 5), epoch by epoch: see `elimination`
 
 
-class Oracles(NamedTuple):
-    """Oracles of one kind; what belongs to the other is not used."""
-
-    layered: bool  # LPLR (True) or SSP
-    lplr: Oracle
-    forest: Tree  # one tree per oracle
-    ssp: ssp.Oracle
-    model: ssp.Model
-
-
 class Game(NamedTuple):
     """A `Contexts` bandit in kernel form, and scratch; law.prob is what an epoch plays."""
 
@@ -286,28 +276,28 @@ def play_uniformly(game):
 
 
 @jit
-def receive_sums(oracles, game, rounds, rng):
-    """An epoch's users at once; returns how many were asked."""
-    if oracles.layered:
-        n = rounds // (2 * oracles.lplr.d)
-        fit_sums(oracles.lplr, oracles.forest, game.law, n, rng, game.users)
-        return (2 * oracles.lplr.d - 1) * n
-    ssp_sums(oracles.ssp, oracles.model, game.law, rounds, rng, game.users)
-    ssp.ssp_fit(oracles.ssp, oracles.model, rounds)
-    return rounds
+def learn_lplr(oracle, forest, game, rounds, rng):
+    """An epoch's users at once, then estimates and half-widths everywhere -> game.f, game.width;
+    returns how many were asked."""
+    n, A = rounds // (2 * oracle.d), game.f.shape[1]
+    fit_sums(oracle, forest, game.law, n, rng, game.users)
+    for j in range(game.law.points.shape[0]):
+        tree = tree_of(forest, game.law.owner[j])
+        f, width = interval(oracle, tree, game.law.points[j], game.users.residual)
+        game.f[j // A, j % A], game.width[j // A, j % A] = f, width
+    return (2 * oracle.d - 1) * n
 
 
 @jit
-def evaluate(oracles, game):
-    """The oracles' estimates and half-widths everywhere -> game.f, game.width."""
-    law, A = game.law, game.f.shape[1]
-    for j in range(law.points.shape[0]):
-        if oracles.layered:
-            tree = tree_of(oracles.forest, law.owner[j])
-            f, width = interval(oracles.lplr, tree, law.points[j], game.users.residual)
-        else:
-            f, width = ssp.ssp_interval(oracles.ssp, oracles.model, law.points[j])
+def learn_ssp(oracle, model, game, rounds, rng):
+    """The same for one SSP model, which asks everybody."""
+    ssp_sums(oracle, model, game.law, rounds, rng, game.users)
+    ssp.ssp_fit(oracle, model, rounds)
+    A = game.f.shape[1]
+    for j in range(game.law.points.shape[0]):
+        f, width = ssp.ssp_interval(oracle, model, game.law.points[j])
         game.f[j // A, j % A], game.width[j // A, j % A] = f, width
+    return rounds
 
 
 @jit
@@ -341,9 +331,10 @@ def count_regret(game):
     return total
 
 
-@jit
-def elimination(oracles, game, T, n0, rng, log):
+def elimination(learn, oracle, model, game, T, n0, rng, log):
     """Algorithm 1 for T rounds.  The last epoch's users are not asked: nobody would use its oracle.
+
+    learn: `learn_lplr` or `learn_ssp`, which overwrites its forest or model.
 
     log (EPOCHS, 5) <- per epoch: optimal arms LOST so far; intervals that MISSED; BOUND, the mean
     of 2 (width_a + width_a*) over what the next epoch plays, which bounds its regret per round;
@@ -355,11 +346,10 @@ def elimination(oracles, game, T, n0, rng, log):
         n = min(epoch_length(n0, tau), left)
         left -= n
         play_uniformly(game)
-        asked = receive_sums(oracles, game, n, rng) if left > 0 else 0
+        asked = learn(oracle, model, game, n, rng) if left > 0 else 0
         draw_users(game.law, n - asked, rng, game.users)
         log[tau, ROUNDS], log[tau, REGRET] = n, count_regret(game)
         if left > 0:
-            evaluate(oracles, game)
             eliminate_and_log(game, log[tau])
         tau += 1
 
@@ -384,17 +374,18 @@ def eliminate_with(
     layered = need_choice("oracle", oracle, ("lplr", "ssp")) == "lplr"
     need_choice("per_action", per_action, (True, False) if layered else (False,))
     d, T, _, n0 = need_horizon(bandit.X.shape[2], T, 1, n0)
-    ours = lplr_params(d, T, epsilon, **settings) if layered else lplr_params(d, 2, M=1)
-    other = ssp.ssp_params(d) if layered else ssp.ssp_params(d, epsilon, **settings)
-    log = by_seed(_elimination, (layered, ours, other, bandit, per_action, T, n0), seeds)
+    make = partial(lplr_params, d, T) if layered else partial(ssp.ssp_params, d)
+    log = by_seed(_elimination, (make(epsilon, **settings), bandit, per_action, T, n0), seeds)
     return Runs(log[:, :, REGRET].sum(axis=1), log)
 
 
-def _elimination(layered, ours, other, bandit, per_action, T, n0, seed):
-    forest = allocate_tree(ours, bandit.X.shape[1] if per_action else 1)
-    oracles = Oracles(layered, ours, forest, other, ssp.allocate_model(other.d))
+def _elimination(oracle, bandit, per_action, T, n0, seed):
     game, log = game_of(bandit, per_action), np.zeros((EPOCHS, 5))
-    elimination(oracles, game, T, n0, stream(seed, "elimination"), log)
+    learn, model = learn_ssp, ssp.allocate_model(oracle.d)
+    if isinstance(oracle, Oracle):
+        trees = bandit.X.shape[1] if per_action else 1
+        learn, model = learn_lplr, allocate_tree(oracle, trees)
+    elimination(learn, oracle, model, game, T, n0, stream(seed, "elimination"), log)
     return log
 
 
@@ -553,24 +544,17 @@ def sufficient_statistics_bound(n: int, scale: float):
     return r, 3 * r / 16
 
 
-def chi_square_laplace(mu: np.ndarray, epsilon: float = 1.0, nodes: int = 60) -> float:
-    """chi^2 of the mixture of Lap(+-mu, 1/epsilon) against its centre; mu (1,) or (2,) above 0.
+def chi_square_laplace(mu: np.ndarray, epsilon: float = 1.0) -> float:
+    """chi^2 of the mixture of Lap(+-mu, 1/epsilon) against its centre; mu (d,) at least 0.
 
-    The density ratio is constant beyond mu in every coordinate, so only [-mu, mu] needs quadrature
-    (Gauss-Legendre).
+    With the density ratios L+ and L- of both halves it is E (L+^2 + L+ L-)/2 - 1 under the centre.
+    Both products factor over coordinates, with the means (2 e^s + e^-2s)/3 and 2 e^-s - e^-2s at
+    s = epsilon mu_i; their distances from 1 keep their digits.
     """
-    x, w = np.polynomial.legendre.leggauss(nodes)
-    plus, minus, weight = np.zeros(1), np.zeros(1), np.ones(1)
-    for size in np.asarray(mu, dtype=float) * epsilon:
-        half, tail = size / 2, math.exp(-size) / 2
-        u = np.concatenate([half * (x + 1), -half * (x + 1), [size, -size]])
-        own = np.concatenate([half * w, half * w, [0, 0]]) * np.exp(-abs(u)) / 2
-        own[-2:] = tail
-        plus = (plus[:, None] + (abs(u - size) - abs(u))).ravel()
-        minus = (minus[:, None] + (abs(u + size) - abs(u))).ravel()
-        weight = (weight[:, None] * own).ravel()
-    excess = 0.5 * (np.expm1(-plus) + np.expm1(-minus))
-    return float(weight @ excess**2)
+    s = epsilon * np.asarray(mu)
+    same = np.log1p((2.0 * np.expm1(s) + np.expm1(-2.0 * s)) / 3.0).sum()
+    cross = np.log1p(2.0 * np.expm1(-s) - np.expm1(-2.0 * s)).sum()
+    return float(0.5 * (np.expm1(same) + np.expm1(cross)))
 
 
 @jit

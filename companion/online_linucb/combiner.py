@@ -36,13 +36,7 @@ import numpy as np
 from companion.accounting.audit import AuditInstance, AuditSpec
 from companion.core import Policy, linear_universe, plain_loop
 from companion.jit import jit
-from companion.online_linucb.online_linucb import (
-    RELEASES,
-    Maler,
-    online_linucb,
-    own_attacks,
-    reset,
-)
+from companion.online_linucb.online_linucb import RELEASES, Maler, online_linucb, own_attacks, reset
 from companion.online_linucb.online_linucb import Params as EpochParams
 from companion.online_linucb.online_linucb import State as EpochState
 from companion.online_linucb.online_linucb import init as init_epoch
@@ -55,6 +49,7 @@ from companion.validate import (
     need_float,
     need_int,
     need_members,
+    need_method,
     need_positive,
     need_probability,
     shown,
@@ -167,13 +162,9 @@ def anytime_linucb(
     (1, 0.1)-local DP, replace one record, per user (ball)
     """
     k, lambda_min = need_positive("k", k), need_float("lambda_min", lambda_min, 0.0, 1.0)
-    takes = {"width": (width, "(sigma, horizon)"), "clip": (clip, "(sigma, jitter, d)")}
-    for name, (given, arguments) in takes.items():
-        if not (callable(given) or given is None):
-            raise ValueError(
-                f"{name} must be None or a function {arguments} that returns a number, because "
-                f"every epoch has its own; got {name}={given!r}"
-            )
+    for name, given in (("width", width), ("clip", clip)):  # every epoch has its own
+        if given is not None:
+            need_method(name, given)
     options = {"calibration": calibration, "universe": universe, "learner": learner}
     options |= {"epsilon": epsilon, "delta": delta, "ball": ball}
     first = online_linucb(d, 1, **options)
@@ -185,18 +176,10 @@ def anytime_linucb(
         G = None if clip is None else clip(sigma, jitter, d)
         runs.append(online_linucb(d, 2**m, jitter=jitter, width=beta, clip=G, **options).params)
     p = of_epochs(runs)
-    return Policy(
-        f"{first.name}, anytime",
-        p,
-        init_anytime,
-        select_anytime,
-        update_anytime,
-        play_anytime,
-        first.guarantee,
-        universe=linear_universe(p.offset),
-        delayed_feedback=True,
-        audit=AuditSpec(anytime_attacks, measured=anytime_instances),
-    )
+    kernels = init_anytime, select_anytime, update_anytime, play_anytime
+    own = {"universe": linear_universe(p.offset), "delayed_feedback": True}
+    own["audit"] = AuditSpec(anytime_attacks, measured=anytime_instances)
+    return Policy(f"{first.name}, anytime", p, *kernels, first.guarantee, **own)
 
 
 def anytime_attacks(policy: Policy):
@@ -428,17 +411,10 @@ def combiner(
         alpha = [0.75 if isinstance(b.params, AnytimeParams) else 0.5 for b in bases]
     promises, p = need_promises(L, alpha, R, M), need_float("p", p, 0.0)
     first = params[0]
-    return Policy(
-        f"Combiner of {M}",
-        Params(first.d, T, first.sigma, *promises, p, failure, params),
-        init,
-        select,
-        update,
-        play,
-        guarantee,
-        universe=linear_universe(first.offset),
-        audit=AuditSpec(combiner_attacks, measured=combiner_instances),
-    )
+    q = Params(first.d, T, first.sigma, *promises, p, failure, params)
+    own = {"universe": linear_universe(first.offset)}
+    own["audit"] = AuditSpec(combiner_attacks, measured=combiner_instances)
+    return Policy(f"Combiner of {M}", q, init, select, update, play, guarantee, **own)
 
 
 def combiner_attacks(policy: Policy):

@@ -18,20 +18,18 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.audit import AuditInstance, AuditSpec
-from companion.baselines.linucb import theorem_radius
+from companion.baselines.linucb import radius
+from companion.baselines.private_linucb import need_ridge, refit
 from companion.core import Policy, linear_universe, plain_loop
 from companion.jit import jit
-from companion.kernels.linalg import add_outer, axpy, copy, inverse, matvec
+from companion.kernels.linalg import add_outer, axpy
 from companion.kernels.ucb import optimistic_arm
 from companion.online_linucb.online_linucb import RELEASES, own_attacks, pair_noise, randomize
-from companion.validate import need_float, need_int, need_positive, need_probability
 
 
 class Params(NamedTuple):
     d: int  # dimension of a context
     T: int  # horizon
-    sigma: float  # standard deviation of the noise on every coordinate of x and on y
-    jitter: float  # 0: no extra perturbation of x
     offset: bool  # universe that records are clipped into: offset sphere, or unit ball
     ridge: float  # lambda without noise
     shift: float  # multiple of the noise in A that is added to the ridge
@@ -39,11 +37,13 @@ class Params(NamedTuple):
     theta_bound: float  # S
     failure: float  # chance that some confidence set misses theta
     width: float  # multiple of the theorem's radius that is used; 1 is the theorem
+    sigma: float  # standard deviation of the noise on every coordinate of x and on y
+    jitter: float = 0.0  # no extra perturbation of x
 
 
 class State(NamedTuple):
     t: np.ndarray  # (1,) rounds played
-    A: np.ndarray  # (d, d) sum of noisy x x' - sigma^2 I
+    G: np.ndarray  # (d, d) A, the sum of noisy x x' - sigma^2 I
     b: np.ndarray  # (d,) sum of noisy x noisy y
     V_inv: np.ndarray  # (d, d) (A + lambda_t I)^-1
     theta: np.ndarray  # (d,) V_inv b
@@ -57,7 +57,7 @@ def init(p: Params) -> State:
     """State before the first round."""
     return State(
         t=np.zeros(1, np.int64),
-        A=np.zeros((p.d, p.d)),
+        G=np.zeros((p.d, p.d)),
         b=np.zeros(p.d),
         V_inv=np.eye(p.d) / p.ridge,
         theta=np.zeros(p.d),
@@ -66,12 +66,6 @@ def init(p: Params) -> State:
         clipped=np.zeros(1, np.int64),
         work=np.zeros((2, p.d, p.d)),
     )
-
-
-@jit
-def radius(p, t, ridge):
-    """LinUCB's confidence radius after t rounds at this ridge, times the width."""
-    return p.width * theorem_radius(p.d, t, ridge, p.noise, p.theta_bound, p.failure)
 
 
 @jit
@@ -89,19 +83,11 @@ def update(p, s, arm, x, r, rng):
     s.clipped[0] += randomize(p, x, r, rng, s.message)
     s.t[0] += 1
     noisy_x, square = s.message[: p.d], p.sigma * p.sigma
-    add_outer(1.0, noisy_x, s.A)
+    add_outer(1.0, noisy_x, s.G)
     for i in range(p.d):
-        s.A[i, i] -= square
+        s.G[i, i] -= square
     axpy(s.message[p.d], noisy_x, s.b)
-    ridge = p.ridge + p.shift * ((square + p.sigma) * np.sqrt(float(p.d * s.t[0])))
-    A = s.work[0]
-    copy(s.A, A)
-    for i in range(p.d):
-        A[i, i] += ridge
-    if inverse(A, A, s.work[1]):
-        copy(A, s.V_inv)
-        matvec(s.V_inv, s.b, s.theta)
-        s.radius[0] = radius(p, s.t[0], ridge)
+    refit(p, s, (square + p.sigma) * np.sqrt(float(p.d * s.t[0])))
 
 
 play = plain_loop(select, update)
@@ -146,25 +132,12 @@ def corrected_ridge(
     >>> print(corrected_ridge(2, T=100, epsilon=1.0, delta=0.1).guarantee)
     (1, 0.1)-local DP, replace one record, per user (ball)
     """
-    d, T = need_int("d", d, 1), need_int("T", T, 1)
     sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)
-    failure = need_probability("failure", 1.0 / (T + 1.0) if failure is None else failure)
-    ridge, shift = need_positive("ridge", ridge), need_float("shift", shift, 0.0)
-    noise, width = need_float("noise", noise, 0.0), need_float("width", width, 0.0)
-    theta_bound, offset = need_float("theta_bound", theta_bound, 0.0), universe == "offset_sphere"
-    p = Params(d, T, sigma, 0.0, offset, ridge, shift, noise, theta_bound, failure, width)
-    return Policy(
-        "Corrected ridge",
-        p,
-        init,
-        select,
-        update,
-        play,
-        guarantee,
-        universe=linear_universe(offset),
-        delayed_feedback=True,
-        audit=AuditSpec(own_attacks, measured=audit_instances),
-    )
+    model = need_ridge(d, T, universe, ridge, shift, noise, theta_bound, failure, width)
+    p = Params(*model, sigma)
+    own = {"universe": linear_universe(p.offset), "delayed_feedback": True}
+    own["audit"] = AuditSpec(own_attacks, measured=audit_instances)
+    return Policy("Corrected ridge", p, init, select, update, play, guarantee, **own)
 
 
 def audit_instances() -> tuple[AuditInstance, ...]:

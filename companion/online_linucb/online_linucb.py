@@ -406,18 +406,11 @@ def online_linucb(
         width = practical_width(sigma, T) if sigma > 0.0 else conversion_width(maler, T)
     width = float(need_float("width", width, 0.0))
     offset = universe == "offset_sphere"
-    return Policy(
-        "OnlineLinUCB" if learner == "maler" else "OnlineLinUCB (OGD)",
-        Params(d, T, sigma, jitter, offset, width, maler),
-        init,
-        select,
-        update,
-        play,
-        guarantee,
-        universe=linear_universe(offset),
-        delayed_feedback=True,
-        audit=AuditSpec(own_attacks, measured=audit_instances),
-    )
+    name = "OnlineLinUCB" if learner == "maler" else "OnlineLinUCB (OGD)"
+    p = Params(d, T, sigma, jitter, offset, width, maler)
+    own = {"universe": linear_universe(offset), "delayed_feedback": True}
+    own["audit"] = AuditSpec(own_attacks, measured=audit_instances)
+    return Policy(name, p, init, select, update, play, guarantee, **own)
 
 
 # --- audit data ---------------------------------------------------------------------------------
@@ -441,11 +434,7 @@ def own_attacks(policy: Policy):
     if p.offset:
         x[-1] = z[-1] = size
 
-    def mechanism(record, rng, n):
-        out = np.empty((n, p.d + 1))
-        messages(p, *record, rng, out)
-        return out
-
+    mechanism = audit.filled((p.d + 1,), lambda record, rng, out: messages(p, *record, rng, out))
     far = audit.along(np.append(x - z, 1.0 - y))
     return (audit.Attack(mechanism, (x, 1.0), (z, y), far, "message", runs=False, fresh=True),)
 

@@ -22,13 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.accounting.privacy import (
-    NO_PRIVACY,
-    REPLACE_RECORD,
-    Guarantee,
-    gaussian_epsilon,
-    need_budget,
-)
+from companion.accounting import privacy
+from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
 from companion.core import Policy, plain_loop
 from companion.environments import block_lengths, draw_arm, fill
 from companion.jit import jit
@@ -225,6 +220,6 @@ def baseline(kind: str, d: int, T: int, *, epsilon: float, delta: float, batch: 
         return Policy(kind, p, init, select, update, play, NO_PRIVACY)
     # What is private by itself stays so behind a shuffler; departures 3 and 4 guarantee nothing.
     local = kind in ("LDP", "SDP (amplification)")
-    true = gaussian_epsilon(delta, sigma, SENSITIVITY) if local else np.inf
+    true = privacy.gaussian_epsilon(delta, sigma, SENSITIVITY) if local else np.inf
     guarantee = Guarantee(model, true, delta, REPLACE_RECORD, "user", (epsilon, delta))
     return Policy(kind, p, init, select, update, play, guarantee)

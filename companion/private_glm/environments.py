@@ -10,18 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.baselines.glm_parts import need_bernoulli_link
+from companion.baselines.arguments import need_bernoulli_link
 from companion.environments import block_lengths, sphere_point
 from companion.jit import jit
 from companion.kernels.glm import mean, slope
 from companion.kernels.linalg import dot, norm
-from companion.validate import (
-    need_choice,
-    need_float,
-    need_int,
-    need_positive,
-    need_seed,
-)
+from companion.validate import need_choice, need_float, need_int, need_positive, need_seed
 
 PAPER_SEED = 109832  # of the public program
 KINDS = ("ball", "spiked", "rotating")

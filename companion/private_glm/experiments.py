@@ -19,18 +19,10 @@ from companion.kernels.glm import LOGISTIC, fit, mean, objective, slope, work_fo
 from companion.kernels.linalg import inverse, quad, sherman_morrison
 from companion.kernels.ucb import tabulate, widest
 from companion.private_glm import joint_glm as joint
-from companion.private_glm.joint_glm import (
-    GROWTH,
-    PRESETS,
-    attack_world,
-    exact_epsilon,
-    joint_glm,
-    leaf_weight,
-    simple_rho,
-)
+from companion.private_glm.joint_glm import joint_glm
 from companion.simulate import need_seeds, parallel_map, stream, trace
 
-means, slopes, leaf_weights = np.vectorize(mean), np.vectorize(slope), np.vectorize(leaf_weight)
+means, slopes = np.vectorize(mean), np.vectorize(slope)
 
 
 def played_blocks(env, policy, T: int, seed, n: int):
@@ -78,13 +70,8 @@ def _fit_counts(env, policy, T, seed):
 # --- the paper's line-ups -----------------------------------------------------------------------
 
 
-def labelled(preset: str, epsilon: float) -> str:
-    """How a Joint-DP GLM of this preset and budget is called in a figure."""
-    return f"{preset}, no noise" if epsilon == math.inf else f"{preset}, ε = {epsilon:g}"
-
-
 def lineup(d: int, T: int, delta: float, choices, **model):
-    """Joint-DP GLMs, one for every (preset, epsilon) in choices, renamed by `labelled`.
+    """Joint-DP GLMs, one for every (preset, epsilon) in choices, named after both.
 
     Raises AssertionError if one spends more than its epsilon.
     """
@@ -93,7 +80,9 @@ def lineup(d: int, T: int, delta: float, choices, **model):
     ]
     spent = [p.guarantee.epsilon for p in policies]
     assert all(s <= e * (1 + 1e-9) for s, (_, e) in zip(spent, choices, strict=True)), spent
-    return [p.renamed(labelled(*c)) for p, c in zip(policies, choices, strict=True)]
+    budgets = ["no noise" if e == math.inf else f"ε = {e:g}" for _, e in choices]
+    names = [f"{name}, {budget}" for (name, _), budget in zip(choices, budgets, strict=True)]
+    return [p.renamed(name) for p, name in zip(policies, names, strict=True)]
 
 
 # --- what the widths of ShuffleGLM cover --------------------------------------------------------
@@ -183,7 +172,7 @@ def leaky(rule: str, epsilon: float = 1.0, delta: float = 0.01):
 
     The bound on theta is large, so that an estimate of noise alone rules arms out.
     """
-    preset = PRESETS["explore"]._replace(gamma=3.0, cutoff_o=100)
+    preset = joint.PRESETS["explore"]._replace(gamma=3.0, cutoff_o=100)
     model = {"theta_bound": 10.0, "kappa": 20.0, "preset": preset, "rule": rule}
     return joint_glm(3, 64, epsilon=epsilon, delta=delta, **model)
 
@@ -191,15 +180,15 @@ def leaky(rule: str, epsilon: float = 1.0, delta: float = 0.01):
 def late(rule: str, epsilon: float = 1.0, delta: float = 0.01):
     """Joint-DP GLM that explores unit vectors but not those of norm 0.3, with so small a ridge of H
     that noise alone outgrows it after one round."""
-    preset = PRESETS["tight"]._replace(gamma=4.0, a_h=0.0)
+    preset = joint.PRESETS["tight"]._replace(gamma=4.0, a_h=0.0)
     model = {"theta_bound": 1e4, "kappa": 20.0, "preset": preset, "rule": rule}
     return joint_glm(3, 64, epsilon=epsilon, delta=delta, **model)
 
 
 def late_world(K: int = 4, d: int = 3, seed: int = 0):
     """(a, b): data (X, R) of two rounds; the second user has unit vectors in a and zeros in b."""
-    (X, R), _ = attack_world(T=2, user=0, K=K, d=d, seed=seed)
-    X[1] = attack_world(T=3, user=1, K=K, d=d, seed=seed + 1)[0][0][1]
+    (X, R), _ = joint.attack_world(T=2, user=0, K=K, d=d, seed=seed)
+    X[1] = joint.attack_world(T=3, user=1, K=K, d=d, seed=seed + 1)[0][0][1]
     X[0] *= 0.3 / np.maximum(np.linalg.norm(X[0], axis=1, keepdims=True), 1e-300)
     other = X.copy()
     other[1] = 0.0
@@ -210,11 +199,6 @@ def at_the_end(policy, number):
     """The mechanism that shows number(state) when all users of data (X, R) have left."""
     several = audit.runs_of(policy, number)
     return lambda data, rng, n: several(data, rng, n, [len(data[0])])[1][:, 0]
-
-
-def estimates_released(policy):
-    """The mechanism that counts the fits of theta_tau when all users of data (X, R) have left."""
-    return at_the_end(policy, lambda s: s.fits[1])
 
 
 def mean_gradients(explored, rng, n, rho=0.1, values=60):
@@ -256,7 +240,7 @@ def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
     told = [audit.attacked(a, **options).epsilon for a in joint.own_attacks(leaky(rule))[-2:]]
     third = mean_gradients if rule == "paper" else refitted(late(rule))
     mechanisms = {
-        "leak 2, estimates released": (estimates_released(late(rule)), *late_world()),
+        "leak 2, estimates released": (at_the_end(late(rule), lambda s: s.fits[1]), *late_world()),
         "leak 3, noise of gradients": (third, np.array([1, 1]), np.array([1, 0])),
     }
     found = {n: audit.epsilon_lower_bound(*m, **options).epsilon for n, m in mechanisms.items()}
@@ -266,12 +250,12 @@ def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
 def exploration_audit(epsilon: float, trials: int, seed: int, level: float = 0.999) -> float:
     """The audit's lower bound at delta = 0.01 for the number of rounds of all users but the 21st in
     which Criterion I fired, on data of this user that move it."""
-    preset = PRESETS["tight"]._replace(gamma=2.0, a_v=1.0)
+    preset = joint.PRESETS["tight"]._replace(gamma=2.0, a_v=1.0)
     model = {"theta_bound": 2.0, "kappa": 4.1, "preset": preset}
     policy = joint_glm(3, 64, epsilon=epsilon, delta=0.01, **model)
     mechanism = at_the_end(policy, lambda s: s.explored.sum() - s.explored[20])
     options = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
-    return audit.epsilon_lower_bound(mechanism, *attack_world(user=20), **options).epsilon
+    return audit.epsilon_lower_bound(mechanism, *joint.attack_world(user=20), **options).epsilon
 
 
 def tight_tree(sensitivity, epsilon, delta, T: int, trials: int, seed: int, level=0.999):
@@ -282,14 +266,14 @@ def tight_tree(sensitivity, epsilon, delta, T: int, trials: int, seed: int, leve
     each has N(0, sigma^2) on its diagonal.
     """
     m = tree_levels(T)
-    sigma = sensitivity * np.sqrt(m / (2.0 * simple_rho(epsilon, delta)))
+    sigma = sensitivity * np.sqrt(m / (2.0 * joint.simple_rho(epsilon, delta)))
 
     def nodes(side, rng, n):
         return side + sigma * np.sqrt(2.0 / m) * rng.standard_normal(n)
 
     options = {"delta": delta, "trials": trials, "seed": seed, "level": level}
     lower = audit.epsilon_lower_bound(nodes, 1.0, -1.0, **options).epsilon
-    return lower, exact_epsilon(m / sigma**2, delta)
+    return lower, joint.exact_epsilon(m / sigma**2, delta)
 
 
 # --- the terms into which the proof of Theorem 6.2 splits regret (Theorem K.1, M.1, P.1, Q.2) ---
@@ -315,11 +299,11 @@ def _proof_terms(env, policy, T, seed):
     for t, (s, gap) in enumerate(played_blocks(env, policy, T, seed, 1)):
         gaps[t], fitted[t], theta_o[t] = gap[0], s.fits[1] > 0, s.theta_o
     x, wide = s.X[:T], s.explored[:T] == 1
-    weights = leaf_weights(p.link, (x * theta_o).sum(axis=1))
+    weights = np.vectorize(joint.leaf_weight)(p.link, (x * theta_o).sum(axis=1))
     weighted = np.sqrt(weights[~wide])[:, None] * x[~wide]
     top = 2.0 * p.d * np.log1p([
         wide.sum() / (p.d * p.ridge_v),
-        (~wide).sum() * leaf_weight(p.link, 0.0) / (p.d * p.ridge_h),
+        (~wide).sum() * joint.leaf_weight(p.link, 0.0) / (p.d * p.ridge_h),
     ])  # fmt: skip
     return {
         "explored": wide.sum(),
@@ -433,7 +417,7 @@ def excess_losses(cases, reps: int, seed: int, failure: float = 0.02) -> np.ndar
     return np.array(out).T
 
 
-def axis_switches(d: int, T: int, weight: float, ridge: float, blocks, growth=GROWTH) -> int:
+def axis_switches(d: int, T: int, weight: float, ridge: float, blocks, growth=joint.GROWTH) -> int:
     """Noise-free switches of the directional rule where contexts are unit vectors of this weight:
     each axis for T/d rounds on end if blocks, else all in turn."""
     made, total, last = 0, np.zeros(d), np.full(d, ridge)  # the matrix is diagonal

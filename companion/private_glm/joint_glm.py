@@ -23,27 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.accounting.audit import (
-    Attack,
-    AuditInstance,
-    AuditSpec,
-    in_both,
-    on_first_nodes,
-    playing,
-    runs_of,
-    shows,
-)
-from companion.accounting.privacy import (
-    NO_PRIVACY,
-    REPLACE_RECORD,
-    Guarantee,
-    gaussian_epsilon,
-    gaussian_scale,
-    need_budget,
-    tree_levels,
-    zcdp_rho,
-)
-from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
+from companion.accounting import audit, privacy
+from companion.accounting.privacy import NO_PRIVACY, need_budget, tree_levels
+from companion.baselines.arguments import need_bernoulli_link, need_kappa
 from companion.core import Policy, Universe, plain_loop
 from companion.jit import inlined, jit
 from companion.kernels import tree
@@ -130,7 +112,7 @@ def exact_epsilon(rho: float, delta: float) -> float:
     rho = need_float("rho", rho, 0.0, allow_inf=True)
     if rho == math.inf:
         return math.inf
-    return gaussian_epsilon(delta, 1.0, math.sqrt(2.0 * rho)) if rho > 0.0 else 0.0
+    return privacy.gaussian_epsilon(delta, 1.0, math.sqrt(2.0 * rho)) if rho > 0.0 else 0.0
 
 
 def simple_rho(epsilon: float, delta: float) -> float:
@@ -174,9 +156,9 @@ def rho_budget(epsilon: float, delta: float, calibration: str, share: float = 0.
         rho = simple_rho(epsilon / 3.0, delta / 3.0)
         return rho, rho
     if calibration == "corrected":
-        rho = 0.5 / gaussian_scale(epsilon, delta) ** 2 / combined_rho(share, 1.0 - share)
+        rho = 0.5 / privacy.gaussian_scale(epsilon, delta) ** 2 / combined_rho(share, 1.0 - share)
     else:
-        rho = zcdp_rho(epsilon, delta)
+        rho = privacy.zcdp_rho(epsilon, delta)
     return share * rho, (1.0 - share) * rho
 
 
@@ -552,10 +534,10 @@ def joint_glm(
     if epsilon < math.inf:
         true = math.inf if printed_rule else exact_epsilon(total_rho(p), delta)
         claimed = (epsilon, delta) if printed_rule or q.calibration != "corrected" else None
-        guarantee = Guarantee("joint", true, delta, REPLACE_RECORD, UNIT, claimed)
-    audit = AuditSpec(own_attacks, attack_instances, audit_instances)
+        guarantee = privacy.Guarantee("joint", true, delta, privacy.REPLACE_RECORD, UNIT, claimed)
+    spec = audit.AuditSpec(own_attacks, attack_instances, audit_instances)
     kernels = init, select, update, play
-    return Policy("Joint-DP GLM", p, *kernels, guarantee, Universe(low=0.0), audit=audit)
+    return Policy("Joint-DP GLM", p, *kernels, guarantee, Universe(low=0.0), audit=spec)
 
 
 # --- attacks: what others see of one user's leaf, and of whether she explored -------------------
@@ -579,8 +561,8 @@ def on_nodes(policy):
     move = np.zeros_like(first.V.exact)
     add_leaf(1.0, a, move)
     add_leaf(-1.0, b, move)
-    sums = runs_of(policy, lambda s: (s.V if tree_v else s.H).released)
-    return on_first_nodes(policy, (a, 0.0), (b, 0.0), sums, move, K=1, note="gradients")
+    sums = audit.runs_of(policy, lambda s: (s.V if tree_v else s.H).released)
+    return audit.on_first_nodes(policy, (a, 0.0), (b, 0.0), sums, move, K=1, note="gradients")
 
 
 def on_exploration(policy):
@@ -589,16 +571,11 @@ def on_exploration(policy):
     p, note = policy.params, "what the estimates say"
     T = min(p.T, 21)
     state, hidden = estimate_changes(policy, T - 2), T - 1 - p.d
-    arms = playing(policy, user=hidden)
+    arms = audit.playing(policy, user=hidden)
     return (
-        Attack(state, *attack_world(T, T - 2, d=p.d), np.asarray, "state", note),
-        Attack(arms, *probe_world(T, hidden, p.d), any_second, "actions", note),
+        audit.Attack(state, *attack_world(T, T - 2, d=p.d), np.asarray, "state", note),
+        audit.Attack(arms, *probe_world(T, hidden, p.d), lambda a: a.any(axis=1), "actions", note),
     )
-
-
-def any_second(actions) -> np.ndarray:
-    """Whether anybody was shown the second arm, (n,)."""
-    return actions.any(axis=1).astype(float)
 
 
 def probe_world(T: int, user: int, d: int, size: float = 0.1):
@@ -636,7 +613,7 @@ def attack_world(T: int = 61, user: int = 59, K: int = 4, d: int = 3, seed: int 
 def estimate_changes(policy, user: int):
     """The mechanism that says, of data (X, R), whether theta_o changed while `user` was served:
     from before this user's round until after the next one's selection.  Outputs (n,) of 0 or 1."""
-    shown = runs_of(policy, lambda s: s.theta_o)
+    shown = audit.runs_of(policy, lambda s: s.theta_o)
 
     def mechanism(data, rng, n):
         _, seen = shown(data, rng, n, [user, user + 2])
@@ -656,20 +633,20 @@ def attack_instances():
     many = often._replace(cutoff_o=100)  # an estimate of noise alone rules arms out
     leaky = joint_glm(3, 16, theta_bound=10.0, preset=many, rule="paper", **known)
     return (
-        *in_both(joint_glm, 3, 4, theta_bound=2.0, preset=once, **known),
+        *audit.in_both(joint_glm, 3, 4, theta_bound=2.0, preset=once, **known),
         leaky.renamed("Joint-DP GLM, printed rule"),
     )
 
 
-def audit_instances() -> tuple[AuditInstance, ...]:
+def audit_instances() -> tuple[audit.AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: prefixes and gradients.
 
     Rounds are few, so the last matrices are such that noise alone outgrows them.
     With theta = 200 e_2 and r = 0, a gradient is nearly x for every x above the first axis.  In the
     last life some users explore, others do not, and both estimates are fitted.
     """
-    kernels = shows(release_sum, "gaussian", "out")
-    kernels |= shows(release_gradient, "gaussian", "gradient")
+    kernels = audit.shows(release_sum, "gaussian", "out")
+    kernels |= audit.shows(release_gradient, "gaussian", "gradient")
     trees = "V.exact", "V.nodes", "H.exact", "H.nodes"
     secret, found = (*trees, "X", "y", "explored", "clipped", "A", "B", "P", "work"), []
     once = {"a_v": 0.0, "a_h": 0.0, "steps_o": 1, "steps_tau": 1, "cutoff_o": 1, "cutoff_tau": 1}
@@ -686,5 +663,6 @@ def audit_instances() -> tuple[AuditInstance, ...]:
         if gamma > 1.0:
             past.theta_o[1] = 200.0
             past.V.last[:] = (p.ridge_v - 0.5 * p.guard + 1e-3) * np.eye(2)
-        found.append(AuditInstance(policy, kernels, secret, past, rounds=T, bound_is_tight=False))
+        how = {"rounds": T, "bound_is_tight": False}
+        found.append(audit.AuditInstance(policy, kernels, secret, past, **how))
     return tuple(found)

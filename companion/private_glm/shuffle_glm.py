@@ -25,24 +25,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from companion.accounting.audit import (
-    Attack,
-    AuditInstance,
-    AuditSpec,
-    along,
-    filled,
-    in_both,
-    shows,
-)
+from companion.accounting import audit, privacy
 from companion.accounting.binomial import Noise, releases_delta, releases_epsilon
-from companion.accounting.privacy import (
-    NO_PRIVACY,
-    REPLACE_RECORD,
-    Guarantee,
-    gaussian_scale,
-    need_budget,
-)
-from companion.baselines.glm_parts import need_bernoulli_link, need_kappa
+from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
+from companion.baselines.arguments import need_bernoulli_link, need_kappa
 from companion.core import Policy, Universe, plain_loop
 from companion.jit import jit
 from companion.kernels.glm import clip_eigenvalues, mean, preconditioner, projected_step, slope
@@ -156,7 +142,7 @@ def calibrated(
             printed_bits(n, levels, d, per_step, delta / (2.0 * (steps + 1))),
         )
         return *bits, releases_epsilon(delta, releases(n, d, steps, *bits))
-    rho = 0.5 / gaussian_scale(epsilon, delta) ** 2
+    rho = 0.5 / privacy.gaussian_scale(epsilon, delta) ** 2
     for factor in FACTORS:
         bits = (
             noise_bits(n, levels, entries, MATRIX_RATIO, share * rho, factor),
@@ -609,8 +595,8 @@ def shuffle_glm(
         tolerance=tolerance,
     )
     kernels = init, select, update, play
-    audit = AuditSpec(own_attacks, attack_instances, audit_instances)
-    facts = {"universe": Universe(low=0.0), "delayed_feedback": True, "audit": audit}
+    spec = audit.AuditSpec(own_attacks, attack_instances, audit_instances)
+    facts = {"universe": Universe(low=0.0), "delayed_feedback": True, "audit": spec}
     return Policy("ShuffleGLM", p, *kernels, guarantee, **facts)
 
 
@@ -636,16 +622,18 @@ def own_attacks(policy):
     p, s = policy.params, policy.init(policy.params)
     move = np.zeros(len(s.triangle))
     move[0], move[2] = 1.0, -1.0  # of rows (11), (21, 22), ...
-    mechanism = filled(move.shape, lambda x, rng, out: first_matrices(p, s, x, rng, out))
-    return (Attack(mechanism, *np.eye(p.d)[:2], along(move), "batch", "gradients", runs=False),)
+    mechanism = audit.filled(move.shape, lambda x, rng, out: first_matrices(p, s, x, rng, out))
+    how = {"sees": "batch", "note": "gradients", "runs": False}
+    return (audit.Attack(mechanism, *np.eye(p.d)[:2], audit.along(move), **how),)
 
 
 def attack_instances():
     """What the audits attack: nearly all of the budget is the matrix's."""
-    return in_both(shuffle_glm, 2, 3, 400, epsilon=1.0, delta=0.1, first=50, steps=1, share=0.98)
+    known = {"epsilon": 1.0, "delta": 0.1, "first": 50, "steps": 1, "share": 0.98}
+    return audit.in_both(shuffle_glm, 2, 3, 400, **known)
 
 
-def audit_instances() -> tuple[AuditInstance, ...]:
+def audit_instances() -> tuple[audit.AuditInstance, ...]:
     """What the laboratory of `companion.audits` plays: a batch's last user.
 
     One user cannot move matrix and gradient as far as either can go, so either has nearly all of
@@ -655,7 +643,7 @@ def audit_instances() -> tuple[AuditInstance, ...]:
     """
     public = "t", "k", "V", "V_inv", "theta", "size"
     secret = tuple(name for name in State._fields if name not in public)
-    kernels, found = shows(shuffle_analyse, "counts", "out"), []
+    kernels, found = audit.shows(shuffle_analyse, "counts", "out"), []
     flat = np.array([[np.cos(a), np.sin(a), 0.0] for a in (0.05, np.pi - 0.05)])
     known = {"epsilon": 1.0, "delta": 0.01, "theta_bound": 200.0, "kappa": 4.0, "first": 50}
     for share, calibration in ((0.98, "corrected"), (0.02, "corrected"), (0.5, "paper")):
@@ -663,10 +651,10 @@ def audit_instances() -> tuple[AuditInstance, ...]:
         ends, past = policy.params.ends, init(policy.params)
         past.t[0], past.k[0], past.size[0] = ends[1] - 1, 1, ends[1] - ends[0] - 1
         past.theta[0, 1] = 200.0 if share == 0.02 else 0.0
-        case = AuditInstance(policy, kernels, secret, past, records=flat, bound_is_tight=False)
-        found.append(case)
+        how = {"records": flat, "bound_is_tight": False}
+        found.append(audit.AuditInstance(policy, kernels, secret, past, **how))
     both = shuffle_glm(2, 3, 53, steps=1, share=0.98, **known)
     past = init(both.params)
     past.t[0], past.size[0] = 49, 49
     last = {"rounds": 2, "records": flat, "bound_is_tight": None}
-    return (*found, AuditInstance(both, kernels, secret, past, **last))
+    return (*found, audit.AuditInstance(both, kernels, secret, past, **last))

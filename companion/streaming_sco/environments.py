@@ -6,7 +6,6 @@ designs are ours.
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
@@ -186,7 +185,6 @@ class Risk(NamedTuple):
     names: tuple
     records: np.ndarray  # (n_grid,) increasing numbers of records; the last one is n
     excess: np.ndarray  # (n_reps, n_methods, n_grid) excess risk of what is public then
-    seconds: np.ndarray  # (n_reps, n_methods) CPU time inside `init` and `run`
 
     @property
     def final(self):
@@ -215,9 +213,7 @@ def excess_risk(env, optimisers, n: int, seeds, executor=None, *, grid=None) -> 
     if batch and len(grid) > 1:
         raise ValueError(f"grid must be [n] for batch methods, here {batch}; got {grid}")
     jobs = [(env, optimisers, n, seed, grid) for seed in need_seeds(seeds)]
-    runs = parallel_map(_repetition, jobs, executor)
-    excess, seconds = (np.stack(parts) for parts in zip(*runs, strict=True))
-    return Risk(names, grid, excess, seconds)
+    return Risk(names, grid, np.stack(parallel_map(_repetition, jobs, executor)))
 
 
 def drawn(env, n, seed):
@@ -244,17 +240,15 @@ def watch(optimiser, X, Y, seed, grid):
 
 
 def _repetition(env, optimisers, n, seed, grid):
-    """One repetition: (excess (n_methods, n_grid), seconds (n_methods,))."""
+    """One repetition: excess (n_methods, n_grid)."""
     X, Y = drawn(env, n, seed)
     need_records(optimisers, X, Y)
     if len(X) != n:
         raise ValueError(f"env must give n={n} records; got {len(X)}")
-    excess, seconds = [], []
+    excess = []
     for o in optimisers:
-        begin = time.thread_time()
         public = np.array([theta for _, _, theta in watch(o, X, Y, seed, grid)])
-        seconds.append(time.thread_time() - begin)
         if not np.isfinite(public).all():
             raise ValueError(f"optimiser {o.name!r} released a parameter that is not finite")
         excess.append(env.excess(public))
-    return np.array(excess), np.array(seconds)
+    return np.array(excess)

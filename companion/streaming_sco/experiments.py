@@ -111,24 +111,16 @@ def scales(method, row, p, grids):
 def candidate(method, row, d, n, p, step_scale):
     """The optimiser of one row with one step scale, for epsilon = 1 and delta = 1/n."""
     need_choice("row", row, ROWS)
+    keys = {"delta": 1.0 / n, "p": p, "radius": RADIUS, "step_scale": step_scale}
     if row == "as run" and method in PROGRAMS:
-        keys = {
-            "epsilon": 1.0,
-            "delta": 1.0 / n,
-            "p": p,
-            "radius": RADIUS,
-            "step_scale": step_scale,
-        }
-        return PROGRAMS[method](d, n, **keys)
-    keys = {"epsilon": np.inf if row == "no privacy" else 1.0, "delta": 1.0 / n, "p": p}
-    keys |= {"radius": RADIUS, "label_bound": LABELS, "step_scale": step_scale}
+        return PROGRAMS[method](d, n, epsilon=1.0, **keys)
+    keys |= {"epsilon": np.inf if row == "no privacy" else 1.0, "label_bound": LABELS}
     keys["calibration"] = "paper" if row in ("as run", "as printed") else "corrected"
     if method == "NoisySFW":
         return noisy_sfw(d, n, **keys)
     if method == "NoisySGD":  # as run: the box and the constant of the program
-        return noisy_sgd(
-            d, n, **keys | ({"radius": 1.0, "lipschitz": 4.0} if row == "as run" else {})
-        )
+        run = {"radius": 1.0, "lipschitz": 4.0} if row == "as run" else {}
+        return noisy_sgd(d, n, **keys | run)
     keys |= {"factorisation": "sqrt"} if row in OURS else {}
     return streaming_fw(d, n, **keys | ({"clip": 3.0} if row == "clipped at 3" else {}))
 
@@ -233,14 +225,14 @@ def descend_all(A, b, steps, eta, sigma, radius, rng, theta):
 def noisy_sgds(env, optimisers, n, seeds):
     """Excess risk (n_reps, n_methods) of NoisySGD variants: `excess_risk(...).final` in law.
 
-    optimisers: `noisy_sgd` values for p = inf that release the last iterate, alike in d, n and the
-    bound of the labels.  Raises ValueError on others.
+    optimisers: `noisy_sgd` values for p = inf, alike in d, n and the bound of the labels.  Raises
+    ValueError on others.
     """
     made = tuple(o.params for o in optimisers)
-    alike = {(p.d, p.n, p.p, p.high, p.steps, p.average) for p in made}
-    if alike != {(made[0].d, n, np.inf, made[0].high, n * n, False)}:
-        raise ValueError(f"optimisers must be NoisySGD for p = inf, n={n}, last iterate, alike in d"
-                         f" and label_bound; got {sorted(alike)}")  # fmt: skip
+    alike = {(p.d, p.n, p.p, p.high, p.steps) for p in made}
+    if alike != {(made[0].d, n, np.inf, made[0].high, n * n)}:
+        raise ValueError(f"optimisers must be NoisySGD for p = inf, n={n}, alike in d and"
+                         f" label_bound; got {sorted(alike)}")  # fmt: skip
     return np.array(parallel_map(_noisy_sgds, [(env, made, n, seed) for seed in need_seeds(seeds)]))
 
 
@@ -474,11 +466,7 @@ def on_standing_arms(policy):
     silent = X.copy()
     silent[1] = 0.0
     seen = audit.playing(policy, user=1, several=audit.runs_of(policy))
-    return audit.Attack(seen, (X, R), (silent, R), _third_to_arm_2, "actions")
-
-
-def _third_to_arm_2(arms):
-    return arms[:, 1] == 2
+    return audit.Attack(seen, (X, R), (silent, R), lambda arms: arms[:, 1] == 2, "actions")
 
 
 def stands_still(policy, sign, runs, seed, rounds=20):

@@ -183,16 +183,6 @@ def sco_bandit(
 # What audits attack and measure.
 
 
-def first_mean(state):
-    """What arm 0 has released last: its mean gradient (d,)."""
-    return state.arms.gradient[0]
-
-
-def sent_to_first(arms):
-    """How many users were sent to arm 0, in runs (n, users)."""
-    return (arms == 0).sum(axis=1)
-
-
 def on_later_users(policy):
     """`audit.Attack` on the arms of all users but the first, whose reward has either sign.
 
@@ -205,7 +195,7 @@ def on_later_users(policy):
     other = R.copy()
     other[0] = p.learner.low
     seen = audit.playing(policy, user=0, several=audit.runs_of(policy))
-    return audit.Attack(seen, (X, R), (X, other), sent_to_first, "actions")
+    return audit.Attack(seen, (X, R), (X, other), lambda arms: (arms == 0).sum(axis=1), "actions")
 
 
 def attacks(policy):
@@ -214,7 +204,7 @@ def attacks(policy):
     p = policy.params
     x = np.eye(p.d)[0]
     a, b = ((x, r) for r in (p.learner.high, p.learner.low))
-    several = audit.runs_of(policy, first_mean)  # shows means, of t + 1 records
+    several = audit.runs_of(policy, lambda s: s.arms.gradient[0])  # means, of t + 1 records
     released = audit.on_first_nodes(policy, a, b, several, -x, K=p.K, weights=lambda t: t + 1.0)
     return released, on_later_users(policy)
 

@@ -33,31 +33,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.accounting import audit
-from companion.accounting.privacy import (
-    NO_PRIVACY,
-    REPLACE_RECORD,
-    Guarantee,
-    gaussian_epsilon,
-    gaussian_mu,
-    tree_levels,
-    zcdp_epsilon,
-    zcdp_rho,
-)
-from companion.baselines.optimiser_arguments import need_size, need_spending
+from companion.accounting import audit, privacy
+from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, tree_levels
+from companion.baselines.arguments import need_size, need_spending
 from companion.core import Optimiser
 from companion.jit import borrowed, inlined, jit
-from companion.kernels import glm
-from companion.kernels.geometry import (
-    admit,
-    dual_exponent,
-    euclidean_factor,
-    largest,
-    lq_norm,
-    need_exponent,
-    smooth_exponent,
-    vertex,
-)
+from companion.kernels import geometry, glm
+from companion.kernels.geometry import euclidean_factor
 from companion.kernels.mechanisms import (
     generalized_gaussian,
     laplace,
@@ -106,7 +88,7 @@ def make_problem(d, n, p, radius, loss, label_bound) -> Problem:
     logistic, probit: gradient (mean(x'theta) - y) x, 0 <= y <= Y: beta is the largest slope of the
     link (1/4, 1/sqrt(2 pi)), L = max(1, Y).  inner product: gradient x, so beta = 0, L = 1.
     """
-    d, n, p = need_int("d", d, 1), need_int("n", n, 1), need_exponent("p", p)
+    d, n, p = need_int("d", d, 1), need_int("n", n, 1), geometry.need_exponent("p", p)
     r, Y = need_size("radius", radius), need_size("label_bound", label_bound)
     kind = LOSSES.index(need_choice("loss", loss, LOSSES))
     if kind == SQUARES:
@@ -116,7 +98,7 @@ def make_problem(d, n, p, radius, loss, label_bound) -> Problem:
     else:
         beta = 0.25 if loss == "logistic" else 1.0 / math.sqrt(2.0 * math.pi)
         lipschitz, low = max(1.0, Y), 0.0
-    return Problem(d, n, p, dual_exponent(p), r, kind, low, Y, beta, lipschitz)
+    return Problem(d, n, p, geometry.dual_exponent(p), r, kind, low, Y, beta, lipschitz)
 
 
 def leaf_clip(problem, clip, calibration):
@@ -195,7 +177,7 @@ def smooth_norm(q, d):
     (Lemma 3.10), so noise of scale sigma in that norm is N(0, sigma^2 d^(2/p - 1) I).
     """
     if q >= 2.0:
-        return (*smooth_exponent(q, d), 1.0)
+        return (*geometry.smooth_exponent(q, d), 1.0)
     kappa = d ** (2.0 / q - 1.0)  # 1 - 2/p = 2/q - 1
     return 2.0, kappa, 1.0 / math.sqrt(kappa)
 
@@ -214,15 +196,15 @@ def sum_noise(problem, epsilon, delta, calibration, method, clip):
     """
     if calibration == "corrected":
         moved = movement(problem, method, clip)
-        sigma = moved / gaussian_mu(epsilon, delta)
-        return 2.0, sigma, gaussian_epsilon(delta, sigma, moved)
+        sigma = moved / privacy.gaussian_mu(epsilon, delta)
+        return 2.0, sigma, privacy.gaussian_epsilon(delta, sigma, moved)
     if method == SQRT:
         raise ValueError(f"factorisation 'sqrt' needs calibration='corrected'; got {calibration!r}")
     growth = leaf_growth(problem.n, method)
     s = problem.sensitivity if clip == np.inf else 2.0 * clip
     exponent, kappa, shrink = smooth_norm(problem.q, problem.d)
     if calibration == "zcdp":
-        sigma = math.sqrt(growth * kappa / (2.0 * zcdp_rho(epsilon, delta))) * s
+        sigma = math.sqrt(growth * kappa / (2.0 * privacy.zcdp_rho(epsilon, delta))) * s
     else:
         m = math.ceil(math.log2(problem.n)) + 1
         if epsilon / m > LEMMA_LIMIT:
@@ -234,8 +216,9 @@ def sum_noise(problem, epsilon, delta, calibration, method, clip):
     if exponent == 2.0:  # an ordinary Gaussian: its privacy is known exactly
         sigma *= shrink
         s2 = s * euclidean_factor(problem.q, problem.d)
-        return exponent, sigma, gaussian_epsilon(delta, sigma, s2 * math.sqrt(growth))
-    return exponent, sigma, zcdp_epsilon(growth * kappa * s * s / (2.0 * sigma * sigma), delta)
+        return exponent, sigma, privacy.gaussian_epsilon(delta, sigma, s2 * math.sqrt(growth))
+    rho = growth * kappa * s * s / (2.0 * sigma * sigma)
+    return exponent, sigma, privacy.zcdp_epsilon(rho, delta)
 
 
 # Noise of chosen vertices: Theorem 3.11, and by concentrated privacy.
@@ -274,9 +257,10 @@ def vertex_noise(problem, epsilon, delta, calibration, method, schedule, clip):
         scale = 2.0 * spread * math.sqrt(math.log(n) * math.log(1.0 / delta)) / epsilon
     total, squares = schedule_sums(schedule, n)
     if calibration != "paper":
-        scale = spread / math.sqrt(unit * zcdp_rho(epsilon, delta) / squares)
+        scale = spread / math.sqrt(unit * privacy.zcdp_rho(epsilon, delta) / squares)
     loss = spread / scale
-    return scale, schedule, min(zcdp_epsilon(loss**2 * squares / unit, delta), loss * total)
+    true = privacy.zcdp_epsilon(loss**2 * squares / unit, delta)
+    return scale, schedule, min(true, loss * total)
 
 
 class Params(NamedTuple):
@@ -376,7 +360,7 @@ def leaf(p, t, x, y, theta, old):
         z_old += x[i] * old[i]
     slope = (t + 1.0) * loss_slope(p.loss, z, y) - t * loss_slope(p.loss, z_old, y)
     if p.clip < np.inf:
-        size = abs(slope) * lq_norm(x, p.clip_norm)
+        size = abs(slope) * geometry.lq_norm(x, p.clip_norm)
         if size > p.clip:
             slope *= p.clip / size
     return slope
@@ -385,7 +369,7 @@ def leaf(p, t, x, y, theta, old):
 @inlined
 def add_leaf(p, s, x, y):
     """Line 2: the leaf of the clipped record joins the exact, secret sum."""
-    y, clipped = admit(x, y, p.q, p.low, p.high, s.x)
+    y, clipped = geometry.admit(x, y, p.q, p.low, p.high, s.x)
     s.clipped[0] += clipped
     s.t[0] += 1
     slope = leaf(p, s.t[0], s.x, y, s.theta, s.old)
@@ -430,7 +414,7 @@ def choose(p, t, total, gradient, v, rng):
         gradient[j] = total[j] / (t + 1.0)
         v[j] = 0.0
     if b == 0.0:
-        vertex(gradient, 1.0, p.radius, v)
+        geometry.vertex(gradient, 1.0, p.radius, v)
         return
     if p.method == COORDINATES:  # place 2 j stands for -r e_j, 2 j + 1 for r e_j
         for j in range(p.d):
@@ -438,9 +422,9 @@ def choose(p, t, total, gradient, v, rng):
             if abs(z) > abs(best):
                 best, at = z, 2 * j if z > 0.0 else 2 * j + 1
     elif p.method == ARGMIN:
-        at = signed_noisy_max(rng, gradient, b, largest(gradient))
+        at = signed_noisy_max(rng, gradient, b, geometry.largest(gradient))
     else:
-        at = signed_exponential(rng, gradient, b, largest(gradient))
+        at = signed_exponential(rng, gradient, b, geometry.largest(gradient))
     v[at >> 1] = -p.radius if at & 1 == 0 else p.radius
 
 
@@ -458,7 +442,7 @@ def publish(p, s, rng):
     """Lines 3 to 5, once the leaf is in the sum: the vertex, and the next parameter."""
     if p.method <= SQRT:
         release(p, s.t[0], s.total, s.noise, s.gradient, rng)  # lines 3, 4
-        vertex(s.gradient, p.p, p.radius, s.v)  # line 4
+        geometry.vertex(s.gradient, p.p, p.radius, s.v)  # line 4
     else:
         choose(p, s.t[0], s.total, s.gradient, s.v, rng)
     move(p, s)
@@ -599,7 +583,7 @@ def record_leaf(p, t, x, y):
     """g_t (d,) of the record x (d,), y, t = 1 or 2, after theta_1 = 0 and the vertex r e_1."""
     inside, theta = np.empty(p.d), np.zeros(p.d)
     theta[0] = 0.5 * p.step * p.radius * (t - 1)
-    y, _ = admit(x, float(y), p.q, p.low, p.high, inside)
+    y, _ = geometry.admit(x, float(y), p.q, p.low, p.high, inside)
     return leaf(p, t, inside, y, theta, np.zeros(p.d)) * inside
 
 
@@ -623,7 +607,7 @@ def vertices(p, sums, out):
     """out (runs, m, d) <- the vertices that the released sums lead to, as theta shows them."""
     for i in range(sums.shape[0]):
         for k in range(sums.shape[1]):
-            vertex(sums[i, k], p.p, p.radius, out[i, k])
+            geometry.vertex(sums[i, k], p.p, p.radius, out[i, k])
 
 
 def node_sums(p, t, levels, outputs=node_outputs):

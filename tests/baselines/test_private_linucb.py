@@ -31,13 +31,10 @@ def looks_standard(z, level=1e-7):
     return level < chi2.cdf(total, n) and level < chi2.sf(total, n)
 
 
-@pytest.mark.parametrize(
-    ("make", "options"),
-    [(ldp_linucb, {}), (jdp_linucb, {}), (sdp_linucb, {"batch": 1, "protocol": "amplification"})],
-)
-def test_without_privacy_it_is_linucb(make, options):
+@pytest.mark.parametrize("make", [ldp_linucb, jdp_linucb])
+def test_without_privacy_it_is_linucb(make):
     X, R, _ = stream()
-    policy = make(3, 400, epsilon=np.inf, delta=0.1, **options)
+    policy = make(3, 400, epsilon=np.inf, delta=0.1)
     arms, _ = run(policy, X, R)
     assert policy.guarantee.model == "none"
     assert np.array_equal(arms, run(linucb(3, noise=0.5, failure=1 / 401), X, R)[0])
@@ -84,18 +81,13 @@ def test_a_matrix_without_inverse_leaves_the_last_model():
 
 
 @pytest.mark.parametrize(
-    ("make", "options", "rows"),  # rows whose noise the ridge must outweigh, in units of d
-    [
-        (ldp_linucb, {}, 60),
-        (jdp_linucb, {}, 6 / 2),  # 6 levels for 60 rounds
-        (sdp_linucb, {}, 60),
-        (sdp_linucb, {"protocol": "amplification"}, 60),
-    ],
+    ("make", "rows"),  # rows whose noise the ridge must outweigh, in units of d; 6 levels
+    [(ldp_linucb, 60), (jdp_linucb, 6 / 2), (sdp_linucb, 60)],
 )
-def test_model_is_ridge_regression_at_the_documented_ridge(make, options, rows):
+def test_model_is_ridge_regression_at_the_documented_ridge(make, rows):
     """lambda = 1 + shift sigma sqrt(d rows); its radius is LinUCB's at that lambda."""
     X, R, _, _ = one_arm(60)
-    policy = make(3, 60, epsilon=5.0, delta=0.1, shift=0.3, width=0.7, **options)
+    policy = make(3, 60, epsilon=5.0, delta=0.1, shift=0.3, width=0.7)
     q, s = policy.params, run(policy, X, R)[1]
     ridge = 1.0 + 0.3 * q.sigma * np.sqrt(3 * rows)
     A = s.G + ridge * np.eye(3)
@@ -178,11 +170,9 @@ def test_batch_of_the_policy_has_the_moments_of_its_messages():
     assert p.sigma**2 * 20 == pytest.approx((private.RANGE / p.g) ** 2 * noise)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "cost"), [(0.2, (1.01, 1.03)), (1.0, (1.03, 1.05)), (10.0, (1.2, 1.3))]
-)
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 10.0])
 @pytest.mark.parametrize("universe", privacy.UNIVERSES)
-def test_noise_bits_are_the_fewest_that_provably_suffice(epsilon, cost, universe):
+def test_noise_bits_are_the_fewest_that_provably_suffice(epsilon, universe):
     sensitivity = privacy.STATISTICS_SENSITIVITY[universe]
     g, b, true = vector_sum(5, epsilon, 0.1, 20, sensitivity, "corrected")
     assert g == pytest.approx(2 * np.sqrt(20))
@@ -190,9 +180,6 @@ def test_noise_bits_are_the_fewest_that_provably_suffice(epsilon, cost, universe
     assert releases_delta(epsilon, [Noise(20 * b, *noise)]) <= 0.1
     assert releases_delta(epsilon, [Noise(20 * (b - 1), *noise)]) > 0.1
     assert 0.9 * epsilon < true <= epsilon
-    # What a proof costs against Gaussian noise of the same variance.
-    normal = np.ceil(privacy.gaussian_scale(epsilon, 0.1, noise[1]) ** 2 / (20 * 3 / 16))
-    assert cost[0] < b / normal < cost[1]
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 10.0, 1000.0])
@@ -205,27 +192,9 @@ def test_guarantee_of_the_published_noise_bits(epsilon):
     assert policy.guarantee.claimed == (epsilon, 0.1)
 
 
-@pytest.mark.parametrize("batch", [1, 20, 1000, 10**6])
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.2, 0.1), (0.2, 1e-5), (3.0, 1e-5)])
-def test_local_budget_is_amplified_to_the_one_that_was_asked_for(batch, epsilon, delta):
-    e0, d0 = private.amplified_local_budget(epsilon, delta, batch)
-    noise = privacy.gaussian_scale(e0, d0)
-    assert noise <= privacy.gaussian_scale(epsilon, delta)  # never worse than not shuffling
-    if (e0, d0) != (epsilon, delta):
-        assert e0 > epsilon
-        assert privacy.shuffle_epsilon(e0, delta / 2, batch) <= epsilon * (1 + 1e-9)
-        spent = (np.exp(epsilon) + 1) * (1 + np.exp(-e0) / 2) * batch * d0
-        assert delta / 2 + spent <= delta * (1 + 1e-12)
-    if batch == 20:
-        assert (e0, d0) == (epsilon, delta)
-    if batch == 10**6 and epsilon < 1:
-        assert e0 > 2 * epsilon
-
-
-@pytest.mark.parametrize("protocol", ["vector", "amplification"])
-def test_the_model_changes_only_at_the_end_of_a_batch(protocol):
+def test_the_model_changes_only_at_the_end_of_a_batch():
     X, R, _, _ = one_arm(60)
-    policy = sdp_linucb(3, 60, epsilon=5.0, delta=0.1, protocol=protocol)
+    policy = sdp_linucb(3, 60, epsilon=5.0, delta=0.1)
     rng, s, seen = np.random.default_rng(0), policy.init(policy.params), []
     for t in range(60):
         before = s.theta.copy()

@@ -23,7 +23,8 @@ def test_printed_constants_by_hand():
 def test_rs_glinucb_against_a_twin(kappa, warm_up):
     """Warm-up, both fits, elimination and index; fits by SciPy."""
     S, n = 1.5, 300
-    policy = rs_glinucb(3, n, theta_bound=S, kappa=kappa, tolerance=1e-14)
+    policy = rs_glinucb(3, n, theta_bound=S, kappa=kappa)
+    policy = policy._replace(params=policy.params._replace(tolerance=1e-14))
     X, R, _ = next(world("ball", 3, S, K=6).blocks(n, np.random.default_rng(4)))
     arms, state = run(policy, X, R)
 

@@ -131,18 +131,6 @@ def test_composition_equals_enumeration_of_all_outcomes():
     assert module.composition_delta(epsilon, k, ratio) == pytest.approx(total, rel=1e-12)
 
 
-def test_composition_equals_the_accountant_library():
-    pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
-    for picks, ratio in ((10, 1 / 13.12), (30, 1 / 22.9)):
-        parts = []
-        for e in (2 * ratio, ratio):
-            pure = pld.common.DifferentialPrivacyParameters(e, 0.0)
-            one = pld.from_privacy_parameters(pure, value_discretization_interval=1e-4)
-            parts.append(one.self_compose(picks))
-        theirs = parts[0].compose(parts[1]).get_epsilon_for_delta(0.01)
-        assert theirs == pytest.approx(module.composition_epsilon(0.01, picks, ratio), rel=5e-3)
-
-
 def test_factors_by_hand():
     """One pick at r = log 2: losses +-2r and +-r, right with 4/5 and 2/3, together 8/15 at log 8;
     at epsilon = log 4 that leaves 8/15 (1 - 4/8) = 4/15.  Huge budgets: 3 k picks add up."""

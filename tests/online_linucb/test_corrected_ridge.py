@@ -32,6 +32,6 @@ def test_plays_the_formula():
         randomize(p, X[t, a], R[t, a], rng, message)
         x, y = message[:3], message[3]
         A, b = A + np.outer(x, x) - p.sigma**2 * np.eye(3), b + y * x
-    np.testing.assert_allclose(s.A, A, atol=1e-9)
+    np.testing.assert_allclose(s.G, A, atol=1e-9)
     np.testing.assert_allclose(s.b, b, atol=1e-9)
     assert policy.guarantee == online_linucb(3, 400, epsilon=30.0, delta=0.1).guarantee

@@ -100,7 +100,7 @@ def test_noisy_sgd_on_shared_draws_is_every_run_bit_for_bit():
             o.run(o.params, o.init(o.params, rng), X, Y, rng, out)
             assert world.excess(out[-1]) == excess
     with pytest.raises(ValueError, match=r"optimisers must be NoisySGD for p = inf.*got"):
-        ex.noisy_sgds(world, [made[0], noisy_sgd(3, n, epsilon=2.0, average=True)], n, seeds)
+        ex.noisy_sgds(world, [made[0], noisy_sgd(3, n, epsilon=2.0, p=2.0)], n, seeds)
 
 
 # The released program.

@@ -1,12 +1,51 @@
-"""Arguments that all optimisers take: their ranges, checked once; and what is proved of them."""
+"""Arguments that several baselines take: their ranges, checked once; what is proved of optimisers.
+
+Optimisers minimise the squared loss over a ball.  Bandits for generalized linear models follow the
+hyper-parameters of the public program behind the figures of Sawarni, Das, Barman and Sinha (2024);
+their rewards lie in [0, 1].
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
+from companion.core import Universe
 from companion.kernels.geometry import dual_exponent, need_exponent
-from companion.validate import need_choice, need_float, need_int
+from companion.kernels.glm import LINKS, need_link, slope
+from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
+
+# --- bandits for generalized linear models ------------------------------------------------------
+
+# What all say of themselves: any context, rewards in [0, 1], which may come late.
+GLM = {"universe": Universe(radius=np.inf, low=0.0), "delayed_feedback": True}
+
+
+def need_bernoulli_link(value):
+    """The number of the link "logistic" or "probit"; raises ValueError on any other."""
+    return need_link("link", need_choice("link", value, LINKS[1:]))
+
+
+def need_kappa(link, theta_bound, kappa):
+    """kappa >= 1/slope(0) as a float, the least value that 1/slope can take; None: 1/slope(S),
+    which is always valid for arms in the unit ball."""
+    if kappa is None:
+        least = slope(link, theta_bound)
+        if not least > 0.0:
+            raise ValueError(f"theta_bound must leave the link a slope above 0; got {theta_bound=}")
+        return 1.0 / least
+    # one part in 1e9 below is allowed: a measured kappa is rounded
+    return need_float("kappa", kappa, (1.0 - 1e-9) / slope(link, 0.0))
+
+
+def need_model(d, link, theta_bound, kappa, failure):
+    """(d, number of the link, theta_bound, kappa, failure), checked; ValueError by name."""
+    d, link = need_int("d", d, 1), need_bernoulli_link(link)
+    bound = need_positive("theta_bound", theta_bound)
+    return d, link, bound, need_kappa(link, bound, kappa), need_probability("failure", failure)
+
+
+# --- optimisers ---------------------------------------------------------------------------------
 
 SMALLEST = 1e-30  # sizes lie between this and its inverse: what is made of them stays finite
 LEAST_EPSILON, LEAST_DELTA = 1e-4, 1e-100  # below, the accountants lose their digits
