@@ -124,9 +124,6 @@ def update_anytime(p, s, arm, x, r, rng):
         reset(epoch_params(p, m + 1), s.run)
 
 
-play_anytime = plain_loop(select_anytime, update_anytime)
-
-
 def anytime_linucb(
     d: int,
     *,
@@ -191,8 +188,7 @@ def anytime_linucb(
         init_anytime,
         select_anytime,
         update_anytime,
-        play_anytime,
-        first.guarantee,
+        guarantee=first.guarantee,
         universe=linear_universe(p.offset),
         delayed_feedback=True,
         audit=AuditSpec(anytime_attacks, measured=anytime_instances),
