@@ -168,30 +168,25 @@ class Optimiser(NamedTuple):
 class Entry(NamedTuple):
     """A row of the tables in `companion.policies` and `companion.optimisers`."""
 
-    module: str  # of the factory, below `companion`
+    factory: Any
     arguments: Any  # of a small instance: a dictionary, or a function of K that gives one
 
 
-def lookup(table_name: str, table: dict):
-    """(factory, example, __getattr__, __dir__) of a module that holds a table of `Entry`s."""
+def lookup(table: dict):
+    """(factory, example) of a module that holds a table of `Entry`s."""
 
     def factory(name: str):
         """The factory with this name; ValueError unless the table has it."""
         if name not in table:
             raise ValueError(f"name must be one of {', '.join(table)}; got {name!r}")
-        return getattr(importlib.import_module(f"companion.{table[name].module}"), name)
+        return table[name].factory
 
     def example(name: str, K: int = 4):
         """A small instance, for K arms if it needs a number of arms."""
         make, told = factory(name), table[name].arguments
         return make(**(told(K) if callable(told) else told))
 
-    def get(name):
-        if name in table:
-            return factory(name)
-        raise AttributeError(f"module {table_name!r} has no attribute {name!r}")
-
-    return factory, example, get, lambda: sorted([*table, "TABLE", "example", "factory"])
+    return factory, example
 
 
 class _Name(NamedTuple):
