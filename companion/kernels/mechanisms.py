@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from companion.jit import jit
+from companion.kernels.geometry import admit
 
 
 @jit
@@ -174,14 +175,7 @@ def add_unpacked(c, packed, G, b):
 @jit
 def clip_to_ball(x, y, out):
     """out <- x scaled into the unit ball; (y in [-1, 1], 1 if anything was clipped else 0)."""
-    s = 0.0
-    for i in range(x.shape[0]):
-        s += x[i] * x[i]
-    c = 1.0 if s <= 1.0 + 1e-9 else 1.0 / np.sqrt(s)
-    for i in range(x.shape[0]):
-        out[i] = c * x[i]
-    z = min(max(y, -1.0), 1.0)
-    return z, (1 if c != 1.0 or z != y else 0)
+    return admit(x, y, 2.0, -1.0, 1.0, out)
 
 
 @jit
