@@ -23,7 +23,7 @@ import numpy as np
 import companion
 from companion.accounting.privacy import Guarantee
 from companion.core import LARGEST_RECORD, Policy, interrupts_wait, need_contexts, need_rounds
-from companion.validate import need_array, need_float, need_int, need_kind, shown
+from companion.validate import need_array, need_float, need_int, need_members, shown
 
 try:
     import fcntl
@@ -195,7 +195,7 @@ class Live:
         Raises ValueError, naming what differs, on a file that another run holds, of another version
         of the package, of another policy or parameter, or that is no saved run.
         """
-        need_kind("policy", policy, Policy)
+        need_members("policy", [policy], Policy)
         path = _file(path)
         if not path.exists():
             raise ValueError(f"path must lead to a saved run; there is no file {path}")

@@ -122,13 +122,6 @@ def need_module(module: str, extra: str):
         raise ModuleNotFoundError(said) from None
 
 
-def need_kind(name: str, value, kind: type):
-    """`value` if it is one of this kind."""
-    if not isinstance(value, kind):
-        raise ValueError(f"{name} must be a {kind.__name__}; got {name}={shown(value)}")
-    return value
-
-
 def need_choice(name: str, value, choices):
     """`value` if it is one of choices."""
     if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
