@@ -25,11 +25,6 @@ from companion.accounting.privacy import Guarantee
 from companion.core import LARGEST_RECORD, Policy, interrupts_wait, need_contexts, need_rounds
 from companion.validate import need_array, need_float, need_int, need_members, shown
 
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks
-    fcntl = None
-
 WARN_SHARE = 0.01  # share of clipped records above which a run warns
 
 
@@ -71,7 +66,6 @@ class Live:
     """
 
     def __init__(self, policy: Policy, rng: np.random.Generator) -> None:
-        self._locks = {}  # first: `close` reads it where memory does not hold the state
         self.policy, self.rng = policy, rng
         self.state = policy.init(policy.params)
         self.rounds = 0
@@ -158,11 +152,9 @@ class Live:
     def save(self, path: str | Path) -> None:
         """Write the run to `path`, all or nothing; what is there already is replaced.
 
-        The file can be read by its owner alone.  From now on this run holds `path`: no other run
-        can be loaded from it or saved to it until this one is closed or its process ends.
+        The file can be read by its owner alone.
         """
         path = _file(path)
-        self._hold(path)
         arrays = dict(_leaves(self.state, "state"))
         if not all(isinstance(a, np.ndarray) for a in arrays.values()):
             raise ValueError(f"policy must keep its State in arrays; {self.policy.name!r} does not")
@@ -189,18 +181,18 @@ class Live:
     def load(cls, path: str | Path, policy: Policy) -> Live:
         """The run that was saved at `path`, made with the same policy.
 
-        It draws fresh noise from the operating system: if two runs from one file drew the same
-        noise for different records, the difference of two releases would show a record without
-        noise.  (In a simulation that is to be repeated, set `rng` to a generator of your own.)
-        Raises ValueError, naming what differs, on a file that another run holds, of another version
-        of the package, of another policy or parameter, or that is no saved run.
+        Continue a run once: the guarantee is that of one run, and a second one from the same file
+        shows anew what the first one showed.  Noise is fresh, from the operating system: if two
+        runs drew the same for different records, the difference of two releases would show a record
+        without noise.  (In a simulation that is to be repeated, set `rng` to a generator of yours.)
+        Raises ValueError, naming what differs, on a file of another version of the package, of
+        another policy or parameter, or that is no saved run.
         """
         need_members("policy", [policy], Policy)
         path = _file(path)
         if not path.exists():
             raise ValueError(f"path must lead to a saved run; there is no file {path}")
         live = cls(policy, np.random.default_rng())
-        live._hold(path)
         try:
             with np.load(path, allow_pickle=False) as saved:
                 arrays = {name: saved[name] for name in saved.files}
@@ -223,26 +215,6 @@ class Live:
         live._arms = {int(arm): n for arm, n in about["arms"].items()}
         live._clipped, live._warned = about["clipped"], about["warned"]
         return live
-
-    def close(self) -> None:
-        """Let other runs use the files that this one was saved to or loaded from."""
-        while self._locks:
-            os.close(self._locks.popitem()[1])
-
-    def __del__(self):
-        self.close()
-
-    def _hold(self, path):
-        """Lock `path` for this run; the lock ends with the run or its process (not on Windows)."""
-        if fcntl is None or path in self._locks:
-            return
-        handle = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            raise ValueError(f"path must be free; another run holds {path}") from None
-        self._locks[path] = handle
 
 
 def _file(path):
