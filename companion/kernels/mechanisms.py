@@ -179,8 +179,11 @@ def clip_to_ball(x, y, out):
 
 
 @jit
-def clip_to_offset_sphere(x, y, out):
-    """out <- (u, 1/sqrt2), ||u|| <= 1/sqrt2; (y in [0, 1], 1 if anything was clipped else 0)."""
+def clip_record(offset, x, y, out):
+    """Clip one user's (x, y) into a universe of `privacy.UNIVERSES`: the ball, as `clip_to_ball`
+    does, or, if offset, out <- (u, 1/sqrt2), ||u|| <= 1/sqrt2, and y in [0, 1]."""
+    if not offset:
+        return clip_to_ball(x, y, out)
     d = x.shape[0]
     s = 0.0
     for i in range(d - 1):
@@ -191,14 +194,6 @@ def clip_to_offset_sphere(x, y, out):
     out[d - 1] = np.sqrt(0.5)
     z = min(max(y, 0.0), 1.0)
     return z, (1 if c != 1.0 or z != y or abs(x[d - 1] - out[d - 1]) > 1e-9 else 0)
-
-
-@jit
-def clip_record(offset, x, y, out):
-    """Clip one user's (x, y) into a universe of `privacy.UNIVERSES`: offset sphere or ball."""
-    if offset:
-        return clip_to_offset_sphere(x, y, out)
-    return clip_to_ball(x, y, out)
 
 
 # The shuffled vector sum.  A user holds v in [-L, L]^n.  Entry i is shifted to [0, 2L], scaled by
