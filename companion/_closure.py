@@ -9,7 +9,7 @@ import functools
 import hashlib
 from pathlib import Path
 
-IMPORT_BY_NAME = {"policies", "optimisers", "report.scoreboard"}  # they depend on all modules
+IMPORT_BY_NAME = {"report.scoreboard"}  # it depends on all modules
 DATA = {".json", ".toml"}  # files that the modules of a folder read
 
 

@@ -22,7 +22,7 @@ from numba.core.dispatcher import Dispatcher
 from companion.accounting.audit import AuditSpec
 from companion.accounting.privacy import NO_PRIVACY, Guarantee
 from companion.jit import PACKAGE, borrowed, counted, jit
-from companion.validate import need_array, need_float, need_generator
+from companion.validate import need_array, need_float, need_generator, shown
 
 LARGEST_RECORD = 1e30  # contexts and rewards are not larger: what kernels make of them stays finite
 
@@ -168,30 +168,25 @@ class Optimiser(NamedTuple):
 class Entry(NamedTuple):
     """A row of the tables in `companion.policies` and `companion.optimisers`."""
 
-    module: str  # of the factory, below `companion`
+    factory: Any
     arguments: Any  # of a small instance: a dictionary, or a function of K that gives one
 
 
-def lookup(table_name: str, table: dict):
-    """(factory, example, __getattr__, __dir__) of a module that holds a table of `Entry`s."""
+def lookup(table: dict):
+    """(factory, example) of a module that holds a table of `Entry`s."""
 
     def factory(name: str):
         """The factory with this name; ValueError unless the table has it."""
         if name not in table:
             raise ValueError(f"name must be one of {', '.join(table)}; got {name!r}")
-        return getattr(importlib.import_module(f"companion.{table[name].module}"), name)
+        return table[name].factory
 
     def example(name: str, K: int = 4):
         """A small instance, for K arms if it needs a number of arms."""
         make, told = factory(name), table[name].arguments
         return make(**(told(K) if callable(told) else told))
 
-    def get(name):
-        if name in table:
-            return factory(name)
-        raise AttributeError(f"module {table_name!r} has no attribute {name!r}")
-
-    return factory, example, get, lambda: sorted([*table, "TABLE", "example", "factory"])
+    return factory, example
 
 
 class _Name(NamedTuple):
@@ -259,11 +254,7 @@ def need_contexts(policies, X: np.ndarray) -> None:
     X must be a finite C-contiguous float64 array with at least one row, of the dimension, and with
     the number of arms, that every policy was built for (where its Params have d and K).
     """
-    good = isinstance(X, np.ndarray) and X.dtype == np.float64 and X.flags.c_contiguous
-    if not good or X.ndim < 2:
-        raise ValueError("contexts X must be a C-contiguous float64 array (..., K, d)")
-    need_array("contexts X", X, ("n",) * (X.ndim - 2) + ("K", "d"))
-    need_moderate("contexts X", X)
+    need_block("contexts X", X, ("n",) * (np.ndim(X) - 2) + ("K", "d"))
     K, d = X.shape[-2:]
     for p in policies:
         for name, size, what in (("d", d, "of dimension"), ("K", K, "with a number of arms")):
@@ -278,8 +269,13 @@ def need_contexts(policies, X: np.ndarray) -> None:
             )
 
 
-def need_moderate(name: str, a: np.ndarray) -> None:
-    """Raise ValueError if an entry of `a` is not finite, or larger than `LARGEST_RECORD`."""
+def need_block(name: str, a: np.ndarray, shape) -> None:
+    """Raise ValueError unless kernels may read `a`: a C-contiguous float64 array of this shape
+    (letters are free sizes >= 1), with no entry that is not finite or beyond `LARGEST_RECORD`."""
+    good = isinstance(a, np.ndarray) and a.dtype == np.float64 and a.flags.c_contiguous
+    if not good:
+        raise ValueError(f"{name} must be a C-contiguous float64 array; got {shown(a)}")
+    need_array(name, a, shape)
     if not (a.max() <= LARGEST_RECORD and a.min() >= -LARGEST_RECORD):
         worst = a.flat[np.argmax(np.abs(a))]
         raise ValueError(
@@ -300,14 +296,8 @@ def need_records(optimisers, X: np.ndarray, Y: np.ndarray, seen: int = 0) -> Non
     every optimiser was built for; more records than its guarantee covers, or another number than a
     batch method was built for, are refused.
     """
-    for name, a, ndim in (("X", X, 2), ("Y", Y, 1)):
-        good = isinstance(a, np.ndarray) and a.dtype == np.float64 and a.flags.c_contiguous
-        if not good or a.ndim != ndim or a.size == 0:
-            axes = "(n, d)" if ndim == 2 else "(n,)"
-            raise ValueError(f"{name} must be a non-empty C-contiguous float64 array {axes}")
-        need_moderate(name, a)
-    if len(X) != len(Y):
-        raise ValueError(f"X and Y must have one row per record; got {len(X)} and {len(Y)}")
+    need_block("X", X, ("n", "d"))
+    need_block("Y", Y, (len(X),))
     for o in optimisers:
         d, n, total = o.params.d, o.params.n, seen + len(X)
         if X.shape[1] != d:

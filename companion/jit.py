@@ -73,14 +73,6 @@ try:
     class _Impl(CompileResultCacheImpl):
         _locator_classes = (_Locator,)
 
-        def __init__(self, func):
-            chosen = getattr(numba.config, "CACHE_LOCATOR_CLASSES", "")  # newer versions ask it
-            numba.config.CACHE_LOCATOR_CLASSES = ""
-            try:
-                super().__init__(func)
-            finally:
-                numba.config.CACHE_LOCATOR_CLASSES = chosen
-
     class _Cache(FunctionCache):
         _impl_class = _Impl
 

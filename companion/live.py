@@ -23,15 +23,8 @@ import numpy as np
 import companion
 from companion.accounting.privacy import Guarantee
 from companion.core import LARGEST_RECORD, Policy, interrupts_wait, need_contexts, need_rounds
-from companion.validate import need_array, need_float, need_int, need_kind, shown
+from companion.validate import need_array, need_float, need_int, need_members, shown
 
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks
-    fcntl = None
-
-FORMAT = 3  # of saved runs
-KEPT_TICKETS = 1000  # tickets that a run remembers after their rewards came
 WARN_SHARE = 0.01  # share of clipped records above which a run warns
 
 
@@ -73,11 +66,10 @@ class Live:
     """
 
     def __init__(self, policy: Policy, rng: np.random.Generator) -> None:
-        self._locks = {}  # first: `close` reads it where memory does not hold the state
         self.policy, self.rng = policy, rng
         self.state = policy.init(policy.params)
         self.rounds = 0
-        self._open, self._ended, self._warned = {}, [], False
+        self._open, self._warned = {}, False
         self._arms, self._clipped = {}, {"contexts": 0, "rewards": 0, "records": 0}
 
     def select(self, X, ticket: str | None = None) -> int:
@@ -107,7 +99,7 @@ class Live:
         x, p = X[arm].copy(), self.policy
         with interrupts_wait():
             self.state = p.update(p.params, self.state, arm, x, r, self.rng) or self.state
-            self._end(ticket)
+            del self._open[ticket]
             self.rounds += 1
             self._count(arm, x, r)
 
@@ -118,30 +110,22 @@ class Live:
             raise ValueError(
                 f"ticket must get a reward: policy {self.policy.name!r} has no delayed feedback"
             )
-        self._end(ticket)
+        del self._open[ticket]
 
     @property
     def open(self) -> dict:
         """{ticket: (contexts X, arm advised)} of the questions that wait; no ticket is None."""
         return {ticket: (X.copy(), arm) for ticket, (X, arm) in self._open.items()}
 
-    def ended(self, ticket: str) -> bool:
-        """Whether this was one of the last 1,000 tickets that ended."""
-        return ticket in self._ended
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The privacy that the policy gives."""
-        return self.policy.guarantee
-
     def report(self) -> Report:
         """Rounds, guarantee, clipped records by cause, arms played."""
         clipped = None if self.policy.universe is None else dict(self._clipped)
-        return Report(self.rounds, self.guarantee, clipped, dict(sorted(self._arms.items())))
+        arms = dict(sorted(self._arms.items()))
+        return Report(self.rounds, self.policy.guarantee, clipped, arms)
 
     def __repr__(self):
         waiting = f", {len(self._open)} rewards awaited" if self._open else ""
-        return f"<Live {self.policy.name}: {self.rounds} rounds{waiting}; {self.guarantee}>"
+        return f"<Live {self.policy.name}: {self.rounds} rounds{waiting}; {self.policy.guarantee}>"
 
     def _asked(self, ticket):
         if not isinstance(ticket, str | None) or ticket not in self._open:
@@ -150,11 +134,6 @@ class Live:
                 f"question, got {shown(ticket)}"
             )
         return self._open[ticket]
-
-    def _end(self, ticket):
-        del self._open[ticket]
-        if ticket is not None:
-            self._ended = [*self._ended, ticket][-KEPT_TICKETS:]
 
     def _count(self, arm, x, r):
         self._arms[arm] = self._arms.get(arm, 0) + 1
@@ -173,21 +152,19 @@ class Live:
     def save(self, path: str | Path) -> None:
         """Write the run to `path`, all or nothing; what is there already is replaced.
 
-        The file can be read by its owner alone.  From now on this run holds `path`: no other run
-        can be loaded from it or saved to it until this one is closed or its process ends.
+        The file can be read by its owner alone.
         """
         path = _file(path)
-        self._hold(path)
         arrays = dict(_leaves(self.state, "state"))
+        if not all(isinstance(a, np.ndarray) for a in arrays.values()):
+            raise ValueError(f"policy must keep its State in arrays; {self.policy.name!r} does not")
         arrays |= {f"waiting.{i}": X for i, (X, _) in enumerate(self._open.values())}
         about = _described(self.policy) | {
             "open": [[ticket, arm] for ticket, (_, arm) in self._open.items()],
-            "ended": self._ended,
             "rounds": self.rounds,
             "arms": {str(arm): n for arm, n in self._arms.items()},
             "clipped": self._clipped,
             "warned": self._warned,
-            "generator": self.rng.bit_generator.state,
         }
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
         try:
@@ -201,21 +178,21 @@ class Live:
             raise
 
     @classmethod
-    def load(cls, path: str | Path, policy: Policy, *, recorded_stream: bool = False) -> Live:
+    def load(cls, path: str | Path, policy: Policy) -> Live:
         """The run that was saved at `path`, made with the same policy.
 
-        It draws fresh noise from the operating system.  recorded_stream=True continues the recorded
-        stream, to the bit, and warns: if the file was loaded before, both runs draw the same noise
-        for different records, and the difference of two releases shows a record without noise.
-        Raises ValueError, naming what differs, on a file that another run holds, of another version
-        of the package, of another policy or parameter, or that is no saved run.
+        Continue a run once: the guarantee is that of one run, and a second one from the same file
+        shows anew what the first one showed.  Noise is fresh, from the operating system: if two
+        runs drew the same for different records, the difference of two releases would show a record
+        without noise.  (In a simulation that is to be repeated, set `rng` to a generator of yours.)
+        Raises ValueError, naming what differs, on a file of another version of the package, of
+        another policy or parameter, or that is no saved run.
         """
-        need_kind("policy", policy, Policy)
+        need_members("policy", [policy], Policy)
         path = _file(path)
         if not path.exists():
             raise ValueError(f"path must lead to a saved run; there is no file {path}")
         live = cls(policy, np.random.default_rng())
-        live._hold(path)
         try:
             with np.load(path, allow_pickle=False) as saved:
                 arrays = {name: saved[name] for name in saved.files}
@@ -228,40 +205,16 @@ class Live:
                     "path must lead to a run of the same policy, parameters and version; its "
                     f"{name} is {about.get(name)!r}, here it is {value!r}"
                 )
-        live.state = _refilled(live.state, arrays, "state")
+        for name, fresh in _leaves(live.state, "state"):
+            saved = arrays.get(name)
+            if saved is None or (saved.dtype, saved.shape) != (fresh.dtype, fresh.shape):
+                raise ValueError(f"path must lead to a run of this policy; its {name} does not fit")
+            fresh[...] = saved
         live._open = {t: (arrays[f"waiting.{i}"], a) for i, (t, a) in enumerate(about["open"])}
-        live._ended, live.rounds = about["ended"], int(about["rounds"])
+        live.rounds = int(about["rounds"])
         live._arms = {int(arm): n for arm, n in about["arms"].items()}
         live._clipped, live._warned = about["clipped"], about["warned"]
-        if recorded_stream:
-            warnings.warn(
-                "the recorded stream goes on: if this file is ever loaded twice, two releases "
-                "share their noise, and their difference shows a record",
-                stacklevel=2,
-            )
-            live.rng = np.random.default_rng()
-            live.rng.bit_generator.state = about["generator"]
         return live
-
-    def close(self) -> None:
-        """Let other runs use the files that this one was saved to or loaded from."""
-        while self._locks:
-            os.close(self._locks.popitem()[1])
-
-    def __del__(self):
-        self.close()
-
-    def _hold(self, path):
-        """Lock `path` for this run; the lock ends with the run or its process (not on Windows)."""
-        if fcntl is None or path in self._locks:
-            return
-        handle = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(handle)
-            raise ValueError(f"path must be free; another run holds {path}") from None
-        self._locks[path] = handle
 
 
 def _file(path):
@@ -273,40 +226,25 @@ def _file(path):
 
 
 def _leaves(value, name):
-    """(dotted name, array) of everything that nested named tuples hold."""
+    """(dotted name, value) of everything that nested named tuples hold."""
     if isinstance(value, tuple):
         for key, part in zip(getattr(value, "_fields", range(len(value))), value, strict=True):
             yield from _leaves(part, f"{name}.{key}")
     else:
-        yield name, np.asarray(value)
+        yield name, value
 
 
 def _described(policy):
     """What must be the same for a run to go on: version, policy, guarantee and every parameter."""
     kernels = getattr(policy.select, "py_func", policy.select)
     about = {
-        "format": FORMAT,
         "version": companion.__version__,
         "policy": policy.name,
         "kernels": kernels.__module__,
         "guarantee": str(policy.guarantee),
     }
     for name, leaf in _leaves(policy.params, "params"):
+        leaf = np.asarray(leaf)
         digest = hashlib.sha256(np.ascontiguousarray(leaf).tobytes()).hexdigest()[:16]
         about[name] = repr(leaf.item()) if leaf.ndim == 0 else f"{leaf.dtype}{leaf.shape} {digest}"
     return about
-
-
-def _refilled(template, arrays, name):
-    """The fresh State with every number replaced by the saved one of the same place and type."""
-    if isinstance(template, tuple):
-        names = getattr(template, "_fields", range(len(template)))
-        parts = [_refilled(t, arrays, f"{name}.{k}") for k, t in zip(names, template, strict=True)]
-        return type(template)(*parts) if hasattr(template, "_fields") else tuple(parts)
-    fresh, saved = np.asarray(template), arrays.get(name)
-    if saved is None or (saved.dtype, saved.shape) != (fresh.dtype, fresh.shape):
-        raise ValueError(f"path must lead to a saved run of this policy; its {name} does not fit")
-    if not isinstance(template, np.ndarray):
-        return type(template)(saved.item())
-    template[...] = saved
-    return template

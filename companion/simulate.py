@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.core import Policy, interrupts_wait, need_contexts, need_moderate, need_rounds
+from companion.core import Policy, interrupts_wait, need_block, need_contexts, need_rounds
 from companion.jit import PACKAGE
 from companion.validate import need_int, need_members, need_method, need_module, need_seed
 
@@ -42,15 +42,10 @@ class Result(NamedTuple):
         """Tidy pandas data frame with columns policy, repetition, round, regret."""
         import pandas as pd
 
-        index = np.indices(self.regret.shape).reshape(3, -1)
-        return pd.DataFrame(
-            {
-                "policy": np.asarray(self.names, dtype=object)[index[1]],
-                "repetition": index[0],
-                "round": self.rounds[index[2]],
-                "regret": self.regret.ravel(),
-            }
-        )
+        axes = {"repetition": range(len(self.regret)), "policy": self.names, "round": self.rounds}
+        index = pd.MultiIndex.from_product(axes.values(), names=axes)
+        frame = pd.DataFrame({"regret": self.regret.ravel()}, index).reset_index()
+        return frame[["policy", "repetition", "round", "regret"]]
 
 
 def repetitions(seed: int, n_reps: int, *key):
@@ -244,16 +239,10 @@ def repetition(env, policies, T: int, seed, grid):
 def _check_block(X, R, mu, policies, left):
     """Number of rounds of a block, at most `left`, after checking all that kernels rely on."""
     need_contexts(policies, X)
-    for name, a in (("R", R), ("mu", mu)):
-        good = isinstance(a, np.ndarray) and a.dtype == np.float64 and a.ndim == 2
-        if not (good and a.flags.c_contiguous):
-            raise ValueError(f"block {name} must be a C-contiguous float64 array with 2 axes")
-        need_moderate(f"block {name}", a)
-    if not X.shape[:-1] == R.shape == mu.shape:
-        raise ValueError(
-            "block shapes must agree: X (n, K, d), R (n, K), mu (n, K); "
-            f"got {X.shape}, {R.shape}, {mu.shape}"
-        )
+    if X.ndim != 3:
+        raise ValueError(f"block X must have shape (n, K, d); got shape {X.shape}")
+    need_block("block R", R, X.shape[:2])
+    need_block("block mu", mu, X.shape[:2])
     if len(X) > left:
         raise ValueError(f"the environment must give T rounds; got {len(X) - left} more")
     return len(X)

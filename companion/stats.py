@@ -12,7 +12,7 @@ from scipy.special import betaincinv, stdtrit
 
 from companion.validate import need_array, need_int, need_probability, need_seed, shown
 
-CHUNK = 2**20  # numbers that a bootstrap resamples at a time
+DRAWS = 2000  # of a bootstrap
 
 
 def _floats(name, value, *shape):
@@ -40,13 +40,19 @@ class Interval(NamedTuple):
 
 def mean_interval(samples, level: float = 0.95) -> Interval:
     """Student's t interval for the mean of samples (n,).  ValueError if n < 2 or not finite."""
-    value, half = _mean_and_half(_floats("samples", samples, "n")[:, None], level)
-    return Interval(float(value[0]), float(value[0] - half[0]), float(value[0] + half[0]))
+    ends = band(_floats("samples", samples, "n")[:, None], level)
+    return Interval(*(float(end[0]) for end in ends))
 
 
 def band(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(mean, low, high), each (m,), of pointwise t intervals for samples (n, m)."""
-    value, half = _mean_and_half(_floats("samples", samples, "n", "m"), level)
+    samples = _floats("samples", samples, "n", "m")
+    level, n = need_probability("level", level), len(samples)
+    if n < 2:
+        raise ValueError(
+            f"samples must hold at least 2 finite repetitions; got shape {samples.shape}"
+        )
+    value, half = samples.mean(axis=0), _t(level, n) * samples.std(axis=0, ddof=1) / np.sqrt(n)
     return value, value - half, value + half
 
 
@@ -54,16 +60,6 @@ def band(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarr
 def _t(level, n):
     """Half of an interval for the mean of n numbers, in standard errors."""
     return stdtrit(n - 1, 0.5 + level / 2)
-
-
-def _mean_and_half(samples, level):
-    level, n = need_probability("level", level), len(samples)
-    if n < 2:
-        raise ValueError(
-            f"samples must hold at least 2 finite repetitions; got shape {samples.shape}"
-        )
-    half = _t(level, n) * samples.std(axis=0, ddof=1) / np.sqrt(n)
-    return samples.mean(axis=0), half
 
 
 def _logs(name, values, size):
@@ -110,18 +106,13 @@ def exponent(x: np.ndarray, samples: np.ndarray, level: float = 0.95) -> Interva
     depend on each other.
     """
     x, samples = _logs("x", x, "m"), _floats("samples", samples, "n", "m")
-    n = len(samples)
-    if n < 2 or samples.shape[1:] != x.shape or not (samples.mean(axis=0) > 0).all():
+    if len(samples) < 2 or samples.shape[1:] != x.shape or not (samples.mean(axis=0) > 0).all():
         raise ValueError(
             f"samples must be (n >= 2, {len(x)}) with positive means; got shape {samples.shape}"
         )
     w = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
-    total = samples.sum(axis=0)
-    slope = float(np.log(total / n) @ w)
-    left_out = np.log(np.maximum((total - samples) / (n - 1), np.finfo(float).tiny)) @ w
-    se = np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())
-    half = _t(need_probability("level", level), n) * se
-    return Interval(slope, slope - half, slope + half)
+    tiny = np.finfo(float).tiny  # the mean of repetitions that are all 0 but for the one left out
+    return jackknife(lambda y: float(np.log(np.maximum(y.mean(axis=0), tiny)) @ w), samples, level)
 
 
 def proportion(hits: int, trials: int, level: float = 0.95) -> Interval:
@@ -161,27 +152,17 @@ def worst_case(regret: np.ndarray) -> np.ndarray:
     return _floats("regret", regret, "m", "instances", "n_reps").mean(axis=-1).max(axis=-1)
 
 
-def worst_case_draws(regret: np.ndarray, seed: int, draws: int = 2000) -> np.ndarray:
-    """`worst_case` of bootstrap samples, (draws, m): every draw resamples the repetitions of every
-    run, and takes the worst instance anew.
+def _bootstrap(statistic, regret, seed, level) -> Interval:
+    """A statistic of worst cases (n, m) -> (n, ...), with the ends of its bootstrap interval: every
+    draw resamples the repetitions of every run, and takes the worst instance anew.
     """
     regret = _floats("regret", regret, "m", "instances", "n_reps")
-    rng, (m, x, reps) = np.random.default_rng([need_seed("seed", seed), 77]), regret.shape
-    draws, first = need_int("draws", draws, 1), reps * np.arange(m * x).reshape(m, x, 1)
-    size = max(1, CHUNK // regret.size)  # draws at a time
-    parts = [min(size, draws - done) for done in range(0, draws, size)]
-    picks = (rng.integers(0, reps, (n, m, x, reps)) for n in parts)
-    means = (regret.ravel()[first + pick].mean(axis=-1) for pick in picks)
-    return np.concatenate([mean.max(axis=-1) for mean in means])
-
-
-def _bootstrap(statistic, regret, seed, level) -> Interval:
-    """A statistic of worst cases (n, m) -> (n, ...), with the ends of its bootstrap interval."""
-    value, draws = statistic(worst_case(regret)[None])[0], worst_case_draws(regret, seed)
+    rng = np.random.default_rng([need_seed("seed", seed), 77])
+    picks = (rng.integers(0, regret.shape[-1], regret.shape) for _ in range(DRAWS))
+    draws = np.array([worst_case(np.take_along_axis(regret, pick, axis=-1)) for pick in picks])
     tail = (1 - need_probability("level", level)) / 2
-    return Interval(
-        value, *np.quantile(statistic(draws), [tail, 1 - tail], axis=0, method="nearest")
-    )
+    ends = np.quantile(statistic(draws), [tail, 1 - tail], axis=0, method="nearest")
+    return Interval(statistic(worst_case(regret)[None])[0], *ends)
 
 
 def worst_case_band(

@@ -97,12 +97,9 @@ def need_seed(name: str, value) -> int:
 
 def need_generator(name: str, seed) -> np.random.Generator:
     """A new generator from an integer >= 0 or a SeedSequence (None: from the operating system)."""
-    if seed is None or isinstance(seed, np.random.SeedSequence):
-        return np.random.default_rng(seed)
-    try:
-        return np.random.default_rng(need_seed(name, seed))
-    except ValueError as refusal:
-        raise ValueError(f"{refusal}; a SeedSequence or None will do, too") from None
+    if not (seed is None or isinstance(seed, np.random.SeedSequence)):
+        seed = need_seed(name, seed)
+    return np.random.default_rng(seed)
 
 
 def need_method(name: str, value, method: str | None = None):
@@ -120,13 +117,6 @@ def need_module(module: str, extra: str):
     except ModuleNotFoundError:
         said = f"{module} is missing: pip install 'private-bandits[{extra}]', or only {module}"
         raise ModuleNotFoundError(said) from None
-
-
-def need_kind(name: str, value, kind: type):
-    """`value` if it is one of this kind."""
-    if not isinstance(value, kind):
-        raise ValueError(f"{name} must be a {kind.__name__}; got {name}={shown(value)}")
-    return value
 
 
 def need_choice(name: str, value, choices):

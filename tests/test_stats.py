@@ -49,14 +49,12 @@ def test_proportion_is_scipys_exact_interval(hits, trials, level):
     assert ours == pytest.approx((hits / trials, theirs.low, theirs.high), abs=1e-12)
 
 
-def test_a_bootstrap_in_parts_has_the_same_bits(monkeypatch):
+def test_a_bootstrap_resamples_every_run_and_takes_the_worst_instance_anew():
     regret = 1.0 + np.random.default_rng(0).random((3, 2, 5))
-    whole = stats.worst_case_draws(regret, 1, draws=50)
-    monkeypatch.setattr(stats, "CHUNK", 7 * regret.size)
-    np.testing.assert_array_equal(stats.worst_case_draws(regret, 1, draws=50), whole)
-    pick = np.random.default_rng([1, 77]).integers(0, 5, regret.shape)
-    first = np.take_along_axis(regret, pick, axis=2).mean(axis=2).max(axis=1)
-    np.testing.assert_array_equal(whole[0], first)
+    picks = np.random.default_rng([1, 77]).integers(0, 5, (stats.DRAWS, *regret.shape))
+    draws = np.take_along_axis(regret[None], picks, axis=3).mean(axis=3).max(axis=2)
+    ends = np.quantile(draws, [0.1, 0.9], axis=0, method="nearest")
+    np.testing.assert_array_equal(stats.worst_case_band(regret, 1, 0.8), ends)
 
 
 def test_worst_cases_of_exact_powers():

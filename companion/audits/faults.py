@@ -56,7 +56,6 @@ def _pass_on(x, y, out):
 
 UNCLIPPED = {  # kernels that clip: what no longer does
     mechanisms.clip_to_ball: _pass_on,
-    mechanisms.clip_to_offset_sphere: _pass_on,
     mechanisms.clip_record: lambda offset, x, y, out: _pass_on(x, y, out),
     admit: lambda x, y, q, low, high, out: _pass_on(x, y, out),
 }

@@ -167,7 +167,7 @@ def noisy_sgd(
     d, n : dimension, at least 1; records, at least 2
     epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise), delta in (0, 1) (None: 1/n);
         refused where the accountant's orders end (epsilon about log(1/delta)/400)
-    p : in [2, inf]
+    p : 2 or inf
     radius : of the ball, above 0
     label_bound : labels are clipped to +-label_bound
     lipschitz : L of the noise and of the step (None: the valid 2 (radius + label_bound); a smaller
@@ -189,7 +189,8 @@ def noisy_sgd(
     >>> noisy_sgd(3, 60, epsilon=2.0, delta=0.01).params.steps
     3600
     """
-    need_float("p", p, 2.0, allow_inf=True)
+    if need_float("p", p, 2.0, allow_inf=True) not in (2.0, np.inf):
+        raise ValueError(f"p must be 2 or inf, whose balls have a projection in one step; got {p=}")
     c = squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration, least=2)
     valid, steps = c.lipschitz, c.n * c.n
     L = valid if lipschitz is None else need_size("lipschitz", lipschitz)

@@ -20,7 +20,7 @@ from companion.core import Policy, plain_loop
 from companion.jit import inlined, jit
 from companion.kernels.glm import clipped_reward, fit, slope, work_for
 from companion.kernels.linalg import add_outer, cholesky, copy, dot, inverse, sherman_morrison
-from companion.kernels.ucb import FIRST, SECOND, best_left, best_lower, tabulate, widest
+from companion.kernels.ucb import best_left, widest
 from companion.validate import need_int
 
 PENALTY = 0.25  # of both fits
@@ -81,48 +81,42 @@ def log_det(A, L):
 
 @inlined
 def refit(p, s):
-    """theta_hat, H_inv <- of all data, if det H has grown by GROWTH since the last fit; whether."""
+    """theta_hat, H_inv <- of all data, if det H has grown by GROWTH since the last fit."""
     now = log_det(s.H, s.L)
-    grown = now >= s.log_det[0] + math.log(GROWTH)
-    if grown:
+    if now >= s.log_det[0] + math.log(GROWTH):
         s.log_det[0] = now
         inverse(s.H, s.H_inv, s.L)
         fit(p.link, s.X, s.y, s.t[0], PENALTY, p.tolerance, s.theta_hat, s.work)
-    return grown
 
 
 @inlined
 def fit_warm_up(p, s):
-    """theta_warm <- of the warm-up rounds, if there are new ones since the last fit; whether."""
-    stale = s.warm[1] == 1
-    if stale:
+    """theta_warm <- of the warm-up rounds, if there are new ones since the last fit."""
+    if s.warm[1] == 1:
         s.warm[1] = 0
         fit(p.link, s.X_warm, s.y_warm, s.n_warm[0], PENALTY, p.tolerance, s.theta_warm, s.work)
-    return stale
 
 
 @inlined
-def choose(p, s, X, table):
+def choose(p, s, X, forms):
     """Arm with the largest index, at the average of the two estimates, among those that the warm-up
-    estimate does not rule out; table: that of `tabulate`, overwritten."""
-    for k in range(X.shape[0]):
-        table[SECOND, k] = 0.5 * (table[FIRST, k] + table[SECOND, k])
-    low = best_lower(X, s.V_inv, p.elimination, table)
-    return best_left(X, s.V_inv, p.elimination, low, s.H_inv, p.width, table)
+    estimate does not rule out; forms: those of `widest`."""
+    average = np.empty(p.d)
+    for i in range(p.d):
+        average[i] = 0.5 * (s.theta_warm[i] + s.theta_hat[i])
+    return best_left(X, s.theta_warm, forms, p.elimination, average, s.H_inv, p.width)
 
 
 @jit
 def select(p, s, X, rng):
     """The widest row of X (K, d) while it is too wide, else the optimistic one."""
-    table = np.empty((4, X.shape[0]))
-    tabulate(X, s.theta_warm, s.theta_hat, table)
-    square, arm = widest(X, s.V_inv, p.threshold, table)
+    forms = np.empty(X.shape[0])
+    square, arm = widest(X, s.V_inv, forms)
     s.warm[0] = 1 if square > p.threshold else 0
     if s.warm[0] == 0:
-        stale = fit_warm_up(p, s)
-        if refit(p, s) or stale:
-            tabulate(X, s.theta_warm, s.theta_hat, table)
-        arm = choose(p, s, X, table)
+        fit_warm_up(p, s)
+        refit(p, s)
+        arm = choose(p, s, X, forms)
     return arm
 
 

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from companion.jit import inlined, jit
+from companion.kernels.linalg import project_ball
 from companion.validate import need_float, need_int
 
 
@@ -146,54 +147,9 @@ def vertex(gradient, p, radius, out):
 
 @jit
 def project(x, p, radius):
-    """x <- its Euclidean projection on ||v||_p <= radius, for p in [2, inf].
-
-    Inside the ball nothing moves.  p = inf clips.  Between, v_i + m v_i^(p - 1) = |x_i| with the
-    multiplier m > 0 at which ||v||_p = radius: bisection on m, and Newton's method inside, which
-    falls monotonically from |x_i|; a last rescaling removes the rounding.
-    """
-    size = lq_norm(x, p)
-    if not size > radius:
+    """x <- its Euclidean projection on ||v||_p <= radius, for p = 2 or inf."""
+    if p == 2.0:
+        project_ball(x, radius)
         return
-    if p == np.inf:
-        for i in range(x.shape[0]):
-            x[i] = min(max(x[i], -radius), radius)
-        return
-    if p > 2.0:
-        low, high = 0.0, 1.0
-        while _size(x, p, radius, high) > 1.0:
-            high *= 2.0
-        for _ in range(80):
-            middle = 0.5 * (low + high)
-            if _size(x, p, radius, middle) > 1.0:
-                low = middle
-            else:
-                high = middle
-        for i in range(x.shape[0]):
-            shrunk = radius * _shrink(abs(x[i]) / radius, p, high)
-            x[i] = shrunk if x[i] > 0.0 else -shrunk
-        size = lq_norm(x, p)
     for i in range(x.shape[0]):
-        x[i] *= radius / size
-
-
-@jit
-def _shrink(a, p, m):
-    """The v in [0, a] with v + m v^(p - 1) = a."""
-    v = a
-    for _ in range(60):
-        slope = 1.0 + m * (p - 1.0) * math.pow(v, p - 2.0)
-        change = (v + m * math.pow(v, p - 1.0) - a) / slope
-        v -= change
-        if abs(change) <= 1e-16 * a:
-            break
-    return max(v, 0.0)
-
-
-@jit
-def _size(x, p, radius, m):
-    """||v||_p^p for the v of multiplier m, in units of the radius."""
-    total = 0.0
-    for i in range(x.shape[0]):
-        total += math.pow(_shrink(abs(x[i]) / radius, p, m), p)
-    return total
+        x[i] = min(max(x[i], -radius), radius)

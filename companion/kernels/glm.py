@@ -6,10 +6,8 @@ Params, and `LINKS` names them.
     linear    z                  logistic  1/(1 + e^-z)           probit  Phi(z)
     slope     1                            m (1 - m)                      phi(z)
     bend      0                            m (1 - m) (1 - 2m)             -z phi(z)
-Two losses of a reward r in [0, 1]: the *canonical* one, whose derivative is mean(z) - r, is the
-likelihood of the exponential family with that mean; the *true* one is the likelihood of a Bernoulli
-reward, -r log mean(z) - (1 - r) log(1 - mean(z)).  For the logistic link they are the same up to a
-constant; for the probit link they are not, and only the second is a likelihood.
+The loss of a reward r in [0, 1] is that of a Bernoulli reward, its negative log-likelihood
+-r log mean(z) - (1 - r) log(1 - mean(z)).  For the logistic link its derivative is mean(z) - r.
 Source: McCullagh and Nelder (1989), sections 2.5 and 4.3.
 """
 
@@ -74,16 +72,6 @@ def bend(link, z):
     if link == PROBIT:
         return -z * slope(link, z)
     return slope(link, z) * (1.0 - 2.0 * mean(link, z))
-
-
-@jit
-def canonical(link, z, r):
-    """Integral of the mean from 0 to z, minus r z."""
-    if link == LOGISTIC:
-        return max(z, 0.0) + math.log1p(math.exp(-abs(z))) - math.log(2.0) - r * z
-    if link == PROBIT:
-        return z * mean(link, z) + slope(link, z) - slope(link, 0.0) - r * z
-    return 0.5 * z * z - r * z
 
 
 @jit

@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from companion.jit import jit
+from companion.kernels.geometry import admit
 
 
 @jit
@@ -174,19 +175,15 @@ def add_unpacked(c, packed, G, b):
 @jit
 def clip_to_ball(x, y, out):
     """out <- x scaled into the unit ball; (y in [-1, 1], 1 if anything was clipped else 0)."""
-    s = 0.0
-    for i in range(x.shape[0]):
-        s += x[i] * x[i]
-    c = 1.0 if s <= 1.0 + 1e-9 else 1.0 / np.sqrt(s)
-    for i in range(x.shape[0]):
-        out[i] = c * x[i]
-    z = min(max(y, -1.0), 1.0)
-    return z, (1 if c != 1.0 or z != y else 0)
+    return admit(x, y, 2.0, -1.0, 1.0, out)
 
 
 @jit
-def clip_to_offset_sphere(x, y, out):
-    """out <- (u, 1/sqrt2), ||u|| <= 1/sqrt2; (y in [0, 1], 1 if anything was clipped else 0)."""
+def clip_record(offset, x, y, out):
+    """Clip one user's (x, y) into a universe of `privacy.UNIVERSES`: the ball, as `clip_to_ball`
+    does, or, if offset, out <- (u, 1/sqrt2), ||u|| <= 1/sqrt2, and y in [0, 1]."""
+    if not offset:
+        return clip_to_ball(x, y, out)
     d = x.shape[0]
     s = 0.0
     for i in range(d - 1):
@@ -197,14 +194,6 @@ def clip_to_offset_sphere(x, y, out):
     out[d - 1] = np.sqrt(0.5)
     z = min(max(y, 0.0), 1.0)
     return z, (1 if c != 1.0 or z != y or abs(x[d - 1] - out[d - 1]) > 1e-9 else 0)
-
-
-@jit
-def clip_record(offset, x, y, out):
-    """Clip one user's (x, y) into a universe of `privacy.UNIVERSES`: offset sphere or ball."""
-    if offset:
-        return clip_to_offset_sphere(x, y, out)
-    return clip_to_ball(x, y, out)
 
 
 # The shuffled vector sum.  A user holds v in [-L, L]^n.  Entry i is shifted to [0, 2L], scaled by

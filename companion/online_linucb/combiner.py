@@ -119,9 +119,6 @@ def update_anytime(p, s, arm, x, r, rng):
         reset(epoch_params(p, m + 1), s.run)
 
 
-play_anytime = plain_loop(select_anytime, update_anytime)
-
-
 def anytime_linucb(
     d: int,
     *,
@@ -176,10 +173,17 @@ def anytime_linucb(
         G = None if clip is None else clip(sigma, jitter, d)
         runs.append(online_linucb(d, 2**m, jitter=jitter, width=beta, clip=G, **options).params)
     p = of_epochs(runs)
-    kernels = init_anytime, select_anytime, update_anytime, play_anytime
-    own = {"universe": linear_universe(p.offset), "delayed_feedback": True}
-    own["audit"] = AuditSpec(anytime_attacks, measured=anytime_instances)
-    return Policy(f"{first.name}, anytime", p, *kernels, first.guarantee, **own)
+    return Policy(
+        f"{first.name}, anytime",
+        p,
+        init_anytime,
+        select_anytime,
+        update_anytime,
+        guarantee=first.guarantee,
+        universe=linear_universe(p.offset),
+        delayed_feedback=True,
+        audit=AuditSpec(anytime_attacks, measured=anytime_instances),
+    )
 
 
 def anytime_attacks(policy: Policy):

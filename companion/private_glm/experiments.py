@@ -17,7 +17,7 @@ from companion.baselines import rs_glinucb
 from companion.jit import jit
 from companion.kernels.glm import LOGISTIC, fit, mean, objective, slope, work_for
 from companion.kernels.linalg import inverse, quad, sherman_morrison
-from companion.kernels.ucb import tabulate, widest
+from companion.kernels.ucb import widest
 from companion.private_glm import joint_glm as joint
 from companion.private_glm.joint_glm import joint_glm
 from companion.simulate import need_seeds, parallel_map, stream, trace
@@ -144,18 +144,16 @@ def _coverage(env, policy, T, seed, fresh):
 @jit
 def aliased_select(p, s, X, rng):
     """As `rs_glinucb.select`, with one fit of all rows, and the width from the running matrix."""
-    table = np.empty((4, X.shape[0]))
-    tabulate(X, s.theta_warm, s.theta_hat, table)
-    square, arm = widest(X, s.V_inv, p.threshold, table)
+    forms = np.empty(X.shape[0])
+    square, arm = widest(X, s.V_inv, forms)
     s.warm[0] = 1 if square > p.threshold else 0
     if s.warm[0] == 0:
         rs_glinucb.fit_warm_up(p, s)
         if s.log_det[0] == -np.inf:
             s.log_det[0] = 0.0
             fit(p.link, s.X, s.y, s.t[0], rs_glinucb.PENALTY, p.tolerance, s.theta_hat, s.work)
-        tabulate(X, s.theta_warm, s.theta_hat, table)
         inverse(s.H, s.H_inv, s.L)
-        arm = rs_glinucb.choose(p, s, X, table)
+        arm = rs_glinucb.choose(p, s, X, forms)
     return arm
 
 

@@ -32,7 +32,7 @@ from companion.kernels import tree
 from companion.kernels.glm import clip_eigenvalues, mean, preconditioner, projected_step, slope
 from companion.kernels.linalg import axpy, cholesky, copy, dot, inverse, set_identity
 from companion.kernels.mechanisms import add_gaussian, add_packed, clip_to_ball, unpack
-from companion.kernels.ucb import best_left, best_lower, tabulate, widest
+from companion.kernels.ucb import best_left, widest
 from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
 
 # --- hyper-parameters ---------------------------------------------------------------------------
@@ -423,17 +423,16 @@ def select(p, s, X, rng):
             refresh_explored(p, s, rng)
         if may_refresh(s.fits[1], p.fit_tau.cutoff, s.H.value, s.H.last, s.A, s.B):
             refresh_exploited(p, s, rng)
-    table = np.empty((4, X.shape[0]))  # scores of arms; forms only where they decide
-    tabulate(X, s.theta_o, s.theta_tau, table)
-    square, arm = widest(X, s.V.inverse, p.threshold, table)
+    forms = np.empty(X.shape[0])
+    square, arm = widest(X, s.V.inverse, forms)
     s.explored[t] = 1 if square >= p.threshold else 0
     if s.explored[t] == 1:  # lines 4 to 6: Criterion I
         return arm
     if p.printed_rule and may_refresh(s.fits[1], p.fit_tau.cutoff, s.H.value, s.H.last, s.A, s.B):
         refresh_exploited(p, s, rng)
-        tabulate(X, s.theta_o, s.theta_tau, table)
-    low = best_lower(X, s.V.inverse, p.elimination, table)  # line 14: who lies below is ruled out
-    return best_left(X, s.V.inverse, p.elimination, low, s.H.inverse, p.width, table)  # line 15
+    return best_left(  # line 14 rules arms out, line 15 chooses
+        X, s.theta_o, forms, p.elimination, s.theta_tau, s.H.inverse, p.width
+    )
 
 
 @inlined

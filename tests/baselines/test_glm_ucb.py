@@ -76,10 +76,10 @@ def test_a_form_that_rounding_made_negative_counts_as_zero():
     """Of long contexts (1e8) most are: a root of one is no number, and no number is never best."""
     X, theta, wrong = 1e8 * np.eye(2)[::-1], np.array([2.0, 1.0]), -np.eye(2)
     assert ucb.optimistic_mean(1, 1e-8 * theta, wrong, 1.0, X) == 1
-    policy, table = rs_glinucb(2, 9), np.empty((4, 2))
+    policy, forms = rs_glinucb(2, 9), np.empty(2)
     state = policy.init(policy.params)._replace(V_inv=wrong, H_inv=wrong, theta_warm=theta)
-    ucb.tabulate(X, theta, state.theta_hat, table)
-    assert rs_module.choose(policy.params, state, X, table) == 1
+    ucb.widest(X, wrong, forms)
+    assert rs_module.choose(policy.params, state, X, forms) == 1
     policy = gloc(2)
     state = policy.init(policy.params)._replace(V_inv=wrong)
     before = state.regret.copy()

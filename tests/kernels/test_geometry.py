@@ -42,7 +42,7 @@ def test_the_smooth_exponent_minimises_the_regularity(q, d):
     assert kappa <= max(q - 1.0, 1.0) + 1e-12
 
 
-@pytest.mark.parametrize("p", [2.0, 2.5, 4.0, 20.0, np.inf])
+@pytest.mark.parametrize("p", [2.0, np.inf])
 def test_projections_are_closest_points(p):
     for d in (1, 3, 6):
         for _ in range(5):
