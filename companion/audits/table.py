@@ -3,8 +3,6 @@
 `targets` goes through the tables of all algorithms, so that none is forgotten.
 """
 
-import inspect
-import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +25,6 @@ class Target(NamedTuple):
     name: str  # of the factory
     calibration: str
     algorithm: Any
-    kernels: dict  # {kernel: read} of its `AuditInstance`s
 
     @property
     def attack(self):
@@ -45,25 +42,16 @@ def targets() -> tuple[Target, ...]:
     found = []
     for table in (policies, optimisers):
         for name in table.TABLE:
-            instance = table.example(name)
-            spec = instance.audit
-            cases = spec.measured()
-            kernels = {k: r for case in cases for k, r in case.releases.items()}
-            first = {said(case.policy): case.policy for case in reversed(cases)}
-            instances = spec.attack_instances() or [first[c] for c in CALIBRATIONS if c in first]
-            if instance.guarantee.model != "none":
-                found += [Target(name, said(a), a, kernels) for a in instances or [instance]]
+            spec = table.example(name).audit
+            first = {said(case.policy): case.policy for case in reversed(spec.measured())}
+            several = spec.attack_instances() or [first[c] for c in CALIBRATIONS if c in first]
+            found += [Target(name, said(a), a) for a in several]
     return tuple(found)
 
 
 def said(algorithm) -> str:
     """Whose calibration it is: "paper" where its source claims something else than it gives."""
     return CALIBRATIONS[algorithm.guarantee.claimed is not None]
-
-
-def promised(guarantee) -> float:
-    """The epsilon that was claimed: by the source where it differs, else by the guarantee."""
-    return guarantee.epsilon if guarantee.claimed is None else guarantee.claimed[0]
 
 
 def measured(attack, delta: float, draws: int, seed: int) -> float:
@@ -83,11 +71,12 @@ def measured(attack, delta: float, draws: int, seed: int) -> float:
 def row(target: Target, attack, trials: int, seed: int, level: float):
     """One attack as a row of the table."""
     g, n = target.algorithm.guarantee, trials_for(attack, trials)
+    claimed = g.epsilon if g.claimed is None else g.claimed[0]  # by the source, where it differs
     sharp = measured(attack, g.delta, trials_for(attack, DRAWS), seed)
     found = attacked(attack, delta=g.delta, trials=n, seed=seed, level=level)
     return {
         "algorithm": target.algorithm.name, "calibration": target.calibration, "model": g.model,
-        "claimed": promised(g), "proved": g.epsilon, "delta": g.delta,
+        "claimed": claimed, "proved": g.epsilon, "delta": g.delta,
         "measured": sharp, "counted": found.epsilon,
         "sees": attack.sees, "event": f"{found.event} ({found.likely})", "hits": found.hits,
         "trials": found.trials, "leaves aside": attack.note,
@@ -105,19 +94,9 @@ def strongest(table):
     return table.loc[table.groupby(keys, sort=False)["counted"].idxmax()].reset_index(drop=True)
 
 
-def pairs(found):
-    """Rows that say, of every attack, its inputs and its statistic: the words beside its code."""
-    said = {}
-    for t in found:
-        words = inspect.getdoc(t.attack) or t.algorithm.guarantee.neighbours
-        words = re.sub(r"(Two )?`audit\.Attack`s?:? ?", "", words.split("Raises")[0])
-        said.setdefault(t.algorithm.name, " ".join(words.split()))
-    return [{"algorithm": name, "inputs and statistic": words} for name, words in said.items()]
-
-
-def figure(table, top: float = 8.0):
-    """Claim, proof and count of every row of `strongest`, as a picture; top: where infinity is."""
-    colours, right = plots.COLOURS, table["counted"] <= table["claimed"]
+def figure(table):
+    """Claim, proof and count of every row of `strongest`, as a picture."""
+    colours, right, top = plots.COLOURS, table["counted"] <= table["claimed"], 8.0
     series = [
         (table["claimed"], "|", colours[0], "claimed"),
         (table["proved"], "o", colours[1], "proved"),
@@ -125,32 +104,14 @@ def figure(table, top: float = 8.0):
         (table["counted"].where(right), "D", colours[2], "counted, at least"),
         (table["counted"].where(~right), "D", colours[3], "refuted"),
     ]
-    pairs = zip(table["algorithm"], table["calibration"], strict=True)
-    names = [f"{name} ({calibration})" for name, calibration in pairs]
-    fig, ax, at = picture(names, series, "ε", top)
+    fig, (ax,) = plots.panels(1, height=0.26 * len(table) + 1.2)
+    at = np.arange(len(table))[::-1]
+    for x, marker, colour, label in series:  # infinity is at `top`
+        ax.plot(x.clip(upper=top), at, marker, ms=7, mfc="none", color=colour, label=label)
     ax.hlines(at, *(table[k].clip(upper=top) for k in ("counted", "proved")), color="0.6", lw=1)
+    ax.set_yticks(at, table["algorithm"] + " (" + table["calibration"] + ")", fontsize="small")
+    ax.set(xlabel="ε", xlim=(-0.2, top + 0.3), ylim=(-0.8, len(table) - 0.2))
     plots.ticks(ax.xaxis, [0, 1, 2, 3, 4, 6])
     ax.text(top, len(table) - 0.3, "∞", ha="center")
-    return fig
-
-
-def fault_figure(planted, kinds):
-    """Bound over what the honest algorithm proves, for every fault and algorithm, as a picture."""
-    looks = zip(kinds, plots.MARKERS, plots.COLOURS, strict=False)
-    series = [(planted[k] / planted["proved"], marker, colour, k) for k, marker, colour in looks]
-    fig, ax, _ = picture(planted["algorithm"], series, "counted / proved", 4.0)
-    ax.axvline(1.0, color="0.35", lw=1)
-    return fig
-
-
-def picture(names, series, xlabel: str, top: float):
-    """(figure, axes, heights): a row for every name, with its number, at most `top`, of each of the
-    series [(numbers, marker, colour, label)]."""
-    fig, (ax,) = plots.panels(1, height=0.26 * len(names) + 1.2)
-    at = np.arange(len(names))[::-1]
-    for x, marker, colour, label in series:
-        ax.plot(x.clip(upper=top), at, marker, ms=7, mfc="none", color=colour, label=label)
-    ax.set_yticks(at, names, fontsize="small")
-    ax.set(xlabel=xlabel, xlim=(-0.2, top + 0.3), ylim=(-0.8, len(names) - 0.2))
     fig.legend(loc="outside upper center", ncols=2, frameon=False, fontsize="small")
-    return fig, ax, at
+    return fig
