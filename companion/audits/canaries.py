@@ -22,6 +22,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
+from companion.accounting.audit import playing, runs_of
 from companion.accounting.privacy import gaussian_epsilon, tree_levels
 from companion.kernels.mechanisms import pack_statistics
 from companion.validate import need_float, need_int, need_probability
@@ -157,11 +158,9 @@ def nodes(policy, gap: int, records, move, rng: np.random.Generator):
     """Tree releases: the sum of <move, node> over the nodes that hold one canary and nobody else's
     record, which are differences of released sums.  policy: a JDP-LinUCB; gap: a power of two."""
     X, R, coins = stream(policy, gap, np.zeros(policy.params.d), records, rng)
-    p, arms = policy.params, np.empty(1, np.int64)
-    s, released = policy.init(p), np.zeros((len(X) + 1, len(move)))
-    for t in range(len(X)):
-        s = policy.loop(p, s, X[t : t + 1], R[t : t + 1], rng, arms) or s
-        released[t + 1] = s.release
+    play = runs_of(policy, lambda s: s.release)
+    _, (released,) = play((X, R), rng, 1, np.arange(1, len(X) + 1))
+    released = np.concatenate([np.zeros((1, len(move))), released])
     ends = np.arange(len(coins))[:, None] * gap + (1 << np.arange(tree_levels(gap) - 1))
     sums = (released[ends] - released[ends - (ends & -ends)]) @ move
     both = np.empty((2, len(move)))
@@ -175,8 +174,7 @@ def actions(policy, gap: int, rng: np.random.Generator):
     reward +-1 and the next, less the same before it."""
     first = np.eye(policy.params.d)[0]
     X, R, coins = stream(policy, gap, first, ((first, 1.0), (first, -1.0)), rng)
-    arms = np.empty(len(X), np.int64)
-    policy.loop(policy.params, policy.init(policy.params), X, R, rng, arms)
+    (arms,) = playing(policy)((X, R), rng, 1)
     told = (arms == 0).reshape(len(coins), gap)[:, 1:].mean(axis=1)
     return np.diff(told, prepend=0.5), coins
 
