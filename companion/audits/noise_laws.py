@@ -1,6 +1,6 @@
 """Every guarantee rebuilt from three things that are measured while an algorithm plays.
 
-(1) How far one record moves what is let out when no noise is drawn, over corners of the universe
+(1) How far one record moves what is let out with the same noise, over corners of the universe
 and records far outside it; (2) in how many calls it does; (3) the noise that is drawn: its size and
 its law, that is shape, tails, and independence between numbers and between releases.  An
 independent route (`dp-accounting`, or a closed form of another source than the code's) turns them
@@ -33,7 +33,9 @@ class Measured(NamedTuple):
     `ALARM` for a wrong one.
     """
 
-    movement: float  # largest distance that one record moves all releases together, without noise
+    movement: (
+        float  # largest distance that one record moves all releases together, with the same noise
+    )
     releases: int  # calls that this record enters
     low: float  # epsilon at the guarantee's delta
     high: float
@@ -267,8 +269,7 @@ def pure(case, several, kept):
             if not D.any():
                 continue
             if i not in kept:
-                drawn = zip(recording.fresh_draws(call, n, [9, i]), call.clean, strict=True)
-                kept[i] = [z - clean for z, (_, clean) in drawn]
+                kept[i] = [*map(recording.centred, recording.fresh_draws(call, n, [9, i]))]
             z = kept[i][j]
             if law == "laplace":
                 columns.append(z.reshape(len(z), -1))
