@@ -6,7 +6,6 @@ from scipy import stats as sps
 
 from companion.audits import canaries as one_run
 from companion.audits import faults
-from companion.audits import table as audits
 from companion.baselines.private_linucb import far_move, far_records, jdp_linucb
 
 ALARM = 1e-6  # chance that chance alone fails a test here, each
@@ -77,7 +76,7 @@ def test_a_tree_shows_its_nodes_in_one_stream():
 
 
 def test_honest_streams_rarely_alarm_and_half_the_noise_does():
-    target = next(t for t in audits.targets() if t.name == "online_linucb")
+    target = next(t for t in faults.targets() if t.name == "online_linucb")
     keys = {"canaries": 1000, "guesses": 125, "delta": 0.1, "promised": 1.0, "repeats": 40}
     assert one_run.rates(target.attacks[0], seed=5, **keys)[2] <= 16  # of 40 at 5 %: 1e-11
     weak = target.attack(faults.half_noise(target.algorithm))[0]
