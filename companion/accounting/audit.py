@@ -50,7 +50,7 @@ from companion.validate import need_float, need_int, need_method, need_probabili
 THRESHOLDS = 200  # candidates per direction; the bound is flat around the best one
 
 
-def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, event=None, level=0.95):
+def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, level=0.95):
     """((level, event, likely, hits, trials), bound): chosen on one half, counted on the other.
 
     bound(low, high) -> what is lost at least if the event's probability is at least low under one
@@ -59,13 +59,9 @@ def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, event=None,
     trials, seed = need_int("trials", trials, 4), need_seed("seed", seed)
     tail = (1.0 - need_probability("level", level)) / 2
     need_method("mechanism", mechanism)
-    if statistic is not None and event is not None:
-        raise ValueError("event and statistic exclude each other; got both")
-    name, score = ("event", event) if statistic is None else ("statistic", statistic)
-    score = np.asarray if score is None else need_method(name, score)
+    score = np.asarray if statistic is None else need_method("statistic", statistic)
     rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(4)]
     n = trials // 2
-    # An event is a statistic that is 1 or 0: its thresholds are itself, its complement, and all.
     choose_a, choose_b, count_a, count_b = (
         _scores(score, mechanism(data, rng, m), m)
         for data, rng, m in zip((a, b, a, b), rngs, (n, n, trials - n, trials - n), strict=True)
@@ -74,10 +70,8 @@ def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, event=None,
     likely, other = (count_b, count_a) if swap else (count_a, count_b)
     hits = tuple(int((side * s >= side * cut).sum()) for s in (likely, other))
     low, high = lower_end(hits[0], len(likely), tail), upper_end(hits[1], len(other), tail)
-    text = f"statistic {'>=' if side > 0 else '<='} {cut:.6g}"
-    if event is not None:
-        text = "event" if side > 0 else "not event"
-    return (level, text, "b" if swap else "a", hits, len(likely)), float(bound(low, high))
+    event = f"statistic {'>=' if side > 0 else '<='} {cut:.6g}"
+    return (level, event, "b" if swap else "a", hits, len(likely)), float(bound(low, high))
 
 
 def _scores(score, outputs, n):
@@ -89,9 +83,7 @@ def _scores(score, outputs, n):
     with np.errstate(over="ignore"):
         s = np.asarray(score(np.asarray(outputs)), dtype=np.float64).astype(np.float32)
     if s.shape != (n,):
-        raise ValueError(
-            f"statistic (or event) must give one number per output, shape ({n},); got {s.shape}"
-        )
+        raise ValueError(f"statistic must give one number per output, shape ({n},); got {s.shape}")
     if np.isnan(s).any():
         raise ValueError("statistic must not be NaN")
     return s
@@ -198,16 +190,14 @@ class along:
         return outputs.reshape(len(outputs), -1) @ self.direction
 
 
-def epsilon_lower_bound(
-    mechanism, a, b, *, delta=0.0, trials, seed, statistic=None, event=None, level=0.95
-) -> Audit:
+def epsilon_lower_bound(mechanism, a, b, *, delta=0.0, **how) -> Audit:
     """Largest epsilon refuted by counting: it is not (e, delta)-DP for any e < `Audit.epsilon`.
 
     mechanism(data, rng, n) -> n independent outputs, an array (n, ...); a, b: neighbouring inputs;
-    delta in [0, 1); trials >= 4 outputs are drawn for each input.  Either statistic(outputs) ->
-    (n,) numbers, whose best threshold is looked for (the log-likelihood ratio is the best
-    statistic; None takes outputs that are numbers as they are), or event(outputs) -> (n,)
-    booleans.  Both directions (a against b, b against a) and complements are tried.
+    delta in [0, 1); how: trials >= 4, outputs that are drawn for each input; seed; level=0.95; and
+    statistic(outputs) -> (n,) numbers, whose best threshold is looked for (the log-likelihood ratio
+    is the best one, an event is one that is 1 or 0; None takes outputs that are numbers as they
+    are).  Both directions (a against b, b against a) and complements are tried.
 
     >>> noisy = lambda x, rng, n: x + rng.laplace(0.0, 1.0, n)  # epsilon = 1 at distance 1
     >>> 0.9 < epsilon_lower_bound(noisy, 0.0, 1.0, trials=100_000, seed=1).epsilon < 1.0
@@ -218,7 +208,6 @@ def epsilon_lower_bound(
     def bound(low, high):
         return np.log(np.maximum(low - delta, high) / high)  # never below 0
 
-    how = {"trials": trials, "seed": seed, "statistic": statistic, "event": event, "level": level}
     found, value = counted(mechanism, a, b, bound, **how)
     return Audit(value, delta, *found)
 
@@ -241,22 +230,17 @@ def playing(policy, *, user: int | None = None, several=None):
     """The mechanism that plays a policy on data = (X, R) and shows the arms, as int64 (n, T).
 
     user: round (from 0) whose own arm is hidden, as joint differential privacy does for the user
-    whose data differ; several: the same lives by a kernel, made by `lives.lived` (None: a call for
-    each).  Raises ValueError on a user past the policy's horizon or the data's end.
+    whose data differ; several: what plays (None: `runs_of` the policy).  Raises ValueError on a
+    user past the policy's horizon or the data's end.
     """
-    T = getattr(policy.params, "T", None)
+    T, several = getattr(policy.params, "T", None), several or runs_of(policy)
     user = user if user is None else need_int("user", user, 0, T and T - 1)
 
     def mechanism(data, rng, n):
-        X, R = data
+        rounds = len(data[0])
         if user is not None:
-            need_int("user", user, 0, len(X) - 1)
-        if several is not None:
-            arms = several(data, rng, n, [len(X)])[0]
-        else:
-            arms = np.empty((n, len(X)), dtype=np.int64)
-            for i in range(n):
-                policy.loop(policy.params, policy.init(policy.params), X, R, rng, arms[i])
+            need_int("user", user, 0, rounds - 1)
+        arms, _ = several(data, rng, n, [rounds])
         return arms if user is None else np.delete(arms, user, axis=1)
 
     mechanism.user = user
@@ -278,7 +262,7 @@ def on_first_nodes(policy, a, b, several, move, *, K: int = 2, weights=np.ones_l
     """`Attack` on the nodes of a tree that hold the first user's record, of which each is the sum
     after 1, 2, 4, ... rounds if all others send zeros.
 
-    a, b: the record (x (d,), r), for each of K arms; several: `lives.lived`, whose first numbers
+    a, b: the record (x (d,), r), for each of K arms; several: `runs_of`, whose first numbers
     are released; move: how far the record moves them; weights: what they are multiplied by, of the
     rounds (m,).
     """
@@ -420,24 +404,14 @@ def runs_of(policy, show=None):
 
     def several(data, rng, n, ends):
         (X, R), p, loop = data, policy.params, policy.loop
-        state = policy.init(p)
-        fresh = [(a, a.copy()) for a in _arrays(state)]
         arms, shown = np.empty((n, ends[-1]), np.int64), []
-        for i in range(n):
-            for now, start in fresh:
-                now[...] = start
-            begin = 0
+        for told in arms:
+            state, begin = policy.init(p), 0
             for end in ends:
-                loop(p, state, X[begin:end], R[begin:end], rng, arms[i, begin:end])
+                now = slice(begin, end)
+                loop(p, state, X[now], R[now], rng, told[now])
                 shown.append(np.array(show(state)) if show else 0.0)
                 begin = end
         return arms, np.reshape(shown, (n, len(ends), *np.shape(shown[0])))
 
     return several
-
-
-def _arrays(tree):
-    """All arrays of nested named tuples."""
-    if isinstance(tree, np.ndarray):
-        return [tree]
-    return [a for part in tree for a in _arrays(part)] if isinstance(tree, tuple) else []

@@ -12,16 +12,18 @@ where B(x) = 1 - f(x) for the trade-off curve f (B is concave).  With tails q_k 
     m r_k = F_k + k q_k,  m h_k = (g - k) q_k - F_k,  F_k = F_(k+1) + q_(k+1).
 If q_c >= tau, all F_k and q_k with k < c are at least what the recursion in `_tail` gives, step
 by step; so q_c >= tau is refuted where q_0 would exceed 1.
-Source: Steinke, Nasr and Jagielski (2023), Theorem 5.2 (pure and approximate differential privacy,
-`pure_epsilon`); Mahloujifar, Melis and Chaudhuri (2025) (trade-off curves, `gaussian_mu`).
+`pure_epsilon` and `gaussian_mu` have the curves of differential privacy and of normal noise.
+Source: Steinke, Nasr and Jagielski (2023) (one run); Mahloujifar, Melis and Chaudhuri (2025)
+(trade-off curves).
 """
 
+from math import exp
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
-from scipy.stats import binom
 
+from companion.accounting.audit import playing, runs_of
 from companion.accounting.privacy import gaussian_epsilon, tree_levels
 from companion.kernels.mechanisms import pack_statistics
 from companion.validate import need_float, need_int, need_probability
@@ -69,39 +71,37 @@ def audit(
 def pure_epsilon(
     right: int, guesses: int, canaries: int, delta: float, level: float = 0.95
 ) -> float:
-    """Largest epsilon that so many right guesses refute at delta >= 0.
-
-    At (epsilon, 0) they are stochastically at most Binomial(guesses, e^epsilon/(1 + e^epsilon));
-    delta adds 2 m delta times the largest mean of the probabilities below `right`.
-    """
-    right, g, m = _need(right, guesses, canaries)
+    """Largest epsilon that so many right guesses refute at delta >= 0, by the trade-off curve of
+    all (epsilon, delta)-private mechanisms."""
     delta = need_float("delta", delta, 0.0, 1.0, open_high=True)
-    tail = 1.0 - need_probability("level", level)
-    below = np.arange(1, right + 1)
 
-    def chance(epsilon):
-        q = 1.0 / (1.0 + np.exp(-epsilon))
-        alpha = np.max(np.cumsum(binom.pmf(right - below, g, q)) / below, initial=0.0)
-        return binom.sf(right - 1, g, q) + 2.0 * m * delta * alpha
+    def inverse(r, epsilon):  # of B(x) = min(delta + e^epsilon x, 1 - e^-epsilon (1 - delta - x))
+        return max(0.0, (r - delta) * exp(-epsilon), 1.0 - delta - (1.0 - r) * exp(epsilon))
 
-    return _largest(lambda e: chance(e) <= tail)
+    return _largest(right, guesses, canaries, level, inverse)
 
 
 def gaussian_mu(right: int, guesses: int, canaries: int, level: float = 0.95) -> float:
     """Largest mu at which so many right guesses refute the trade-off of N(0, 1) and N(mu, 1)."""
-    right, g, m = _need(right, guesses, canaries)
-    tau = 1.0 - need_probability("level", level)
-    return _largest(lambda mu: _tail(right, g, m, tau, lambda x: float(ndtr(ndtri(x) - mu))) > 1.0)
+    return _largest(right, guesses, canaries, level, lambda r, mu: float(ndtr(ndtri(r) - mu)))
 
 
-def _need(right, guesses, canaries):
+def _largest(right, guesses, canaries, level, inverse):
+    """The largest value in [0, LARGEST] that is refuted, by bisection; 0.0 if none is; inverse: of
+    B, increasing in its first argument, at the value that is its second."""
     m = need_int("canaries", canaries, 1)
     g = need_int("guesses", guesses, 1, m)
-    return need_int("right", right, 0, g), g, m
+    right, tau = need_int("right", right, 0, g), 1.0 - need_probability("level", level)
+    low, high = 0.0, LARGEST
+    while high - low > 1e-4:
+        middle = 0.5 * (low + high)
+        refuted = _tail(right, g, m, tau, lambda r, at=middle: inverse(r, at)) > 1.0
+        low, high = (middle, high) if refuted else (low, middle)
+    return low
 
 
 def _tail(right, g, m, tau, inverse):
-    """What P(W >= 0) would at least be if P(W >= right) were tau; inverse: of B, increasing."""
+    """What P(W >= 0) would at least be if P(W >= right) were tau."""
     excess, tail = 0.0, tau  # F_k and q_k
     for k in range(right - 1, -1, -1):
         r = min(1.0, (excess + (k + 1) * tail) / m)  # r_(k+1)
@@ -110,17 +110,6 @@ def _tail(right, g, m, tau, inverse):
         if tail > 1.0:
             break
     return tail
-
-
-def _largest(refuted):
-    """The largest value in [0, LARGEST] that is refuted, by bisection; 0.0 if none is."""
-    if not refuted(0.0):
-        return 0.0
-    low, high = 0.0, LARGEST
-    while high - low > 1e-4:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if refuted(middle) else (low, middle)
-    return low
 
 
 # --- streams with many canaries: each function plays ONE stream, in which every canary has one of
@@ -157,11 +146,9 @@ def nodes(policy, gap: int, records, move, rng: np.random.Generator):
     """Tree releases: the sum of <move, node> over the nodes that hold one canary and nobody else's
     record, which are differences of released sums.  policy: a JDP-LinUCB; gap: a power of two."""
     X, R, coins = stream(policy, gap, np.zeros(policy.params.d), records, rng)
-    p, arms = policy.params, np.empty(1, np.int64)
-    s, released = policy.init(p), np.zeros((len(X) + 1, len(move)))
-    for t in range(len(X)):
-        s = policy.loop(p, s, X[t : t + 1], R[t : t + 1], rng, arms) or s
-        released[t + 1] = s.release
+    play = runs_of(policy, lambda s: s.release)
+    _, (released,) = play((X, R), rng, 1, np.arange(1, len(X) + 1))
+    released = np.concatenate([np.zeros((1, len(move))), released])
     ends = np.arange(len(coins))[:, None] * gap + (1 << np.arange(tree_levels(gap) - 1))
     sums = (released[ends] - released[ends - (ends & -ends)]) @ move
     both = np.empty((2, len(move)))
@@ -175,8 +162,7 @@ def actions(policy, gap: int, rng: np.random.Generator):
     reward +-1 and the next, less the same before it."""
     first = np.eye(policy.params.d)[0]
     X, R, coins = stream(policy, gap, first, ((first, 1.0), (first, -1.0)), rng)
-    arms = np.empty(len(X), np.int64)
-    policy.loop(policy.params, policy.init(policy.params), X, R, rng, arms)
+    (arms,) = playing(policy)((X, R), rng, 1)
     told = (arms == 0).reshape(len(coins), gap)[:, 1:].mean(axis=1)
     return np.diff(told, prepend=0.5), coins
 

@@ -1,26 +1,142 @@
-"""Faults planted in private algorithms, to see whether the attacks on them find them.
+"""Every private algorithm of the package under attack: as it is, and with faults planted.
 
-Parameters are changed under a guarantee that stays, or kernels are replaced in a copy of the
-algorithm that runs as plain Python (`recording.Interpreter`).  An attack whose outputs are what
-these kernels let out, each with noise of its own, shows the same numbers, compiled.  Nothing here
-is private.
+`targets` goes through the tables of all algorithms, so that none is forgotten; of each `audited`
+says what was claimed, proved and counted.
+
+Faults are planted to see whether the attacks find them.  Parameters are changed under a guarantee
+that stays, or what is seen is made of two outputs.  Where bounds are opened, kernels that clip are
+replaced, too, in a copy of the algorithm that runs as plain Python (`recording.Interpreter`).
 """
 
-import numpy as np
+from typing import Any, NamedTuple
 
+import numpy as np
+import pandas as pd
+
+from companion import optimisers, policies
+from companion.accounting import privacy
 from companion.accounting.audit import along, attacked
-from companion.audits.recording import Interpreter, copied, is_generator
+from companion.audits.recording import Interpreter
 from companion.kernels import mechanisms
 from companion.kernels.geometry import admit
+from companion.report import plots
 
+CALIBRATIONS = "corrected", "paper"
+NORMAL = "message", "batch", "releases"  # what is seen through normal noise, if it is a sum
+DRAWS = 100_000  # outputs of each input by which moves and noise are measured
 SCALES = {"sigma", "sigma_first", "sigma_v", "sigma_h", "scale", "xi_first", "xi_rest",
           "count_scale", "vector_scale", "matrix_scale", "spread_scale"}  # fmt: skip
 BITS = {"b", "bits_matrix", "bits_gradient"}
 BOUNDS = {"clip", "row_clip", "gradient_clip", "residual_clip", "reward_clip"}
 FAR = 50.0  # records of this times the size that is allowed
-SHOWN = {"peeling", "picks", "vertex"}  # laws of numbers of which there is no mean to let out
 CERTAIN = 240  # trials for faults that show in every output, at epsilon up to 1
 SLOW = 20  # attacks that take a run for every output get this many times fewer
+
+
+class Target(NamedTuple):
+    """One instance of an algorithm, and the attacks on it."""
+
+    name: str  # of the factory
+    calibration: str
+    algorithm: Any
+
+    @property
+    def attack(self):
+        """The function that gives the `audit.Attack`s on an instance, the strongest first."""
+        return self.algorithm.audit.attacks
+
+    @property
+    def attacks(self):
+        """The attacks on this one."""
+        return self.attack(self.algorithm)
+
+
+def targets() -> tuple[Target, ...]:
+    """A tuple of `Target`s: every private policy and optimiser, in every calibration."""
+    found = []
+    for table in (policies, optimisers):
+        for name in table.TABLE:
+            spec = table.example(name).audit
+            first = {said(case.policy): case.policy for case in reversed(spec.measured())}
+            several = spec.attack_instances() or [first[c] for c in CALIBRATIONS if c in first]
+            found += [Target(name, said(a), a) for a in several]
+    return tuple(found)
+
+
+def said(algorithm) -> str:
+    """Whose calibration it is: "paper" where its source claims something else than it gives."""
+    return CALIBRATIONS[algorithm.guarantee.claimed is not None]
+
+
+def measured(attack, delta: float, draws: int, seed: int) -> float:
+    """epsilon at delta of this pair from its measured moves over the measured noise, which has to
+    be normal: only sums with Gaussian or binomial noise have one, all others NaN."""
+    if not isinstance(attack.statistic, along) or attack.sees not in NORMAL:
+        return np.nan
+    rngs = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
+    a, b = (
+        attack.statistic(attack.mechanism(data, rng, draws))
+        for data, rng in zip((attack.a, attack.b), rngs, strict=True)
+    )
+    scale = np.sqrt(0.5 * (a.var() + b.var())) / np.abs(a.mean() - b.mean())
+    return privacy.gaussian_epsilon(delta, scale)
+
+
+def trials_for(attack, trials: int) -> int:
+    """Trials of one attack: fewer where each plays a whole run."""
+    return trials // SLOW if attack.runs else trials
+
+
+def row(target: Target, attack, trials: int, seed: int, level: float):
+    """One attack as a row of the table."""
+    g, n = target.algorithm.guarantee, trials_for(attack, trials)
+    claimed = g.epsilon if g.claimed is None else g.claimed[0]  # by the source, where it differs
+    sharp = measured(attack, g.delta, trials_for(attack, DRAWS), seed)
+    found = attacked(attack, delta=g.delta, trials=n, seed=seed, level=level)
+    return {
+        "algorithm": target.algorithm.name, "calibration": target.calibration, "model": g.model,
+        "claimed": claimed, "proved": g.epsilon, "delta": g.delta,
+        "measured": sharp, "counted": found.epsilon,
+        "sees": attack.sees, "event": f"{found.event} ({found.likely})", "hits": found.hits,
+        "trials": found.trials, "leaves aside": attack.note,
+    }  # fmt: skip
+
+
+def audited(found, *, trials: int, seed: int, level: float):
+    """A table with one row per attack on `targets`, each bound at this level."""
+    return pd.DataFrame([row(t, one, trials, seed, level) for t in found for one in t.attacks])
+
+
+def strongest(table):
+    """The rows of `audited` with the largest bound for each instance, in the order of the table."""
+    keys = ["algorithm", "calibration", "delta", "proved"]
+    return table.loc[table.groupby(keys, sort=False)["counted"].idxmax()].reset_index(drop=True)
+
+
+def figure(table):
+    """Claim, proof and count of every row of `strongest`, as a picture."""
+    colours, right, top = plots.COLOURS, table["counted"] <= table["claimed"], 8.0
+    series = [
+        (table["claimed"], "|", colours[0], "claimed"),
+        (table["proved"], "o", colours[1], "proved"),
+        (table["measured"], "x", "0.4", "measured on the pair"),
+        (table["counted"].where(right), "D", colours[2], "counted, at least"),
+        (table["counted"].where(~right), "D", colours[3], "refuted"),
+    ]
+    fig, (ax,) = plots.panels(1, height=0.26 * len(table) + 1.2)
+    at = np.arange(len(table))[::-1]
+    for x, marker, colour, label in series:  # infinity is at `top`
+        ax.plot(x.clip(upper=top), at, marker, ms=7, mfc="none", color=colour, label=label)
+    ax.hlines(at, *(table[k].clip(upper=top) for k in ("counted", "proved")), color="0.6", lw=1)
+    ax.set_yticks(at, table["algorithm"] + " (" + table["calibration"] + ")", fontsize="small")
+    ax.set(xlabel="ε", xlim=(-0.2, top + 0.3), ylim=(-0.8, len(table) - 0.2))
+    plots.ticks(ax.xaxis, [0, 1, 2, 3, 4, 6])
+    ax.text(top, len(table) - 0.3, "∞", ha="center")
+    fig.legend(loc="outside upper center", ncols=2, frameon=False, fontsize="small")
+    return fig
+
+
+# --- planted faults ----------------------------------------------------------------------------
 
 
 def half_noise(algorithm, variances: int = 4):
@@ -78,67 +194,8 @@ def _scaled(data):
     return tuple(map(_scaled, data)) if isinstance(data, tuple) else np.multiply(data, FAR)
 
 
-class Planted:
-    """Attacks on a target, in plain Python, in whose kernels a fault is planted: `attacks`.
-
-    calls: how often planted kernels ran; means: of how many numbers they showed the mean; seed: of
-    noise that is reused.
-    """
-
-    def __init__(self, target, fault):
-        self.calls = self.means = self.seed = 0
-        instead = {k: fault(self, k, read) for k, read in target.kernels.items()}
-        self.copies = Interpreter(instead)
-        self.attacks = self.copies(target.attack)(self.copies(target.algorithm))
-
-    def met(self, seed: int):
-        """(the first attack that goes through the planted kernels, its place), or (None, None)."""
-        for at, attack in enumerate(self.attacks):
-            self.calls = self.means = 0
-            attack.mechanism(attack.a, np.random.default_rng(seed), 1)
-            if self.calls > 0:
-                return attack, at
-        return None, None
-
-
-def twice(planted, kernel, read):
-    """The kernel lets out the mean of two releases with fresh noise, for the budget of one."""
-
-    def call(*args):
-        planted.calls += 1
-        copy, plain = copied(args), planted.copies.plain(kernel)
-        other = plain(*copy)
-        before = [np.array(a, dtype=float) for _, a in read(other, *copy)]
-        result = plain(*args)
-        for (law, a), b in zip(read(result, *args), before, strict=True):
-            if law not in SHOWN and not law.startswith("scores"):
-                a[...] = 0.5 * (a + b)
-                planted.means += 1
-        return _mean(result, other)
-
-    return call
-
-
-def _mean(a, b):
-    """Half of both, for the numbers with a fraction among what a kernel returns."""
-    if isinstance(a, tuple) and not hasattr(a, "_fields"):
-        return tuple(map(_mean, a, b))
-    return 0.5 * (a + b) if isinstance(a, float) else a
-
-
-def reused(planted, kernel, _):
-    """The kernel draws the same noise in every call of one run: see `beside_known`."""
-
-    def call(*args):
-        planted.calls += 1
-        rng = np.random.default_rng(planted.seed)
-        return planted.copies.plain(kernel)(*(rng if is_generator(a) else a for a in args))
-
-    return call
-
-
-def averaged(attack):
-    """What `twice` shows, of an attack with fresh outputs: each is the mean of two, compiled."""
+def twice(attack):
+    """The attack on means of two outputs with fresh noise, for the budget of one."""
 
     def mechanism(data, rng, n):
         outputs = attack.mechanism(data, rng, 2 * n)
@@ -147,24 +204,16 @@ def averaged(attack):
     return attack._replace(mechanism=mechanism)
 
 
-def beside_known(attack, planted=None):
-    """The attack for `reused` noise: two outputs of one run, about known data, a, and about unknown
-    data; if nothing but the reused noise hides them their difference tells.
+def reused(attack):
+    """The attack on two outputs from the same random numbers, about unknown data and about known
+    data, a; if nothing but this noise hides the former their difference tells."""
 
-    planted: whose kernels draw the same noise; None, of an attack with fresh outputs, compiled:
-    both are made from the same draws.
-    """
+    def output(data, seed):
+        return attack.mechanism(data, np.random.default_rng(seed), 1)[0]
 
     def mechanism(data, rng, n):
-        pairs, together = [], n if planted is None else 1
-        for _ in range(n // together):
-            seed = int(rng.integers(1 << 62))
-            if planted is not None:
-                planted.seed = seed
-            rngs = [np.random.default_rng(seed) if planted is None else rng for _ in range(2)]
-            both = zip((data, attack.a), rngs, strict=True)
-            pairs.append(np.stack([attack.mechanism(d, g, together) for d, g in both], axis=1))
-        return np.concatenate(pairs)
+        seeds = rng.integers(1 << 62, size=n)
+        return np.array([(output(data, seed), output(attack.a, seed)) for seed in seeds])
 
     return attack._replace(mechanism=mechanism, statistic=farthest)
 
@@ -174,47 +223,24 @@ def farthest(pairs: np.ndarray) -> np.ndarray:
     return np.abs(pairs[:, 0] - pairs[:, 1]).reshape(len(pairs), -1).max(axis=1)
 
 
-def trials_for(attack, trials: int) -> int:
-    """Trials of one attack: fewer where each plays a whole run."""
-    return trials // SLOW if attack.runs else trials
-
-
 def planted(target, *, trials: int, seed: int, level: float) -> dict[str, float]:
-    """{fault: bound of the first attack on it}, and {"far": the same on the honest algorithm, with
-    records far outside the universe}.
-
-    Noise is halved and bounds are opened in the parameters; the two others are planted in the
-    kernels that let something out, and met by the first attack that goes through them.  Where its
-    outputs are fresh, or noise is drawn anew for every number, these are what shows the fault, and
-    no kernel is interpreted.  NaN: there is no such attack, or what is let out has no mean.
-    """
-    epsilon, delta = target.algorithm.guarantee.epsilon, target.algorithm.guarantee.delta
+    """{fault: bound of the strongest attack on it}, and {"far": the same on the honest algorithm,
+    with records far outside the universe}."""
+    algorithm, (attack, *_) = target.algorithm, target.attacks
+    epsilon, delta = algorithm.guarantee.epsilon, algorithm.guarantee.delta
     certain = int(CERTAIN * max(1.0, np.exp(epsilon - 1.0)))  # so many can show epsilon
+    n = trials_for(attack, trials)
+    weak, *_ = target.attack(half_noise(algorithm))
+    wide = Interpreter(UNCLIPPED)
+    open_, *_ = wide(target.attack)(wide(unclipped(algorithm)))
 
     def bound(attack, n):
         return attacked(attack, delta=delta, trials=n, seed=seed, level=level).epsilon
 
-    def found(fault):
-        made = Planted(target, fault)
-        plain, at = made.met(seed)
-        if at is None or (fault is twice and made.means == 0):
-            return np.nan
-        fresh = target.attacks[at] if plain.fresh else None
-        if fault is reused:
-            reusing = beside_known(fresh) if fresh else beside_known(plain, made)
-            return bound(reusing, 5 * certain)
-        n = max(trials // (40 if plain.runs else 4), 4)
-        if plain.anew:  # half the variance has the law of the mean
-            return bound(target.attack(half_noise(target.algorithm, 2))[at], n)
-        return bound(averaged(fresh) if fresh else plain, n)
-
-    weak, *_ = target.attack(half_noise(target.algorithm))
-    wide = Interpreter(UNCLIPPED)
-    (open_, *_) = wide(target.attack)(wide(unclipped(target.algorithm)))
     return {
-        "half the noise": bound(weak, trials_for(weak, trials)),
-        "budget spent twice": found(twice),
-        "noise reused": found(reused),
+        "half the noise": bound(weak, n),
+        "budget spent twice": bound(twice(attack), n // 2),
+        "noise reused": bound(reused(attack), 5 * certain),
         "not clipped": bound(far_out(open_), certain),
-        "far": bound(far_out(target.attacks[0]), certain),
+        "far": bound(far_out(attack), certain),
     }

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import ADD_OR_REMOVE, RELATIONS, REPLACE_REWARD
-from companion.audits.recording import Leak, NotMeasured, Recorder
+from companion.audits.recording import Leak, NotMeasured, Recorder, fresh_rows
 
 FEW = 16  # candidates for every round of a run of many rounds
 LONG = 40  # rounds that are many
@@ -24,7 +24,7 @@ class Seen(NamedTuple):
     """What all candidates in place of one round's record let out, after one and the same past."""
 
     base: Any  # the run whose outcomes all others share
-    clean: list  # per call and part of it: (candidates, ...) released numbers without noise
+    clean: list  # per call and part of it: (candidates, ...) released numbers, with the same noise
     laws: list  # and their laws
     kind: np.ndarray  # (candidates,) see `candidates`
     pairs: np.ndarray  # (pairs, 2) candidates that are neighbours of each other
@@ -179,8 +179,9 @@ def see(case, position, seed: int = 1) -> Seen:
 
     if rows[-1] is None and len(play(None).calls) != len(base.calls):
         rows[-1] = (0, np.zeros(dimension(case.policy)), 0.0)  # where it adds nothing, it is none
-        quiet = recorder.play([rows[-1]] * case.rounds)
-        if any(np.any(numbers) for call in quiet.calls for _, numbers in call.clean):
+        quiet = recorder.play([rows[-1]] * case.rounds).calls[:LONG]
+        drawn = [fresh_rows(call, 2000, 1) for call in quiet]
+        if any((np.abs(z.mean(axis=0)) > 0.16 * z.std(axis=0)).any() for z in drawn):
             raise NotMeasured("without a record there is another number of releases")
     for row in rows:
         runs.append(play(row, base))

@@ -1,6 +1,6 @@
 """Every guarantee rebuilt from three things that are measured while an algorithm plays.
 
-(1) How far one record moves what is let out when no noise is drawn, over corners of the universe
+(1) How far one record moves what is let out with the same noise, over corners of the universe
 and records far outside it; (2) in how many calls it does; (3) the noise that is drawn: its size and
 its law, that is shape, tails, and independence between numbers and between releases.  An
 independent route (`dp-accounting`, or a closed form of another source than the code's) turns them
@@ -17,6 +17,7 @@ from scipy import stats as sps
 from companion.audits import recording
 from companion.audits.neighbours import Seen, filler, positions, see
 from companion.audits.recording import LONG, VALUES, NotMeasured, Recorder
+from companion.stats import lower_end, upper_end
 
 ALARM = 1e-7  # false alarms of one interval or test; several hundred are made
 REACH = 1.01  # the search comes this close to the largest movement
@@ -32,7 +33,9 @@ class Measured(NamedTuple):
     `ALARM` for a wrong one.
     """
 
-    movement: float  # largest distance that one record moves all releases together, without noise
+    movement: (
+        float  # largest distance that one record moves all releases together, with the same noise
+    )
     releases: int  # calls that this record enters
     low: float  # epsilon at the guarantee's delta
     high: float
@@ -107,13 +110,11 @@ def law_chance(z: np.ndarray, law, error: float = 0.0, independent: bool = True)
         return 1.0
     if not z.std(axis=0).all():
         return 0.0  # no noise
-    cdf = law.cdf(np.sort(z, axis=0))
-    steps = np.arange(1, n + 1)[:, None] / n
-    apart = np.maximum(np.abs(steps - cdf), np.abs(steps - 1.0 / n - cdf)).max(axis=0)
-    shape = sps.kstwo.sf(np.maximum(apart - error, 0.0), n).min()
-    largest = np.abs(z).max(axis=0)
-    within = np.exp(n * np.log1p(-2.0 * law.sf(largest * (1.0 + 2.0 * error)))).min()
-    beyond = 1.0 if error else float((-np.expm1(n * np.log1p(-2.0 * law.sf(largest)))).min())
+    apart = max(sps.ks_1samp(column, law.cdf).statistic for column in z.T)
+    shape = sps.kstwo.sf(max(apart - error, 0.0), n)
+    largest = np.abs(z).max(axis=0) * (1.0 + 2.0 * error)
+    inside = n * np.log1p(-2.0 * law.sf(largest))
+    within, beyond = np.exp(inside.min()), 1.0 if error else -np.expm1(inside.max())
     tests = [m * shape, m * within, m * beyond]
     if independent:
         tests += [unrelated(z), unrelated(np.abs(z))]
@@ -235,21 +236,19 @@ def evenly_drawn(case) -> float:
 
 
 def sampled_epsilon(noise: float, n: int, steps: int, delta: float) -> float:
-    """epsilon of steps draws of one record out of n: the exact loss of mixtures of normals, on a
-    fine grid (a coarser output loses no more), by the accountant library."""
+    """epsilon of steps draws of one record out of n, where all others move what is shown as far as
+    the one in question does or would: a mixture of two normals against one of them, by the
+    accountant library."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    edges = np.concatenate([[-np.inf], np.linspace(-6 * noise, 6 * noise, 1001), [np.inf]])
-    worst = 0.0
-    for centre in (-0.5, 0.0, 0.5):
-        rest = (1 - 1 / n) * np.diff(sps.norm.cdf(edges, centre, noise))
-        p, q = (rest + np.diff(sps.norm.cdf(edges, m, noise)) / n for m in (0.5, -0.5))
-        logs = [{i: np.log(v) for i, v in enumerate(masses)} for masses in (p, q)]
-        one = pld.from_two_probability_mass_functions(
-            *logs, pessimistic_estimate=False, value_discretization_interval=2e-5
-        )
-        worst = max(worst, one.self_compose(steps).get_epsilon_for_delta(delta))
-    return worst
+    one = pld.from_gaussian_mechanism(noise, sampling_prob=1.0 / n, **grid(1e-4, False))
+    return one.self_compose(steps).get_epsilon_for_delta(delta)
+
+
+def grid(step: float, pessimistic: bool) -> dict:
+    """How the accountant library rounds privacy losses."""
+    how = {"pessimistic_estimate": pessimistic, "use_connect_dots": pessimistic}
+    return how | {"value_discretization_interval": step}
 
 
 # --- independent Laplace noise, and differences of two Wishart matrices ---------------------------
@@ -270,8 +269,7 @@ def pure(case, several, kept):
             if not D.any():
                 continue
             if i not in kept:
-                drawn = zip(recording.fresh_draws(call, n, [9, i]), call.clean, strict=True)
-                kept[i] = [z - clean for z, (_, clean) in drawn]
+                kept[i] = [*map(recording.centred, recording.fresh_draws(call, n, [9, i]))]
             z = kept[i][j]
             if law == "laplace":
                 columns.append(z.reshape(len(z), -1))
@@ -338,8 +336,7 @@ def laplace_epsilon(ratios, delta: float, pessimistic: bool) -> float:
     if not ratios.max() < 1e3:
         return np.inf
     sizes = np.exp(np.round(np.log(ratios[ratios > 1e-6]), 2)) * (1.005 if pessimistic else 0.995)
-    how = {"pessimistic_estimate": pessimistic, "use_connect_dots": pessimistic}
-    how["value_discretization_interval"] = 1e-3
+    how = grid(1e-3, pessimistic)
     sizes, times = np.unique(sizes, return_counts=True)
     return composed([pld.from_laplace_mechanism(1.0 / r, **how) for r in sizes], times, delta)
 
@@ -446,7 +443,7 @@ def vertex_noise(call, law: str, n: int = 20_000):
     threshold = np.maximum(others - z[:, 0], (z[:, d] - z[:, 0]) / 2)
     seen = vertices(axis, n, 6)
     hits = int((seen == 0).sum())
-    ends = sps.beta.ppf([ALARM / 2, 1 - ALARM / 2], [hits, hits + 1], [n - hits + 1, n - hits])
+    ends = lower_end(hits, n, ALARM / 2), upper_end(hits, n, ALARM / 2)
     scale, high, low = size / np.quantile(threshold, [hits / n, *ends])
     chance = 1.0
     for scores, again in ((axis, seen), (tilted, vertices(tilted, n, 7))):
@@ -553,8 +550,7 @@ def both_ways(a, b, n: int = 20_000) -> np.ndarray:
     drawn = [recording.fresh_rows(call, n + n // 4, [17, i]) for i, call in enumerate((a, b))]
     counts = tallied(np.reshape(drawn, (2, 5, n // 4, -1)))
     first, rest = counts[:, 0], counts[:, 1:].sum(axis=1)
-    low = np.nan_to_num(sps.beta.ppf(ALARM / 4, rest, n - rest + 1))
-    high = np.nan_to_num(sps.beta.isf(ALARM / 4, rest + 1, n - rest), nan=1.0)
+    low, high = lower_end(rest, n, ALARM / 4), upper_end(rest, n, ALARM / 4)
     found = []
     for p, q in ((0, 1), (1, 0)):
         v = np.log((first[p] + 0.5) / (first[q] + 0.5)).argmax()

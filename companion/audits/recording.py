@@ -3,11 +3,11 @@
 `Interpreter` copies the functions of an algorithm: in the copies every kernel is plain Python, and
 the kernels that an `AuditInstance` names are stood in for by a recorder.  Nothing else changes: no
 module is written to.  The recorder runs a kernel once on copies of its arguments, with a generator
-that draws nothing (`ZeroNoiseRng`), and keeps the numbers that come out: the release without noise.
-Then it runs it in earnest.  When the same rounds are played again with one record replaced, the
-recorder puts the first run's outcomes in place: both runs have the same public past, so whatever
-differs comes from the record.  In every round other users ask for advice, too, on many contexts and
-on copies of the state.
+that is the same in every call, and keeps the numbers that come out: they differ by what a record
+moves.  Then it runs it in earnest.  When the same rounds are played again with one record replaced,
+the recorder puts the first run's outcomes in place: both runs have the same public past, so
+whatever differs comes from the record.  In every round other users ask for advice, too, on many
+contexts and on copies of the state.
 """
 
 import functools
@@ -26,21 +26,6 @@ OTHERS, LONG = 6, 16  # users who ask for advice in every round, besides the one
 #                       runs of more rounds than this one does
 VALUES, MANY = "values", 400  # the law of few values, drawn afresh, whose chances are counted
 LIBRARIES = tuple(Path(sysconfig.get_path(k)) for k in ("stdlib", "platstdlib", "purelib"))
-CENTRES = {  # methods of a generator by which noise is drawn: the centre of their draws
-    "random": lambda: 0.5,
-    "integers": lambda low, high=None: low if high is not None else 0,
-    "uniform": lambda low=0.0, high=1.0: 0.5 * (low + high),
-    **dict.fromkeys(("standard_normal", "standard_cauchy"), lambda: 0.0),
-    **dict.fromkeys(("normal", "laplace", "logistic", "gumbel"), lambda loc=0.0, scale=1.0: loc),
-    "standard_t": lambda df: 0.0,
-    "standard_exponential": lambda: 1.0,
-    "exponential": lambda scale=1.0: scale,
-    **dict.fromkeys(("standard_gamma", "chisquare"), lambda shape: shape),
-    "gamma": lambda shape, scale=1.0: shape * scale,
-    "binomial": lambda n, p: n * p,
-    "geometric": lambda p: 1.0 / p,
-    "poisson": lambda lam=1.0: lam,
-}
 DRAWN = {  # methods that noise is drawn by: the law that follows, where only these are met
     "gaussian": {"standard_normal", "normal"},
     "laplace": {"laplace", "standard_exponential", "exponential"},
@@ -57,30 +42,6 @@ class NotMeasured(ValueError):
 
 
 # --- generators ---------------------------------------------------------------------------------
-
-
-class ZeroNoiseRng:
-    """A generator whose every draw is its centre, of any size; uniform draws are u."""
-
-    def __init__(self, u: float = 0.5):
-        self.u = u
-
-    def __getattr__(self, name):
-        if not hasattr(np.random.Generator, name):
-            raise AttributeError(f"a generator has no method {name}")
-        if name not in CENTRES:
-            raise NotMeasured(f"the generator's {name} has no centre")
-        return partial(self._draw, name, CENTRES[name])
-
-    def _draw(self, name, centre, *args, size=None, out=None, **more):
-        taken = centre.__code__.co_argcount
-        given = {k: v for k, v in more.items() if k not in ("dtype", "method", "endpoint")}
-        value = self.u if name == "random" else centre(*args[:taken], **given)
-        size = args[taken] if len(args) > taken else size
-        if out is not None:
-            out[...] = value
-            return out
-        return value if size is None else np.full(size, value, dtype=float)
 
 
 class ExtremeRng(np.random.Generator):
@@ -112,7 +73,7 @@ def law_of(methods: set[str]) -> str:
 
 def is_generator(a) -> bool:
     """Whether numbers can be drawn from it."""
-    return isinstance(a, np.random.Generator | ZeroNoiseRng | RecordingRng)
+    return isinstance(a, np.random.Generator | RecordingRng)
 
 
 # --- interpreted copies -------------------------------------------------------------------------
@@ -231,8 +192,8 @@ class Call(NamedTuple):
     live: tuple  # its arguments as handed over, not copied; in a run with a script ()
     args: tuple  # as they were before the call, generator included; in a run with a script () but
     #              for `VALUES`
-    clean: list  # [(law, numbers)] without noise
-    noise: list  # of the same numbers, from one generator whatever the record
+    clean: list  # [(law, numbers)] with the same noise in every call
+    noise: list  # what the noise of two generators differs by, the same whatever the record
     outcome: tuple  # (result, {number of a released array: what it holds afterwards})
 
 
@@ -293,8 +254,8 @@ class Recorder:
         return [(law, np.array(a, dtype=float)) for law, a in parts]
 
     def _numbers(self, kernel, read, args):
-        """[(law, numbers)] without noise, of `VALUES` many draws; where no law is declared it is
-        that of the kernel's draws."""
+        """[(law, numbers)] with the same noise in every call, of `VALUES` many draws; where no law
+        is declared it is that of the kernel's draws."""
         if kernel not in self.laws:
             rng = RecordingRng()
             told = [law for law, _ in self._released(kernel, read, args, rng)]
@@ -304,7 +265,7 @@ class Recorder:
             if key not in self.drawn:
                 self.drawn[key] = fresh_rows(Call(kernel, read, (), args, [], [], ()), MANY, 13)
             return [(VALUES, self.drawn[key])]
-        clean = self._released(kernel, read, args, ZeroNoiseRng())
+        clean = self._released(kernel, read, args, np.random.default_rng(12))
         return [(law or self.laws[kernel], a) for law, a in clean]
 
     def play(self, records, *, script: Run | None = None, seed: int = 0) -> Run:
@@ -395,8 +356,8 @@ def replayed(calls, first, rng):
 
 
 def joint_noise(case, run: Run, law: str, n: int, seed: int) -> np.ndarray:
-    """(n, m) draws of the noise of all calls together, in the order in which they were made, with
-    the noise that an optimiser draws before the first record."""
+    """(n, m) draws of the noise of all calls together, without their mean, in the order in which
+    they were made, with the noise that an optimiser draws before the first record."""
     laws = [name for call in run.calls for name, _ in call.clean]
 
     def once(rng):
@@ -407,10 +368,14 @@ def joint_noise(case, run: Run, law: str, n: int, seed: int) -> np.ndarray:
         named = zip(laws, parts, strict=True)
         return np.concatenate([a for name, a in named if name == law], axis=None)
 
-    both = (0.4, 0.6) if law in ("prefix", "generalized") else (0.5,)  # signs
-    clean = np.mean([once(ZeroNoiseRng(u)) for u in both], axis=0)
     rng = np.random.default_rng(seed)
-    return np.array([once(rng) for _ in range(n)]) - clean
+    return centred(np.array([once(rng) for _ in range(n)]))
+
+
+def centred(z: np.ndarray) -> np.ndarray:
+    """Draws (n, ...) without their mean: exactly 0 where all are the same."""
+    apart = z - z[0]
+    return apart - apart.mean(axis=0)
 
 
 def fresh_draws(call: Call, n: int, seed, scores: np.ndarray | None = None):

@@ -9,12 +9,10 @@ from streams import same_bits
 from companion import policies
 from companion.audits.neighbours import filler, positions
 from companion.audits.recording import (
-    CENTRES,
     Interpreter,
     Leak,
     NotMeasured,
     Recorder,
-    ZeroNoiseRng,
     arrays,
     copied,
     law_of,
@@ -34,18 +32,6 @@ def test_copies_change_no_module_and_replace_what_they_are_told():
     assert copy.__globals__ is not private_linucb.randomize.py_func.__globals__
     assert vars(private_linucb) == before
     assert Interpreter()(np.linalg.norm) is np.linalg.norm
-
-
-def test_a_centre_has_any_size_and_rounding_goes_by_one_number():
-    rng = ZeroNoiseRng(0.25)
-    assert rng.laplace(1.0, 2.0) == 1.0
-    assert rng.normal(3.0, size=(2, 2)).tolist() == [[3.0, 3.0], [3.0, 3.0]]
-    assert rng.standard_normal((2,)).tolist() == [0.0, 0.0]
-    assert (rng.random(), rng.integers(2, 5), rng.integers(5)) == (0.25, 2, 0)
-    assert rng.binomial(10, 0.3) == 3.0
-    assert all(hasattr(np.random.Generator, name) for name in CENTRES)
-    with pytest.raises(NotMeasured, match="shuffle has no centre"):
-        rng.shuffle([1])
 
 
 @pytest.mark.parametrize(
