@@ -8,7 +8,7 @@ import pandas as pd
 
 from companion.report import plots
 from companion.simulate import simulate
-from companion.stats import exponent
+from companion.stats import band, exponent
 
 OVER_ROUNDS = dict(marker=False, xlabel="round", ylabel="cumulative regret", ylim=(0, None))
 ROUND = tuple(m * 10.0**k for k in range(-9, 13) for m in (1, 2, 5))
@@ -19,20 +19,26 @@ def against(
 ):
     """(figure, axes) with a curve and band for every label, labelled at their ends.
 
-    points: label -> (x, mean, standard error or None) of published values: hollow circles over its
-    curve, with 95 % intervals; styles: label -> style as for `plots.curve` (others: their number);
-    ticked: the values of x are the ticks, else logarithmic axes get round numbers; axes: as for
-    `Axes.set`, and log: which of "xy" are logarithmic.
+    The mean of samples (n_reps, len(x)) with its 95 % confidence band.  (Seaborn's own lines would
+    average logarithms on logarithmic axes.)  points: label -> rows (x, mean, standard error) of
+    published values: hollow circles over its curve, with 95 % intervals; styles: label -> name of a
+    policy, number of a style, or what `plots.look` gives (others: their number); ticked: the values
+    of x are the ticks, else logarithmic axes get round numbers; axes: as for `Axes.set`, and log:
+    which of "xy" are logarithmic.
     """
     if ax is None:
         _, (ax,) = plots.panels(1, height=height)
     for i, (label, y) in enumerate(samples.items()):
         style = dict(styles).get(label, i)
-        plots.curve(ax, x, y, label, style, marker=marker)
+        own = dict(style) if isinstance(style, dict) else plots.look(style)
+        if not marker:
+            own.pop("marker")
+        mean, low, high = band(y)
+        ax.plot(x, mean, label=label, **own)
+        ax.fill_between(x, low, high, color=own["color"], alpha=0.18, linewidth=0)
         if label in points:
-            at, mean, error = points[label]
-            bars = None if error is None else 1.96 * np.asarray(error, float)
-            ax.errorbar(at, mean, yerr=bars, fmt="o", color=ax.get_lines()[-1].get_color(),
+            at, printed, error = np.transpose(points[label])
+            ax.errorbar(at, printed, yerr=1.96 * error, fmt="o", color=own["color"],
                         markerfacecolor="white", capsize=2, elinewidth=1, zorder=4,
                         label="_published")  # fmt: skip
     ax.set(**{f"{which}scale": "log" for which in axes.pop("log", "")}, **axes)
@@ -112,10 +118,10 @@ def ends(samples) -> str:
     return f"Means at the right end: {last}."
 
 
-def moments(x, samples, x_name: str = "x", label: str = "{}"):
+def moments(x, samples, x_name: str = "x"):
     """The plotted numbers as a frame: x, then mean and standard deviation of every curve."""
     frame = {x_name: x}
     for name, y in samples.items():
-        frame[f"mean at {label.format(name)}"] = y.mean(axis=0)
-        frame[f"std at {label.format(name)}"] = y.std(axis=0, ddof=1)
+        frame[f"mean at {name}"] = y.mean(axis=0)
+        frame[f"std at {name}"] = y.std(axis=0, ddof=1)
     return pd.DataFrame(frame)

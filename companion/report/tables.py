@@ -116,7 +116,7 @@ def published_curves(values, final, table, word, per=1.0):
             ours = np.stack([np.interp(np.log(v), np.log(values), y) for y in final[e]])
             groups.append([[f"{word} = {v}, ε = {e:g}", mean, error / per, ours]])
             points.setdefault(f"ε = {e:g}", []).append((v, mean, error / per))
-    return groups, _columns(points)
+    return groups, points
 
 
 def published_rounds(rounds, curves, table):
@@ -132,11 +132,7 @@ def published_rounds(rounds, curves, table):
             ours = curves[label][:, np.searchsorted(rounds, t)]
             groups.setdefault(label, []).append([f"{label}, t = {t}", mean, half / 1.96, ours])
             points.setdefault(label, []).append((t, mean, half / 1.96))
-    return list(groups.values()), _columns(points)
-
-
-def _columns(points):
-    return {label: tuple(zip(*rows, strict=True)) for label, rows in points.items()}
+    return list(groups.values()), points
 
 
 def confirm(

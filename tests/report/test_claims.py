@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from companion.report.claims import MIME, Claim, Control, Evidence, outcome, row
+from companion.report.claims import MIME, Claim, Control, Evidence, outcome
 from companion.report.page import Page
 from companion.stats import Interval
 
@@ -153,10 +153,12 @@ def test_an_outcome_is_decided_by_the_whole_interval(interval, ends, result):
 
 
 def test_words_of_a_rule_are_made_from_its_limits():
-    ends = (0.5, np.inf), (-np.inf, 2), (0.25, 0.75)
-    said = [row("", 1.0, "slope", *limits).rule for limits in ends]
+    claim = begin()
+    for limits in ({"low": 0.5}, {"high": 2}, {"low": 0.25, "high": 0.75}):
+        claim.row("", 1.0, of="slope", **limits)
+    said = [row.rule for row in claim.evidence]
     assert said == ["slope at least 0.5", "slope at most 2", "slope within [0.25, 0.75]"]
     with pytest.raises(ValueError, match="needs low or high"):
-        row("", INSIDE, "slope")
+        claim.row("", INSIDE)
     with pytest.raises(ValueError, match="low must be at most high"):
-        row("", INSIDE, "slope", 2.0, 1.0)
+        claim.row("", INSIDE, low=2.0, high=1.0)
