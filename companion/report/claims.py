@@ -128,10 +128,8 @@ class Claim:
         which the rule must reject; decisive: its failure corrects.  Raises ValueError on a rule
         without limits.
         """
-        if low == -math.inf and high == math.inf:
-            raise ValueError(f"a rule needs low or high; got {low=} and {high=}")
-        if not low <= high:
-            raise ValueError(f"low must be at most high; got {low=} and {high=}")
+        if not low <= high or (low == -math.inf and high == math.inf):
+            raise ValueError(f"a rule needs low <= high, one of them finite; got {low=}, {high=}")
         rule = f"{of} within [{low:.4g}, {high:.4g}]"
         if low == -math.inf:
             rule = f"{of} at most {high:.4g}"

@@ -14,11 +14,11 @@ from pandas.io.formats.style import Styler
 SIGNS = {  # verdict: sign, style of the site, colour dark enough below white numbers
     "reproduced": ("✓", "good", "#0a6b4f"),
     "reproduced with changes": ("≈", "fair", "#0b5c92"),
-    "consistent": ("≤", "fair", "#3f7cab"),
+    "consistent": ("≤", "fair", "#3a76a5"),
     "not settled": ("?", "none", "#6b7580"),
     "not reproduced": ("✗", "bad", "#a32020"),
     "wrong as printed": ("✎", "fixed", "#7a3a94"),
-    "not tested at this scale": ("–", "none", "#8d8d8d"),
+    "not tested at this scale": ("–", "none", "#757575"),
     "holds": ("✓", "good", ""),  # the last three: of findings, and of single rows
     "fails": ("✗", "bad", ""),
     "undecided": ("?", "none", ""),
@@ -33,10 +33,10 @@ site = site.get_template("markup.html").module
 badge, folded = site.badge, site.folded
 
 
-def table(caption: str, head, rows, css: str = "scoreboard", formats=None) -> str:
-    """An HTML table; the first cell of a row is its heading; formats: column number -> function."""
+def table(caption: str, head, rows, css: str = "scoreboard") -> str:
+    """An HTML table; the first cell of a row is its heading."""
     shown = Table(pd.DataFrame(rows, columns=range(len(head)), dtype=object)).hide()
-    shown = shown.format(formats or str, escape="html")
+    shown = shown.format(str, escape="html")
     return shown.to_html(exclude_styles=True, caption=caption, names=head, css=css)
 
 

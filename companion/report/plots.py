@@ -27,7 +27,7 @@ COLOURS = (*sns.color_palette("colorblind", 6).as_hex(), "#4d4d4d", "#7a5195")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 POLICIES = (  # each has the look of its place, so that those that meet have different colours
-    "OnlineLinUCB", "LDP-LinUCB", "SDP-LinUCB", "JDP-LinUCB", "Combiner", "Corrected ridge",
+    "OnlineLinUCB", "LDP", "SDP", "JDP", "Combiner", "Corrected ridge",
     "Random", "LinUCB", "FLIPHAT", "SSP", "LPLR", "OnlineLinUCB, anytime", "Residual FLIPHAT",
     "Lasso bandit",
 )  # fmt: skip
@@ -120,7 +120,7 @@ def label_ends(ax) -> None:
         centre = max(unit(line.get_xydata()[-1])[1], top + tall / 2)
         top = centre + tall / 2
         labels.append((line, text, centre))
-    limits = ax.get_ylim()
+    ax.set_ylim(ax.get_ylim())
     for line, text, centre in labels:
         colour = line.get_color()
         ax.annotate(
@@ -130,7 +130,6 @@ def label_ends(ax) -> None:
             arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.6, "relpos": (0, 0.5),
                         "shrinkA": 0, "shrinkB": 0},
         )  # fmt: skip
-    ax.set_ylim(limits)
 
 
 def _wrapped(text, width):
