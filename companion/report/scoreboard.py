@@ -72,15 +72,6 @@ class Scoreboard:
                 parts.append(markup.folded(summary, table) if further else table)
         return Shown("".join(parts), "See the page.")
 
-    def run_times(self) -> Shown:
-        """Seconds per chapter, with the parameters that differ from the committed ones."""
-        rows = []
-        for c in self.times["chapters"]:
-            changed = ", ".join(f"{k} = {v}" for k, v in c["parameters"].items()) or "as committed"
-            rows.append((c["title"], c["seconds"], c["cpu_seconds"], changed))
-        told = ", ".join(f"{k}: {v}" for k, v in self.times.items() if k != "chapters")
-        return numbers(rows, "Chapter | Wall, s | Processor, s | Parameters", caption=told)
-
 
 def sentences(records) -> str:
     """A folded table of all sentences of every paper; records: the `Claim`s of a build."""
