@@ -97,45 +97,36 @@ def _bases(w, T, e, m):
 
 
 DENSE = 20  # largest dimension for what inverts or multiplies matrices in every round
-_SUMS = {"noise": lambda w, *_: w.noise, "theta_bound": lambda w, *_: w.theta_bound}
-_RIDGE = Recipe("width", _SUMS | {"width": lambda w, T, e, m: m}, widest=DENSE)
-_BALL = {"ball": lambda w, *_: w.theta_bound}
+_RIDGE = Recipe("width", widest=DENSE)
 _BINS = Recipe("z", {"z": lambda w, T, e, m: 3.0 * m}, widest=2, longest=5_000)
 
 RECIPES = {
     "random": Recipe(),
-    "linucb": Recipe("width", widest=DENSE, short=5_000),
+    "linucb": _RIDGE._replace(short=5_000),
     "ldp_linucb": _RIDGE,
     "jdp_linucb": _RIDGE,
     "corrected_ridge": _RIDGE,
     "sdp_linucb": _RIDGE._replace(
-        given=_RIDGE.given | {"batch": lambda w, T, *_: round(math.sqrt(T))}, short=5_000
+        given={"batch": lambda w, T, *_: round(math.sqrt(T))}, short=5_000
     ),
     "online_linucb": Recipe(
-        "width",
-        _BALL | {"width": _width, "learner": lambda w, *_: "ogd" if w.d > DENSE else None},
+        "width", {"width": _width, "learner": lambda w, *_: "ogd" if w.d > DENSE else None},
         longest=50_000, widest=DENSE, short=5_000,
     ),
-    "anytime_linucb": Recipe("width", _BALL | {"width": _widths}, widest=DENSE, longest=5_000),
+    "anytime_linucb": Recipe("width", {"width": _widths}, widest=DENSE, longest=5_000),
     "combiner": Recipe(
         "widths of the two base learners", {"bases": _bases}, widest=DENSE, longest=5_000
     ),
     "lplr": _BINS,
     "suffstats": _BINS,
     "fliphat": Recipe(
-        "x_max",
-        {"b_max": lambda w, *_: w.l1_bound, "x_max": lambda w, T, e, m: m * w.largest,
-         "iteration_rate": _rate},
+        "x_max", {"x_max": lambda w, T, e, m: m * w.largest, "iteration_rate": _rate},
         longest=50_000,
     ),
-    "residual_fliphat": Recipe(
-        "residual_clip", {"l1_radius": lambda w, *_: w.l1_bound}, longest=50_000
-    ),
+    "residual_fliphat": Recipe("residual_clip", longest=50_000),
     "lasso_bandit": Recipe("penalty", {"every": 50}, longest=5_000),
     "forced_lasso": Recipe("gap", only=COMMON),
-    "sco_bandit": Recipe(
-        "gap", {"clip": 1.0, "t0": lambda w, T, *_: T // (20 * w.K)}, COMMON
-    ),
+    "sco_bandit": Recipe("gap", {"clip": 1.0, "t0": lambda w, T, *_: T // (20 * w.K)}, COMMON),
     "ecolog": Recipe("", {}, CLICKS, 50_000),
     "gloc": Recipe("", {}, CLICKS),
     "glm_ucb": Recipe("", {}, CLICKS, 5_000),
@@ -152,6 +143,7 @@ def known(world, T: int, epsilon: float, only: str = ""):
     told = {"d": world.p if only == COMMON else world.d, "K": world.K, "T": T, "epsilon": epsilon}
     told |= {"delta": Text(1.0 / T, f"1/{T}"), "sparsity": world.sparsity or world.d}
     told |= {k: getattr(world, k) for k in ("universe", "noise", "theta_bound")}
+    told |= {"ball": world.theta_bound, "b_max": world.l1_bound, "l1_radius": world.l1_bound}
     return told | ({} if world.link == "linear" else {"link": world.link})
 
 
