@@ -10,7 +10,7 @@ that downloads the plotted numbers as CSV.
 import base64
 import io
 import textwrap
-from itertools import cycle
+from itertools import count
 
 import numpy as np
 import pandas as pd
@@ -85,16 +85,13 @@ def looks(names) -> dict[str, dict[str, str]]:
     """Name -> look of policies in one panel: `POLICIES` keep theirs, others get a free colour, and
     a second variant of a policy another dash.
     """
-    numbers, used = {name: _number(name) for name in names}, set()
-    taken = {n % len(COLOURS) for n in numbers.values() if n is not None}
-    free = cycle(set(range(len(COLOURS))) - taken or range(len(COLOURS)))
-    for name in sorted(numbers, key=lambda n: n not in POLICIES):  # full names choose first
-        number = next(free) if numbers[name] is None else numbers[name]
-        while number in used:
-            number += len(COLOURS)  # the same colour
-        used.add(number)
-        numbers[name] = number
-    return {name: look(number) for name, number in numbers.items()}
+    known, found = {name: _number(name) for name in names}, {}
+    taken = {n % len(COLOURS) for n in known.values() if n is not None}
+    spare = [i for i in range(999) if i % len(COLOURS) not in taken] or range(999)
+    for name in sorted(known, key=lambda n: n not in POLICIES):  # full names choose first
+        own = spare if known[name] is None else count(known[name], len(COLOURS))  # one colour
+        found[name] = next(number for number in own if number not in found.values())
+    return {name: look(found[name]) for name in known}
 
 
 def ticks(axis, values) -> None:

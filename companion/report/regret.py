@@ -30,11 +30,9 @@ def against(
         _, (ax,) = plots.panels(1, height=height)
     for i, (label, y) in enumerate(samples.items()):
         style = dict(styles).get(label, i)
-        own = dict(style) if isinstance(style, dict) else plots.look(style)
-        if not marker:
-            own.pop("marker")
+        own = style if isinstance(style, dict) else plots.look(style)
         mean, low, high = band(y)
-        ax.plot(x, mean, label=label, **own)
+        ax.plot(x, mean, label=label, **own | ({} if marker else {"marker": ""}))
         ax.fill_between(x, low, high, color=own["color"], alpha=0.18, linewidth=0)
         if label in points:
             at, printed, error = np.transpose(points[label])
