@@ -32,11 +32,11 @@ def finals(result, epsilons):
     return tables.numbers(table(cells, epsilons), fold="Final regrets, mean and 95 % interval")
 
 
-def over_best(result, epsilon: float, ours: str, baselines):
+def over_best(result, epsilon: float, ours: str, baselines, level: float = 0.95):
     """(baseline of least mean regret, interval of our final regret over its) at one budget."""
     finals = {name: result.of(at(name, epsilon))[:, -1] for name in (ours, *baselines)}
     best = min(baselines, key=lambda name: finals[name].mean())
-    return best, ratio(finals[ours], finals[best])
+    return best, ratio(finals[ours], finals[best], level)
 
 
 def panels(result, epsilons, shared, title: str):

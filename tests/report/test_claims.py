@@ -27,14 +27,13 @@ def rows(*outcomes, decisive=False, control=REJECTED):
     ("found", "options", "said"),
     [
         (["holds", "holds"], {}, "reproduced"),
+        (["fails"], {"at_scale": False}, "not tested at this scale"),
         (["holds"], {"changes": "the width is tuned"}, "reproduced with changes"),
         (["holds"], {"bound": True}, "consistent"),
         (["holds", "undecided"], {}, "not settled"),
         ([], {}, "not settled"),
-        (["holds", "fails", "undecided"], {}, "not reproduced"),
-        (["fails"], {"changes": "x"}, "not reproduced"),
+        (["holds", "fails", "undecided"], {"changes": "x"}, "not reproduced"),
         (["fails"], {"bound": True}, "not settled"),
-        ([], {"finding": True}, "undecided"),
         (["holds", "undecided"], {"finding": True}, "undecided"),
         (["holds", "undecided", "fails"], {"finding": True}, "fails"),
     ],
@@ -96,10 +95,6 @@ def test_exact_numbers_and_proofs_decide():
     assert claim.verdict == "wrong as printed"
 
 
-def test_a_smoke_run_tests_nothing():
-    assert begin(rows("fails"), at_scale=False).verdict == "not tested at this scale"
-
-
 def test_records_survive_json_and_findings_stand_last():
     page = Page("chapter")
     page.finding("b", "the honest variant wins")
@@ -142,7 +137,6 @@ def test_many_settings_are_judged_in_one_call():
         (INSIDE, {"high": 1.0}, "holds"),
         (ACROSS, {"high": 1.0}, "undecided"),
         (OUTSIDE, {"high": 1.0}, "fails"),
-        (INSIDE, {"low": 1.0}, "fails"),
         (INSIDE, {"low": 0.4, "high": 0.6}, "holds"),
         (INSIDE, {"low": 0.45, "high": 0.55}, "undecided"),
         (Interval(np.nan, np.nan, np.nan), {"high": 1.0}, "undecided"),
