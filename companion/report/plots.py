@@ -28,8 +28,8 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0,
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 POLICIES = (  # each has the look of its place, so that those that meet have different colours
     "OnlineLinUCB", "LDP", "SDP", "JDP", "Combiner", "Corrected ridge",
-    "Random", "LinUCB", "FLIPHAT", "SSP", "LPLR", "OnlineLinUCB, anytime", "Residual FLIPHAT",
-    "Lasso bandit",
+    "Random", "LinUCB", "FLIPHAT", "SSP", "LPLR", "OnlineLinUCB, anytime", "Lasso bandit",
+    "Residual FLIPHAT",
 )  # fmt: skip
 MODELS = {"local": 1, "shuffle": 2, "joint": 3}  # colours of the LinUCB that keeps each
 _numbers = {}  # name -> number of the figures shown since `use_style`
