@@ -101,7 +101,7 @@ def make(args):
             keys = {n: executed[n]["metadata"][cache.RUN]["key"] for n in wanted}
             places = (cache.place(build, n, key) for n, key in keys.items())
             return f"Executed: {', '.join(map(os.path.relpath, places))}"
-        path, inputs = results.write(build, args.scale, wanted, executed)
+        path, inputs = results.write(build, args.scale, executed)
         if SCOREBOARD in book:
             records = os.path.relpath(path, book[SCOREBOARD].path.parent)
             board = {SCOREBOARD: {"records": records}}

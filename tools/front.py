@@ -90,7 +90,7 @@ def tally(notebooks):
         f"{total - main} on their evidence pages: {listed or 'none yet'}.</p>"
     )
     parts = "".join(
-        f'<span style="flex:{n} 0 0;background:{SHADES[v]};color:{_ink(SHADES[v])}" '
+        f'<span style="flex:{n} 0 0;background:{SHADES[v]};color:white" '
         f'title="{html.escape(v)}">{n}</span>'
         for v, n in given.items()
     )
@@ -100,14 +100,6 @@ def tally(notebooks):
     )
     bar = f'<div class="tally" aria-hidden="true"><div>{parts}</div><ul>{keys}</ul></div>'
     return said + (bar if given else "")
-
-
-def _ink(shade):
-    """Black or white, whichever reads better on a shade "#rrggbb" (WCAG's relative luminance)."""
-    parts = (int(shade[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-    bright = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return "black" if bright > 0.179 else "white"
 
 
 def raw(page):

@@ -29,8 +29,6 @@ RANGE = re.compile(
     rf"(integer|float) in ([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])", re.IGNORECASE
 )
 
-TYPES = {"boolean": bool, "text": str, "integer": int, "float": float}
-
 
 class Kind(NamedTuple):
     text: str  # as written in the notebook, without "list of"

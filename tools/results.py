@@ -1,8 +1,5 @@
 """What the executed chapters claim and how long they took, gathered for the scoreboard."""
 
-import os
-import platform
-
 from companion.report.claims import MIME
 from tools import cache
 from tools.chapters import title
@@ -19,20 +16,17 @@ def claims(name, notebook):
     return records
 
 
-def write(build, scale, wanted, executed):
+def write(build, scale, executed):
     """Write claims.json and times.json; return (path of the claims, digest of both)."""
     records = [r for name, notebook in executed.items() for r in claims(name, notebook)]
     times = {
         "scale": scale,
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
         "chapters": [
             {
                 "chapter": name,
                 "title": title(notebook),
                 "seconds": notebook["metadata"][cache.RUN]["seconds"],
                 "cpu_seconds": notebook["metadata"][cache.RUN]["cpu_seconds"],
-                "parameters": wanted[name],
             }
             for name, notebook in executed.items()
         ],

@@ -3,7 +3,13 @@
 The rule: each policy's one number is the multiple of its default that has the least mean regret
 over tuning repetitions, on seeds that nothing else uses, in the same world at the same budget, over
 a fifth of the rounds (`tuning_rounds`).  Policies without privacy do not depend on the budget: they
-are played once and stand at every one.  Leaders are chosen and judged by `inference`.
+are played once and stand at every one.
+
+One rule of inference: half of the repetitions choose, the other half judge.  What is chosen because
+it was best in some repetitions looks better there than it is: with ten equal policies a 95 %
+interval of the best one lies below the truth far too often.  So the first half of the repetitions
+names the leader, and intervals of the second half, in which it was not chosen, judge it against
+each rival (Bonferroni over the rivals) and against random play.
 """
 
 import itertools
@@ -12,15 +18,43 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from companion import policies
-from companion.arena import inference, recipes
+from companion.arena import recipes
 from companion.report.tuning import tune
 from companion.simulate import repetitions, simulate
-from companion.stats import exponent, ratio
+from companion.stats import difference, ratio
 
 MODELS = ("local", "shuffle", "joint", "none")  # from the least trust to the most
 LONG = 1_000_000  # rounds that a policy must be fast enough for, whatever is played
 NO_REGRET = 1e-9  # what rounding leaves of a regret of zero
 REPAIRS = ("corrected_ridge", "residual_fliphat")  # policies of this book, not of a paper
+
+
+def choosing(finals) -> np.ndarray:
+    """The repetitions that choose, of finals (n_reps,)."""
+    return finals[: len(finals) // 2]
+
+
+def judging(finals) -> np.ndarray:
+    """The repetitions that judge."""
+    return finals[len(finals) // 2 :]
+
+
+def leader(finals, looks: int = 1):
+    """(name that is chosen, those it is not shown to beat) of {name: finals (n_reps,)}.
+
+    Shown: the 95 % interval of the paired difference in the judging half, Bonferroni over the
+    rivals and over `looks` >= 1 settings that are looked at, lies below 0.
+    """
+    first = min(finals, key=lambda n: choosing(finals[n]).mean())
+    rivals = [n for n in finals if n != first]
+    level = 1 - 0.05 / (looks * max(len(rivals), 1))
+    mine = judging(finals[first])
+    return first, [n for n in rivals if not difference(mine, judging(finals[n]), level).high < 0]
+
+
+def judged(a, b: np.ndarray):
+    """Interval for mean(a) / mean(b) in the repetitions that judge."""
+    return ratio(judging(a), judging(b))
 
 
 class Run(NamedTuple):
@@ -64,7 +98,7 @@ class Setting(NamedTuple):
 
     def judged(self, name: str):
         """The same of a leader, in the repetitions that did not choose it."""
-        return inference.judged(self.runs[name].tuned, self.random)
+        return judged(self.runs[name].tuned, self.random)
 
     @property
     def untuned(self):
@@ -77,8 +111,8 @@ class Setting(NamedTuple):
         return [n for n, r in self.runs.items() if r.model == model and n != "random"]
 
     def leader(self, names, looks: int = 1) -> tuple[str, list[str]]:
-        """(leader, those it is not shown to beat) among names, see `inference.leader`."""
-        return inference.leader({n: self.runs[n].tuned for n in names}, looks)
+        """(leader, those it is not shown to beat) among names, see `leader`."""
+        return leader({n: self.runs[n].tuned for n in names}, looks)
 
     @property
     def winners(self):
@@ -94,36 +128,25 @@ class Setting(NamedTuple):
         """
         best = {m: self.runs[first].tuned for m, (first, _) in self.winners.items()}
         return {
-            (a, b): inference.judged(best[a], best[b])
+            (a, b): judged(best[a], best[b])
             for a, b in itertools.combinations(best, 2)
-            if inference.judging(best[b]).max() > NO_REGRET
+            if judging(best[b]).max() > NO_REGRET
         }
 
 
 def play(
-    title: str, world, T: int, epsilons, n_reps: int, tune_reps: int, seed: int, models=MODELS
+    title: str, world, T: int, epsilons, n_reps: int, tune_reps: int, seed: int
 ) -> dict[float, Setting]:
-    """{epsilon: Setting}: every policy of the package that can, in one world, at every budget; of
-    other trust models than `models` only random play and LinUCB."""
-    plans = {e: recipes.lineup(world, T, e) for e in epsilons}
-    groups, labels = {}, {}  # groups: by the stream that is played
-    for e, (playing, _) in plans.items():
-        for call in list(playing):
-            model = call.policy().guarantee.model
-            if model not in models and call.factory not in ("random", "linucb"):
-                playing.remove(call)
-                continue
-            free = model == "none"
-            label = labels[call.factory, e] = call.factory if free else f"{call.factory} | {e:g}"
-            common = recipes.RECIPES[call.factory].only == recipes.COMMON
-            groups.setdefault(common, {})[label] = recipes.tunable(call.factory, world, e)
-    runs = {}
-    for common, part in groups.items():
-        env = world.common if common else world.env
-        runs |= tuned_runs(env, part, T, n_reps, tune_reps, seed)
-    settings = {}
-    for e, (playing, why) in plans.items():
-        own = {c.factory: runs[labels[c.factory, e]] for c in playing}
+    """{epsilon: Setting}: every policy of the package that can, in one world, at every budget."""
+    settings, runs = {}, {}
+    for e in epsilons:
+        calls, why = recipes.lineup(world, T, e)
+        own = {}
+        for name, free in ((c.factory, c.policy().guarantee.model == "none") for c in calls):
+            label = name if free else f"{name} | {e:g}"
+            if label not in runs:
+                runs[label] = tuned(name, world, T, e, n_reps, tune_reps, seed, label)
+            own[name] = runs[label]
         settings[e] = Setting(title, T, e, own, why, world.K, world)
     return settings
 
@@ -133,46 +156,36 @@ def tuning_rounds(T: int) -> int:
     return max(min(T, 2_000), T // 5)
 
 
-def tuned_runs(env, groups, T: int, n_reps: int, tune_reps: int, seed: int):
-    """{label: Run}: tuned by the rule of this module, then played on the same streams.
+def played(call, label: str, env, T: int, n_reps: int, seed: int, key: int = 2) -> Run:
+    """The `recipes.Call` as it is, under the name `label`, in T rounds of env.
 
-    groups: {label: `recipes.Group`}, with the multiple 1.0, the default, in every grid.
+    key: of the streams, 2 for those of a `Setting`; what was chosen there is judged at another.
     """
-    short = tuning_rounds(T)
-    several = {
-        label: [g.make(short, m).policy() for m in g.grid]
-        for label, g in groups.items()
-        if len(g.grid) > 1
-    }
-    tuned = tune(several, env, short, repetitions(seed, tune_reps, 1)) if several else {}
-    best = {n: g.grid[tuned[n].index] if n in tuned else 1.0 for n, g in groups.items()}
-    calls = {}  # by the names that the players have
-    for n, m in best.items():
-        calls[n] = groups[n].make(T, 1.0)
-        if m != 1.0:
-            calls[f"{n}, tuned"] = groups[n].make(T, m)
-    players = [call.policy().renamed(name) for name, call in calls.items()]
-    played = simulate(env, players, T, repetitions(seed, n_reps, 2), grid=[T])
-    finals = dict(zip(calls, played.final.T, strict=True))
-    runs = {}
-    for n, m in best.items():
-        policy, last = calls[n].policy(), n if m == 1.0 else f"{n}, tuned"
-        edge = n in tuned and tuned[n].edge
-        runs[n] = Run(calls[last], policy.name, policy.guarantee, m, edge, finals[n], finals[last],
-                      calls[n])  # fmt: skip
-    return runs
+    policy = call.policy()
+    seeds = repetitions(seed, n_reps, key)
+    final = simulate(env, [policy.renamed(label)], T, seeds, grid=[T]).final[:, 0]
+    return Run(call, policy.name, policy.guarantee, 1.0, False, final, final, call)
 
 
-def again(world, setting: Setting, names, n_reps: int, seed: int):
-    """{name: final regrets (n_reps,)} of tuned players of a setting on streams that nothing else
-    uses: there all may be judged that was chosen in the setting.
-    """
-    T, seeds, found = setting.T, repetitions(seed, n_reps, 3), {}
-    for name in names:
-        policy = setting.runs[name].call.policy().renamed(name)
-        played = simulate(recipes.stream(world, name), [policy], T, seeds, grid=[T])
-        found[name] = played.final[:, 0]
-    return found
+def tuned(
+    name: str, world, T: int, epsilon: float, n_reps: int, tune_reps: int, seed: int, label: str,
+    **extra,
+) -> Run:  # fmt: skip
+    """A policy of the recipes, tuned by the rule of this module, then played; extra: arguments
+    beside the recipe's."""
+    env, short = recipes.stream(world, name), tuning_rounds(T)
+    run = played(recipes.call(name, world, T, epsilon, **extra), label, env, T, n_reps, seed)
+    if not recipes.RECIPES[name].tuned:
+        return run
+    tried = [recipes.call(name, world, short, epsilon, m, **extra) for m in recipes.MULTIPLES]
+    group = {label: [call.policy() for call in tried]}
+    best = tune(group, env, short, repetitions(seed, tune_reps, 1))[label]
+    multiple = recipes.MULTIPLES[best.index]
+    if multiple != 1.0:
+        call = recipes.call(name, world, T, epsilon, multiple, **extra)
+        other = played(call, f"{label}, tuned", env, T, n_reps, seed)
+        run = run._replace(call=call, tuned=other.tuned)
+    return run._replace(multiple=multiple, edge=best.edge)
 
 
 def record(settings, own, model: str):
@@ -181,15 +194,15 @@ def record(settings, own, model: str):
     Rivals are the published policies of the trust model: REPAIRS do not compete.  Won: shown, as
     `Setting.leader` has it, with the intervals widened for all settings.
     """
-    won, lost, played = [], 0, [s for s in settings if set(own) & set(s.runs)]
-    for s in played:
+    won, lost, there = [], 0, [s for s in settings if set(own) & set(s.runs)]
+    for s in there:
         names = [n for n in s.of(model) if n not in REPAIRS]
-        rivals = set(names) - set(own)
         first, close = s.leader(names, looks=len(settings))
-        if first in own and rivals and not set(close) & rivals:
+        ahead, rivals = {first, *close}, set(names) - set(own)
+        if rivals and not ahead & rivals:
             won.append(s)
-        lost += first not in own and not set(close) & set(own)
-    return won, lost, len(played)
+        lost += not ahead & set(own)
+    return won, lost, len(there)
 
 
 def summary(settings):
@@ -206,31 +219,15 @@ def summary(settings):
             "policy": name, "worlds": len({s.world for s in played}),
             "call": str(longest.runs[name].default_call) if longest else "",
             "tuned": recipe.tuned or "nothing", "at an end": f"{edges} of {len(played)}",
-            "set by hand": recipe.hand, "elsewhere": "; ".join(refused),
+            "elsewhere": "; ".join(refused),
         })  # fmt: skip
     return rows
 
 
 def long_game(world, T: int, epsilon: float, n_reps: int, seed: int):
     """Regret in T >= 100 rounds of a world, four times per decade of the last three, of every
-    policy whose recipe lets it play `LONG` rounds: default constants, streams of its own."""
-    calls = [c for c in recipes.lineup(world, T, epsilon)[0]
-             if not recipes.refused(c.factory, world, LONG)]  # fmt: skip
+    policy that is fast enough for `LONG` rounds: default constants, streams of its own."""
+    calls, _ = recipes.lineup(world, T, epsilon)
+    players = [c.policy() for c in calls if not recipes.refused(c.factory, world, LONG)]
     grid = np.unique(np.geomspace(max(T / 1000, 10), T, 13).round().astype(int))
-    players = [c.policy() for c in calls]
     return simulate(world.env, players, T, repetitions(seed, n_reps, 4), grid=grid)
-
-
-def slopes(games):
-    """A row for every policy and world: regret, its share of random play's, the exponent over the
-    last decade of rounds."""
-    rows = []
-    for title, game in games.items():
-        late = game.rounds >= 0.099 * game.rounds[-1]
-        random = game.of("Random")[:, -1].mean()
-        for name in game.names:
-            paid = game.of(name)
-            end, slope = paid[:, -1].mean(), exponent(game.rounds[late], paid[:, late])
-            rows.append({"world": title, "policy": name, "regret": end,
-                         "of random play's": end / random, "slope": slope})  # fmt: skip
-    return rows

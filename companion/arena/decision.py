@@ -2,7 +2,7 @@
 
 Candidates are the private policies whose guarantee is enough: local implies shuffle implies joint.
 All of them have constants that follow from public bounds: nothing is tuned on simulated regret, for
-a user has none.  Half of the repetitions choose, the other half judge (`inference`).
+a user has none.  Half of the repetitions choose, the other half judge (`contest`).
 """
 
 import json

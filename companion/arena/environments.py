@@ -51,11 +51,7 @@ class Expanded(NamedTuple):
 
 def in_blocks(x, K: int) -> np.ndarray:
     """One context x (n, p) a round as contexts of K arms (n, K, K p): row k holds it in block k."""
-    n, p = x.shape
-    X = np.zeros((n, K, K, p))
-    for k in range(K):
-        X[:, k, k] = x
-    return X.reshape(n, K, K * p)
+    return np.einsum("jk,np->njkp", np.eye(K), x).reshape(len(x), K, -1)
 
 
 def dense(d: int, K: int, **options) -> World:
@@ -82,18 +78,13 @@ def common(d: int, K: int) -> World:
     return World(Expanded(env, scale), K * d, K, common=env, p=d, **bounds, **BALL)
 
 
-KINDS = {  # name: (what makes it, least dimension)
-    "dense": (dense, 2),
-    "sparse": (sparse, len(SPARSE)),
-    "clicks": (clicks, 2),
-    "one context": (common, 2),
-}
+KINDS = {"dense": dense, "sparse": sparse, "clicks": clicks, "one context": common}
 
 
 def world_of(kind: str, d: int, K: int) -> World:
     """A `World` of this kind for contexts in R^d and K >= 2 arms.  ValueError on anything else."""
-    make, least = KINDS[need_choice("world", kind, tuple(KINDS))]
-    return make(need_int("d", d, least), need_int("K", K, 2))
+    make = KINDS[need_choice("world", kind, tuple(KINDS))]
+    return make(need_int("d", d, 2), need_int("K", K, 2))
 
 
 class Classification(NamedTuple):

@@ -17,19 +17,17 @@ def budget(settings):
     fig, axes = plots.panels(2, sharey=True)
     data = []
     for ax, models in zip(axes, (PRIVATE[:1], PRIVATE[1:]), strict=True):
-        names = {n: first.runs[n].title for m in models for n in first.of(m)}
-        looks = plots.looks(names.values())
-        for name, title in names.items():
-            y = np.array([s.runs[name].tuned / s.random.mean() for s in settings]).T
-            plots.curve(ax, epsilons, y, title, looks[title], marker=True)
+        shares = {}
+        for name in (n for m in models for n in first.of(m)):
+            samples = [s.runs[name].tuned / s.random.mean() for s in settings]
+            shares[first.runs[name].title] = np.array(samples).T
             data += [{"policy": name, "epsilon": s.epsilon} | s.share(name)._asdict()
                      for s in settings]  # fmt: skip
         ax.axhline(first.share("linucb").value, color="0.35", linestyle=":")
         ax.axhline(1.0, color="0.6", linewidth=0.8)
-        ax.set(xscale="log", xlabel="ε", title=" and ".join(models), ylim=(0, 1.25))
-        plots.ticks(ax.xaxis, epsilons)
-        plots.label_ends(ax)
-    axes[0].set_ylabel("regret / random play")
+        how = {"xlabel": "ε", "ylabel": "regret / random play", "ylim": (0, 1.25), "log": "x"}
+        how |= {"title": " and ".join(models), "styles": plots.looks(shares), "ticked": True}
+        regret.against(epsilons, shares, ax=ax, **how)
     return fig, data
 
 
@@ -57,12 +55,12 @@ def trust(settings):
 
 
 def growth(games):
-    """Regret against rounds, a panel for every world."""
+    """Regret against rounds, a panel for every world, with exponents over the last decade."""
     fig, axes = plots.panels(len(games))
     for ax, (title, game) in zip(axes, games.items(), strict=True):
-        samples = {name: game.of(name) for name in game.names}
-        how = {"xlabel": "round", "ylabel": "cumulative regret", "styles": plots.looks(game.names)}
-        regret.against(game.rounds, samples, ax=ax, log="xy", marker=False, title=title, **how)
+        samples, late = {n: game.of(n) for n in game.names}, game.rounds >= 0.099 * game.rounds[-1]
+        how = {"xlabel": "round", "ylabel": "cumulative regret", "styles": plots.looks(samples)}
+        regret.growth(game.rounds, samples, late, ax=ax, marker=False, title=title, **how)
     data = pd.concat({title: game.to_frame() for title, game in games.items()}, names=["world"])
     data = data.groupby(["world", "policy", "round"], sort=False)
     return fig, data.regret.agg(["mean", "std"]).reset_index()

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from companion import policies
 from companion.fliphat.fliphat import rows_in_release
-from companion.validate import need_choice, need_positive
 
 MULTIPLES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of a default, the same for every policy
 NO_RECIPE = "has no recipe: write one in companion/arena/recipes.py to let it play"
@@ -53,13 +52,6 @@ class Call(NamedTuple):
         return f"{name}({', '.join(told)})"
 
 
-class Group(NamedTuple):
-    """A policy with its one number free: make(T, multiple) -> Call, for the multiples of grid."""
-
-    make: Any
-    grid: tuple
-
-
 class Recipe(NamedTuple):
     """How a policy takes part: `given` has values, or functions of (world, T, epsilon, multiple).
 
@@ -73,11 +65,6 @@ class Recipe(NamedTuple):
     longest: int = 10**9  # rounds up to which the page's budget of time lets it play
     widest: int = 10**9  # largest dimension, but for games of `short` rounds
     short: int = 0
-    hand: str = ""  # constants that no rule of the page gives, and where they come from
-
-
-def _told(name):
-    return lambda world, *_: getattr(world, name)
 
 
 def _width(w, T, e, m):
@@ -105,64 +92,46 @@ def _rate(w, T, *_):
 
 def _bases(w, T, e, m):
     """Two learners by gradient descent: each would be slow with 19 experts."""
-    told = [arguments("online_linucb", w, T, e, a) | {"learner": "ogd"} for a in (m, 0.1 * m)]
-    calls = [Call("online_linucb", found) for found in told]
+    calls = [call("online_linucb", w, T, e, a, learner="ogd") for a in (m, 0.1 * m)]
     return Text([c.policy() for c in calls], f"[{', '.join(map(str, calls))}]")
 
 
 DENSE = 20  # largest dimension for what inverts or multiplies matrices in every round
-_SUMS = {"noise": _told("noise"), "theta_bound": _told("theta_bound")}
-_RIDGE = Recipe("width", _SUMS | {"width": lambda w, T, e, m: m}, widest=DENSE)
-_BALL = {"ball": _told("theta_bound")}
-_BINS = Recipe("z", {"z": lambda w, T, e, m: 3.0 * m}, widest=2, longest=5_000,
-               hand="z 3: standard deviations in a half-width")  # fmt: skip
+_RIDGE = Recipe("width", widest=DENSE)
+_BINS = Recipe("z", {"z": lambda w, T, e, m: 3.0 * m}, widest=2, longest=5_000)
 
 RECIPES = {
     "random": Recipe(),
-    "linucb": Recipe("width", widest=DENSE, short=5_000),
+    "linucb": _RIDGE._replace(short=5_000),
     "ldp_linucb": _RIDGE,
     "jdp_linucb": _RIDGE,
     "corrected_ridge": _RIDGE,
     "sdp_linucb": _RIDGE._replace(
-        given=_RIDGE.given | {"batch": lambda w, T, *_: round(math.sqrt(T))},
-        short=5_000, hand="batch: the square root of T",
+        given={"batch": lambda w, T, *_: round(math.sqrt(T))}, short=5_000
     ),
     "online_linucb": Recipe(
-        "width",
-        _BALL | {"width": _width, "learner": lambda w, *_: "ogd" if w.d > DENSE else None},
+        "width", {"width": _width, "learner": lambda w, *_: "ogd" if w.d > DENSE else None},
         longest=50_000, widest=DENSE, short=5_000,
-        hand="learner ogd beyond d = 20, for speed: 19 experts would multiply matrices each",
     ),
-    "anytime_linucb": Recipe("width", _BALL | {"width": _widths}, widest=DENSE, longest=5_000),
+    "anytime_linucb": Recipe("width", {"width": _widths}, widest=DENSE, longest=5_000),
     "combiner": Recipe(
-        "widths of the two base learners", {"bases": _bases}, widest=DENSE, longest=5_000,
-        hand="two learners by gradient descent, one a tenth as wide as the other",
+        "widths of the two base learners", {"bases": _bases}, widest=DENSE, longest=5_000
     ),
     "lplr": _BINS,
     "suffstats": _BINS,
     "fliphat": Recipe(
-        "x_max",
-        {"b_max": _told("l1_bound"), "x_max": lambda w, T, e, m: m * w.largest,
-         "iteration_rate": _rate},
+        "x_max", {"x_max": lambda w, T, e, m: m * w.largest, "iteration_rate": _rate},
         longest=50_000,
-        hand="iteration_rate: the default, or the least at which the last release takes a step",
     ),
-    "residual_fliphat": Recipe("residual_clip", {"l1_radius": _told("l1_bound")}, longest=50_000),
-    "lasso_bandit": Recipe("penalty", {"every": 50}, longest=5_000,
-                           hand="every 50: rounds between two fits, for speed"),
+    "residual_fliphat": Recipe("residual_clip", longest=50_000),
+    "lasso_bandit": Recipe("penalty", {"every": 50}, longest=5_000),
     "forced_lasso": Recipe("gap", only=COMMON),
-    "sco_bandit": Recipe(
-        "gap", {"clip": 1.0, "t0": lambda w, T, *_: T // (20 * w.K)}, COMMON,
-        hand="clip 1: a bound on its gradients; t0: five rounds in a hundred are forced",
-    ),
+    "sco_bandit": Recipe("gap", {"clip": 1.0, "t0": lambda w, T, *_: T // (20 * w.K)}, COMMON),
     "ecolog": Recipe("", {}, CLICKS, 50_000),
     "gloc": Recipe("", {}, CLICKS),
     "glm_ucb": Recipe("", {}, CLICKS, 5_000),
     "rs_glinucb": Recipe("", {}, CLICKS, 50_000),
-    "joint_glm": Recipe(
-        "width", {"width": lambda w, T, e, m: 0.5 * m}, CLICKS, 50_000,
-        hand="preset tight: found on other seeds, in the world of its chapter",
-    ),
+    "joint_glm": Recipe("width", {"width": lambda w, T, e, m: 0.5 * m}, CLICKS, 50_000),
     "shuffle_glm": Recipe(
         "gamma", {"gamma": lambda w, T, e, m: m * max(1.0, e**-0.5)}, CLICKS, 50_000
     ),
@@ -174,6 +143,7 @@ def known(world, T: int, epsilon: float, only: str = ""):
     told = {"d": world.p if only == COMMON else world.d, "K": world.K, "T": T, "epsilon": epsilon}
     told |= {"delta": Text(1.0 / T, f"1/{T}"), "sparsity": world.sparsity or world.d}
     told |= {k: getattr(world, k) for k in ("universe", "noise", "theta_bound")}
+    told |= {"ball": world.theta_bound, "b_max": world.l1_bound, "l1_radius": world.l1_bound}
     return told | ({} if world.link == "linear" else {"link": world.link})
 
 
@@ -189,32 +159,23 @@ def refused(name: str, world, T: int) -> str:
     return f"too slow here beyond T = {r.longest:,}" if r.longest < T else ""
 
 
-def arguments(name: str, world, T: int, epsilon: float, multiple: float = 1.0):
-    """The arguments of a factory for T rounds of a world, {name: value or `Text`}."""
+def call(name: str, world, T: int, epsilon: float, multiple: float = 1.0, /, **extra) -> Call:
+    """The `Call` of a policy for T rounds of a world, with a multiple of its one number.
+
+    extra: arguments beside the recipe's.
+    """
     r, takes = RECIPES[name], inspect.signature(policies.factory(name)).parameters
     told = {k: v for k, v in known(world, T, epsilon, r.only).items() if k in takes}
     for k, v in r.given.items():
         told[k] = v(world, T, epsilon, multiple) if callable(v) else v
     if r.tuned in takes and r.tuned not in r.given and multiple != 1.0:
         told[r.tuned] = multiple * takes[r.tuned].default
-    return {k: v for k, v in told.items() if v is not None}
+    return Call(name, {k: v for k, v in told.items() if v is not None} | extra)
 
 
 def stream(world, name: str):
     """The environment that a policy plays in a world: one context, or one for each arm."""
     return world.common if name in RECIPES and RECIPES[name].only == COMMON else world.env
-
-
-def tunable(name: str, world, epsilon: float, extra=()) -> Group:
-    """The `Group` of a policy in a world, its grid (1.0,) where there is no number to tune; extra:
-    arguments beside the recipe's."""
-    need_choice("name", name, tuple(RECIPES))
-    need_positive("epsilon", epsilon, allow_inf=True)
-
-    def make(T, multiple):
-        return Call(name, arguments(name, world, T, epsilon, multiple) | dict(extra))
-
-    return Group(make, MULTIPLES if RECIPES[name].tuned else (1.0,))
 
 
 def lineup(world, T: int, epsilon: float) -> tuple[list[Call], dict[str, str]]:
@@ -223,7 +184,7 @@ def lineup(world, T: int, epsilon: float) -> tuple[list[Call], dict[str, str]]:
     Raises ValueError if a private policy would give another guarantee than (epsilon, 1/T) or less.
     """
     why = {name: refused(name, world, T) for name in policies.TABLE}
-    calls = [tunable(n, world, epsilon).make(T, 1.0) for n, reason in why.items() if not reason]
+    calls = [call(n, world, T, epsilon) for n, reason in why.items() if not reason]
     for c in calls:
         need_guarantee(c.policy(), T, epsilon)
     return calls, {name: reason for name, reason in why.items() if reason}

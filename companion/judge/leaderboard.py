@@ -35,7 +35,7 @@ def called(subject, world, T: int, epsilon: float):
     if subject.name in policies.TABLE:
         if why := recipes.refused(subject.name, world, T):
             raise ValueError(why)
-        return recipes.tunable(subject.name, world, epsilon).make(T, 1.0)
+        return recipes.call(subject.name, world, T, epsilon)
     if common and not world.common:
         raise ValueError("it takes one context for all arms")
     taken = inspect.signature(factory).parameters
@@ -56,8 +56,7 @@ def played(subject, world, T: int, epsilon: float, n_reps: int, seed: int):
     """The `contest.Run` of the newcomer as it is; ValueError where it cannot play."""
     call = called(subject, world, T, epsilon)
     env = world.common if one_context(subject.policy) else world.env
-    group = {subject.name: recipes.Group(lambda *_: call, (1.0,))}
-    return contest.tuned_runs(env, group, T, n_reps, 0, seed)[subject.name]
+    return contest.played(call, subject.name, env, T, n_reps, seed)
 
 
 @functools.lru_cache(maxsize=8)

@@ -39,11 +39,11 @@ def over_best(result, epsilon: float, ours: str, baselines, level: float = 0.95)
     return best, ratio(finals[ours], finals[best], level)
 
 
-def panels(result, epsilons, shared, title: str, *, like=()):
+def panels(result, epsilons, shared, title: str):
     """(figure, data): regret over the rounds, a panel per budget; shared: names in every panel.
 
     Random play is left out of panels in which all others stay below half of its regret; the title
-    says where it would end.  like: {name: a name whose look `plots.looks` knows}.
+    says where it would end.
     """
     fig, axes = plots.panels(len(epsilons), sharex=True)
     for ax, epsilon in zip(axes, epsilons, strict=True):
@@ -54,10 +54,8 @@ def panels(result, epsilons, shared, title: str, *, like=()):
             names.remove("Random")
             note = f" (Random ends at {random:,.0f}, off the scale)"
         shown = {name.split(" |")[0]: result.of(name) for name in names}
-        known = {label: dict(like).get(label, label) for label in shown}
-        looks = plots.looks(known.values())
         how = regret.OVER_ROUNDS | {"xlim": (0, result.rounds[-1]), "xlabel": ""}
-        how["styles"] = {label: looks[name] for label, name in known.items()}
+        how["styles"] = plots.looks(shown)
         regret.against(result.rounds, shown, ax=ax, title=f"{title}, ε = {epsilon:g}{note}", **how)
     axes[-1].set_xlabel("round")
     grouped = result.to_frame().groupby(["policy", "round"], sort=False).regret

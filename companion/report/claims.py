@@ -58,29 +58,6 @@ def outcome(interval, low=-math.inf, high=math.inf) -> str:
     return "fails" if interval.high < low or interval.low > high else "undecided"
 
 
-def row(
-    setting, measured, of, low=-math.inf, high=math.inf, *, control=None, decisive=False
-) -> Evidence:
-    """The `Evidence` of an `Interval`, or of an exact number, that has to lie within [low, high].
-
-    of: what the number is; control: (what was planted, its `Interval` or number), or None.  Raises
-    ValueError on a rule without limits.
-    """
-    if low == -math.inf and high == math.inf:
-        raise ValueError(f"a rule needs low or high; got {low=} and {high=}")
-    if not low <= high:
-        raise ValueError(f"low must be at most high; got {low=} and {high=}")
-    rule = f"{of} within [{low:.4g}, {high:.4g}]"
-    if low == -math.inf:
-        rule = f"{of} at most {high:.4g}"
-    elif high == math.inf:
-        rule = f"{of} at least {low:.4g}"
-    planted = Control(control[0], *_judged(control[1], low, high)) if control else None
-    text, interval, found = _judged(measured, low, high)
-    limits = _ends(low, high)
-    return Evidence(setting, text, interval, rule, found, decisive, limits, planted)
-
-
 def _judged(measured, low, high):
     """(value as text, ends of its interval or None, outcome); a number is its own interval."""
     if isinstance(measured, Interval):
@@ -140,13 +117,30 @@ class Claim:
             return "consistent"
         return "reproduced with changes" if self.changes else "reproduced"
 
-    def row(self, setting, measured, *, of="95 % interval", **rule) -> str:
-        """Add a row: an `Interval` (or number) that has to lie within [low, high]; its outcome.
+    def row(
+        self, setting, measured, *, of="95 % interval", low=-math.inf, high=math.inf, control=None,
+        decisive=False,
+    ) -> str:  # fmt: skip
+        """Add a row: an `Interval` (or exact number) that has to lie within [low, high]; its
+        outcome.
 
-        of: what the number is; low, high: the limits; control: (the planted alternative in words,
-        its interval or number), which the rule must reject; decisive: its failure corrects.
+        of: what the number is; control: (the planted alternative in words, its interval or number),
+        which the rule must reject; decisive: its failure corrects.  Raises ValueError on a rule
+        without limits.
         """
-        return self._add(row(setting, measured, of, **rule))
+        if not low <= high or (low == -math.inf and high == math.inf):
+            raise ValueError(f"a rule needs low <= high, one of them finite; got {low=}, {high=}")
+        rule = f"{of} within [{low:.4g}, {high:.4g}]"
+        if low == -math.inf:
+            rule = f"{of} at most {high:.4g}"
+        elif high == math.inf:
+            rule = f"{of} at least {low:.4g}"
+        planted = Control(control[0], *_judged(control[1], low, high)) if control else None
+        text, interval, found = _judged(measured, low, high)
+        limits = _ends(low, high)
+        row = Evidence(setting, text, interval, rule, found, decisive, limits, planted)
+        self.evidence.append(row)
+        return row.outcome
 
     def each(self, measured, *, control=None, **rule) -> Claim:
         """A row for every setting of {setting: `Interval`}, as `row`; returns the claim.
@@ -174,7 +168,8 @@ class Claim:
         if not isinstance(text, str) or len(text) < 20:
             raise ValueError(f"text must say the proof, or where it stands; got {text!r}")
         result = "holds" if holds else "fails"
-        return self._add(Evidence(setting, text, None, PROOF, result, True))
+        self.evidence.append(Evidence(setting, text, None, PROOF, result, True))
+        return result
 
     def audited(self, setting, lower: float, proven: float, claimed: float, *, control=None) -> str:
         """Add a row of a privacy claim: an audit's lower bound and a proven upper bound on epsilon.
@@ -186,10 +181,6 @@ class Claim:
         rule = {"of": "ε between audit and proof", "high": claimed * (1 + 1e-9)}
         measured = Interval(lower, lower, proven)
         return self.row(setting, measured, control=planted, decisive=True, **rule)
-
-    def _add(self, row):
-        self.evidence.append(row)
-        return row.outcome
 
     def as_json(self):
         """The plain data of the record."""

@@ -1,43 +1,32 @@
 """The HTML of verdicts, claims and tables: one look for the whole book.
 
-Templates stand in `markup.html` (claims, figures) and `table.html` (tables).  Text is escaped, HTML
-(`markupsafe.Markup`) is not.
+The templates stand in `markup.html`.  Text is escaped, HTML (`markupsafe.Markup`) is not.
 """
 
 from collections import Counter
 from importlib.resources import files
 
-import pandas as pd
 from jinja2 import Environment, FileSystemLoader
-from pandas.io.formats.style import Styler
 
 SIGNS = {  # verdict: sign, style of the site, colour dark enough below white numbers
     "reproduced": ("✓", "good", "#0a6b4f"),
     "reproduced with changes": ("≈", "fair", "#0b5c92"),
-    "consistent": ("≤", "fair", "#3f7cab"),
+    "consistent": ("≤", "fair", "#3a76a5"),
     "not settled": ("?", "none", "#6b7580"),
     "not reproduced": ("✗", "bad", "#a32020"),
     "wrong as printed": ("✎", "fixed", "#7a3a94"),
-    "not tested at this scale": ("–", "none", "#8d8d8d"),
+    "not tested at this scale": ("–", "none", "#757575"),
     "holds": ("✓", "good", ""),  # the last three: of findings, and of single rows
     "fails": ("✗", "bad", ""),
     "undecided": ("?", "none", ""),
 }
 SHADES = {verdict: shade for verdict, (_, _, shade) in SIGNS.items()}
 KINDS = ("theorem", "figure", "table", "privacy", "text")  # of claims, in the order of tables
-HERE = str(files("companion.report"))
-Table = Styler.from_custom_template(HERE, html_table="table.html")
-site = Environment(loader=FileSystemLoader(HERE), autoescape=True, trim_blocks=True)
+HERE = FileSystemLoader(str(files("companion.report")))
+site = Environment(loader=HERE, autoescape=True, trim_blocks=True)
 site.globals["SIGNS"] = SIGNS
 site = site.get_template("markup.html").module
-badge, folded = site.badge, site.folded
-
-
-def table(caption: str, head, rows, css: str = "scoreboard", formats=None) -> str:
-    """An HTML table; the first cell of a row is its heading; formats: column number -> function."""
-    shown = Table(pd.DataFrame(rows, columns=range(len(head)), dtype=object)).hide()
-    shown = shown.format(formats or str, escape="html")
-    return shown.to_html(exclude_styles=True, caption=caption, names=head, css=css)
+badge, folded, table = site.badge, site.folded, site.table
 
 
 def claim(record) -> str:

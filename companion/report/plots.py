@@ -10,46 +10,27 @@ that downloads the plotted numbers as CSV.
 import base64
 import io
 import textwrap
-from itertools import cycle
+from itertools import count
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from cycler import cycler
 from matplotlib import pyplot as plt
+from matplotlib.ticker import ScalarFormatter
 
 from companion.report import markup
-from companion.stats import band
 
 WIDTH = 4.4  # inches
 WORDS = 17  # letters in a line beside the panels
 COLOURS = (*sns.color_palette("colorblind", 6).as_hex(), "#4d4d4d", "#7a5195")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-POLICIES = {  # name: (colour, dash); no two share both, and those that meet share neither
-    "OnlineLinUCB": (0, 0),
-    "OnlineLinUCB, anytime": (0, 4),
-    "Combiner": (4, 4),
-    "Corrected ridge": (5, 2),
-    "LDP-LinUCB": (1, 1),
-    "SDP-LinUCB": (2, 2),
-    "JDP-LinUCB": (3, 5),
-    "LinUCB": (7, 0),
-    "Random": (6, 3),
-    "FLIPHAT": (0, 1),
-    "Residual FLIPHAT": (2, 0),
-    "Lasso bandit": (5, 5),
-    "LPLR": (0, 2),
-    "SSP": (1, 0),
-    "RS-GLinUCB": (0, 5),
-    "GLOC": (1, 2),
-    "GLM-UCB": (2, 4),
-    "ECOLog": (3, 0),
-    "Joint-DP GLM": (4, 1),
-    "ShuffleGLM": (7, 1),
-    "Algorithm 3": (5, 3),
-    "Forced lasso": (7, 2),
-}
+POLICIES = (  # each has the look of its place, so that those that meet have different colours
+    "OnlineLinUCB", "LDP", "SDP", "JDP", "Combiner", "Corrected ridge",
+    "Random", "LinUCB", "FLIPHAT", "SSP", "LPLR", "OnlineLinUCB, anytime", "Lasso bandit",
+    "Residual FLIPHAT",
+)  # fmt: skip
 MODELS = {"local": 1, "shuffle": 2, "joint": 3}  # colours of the LinUCB that keeps each
 _numbers = {}  # name -> number of the figures shown since `use_style`
 _again = ""  # the command that runs a figure of the present chapter again
@@ -83,50 +64,34 @@ def panels(n: int, *, height: float = 2.5, **options):
 
 
 def look(which) -> dict[str, str]:
-    """{color, linestyle, marker} of a policy, by its name, or of style number `which`.
+    """{color, linestyle, marker} of a policy, by its name, or of style number `which` >= 0.
 
     A name that begins with one of `POLICIES` has its look.  Raises ValueError for any other.
     """
-    pair = _pair(which) if isinstance(which, str) else (which, which)
-    if pair is None:
+    number = _number(which) if isinstance(which, str) else which
+    if number is None:
         raise ValueError(f"which must begin with one of {', '.join(POLICIES)}; got {which!r}")
-    colour, dash = pair[0] % len(COLOURS), pair[1] % len(DASHES)
+    colour = number % len(COLOURS)
+    dash = (number + number // len(COLOURS)) % len(DASHES)
     return {"color": COLOURS[colour], "linestyle": DASHES[dash], "marker": MARKERS[dash]}
 
 
-def _pair(name):
+def _number(name):
     known = [policy for policy in POLICIES if name.startswith(policy)]
-    return POLICIES[max(known, key=len)] if known else None
+    return POLICIES.index(max(known, key=len)) if known else None
 
 
 def looks(names) -> dict[str, dict[str, str]]:
     """Name -> look of policies in one panel: `POLICIES` keep theirs, others get a free colour, and
     a second variant of a policy another dash.
     """
-    pairs, used = {name: _pair(name) for name in names}, set()
-    taken = {pair[0] for pair in pairs.values() if pair}
-    free = cycle([i for i in range(len(COLOURS)) if i not in taken] or range(len(COLOURS)))
-    for name in sorted(pairs, key=lambda n: n not in POLICIES):  # full names choose first
-        colour, dash = pairs[name] or 2 * (next(free),)
-        dashes = (dash, *range(len(DASHES)))
-        dash = next((i for i in dashes if (colour, i) not in used), dash)
-        used.add((colour, dash))
-        pairs[name] = colour, dash
-    return {name: look(dash) | {"color": COLOURS[colour]} for name, (colour, dash) in pairs.items()}
-
-
-def curve(ax, x, samples, label: str, style=0, *, marker: bool = False) -> None:
-    """Mean of samples (n_reps, len(x)) with its 95 % confidence band.
-
-    style: name of a policy, number of a style, or what `look` gives.  (Seaborn's own lines would
-    average logarithms on logarithmic axes.)
-    """
-    mean, low, high = band(samples)
-    own = dict(style) if isinstance(style, dict) else look(style)
-    if not marker:
-        own.pop("marker")
-    ax.plot(x, mean, label=label, **own)
-    ax.fill_between(x, low, high, color=own["color"], alpha=0.18, linewidth=0)
+    known, found = {name: _number(name) for name in names}, {}
+    taken = {n % len(COLOURS) for n in known.values() if n is not None}
+    spare = [i for i in range(999) if i % len(COLOURS) not in taken] or range(999)
+    for name in sorted(known, key=lambda n: n not in POLICIES):  # full names choose first
+        own = spare if known[name] is None else count(known[name], len(COLOURS))  # one colour
+        found[name] = next(number for number in own if number not in found.values())
+    return {name: look(found[name]) for name in known}
 
 
 def ticks(axis, values) -> None:
@@ -134,16 +99,10 @@ def ticks(axis, values) -> None:
 
     Where values reach a million they are written as powers of ten.
     """
-    label = power if max(values) >= 1e6 else "{:,g}".format
-    axis.set_ticks(list(values), [label(value) for value in values])
+    power = ScalarFormatter(useMathText=True).format_data
+    large = max(values) >= 1e6
+    axis.set_ticks(list(values), [f"${power(v)}$" if large else f"{v:,g}" for v in values])
     axis.set_ticks([], minor=True)
-
-
-def power(value: float) -> str:
-    """A number as a multiple of a power of ten."""
-    factor, exponent = f"{value:.2e}".split("e")
-    times = "" if float(factor) == 1.0 else rf"{float(factor):g}\times"
-    return f"${times}10^{{{int(exponent)}}}$"
 
 
 def label_ends(ax) -> None:
@@ -158,7 +117,7 @@ def label_ends(ax) -> None:
         centre = max(unit(line.get_xydata()[-1])[1], top + tall / 2)
         top = centre + tall / 2
         labels.append((line, text, centre))
-    limits = ax.get_ylim()
+    ax.set_ylim(ax.get_ylim())
     for line, text, centre in labels:
         colour = line.get_color()
         ax.annotate(
@@ -168,7 +127,6 @@ def label_ends(ax) -> None:
             arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.6, "relpos": (0, 0.5),
                         "shrinkA": 0, "shrinkB": 0},
         )  # fmt: skip
-    ax.set_ylim(limits)
 
 
 def _wrapped(text, width):

@@ -17,9 +17,19 @@ def sentences(room: str):
 
     A claim of the paper has kind, says (the sentence), place, and perhaps changes, left_open, bound
     and errata (`Page.claim`); ours has finding (the sentence) in their place (`Page.finding`).
-    What the paper asserts beyond them is listed in `paper.toml` (`scoreboard.paper`).
+    What the paper asserts beyond them is listed in `paper.toml` (`paper`).
     """
     return tomllib.loads(_text(room, "claims.toml"))
+
+
+@cache
+def paper(room: str):
+    """What a room's `paper.toml` says: paper, chapters, counters, assumed, sentences.
+
+    A sentence has place, says, and at least one of claims, shown and why.  counters: the last
+    number of every counter of the paper; assumed: places that define or assume, and assert nothing.
+    """
+    return tomllib.loads(_text(room, "paper.toml"))
 
 
 def rooms() -> list[str]:

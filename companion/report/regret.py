@@ -8,7 +8,7 @@ import pandas as pd
 
 from companion.report import plots
 from companion.simulate import simulate
-from companion.stats import exponent
+from companion.stats import band, exponent
 
 OVER_ROUNDS = dict(marker=False, xlabel="round", ylabel="cumulative regret", ylim=(0, None))
 ROUND = tuple(m * 10.0**k for k in range(-9, 13) for m in (1, 2, 5))
@@ -19,20 +19,24 @@ def against(
 ):
     """(figure, axes) with a curve and band for every label, labelled at their ends.
 
-    points: label -> (x, mean, standard error or None) of published values: hollow circles over its
-    curve, with 95 % intervals; styles: label -> style as for `plots.curve` (others: their number);
-    ticked: the values of x are the ticks, else logarithmic axes get round numbers; axes: as for
-    `Axes.set`, and log: which of "xy" are logarithmic.
+    The mean of samples (n_reps, len(x)) with its 95 % confidence band.  (Seaborn's own lines would
+    average logarithms on logarithmic axes.)  points: label -> rows (x, mean, standard error) of
+    published values: hollow circles over its curve, with 95 % intervals; styles: label -> name of a
+    policy, number of a style, or what `plots.look` gives (others: their number); ticked: the values
+    of x are the ticks, else logarithmic axes get round numbers; axes: as for `Axes.set`, and log:
+    which of "xy" are logarithmic.
     """
     if ax is None:
         _, (ax,) = plots.panels(1, height=height)
     for i, (label, y) in enumerate(samples.items()):
         style = dict(styles).get(label, i)
-        plots.curve(ax, x, y, label, style, marker=marker)
+        own = style if isinstance(style, dict) else plots.look(style)
+        mean, low, high = band(y)
+        ax.plot(x, mean, label=label, **own | ({} if marker else {"marker": ""}))
+        ax.fill_between(x, low, high, color=own["color"], alpha=0.18, linewidth=0)
         if label in points:
-            at, mean, error = points[label]
-            bars = None if error is None else 1.96 * np.asarray(error, float)
-            ax.errorbar(at, mean, yerr=bars, fmt="o", color=ax.get_lines()[-1].get_color(),
+            at, printed, error = np.transpose(points[label])
+            ax.errorbar(at, printed, yerr=1.96 * error, fmt="o", color=own["color"],
                         markerfacecolor="white", capsize=2, elinewidth=1, zorder=4,
                         label="_published")  # fmt: skip
     ax.set(**{f"{which}scale": "log" for which in axes.pop("log", "")}, **axes)
@@ -44,12 +48,12 @@ def against(
     return ax.figure, ax
 
 
-def growth(x: np.ndarray, samples, *, styles=(), **axes):
-    """{label: exponent} fitted to every curve, which `against` draws on logarithmic axes.
+def growth(x: np.ndarray, samples, part=slice(None), *, styles=(), **axes):
+    """{label: exponent} fitted to a part of every curve, which `against` draws on logarithmic axes.
 
     Every curve's label is followed by its exponent; the rest as for `against`.
     """
-    fits = {label: exponent(x, y) for label, y in samples.items()}
+    fits = {label: exponent(x[part], y[:, part]) for label, y in samples.items()}
     named = {label: f"{label}: {fit.value:.2f}" for label, fit in fits.items()}
     styles = {named[label]: style for label, style in dict(styles).items()}
     against(x, {named[label]: y for label, y in samples.items()}, styles=styles, log="xy", **axes)
@@ -112,10 +116,10 @@ def ends(samples) -> str:
     return f"Means at the right end: {last}."
 
 
-def moments(x, samples, x_name: str = "x", label: str = "{}"):
+def moments(x, samples, x_name: str = "x"):
     """The plotted numbers as a frame: x, then mean and standard deviation of every curve."""
     frame = {x_name: x}
     for name, y in samples.items():
-        frame[f"mean at {label.format(name)}"] = y.mean(axis=0)
-        frame[f"std at {label.format(name)}"] = y.std(axis=0, ddof=1)
+        frame[f"mean at {name}"] = y.mean(axis=0)
+        frame[f"std at {name}"] = y.std(axis=0, ddof=1)
     return pd.DataFrame(frame)

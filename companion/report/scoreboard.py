@@ -6,15 +6,13 @@ show it without a rule (`shown`, CHAPTER#SECTION), or why nobody judges it (`why
 """
 
 import json
-import tomllib
-from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 import pandas as pd
 
 from companion.report import markup
-from companion.report.published import rooms
+from companion.report.published import paper, rooms
 from companion.report.tables import Shown, numbers
 
 NOTHING = "No chapter has been executed: run `make book`."
@@ -73,25 +71,6 @@ class Scoreboard:
                 summary = f"{title}: {len(own)} sentences"
                 parts.append(markup.folded(summary, table) if further else table)
         return Shown("".join(parts), "See the page.")
-
-    def run_times(self) -> Shown:
-        """Seconds per chapter, with the parameters that differ from the committed ones."""
-        rows = []
-        for c in self.times["chapters"]:
-            changed = ", ".join(f"{k} = {v}" for k, v in c["parameters"].items()) or "as committed"
-            rows.append((c["title"], c["seconds"], c["cpu_seconds"], changed))
-        told = ", ".join(f"{k}: {v}" for k, v in self.times.items() if k != "chapters")
-        return numbers(rows, "Chapter | Wall, s | Processor, s | Parameters", caption=told)
-
-
-@cache
-def paper(room: str):
-    """What a folder's `paper.toml` says: paper, chapters, counters, assumed, sentences.
-
-    A sentence has place, says, and at least one of claims, shown and why.  counters: the last
-    number of every counter of the paper; assumed: places that define or assume, and assert nothing.
-    """
-    return tomllib.loads(files(f"companion.{room}").joinpath("paper.toml").read_text("utf8"))
 
 
 def sentences(records) -> str:

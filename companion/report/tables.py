@@ -37,19 +37,17 @@ def numbers(data, head=None, *, caption="", precision=3, formats=None, fold=None
         frame = frame.rename_axis([n or "" for n in frame.index.names]).reset_index()
     frame.columns = [" ".join(c) if isinstance(c, tuple) else str(c) for c in frame.columns]
 
-    def shown(spec):
-        def cell(value):
-            if isinstance(value, float) and np.isnan(value):
-                return ""
-            if spec or isinstance(value, (float, Interval)):
-                return format(value, spec or f".{precision}g")
-            return str(value)
+    def cell(column, value):
+        spec = (formats or {}).get(column)
+        if isinstance(value, float) and np.isnan(value):
+            return ""
+        if spec or isinstance(value, (float, Interval)):
+            return format(value, spec or f".{precision}g")
+        return value
 
-        return cell
-
-    how = {i: shown((formats or {}).get(name)) for i, name in enumerate(frame.columns)}
     rows = frame.astype(object).to_numpy()
-    page = markup.table(caption, frame.columns, rows, "numbers", how)
+    shown = [map(cell, frame.columns, row) for row in rows]
+    page = markup.table(caption, frame.columns, shown, "numbers")
     page = markup.folded(fold, page) if fold else page
     return Shown(page, frame.to_string(index=False))
 
@@ -116,7 +114,7 @@ def published_curves(values, final, table, word, per=1.0):
             ours = np.stack([np.interp(np.log(v), np.log(values), y) for y in final[e]])
             groups.append([[f"{word} = {v}, ε = {e:g}", mean, error / per, ours]])
             points.setdefault(f"ε = {e:g}", []).append((v, mean, error / per))
-    return groups, _columns(points)
+    return groups, points
 
 
 def published_rounds(rounds, curves, table):
@@ -132,11 +130,7 @@ def published_rounds(rounds, curves, table):
             ours = curves[label][:, np.searchsorted(rounds, t)]
             groups.setdefault(label, []).append([f"{label}, t = {t}", mean, half / 1.96, ours])
             points.setdefault(label, []).append((t, mean, half / 1.96))
-    return list(groups.values()), _columns(points)
-
-
-def _columns(points):
-    return {label: tuple(zip(*rows, strict=True)) for label, rows in points.items()}
+    return list(groups.values()), points
 
 
 def confirm(

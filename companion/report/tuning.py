@@ -18,13 +18,11 @@ class Tuned(NamedTuple):
 
 def tune(groups, env, T: int, seeds) -> dict[str, Tuned]:
     """{label: Tuned}; groups: {label: policies}, all of which play the same streams."""
-    flat = [p.renamed(f"{label} #{i}") for label, ps in groups.items() for i, p in enumerate(ps)]
-    paid = simulate(env, flat, T, seeds, grid=[T]).final.mean(axis=0)
-    found, start = {}, 0
+    found = {}
     for label, policies in groups.items():
-        mine = paid[start : (start := start + len(policies))]
-        best = int(mine.argmin())
-        edge = best in (0, len(policies) - 1)
-        spread = float(mine.max() / mine[best]) if mine[best] > 0 else np.inf
-        found[label] = Tuned(policies[best], best, spread, edge)
+        named = [p.renamed(f"{label} #{i}") for i, p in enumerate(policies)]
+        paid = simulate(env, named, T, seeds, grid=[T]).final.mean(axis=0)
+        best = int(paid.argmin())
+        spread = float(paid.max() / paid[best]) if paid[best] > 0 else np.inf
+        found[label] = Tuned(policies[best], best, spread, best in (0, len(policies) - 1))
     return found

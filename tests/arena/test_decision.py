@@ -20,7 +20,7 @@ SMALL = {"d": 2, "K": 3, "T": 400, "epsilon": 50.0, "n_reps": 6}
 def test_what_is_printed_to_copy_makes_the_policy(world):
     calls, _ = recipes.lineup(world, 2_000, 1.0)
     for name in (c.factory for c in calls):
-        for c in (recipes.tunable(name, world, 1.0).make(2_000, m) for m in (1.0, 0.3)):
+        for c in (recipes.call(name, world, 2_000, 1.0, m) for m in (1.0, 0.3)):
             copied, made = {}, c.policy()
             exec(decision.snippet(c, world).partition("\nlive")[0], copied)
             said = copied["policy"]

@@ -6,7 +6,7 @@ correct rule are below 1e-6.  Seeds are fixed.
 
 import numpy as np
 
-from companion.arena import inference
+from companion.arena import contest
 from companion.stats import difference, ratio
 
 DRAWS = 1_000
@@ -24,9 +24,9 @@ def errors(law, n_reps=20, policies=10):
     for _ in range(DRAWS):
         finals = dict(enumerate(EQUAL[law](rng, (policies, n_reps))))
         random = 1.0 + 0.1 * rng.standard_normal(n_reps)
-        first, close = inference.leader(finals)
+        first, close = contest.leader(finals)
         plain = ratio(finals[0], random)
-        learns = inference.judged(finals[first], random).high < 1
+        learns = contest.judged(finals[first], random).high < 1
         wrong += learns, len(close) < policies - 1, not plain.low <= 1 <= plain.high
     return wrong / DRAWS
 
@@ -41,8 +41,8 @@ def test_ten_equal_policies_seldom_have_a_leader_that_learns():
 
 
 def test_who_chooses_and_judges_on_the_same_data_errs_far_more_often(monkeypatch):
-    monkeypatch.setattr(inference, "choosing", lambda finals: finals)
-    monkeypatch.setattr(inference, "judging", lambda finals: finals)
+    monkeypatch.setattr(contest, "choosing", lambda finals: finals)
+    monkeypatch.setattr(contest, "judging", lambda finals: finals)
     assert errors("normal")[0] > 2 * at_most(0.025)
 
 
@@ -55,21 +55,19 @@ def test_skewed_regrets_err_more_often_than_intervals_say():
 def test_a_leader_is_chosen_by_one_half_and_judged_by_the_other():
     a, b = np.r_[np.full(10, 1.0), np.full(10, 9.0)], np.r_[np.full(10, 2.0), np.full(10, 3.0)]
     wave = 1e-3 * np.sin(np.arange(20))
-    assert inference.leader({"a": a + wave, "b": b}) == ("a", ["b"])  # judged: b is better
-    assert inference.leader({"a": a[::-1] + wave, "b": b}) == ("b", ["a"])
-    assert inference.leader({"a": a + wave, "c": a + 5}) == ("a", [])
-    assert inference.judged(a, b).value == 3.0
+    assert contest.leader({"a": a + wave, "b": b}) == ("a", ["b"])  # judged: b is better
+    assert contest.leader({"a": a[::-1] + wave, "b": b}) == ("b", ["a"])
+    assert contest.leader({"a": a + wave, "c": a + 5}) == ("a", [])
+    assert contest.judged(a, b).value == 3.0
 
 
 def test_bonferroni_over_rivals_and_looks():
     rng = np.random.default_rng(2)
     x = {n: v + rng.standard_normal(20) for n, v in zip("abc", (0.0, 1.3, 1.3), strict=True)}
-    mine = inference.judging(x["a"])
+    mine = contest.judging(x["a"])
     for looks in (1, 5, 500):
         level = 1 - 0.05 / (2 * looks)
-        expected = [
-            n for n in "bc" if not difference(mine, inference.judging(x[n]), level).high < 0
-        ]
-        assert inference.leader(x, looks) == ("a", expected)
+        expected = [n for n in "bc" if not difference(mine, contest.judging(x[n]), level).high < 0]
+        assert contest.leader(x, looks) == ("a", expected)
     assert expected == ["b", "c"]
     assert ratio(mine + 5, mine + 5).value == 1.0

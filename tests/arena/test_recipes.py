@@ -12,8 +12,6 @@ def test_every_recipe_is_of_a_policy_that_plays_somewhere():
     assert set(recipes.RECIPES) <= set(policies.TABLE)
     played = {c.factory for w in WORLDS.values() for c in recipes.lineup(w, 2_000, 1.0)[0]}
     assert played == set(recipes.RECIPES)
-    with pytest.raises(ValueError, match="name must be one of"):
-        recipes.tunable("unheard_of", WORLDS["plain"], 1.0)
 
 
 @every_world
@@ -22,28 +20,25 @@ def test_everybody_has_the_same_true_guarantee(world, epsilon):
     calls, refusals = recipes.lineup(world, 2_000, epsilon)
     assert len(calls) + len(refusals) == len(policies.TABLE)
     for c in calls:
-        group = recipes.tunable(c.factory, world, epsilon)
-        for multiple in group.grid:
-            g = group.make(2_000, multiple).policy().guarantee
+        for multiple in recipes.MULTIPLES:
+            g = recipes.call(c.factory, world, 2_000, epsilon, multiple).policy().guarantee
             assert g == NO_PRIVACY or (0 < g.epsilon <= epsilon * (1 + 1e-9) and g.claimed is None)
             assert g == NO_PRIVACY or g.delta in (0.0, 1 / 2_000)
 
 
 @pytest.mark.parametrize("change", [{"calibration": "paper"}, {"epsilon": 20.2}, {"delta": 0.01}])
 def test_a_weaker_guarantee_is_refused(change):
-    group = recipes.tunable("online_linucb", WORLDS["clicks"], 20.0, change)
+    call = recipes.call("online_linucb", WORLDS["clicks"], 2_000, 20.0, **change)
     with pytest.raises(ValueError, match="private"):
-        recipes.need_guarantee(group.make(2_000, 1.0).policy(), 2_000, 20.0)
+        recipes.need_guarantee(call.policy(), 2_000, 20.0)
 
 
 @every_world
 def test_the_tuned_number_changes_the_policy_and_one_is_the_default(world):
     for name, recipe in recipes.RECIPES.items():
         if recipe.tuned and not recipes.refused(name, world, 2_000):
-            group = recipes.tunable(name, world, 1.0)
-            made = [group.make(2_000, m).policy().params for m in group.grid]
-            seen = [[v.tolist() for v in flat(params)] for params in made]
-            assert 1.0 in group.grid
+            calls = [recipes.call(name, world, 2_000, 1.0, m) for m in recipes.MULTIPLES]
+            seen = [[v.tolist() for v in flat(c.policy().params)] for c in calls]
             assert all(seen.count(one) == 1 for one in seen), name
 
 
@@ -54,10 +49,3 @@ def test_a_policy_without_a_recipe_is_refused_and_the_page_says_why(monkeypatch)
     assert rows["ecolog"]["elsewhere"] == recipes.NO_RECIPE
     assert rows["ecolog"]["worlds"] == 0
     assert rows["linucb"]["call"] == "linucb(d=2, noise=0.5, theta_bound=1)"
-
-
-def test_every_constant_that_is_set_by_hand_is_named_on_the_page():
-    bounds = {"noise", "theta_bound", "ball", "b_max", "x_max", "l1_radius"}  # a user knows them
-    for name, r in recipes.RECIPES.items():
-        for argument in r.given.keys() - bounds - {r.tuned, "bases"}:
-            assert argument in r.hand, f"say where {name}'s {argument} is from"

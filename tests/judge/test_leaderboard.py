@@ -23,8 +23,8 @@ def setting():
 
 
 def test_a_policy_of_the_package_gets_the_numbers_of_the_arena():
-    group = recipes.tunable("ldp_linucb", WORLD, 8.0)._replace(grid=(1.0,))
-    (run,) = contest.tuned_runs(WORLD.env, {"ldp_linucb": group}, 200, 4, 1, 1).values()
+    call = recipes.call("ldp_linucb", WORLD, 200, 8.0)
+    run = contest.played(call, "ldp_linucb", WORLD.env, 200, 4, 1)
     mine = leaderboard.newcomer(load("ldp_linucb"), *SMALL)["run"]
     assert mine.tuned.tolist() == run.tuned.tolist()
 

@@ -29,9 +29,8 @@ def closed():
 
 def draw():
     fig, axes = plots.panels(2)
-    for style, label in enumerate(("first", "second")):
-        plots.curve(axes[0], [1, 2, 3], np.random.default_rng(1).random((5, 3)), label, style)
-    plots.label_ends(axes[0])
+    samples = dict.fromkeys(("first", "second"), np.random.default_rng(1).random((5, 3)))
+    regret.against([1, 2, 3], samples, ax=axes[0])
     return fig
 
 
@@ -56,17 +55,13 @@ def test_a_figure_without_words_is_refused(missing):
 
 
 def test_a_curve_is_the_mean_with_its_band():
-    _, (ax,) = plots.panels(1)
-    ax.set(xscale="log", yscale="log")
-    plots.curve(ax, [1, 2], SAMPLES["a"], "label")
+    _, ax = regret.against([1, 2], {"label": SAMPLES["a"]}, log="xy")
     assert ax.get_lines()[0].get_ydata().tolist() == [2.0, 20.0]
     ends = ax.collections[0].get_paths()[0].vertices[:, 1]
     assert {ends.min(), ends.max()} == {band(SAMPLES["a"])[1].min(), band(SAMPLES["a"])[2].max()}
 
 
 def test_policies_that_meet_look_different_and_keep_their_look():
-    pairs = list(plots.POLICIES.values())
-    assert len(set(pairs)) == len(pairs)
     for names in (plots.POLICIES, ["LinUCB", "FLIPHAT, corrected", "FLIPHAT", "of a reader", "b"]):
         found = plots.looks(list(names))
         seen = {(own["color"], own["linestyle"]) for own in found.values()}

@@ -59,7 +59,7 @@ def test_published_curves_are_read_between_our_settings_in_logarithms():
     groups, points = tables.published_curves([1, 4], final, table, "d", per=1.96)
     (((setting, mean, error, ours),),) = groups
     assert (setting, mean, error, ours.tolist()) == ("d = 2, ε = 1", 5.0, 1.0, [1.0, 3.0])
-    assert points == {"ε = 1": ((2,), (5.0,), (1.0,))}
+    assert points == {"ε = 1": [(2, 5.0, 1.0)]}
 
 
 def test_published_rounds_are_found_by_label_and_round():
@@ -70,7 +70,7 @@ def test_published_rounds_are_found_by_label_and_round():
     )
     assert (setting, mean, error, ours.tolist()) == ("ε = 1, t = 20", 5.0, 1.0, [2.0, 4.0])
     assert other[0] == "lasso, t = 10"
-    assert points == {"ε = 1": ((20,), (5.0,), (1.0,)), "lasso": ((10,), (2.0,), (2.0,))}
+    assert points == {"ε = 1": [(20, 5.0, 1.0)], "lasso": [(10, 2.0, 2.0)]}
 
 
 def test_published_means_without_errors():
