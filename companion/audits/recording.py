@@ -195,6 +195,8 @@ class Call(NamedTuple):
     clean: list  # [(law, numbers)] with the same noise in every call
     noise: list  # what the noise of two generators differs by, the same whatever the record
     outcome: tuple  # (result, {number of a released array: what it holds afterwards})
+    round: int = 0  # counted from 0
+    kept: list = []  # [(array, what it held before)] of arguments that no recorded kernel changes
 
 
 class Run(NamedTuple):
@@ -230,6 +232,8 @@ class Recorder:
                 place = a.__array_interface__["data"][0], a.shape, a.strides  # views are made anew
                 self.first.setdefault(place, (a, a.copy()))
         result = self.copies.plain(kernel)(*args)
+        kept = [*zip(mine, arrays(before), strict=True)] if first else []
+        self.changed += [a for a, b in kept if a.tobytes() != b.tobytes()]
         if first:
             outcome = result, _let_out(read(result, *args), mine, arrays(before))
         else:
@@ -244,7 +248,7 @@ class Recorder:
             for i, after in outcome[1].items():
                 mine[i][...] = after
         live = args if first else ()
-        seen.append(Call(kernel, read, live, before, clean, noise, outcome))
+        seen.append(Call(kernel, read, live, before, clean, noise, outcome, self.round, kept))
         return outcome[0]
 
     def _released(self, kernel, read, args, rng):
@@ -275,13 +279,14 @@ class Recorder:
         share all draws that no recorded kernel makes.
         """
         self.script, self.asking = script, False
-        self.calls, self.asked, self.first = [], [], {}
+        self.calls, self.asked, self.first, self.changed, self.round = [], [], {}, [], 0
         case, policy = self.case, self.policy
         s = first = begin(case, np.random.default_rng(seed), policy)
         arms, shown = [], []
         if isinstance(policy, Optimiser):
             s, records = self._learn(s, records, seed), ()
         for t, record in enumerate(records):
+            self.round = t
             advice, others = (np.random.default_rng([seed, t, i]) for i in (0, 2))
             x = None if record is None else np.array(record[1], dtype=float)
             arms.append(self._advice(s, x, advice, others))
@@ -291,6 +296,9 @@ class Recorder:
                 s = policy.update(policy.params, s, arm, x, float(record[2]), noise) or s
             shown += public(s, case.private_fields)
         shown += public(s, case.private_fields)
+        for call in self.calls:  # what holds noise is changed by a recorded kernel
+            noisy = (any(np.may_share_memory(a, b) for b in self.changed) for a, _ in call.kept)
+            call.kept[:] = [one for one, hides in zip(call.kept, noisy, strict=True) if not hides]
         return Run(self.calls, self.asked, arms, shown, list(self.first.values()), first)
 
     def _advice(self, s, x, rng, others):
@@ -344,11 +352,13 @@ def _let_out(parts, mine, before) -> dict[int, np.ndarray]:
 
 def replayed(calls, first, rng):
     """[[numbers of every part] of every call], made once more with rng, where arrays hold `first`:
-    [(array, content)]."""
+    [(array, content)]; what no recorded kernel changes, a counter say, holds what it held."""
     for a, content in first:
         a[...] = content
     found = []
     for call in calls:
+        for a, content in call.kept:
+            a[...] = content
         args = [rng if is_generator(a) else a for a in call.live]
         parts = call.read(PLAIN.plain(call.kernel)(*args), *args)
         found.append([np.array(a, dtype=float) for _, a in parts])
@@ -385,7 +395,7 @@ def fresh_draws(call: Call, n: int, seed, scores: np.ndarray | None = None):
     if scores is not None:
         call.read(None, *args)[0][1][...] = scores
     first = list(zip(arrays(args), arrays(copied(args)), strict=True))
-    drawn = [replayed([call._replace(live=args)], first, rng)[0] for _ in range(n)]
+    drawn = [replayed([call._replace(live=args, kept=[])], first, rng)[0] for _ in range(n)]
     return [np.array(part) for part in zip(*drawn, strict=True)]
 
 

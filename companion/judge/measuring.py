@@ -75,9 +75,9 @@ def odd_rounds(case):
     if not calls or not {law for call in calls for law, _ in call.clean} <= LAWS.keys():
         return set()
     least = [fresh_rows(call, 20, 5).std(axis=0).min() for call in calls]
-    length = case.rounds / len(calls)
-    starts = {int(i * length) for i in (np.argmin(least), len(calls) - 1)} - {0}
-    return {(at, min(int(2 * length) + 1, case.rounds - at)) for at in starts}
+    at = [call.round for call in calls]
+    shown = {(at[i], at[min(i + 2, len(at) - 1)]) for i in (np.argmin(least), len(at) - 1)}
+    return {(first, last + 1 - first) for first, last in shown if first > 0}
 
 
 def instance(subject, number=None, told=None, rounds=None, start=0):

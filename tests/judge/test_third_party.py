@@ -7,6 +7,7 @@ server that counts in batches, and one that counts in a tree.
 import numpy as np
 import pytest
 
+from companion.audits.noise_laws import measure
 from companion.judge import attack, judge, measuring
 from companion.judge.load import load
 
@@ -165,6 +166,14 @@ REWARDS = [
     ("REPLACE_RECORD, ", "REPLACE_REWARD, "),
 ]
 USED = NOISE, f"(message[i] if t % 50 == 0 else {NOISE})"
+COUNTER = [  # after five batches half of the noise
+    COUNTS,
+    ("    users: np", "    done: np.ndarray\n    users: np"),
+    ("State(np.zeros(1), ", "State(np.zeros(1), np.zeros(1), "),
+    ("release(p, s.open", "s.done[0] += 1\n        release(p, s.done, s.open"),
+    ("release(p, open", "release(p, done, open"),
+    ("rng.normal(0.0, p.sigma,", "rng.normal(0.0, p.sigma / (1 + (done[0] > 5)),"),
+]
 RESPONSE = [
     (
         "message[i] = r * x[i] + " + NOISE,
@@ -316,6 +325,11 @@ def rows(table):
 def test_a_round_that_uses_noise_again_is_looked_at(tmp_path):
     case = measuring.instance(load(written(tmp_path, [USED])), rounds=60)
     assert (49, 3) in measuring.odd_rounds(case)
+
+
+def test_noise_that_follows_a_counter_in_the_state_is_drawn_as_it_was(tmp_path):
+    case = measuring.instance(load(written(tmp_path, COUNTER)), rounds=40)
+    assert measure(case).low > 1.5 * case.policy.guarantee.epsilon
 
 
 @pytest.mark.parametrize("noise", ["", "0.0 * "])
