@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from companion import core
-from companion.audits.recording import Interpreter, arrays
+from companion.audits.recording import Interpreter, arrays, leaves
 
 MODELS = {"none", "local", "shuffle", "joint", "central"}
 CUTS = (1, 2, 7, 128, 256, 399)
@@ -68,22 +68,21 @@ def complete(make) -> None:
     need(g.epsilon > 0 and 0 <= g.delta <= 1, f"epsilon = {g.epsilon}, delta = {g.delta}")
     free = (g.epsilon, g.delta) == (np.inf, 1.0)
     need(free or g.model != "none", "a policy without privacy has the guarantee NO_PRIVACY")
-    again = pickle.loads(pickle.dumps(policy))
-    same = again._replace(params=None) == policy._replace(params=None)
-    same = same and same_state(policy.params, again.params)
+    same = same_state(policy, pickle.loads(pickle.dumps(policy)))
     need(same, "another policy comes out of pickle")
 
 
-def fresh(make) -> None:
+def fresh_state(make) -> None:
     """fill arrays in init: np.zeros instead of np.empty"""
     policy = make(4)
     for _ in range(3):  # memory is handed out again with what was left in it
-        spoil(policy.init(policy.params))
+        for part in arrays(policy.init(policy.params)):
+            part.fill(SPOILED)
     for part in flat(policy.init(policy.params)):
         need(not np.isin(part, SPOILED).any(), "init hands out memory as it was left")
 
 
-def inside(make) -> None:
+def inside_its_arrays(make) -> None:
     """size every array of the State from Params; in compiled code use math.exp, math.log"""
     policy, X, R = begun(make)
     X, R = X[:60], R[:60]
@@ -125,7 +124,7 @@ def data(make) -> None:
     need(same, "arms or state depend on rewards of arms that were not played")
 
 
-def live(make) -> None:
+def live_equals_play(make) -> None:
     """let play be the loop over select and update, or leave it out; store x.copy(), never x itself
 
     The arrays that are handed over are overwritten after every call.
@@ -148,15 +147,9 @@ def live(make) -> None:
         need(same_state(state, found), said)
 
 
-CHECKS = {  # the first run, then all others
-    "rows": rows,
-    "complete": complete,
-    "fresh state": fresh,
-    "inside its arrays": inside,
-    "again": again,
-    "data": data,
-    "live equals play": live,
-}
+# The first run, then all others.
+CHECKS = rows, complete, fresh_state, inside_its_arrays, again, data, live_equals_play
+CHECKS = {check.__name__.replace("_", " "): check for check in CHECKS}
 
 
 def checked(subject, name: str):
@@ -207,15 +200,7 @@ def run(policy, X: np.ndarray, R: np.ndarray, *, seed: int = 1, cuts=()):
 
 def flat(state):
     """The state as one tuple of arrays, nested tuples and scalars included."""
-    if isinstance(state, tuple):
-        return tuple(a for part in state for a in flat(part))
-    return (np.array(state),)
-
-
-def spoil(state) -> None:
-    """Overwrite every array of a state."""
-    for part in arrays(state):
-        part.fill(SPOILED)
+    return tuple(map(np.array, leaves(state)))
 
 
 def same_bits(a, b: np.ndarray) -> bool:
