@@ -97,20 +97,17 @@ def neighbours(policy, world, rounds: int = 80):
         records["the context turns"] = (x, high), (y, high)
         records["another coordinate"] = (x, high), (z, high)
     company = {"quiet others": 1.0, "random others": 1.0, f"records {FAR:g} times too large": FAR}
-    for (what, (one, two)), user, (others, size) in product(
-        records.items(), (0, n // 3), company.items()
-    ):
+    tried = product(records.items(), (0, n // 3), company.items())
+    for (what, (one, two)), user, (others, size) in tried:
         X, R, _ = stream_for(policy, n, K)
         if others != "random others":  # they ask along the line that tells the two records apart
             X[:, 0::2], X[:, 1::2] = one[0], two[0] if one[0] is not two[0] else y
             R[:] = 0.0 if low <= 0.0 else low  # and pay nothing
             if one_context(policy):
                 X[:] = X[:, :1]
-        streams = []
-        for context, r in (one, two):
-            mine, paid = X.copy(), R.copy()
+        streams = (X.copy(), R.copy()), (X.copy(), R.copy())
+        for (mine, paid), (context, r) in zip(streams, (one, two), strict=True):
             mine[user], paid[user] = size * context, size * r
-            streams.append((mine, paid))
         yield f"{what} in round {user}, {others}", *streams, user
 
 
@@ -175,4 +172,5 @@ def speaks(subject):
         sys.stdout.flush()
     printed = os.pread(1, 200, before).decode("utf8", "replace").splitlines()[:1]
     found = sorted(seen) + [f"prints {line!r}" for line in printed]
-    return {"outcome": "speaks" if found else "holds", "found": "; ".join(found)}
+    outcome = "it says more than its arms" if found else "holds"
+    return {"outcome": outcome, "found": "; ".join(found)}

@@ -8,64 +8,45 @@ text, a page, and files.
 """
 
 import html
-import itertools
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
+from companion import validate
+from companion.arena import contest
 from companion.judge import attack, checks, leaderboard, measuring
 from companion.judge.load import Child
-from companion.validate import (
-    need_choice,
-    need_float,
-    need_int,
-    need_members,
-    need_positive,
-    need_seed,
-)
-
-QUICK = ("d = 5",), (8.0,), 400, 8  # of the arena: worlds, budgets, rounds, repetitions
-FULL = ("d = 5", "logistic clicks"), (1.0, 8.0), 2_000, 10
 
 
 def judge(
-    what,
-    *,
-    worlds=None,
-    epsilons=None,
-    seed: int = 1,
-    quick: bool = False,
-    trials: int | None = None,
-    limit: float = 90.0,
+    what, *, worlds=("d = 5",), epsilons=(1.0, 8.0), seed=1, quick=False, trials=None, limit=90.0
 ):
     """A `Report` on a policy that need not be of this package, compiled or plain Python.
 
     what: the path of a file, the dotted name of a module, a function that makes the policy, or a
     `Policy`, of which no other dimensions and budgets can be measured; worlds: names of
-    `leaderboard.WORLDS` (None: two, one if quick; empty: no arena); epsilons: budgets in
-    [0.01, 100] there (None: 1 and 8, or 8); seed: an integer >= 0; quick: a short look; trials:
-    runs of each input that an attack counts, in [4, 10^7]; limit: seconds of CPU that one task may
-    take.  Raises ValueError where the settings make no sense; what is wrong with the policy stands
-    in the report.
+    `leaderboard.WORLDS` (empty: no arena); epsilons: budgets in [0.01, 100] there; seed: an integer
+    >= 0; quick: a short look; trials: runs of each input that an attack counts, in [4, 10^7] (None:
+    from 300 to 10,000); limit: seconds of CPU that one task may take.  Raises ValueError where the
+    settings make no sense; what is wrong with the policy stands in the report.
     """
-    usual_worlds, usual_epsilons, *size = QUICK if quick else FULL
-    worlds = [need_choice("worlds", w, tuple(leaderboard.WORLDS))
-              for w in (usual_worlds if worlds is None else worlds)]  # fmt: skip
-    epsilons = need_members("epsilons", usual_epsilons if epsilons is None else epsilons)
-    epsilons = [need_float("epsilons", e, 0.01, 100.0) for e in epsilons]
-    trials = trials if trials is None else need_int("trials", trials, 4, 10**7)
-    how = bool(quick), trials, need_seed("seed", seed)
-    child = Child(what, need_positive("limit", limit))
+    for world in worlds:
+        validate.need_choice("worlds", world, tuple(leaderboard.WORLDS))
+    for epsilon in validate.need_members("epsilons", epsilons):
+        validate.need_float("epsilons", epsilon, 0.01, 100.0)
+    trials = trials if trials is None else validate.need_int("trials", trials, 4, 10**7)
+    how = {"quick": bool(quick), "trials": trials, "seed": validate.need_seed("seed", seed)}
+    child = Child(what, validate.need_positive("limit", limit))
     try:
-        rows = investigate(child.ask, list(itertools.product(worlds, epsilons)), size, *how)
+        rows = investigate(child.ask, worlds, epsilons, **how)
     finally:
         child.pool.shutdown(wait=False)
-    return made(rows, {"quick": how[0], "trials": trials, "seed": how[2], "limit": child.limit})
+    return made(rows, how | {"limit": child.limit})
 
 
-def investigate(ask, games, size, quick: bool, trials, seed: int):
+def investigate(ask, worlds, epsilons, quick: bool, trials, seed: int):
     """All rows of the report, the promise first; where a task fails the reason stands there."""
     rows = []
 
@@ -94,13 +75,16 @@ def investigate(ask, games, size, quick: bool, trials, seed: int):
         for task in (attack.general, attack.own):
             add("attack", f"{task.__name__} attack", task, quick, trials, seed)
     add("cost", "a round", leaderboard.cost)
-    for world, epsilon in games:
-        where, game = f"{world}, epsilon = {epsilon:g}", (world, size[0], epsilon, size[1], seed)
-        (row,) = add("arena", where, leaderboard.newcomer, *game)
-        if "run" in row:
-            there = leaderboard.rivals(*game)
-            placed = leaderboard.table(promise["factory"], row["run"], there, len(games))
-            rows[-1:] = [{"part": "arena", "where": where} | row for row in placed]
+    T, n_reps = (400, 8) if quick else (2_000, 10)
+    for world in worlds:
+        there = contest.play(world, leaderboard.WORLDS[world](), T, epsilons, n_reps, 2, seed)
+        for epsilon, setting in there.items():
+            where, game = f"{world}, epsilon = {epsilon:g}", (T, epsilon, n_reps, seed)
+            (row,) = add("arena", where, leaderboard.newcomer, world, *game)
+            if "run" in row:
+                looks = len(worlds) * len(epsilons)
+                placed = leaderboard.table(promise["factory"], row["run"], setting.untuned, looks)
+                rows[-1:] = [{"part": "arena", "where": where} | row for row in placed]
     return rows
 
 
@@ -113,18 +97,7 @@ WORDS = {  # the verdict: exit code, meaning
     "BOUNDED ONLY": (3, "no attack refutes it, but its noise was not measured"),
     "CONTRACT BROKEN": (4, "it does not do what every policy does: mend that first"),
 }
-BEGIN = {  # outcome of a row: how the line on it begins, the worst first; others have no line
-    "refuted": "REFUTED: ",
-    "broken": "The contract does not hold: ",
-    "promised": "It promises: ",
-    "failed": "It gave nothing: ",
-    "not measured": "Not measured: ",
-    "speaks": "It says more than its arms: ",
-    "measured": "Measured: ",
-    "not refuted": "Not refuted: ",
-    "played": "Arena: ",
-    "timed": "Cost: ",
-}
+QUIET = ("holds", "beside", "not applicable")  # outcomes of rows that have no line
 UNSEEN = """What the judge cannot see:
   what the audit's declaration leaves out: which numbers are shown, which fields are private
   neighbours that were not tried; a bound below the promise proves nothing
@@ -137,14 +110,10 @@ class Report(NamedTuple):
     """What a judge found."""
 
     word: str  # REFUTED, MEASURED, BOUNDED ONLY, CONTRACT BROKEN or NOTHING
+    exit_code: int  # 1, 0, 3, 4 or 2, in the same order
     lines: tuple  # the essentials, a refuted promise first, the word last
     found: list  # all rows, dicts
     settings: dict
-
-    @property
-    def exit_code(self) -> int:
-        """1, 0, 3, 4 or 2, in the order of the words."""
-        return WORDS[self.word][0]
 
     def rows(self, part: str):
         """Rows of a part: "promise", "contract", "budget", "speech", "measured", "attack", "cost",
@@ -153,7 +122,7 @@ class Report(NamedTuple):
 
     def save(self, path) -> None:
         """Write the report to a file, `.json` (infinite numbers as null) or `.html` (complete)."""
-        kind = need_choice("the ending of path", Path(path).suffix, (".json", ".html"))
+        kind = validate.need_choice("the ending of path", Path(path).suffix, (".json", ".html"))
         page = '<!doctype html><meta charset="utf-8"><title>judged</title>' + self._repr_html_()
         data = pd.Series(self._asdict()).to_json(indent=1)
         Path(path).write_text(data if kind == ".json" else page, "utf8")
@@ -176,15 +145,12 @@ class Report(NamedTuple):
 def made(rows, settings) -> Report:
     """The `Report` of rows, the promise first; every finding has one line."""
     word, names = verdict(rows), {}
-    for row in rows:
-        names.setdefault((row["outcome"], row.get("found")), []).append(row["what"])
-    lines = [
-        f"{begin}{'; '.join(whats)}: {found}."
-        for outcome, begin in BEGIN.items()
-        for (how, found), whats in names.items()
-        if how == outcome
-    ]
-    return Report(word, (*lines, f"{word}: {WORDS[word][1]}."), rows, settings)
+    for row in sorted(rows, key=lambda row: {"refuted": 0, "broken": 1}.get(row["outcome"], 2)):
+        if row["outcome"] not in QUIET:
+            names.setdefault((row["outcome"], row["found"]), []).append(row["what"])
+    said = (f"{how[0].upper()}{how[1:]}: {'; '.join(w)}: {why}." for (how, why), w in names.items())
+    exit_code, meaning = WORDS[word]
+    return Report(word, exit_code, (*said, f"{word}: {meaning}."), rows, settings)
 
 
 def verdict(rows) -> str:

@@ -4,7 +4,6 @@ The arena's own rules: one true guarantee (epsilon, 1/T), the same streams, cons
 tuned; half of the repetitions choose the leader, the other half judge.
 """
 
-import functools
 import inspect
 
 from companion import policies
@@ -14,7 +13,7 @@ from companion.core import one_context
 from companion.environments import replay
 from companion.judge.checks import flat, stream_for
 from companion.judge.load import load
-from companion.simulate import simulate
+from companion.simulate import repetitions, simulate
 
 K = 5  # arms, but for the world of one context
 WORLDS = {
@@ -38,22 +37,18 @@ def played(subject, world, T: int, epsilon: float, n_reps: int, seed: int):
     told = recipes.known(world, T, epsilon, recipes.COMMON if common else "")
     takes = inspect.signature(subject.factory).parameters
     call = recipes.Call(subject.factory, {n: v for n, v in told.items() if n in takes})
-    recipes.need_guarantee(call.policy(), T, epsilon)
-    group = {subject.name: recipes.Group(lambda *_: call, (1.0,))}
-    env = world.common if common else world.env
-    return contest.tuned_runs(env, group, T, n_reps, 0, seed)[subject.name]
-
-
-@functools.lru_cache(maxsize=8)
-def rivals(world: str, T: int, epsilon: float, n_reps: int, seed: int):
-    """The arena's `contest.Setting` there, with default constants."""
-    return contest.play(world, WORLDS[world](), T, [epsilon], n_reps, 2, seed)[epsilon].untuned
+    policy, env = call.policy(), world.common if common else world.env
+    recipes.need_guarantee(policy, T, epsilon)
+    seeds = repetitions(seed, n_reps, 2)  # of all others
+    final = simulate(env, [policy.renamed(subject.name)], T, seeds, grid=[T]).final[:, 0]
+    return contest.Run(call, policy.name, policy.guarantee, 1.0, False, final, final, call)
 
 
 def newcomer(subject, world: str, *game):
-    """The row with the `contest.Run` of the policy that is judged, played as its `rivals`."""
+    """The row with the `contest.Run` of the policy that is judged; game: T, epsilon, repetitions,
+    seed."""
     run = played(subject, WORLDS[world](), *game)
-    return {"outcome": "played", "run": run._replace(call=None, default_call=None)}
+    return {"outcome": "arena", "run": run._replace(call=None, default_call=None)}
 
 
 def table(name: str, run, setting, looks: int):
@@ -69,7 +64,7 @@ def table(name: str, run, setting, looks: int):
         for n, r in there.runs.items()
     ]
     rows.sort(key=lambda row: (row["what"] != name, row["value"]))
-    rows[0] |= {"outcome": "played", "found": text, "leads": first, "close": close}
+    rows[0] |= {"outcome": "arena", "found": text, "leads": first, "close": close}
     return rows
 
 
@@ -115,7 +110,7 @@ def cost(subject):
     size, ns = sum(a.nbytes for a in flat(policy.init(policy.params))), nanoseconds(policy, 4)
     kind = "compiled" if hasattr(policy.loop, "py_func") else "plain Python"
     said = f"{ns:,.0f} ns over random play ({kind}, this machine); {size:,} bytes of state"
-    return {"outcome": "timed", "found": said, "ns": ns, "state": size}
+    return {"outcome": "cost", "found": said, "ns": ns, "state": size}
 
 
 def nanoseconds(policy, K: int) -> float:

@@ -163,8 +163,7 @@ def asked(subject):
     got = [p.guarantee.epsilon for p in made]
     text = ", ".join(f"{g:.3g} for {e:g}" for g, e in zip(got, ASKED, strict=True))
     if len(set(got)) == 1 or same_state(made[0].params, made[-1].params):
-        why = f"the guarantee, or every parameter, is the same at each budget: {text}"
-        return {"outcome": "refuted", "found": why}
-    if any(g > e * (1 + 1e-9) for g, e in zip(got, ASKED, strict=True)):
-        return {"outcome": "broken", "found": f"it promises less privacy than is asked: {text}"}
-    return {"outcome": "holds", "found": f"the guarantee follows the budget: {text}"}
+        found = f"guarantees or parameters do not follow the budget: {text}"
+        return {"outcome": "refuted", "found": found}
+    less = any(g > e * (1 + 1e-9) for g, e in zip(got, ASKED, strict=True))
+    return {"outcome": "broken" if less else "holds", "found": f"epsilon by budget: {text}"}

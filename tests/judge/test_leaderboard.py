@@ -10,12 +10,10 @@ from companion.arena import contest, recipes
 from companion.judge import leaderboard
 from companion.judge.load import load
 
-SMALL = "d = 2", 200, 8.0, 4, 1  # world, T, epsilon, repetitions, seed
-
 
 @pytest.fixture(scope="module")
 def setting():
-    return leaderboard.rivals(*SMALL)
+    return contest.play("", leaderboard.WORLDS["d = 2"](), 200, [8.0], 4, 1, 1)[8.0].untuned
 
 
 def test_who_cannot_play_says_why(tmp_path, setting):
@@ -62,5 +60,5 @@ def test_a_newcomer_plays_the_streams_of_all_others(setting):
     there = leaderboard.entered(setting, mine, 1)
     assert set(there.runs) == {*setting.runs, "mine"}
     assert there.runs["mine"].tuned.tolist() == setting.runs["linucb"].tuned.tolist()
-    asked = leaderboard.newcomer(load(mine), *SMALL)["run"]
+    asked = leaderboard.newcomer(load(mine), "d = 2", 200, 8.0, 4, 1)["run"]
     assert asked.tuned.tolist() == there.runs["mine"].tuned.tolist()

@@ -336,7 +336,7 @@ def test_the_leaky_are_refuted(name, tmp_path, monkeypatch):
     report = judged(tmp_path, monkeypatch, LEAKY[name])
     assert report.word == "REFUTED", report
     assert report.exit_code == 1
-    assert report.lines[0].startswith("REFUTED: ")
+    assert report.lines[0].startswith("Refuted: ")
 
 
 @pytest.mark.parametrize("name", rows(BROKEN))
