@@ -1,7 +1,6 @@
 """The policy that is judged: found in a file or given as it is, and run in a process of its own."""
 
 import functools
-import importlib
 import importlib.util
 import inspect
 import multiprocessing
@@ -13,8 +12,7 @@ import tempfile
 import textwrap
 import time
 import traceback
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -66,12 +64,13 @@ def load(what) -> Subject:
         return Subject(what.name, lambda: what, lambda K: what)
     if what in policies.TABLE:
         return Subject(what, policies.factory(what), lambda K: policies.example(what, K))
-    factory, example = (what, what) if callable(what) else _offered(str(what))
-    return Subject(factory.__name__, factory, lambda K: given(example, GUESSES | {"K": K}))
+    factory, example = (what, None) if callable(what) else _offered(str(what))
+    told = {} if example else GUESSES
+    return Subject(factory.__name__, factory, lambda K: given(example or factory, told | {"K": K}))
 
 
 def _offered(what):
-    """(factory, example or the factory itself) of the module of a path or of a dotted name."""
+    """(factory, example or None) of the module of a path or of a dotted name."""
     path = Path(what).resolve()
     try:
         if path.suffix == ".py":
@@ -92,7 +91,7 @@ def _offered(what):
     if len(makers) != 1:
         names = [f.__name__ for f in makers]
         raise ValueError(f"{what} must have one function annotated `-> Policy`; got {names}")
-    return makers[0], getattr(module, "example", makers[0])
+    return makers[0], getattr(module, "example", None)
 
 
 def said(error) -> str:

@@ -89,10 +89,9 @@ def instance(subject, number=None, told=None, rounds=None, start=0):
         return own[number]
     rest = min(horizon(policy) or LONG, LONG) - start
     state = run(policy, *stream_for(policy, start)[:2])[1] if start else None
-    case = AuditInstance(policy, kernels, private, state, min(rounds or 3, rest))
-    tight = all(c.bound_is_tight for c in own) and case.rounds < LONG
-    follows = any(c.assumes_compliance for c in own)
-    case = case._replace(bound_is_tight=tight or None, assumes_compliance=follows)
+    n, follows = min(rounds or 3, rest), any(c.assumes_compliance for c in own)
+    tight = (n < LONG and all(c.bound_is_tight for c in own)) or None
+    case = AuditInstance(policy, kernels, private, state, n, None, tight, follows)
     while not rounds and case.rounds < rest and releases(case) < RELEASES:
         case = case._replace(rounds=min(2 * case.rounds, rest))
     if policy.guarantee.neighbours == ADD_OR_REMOVE:  # without a record the last one is missing

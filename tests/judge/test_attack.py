@@ -57,19 +57,16 @@ def test_what_a_run_says_aloud_is_seen(tmp_path, words):
 
 def test_fresh_runs_count_without_the_arm_of_the_user_who_is_attacked(tmp_path, monkeypatch):
     """Arms by which the statistic was fitted are drawn from other seeds than those that count."""
-    seeds, counted, real = [], [], attack.audit.attacked
-    default = np.random.default_rng
+    seeds, counted, fit, count = [], [], attack.fitted, attack.audit.attacked
     monkeypatch.setattr(attack, "ROUNDS", {True: 6})
-    monkeypatch.setattr(np.random, "default_rng", lambda s=None: seeds.append(s) or default(s))
-
-    def spied(one, **how):
-        counted.append((one, how, [s for s in seeds if isinstance(s, int)]))
-        return real(one, **how)
-
-    monkeypatch.setattr(attack.audit, "attacked", spied)
+    monkeypatch.setattr(attack, "fitted", lambda *told: seeds.append(told[-1]) or fit(*told))
+    monkeypatch.setattr(
+        attack.audit, "attacked", lambda one, **how: counted.append((one, how)) or count(one, **how)
+    )
     found = attack.general(load(judged.written(tmp_path, "counts")), True, 8, 1)
-    ((one, how, fitted),) = counted
-    assert how["seed"] not in fitted
+    ((one, how),) = counted
+    assert seeds
+    assert how["seed"] not in seeds
     assert how["level"] == 0.999
     assert "(4 trials, which" in found["found"]
     moved = (one.a[0] != one.b[0]).any(axis=(1, 2)) | (one.a[1] != one.b[1]).any(axis=1)
