@@ -43,7 +43,7 @@ def judge(
         rows = investigate(child.ask, worlds, epsilons, **how)
     finally:
         child.pool.shutdown(wait=False)
-    return made(rows, how | {"limit": child.limit})
+    return made(rows)
 
 
 def investigate(ask, worlds, epsilons, quick: bool, trials, seed: int):
@@ -113,7 +113,6 @@ class Report(NamedTuple):
     exit_code: int  # 1, 0, 3, 4 or 2, in the same order
     lines: tuple  # the essentials, a refuted promise first, the word last
     found: list  # all rows, dicts
-    settings: dict
 
     def rows(self, part: str):
         """Rows of a part: "promise", "contract", "budget", "speech", "measured", "attack", "cost",
@@ -142,15 +141,16 @@ class Report(NamedTuple):
         return text + table if len(arena) else text
 
 
-def made(rows, settings) -> Report:
+def made(rows) -> Report:
     """The `Report` of rows, the promise first; every finding has one line."""
     word, names = verdict(rows), {}
     for row in sorted(rows, key=lambda row: {"refuted": 0, "broken": 1}.get(row["outcome"], 2)):
         if row["outcome"] not in QUIET:
-            names.setdefault((row["outcome"], row["found"]), []).append(row["what"])
+            what = row.get("where", row["what"])
+            names.setdefault((row["outcome"], row["found"]), []).append(what)
     said = (f"{how[0].upper()}{how[1:]}: {'; '.join(w)}: {why}." for (how, why), w in names.items())
     exit_code, meaning = WORDS[word]
-    return Report(word, exit_code, (*said, f"{word}: {meaning}."), rows, settings)
+    return Report(word, exit_code, (*said, f"{word}: {meaning}."), rows)
 
 
 def verdict(rows) -> str:

@@ -94,11 +94,10 @@ def board(settings):
 
     for s in settings:
         for model, (first, close) in s.winners.items():
-            alone = "no rival" if len(s.of(model)) == 1 else "nobody"
             rows.append({
                 "trust model": model, "world": s.world, "rounds": s.T, "ε": s.epsilon,
                 "leads": priced(s, first), "regret / random play": s.judged(first).value,
-                "not shown to be worse": ", ".join(priced(s, n) for n in close) or alone,
+                "not shown to be worse": ", ".join(priced(s, n) for n in close) or "nobody",
             })  # fmt: skip
     return sorted(rows, key=lambda row: contest.MODELS.index(row["trust model"]))
 

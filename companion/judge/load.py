@@ -25,6 +25,7 @@ GUESSES = {"d": 3, "K": 4, "T": 400, "epsilon": 1.0, "delta": 0.01}  # where the
 OTHERS = str(Path(__file__).parents[1]), "site-packages", "/lib/python", "<"  # not the author's
 MEMORY = 8 << 30  # bytes that the policy may use
 PATIENCE = 10.0  # times the limit may pass on the clock, on a machine that others use
+IDLE = 3_600.0  # seconds after which a process ends that nobody asks
 
 
 class Subject(NamedTuple):
@@ -147,7 +148,7 @@ def _begin(what):
         for stream in (1, 2):
             os.dup2(log.fileno(), stream)
     sys.stdout, sys.stderr = (os.fdopen(stream, "w", closefd=False) for stream in (1, 2))
-    for clock in (signal.SIGPROF, signal.SIGALRM):
+    for clock in (signal.SIGPROF, signal.SIGALRM):  # a handler would wait for compiled code
         signal.signal(clock, signal.SIG_DFL)
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, most))
@@ -170,6 +171,6 @@ def _answer(task, args, limit):
 
 
 def _alarm(limit):
-    """End this process after so much time; 0: never."""
+    """End this process after so much time; 0: when nobody asks it for long."""
     signal.setitimer(signal.ITIMER_PROF, limit)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE * limit)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE * limit or IDLE)

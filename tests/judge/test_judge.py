@@ -159,7 +159,7 @@ LONG = FINE | {"what": "a long run", "outcome": "failed", "found": "slow", "opti
     ],
 )
 def test_one_word_and_its_exit_code(rows, word, tmp_path):
-    found = judging.made([PROMISE, *rows], {})
+    found = judging.made([PROMISE, *rows])
     assert found.word == word
     assert str(found).splitlines()[-1].startswith(f"{word}: ")
     assert found.lines[0].startswith("Refuted: ") is (found.exit_code == 1) is (word == "REFUTED")
@@ -172,7 +172,7 @@ def test_one_word_and_its_exit_code(rows, word, tmp_path):
 
 
 def test_an_error_is_shown_once_and_what_was_played_is_said():
-    found = judging.made([PROMISE, BAD, BAD | {"what": "copies"}, FINE, ATTACK], {})
+    found = judging.made([PROMISE, BAD, BAD | {"what": "copies"}, FINE, ATTACK])
     assert found.lines[0] == "Broken: rows; copies: IndexError."
     for played in ("its example: 3 rounds", "Mine <b>: replace one record; local model",
                    "general attack: a pair"):  # fmt: skip
