@@ -39,11 +39,7 @@ def judge(
     trials = trials if trials is None else validate.need_int("trials", trials, 4, 10**7)
     how = {"quick": bool(quick), "trials": trials, "seed": validate.need_seed("seed", seed)}
     child = Child(what, validate.need_positive("limit", limit))
-    try:
-        rows = investigate(child.ask, worlds, epsilons, **how)
-    finally:
-        child.pool.shutdown(wait=False)
-    return made(rows)
+    return made(investigate(child.ask, worlds, epsilons, **how))
 
 
 def investigate(ask, worlds, epsilons, quick: bool, trials, seed: int):

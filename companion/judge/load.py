@@ -115,21 +115,16 @@ class Child:
     """
 
     def __init__(self, what, limit: float):
-        self.what, self.limit = what, limit
-        self.begin()
-
-    def begin(self) -> None:
-        """Have the next task done by a new process."""
-        fork = multiprocessing.get_context("fork")
-        self.pool = ProcessPoolExecutor(1, fork, _begin, (self.what,))
+        self.what, self.limit, self.pool = what, limit, None
 
     def ask(self, task, *args):
         """The rows that task(subject, *args) gives, or one that says why it gives none."""
-        began = time.perf_counter()
+        began, fork = time.perf_counter(), multiprocessing.get_context("fork")
+        self.pool = self.pool or ProcessPoolExecutor(1, fork, _begin, (self.what,))
         try:
             found = self.pool.submit(_answer, task, args, self.limit).result()
         except BrokenProcessPool:
-            self.begin()
+            self.pool = None
             late = time.perf_counter() - began >= self.limit
             why = f"does not return within {self.limit:g} s" if late else "its process ends"
             found = failed(why)

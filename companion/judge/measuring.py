@@ -31,10 +31,8 @@ def promised(subject):
     """The row on the example's guarantee."""
     p, g = subject.policy, subject.policy.guarantee
     known = p.universe or "no universe declared: unit ball, rewards [-1, 1]"
-    return {
-        "outcome": "promised", "found": str(g), "what": p.name, "model": g.model,
-        "factory": subject.name, "played": f"{g.neighbours}; {g.model} model; {known}",
-    }  # fmt: skip
+    row = {"outcome": "promised", "found": str(g), "model": g.model, "factory": subject.name}
+    return row | {"what": p.name, "played": f"{g.neighbours}; {g.model} model; {known}"}
 
 
 def shown(policy):
@@ -51,8 +49,7 @@ def plans(subject, quick: bool):
     example for a few rounds; other dimensions and budgets; whole short lives.  Optional: a long
     run, its end, and where its noise is least."""
     takes, own = subject.takes, shown(subject.policy)[2]
-    found = {f"its own instance {i + 1}": {"number": i} for i in range(len(own))}
-    found = found or {"its example": {}}
+    found = {f"own instance {i + 1}": {"number": i} for i in range(len(own))} or {"its example": {}}
     for d, epsilon in OTHER[quick] if {"d", "epsilon"} & takes.keys() else ():
         told = {n: v for n, v in (("d", d), ("epsilon", epsilon)) if n in takes}
         found[" and ".join(f"{n} = {v:g}" for n, v in told.items())] = {"told": told}
@@ -120,8 +117,7 @@ def measured(subject, plan):
     except (Leak, NotMeasured) as why:
         outcome = "refuted" if isinstance(why, Leak) else "not measured"
         return {"outcome": outcome, "found": str(why)}
-    played = f"{case.rounds} rounds, d = {d}, budget {g.epsilon:.3g}, "
-    played += f"{found.releases} releases of a record"
+    played = f"{case.rounds} rounds, d = {d}, budget {g.epsilon:.3g}, {found.releases} releases"
     row = {"outcome": "refuted" if holds is False else "measured", "found": words, "played": played}
     return row | {n: getattr(found, n) for n in ("low", "high", "movement", "releases")}
 
@@ -162,7 +158,6 @@ def asked(subject):
     got = [p.guarantee.epsilon for p in made]
     text = ", ".join(f"{g:.3g} for {e:g}" for g, e in zip(got, ASKED, strict=True))
     if len(set(got)) == 1 or same_state(made[0].params, made[-1].params):
-        found = f"guarantees or parameters do not follow the budget: {text}"
-        return {"outcome": "refuted", "found": found}
+        return {"outcome": "refuted", "found": f"guarantee or noise stays as it is: {text}"}
     less = any(g > e * (1 + 1e-9) for g, e in zip(got, ASKED, strict=True))
     return {"outcome": "broken" if less else "holds", "found": f"epsilon by budget: {text}"}
