@@ -73,12 +73,12 @@ class Live:
     """
 
     def __init__(self, policy: Policy, rng: np.random.Generator) -> None:
+        self._locks = {}  # first: `close` reads it where memory does not hold the state
         self.policy, self.rng = policy, rng
         self.state = policy.init(policy.params)
         self.rounds = 0
         self._open, self._ended, self._warned = {}, [], False
         self._arms, self._clipped = {}, {"contexts": 0, "rewards": 0, "records": 0}
-        self._locks = {}
 
     def select(self, X, ticket: str | None = None) -> int:
         """Arm for contexts X (K, d), one row per arm; asked once per round, or per ticket."""

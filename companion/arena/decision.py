@@ -9,11 +9,13 @@ import json
 import re
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from companion import policies
 from companion.arena import recipes
 from companion.arena.contest import MODELS, Run, Setting
 from companion.arena.environments import world_of
-from companion.core import one_context
+from companion.core import Universe, one_context
 from companion.report import markup
 from companion.report.tables import Shown, numbers
 from companion.simulate import repetitions, simulate
@@ -24,8 +26,11 @@ TRUSTED = {"local": "nobody", "shuffle": "a shuffler", "joint": "the server"}  #
 NOTHING = "Nothing is shown to be better than random play"
 NOBODY = "No private policy with this guarantee can play here."
 MEANS = {  # arguments that a reader of a printed program may not know
-    "universe": "the set of contexts; offset_sphere: (z, sqrt(1/2)) with |z|^2 <= 1/2",
+    "universe": "the set of contexts; offset_sphere: (u, sqrt(1/2)) with |u|^2 <= 1/2",
     "theta_bound": "bound on the norm of the unknown parameter",
+    "ball": "bound on the norm of the unknown parameter",
+    "l1_radius": "bound on the 1-norm of the unknown parameter",
+    "sparsity": "how many coordinates of the unknown parameter are not 0, at most",
     "width": "of confidence intervals: 1 is the theory's, a smaller one explores less",
     "batch": "users whose messages the shuffler mixes into one release",
 }
@@ -35,6 +40,7 @@ class Answer(NamedTuple):
     """What was measured best for users with this trust, in one setting."""
 
     factory: str
+    model: str  # whom its users trust, a key of TRUSTED
     close: tuple  # those that it is not shown to be better than
     share: Interval  # of random play's regret, in the repetitions that did not choose
     call: Any  # `recipes.Call`
@@ -59,7 +65,7 @@ class Answer(NamedTuple):
         others = "All others are shown to be worse."
         if self.close or not self.rivals:
             others = f"Not shown to be worse: {', '.join(self.close) or 'no other plays here'}."
-        return f"Use {self.factory}: {share}. {others}"
+        return f"Use {self.factory}: {share}. Users need to trust {TRUSTED[self.model]}. {others}"
 
     @property
     def code(self) -> str:
@@ -76,24 +82,26 @@ class Answer(NamedTuple):
 
 def snippet(call, world) -> str:
     """A program around the call that maps numbers in [-1, 1] into the contexts that it takes."""
-    policy, text, K = call.policy(), str(call), world.K
+    policy, text, told, K = call.policy(), str(call), call.arguments, world.K
     d = world.p or world.d - (world.universe == "offset_sphere")
-    told = f"({K}, {d}))  # yours: numbers of every arm, in [-1, 1]"
-    if world.common:
-        told = f"{d})  # yours: numbers that all arms share, in [-1, 1]"
-    factor = 1.0
-    if policy.universe is not None:
-        factor = policy.universe.radius * d ** (-1.0 / policy.universe.norm)
-    X = f"{0.999999 * factor:.6g} * z" if factor < 1.0 else "z"
-    if world.universe == "offset_sphere":
-        scale = 0.999999 * (2 * d) ** -0.5  # no larger when it is written with six digits
-        X = f"np.column_stack([{scale:.6g} * z, np.full({K}, 0.5**0.5)])"
+    size, whose = (d, "that all arms share") if world.common else (f"({K}, {d})", "of every arm")
+    records, offset = policy.universe or Universe(np.inf), world.universe == "offset_sphere"
+    radius = 0.5**0.5 if offset else records.radius
+    # for any z in [-1, 1]^d, and for |z| <= 1; no larger when they are written with six digits
+    some, more = (
+        f"{0.999999 * most:.6g} * z" if (most := radius * d**power) < 1.0 else "z"
+        for power in (-1.0 / records.norm, 0.0)
+    )
+    X = some
+    if offset:
+        X = f"np.column_stack([{some}, np.full({K}, 0.5**0.5)])"
     elif world.common:
-        X = f"np.tile({X}, ({K}, 1))" if one_context(policy) else f"np.kron(np.eye({K}), {X})"
+        X = f"np.tile({some}, ({K}, 1))" if one_context(policy) else f"np.kron(np.eye({K}), {some})"
+    note = "" if some == more else f"  # {more} if always |z| <= 1"
     said, report = "policy.guarantee", "live.report()"
     if call.factory == "random":
         said, report = '"Random play reads no data: any epsilon holds."', "live.report().arms"
-    means = "".join(f"# {name}: {MEANS[name]}\n" for name in call.arguments if name in MEANS)
+    means = "".join(f"# {name}: {MEANS[name]}\n" for name in told if name in MEANS)
     used = sorted({n for n in re.findall(r"\b(\w+)\(", text) if n in policies.TABLE})
     return f"""{"import math" if "math." in text else ""}
 import numpy as np
@@ -102,9 +110,10 @@ from companion.policies import {", ".join(used)}
 {means}policy = {text}
 print({said})
 live, rng = policy.start(), np.random.default_rng()
-for _ in range(3):  # yours: one round for every user
-    z = rng.uniform(-1, 1, {told}
-    arm = live.select({X})
+for _ in range(3):  # yours: range({told.get("T", "T")}), a round for every user
+    z = rng.uniform(-1, 1, {size})  # yours: numbers {whose}, in [-1, 1]
+    X = {X}{note}
+    arm = live.select(X)
     live.update(arm, 1.0)  # yours: what the arm paid, in [0, 1]
 print({report})
 """.lstrip()
@@ -122,8 +131,8 @@ def answer(setting, trust: str) -> Answer | None:
         return None
     setting = setting.untuned
     first, close = setting.leader(names)
-    share, call = setting.judged(first), setting.runs[first].call
-    return Answer(first, tuple(close), share, call, setting.place, len(names) - 1)
+    share, run = setting.judged(first), setting.runs[first]
+    return Answer(first, run.model, tuple(close), share, run.call, setting.place, len(names) - 1)
 
 
 def choose(

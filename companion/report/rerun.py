@@ -85,6 +85,16 @@ def part(notebook, figure: str) -> dict:
     return notebook | {"cells": [cells[i] for i in sorted(before | wanted)]}
 
 
+def needed(code) -> set[str]:
+    """Names that the cells of a `part` take from elsewhere; code: parameters, imports, others."""
+    _, imports, *others = code
+    found = set().union(*(names(text)[1] for text in others)) - {"page"}  # which keeps what is said
+    for line in reversed(ast.parse(imports).body):
+        bound, used = names(ast.unparse(line))
+        found |= used if bound & found else set()
+    return found
+
+
 def checked(cells, given) -> dict:
     """{name: value} of the parameters that are changed: literals of Python, or else texts.
 
@@ -119,7 +129,9 @@ def rerun(path, figure: str, given=()) -> str:
     values = checked(notebook["cells"], given)
     cells = nbformat.from_dict(part(notebook, figure))
     shown = papermill.execute_notebook(cells, None, values)["cells"][-1]["outputs"]
-    said = "; ".join(f"{name} = {v!r}" for name, v in values.items()) or "as committed"
+    idle = set(values) - needed(list(sources(cells["cells"]).values()))
+    said = [f"{n} = {v!r}" + " (which it does not use)" * (n in idle) for n, v in values.items()]
+    said = "; ".join(said) or "as committed"
     body = "".join(o.get("data", {}).get("text/html", "") for o in shown)
     told = [word for pair in given for word in ("-p", *pair)]
 

@@ -28,6 +28,8 @@ CELLS = [
 def test_only_the_cells_that_a_figure_takes_names_from_are_run():
     kept = rerun.part({"cells": CELLS}, "line")["cells"]
     assert kept == [CELLS[i] for i in (0, 1, 3, 4)]
+    code = ["n, m, k = 3, 4, 5", "import math\nsizes = [n, k]\nmore = m", "line = math.pi * sizes"]
+    assert rerun.needed(code) & {"n", "m", "k"} == {"n", "k"}  # m changes nothing
 
 
 def test_what_a_chapter_does_not_have_is_refused(tmp_path, capsys):
