@@ -15,25 +15,25 @@ from typing import NamedTuple
 import pandas as pd
 
 from companion import validate
-from companion.arena import contest
+from companion.arena import contest, environments
 from companion.judge import attack, checks, leaderboard, measuring
 from companion.judge.load import Child
 
 
-def judge(
-    what, *, worlds=("d = 5",), epsilons=(1.0, 8.0), seed=1, quick=False, trials=None, limit=90.0
-):
+def judge(what, *, worlds=None, epsilons=(1.0, 8.0), seed=1, quick=False, trials=None, limit=90.0):
     """A `Report` on a policy that need not be of this package, compiled or plain Python.
 
     what: the path of a file, the dotted name of a module, a function that makes the policy, or a
-    `Policy`, of which no other dimensions and budgets can be measured; worlds: names of
-    `leaderboard.WORLDS` (empty: no arena); epsilons: budgets in [0.01, 100] there; seed: an integer
-    >= 0; quick: a short look; trials: runs of each input that an attack counts, in [4, 10^7] (None:
-    from 300 to 10,000); limit: seconds of CPU that one task may take.  Raises ValueError where the
-    settings make no sense; what is wrong with the policy stands in the report.
+    `Policy`, of which no other dimensions and budgets can be measured; worlds: {title: a `World` of
+    the arena} (None: the dense one with d = 5; empty: no arena); epsilons: budgets in [0.01, 100]
+    there; seed: an integer >= 0; quick: a short look; trials: runs of each input that an attack
+    counts, in [4, 10^7] (None: from 300 to 10,000); limit: seconds of CPU that one task may take.
+    Raises ValueError where the settings make no sense; what is wrong with the policy stands in the
+    report.
     """
-    for world in worlds:
-        validate.need_choice("worlds", world, tuple(leaderboard.WORLDS))
+    worlds = {"d = 5": environments.dense(5, 5)} if worlds is None else worlds
+    for world in validate.need_kind("worlds", worlds, dict).values():
+        validate.need_kind("worlds", world, environments.World)
     for epsilon in validate.need_members("epsilons", epsilons):
         validate.need_float("epsilons", epsilon, 0.01, 100.0)
     trials = trials if trials is None else validate.need_int("trials", trials, 4, 10**7)
@@ -72,11 +72,11 @@ def investigate(ask, worlds, epsilons, quick: bool, trials, seed: int):
             add("attack", f"{task.__name__} attack", task, quick, trials, seed)
     add("cost", "a round", leaderboard.cost)
     T, n_reps = (400, 8) if quick else (2_000, 10)
-    for world in worlds:
-        there = contest.play(world, leaderboard.WORLDS[world](), T, epsilons, n_reps, 2, seed)
+    for title, world in worlds.items():
+        there = contest.play(title, world, T, epsilons, n_reps, 2, seed)
         for epsilon, setting in there.items():
-            where, game = f"{world}, epsilon = {epsilon:g}", (T, epsilon, n_reps, seed)
-            (row,) = add("arena", where, leaderboard.newcomer, world, *game)
+            where, game = f"{title}, epsilon = {epsilon:g}", (world, T, epsilon, n_reps, seed)
+            (row,) = add("arena", where, leaderboard.newcomer, *game)
             if "run" in row:
                 looks = len(worlds) * len(epsilons)
                 placed = leaderboard.table(promise["factory"], row["run"], setting.untuned, looks)

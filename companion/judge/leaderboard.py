@@ -7,23 +7,13 @@ tuned; half of the repetitions choose the leader, the other half judge.
 import inspect
 
 from companion import policies
-from companion.arena import contest, environments, recipes
+from companion.arena import contest, recipes
 from companion.baselines.random import random
 from companion.core import one_context
 from companion.environments import replay
 from companion.judge.checks import flat, stream_for
 from companion.judge.load import load
 from companion.simulate import repetitions, simulate
-
-K = 5  # arms, but for the world of one context
-WORLDS = {
-    "d = 2": lambda: environments.dense(2, K),
-    "d = 5": lambda: environments.dense(5, K),
-    "ill-conditioned, 0.1": lambda: environments.dense(5, K, shrink=0.1),
-    "sparse, d = 100": lambda: environments.sparse(100, K),
-    "logistic clicks": lambda: environments.clicks(3, K),
-    "one context": lambda: environments.common(4, 3),
-}
 
 
 def played(subject, world, T: int, epsilon: float, n_reps: int, seed: int):
@@ -44,10 +34,9 @@ def played(subject, world, T: int, epsilon: float, n_reps: int, seed: int):
     return contest.Run(call, policy.name, policy.guarantee, 1.0, False, final, final, call)
 
 
-def newcomer(subject, world: str, *game):
-    """The row with the `contest.Run` of the policy that is judged; game: T, epsilon, repetitions,
-    seed."""
-    run = played(subject, WORLDS[world](), *game)
+def newcomer(subject, *game):
+    """The row with the `contest.Run` of the policy that is judged; game: as `played` takes it."""
+    run = played(subject, *game)
     return {"outcome": "arena", "run": run._replace(call=None, default_call=None)}
 
 

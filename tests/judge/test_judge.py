@@ -183,7 +183,7 @@ def test_an_error_is_shown_once_and_what_was_played_is_said():
 
 
 def test_the_command_writes_a_template_a_report_and_the_exit_code(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(command, "judge", partial(judge, worlds=()))
+    monkeypatch.setattr(command, "judge", partial(judge, worlds={}))
     monkeypatch.setattr(attack, "ROUNDS", {True: 6})
     monkeypatch.setattr(measuring, "LONG", 6)
     monkeypatch.setattr(measuring, "OTHER", {True: ()})
@@ -214,4 +214,4 @@ def test_our_own_policies_are_not_refuted(name, monkeypatch):
     """Without instances, which `test_every_guarantee` measures."""
     monkeypatch.setattr(attack, "ROUNDS", {True: 16})
     monkeypatch.setattr(measuring, "shown", lambda policy: ({}, (), ()))
-    assert judge(name, worlds=[], quick=True, trials=40).word == "BOUNDED ONLY"
+    assert judge(name, worlds={}, quick=True, trials=40).word == "BOUNDED ONLY"

@@ -6,14 +6,14 @@ import pytest
 
 from companion import policies
 from companion.accounting.privacy import NO_PRIVACY
-from companion.arena import contest, recipes
+from companion.arena import contest, environments, recipes
 from companion.judge import leaderboard
 from companion.judge.load import load
 
 
 @pytest.fixture(scope="module")
 def setting():
-    return contest.play("", leaderboard.WORLDS["d = 2"](), 200, [8.0], 4, 1, 1)[8.0].untuned
+    return contest.play("", environments.dense(2, 5), 200, [8.0], 4, 1, 1)[8.0].untuned
 
 
 def test_who_cannot_play_says_why(tmp_path, setting):
@@ -60,5 +60,5 @@ def test_a_newcomer_plays_the_streams_of_all_others(setting):
     there = leaderboard.entered(setting, mine, 1)
     assert set(there.runs) == {*setting.runs, "mine"}
     assert there.runs["mine"].tuned.tolist() == setting.runs["linucb"].tuned.tolist()
-    asked = leaderboard.newcomer(load(mine), "d = 2", 200, 8.0, 4, 1)["run"]
+    asked = leaderboard.newcomer(load(mine), setting.place, 200, 8.0, 4, 1)["run"]
     assert asked.tuned.tolist() == there.runs["mine"].tuned.tolist()

@@ -310,6 +310,6 @@ def test_every_policy_gets_its_word(name, tmp_path, monkeypatch):
     monkeypatch.setattr(attack, "ROUNDS", {True: 9})
     monkeypatch.setattr(measuring, "LONG", 60)
     (word, changes), limit = WORDS[name], 3.0 if "loop" in name else 40.0
-    report = judge(written(tmp_path, changes), worlds=[], quick=True, trials=40, limit=limit)
+    report = judge(written(tmp_path, changes), worlds={}, quick=True, trials=40, limit=limit)
     assert report.word == word, report
     assert report.lines[0].startswith("Refuted: ") is (word == "REFUTED")
