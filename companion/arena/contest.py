@@ -24,7 +24,6 @@ from companion.simulate import repetitions, simulate
 from companion.stats import difference, ratio
 
 MODELS = ("local", "shuffle", "joint", "none")  # from the least trust to the most
-LONG = 1_000_000  # rounds that a policy must be fast enough for, whatever is played
 NO_REGRET = 1e-9  # what rounding leaves of a regret of zero
 REPAIRS = ("corrected_ridge", "residual_fliphat")  # policies of this book, not of a paper
 
@@ -222,12 +221,3 @@ def summary(settings):
             "elsewhere": "; ".join(refused),
         })  # fmt: skip
     return rows
-
-
-def long_game(world, T: int, epsilon: float, n_reps: int, seed: int):
-    """Regret in T >= 100 rounds of a world, four times per decade of the last three, of every
-    policy that is fast enough for `LONG` rounds: default constants, streams of its own."""
-    calls, _ = recipes.lineup(world, T, epsilon)
-    players = [c.policy() for c in calls if not recipes.refused(c.factory, world, LONG)]
-    grid = np.unique(np.geomspace(max(T / 1000, 10), T, 13).round().astype(int))
-    return simulate(world.env, players, T, repetitions(seed, n_reps, 4), grid=grid)

@@ -1,10 +1,9 @@
-"""Figures of the arena: regret against the budget, the price of trust, growth over rounds.
+"""Figures of the arena: regret against the budget, the price of trust.
 
 Each gives (figure, rows for the data below it) from `contest.Setting`s.
 """
 
 import numpy as np
-import pandas as pd
 
 from companion.report import plots, regret
 
@@ -52,15 +51,3 @@ def trust(settings):
         ax.plot([], [], plots.MARKERS[i], color=plots.COLOURS[plots.MODELS[model]], label=model)
     fig.legend(frameon=False, loc="outside upper center", ncols=3, columnspacing=1.0)
     return fig, data
-
-
-def growth(games):
-    """Regret against rounds, a panel for every world, with exponents over the last decade."""
-    fig, axes = plots.panels(len(games))
-    for ax, (title, game) in zip(axes, games.items(), strict=True):
-        samples, late = {n: game.of(n) for n in game.names}, game.rounds >= 0.099 * game.rounds[-1]
-        how = {"xlabel": "round", "ylabel": "cumulative regret", "styles": plots.looks(samples)}
-        regret.growth(game.rounds, samples, late, ax=ax, marker=False, title=title, **how)
-    data = pd.concat({title: game.to_frame() for title, game in games.items()}, names=["world"])
-    data = data.groupby(["world", "policy", "round"], sort=False)
-    return fig, data.regret.agg(["mean", "std"]).reset_index()

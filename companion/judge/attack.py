@@ -55,10 +55,9 @@ def row(g, one, n: int, seed: int, note: str):
     largest = np.log(max(tail - delta, 1.0 - tail) / (1.0 - tail))
     said = f"epsilon is at least {found.epsilon:.3g}, {epsilon:.3g} is promised"
     said += " for two steps" if g.neighbours == ADD_OR_REMOVE else ""
-    trials = f"{found.trials} trials, which can show {largest:.3g}"
-    return {"outcome": "refuted" if found.epsilon > epsilon else "not refuted",
-            "found": f"{said} ({trials})", "epsilon": found.epsilon, "trials": found.trials,
-            "played": f"{note}; {trials}"}  # fmt: skip
+    said += f" ({found.trials} trials, which can show {largest:.3g})"
+    outcome = "refuted" if found.epsilon > epsilon else "not refuted"
+    return {"outcome": outcome, "found": said, "epsilon": found.epsilon, "played": note}
 
 
 def own(subject, quick: bool, trials, seed: int):
@@ -98,20 +97,17 @@ def neighbours(policy, world, rounds: int = 80):
         records["the context turns"] = (x, high), (y, high)
         records["another coordinate"] = (x, high), (z, high)
     company = {"quiet others": 1.0, "random others": 1.0, f"records {FAR:g} times too large": FAR}
-    for (what, (one, two)), user, (others, size) in product(
-        records.items(), (0, n // 3), company.items()
-    ):
+    tried = product(records.items(), (0, n // 3), company.items())
+    for (what, (one, two)), user, (others, size) in tried:
         X, R, _ = stream_for(policy, n, K)
         if others != "random others":  # they ask along the line that tells the two records apart
             X[:, 0::2], X[:, 1::2] = one[0], two[0] if one[0] is not two[0] else y
             R[:] = 0.0 if low <= 0.0 else low  # and pay nothing
             if one_context(policy):
                 X[:] = X[:, :1]
-        streams = []
-        for context, r in (one, two):
-            mine, paid = X.copy(), R.copy()
+        streams = (X.copy(), R.copy()), (X.copy(), R.copy())
+        for (mine, paid), (context, r) in zip(streams, (one, two), strict=True):
             mine[user], paid[user] = size * context, size * r
-            streams.append((mine, paid))
         yield f"{what} in round {user}, {others}", *streams, user
 
 
@@ -158,24 +154,23 @@ def score(weights: np.ndarray, arms: np.ndarray, K: int):
 
 def speaks(subject):
     """The row on what a run of the example says beside its arms: files it opens to write,
-    connections, and text it prints, which goes into the child's file.  A run before has compiled
-    and imported all that it needs."""
-    policy = subject.policy
+    connections, and text it prints, which goes into the child's file.  The first of two runs
+    compiles and imports all that is needed, and is not looked at."""
+    policy, seen = subject.policy, set()
     X, R, _ = stream_for(policy)
-    run(policy, X, R)
-    seen, on = set(), [True]
 
     def hook(event, args):
         writes = event == "open" and any(c in str(args[1]) for c in "wax+")
-        if on[0] and (writes or event in ("socket.connect", "subprocess.Popen", "os.system")):
+        if writes or event in ("socket.connect", "subprocess.Popen", "os.system"):
             seen.add(f"{event} {args[0]}"[:200])
 
-    sys.stdout.flush()
-    before = os.fstat(1).st_size
     sys.addaudithook(hook)
-    run(policy, X, R)
-    on[0] = False
-    sys.stdout.flush()
+    for _ in range(2):
+        seen.clear()
+        before = os.fstat(1).st_size
+        run(policy, X, R)
+        sys.stdout.flush()
     printed = os.pread(1, 200, before).decode("utf8", "replace").splitlines()[:1]
     found = sorted(seen) + [f"prints {line!r}" for line in printed]
-    return {"outcome": "speaks" if found else "holds", "found": "; ".join(found)}
+    outcome = "it says more than its arms" if found else "holds"
+    return {"outcome": outcome, "found": "; ".join(found)}

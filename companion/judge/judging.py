@@ -8,101 +8,50 @@ text, a page, and files.
 """
 
 import html
-import itertools
-import json
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
+from companion import validate
+from companion.arena import contest, environments
 from companion.judge import attack, checks, leaderboard, measuring
-from companion.judge.load import Child, Refused, failed
-from companion.validate import (
-    need_choice,
-    need_float,
-    need_int,
-    need_members,
-    need_positive,
-    need_seed,
-)
+from companion.judge.load import Child
 
 
-class Scale(NamedTuple):
-    """How much is played."""
-
-    limit: float  # seconds that one task may take
-    worlds: tuple  # of the arena
-    epsilons: tuple
-    T: int  # rounds in the arena
-    n_reps: int
-
-
-FULL = Scale(90.0, ("d = 5", "logistic clicks"), (1.0, 8.0), 2_000, 10)
-QUICK = Scale(30.0, ("d = 5",), (8.0,), 400, 8)
-
-
-def judge(
-    what,
-    *,
-    factory=None,
-    worlds=None,
-    epsilons=None,
-    seed: int = 1,
-    quick: bool = False,
-    trials: int | None = None,
-    limit: float | None = None,
-    memory: float = 8.0,
-    progress=None,
-):
+def judge(what, *, worlds=None, epsilons=(1.0, 8.0), seed=1, quick=False, trials=None, limit=90.0):
     """A `Report` on a policy that need not be of this package, compiled or plain Python.
 
-    what: a `Policy`, the path of a file, or the dotted name of a module; factory: what made the
-    `Policy`, so that other dimensions and budgets can be measured; worlds: names of
-    `leaderboard.WORLDS` (None: two, one if quick; empty: no arena); epsilons: budgets in
-    [0.01, 100] there (None: 1 and 8, or 8); seed: an integer >= 0; quick: a short look; trials:
-    runs of each input that an attack counts, in [4, 10^7]; limit: seconds of CPU that one task may
-    take (None: 30 or 90); memory: gigabytes that the policy may use; progress: whether the task
-    under way is named (None: on a terminal).  Raises ValueError where the settings make no sense;
-    what is wrong with the policy stands in the report.
+    what: the path of a file, the dotted name of a module, a function that makes the policy, or a
+    `Policy`, of which no other dimensions and budgets can be measured; worlds: {title: a `World` of
+    the arena} (None: the dense one with d = 5; empty: no arena); epsilons: budgets in [0.01, 100]
+    there; seed: an integer >= 0; quick: a short look; trials: runs of each input that an attack
+    counts, in [4, 10^7] (None: from 300 to 10,000); limit: seconds of CPU that one task may take.
+    Raises ValueError where the settings make no sense; what is wrong with the policy stands in the
+    report.
     """
-    scale = QUICK if quick else FULL
-    if worlds is not None:
-        named = tuple(need_choice("worlds", w, tuple(leaderboard.WORLDS)) for w in worlds)
-        scale = scale._replace(worlds=named)
-    if epsilons is not None:
-        budgets = need_members("epsilons", epsilons)
-        told = tuple(need_float("epsilons", e, 0.01, 100.0) for e in budgets)
-        scale = scale._replace(epsilons=told)
-    limit = scale.limit if limit is None else need_positive("limit", limit)
-    trials = trials if trials is None else need_int("trials", trials, 4, 10**7)
-    told = {"seed": need_seed("seed", seed), "quick": bool(quick), "trials": trials, "limit": limit}
-    shown = sys.stderr.isatty() if progress is None else progress
-    child = Child(what, factory, limit, need_positive("memory", memory))
-
-    def ask(task, *args):
-        if shown:
-            print(f"\r{task.__name__:<12}", *args[:1], end="\x1b[K", file=sys.stderr, flush=True)
-        return child.ask(task, *args)
-
-    try:
-        rows = investigate(ask, scale, bool(quick), trials, told["seed"])
-    except Refused as refusal:
-        rows = [{"part": "promise", "what": "the policy"} | failed(str(refusal))]
-    finally:
-        child.stop()
-    return made(rows, told)
+    worlds = {"d = 5": environments.dense(5, 5)} if worlds is None else worlds
+    for world in validate.need_kind("worlds", worlds, dict).values():
+        validate.need_kind("worlds", world, environments.World)
+    for epsilon in validate.need_members("epsilons", epsilons):
+        validate.need_float("epsilons", epsilon, 0.01, 100.0)
+    trials = trials if trials is None else validate.need_int("trials", trials, 4, 10**7)
+    how = {"quick": bool(quick), "trials": trials, "seed": validate.need_seed("seed", seed)}
+    child = Child(what, validate.need_positive("limit", limit))
+    return made(investigate(child.ask, worlds, epsilons, **how))
 
 
-def investigate(ask, scale: Scale, quick: bool, trials, seed: int):
+def investigate(ask, worlds, epsilons, quick: bool, trials, seed: int):
     """All rows of the report, the promise first; where a task fails the reason stands there."""
     rows = []
 
-    def add(part, name, task, *args, **more):
-        found = ask(task, *args)
-        rows.extend({"part": part, "what": name} | more | row for row in found)
-        return found
+    def add(part, name, task, *args):
+        if sys.stderr.isatty():
+            print(f"\r{part:<12}{name}", end="\x1b[K", file=sys.stderr, flush=True)
+        new = [{"part": part, "what": name} | row for row in ask(task, *args)]
+        rows.extend(new)
+        return new
 
     (promise,) = add("promise", "the policy", measuring.promised)
     if promise["outcome"] == "failed":
@@ -110,28 +59,28 @@ def investigate(ask, scale: Scale, quick: bool, trials, seed: int):
     for name in checks.CHECKS:
         (found,) = add("contract", name, checks.checked, name)
         if found["outcome"] == "failed":
-            rows[-1]["outcome"] = "broken"
+            found["outcome"] = "broken"
             if name == "rows":  # nothing can be played
                 return rows
     add("budget", "budgets", measuring.asked)
     add("speech", "a run", attack.speaks)
     if promise["model"] != "none":
-        for how in ask(measuring.plans, quick):
-            if "plan" in how:
-                add("measured", "", measuring.measured, how.pop("plan"), **how)
-            else:
-                rows.append({"part": "measured", "what": "its noise"} | how)
+        for row in add("measured", "its noise", measuring.plans, quick):
+            if "plan" in row:
+                row |= ask(measuring.measured, row.pop("plan"))[0]
         for task in (attack.general, attack.own):
             add("attack", f"{task.__name__} attack", task, quick, trials, seed)
     add("cost", "a round", leaderboard.cost)
-    games = list(itertools.product(scale.worlds, scale.epsilons))
-    for world, epsilon in games:
-        where, game = f"{world}, epsilon = {epsilon:g}", (scale.T, epsilon, scale.n_reps, seed)
-        (found,) = add("arena", where, leaderboard.newcomer, world, *game)
-        if run := found.pop("run", None):
-            there = leaderboard.rivals(world, *game)
-            placed = leaderboard.table(promise["factory"], run, there, len(games))
-            rows[-1:] = [{"part": "arena", "where": where} | row for row in placed]
+    T, n_reps = (400, 8) if quick else (2_000, 10)
+    for title, world in worlds.items():
+        there = contest.play(title, world, T, epsilons, n_reps, 2, seed)
+        for epsilon, setting in there.items():
+            where, game = f"{title}, epsilon = {epsilon:g}", (world, T, epsilon, n_reps, seed)
+            (row,) = add("arena", where, leaderboard.newcomer, *game)
+            if "run" in row:
+                looks = len(worlds) * len(epsilons)
+                placed = leaderboard.table(promise["factory"], row["run"], setting.untuned, looks)
+                rows[-1:] = [{"part": "arena", "where": where} | row for row in placed]
     return rows
 
 
@@ -144,107 +93,60 @@ WORDS = {  # the verdict: exit code, meaning
     "BOUNDED ONLY": (3, "no attack refutes it, but its noise was not measured"),
     "CONTRACT BROKEN": (4, "it does not do what every policy does: mend that first"),
 }
-BEGIN = {  # outcome of a row: how the line on it begins, the worst first; others have no line
-    "refuted": "REFUTED: ",
-    "broken": "The contract does not hold: ",
-    "promised": "It promises: ",
-    "failed": "It gave nothing: ",
-    "not measured": "Not measured: ",
-    "speaks": "It says more than its arms: ",
-    "measured": "Measured: ",
-    "not refuted": "Not refuted: ",
-    "played": "Arena: ",
-    "timed": "Cost: ",
-}
-UNSEEN = (
-    "what the audit's declaration leaves out: which numbers are shown, which fields are private",
-    "neighbours that were not tried; a bound below the promise proves nothing",
-    "leaks by time, by memory, or by the last bits of floating-point numbers",
-    "whether records that enter many rounds belong to one person: the unit is what the guarantee "
-    "says",
-)
-ARENA = ["where", "what", "model", "value", "low", "high"]  # columns of the table
+QUIET = ("holds", "beside", "not applicable")  # outcomes of rows that have no line
+UNSEEN = """What the judge cannot see:
+  what the audit's declaration leaves out: which numbers are shown, which fields are private
+  neighbours that were not tried; a bound below the promise proves nothing
+  leaks by time, by memory, or by the last bits of floating-point numbers
+  whether records that enter many rounds belong to one person: the unit is what the guarantee says
+"""
 
 
 class Report(NamedTuple):
-    """What a judge found: `data` is a dict of plain data; `word` is the verdict, `lines` say the
-    essentials, the word last."""
+    """What a judge found."""
 
-    data: dict
-
-    @property
-    def word(self) -> str:
-        """REFUTED, MEASURED, BOUNDED ONLY, CONTRACT BROKEN or NOTHING."""
-        return self.data["word"]
-
-    @property
-    def exit_code(self) -> int:
-        """1, 0, 3, 4 or 2, in the same order."""
-        return WORDS[self.word][0]
-
-    @property
-    def lines(self):
-        """The essentials, a refuted promise first, the word last."""
-        return tuple(self.data["lines"])
-
-    @property
-    def refuted(self) -> bool:
-        """Whether the promise was refuted."""
-        return self.word == "REFUTED"
+    word: str  # REFUTED, MEASURED, BOUNDED ONLY, CONTRACT BROKEN or NOTHING
+    exit_code: int  # 1, 0, 3, 4 or 2, in the same order
+    lines: tuple  # the essentials, a refuted promise first, the word last
+    found: list  # all rows, dicts
 
     def rows(self, part: str):
         """Rows of a part: "promise", "contract", "budget", "speech", "measured", "attack", "cost",
-        "arena"; "played": of all parts those that say what was played."""
-        rows = self.data["rows"]
-        return [r for r in rows if part == r["part"] or (part == "played" and part in r)]
-
-    def to_json(self) -> str:
-        """The data as JSON; equal reports give equal texts."""
-        return json.dumps(self.data, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        "arena"."""
+        return [row for row in self.found if row["part"] == part]
 
     def save(self, path) -> None:
-        """Write the report to a file, `.json` or `.html` (complete)."""
-        kind = need_choice("the ending of path", Path(path).suffix, (".json", ".html"))
+        """Write the report to a file, `.json` (infinite numbers as null) or `.html` (complete)."""
+        kind = validate.need_choice("the ending of path", Path(path).suffix, (".json", ".html"))
         page = '<!doctype html><meta charset="utf-8"><title>judged</title>' + self._repr_html_()
-        Path(path).write_text(self.to_json() if kind == ".json" else page, "utf8")
+        data = pd.Series(self._asdict()).to_json(indent=1)
+        Path(path).write_text(data if kind == ".json" else page, "utf8")
 
     def __str__(self):
-        played = [f"  {row['what']}: {row['played']}" for row in self.rows("played")]
-        unseen = [f"  {what}" for what in UNSEEN]
-        lines = *self.lines[:-1], "What was played:", *played
-        return "\n".join([*lines, "What the judge cannot see:", *unseen, self.lines[-1]])
+        played = [f"  {row['what']}: {row['played']}" for row in self.found if "played" in row]
+        *lines, word = self.lines
+        return "\n".join([*lines, "What was played:", *played, UNSEEN + word])
 
     __repr__ = __str__
 
     def _repr_html_(self):
         text = f'<div style="white-space: pre-wrap">{html.escape(str(self))}</div>'
-        arena = pd.DataFrame(self.rows("arena")).reindex(columns=ARENA).dropna()
-        return text + (arena.to_html(index=False, border=0, float_format="{:.3g}".format)
-                       if len(arena) else "")  # fmt: skip
+        columns = ["where", "what", "model", "value", "low", "high"]
+        arena = pd.DataFrame(self.rows("arena")).reindex(columns=columns).dropna()
+        table = arena.to_html(index=False, border=0, float_format="{:.3g}".format)
+        return text + table if len(arena) else text
 
 
-def made(rows, settings) -> Report:
+def made(rows) -> Report:
     """The `Report` of rows, the promise first; every finding has one line."""
     word, names = verdict(rows), {}
-    for row in rows:
-        names.setdefault((row["outcome"], row.get("found")), []).append(row["what"])
-    lines = [
-        f"{begin}{'; '.join(whats)}: {found}."
-        for outcome, begin in BEGIN.items()
-        for (how, found), whats in names.items() if how == outcome
-    ]  # fmt: skip
-    lines.append(f"{word}: {WORDS[word][1]}.")
-    return Report(plain({"word": word, "lines": lines, "rows": rows, "settings": settings}))
-
-
-def plain(value):
-    """The same as JSON holds it: infinite numbers as text."""
-    if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
-    value = value.item() if isinstance(value, np.generic) else value
-    return str(value) if isinstance(value, float) and not np.isfinite(value) else value
+    for row in sorted(rows, key=lambda row: {"refuted": 0, "broken": 1}.get(row["outcome"], 2)):
+        if row["outcome"] not in QUIET:
+            what = row.get("where", row["what"])
+            names.setdefault((row["outcome"], row["found"]), []).append(what)
+    said = (f"{how[0].upper()}{how[1:]}: {'; '.join(w)}: {why}." for (how, why), w in names.items())
+    exit_code, meaning = WORDS[word]
+    return Report(word, exit_code, (*said, f"{word}: {meaning}."), rows)
 
 
 def verdict(rows) -> str:

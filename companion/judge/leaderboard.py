@@ -4,74 +4,38 @@ The arena's own rules: one true guarantee (epsilon, 1/T), the same streams, cons
 tuned; half of the repetitions choose the leader, the other half judge.
 """
 
-import functools
 import inspect
 
 from companion import policies
-from companion.arena import contest, environments, recipes
+from companion.arena import contest, recipes
 from companion.baselines.random import random
 from companion.core import one_context
 from companion.environments import replay
 from companion.judge.checks import flat, stream_for
-from companion.judge.load import load, said
+from companion.judge.load import load
 from companion.simulate import simulate
-
-K = 5  # arms, but for the world of one context
-WORLDS = {
-    "d = 2": lambda: environments.dense(2, K),
-    "d = 5": lambda: environments.dense(5, K),
-    "ill-conditioned, 0.1": lambda: environments.dense(5, K, shrink=0.1),
-    "sparse, d = 100": lambda: environments.sparse(100, K),
-    "logistic clicks": lambda: environments.clicks(3, K),
-    "one context": lambda: environments.common(4, 3),
-}
-
-
-def called(subject, world, T: int, epsilon: float):
-    """The `recipes.Call` by which the newcomer plays in a `World`; ValueError where it cannot."""
-    factory, common = subject.factory, one_context(subject.policy)
-    if factory is None:
-        raise ValueError("there is no factory that makes it for this world and budget")
-    if subject.name in policies.TABLE:
-        if why := recipes.refused(subject.name, world, T):
-            raise ValueError(why)
-        return recipes.call(subject.name, world, T, epsilon)
-    if common and not world.common:
-        raise ValueError("it takes one context for all arms")
-    taken = inspect.signature(factory).parameters
-    told = recipes.known(world, T, epsilon, recipes.COMMON if common else "")
-    told = {n: v for n, v in told.items() if n in taken}
-    if missing := [n for n, p in taken.items() if p.default is p.empty and n not in told]:
-        raise ValueError(f"its factory wants {', '.join(missing)}, not told by the arena")
-    call = recipes.Call(factory, told)
-    try:
-        policy = call.policy()
-    except Exception as error:
-        raise ValueError(f"its factory refuses this world: {said(error)}") from None
-    recipes.need_guarantee(policy, T, epsilon)
-    return call
 
 
 def played(subject, world, T: int, epsilon: float, n_reps: int, seed: int):
-    """The `contest.Run` of the newcomer as it is; ValueError where it cannot play."""
-    call = called(subject, world, T, epsilon)
-    env = world.common if one_context(subject.policy) else world.env
+    """The `contest.Run` of the newcomer with its own constants; raises ValueError, or what its
+    factory raises, where it cannot play."""
+    if subject.name in policies.TABLE:
+        raise ValueError(f"what must have a name of its own; {subject.name} plays already")
+    common = one_context(subject.policy)
+    if common and not world.common:
+        raise ValueError(recipes.ALONE[recipes.COMMON])
+    told = recipes.known(world, T, epsilon, recipes.COMMON if common else "")
+    takes = inspect.signature(subject.factory).parameters
+    call = recipes.Call(subject.factory, {n: v for n, v in told.items() if n in takes})
+    recipes.need_guarantee(call.policy(), T, epsilon)
+    env = world.common if common else world.env
     return contest.played(call, subject.name, env, T, n_reps, seed)
 
 
-@functools.lru_cache(maxsize=8)
-def rivals(world: str, T: int, epsilon: float, n_reps: int, seed: int):
-    """The arena's `contest.Setting` there, with default constants."""
-    return contest.play(world, WORLDS[world](), T, [epsilon], n_reps, 2, seed)[epsilon].untuned
-
-
-def newcomer(subject, world: str, T: int, epsilon: float, n_reps: int, seed: int):
-    """The row with the `contest.Run` of the policy that is judged, or with why it does not play."""
-    try:
-        run = played(subject, WORLDS[world](), T, epsilon, n_reps, seed)
-    except ValueError as why:
-        return {"outcome": "failed", "found": str(why)}
-    return {"outcome": "played", "run": run._replace(call=None, default_call=None)}
+def newcomer(subject, *game):
+    """The row with the `contest.Run` of the policy that is judged; game: as `played` takes it."""
+    run = played(subject, *game)
+    return {"outcome": "arena", "run": run._replace(call=None, default_call=None)}
 
 
 def table(name: str, run, setting, looks: int):
@@ -79,14 +43,15 @@ def table(name: str, run, setting, looks: int):
     first.  looks: settings that are looked at, for which intervals are widened."""
     there = setting._replace(runs=setting.runs | {name: run})
     first, close = there.leader(there.of(run.model), looks)
-    share = there.share(name)
-    text = f"{share.value:.0%} of random play's regret; in its trust model "
+    text = f"{there.share(name).value:.0%} of random play's regret; in its trust model "
     text += "it leads" if first == name else f"{first} leads"
     text += f", not shown to be better than {', '.join(close)}" if close else ", as is shown"
-    rows = [{"what": n, "outcome": "beside", "model": r.model} | there.share(n)._asdict()
-            for n, r in there.runs.items()]  # fmt: skip
+    rows = [
+        {"what": n, "outcome": "beside", "model": r.model} | there.share(n)._asdict()
+        for n, r in there.runs.items()
+    ]
     rows.sort(key=lambda row: (row["what"] != name, row["value"]))
-    rows[0] |= {"outcome": "played", "found": text, "leads": first, "close": close}
+    rows[0] |= {"outcome": "arena", "found": text, "leads": first, "close": close}
     return rows
 
 
@@ -94,19 +59,12 @@ def entered(setting, what, seed: int):
     """The arena's `contest.Setting` with one policy more: judge a policy first, here nothing is
     checked but its guarantee.
 
-    what: a path, a module's name or a `Policy`; seed: that which the setting was played with.  A
-    policy that cannot play is among the refusals.  Raises ValueError on what cannot be judged, or
-    has the name of a player.
+    what: as `judge` takes it; seed: that which the setting was played with.  Raises ValueError, or
+    what its factory raises, where the policy cannot play.
     """
     subject = load(what)
-    name, n_reps = subject.name, len(setting.random)
-    if name in setting.runs:
-        raise ValueError(f"what must have a name of its own; {name} plays already")
-    try:
-        run = played(subject, setting.place, setting.T, setting.epsilon, n_reps, seed)
-    except ValueError as why:
-        return setting._replace(refusals=setting.refusals | {name: str(why)})
-    return setting._replace(runs=setting.runs | {name: run})
+    game = setting.place, setting.T, setting.epsilon, len(setting.random), seed
+    return setting._replace(runs=setting.runs | {subject.name: played(subject, *game)})
 
 
 def board(settings):
@@ -121,17 +79,14 @@ def board(settings):
             times[key] = nanoseconds(setting.runs[name].call.policy(), setting.K)
         return f"{name} ({max(0.0, times[key]):,.0f} ns)"
 
-    for model in contest.MODELS:
-        for s in settings:
-            if names := s.of(model):
-                first, close = s.leader(names)
-                alone = "no rival" if len(names) == 1 else "nobody"
-                rows.append({
-                    "trust model": model, "world": s.world, "rounds": s.T, "ε": s.epsilon,
-                    "leads": priced(s, first), "regret / random play": s.judged(first).value,
-                    "not shown to be worse": ", ".join(priced(s, n) for n in close) or alone,
-                })  # fmt: skip
-    return rows
+    for s in settings:
+        for model, (first, close) in s.winners.items():
+            rows.append({
+                "trust model": model, "world": s.world, "rounds": s.T, "ε": s.epsilon,
+                "leads": priced(s, first), "regret / random play": s.judged(first).value,
+                "not shown to be worse": ", ".join(priced(s, n) for n in close) or "nobody",
+            })  # fmt: skip
+    return sorted(rows, key=lambda row: contest.MODELS.index(row["trust model"]))
 
 
 def cost(subject):
@@ -141,7 +96,7 @@ def cost(subject):
     size, ns = sum(a.nbytes for a in flat(policy.init(policy.params))), nanoseconds(policy, 4)
     kind = "compiled" if hasattr(policy.loop, "py_func") else "plain Python"
     said = f"{ns:,.0f} ns over random play ({kind}, this machine); {size:,} bytes of state"
-    return {"outcome": "timed", "found": said, "ns": ns, "state": size}
+    return {"outcome": "cost", "found": said, "ns": ns, "state": size}
 
 
 def nanoseconds(policy, K: int) -> float:

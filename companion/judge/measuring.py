@@ -30,10 +30,9 @@ BINS = np.array([0.0, 0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999, 1.0])
 def promised(subject):
     """The row on the example's guarantee."""
     p, g = subject.policy, subject.policy.guarantee
-    known = f"{g.neighbours}; {g.model} model; "
-    known += str(p.universe or "no universe declared: unit ball, rewards [-1, 1]")
-    return {"outcome": "promised", "found": str(g), "what": p.name, "played": known,
-            "model": g.model, "epsilon": g.epsilon, "factory": subject.name}  # fmt: skip
+    known = p.universe or "no universe declared: unit ball, rewards [-1, 1]"
+    row = {"outcome": "promised", "found": str(g), "model": g.model, "factory": subject.name}
+    return row | {"what": p.name, "played": f"{g.neighbours}; {g.model} model; {known}"}
 
 
 def shown(policy):
@@ -49,23 +48,19 @@ def plans(subject, quick: bool):
     """Rows with "what" and "plan", the arguments of `instance`: the policy's own instances, or its
     example for a few rounds; other dimensions and budgets; whole short lives.  Optional: a long
     run, its end, and where its noise is least."""
-    takes, (kernels, _, own) = subject.takes, shown(subject.policy)
-    if not kernels:
-        why = "its audit does not say what is shown (AuditSpec.shown)"
-        return [{"outcome": "not measured", "found": why}]
-    found = {f"its own instance {i + 1}": {"number": i} for i in range(len(own))}
-    found = found or {"its example": {}}
+    takes, own = subject.takes, shown(subject.policy)[2]
+    found = {f"own instance {i + 1}": {"number": i} for i in range(len(own))} or {"its example": {}}
     for d, epsilon in OTHER[quick] if {"d", "epsilon"} & takes.keys() else ():
         told = {n: v for n, v in (("d", d), ("epsilon", epsilon)) if n in takes}
         found[" and ".join(f"{n} = {v:g}" for n, v in told.items())] = {"told": told}
     for T in SHORT if "T" in takes else ():
         found[f"a life of T = {T}"] = {"told": {"T": T}, "rounds": T}
+    needed = set(found)
     found["a long run"] = {"rounds": LONG}
     with contextlib.suppress(NotMeasured):  # which its example will say
         for start, rounds in sorted(odd_rounds(instance(subject, rounds=LONG))):
             found[f"round {start + 1} on"] = {"start": start, "rounds": rounds}
-    optional = {what for what, plan in found.items() if "told" not in plan and "rounds" in plan}
-    return [{"what": w, "plan": plan, "optional": w in optional} for w, plan in found.items()]
+    return [{"what": w, "plan": p, "optional": w not in needed} for w, p in found.items()]
 
 
 def odd_rounds(case):
@@ -85,17 +80,16 @@ def instance(subject, number=None, told=None, rounds=None, start=0):
     start: rounds that are played before."""
     policy = subject.made(**told) if told else subject.policy
     kernels, private, own = shown(subject.policy)
+    if not kernels:
+        raise NotMeasured("its audit does not say what is shown (AuditSpec.shown)")
     if number is not None:
         return own[number]
     rest = min(horizon(policy) or LONG, LONG) - start
     state = run(policy, *stream_for(policy, start)[:2])[1] if start else None
-    case = AuditInstance(policy, kernels, private, state, min(rounds or 3, rest))
-    tight = all(c.bound_is_tight for c in own) and case.rounds < LONG
-    follows = any(c.assumes_compliance for c in own)
-    case = case._replace(bound_is_tight=tight or None, assumes_compliance=follows)
-    while not rounds and case.rounds < rest:
-        if releases(case) >= RELEASES:
-            break
+    n, follows = min(rounds or 3, rest), any(c.assumes_compliance for c in own)
+    tight = (n < LONG and all(c.bound_is_tight for c in own)) or None
+    case = AuditInstance(policy, kernels, private, state, n, None, tight, follows)
+    while not rounds and case.rounds < rest and releases(case) < RELEASES:
         case = case._replace(rounds=min(2 * case.rounds, rest))
     if policy.guarantee.neighbours == ADD_OR_REMOVE:  # without a record the last one is missing
         n = releases(case)
@@ -111,24 +105,20 @@ def releases(case):
 
 def measured(subject, plan):
     """The row of an instance that is rebuilt, with its interval and with what was played."""
-    row = {}
     try:
         case = instance(subject, **plan)
-        g, d = case.policy.guarantee, getattr(case.policy.params, "d", None)
-        row["played"] = f"{case.rounds} rounds, d = {d}, budget {g.epsilon:.3g}"
         found = measure(case)
         found = found._replace(chance=min(found.chance, law_chance(case)))
-    except Leak as leak:
-        return row | {"outcome": "refuted", "found": str(leak)}
-    except NotMeasured as why:
-        return row | {"outcome": "not measured", "found": str(why)}
-    holds, words = verdict(g, found)
-    by_size = verdict(g, found._replace(low=0.0))[0] is not False and found.low < np.inf
-    if holds is False and by_size and draws_elsewhere(case):
-        why = "what is drawn outside the declared kernels may hide a record, and is not measured"
-        return row | {"outcome": "not measured", "found": why}
-    row["played"] += f", {found.releases} releases of a record"
-    row |= {"outcome": "refuted" if holds is False else "measured", "found": words}
+        g, d = case.policy.guarantee, getattr(case.policy.params, "d", None)
+        holds, words = verdict(g, found)
+        by_size = verdict(g, found._replace(low=0.0))[0] is not False and found.low < np.inf
+        if holds is False and by_size and draws_elsewhere(case):
+            raise NotMeasured("what is drawn outside the declared kernels may hide a record")
+    except (Leak, NotMeasured) as why:
+        outcome = "refuted" if isinstance(why, Leak) else "not measured"
+        return {"outcome": outcome, "found": str(why)}
+    played = f"{case.rounds} rounds, d = {d}, budget {g.epsilon:.3g}, {found.releases} releases"
+    row = {"outcome": "refuted" if holds is False else "measured", "found": words, "played": played}
     return row | {n: getattr(found, n) for n in ("low", "high", "movement", "releases")}
 
 
@@ -163,17 +153,11 @@ def asked(subject):
     """The row on what the factory promises for the budgets `ASKED`: a guarantee that is typed by
     hand does not follow the budget; noise that does not follow it leaves Params as they are."""
     if "epsilon" not in subject.takes:
-        why = "the factory takes no budget that the judge can vary"
-        return {"outcome": "not applicable", "found": why}
+        return {"outcome": "not applicable"}
     made = [subject.made(epsilon=e) for e in ASKED]
     got = [p.guarantee.epsilon for p in made]
     text = ", ".join(f"{g:.3g} for {e:g}" for g, e in zip(got, ASKED, strict=True))
-    if len(set(got)) == 1:
-        return {"outcome": "refuted", "found": f"the guarantee does not follow the budget: {text}"}
-    if same_state(made[0].params, made[-1].params):
-        why = "the budget changes no parameter: the noise cannot follow"
-        return {"outcome": "refuted", "found": why}
-    if any(g > e * (1 + 1e-9) for g, e in zip(got, ASKED, strict=True)):
-        why = f"it promises less privacy than it is asked for: {text}"
-        return {"outcome": "broken", "found": why}
-    return {"outcome": "holds", "found": f"the guarantee follows the budget: {text}"}
+    if len(set(got)) == 1 or same_state(made[0].params, made[-1].params):
+        return {"outcome": "refuted", "found": f"guarantee or noise stays as it is: {text}"}
+    less = any(g > e * (1 + 1e-9) for g, e in zip(got, ASKED, strict=True))
+    return {"outcome": "broken" if less else "holds", "found": f"epsilon by budget: {text}"}

@@ -10,7 +10,7 @@ What the paper does not say is a finding: the same record, in a list of its own.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from companion.report import markup
 from companion.stats import Interval
@@ -181,10 +181,6 @@ class Claim:
         rule = {"of": "ε between audit and proof", "high": claimed * (1 + 1e-9)}
         measured = Interval(lower, lower, proven)
         return self.row(setting, measured, control=planted, decisive=True, **rule)
-
-    def as_json(self):
-        """The plain data of the record."""
-        return asdict(self) | {"verdict": self.verdict}
 
     def _repr_html_(self):
         return markup.claim(self)

@@ -2,6 +2,7 @@
 
 import platform
 import time
+from dataclasses import asdict
 from importlib.metadata import version
 
 from companion.report import markup, plots
@@ -65,7 +66,7 @@ class Page:
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         return {
-            MIME: [r.as_json() for r in self.records],
+            MIME: [asdict(r) | {"verdict": r.verdict} for r in self.records],
             "text/html": markup.claims(self.chapter, self.records),
             "text/plain": "\n".join(map(repr, self.records)),
         }

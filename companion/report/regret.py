@@ -48,12 +48,12 @@ def against(
     return ax.figure, ax
 
 
-def growth(x: np.ndarray, samples, part=slice(None), *, styles=(), **axes):
-    """{label: exponent} fitted to a part of every curve, which `against` draws on logarithmic axes.
+def growth(x: np.ndarray, samples, *, styles=(), **axes):
+    """{label: exponent} fitted to every curve, which `against` draws on logarithmic axes.
 
     Every curve's label is followed by its exponent; the rest as for `against`.
     """
-    fits = {label: exponent(x[part], y[:, part]) for label, y in samples.items()}
+    fits = {label: exponent(x, y) for label, y in samples.items()}
     named = {label: f"{label}: {fit.value:.2f}" for label, fit in fits.items()}
     styles = {named[label]: style for label, style in dict(styles).items()}
     against(x, {named[label]: y for label, y in samples.items()}, styles=styles, log="xy", **axes)

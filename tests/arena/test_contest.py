@@ -1,14 +1,11 @@
 """The arena's contests: comparisons are paired, tuning is fair."""
 
-import numpy as np
 import pytest
 from arena_settings import run, setting
 
-from companion.accounting.privacy import NO_PRIVACY
 from companion.arena import contest, figures
 from companion.arena.environments import World
 from companion.environments import sphere
-from companion.simulate import Result
 
 
 def test_shares_and_prices_are_ratios_of_paired_regrets():
@@ -49,18 +46,6 @@ def test_the_record_of_a_paper_leaves_our_repairs_out():
     assert contest.record([s], ["lplr"], "local") == ([s], 0, 1)
     assert contest.record([s], ["ssp"], "local") == ([], 1, 1)
     assert contest.record([setting(lplr=run("local", 10.0))], ["lplr"], "local")[0] == []  # alone
-
-
-def test_a_slope_is_that_of_the_last_decade():
-    rounds = np.unique(np.geomspace(10, 1000, 13).round().astype(int))
-    regret = np.array([rounds**0.5, np.minimum(rounds, 10.0 * rounds**0.5), rounds**1.0])
-    regret = np.stack([regret, 1.1 * regret])
-    names = ("LinUCB", "bent", "Random")
-    game = Result(names, rounds, regret, (NO_PRIVACY,) * 3, np.ones((2, 3)))
-    fig, data = figures.growth(dict.fromkeys("ab", game))
-    said = [[line.get_label() for line in ax.get_lines()] for ax in fig.axes]
-    assert said == [["LinUCB: 0.50", "bent: 0.50", "Random: 1.00"]] * 2
-    assert len(data) == 2 * 3 * len(rounds)
 
 
 def test_the_price_of_trust_is_a_mark_for_every_model_that_plays():

@@ -43,40 +43,31 @@ def test_a_small_leak_that_goes_on_shows_in_pooled_rounds():
         there, here = (attack.score(weights, arms[60:], 2) for arms in (often, even))
         apart.append((there.mean() - here.mean()) / np.sqrt(0.5 * (there.var() + here.var())))
     assert apart[1] > apart[0] + 0.4
-    assert len(np.unique(weights, axis=0)) <= 8
 
 
-def test_what_a_run_says_aloud_is_seen(tmp_path):
+@pytest.mark.parametrize("words", [[], ["log", "prints 'reward"]])
+def test_what_a_run_says_aloud_is_seen(tmp_path, words):
     line = "    randomize(p, x, r, rng, s.x, s.message)\n"
     log = f'{line}    print("reward", r)\n    open({str(tmp_path / "log")!r}, "a").close()\n'
-    for name, changes in (("silent", []), ("loud", [(line, log)])):
-        child = Child(judged.written(tmp_path, name, *changes), None, 60.0, 8.0)
-        (said,) = child.ask(attack.speaks)
-        child.stop()
-        assert said["outcome"] == ("speaks" if changes else "holds")
-        assert all(word in said["found"] for word in ("log", "prints 'reward")[: 2 * len(changes)])
+    child = Child(judged.written(tmp_path, "loud", (line, log if words else line)), 60.0)
+    (said,) = child.ask(attack.speaks)
+    assert said["outcome"] == ("it says more than its arms" if words else "holds")
+    assert all(word in said["found"] for word in words)
 
 
 def test_fresh_runs_count_without_the_arm_of_the_user_who_is_attacked(tmp_path, monkeypatch):
     """Arms by which the statistic was fitted are drawn from other seeds than those that count."""
-    seeds, counted, real = [], [], attack.audit.attacked
-    default = np.random.default_rng
+    seeds, counted, fit, count = [], [], attack.fitted, attack.audit.attacked
     monkeypatch.setattr(attack, "ROUNDS", {True: 6})
+    monkeypatch.setattr(attack, "fitted", lambda *told: seeds.append(told[-1]) or fit(*told))
     monkeypatch.setattr(
-        attack.np.random, "default_rng", lambda s=None: seeds.append(s) or default(s)
+        attack.audit, "attacked", lambda one, **how: counted.append((one, how)) or count(one, **how)
     )
-
-    def spied(one, **how):
-        counted.append((one, how))
-        seeds.append("counts")
-        return real(one, **how)
-
-    monkeypatch.setattr(attack.audit, "attacked", spied)
     found = attack.general(load(judged.written(tmp_path, "counts")), True, 8, 1)
     ((one, how),) = counted
-    fitted = [s for s in seeds[: seeds.index("counts")] if isinstance(s, int)]
-    assert how["seed"] not in fitted
-    assert found["trials"] == 4
+    assert seeds
+    assert how["seed"] not in seeds
     assert how["level"] == 0.999
+    assert "(4 trials, which" in found["found"]
     moved = (one.a[0] != one.b[0]).any(axis=(1, 2)) | (one.a[1] != one.b[1]).any(axis=1)
     assert np.flatnonzero(moved).tolist() == [one.mechanism.user]

@@ -4,7 +4,6 @@ All are one of three small policies with a few lines changed: noisy sums of r x 
 server that counts in batches, and one that counts in a tree.
 """
 
-import numpy as np
 import pytest
 
 from companion.audits.noise_laws import measure
@@ -20,7 +19,6 @@ from companion.accounting.privacy import (
     ADD_OR_REMOVE, REPLACE_RECORD, REPLACE_REWARD, Guarantee, gaussian_epsilon, gaussian_scale)
 from companion.accounting.binomial import binomial_bits, binomial_epsilon
 from companion.core import Policy, Universe
-from companion.validate import need_int, need_positive, need_probability
 """
 SUMS = """
 class Params(NamedTuple):
@@ -54,8 +52,6 @@ def shown():
     return shows(randomize, "laplace", "message")
 
 def greedy(d, T, *, epsilon, delta=0.01) -> Policy:
-    d, T, epsilon = need_int("d", d, 1), need_int("T", T, 1), need_positive("epsilon", epsilon)
-    delta = need_probability("delta", delta)
     moves = 2.0 * math.sqrt(d)
     p = Params(d, T, moves / epsilon)
     promise = Guarantee("local", epsilon, 0.0, REPLACE_RECORD, "user")
@@ -95,8 +91,6 @@ def shown():
     return shows(release, "shown")
 
 def counts(K, *, epsilon, delta=0.01, batch=5) -> Policy:
-    K, epsilon, delta = need_int("K", K, 2), need_positive("epsilon", epsilon), need_probability(
-        "delta", delta)
     moves = math.sqrt(2.0)  # of two arms, by 1 each
     p = Params(K, batch, gaussian_scale(epsilon, delta, moves))
     lost = gaussian_epsilon(delta, p.sigma, moves)
@@ -142,8 +136,6 @@ def shown():
     return shows(release, "shown")
 
 def tree(K, T, *, epsilon, delta=0.01) -> Policy:
-    K, T, epsilon = need_int("K", K, 1), need_int("T", T, 1), need_positive("epsilon", epsilon)
-    delta = need_probability("delta", delta)
     moves = math.sqrt(2.0 * T.bit_length())  # in every level two arms, by 1 each
     p = Params(K, T, gaussian_scale(epsilon, delta, moves))
     lost = gaussian_epsilon(delta, p.sigma, moves)
@@ -214,8 +206,7 @@ SOUND = {
          "REPLACE_RECORD"), (DECLARED, 'shows(randomize, "message")')],
     "no contexts": [
         ("    d: int\n", "    K: int\n"), ("p.d", "p.K"), ("greedy(d, T,", "greedy(K, T,"),
-        ('need_int("d", d, 1)', 'need_int("K", K, 1)'), ("math.sqrt(d)", "math.sqrt(1.0)"),
-        ("Params(d,", "Params(K,"), ("X @ s.total", "s.total"),
+        ("math.sqrt(d)", "math.sqrt(1.0)"), ("Params(d,", "Params(K,"), ("X @ s.total", "s.total"),
         ("message[i] = r * x[i] +", "message[i] = (r if i == x else 0.0) +"),
         ("int(s.t[0]), x, r,", "int(s.t[0]), arm, r,"), (CLIP, "    r = min(max(r, -1.0), 1.0)\n")],
     "randomised response": RESPONSE,
@@ -275,6 +266,7 @@ BROKEN = {
     "a loop without end": ("CONTRACT BROKEN", [(CLIP, "    while True:\n        pass\n" + CLIP)]),
     "too much memory": ("CONTRACT BROKEN", [(CLIP, "    np.ones(1 << 33)\n" + CLIP)]),
     "a syntax error": ("NOTHING", [("def update", "def def")]),
+    "leaves when it is imported": ("NOTHING", [("def update", "raise SystemExit(3)\ndef update")]),
     "no factory": ("NOTHING", [(" -> Policy", "")]),
     "nothing said of what is shown": ("BOUNDED ONLY", [(", audit=AuditSpec(shown=shown)", "")]),
     "messages before a shuffler": (
@@ -290,6 +282,11 @@ BROKEN = {
         "BOUNDED ONLY", [(NOISE, "rng.logistic(0.0, p.scale)"),
                          (DECLARED, 'shows(randomize, "message")')]),
 }  # fmt: skip
+WORDS = {
+    **{name: ("MEASURED", changes) for name, changes in SOUND.items()},
+    **{name: ("REFUTED", changes) for name, changes in LEAKY.items()},
+    **BROKEN,
+}
 
 
 def written(tmp_path, changes):
@@ -301,25 +298,6 @@ def written(tmp_path, changes):
     path = tmp_path / "policy.py"
     path.write_text(HEAD + base, "utf8")
     return str(path)
-
-
-def judged(tmp_path, monkeypatch, changes, limit=40.0):
-    """The quick report on a policy, in few rounds."""
-    monkeypatch.setattr(attack, "ROUNDS", {True: 9})
-    monkeypatch.setattr(measuring, "LONG", 60)
-    return judge(written(tmp_path, changes), worlds=[], quick=True, trials=40, limit=limit)
-
-
-QUICK = {"rewards are private, contexts public", "a second release of good news",
-         "no noise in a corner", "nothing is clipped", "less noise about good news",
-         "a counter of good news", "a batch that ends with its rewards",
-         "advice from the open batch", *BROKEN} - {
-         "NaN in the state", "messages before a shuffler"}  # fmt: skip
-
-
-def rows(table):
-    """Names; `make check` judges those that take a few seconds."""
-    return [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in table]
 
 
 def test_a_round_that_uses_noise_again_is_looked_at(tmp_path):
@@ -339,23 +317,13 @@ def test_the_attack_alone_finds_that_there_is_no_noise(tmp_path, noise):
     assert found["outcome"] == ("refuted" if noise else "not refuted")
 
 
-@pytest.mark.parametrize("name", rows(SOUND))
-def test_the_sound_are_measured(name, tmp_path, monkeypatch):
-    report = judged(tmp_path, monkeypatch, SOUND[name])
-    assert report.word == "MEASURED", report
-
-
-@pytest.mark.parametrize("name", rows(LEAKY))
-def test_the_leaky_are_refuted(name, tmp_path, monkeypatch):
-    report = judged(tmp_path, monkeypatch, LEAKY[name])
-    assert report.word == "REFUTED", report
-    assert report.exit_code == 1
-    assert report.lines[0].startswith("REFUTED: ")
-
-
-@pytest.mark.parametrize("name", rows(BROKEN))
-def test_the_broken_are_named(name, tmp_path, monkeypatch):
-    word, changes = BROKEN[name]
-    report = judged(tmp_path, monkeypatch, changes, limit=3.0 if "loop" in name else 40.0)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in BROKEN else pytest.mark.slow) for n in WORDS]
+)
+def test_every_policy_gets_its_word(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(attack, "ROUNDS", {True: 9})
+    monkeypatch.setattr(measuring, "LONG", 60)
+    (word, changes), limit = WORDS[name], 3.0 if "loop" in name else 40.0
+    report = judge(written(tmp_path, changes), worlds={}, quick=True, trials=40, limit=limit)
     assert report.word == word, report
-    assert np.isin(report.exit_code, (2, 3, 4))
+    assert report.lines[0].startswith("Refuted: ") is (word == "REFUTED")
