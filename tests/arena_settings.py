@@ -33,7 +33,7 @@ def run(model, mean, spread=0.0, n=20, title=None):
     g = NO_PRIVACY if model == "none" else Guarantee(model, 1.0, 0.0, "x", "user")
     call = Call("linucb", {"d": 2})
     default = finals if model == "none" else 1.1 * finals
-    return contest.Run(call, title or model, g, 1.0, False, default, finals, call)
+    return contest.Run(call, title or model, g, False, default, finals, call)
 
 
 def setting(world="w", T=100, epsilon=1.0, **runs):

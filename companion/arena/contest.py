@@ -62,8 +62,7 @@ class Run(NamedTuple):
     call: Any  # `recipes.Call` after tuning
     title: str  # name of the policy
     guarantee: Any
-    multiple: float  # of its one number
-    edge: bool  # the multiple is the least or the largest on offer, and there were several
+    edge: bool  # the multiple of its number is the least or the largest of several
     default: np.ndarray  # (n_reps,) final regret with default arguments
     tuned: np.ndarray  # (n_reps,)
     default_call: object = None  # `recipes.Call` before tuning
@@ -163,7 +162,7 @@ def played(call, label: str, env, T: int, n_reps: int, seed: int, key: int = 2) 
     policy = call.policy()
     seeds = repetitions(seed, n_reps, key)
     final = simulate(env, [policy.renamed(label)], T, seeds, grid=[T]).final[:, 0]
-    return Run(call, policy.name, policy.guarantee, 1.0, False, final, final, call)
+    return Run(call, policy.name, policy.guarantee, False, final, final, call)
 
 
 def tuned(
@@ -184,7 +183,7 @@ def tuned(
         call = recipes.call(name, world, T, epsilon, multiple, **extra)
         other = played(call, f"{label}, tuned", env, T, n_reps, seed)
         run = run._replace(call=call, tuned=other.tuned)
-    return run._replace(multiple=multiple, edge=best.edge)
+    return run._replace(edge=best.edge)
 
 
 def record(settings, own, model: str):

@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from companion import policies
-from companion.arena import recipes
-from companion.arena.contest import MODELS, Run, Setting
+from companion.arena import contest, recipes
+from companion.arena.contest import MODELS, Setting
 from companion.arena.environments import world_of
 from companion.core import Universe, one_context
 from companion.report import markup
 from companion.report.tables import Shown, numbers
-from companion.simulate import repetitions, simulate
 from companion.stats import Interval
 from companion.validate import need_choice, need_float, need_int
 
@@ -155,13 +154,11 @@ def choose(
     T, n_reps = need_int("T", T, 100), need_int("n_reps", n_reps, 4)
     epsilon, place = need_float("epsilon", epsilon, 0.01, 100.0), world_of(world, d, K)
     calls, why = recipes.lineup(place, T, epsilon)
-    runs = {}
-    for call in calls:
-        policy, name = call.policy(), call.factory
-        if name == "random" or policy.guarantee.model in enough:
-            env, seeds = recipes.stream(place, name), repetitions(seed, n_reps, 2)
-            final = simulate(env, [policy.renamed(name)], T, seeds, grid=[T]).final[:, 0]
-            runs[name] = Run(call, policy.name, policy.guarantee, 1.0, False, final, final, call)
+    runs = {
+        c.factory: contest.played(c, c.factory, recipes.stream(place, c.factory), T, n_reps, seed)
+        for c in calls
+        if c.factory == "random" or c.policy().guarantee.model in enough
+    }
     found = answer(Setting(world, T, epsilon, runs, why, place.K, place), trust)
     if found is None:
         reasons = "; ".join(f"{name} {reason}" for name, reason in why.items())

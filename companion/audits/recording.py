@@ -196,7 +196,7 @@ class Call(NamedTuple):
     noise: list  # what the noise of two generators differs by, the same whatever the record
     outcome: tuple  # (result, {number of a released array: what it holds afterwards})
     round: int = 0  # counted from 0
-    kept: list = []  # [(array, what it held before)] of arguments that no recorded kernel changes
+    kept: Any = ()  # [(array, what it held before)] of arguments that no recorded kernel changes
 
 
 class Run(NamedTuple):

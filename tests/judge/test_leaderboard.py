@@ -29,7 +29,7 @@ def test_the_table_says_who_leads_and_is_widened_for_all_that_is_looked_at():
     """A difference of 10 with standard error 1.7 in the judging half."""
 
     def run(model, finals):
-        return contest.Run("", "", NO_PRIVACY._replace(model=model), 1.0, False, finals, finals)
+        return contest.Run("", "", NO_PRIVACY._replace(model=model), False, finals, finals)
 
     mine = np.linspace(50.0, 51.0, 8)
     others = {"a": run("local", mine + 10.0 + 3.0 * np.tile([1.0, -1.0], 4)),
