@@ -10,10 +10,8 @@ stand below them in the book; without FIGURE they are listed.
 import argparse
 import ast
 import builtins
-import html
 import json
 import re
-import shlex
 import symtable
 import sys
 from pathlib import Path
@@ -22,7 +20,6 @@ from companion.report import markup
 
 GIVEN = {*dir(builtins), "display", "get_ipython", "__name__"}
 SHOWN = re.compile(r'\bname"?\s*[=:]\s*"([^"]+)"')  # in a cell with a caption
-COMMAND = re.compile(r"python -m companion\.report\.rerun \S+ (\S+)</code>")  # below a figure
 
 
 def names(code: str) -> tuple[set[str], set[str]]:
@@ -133,14 +130,8 @@ def rerun(path, figure: str, given=()) -> str:
     said = [f"{n} = {v!r}" + " (which it does not use)" * (n in idle) for n, v in values.items()]
     said = "; ".join(said) or "as committed"
     body = "".join(o.get("data", {}).get("text/html", "") for o in shown)
-    told = [word for pair in given for word in ("-p", *pair)]
-
-    def again(match):  # below the figure: the command that was given
-        words = ["python", "-m", "companion.report.rerun", str(path), match[1], *told]
-        return html.escape(shlex.join(words)) + "</code>"
-
     said = f"{Path(path).name}, {figure}: {said}"
-    return str(markup.site.alone(figure, said, COMMAND.sub(again, body)))
+    return str(markup.site.alone(figure, said, body))
 
 
 def main(argv=None) -> int:
