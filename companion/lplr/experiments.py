@@ -20,35 +20,8 @@ from scipy.optimize import brentq
 from companion.accounting.audit import Attack, attacked
 from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy, norm
-from companion.lplr import ssp
+from companion.lplr import lplr, ssp
 from companion.lplr.environments import Law, Users, draw_users, label_sum, law_of, no_users
-from companion.lplr.lplr import (
-    ACTIVE,
-    COEF,
-    MAX_USERS,
-    PARENT,
-    Oracle,
-    Tree,
-    add_error,
-    add_noise,
-    add_statistics,
-    allocate_tree,
-    close_stage,
-    eliminate,
-    epoch_length,
-    interval,
-    laplace_loss,
-    lplr_params,
-    message_attack,
-    messages,
-    need_budget,
-    need_horizon,
-    open_layer,
-    predict,
-    public_state,
-    tree_of,
-    walk,
-)
 from companion.simulate import need_seeds, parallel_map, stream
 from companion.validate import need_choice, need_int
 
@@ -87,22 +60,22 @@ def fit_sums(oracle, forest, law, n, rng, users):
         if stage != 1:
             draw_users(law, n, rng, users)
         for o in range(forest.start.shape[0]):
-            tree = tree_of(forest, o)
+            tree = lplr.tree_of(forest, o)
             if stage % 2 == 0:
-                open_layer(oracle, tree, h)
+                lplr.open_layer(oracle, tree, h)
             if stage != 1:
                 for j in range(users.seen.shape[0]):
                     count = users.seen[j]
                     if law.owner[j] != o or count == 0:
                         continue
-                    b, prediction, eta = walk(oracle, tree, h, law.points[j], users.residual)
+                    b, f, eta = lplr.walk(oracle, tree, h, law.points[j], users.residual)
                     if b >= 0 and stage % 2 == 0:
                         labels = label_sum(rng, count, law.means[j], law.signs)
-                        add_statistics(oracle, tree, b, users.residual, count, labels, prediction)
+                        lplr.add_statistics(oracle, tree, b, users.residual, count, labels, f)
                     elif b >= 0:
-                        add_error(tree, h, b, users.residual, count, eta)
-                add_noise(oracle, tree, stage, n, rng)
-            close_stage(oracle, tree, stage, n)
+                        lplr.add_error(tree, h, b, users.residual, count, eta)
+                lplr.add_noise(oracle, tree, stage, n, rng)
+            lplr.close_stage(oracle, tree, stage, n)
 
 
 @jit
@@ -134,7 +107,7 @@ def score(oracle, tree, law, residual):
     """The `Trials` of one tree."""
     mad, mse, width, covered, informed = 0.0, 0.0, 0.0, 1.0, 0.0
     for j in range(law.points.shape[0]):
-        f, half = predict(oracle, tree, law.points[j], residual)
+        f, half = lplr.predict(oracle, tree, law.points[j], residual)
         error, length = abs(f - law.means[j]), norm(law.points[j])
         mad += law.prob[j] * error
         mse += law.prob[j] * error**2
@@ -148,14 +121,14 @@ def score(oracle, tree, law, residual):
     return Trials(mad, mse, width, covered, informed)
 
 
-def estimate_lplr(design, oracle: Oracle, n: int, seeds, *, signs: bool = True) -> Trials:
+def estimate_lplr(design, oracle: lplr.Oracle, n: int, seeds, *, signs: bool = True) -> Trials:
     """LPLR runs with an oracle (`lplr_params`) on n users, n // (2d) in a stage: `Trials`.
 
     design: a `Design`, or a function of a generator that draws one for every repetition; seeds as
     for `simulate`; signs: labels are +1 or -1 (else noiseless).  Raises ValueError if n < 2d, n >
     1e18 or the oracle has another dimension.
     """
-    n = need_int("n", n, 2 * oracle.d, MAX_USERS)
+    n = need_int("n", n, 2 * oracle.d, lplr.MAX_USERS)
     return Trials(*by_seed(_score, (design, oracle, n, signs), seeds).T)
 
 
@@ -166,17 +139,17 @@ def _score(design, oracle, n, signs, seed):
 
 def _fit(design, oracle, n, signs, seed):
     """(law, tree) of one repetition."""
-    law, forest = drawn(design, seed, signs), allocate_tree(oracle, 1)
+    law, forest = drawn(design, seed, signs), lplr.allocate_tree(oracle, 1)
     if law.points.shape[1] != oracle.d:
         raise ValueError(f"design must have dimension d={oracle.d}; got d={law.points.shape[1]}")
     rng, users = stream(seed, "LPLR"), no_users(*law.points.shape)
     fit_sums(oracle, forest, law, n // (2 * oracle.d), rng, users)
-    return law, tree_of(forest, 0)
+    return law, lplr.tree_of(forest, 0)
 
 
-def fit_design(design, oracle, n: int, seed, *, signs: bool = True) -> Tree:
+def fit_design(design, oracle, n: int, seed, *, signs: bool = True) -> lplr.Tree:
     """The tree of one repetition of `estimate_lplr`; seed: an integer or a SeedSequence."""
-    n, (seed,) = need_int("n", n, 2 * oracle.d, MAX_USERS), need_seeds([seed])
+    n, (seed,) = need_int("n", n, 2 * oracle.d, lplr.MAX_USERS), need_seeds([seed])
     return _fit(design, oracle, n, signs, seed)[1]
 
 
@@ -210,7 +183,7 @@ def estimate_ssp(design, n: int, seeds, *, epsilon: float = 1.0, signs: bool = T
     """(mad, mse), each (n_reps,), of least squares in the unit ball from perturbed sufficient
     statistics; arguments as for `estimate_lplr`.
     """
-    n, epsilon = need_int("n", n, 1, MAX_USERS), need_budget(epsilon)
+    n, epsilon = need_int("n", n, 1, lplr.MAX_USERS), lplr.need_budget(epsilon)
     return by_seed(_ssp_error, (design, n, epsilon, signs), seeds).T
 
 
@@ -224,7 +197,7 @@ def _ssp_error(design, n, epsilon, signs, seed):
 
 def lplr_and_ssp(design, d: int, n: int, seeds, epsilon: float, signs: bool = True):
     """(`Trials` of LPLR, (mad, mse) of SSP), in the same repetitions on a design in R^d."""
-    ours = estimate_lplr(design, lplr_params(d, n, epsilon), n, seeds, signs=signs)
+    ours = estimate_lplr(design, lplr.lplr_params(d, n, epsilon), n, seeds, signs=signs)
     return ours, estimate_ssp(design, n, seeds, epsilon=epsilon, signs=signs)
 
 
@@ -282,8 +255,8 @@ def learn_lplr(oracle, forest, game, rounds, rng):
     n, A = rounds // (2 * oracle.d), game.f.shape[1]
     fit_sums(oracle, forest, game.law, n, rng, game.users)
     for j in range(game.law.points.shape[0]):
-        tree = tree_of(forest, game.law.owner[j])
-        f, width = interval(oracle, tree, game.law.points[j], game.users.residual)
+        tree = lplr.tree_of(forest, game.law.owner[j])
+        f, width = lplr.interval(oracle, tree, game.law.points[j], game.users.residual)
         game.f[j // A, j % A], game.width[j // A, j % A] = f, width
     return (2 * oracle.d - 1) * n
 
@@ -311,7 +284,7 @@ def eliminate_and_log(game, log):
             error = abs(f[a] - game.law.means[c * A + a])
             if alive[a] == 1 and error > width[a] + 1e-12:
                 log[MISSED] += 1.0
-        eliminate(f, width, alive)
+        lplr.eliminate(f, width, alive)
         log[LOST] += 1.0 - alive[best]
         left, total = 0, 0.0
         for a in range(A):
@@ -343,7 +316,7 @@ def elimination(learn, oracle, model, game, T, n0, rng, log):
     left, tau = T, 0
     game.alive[:] = 1
     while left > 0:
-        n = min(epoch_length(n0, tau), left)
+        n = min(lplr.epoch_length(n0, tau), left)
         left -= n
         play_uniformly(game)
         asked = learn(oracle, model, game, n, rng) if left > 0 else 0
@@ -373,8 +346,8 @@ def eliminate_with(
     """
     layered = need_choice("oracle", oracle, ("lplr", "ssp")) == "lplr"
     need_choice("per_action", per_action, (True, False) if layered else (False,))
-    d, T, _, n0 = need_horizon(bandit.X.shape[2], T, 1, n0)
-    make = partial(lplr_params, d, T) if layered else partial(ssp.ssp_params, d)
+    d, T, _, n0 = lplr.need_horizon(bandit.X.shape[2], T, 1, n0)
+    make = partial(lplr.lplr_params, d, T) if layered else partial(ssp.ssp_params, d)
     log = by_seed(_elimination, (make(epsilon, **settings), bandit, per_action, T, n0), seeds)
     return Runs(log[:, :, REGRET].sum(axis=1), log)
 
@@ -382,9 +355,9 @@ def eliminate_with(
 def _elimination(oracle, bandit, per_action, T, n0, seed):
     game, log = game_of(bandit, per_action), np.zeros((EPOCHS, 5))
     learn, model = learn_ssp, ssp.allocate_model(oracle.d)
-    if isinstance(oracle, Oracle):
+    if isinstance(oracle, lplr.Oracle):
         trees = bandit.X.shape[1] if per_action else 1
-        learn, model = learn_lplr, allocate_tree(oracle, trees)
+        learn, model = learn_lplr, lplr.allocate_tree(oracle, trees)
     elimination(learn, oracle, model, game, T, n0, stream(seed, "elimination"), log)
     return log
 
@@ -401,10 +374,10 @@ def layer_widths(oracle, tree, design) -> np.ndarray:
     for phi, chance in zip(design.points, design.prob, strict=True):
         path = ()
         for h in range(oracle.d):
-            b, _, eta = walk(oracle, tree, h, phi, residual)
-            active, path = b >= 0 and tree.link[b, ACTIVE] == 1, (*path, b)
+            b, _, eta = lplr.walk(oracle, tree, h, phi, residual)
+            active, path = b >= 0 and tree.link[b, lplr.ACTIVE] == 1, (*path, b)
             left = norm(residual)
-            eta = walk(oracle, tree, h + 1, phi, residual)[2] if active else eta + left
+            eta = lplr.walk(oracle, tree, h + 1, phi, residual)[2] if active else eta + left
             share, squares = sums[h].get(path, (0.0, 0.0))
             sums[h][path] = share + chance, squares + chance * min(eta, oracle.cap) ** 2
             if not active:
@@ -420,11 +393,12 @@ def tree_summary(oracle, tree, n: int):
     rows, names = [], {tree.link.shape[0] - 1: "root"}
     for h in range(oracle.d):
         for b in range(tree.start[h], tree.start[h + 1]):
-            k, up = (b - tree.start[h]) % oracle.M, names[tree.link[b, PARENT]]
+            k, up = (b - tree.start[h]) % oracle.M, names[tree.link[b, lplr.PARENT]]
             names[b] = f"B{k}" if h == 0 else f"{up}{k}"
-            on, (count, _, value, coef) = tree.link[b, ACTIVE] == 1, tree.stat[b, : COEF + 1]
+            count, _, value, coef = tree.stat[b, : lplr.COEF + 1]
             row = {"bin": names[b], "layer": h + 1, "parent": up, "noisy_share": count / n}
-            row |= {"active": on, "eigenvalue": value, "coefficient": coef}
+            row["active"] = tree.link[b, lplr.ACTIVE] == 1
+            row |= {"eigenvalue": value, "coefficient": coef}
             rows.append(row | {f"u{i + 1}": u for i, u in enumerate(tree.frame[b, h])})
     return rows
 
@@ -478,7 +452,7 @@ def audits(epsilon: float, coef: float = 8.0):
     coef: coefficient of the public state that convicts the residual labels.
     """
     (printed_1, printed_2), (corrected_1, corrected_2) = (
-        [lplr_params(d, 10**4, epsilon, M=2, calibration=how) for d in (1, 2)]
+        [lplr.lplr_params(d, 10**4, epsilon, M=2, calibration=how) for d in (1, 2)]
         for how in ("paper", "corrected")
     )
     edge, root = printed_1.edge[1], math.sqrt(0.5)
@@ -488,7 +462,7 @@ def audits(epsilon: float, coef: float = 8.0):
 
     def attack(oracle, users, statistic, part=0, **state):
         stage = 2 * oracle.d - 2 + part  # LPLR-UPDATE (0) or LPLR-CI (1) of the last layer
-        mechanism = partial(messages, oracle, public_state(oracle, **state), stage)
+        mechanism = partial(lplr.messages, oracle, lplr.public_state(oracle, **state), stage)
         return Attack(mechanism, *users, statistic, "message", runs=False)
 
     def matrix(oracle):
@@ -498,7 +472,7 @@ def audits(epsilon: float, coef: float = 8.0):
         return attack(oracle, signs, lambda o: o[:, 0, 2], coef=coef)
 
     def intervals(oracle):
-        statistic = partial(laplace_loss, *oracle.cap * np.eye(2), oracle.error_scale)
+        statistic = partial(lplr.laplace_loss, *oracle.cap * np.eye(2), oracle.error_scale)
         return attack(oracle, deep, lambda o: statistic(o[:, :, 0]), part=1, width=oracle.cap)
 
     def on_bins(statistic):
@@ -516,7 +490,7 @@ def audits(epsilon: float, coef: float = 8.0):
         case("printed: matrix", printed_2, matrix, third, math.inf),
         case(label, printed_2, labels, third, third * (1 + coef * root)),
         case("printed: interval stage", printed_2, intervals, epsilon, 2 * epsilon),
-        case("corrected: whole message", corrected_1, message_attack, epsilon, epsilon),
+        case("corrected: whole message", corrected_1, lplr.message_attack, epsilon, epsilon),
         case("corrected: residual label", corrected_2, labels, third, epsilon / 6, *unclipped),
         case("corrected: interval stage", corrected_2, intervals, epsilon, epsilon),
     ]

@@ -25,20 +25,7 @@ from companion.core import Policy, Universe, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy, copy, dot, jacobi, norm
 from companion.kernels.mechanisms import clip_to_ball
-from companion.lplr.lplr import (
-    MAX_DIMENSION,
-    add_matrix_noise,
-    eliminate,
-    epoch_length,
-    laplace_loss,
-    laplace_sum,
-    n_epochs,
-    need_budget,
-    need_horizon,
-    need_memory,
-    next_round,
-    random_arm,
-)
+from companion.lplr import lplr
 from companion.validate import need_float, need_int
 
 
@@ -64,7 +51,7 @@ class Model(NamedTuple):
 
 def ssp_params(d: int, epsilon: float = 1.0, z: float | None = None) -> Oracle:
     """The oracle for epsilon in [1e-100, inf] (inf: least squares); z >= 0 (None: 3, 4 for inf)."""
-    d, epsilon = need_int("d", d, 1, MAX_DIMENSION), need_budget(epsilon)
+    d, epsilon = need_int("d", d, 1, lplr.MAX_DIMENSION), lplr.need_budget(epsilon)
     z = (4.0 if epsilon == math.inf else 3.0) if z is None else need_float("z", z, 0.0)
     return Oracle(d, 4 * math.sqrt(d) / epsilon, 2 / epsilon, z)
 
@@ -95,8 +82,8 @@ def ssp_noise(oracle, model, n, rng):
     """The noise of n users, drawn at once (nothing is drawn without privacy)."""
     if oracle.matrix_scale > 0.0:
         for i in range(oracle.d):
-            model.vec[i] += laplace_sum(rng, n, oracle.vector_scale)
-        add_matrix_noise(rng, n, oracle.matrix_scale, False, model.work[0], model.mat)
+            model.vec[i] += lplr.laplace_sum(rng, n, oracle.vector_scale)
+        lplr.add_matrix_noise(rng, n, oracle.matrix_scale, False, model.work[0], model.mat)
 
 
 @jit
@@ -177,7 +164,7 @@ def init(p: Params) -> State:
     """State before the first round."""
     clock = [np.zeros(1, np.int64) for _ in range(3)]
     arms = np.zeros(p.K, np.int64), np.zeros(p.K), np.zeros(p.K)
-    return State(*clock, allocate_model(p.d, n_epochs(p.T, p.n0)), *arms, np.zeros(p.d))
+    return State(*clock, allocate_model(p.d, lplr.n_epochs(p.T, p.n0)), *arms, np.zeros(p.d))
 
 
 @jit
@@ -190,19 +177,19 @@ def select(p, s, X, rng):
             if s.alive[k] == 1:
                 clip_to_ball(X[k], 0.0, s.x)
                 s.f[k], s.width[k] = ssp_interval(p.oracle, model, s.x)
-        eliminate(s.f, s.width, s.alive)
-    return random_arm(s.alive, rng)
+        lplr.eliminate(s.f, s.width, s.alive)
+    return lplr.random_arm(s.alive, rng)
 
 
 @jit
 def update(p, s, arm, x, r, rng):
     """The user's message to the epoch's oracle; nobody would use that of the last epoch."""
-    length = epoch_length(p.n0, s.epoch[0])
+    length = lplr.epoch_length(p.n0, s.epoch[0])
     y, _ = clip_to_ball(x, r, s.x)
     if s.begin[0] + length < p.T:
         user, model = s.t[0] - s.begin[0], model_of(s.models, s.epoch[0])
         ssp_receive(p.oracle, model, user, length, s.x, y, rng)
-    next_round(s, p.n0)
+    lplr.next_round(s, p.n0)
 
 
 play = plain_loop(select, update)
@@ -233,9 +220,9 @@ def suffstats(
     >>> suffstats(2, 1000, 5, epsilon=0.5).name
     'SSP'
     """
-    d, T, K, n0 = need_horizon(d, T, K, n0)
+    d, T, K, n0 = lplr.need_horizon(d, T, K, n0)
     oracle = ssp_params(d, epsilon, z)
-    need_memory(n_epochs(T, n0) * (4 * d * d + 2 * d + 1) + 3 * K)
+    lplr.need_memory(lplr.n_epochs(T, n0) * (4 * d * d + 2 * d + 1) + 3 * K)
     promise = ssp_guarantee(oracle)
     p, name = Params(d, T, K, n0, oracle), "Least squares" if promise.model == "none" else "SSP"
     audit = AuditSpec(own_attacks, attack_instances, audit_instances)
@@ -257,7 +244,7 @@ def message_loss(oracle: Oracle, a, b, outputs: np.ndarray) -> np.ndarray:
     The log-likelihood ratio of the vector, and of the matrix what its density tends to far from
     both: exp(-(nuclear norm)/(2 c)).
     """
-    vector = laplace_loss(a, b, oracle.vector_scale, outputs[:, 0])
+    vector = lplr.laplace_loss(a, b, oracle.vector_scale, outputs[:, 0])
     far = [abs(np.linalg.eigvalsh(outputs[:, 1:] - np.outer(x, x))).sum(axis=1) for x in (b, a)]
     return vector + (far[0] - far[1]) / (2 * oracle.matrix_scale)
 

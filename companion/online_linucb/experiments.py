@@ -9,17 +9,7 @@ import numpy as np
 
 from companion.accounting.privacy import gaussian_scale
 from companion.core import Policy
-from companion.online_linucb.online_linucb import (
-    Params,
-    gradient,
-    init_experts,
-    maler_params,
-    online_linucb,
-    practical_clip,
-    practical_width,
-    regret_bound,
-    update_experts,
-)
+from companion.online_linucb import online_linucb as online
 from companion.simulate import trace
 
 
@@ -30,8 +20,8 @@ def with_noise(sigma: float, d: int, T: int, delta: float) -> Policy:
     """
     epsilon = 2.0 * np.sqrt(2.0 * np.log(1.25 / delta)) / sigma
     options = {"epsilon": epsilon, "delta": delta, "calibration": "paper", "learner": "ogd"}
-    width, clip = practical_width(sigma, T, 1.0), practical_clip(sigma, 0.0, d, 3.0)
-    return online_linucb(d, T, width=width, clip=clip, **options).renamed(f"σ = {sigma:g}")
+    width, clip = online.practical_width(sigma, T, 1.0), online.practical_clip(sigma, 0.0, d, 3.0)
+    return online.online_linucb(d, T, width=width, clip=clip, **options).renamed(f"σ = {sigma:g}")
 
 
 def minimisers(
@@ -84,8 +74,8 @@ def learner_regret(maler, sigma: float, T: int, rng: np.random.Generator) -> np.
     The online learner sees noisy pairs: contexts uniform on the unit sphere, rewards signs with
     mean <x, theta*>, theta* = 1/sqrt(d) in every coordinate; so S = I/d and mu = 2/d.
     """
-    d, theta, s = maler.d, np.ones(maler.d) / np.sqrt(maler.d), init_experts(maler)
-    p = Params(d, T, sigma, jitter=0.0, offset=False, width=0.0, maler=maler)
+    d, theta, s = maler.d, np.ones(maler.d) / np.sqrt(maler.d), online.init_experts(maler)
+    p = online.Params(d, T, sigma, jitter=0.0, offset=False, width=0.0, maler=maler)
     X = rng.standard_normal((T, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     Y = np.where(rng.random(T) < 0.5 + 0.5 * X @ theta, 1.0, -1.0)
@@ -93,10 +83,10 @@ def learner_regret(maler, sigma: float, T: int, rng: np.random.Generator) -> np.
     X += sigma * rng.standard_normal(X.shape)
     g, out = np.empty(d), np.empty((T, 3))
     for t in range(T):
-        ours, best = gradient(p, X[t], Y[t], s.theta, g) - Y[t], X[t] @ theta - Y[t]
+        ours, best = online.gradient(p, X[t], Y[t], s.theta, g) - Y[t], X[t] @ theta - Y[t]
         energy, gap = s.theta @ s.theta - theta @ theta, s.theta - theta
         out[t] = ours**2 - best**2 - sigma**2 * energy, g @ gap, gap @ gap
-        update_experts(maler, s, g)
+        online.update_experts(maler, s, g)
     return out.cumsum(axis=0)
 
 
@@ -172,7 +162,7 @@ def theory_width_and_clip(d: int, T: int, epsilon: float, delta: float, noise: f
     sigma = gaussian_scale(epsilon, delta, 2.0, "classical-unchecked")  # line 2
     clip, log = theory_clip(sigma, T, 1.0 / T), np.log(T * T)
     scale = np.sqrt(np.log(1.0 / delta)) / epsilon
-    M = regret_bound(maler_params("ogd", d, T, gradient=clip), T)
+    M = online.regret_bound(online.maler_params("ogd", d, T, gradient=clip), T)
     K = (noise + scale) ** 2 * log + scale**2 * log * 4.0 * T
     return {"width": float(np.sqrt(M + K)), "clip": clip}
 

@@ -5,8 +5,8 @@ import pytest
 from streams import run, stream
 
 from companion.baselines.linucb import linucb
-from companion.online_linucb import anytime_linucb, combiner, online_linucb
 from companion.online_linucb.combiner import of_epochs, theory_constants
+from companion.policies import anytime_linucb, combiner, online_linucb
 
 # --- Algorithm 9: restarts after 1, 2, 4, ... rounds ---------------------------------------------
 

@@ -6,8 +6,13 @@ from maler_twin import Twin
 from streams import stream
 
 from companion.environments import replay
-from companion.online_linucb import experiments, online_linucb
-from companion.online_linucb.online_linucb import conversion_width, maler_params, regret_bound
+from companion.online_linucb import experiments
+from companion.online_linucb.online_linucb import (
+    conversion_width,
+    maler_params,
+    online_linucb,
+    regret_bound,
+)
 from companion.simulate import repetitions, trace
 
 
