@@ -32,8 +32,9 @@ def judge(what, *, worlds=None, epsilons=(1.0, 8.0), seed=1, quick=False, trials
     report.
     """
     worlds = {"d = 5": environments.dense(5, 5)} if worlds is None else worlds
-    for world in validate.need_kind("worlds", worlds, dict).values():
-        validate.need_kind("worlds", world, environments.World)
+    validate.need_members("worlds", [worlds], dict)
+    for world in worlds.values():
+        validate.need_members("worlds", [world], environments.World)
     for epsilon in validate.need_members("epsilons", epsilons):
         validate.need_float("epsilons", epsilon, 0.01, 100.0)
     trials = trials if trials is None else validate.need_int("trials", trials, 4, 10**7)

@@ -155,7 +155,8 @@ def statistics_size(d):
 
 @jit
 def pack_statistics(x, y, out):
-    """out <- the vector with the joint norm of (x x', x y): x_i^2 and sqrt2 x_i x_j, then x_i y."""
+    """out <- the vector with the joint norm of (x x', x y): the lower triangle of x x' row by
+    row, with sqrt2 off the diagonal, then x y."""
     d = x.shape[0]
     out[:] = 0.0
     add_packed(1.0, math.sqrt(2.0), x, out)
