@@ -447,7 +447,7 @@ def own_attacks(policy: Policy):
         return out
 
     far = audit.along(np.append(x - z, 1.0 - y))
-    return (audit.Attack(mechanism, (x, 1.0), (z, y), far, "message", runs=False, fresh=True),)
+    return (audit.Attack(mechanism, (x, 1.0), (z, y), far, "message", runs=False),)
 
 
 def audit_instances() -> tuple[AuditInstance, ...]:
