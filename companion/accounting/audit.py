@@ -17,8 +17,8 @@ A bound above the promised epsilon refutes the promise (and does so wrongly with
 Source: Jagielski, Ullman and Oprea (2020), section 3; Clopper and Pearson (1934).
 
 An algorithm offers an `AuditSpec`: attacks on it, and what others see of its records, from which
-`companion.audits` rebuilds its guarantee: how far a record moves what a kernel lets out when no
-noise is drawn, how often that happens while the algorithm plays, and the noise that is drawn.
+`companion.audits` rebuilds its guarantee: how far a record moves what a kernel lets out with the
+same noise, how often that happens while the algorithm plays, and the noise that is drawn.
 Laws of the numbers that a kernel lets out:
     None        that of the draws which the kernel makes (normal, Laplace or binomial)
     "gaussian"  numbers with normal noise of any covariance, over all calls together

@@ -14,6 +14,7 @@ from companion.audits.recording import (
     NotMeasured,
     Recorder,
     arrays,
+    centred,
     copied,
     law_of,
 )
@@ -32,6 +33,11 @@ def test_copies_change_no_module_and_replace_what_they_are_told():
     assert copy.__globals__ is not private_linucb.randomize.py_func.__globals__
     assert vars(private_linucb) == before
     assert Interpreter()(np.linalg.norm) is np.linalg.norm
+
+
+def test_what_has_no_noise_is_exactly_zero_without_its_mean():
+    assert not centred(np.full((1000, 2), 0.1)).any()
+    assert centred(np.array([[1.0], [3.0]])).tolist() == [[-1.0], [1.0]]
 
 
 @pytest.mark.parametrize(
