@@ -220,7 +220,7 @@ def attacks(optimiser):
     x, s = np.full(p.d, p.d ** (-1.0 / p.q)), init(p, None)  # no context is longer in l_2
     mechanism = audit.filled((p.d,), lambda z, rng, out: first_releases(p, s, *z, rng, out))
     pair, statistic = [(x, p.high), (x, -p.high)], audit.along(-x)
-    how = {"note": "later gradients", "runs": False, "fresh": True}
+    how = {"note": "later gradients", "runs": False}
     return (audit.Attack(mechanism, *pair, statistic, "releases", **how),)
 
 
