@@ -38,7 +38,6 @@ Laws of the numbers that a kernel lets out:
 
 import functools
 import inspect
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -137,11 +136,8 @@ class Attack(NamedTuple):
     mechanism(data, rng, n) -> n outputs; a, b: data; statistic(outputs) -> (n,) numbers; sees: who
     looks at what ("message", "batch", "releases", "state", "parameters", "actions"); note: what the
     attack leaves aside; runs: whether an output takes a run of its own, of which there are fewer,
-    or is one of many that a kernel draws; fresh: whether outputs are what kernels let out, and no
-    number depends on the noise of another, nor the count of draws on the data.  Then the mean of
-    two outputs is what is seen if all is let out twice.  anew: whether all that kernels let out has
-    normal noise drawn for that number alone.  Then half the variance is what is seen.  An
-    algorithm's `AuditSpec.attacks` is a function of it that gives a tuple of these.
+    or is one of many that a kernel draws.  An algorithm's `AuditSpec.attacks` is a function of it
+    that gives a tuple of these.
     """
 
     mechanism: Any
@@ -151,8 +147,6 @@ class Attack(NamedTuple):
     sees: str
     note: str = ""
     runs: bool = True
-    fresh: bool = False
-    anew: bool = False
 
 
 def attacked(attack: Attack, *, delta: float, trials: int, seed: int, level: float = 0.95) -> Audit:
@@ -226,14 +220,13 @@ def delta_lower_bound(mechanism, a, b, *, epsilon: float, **how) -> Audit:
     return Audit(epsilon, value, *found)
 
 
-def playing(policy, *, user: int | None = None, several=None):
+def playing(policy, *, user: int | None = None):
     """The mechanism that plays a policy on data = (X, R) and shows the arms, as int64 (n, T).
 
     user: round (from 0) whose own arm is hidden, as joint differential privacy does for the user
-    whose data differ; several: what plays (None: `runs_of` the policy).  Raises ValueError on a
-    user past the policy's horizon or the data's end.
+    whose data differ.  Raises ValueError on a user past the policy's horizon or the data's end.
     """
-    T, several = getattr(policy.params, "T", None), several or runs_of(policy)
+    T, several = getattr(policy.params, "T", None), runs_of(policy)
     user = user if user is None else need_int("user", user, 0, T and T - 1)
 
     def mechanism(data, rng, n):
@@ -277,7 +270,7 @@ def on_first_nodes(policy, a, b, several, move, *, K: int = 2, weights=np.ones_l
         _, sums = several(data, rng, n, ends)
         return sums[:, :, : len(move)] * weights(ends)[:, None]
 
-    return Attack(nodes, *data, along(np.tile(move, len(ends))), "releases", note, True, True)
+    return Attack(nodes, *data, along(np.tile(move, len(ends))), "releases", note)
 
 
 def learning(optimiser):
@@ -382,17 +375,6 @@ def lives(kernels, secret, *policies, rounds: int | None = None, **how):
 def in_both(factory, *arguments, **named):
     """(corrected, paper): an instance in both calibrations."""
     return tuple(factory(*arguments, calibration=c, **named) for c in ("corrected", "paper"))
-
-
-def corners(d: int) -> np.ndarray:
-    """(n, d + 1) records (x, r) with entries of x at -1 and 1 (all corners up to d = 4, else two
-    and their opposites) and rewards -1 and 1.
-    """
-    if d <= 4:
-        return np.array(list(product((-1.0, 1.0), repeat=d + 1)))
-    flat = np.ones(d)
-    mixed = np.where(np.arange(d) % 2 == 0, 1.0, -1.0)
-    return np.array([(*s * x, r) for x in (flat, mixed) for s in (-1, 1) for r in (-1, 1)])
 
 
 def runs_of(policy, show=None):

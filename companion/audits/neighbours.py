@@ -14,6 +14,7 @@ import numpy as np
 
 from companion.accounting.privacy import ADD_OR_REMOVE, RELATIONS, REPLACE_REWARD
 from companion.audits.recording import Leak, NotMeasured, Recorder, fresh_rows
+from companion.core import Universe
 
 FEW = 16  # candidates for every round of a run of many rounds
 LONG = 40  # rounds that are many
@@ -124,8 +125,8 @@ def candidates(case, x=None):
     if relation not in RELATIONS:
         raise NotMeasured(f"neighbours must be one of {RELATIONS}; got {relation!r}")
     near, far = records(d)
-    world = getattr(case.policy, "universe", None)
-    more = [corners_of(world, d)] if world is not None and d > world.offset else []
+    world = getattr(case.policy, "universe", None) or Universe(norm=np.inf)
+    more = [corners_of(world, d)] if d > world.offset else []
     near = np.vstack([near, *more, *([] if case.records is None else [case.records])])
     rows = [near, far(1e3), far(1e9)]
     if case.rounds > LONG:

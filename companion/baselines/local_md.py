@@ -225,7 +225,7 @@ def local_md(
 
 def attacks(optimiser):
     """`audit.Attack`: the parameter at the end, all that is public, as the first label moves it."""
-    return (audit.on_first_label(optimiser, "the order of steps")._replace(anew=True),)
+    return (audit.on_first_label(optimiser, "the order of steps"),)
 
 
 def attack_instances():
@@ -237,5 +237,4 @@ def measured():
     """Instances whose every noisy gradient is measured."""
     pair = audit.in_both(local_md, 2, 12, epsilon=1.0, delta=1e-9, radius=0.02, step_scale=0.01)
     gradients = audit.shows(release, "gaussian", "gradient")
-    how = {"records": audit.corners(2), "bound_is_tight": False}
-    return audit.lives(gradients, ("clipped",), *pair, **how)
+    return audit.lives(gradients, ("clipped",), *pair, bound_is_tight=False)

@@ -220,7 +220,7 @@ def attacks(optimiser):
     x, s = np.full(p.d, p.d ** (-1.0 / p.q)), init(p, None)  # no context is longer in l_2
     mechanism = audit.filled((p.d,), lambda z, rng, out: first_releases(p, s, *z, rng, out))
     pair, statistic = [(x, p.high), (x, -p.high)], audit.along(-x)
-    how = {"note": "later gradients", "runs": False, "fresh": True}
+    how = {"note": "later gradients", "runs": False}
     return (audit.Attack(mechanism, *pair, statistic, "releases", **how),)
 
 
@@ -235,6 +235,6 @@ def measured():
     private, found = ("clipped", "total", "x"), ()
     for d, law in ((2, "gaussian"), (9, "generalized")):
         pair = audit.in_both(noisy_sfw, d, 16, epsilon=1.0, delta=1e-2, radius=0.02)[d > 2 :]
-        how = {"records": audit.corners(d), "bound_is_tight": False}
-        found += audit.lives(audit.shows(release, law, "s.noise"), private, *pair, **how)
+        noise = audit.shows(release, law, "s.noise")
+        found += audit.lives(noise, private, *pair, bound_is_tight=False)
     return found

@@ -231,7 +231,7 @@ def attacks(optimiser):
     X[:, 0], Y[0] = 1.0, p.high
     steps, statistic = lambda z, rng, out: gradients(p, *z, rng, out), partial(sampled_loss, p)
     seen = audit.filled((p.steps, p.d), steps)
-    released = audit.Attack(seen, (X, Y), (X, Z), statistic, "releases", runs=False, anew=True)
+    released = audit.Attack(seen, (X, Y), (X, Z), statistic, "releases", runs=False)
     return released, audit.on_first_label(optimiser, "the order of steps")
 
 
@@ -251,5 +251,4 @@ def measured():
     """Instances whose noisy gradients are measured; a small ball nearly attains 2 L."""
     pair = audit.in_both(noisy_sgd, 2, 6, epsilon=1.0, delta=1e-6, radius=0.02)
     gradients = audit.shows(release, "sampled", "out")
-    how = {"records": audit.corners(2), "bound_is_tight": False}
-    return audit.lives(gradients, ("clipped",), *pair, **how)
+    return audit.lives(gradients, ("clipped",), *pair, bound_is_tight=False)

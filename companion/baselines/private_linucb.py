@@ -400,7 +400,7 @@ def message_attack(policy):
     def sent(record, rng, out):
         messages(p, *record, rng, np.empty(p.d), out)
 
-    return on_one_user(p, sent, "message", "", False, True)
+    return on_one_user(p, sent, "message", "", False)
 
 
 def tree_attacks(policy):
@@ -410,10 +410,10 @@ def tree_attacks(policy):
     p = policy.params
     several = audit.runs_of(policy, lambda s: s.release)
     ends, move = far_records(p.offset, p.d), far_move(p.offset, p.d)
-    return audit.on_first_nodes(policy, *ends, several, move), later_signs_attack(policy, several)
+    return audit.on_first_nodes(policy, *ends, several, move), later_signs_attack(policy)
 
 
-def later_signs_attack(policy, several=None):
+def later_signs_attack(policy):
     """`audit.Attack` on the arms of all users but the first, whose context is e_1 and whose reward
     has either sign.  The others are offered e_1 and -e_1 and are paid nothing, so they play the
     noisy sign of the first reward; those count who meet a sum of the nodes that hold it.
@@ -424,7 +424,7 @@ def later_signs_attack(policy, several=None):
     X[0, 1, 0] = 1.0  # either arm
     a[0], b[0] = 1.0, -1.0
     seen = audit.along([-1.0 if t & (t - 1) == 0 else 0.0 for t in range(1, T)])
-    arms = audit.playing(policy, user=0, several=several)
+    arms = audit.playing(policy, user=0)
     return audit.Attack(arms, (X, a), (X, b), seen, "actions")
 
 

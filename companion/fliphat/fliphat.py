@@ -536,7 +536,7 @@ def sign_attack(policy: Policy) -> Attack:
     Raises ValueError if the policy's T leaves no 2 d rounds after that release.
     """
     a, b, user = neighbouring_inputs(policy)
-    shown = playing(policy, user=user, several=runs_of(policy))
+    shown = playing(policy, user=user)
     return Attack(shown, a, b, partial(count_signs, policy.params.d), "actions", "the values")
 
 
@@ -578,9 +578,9 @@ def pick_attacks(policy):
     def released(data, rng, n):
         return estimates(data, rng, n, [last + 1])[1][:, 0]
 
-    shown = playing(policy, user=last, several=runs_of(policy))
+    shown = playing(policy, user=last)
     return (
-        Attack(released, a, b, ratio, "releases", runs=False, fresh=True),
+        Attack(released, a, b, ratio, "releases", runs=False),
         Attack(shown, a, b, picked_coordinate, "actions", "the values"),
     )
 

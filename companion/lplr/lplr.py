@@ -832,7 +832,7 @@ def message_attack(oracle: Oracle) -> Attack:
     matrix = itemgetter((slice(None), 0, 2))  # of bin 0, behind its count and its vector
     statistic = matrix if oracle.one_sided else message_loss(oracle)
     users = (np.array([1.0]), 1.0), (np.array([oracle.edge[1]]), -1.0)
-    how = {"sees": "message", "note": "the second stage", "runs": False, "fresh": True}
+    how = {"sees": "message", "note": "the second stage", "runs": False}
     return Attack(mechanism, *users, statistic, **how)
 
 

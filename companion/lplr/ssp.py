@@ -260,7 +260,7 @@ def own_attacks(policy: Policy) -> tuple[Attack, ...]:
     mechanism = filled((1 + oracle.d, oracle.d), sent)
     loss = partial(message_loss, oracle, *user[:2])
     a, b = ((x, 1.0) for x in user[:2])
-    return (Attack(mechanism, a, b, loss, "message", runs=False, fresh=True),)
+    return (Attack(mechanism, a, b, loss, "message", runs=False),)
 
 
 def attack_instances() -> tuple[Policy, ...]:

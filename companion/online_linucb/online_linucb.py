@@ -436,7 +436,7 @@ def own_attacks(policy: Policy):
 
     mechanism = audit.filled((p.d + 1,), lambda record, rng, out: messages(p, *record, rng, out))
     far = audit.along(np.append(x - z, 1.0 - y))
-    return (audit.Attack(mechanism, (x, 1.0), (z, y), far, "message", runs=False, fresh=True),)
+    return (audit.Attack(mechanism, (x, 1.0), (z, y), far, "message", runs=False),)
 
 
 def audit_instances() -> tuple[AuditInstance, ...]:

@@ -465,7 +465,7 @@ def on_standing_arms(policy):
     X, R = np.ones((p.T, p.K, p.d)), np.zeros((p.T, p.K))
     silent = X.copy()
     silent[1] = 0.0
-    seen = audit.playing(policy, user=1, several=audit.runs_of(policy))
+    seen = audit.playing(policy, user=1)
     return audit.Attack(seen, (X, R), (silent, R), lambda arms: arms[:, 1] == 2, "actions")
 
 

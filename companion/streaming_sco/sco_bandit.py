@@ -194,7 +194,7 @@ def on_later_users(policy):
     X[:, :, 0], R[0] = 1.0, p.learner.high
     other = R.copy()
     other[0] = p.learner.low
-    seen = audit.playing(policy, user=0, several=audit.runs_of(policy))
+    seen = audit.playing(policy, user=0)
     return audit.Attack(seen, (X, R), (X, other), lambda arms: (arms == 0).sum(axis=1), "actions")
 
 
@@ -226,7 +226,7 @@ def measured():
     printed = sco_bandit(2, 2, 3, t0=0, radius=0.01, calibration="paper", **keys)
     how = sums, private
     return (
-        *audit.lives(*how, clipped, records=audit.corners(2)),
-        *audit.lives(*how, printed, records=audit.corners(2), bound_is_tight=False),
-        *audit.lives(*how, forced, records=audit.corners(2), assumes_compliance=True),
+        *audit.lives(*how, clipped),
+        *audit.lives(*how, printed, bound_is_tight=False),
+        *audit.lives(*how, forced, assumes_compliance=True),
     )
