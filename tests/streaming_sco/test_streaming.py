@@ -34,6 +34,14 @@ def test_the_plain_version_of_the_chapter_is_the_kernel(p, epsilon):
         assert np.linalg.norm(out[-1] - flat(3, p)) < 0.1
 
 
+def test_the_sum_is_the_recursion():
+    """Of equal records only the bias of d_0 = 0 is left: minus the first gradient over t + 1."""
+    x, y = np.array([0.3, -0.2, 0.1, 0.0]), 0.7
+    out, state = learn(unclipped(4, 7, 2.0), np.tile(x, (7, 1)), np.full(7, y))
+    at_last = 2 * (x @ out[-2] - y) * x
+    assert state.gradient - at_last == pytest.approx(2 * y * x / 8, abs=1e-12)
+
+
 def test_a_clipped_leaf_is_as_long_as_allowed_and_others_are_untouched():
     rng = np.random.default_rng(6)
     loose, tight = unclipped(4, 100, 1.5).params, unclipped(4, 100, 1.5, clip=3.0).params
