@@ -16,17 +16,8 @@ from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.arguments import GLM, need_model
 from companion.core import Policy, plain_loop
 from companion.jit import jit
+from companion.kernels import linalg
 from companion.kernels.glm import LOGISTIC, clipped_reward, mean, slope, true_loss
-from companion.kernels.linalg import (
-    add_outer,
-    copy,
-    dot,
-    matvec,
-    norm,
-    project_ball_in_norm,
-    quad,
-    sherman_morrison,
-)
 from companion.kernels.ucb import optimistic_mean
 
 STEP = 0.75  # of the inverse smoothness
@@ -86,12 +77,12 @@ def descend(p, s, x, centre, scale, target, steps, theta):
     direction, out, outside = s.work[0], s.work[2], s.work[3]
     size = STEP / (0.25 + 1.0 / (1.0 + 0.5 * p.theta_bound))
     for _ in range(steps):
-        g, moved = scale * mean(LOGISTIC, dot(x, theta)) - target, 0.0
+        g, moved = scale * mean(LOGISTIC, linalg.dot(x, theta)) - target, 0.0
         for i in range(p.d):
             out[i] = theta[i] - size * (theta[i] - centre[i] + g * direction[i])
-        if norm(out) > p.theta_bound:
-            copy(out, outside)
-            project_ball_in_norm(s.V, outside, p.theta_bound, s.L, s.work[4], out)
+        if linalg.norm(out) > p.theta_bound:
+            linalg.copy(out, outside)
+            linalg.project_ball_in_norm(s.V, outside, p.theta_bound, s.L, s.work[4], out)
         for i in range(p.d):
             moved = max(moved, abs(out[i] - theta[i]))
             theta[i] = out[i]
@@ -108,22 +99,24 @@ def update(p, s, arm, x, r, rng):
     depth = math.ceil((2.25 + p.theta_bound / 8.0) * math.log(p.theta_bound * (s.t[0] + 1.0)))
     steps = int(max(depth, 1.0) / STEP)
     direction, shifted, out = s.work[0], s.work[1], s.work[2]
-    matvec(s.V_inv, x, direction)
+    linalg.matvec(s.V_inv, x, direction)
     theta = s.theta_hat
-    copy(theta, shifted)  # the old estimate is the centre of the first problem
+    linalg.copy(theta, shifted)  # the old estimate is the centre of the first problem
     descend(p, s, x, shifted, 1.0, y, steps, theta)
-    copy(theta, shifted)
+    linalg.copy(theta, shifted)
     descend(p, s, x, theta, 2.0, 1.0, steps, shifted)
-    z, z_shifted = dot(x, theta), dot(x, shifted)
+    z, z_shifted = linalg.dot(x, theta), linalg.dot(x, shifted)
     weight = slope(LOGISTIC, z)
     gain = true_loss(LOGISTIC, z_shifted, y) - true_loss(LOGISTIC, z, y)
     for i in range(p.d):
         out[i] = theta[i] - shifted[i]
-    s.surplus[0] += 2.0 * (1.0 + p.theta_bound) * gain - 0.5 * math.sqrt(max(quad(s.V, out), 0.0))
-    add_outer(weight, x, s.V)
+    s.surplus[0] += 2.0 * (1.0 + p.theta_bound) * gain - 0.5 * math.sqrt(
+        max(linalg.quad(s.V, out), 0.0)
+    )
+    linalg.add_outer(weight, x, s.V)
     for i in range(p.d):
         out[i] = math.sqrt(weight) * x[i]
-    sherman_morrison(s.V_inv, out, direction)
+    linalg.sherman_morrison(s.V_inv, out, direction)
 
 
 play = plain_loop(select, update)

@@ -39,17 +39,8 @@ from companion.accounting.privacy import STATISTICS_SENSITIVITY, gaussian_releas
 from companion.baselines.linucb import radius
 from companion.core import Policy, linear_universe, plain_loop
 from companion.jit import jit
-from companion.kernels import tree
+from companion.kernels import mechanisms, tree
 from companion.kernels.linalg import axpy, copy, inverse, matvec
-from companion.kernels.mechanisms import (
-    add_gaussian,
-    add_unpacked,
-    clip_record,
-    pack_statistics,
-    shuffle_add,
-    shuffle_analyse,
-    statistics_size,
-)
 from companion.kernels.ucb import optimistic_arm
 from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
 
@@ -64,7 +55,7 @@ P = 0.25  # chance that a noise bit is one
 def vector_sum(d, epsilon, delta, batch, sensitivity, calibration):
     """(g, b, epsilon proved at delta) of the shuffled vector sum for statistics of this
     sensitivity."""
-    g, n = max(2.0 * np.sqrt(batch), float(d), 4.0), statistics_size(d)
+    g, n = max(2.0 * np.sqrt(batch), float(d), 4.0), mechanisms.statistics_size(d)
     # No entry changes by more than the sensitivity, nor by more than 2L; rounding adds below one.
     largest = int(np.ceil(min(sensitivity, 2.0 * RANGE) * g / RANGE))
     query = sensitivity * g / RANGE + np.sqrt(n), n, largest
@@ -132,7 +123,7 @@ class State(NamedTuple):
 
 def init(p):
     """State before the first round."""
-    d, n = p.d, statistics_size(p.d)
+    d, n = p.d, mechanisms.statistics_size(p.d)
     at_server, at_shuffler = n * (p.noise_at == SERVER), n * (p.noise_at == SHUFFLER)
     start = np.array([radius(p, 0, p.ridge)])
     model = np.zeros((d, d)), np.zeros(d), np.eye(d) / p.ridge, np.zeros(d), start
@@ -161,8 +152,8 @@ def refit(p, s, size):
 @jit
 def statistics(p, x, r, clean, message):
     """message <- packed (x x', r x) of the clipped record; 1 if it was outside the universe."""
-    r, clipped = clip_record(p.offset, x, r, clean)
-    pack_statistics(clean, r, message)
+    r, clipped = mechanisms.clip_record(p.offset, x, r, clean)
+    mechanisms.pack_statistics(clean, r, message)
     return clipped
 
 
@@ -171,7 +162,7 @@ def randomize(p, x, r, rng, clean, message):
     """Everything that leaves a device: message <- packed (x x', r x) + N(0, sigma^2 I); returns 1
     if clipped."""
     clipped = statistics(p, x, r, clean, message)
-    add_gaussian(rng, p.sigma, message)
+    mechanisms.add_gaussian(rng, p.sigma, message)
     return clipped
 
 
@@ -197,21 +188,21 @@ def update(p, s, arm, x, r, rng):
     size = p.sigma * np.sqrt(float(p.d * t))
     if p.noise_at == LOCAL:  # a noisy message enters the sums
         s.clipped[0] += randomize(p, x, r, rng, s.x, s.message)
-        add_unpacked(1.0, s.message, s.G, s.b)
+        mechanisms.add_unpacked(1.0, s.message, s.G, s.b)
     elif p.noise_at == SERVER:  # the exact sums grow, and their noisy version is shown anew
         s.clipped[0] += statistics(p, x, r, s.x, s.message)
         axpy(1.0, s.message, s.exact)
         release(p, s, t, rng)
         s.b[:] = 0.0
         s.G[:] = 0.0
-        add_unpacked(1.0, s.release, s.G, s.b)
+        mechanisms.add_unpacked(1.0, s.release, s.G, s.b)
         size = p.sigma * np.sqrt(0.5 * p.d * s.nodes.shape[0])
     else:  # rounded counts; at the end of a batch the analyser's estimate enters the sums
         s.clipped[0] += statistics(p, x, r, s.x, s.message)
-        shuffle_add(rng, s.message, RANGE, p.g, s.counts)
+        mechanisms.shuffle_add(rng, s.message, RANGE, p.g, s.counts)
         if t % p.batch == 0:  # all users' noise bits are drawn at once: their sum has the same law
-            shuffle_analyse(rng, s.counts, p.batch, RANGE, p.g, p.b, P, s.message)
-            add_unpacked(1.0, s.message, s.G, s.b)
+            mechanisms.shuffle_analyse(rng, s.counts, p.batch, RANGE, p.g, p.b, P, s.message)
+            mechanisms.add_unpacked(1.0, s.message, s.G, s.b)
             s.counts[:] = 0.0
     if t % p.batch == 0:
         refit(p, s, size)
@@ -372,16 +363,16 @@ def far_records(offset, d):
 
 def far_move(offset, d):
     """How far those two move the packed statistics."""
-    ends = np.empty((2, statistics_size(d)))
+    ends = np.empty((2, mechanisms.statistics_size(d)))
     for end, record in zip(ends, far_records(offset, d), strict=True):
-        pack_statistics(*record, end)
+        mechanisms.pack_statistics(*record, end)
     return ends[0] - ends[1]
 
 
 def on_one_user(p, draw, *how):
     """`audit.Attack` on what draw(record, rng, out) lets out of one user's statistics: those two
     records, and the best statistic."""
-    mechanism = audit.filled((statistics_size(p.d),), draw)
+    mechanism = audit.filled((mechanisms.statistics_size(p.d),), draw)
     ends, best = far_records(p.offset, p.d), audit.along(far_move(p.offset, p.d))
     return (audit.Attack(mechanism, *ends, best, *how),)
 
@@ -474,7 +465,7 @@ def jdp_audits():
 def sdp_audits():
     """The last user of a batch, and two small batches."""
     sums, secret = (
-        audit.shows(shuffle_analyse, "counts", "out"),
+        audit.shows(mechanisms.shuffle_analyse, "counts", "out"),
         ("x", "message", "counts", "clipped"),
     )
     known = {"epsilon": 1.0, "delta": 0.1}

@@ -16,18 +16,7 @@ import math
 import numpy as np
 
 from companion.jit import jit
-from companion.kernels.linalg import (
-    add_outer,
-    axpy,
-    cholesky,
-    cholesky_solve,
-    copy,
-    dot,
-    inverse,
-    jacobi,
-    matvec,
-    project_ball,
-)
+from companion.kernels import linalg
 from companion.validate import need_choice
 
 LINKS = ("linear", "logistic", "probit")
@@ -113,9 +102,9 @@ def true_derivatives(link, z, r):
 @jit
 def objective(link, X, y, n, penalty, theta):
     """Sum of `true_loss` over the first n rows of X (., d), y, plus penalty ||theta||^2."""
-    total = penalty * dot(theta, theta)
+    total = penalty * linalg.dot(theta, theta)
     for i in range(n):
-        total += true_loss(link, dot(X[i], theta), y[i])
+        total += true_loss(link, linalg.dot(X[i], theta), y[i])
     return total
 
 
@@ -129,7 +118,7 @@ def newton_system(link, X, y, n, penalty, theta, g, H):
             H[i, j] = 2.0 * penalty if i == j else 0.0
     for s in range(n):
         x = X[s]
-        first, second = true_derivatives(link, dot(x, theta), y[s])
+        first, second = true_derivatives(link, linalg.dot(x, theta), y[s])
         for i in range(d):
             g[i] += first * x[i]
             c = second * x[i]
@@ -150,9 +139,9 @@ def fit(link, X, y, n, penalty, tolerance, theta, work):
     H, g, step, trial = work[:d], work[d], work[d + 1], work[d + 2]
     for k in range(STEPS):
         newton_system(link, X, y, n, penalty, theta, g, H)
-        cholesky(H, H)
-        cholesky_solve(H, g, step)
-        decrement = dot(g, step)
+        linalg.cholesky(H, H)
+        linalg.cholesky_solve(H, g, step)
+        decrement = linalg.dot(g, step)
         size = 1.0
         if decrement > 1e-2:
             before = objective(link, X, y, n, penalty, theta)
@@ -188,16 +177,16 @@ def clipped_reward(r):
 @jit
 def clip_eigenvalues(M, least, A, B):
     """M (d, d) <- the same with eigenvalues raised to at least `least`; A, B are overwritten."""
-    copy(M, A)
+    linalg.copy(M, A)
     for i in range(M.shape[0]):
         A[i, i] -= least
-    if cholesky(A, B):
+    if linalg.cholesky(A, B):
         return
-    copy(M, A)
-    jacobi(A, B)
+    linalg.copy(M, A)
+    linalg.jacobi(A, B)
     M[:] = 0.0
     for k in range(M.shape[0]):
-        add_outer(max(A[k, k], least), B[k], M)
+        linalg.add_outer(max(A[k, k], least), B[k], M)
 
 
 @jit
@@ -206,7 +195,7 @@ def preconditioner(curvature, penalty, M, P, A, B):
     for i in range(P.shape[0]):
         for j in range(P.shape[1]):
             A[i, j] = curvature * M[i, j] + (penalty if i == j else 0.0)
-    inverse(A, P, B)
+    linalg.inverse(A, P, B)
 
 
 @jit
@@ -218,14 +207,14 @@ def projected_step(k, steps, penalty, radius, P, theta, work):
     work (3, d): the gradient of this step, scratch, and the average so far; overwritten.
     """
     gradient, move, average = work[0], work[1], work[2]
-    axpy(penalty, theta, gradient)
-    matvec(P, gradient, move)
-    axpy(-1.0, move, theta)
-    project_ball(theta, radius)
+    linalg.axpy(penalty, theta, gradient)
+    linalg.matvec(P, gradient, move)
+    linalg.axpy(-1.0, move, theta)
+    linalg.project_ball(theta, radius)
     if k == 0:
         average[:] = 0.0
     half = steps // 2
     if k >= half:
-        axpy(1.0 / (steps - half), theta, average)
+        linalg.axpy(1.0 / (steps - half), theta, average)
     if k == steps - 1:
-        copy(average, theta)
+        linalg.copy(average, theta)
