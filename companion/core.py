@@ -301,14 +301,10 @@ def need_records(optimisers, X: np.ndarray, Y: np.ndarray, seen: int = 0) -> Non
     for o in optimisers:
         d, n, total = o.params.d, o.params.n, seen + len(X)
         if X.shape[1] != d:
-            raise ValueError(
-                f"optimiser {o.name!r} takes records of dimension d={d}; got X of {X.shape}"
-            )
+            raise ValueError(f"optimiser {o.name!r} takes records with d={d}; got X of {X.shape}")
         if total > n or (o.step is None and total != n):
             wanted = "exactly" if o.step is None else "at most"
-            raise ValueError(
-                f"optimiser {o.name!r} was built for {wanted} n={n} records; got {total}"
-            )
+            raise ValueError(f"optimiser {o.name!r} takes {wanted} n={n} records; got {total}")
 
 
 class Stream:

@@ -61,9 +61,8 @@ def repetitions(seed: int, n_reps: int, *key):
 def stream(seed, label: str) -> np.random.Generator:
     """The generator of one part of a repetition: `label` "environment", or the name of a policy."""
     key = (0,) if label == "environment" else (1, *hashlib.sha256(label.encode()).digest()[:8])
-    return np.random.default_rng(
-        np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
-    )
+    named = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
+    return np.random.default_rng(named)
 
 
 def even_grid(T: int, n: int = 200) -> np.ndarray:

@@ -49,9 +49,7 @@ def band(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarr
     samples = _floats("samples", samples, "n", "m")
     level, n = need_probability("level", level), len(samples)
     if n < 2:
-        raise ValueError(
-            f"samples must hold at least 2 finite repetitions; got shape {samples.shape}"
-        )
+        raise ValueError(f"samples must hold at least 2 repetitions; got shape {samples.shape}")
     value, half = samples.mean(axis=0), _t(level, n) * samples.std(axis=0, ddof=1) / np.sqrt(n)
     return value, value - half, value + half
 

@@ -118,7 +118,7 @@ def parse_cell(source, where):
                 if parameter.name in found:
                     raise ValueError(f"{parameter.name} is there twice")
                 found[parameter.name] = parameter
-        except ValueError as error:
+        except (ValueError, SyntaxError) as error:
             raise Refusal(f"{where}, parameters cell, line {number} ({line!r}): {error}") from error
     return found, needed
 

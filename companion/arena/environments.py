@@ -97,7 +97,7 @@ class Classification(NamedTuple):
         """Yield T <= n people without replacement; ValueError beyond those that there are."""
         if len(self.labels) < T:
             raise ValueError(
-                f"T must be at most the {len(self.labels)} people there are; got T={T}"
+                f"T must be at most {len(self.labels)}, all people there are; got T={T}"
             )
         order, start = rng.permutation(len(self.labels))[:T], 0
         for n in block_lengths(T, *self.X.shape[1:]):

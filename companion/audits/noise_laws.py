@@ -33,9 +33,8 @@ class Measured(NamedTuple):
     `ALARM` for a wrong one.
     """
 
-    movement: (
-        float  # largest distance that one record moves all releases together, with the same noise
-    )
+    # the largest distance that one record moves all releases together, with the same noise
+    movement: float
     releases: int  # calls that this record enters
     low: float  # epsilon at the guarantee's delta
     high: float

@@ -110,9 +110,8 @@ def update(p, s, arm, x, r, rng):
     gain = true_loss(LOGISTIC, z_shifted, y) - true_loss(LOGISTIC, z, y)
     for i in range(p.d):
         out[i] = theta[i] - shifted[i]
-    s.surplus[0] += 2.0 * (1.0 + p.theta_bound) * gain - 0.5 * math.sqrt(
-        max(linalg.quad(s.V, out), 0.0)
-    )
+    apart = math.sqrt(max(linalg.quad(s.V, out), 0.0))
+    s.surplus[0] += 2.0 * (1.0 + p.theta_bound) * gain - 0.5 * apart
     linalg.add_outer(weight, x, s.V)
     for i in range(p.d):
         out[i] = math.sqrt(weight) * x[i]

@@ -341,9 +341,7 @@ def need_bases(bases, T: int):
                 raise ValueError(f"bases[{i}] must have a horizon of at least {T=}; got {q.T}")
             q = of_epochs([q])
         if not isinstance(q, AnytimeParams):
-            raise ValueError(
-                f"bases[{i}] must be an online_linucb or anytime_linucb; got {shown(b)}"
-            )
+            raise ValueError(f"bases[{i}] must be online_linucb or anytime_linucb; got {shown(b)}")
         params.append(q)
     messages = {(b.guarantee, q.d, q.sigma, q.offset) for b, q in zip(bases, params, strict=True)}
     if len(messages) > 1:

@@ -11,11 +11,8 @@ FUNCTIONS = {f.__name__: f for f in (abs, len, max, min, set, sorted, sum)}
 
 
 def names(rule) -> set[str]:
-    """The parameters that a rule speaks of.  Raises ValueError if it is no rule."""
-    try:
-        tree = ast.parse(rule.strip(), mode="eval").body
-    except SyntaxError as error:
-        raise ValueError(f"{rule!r} is no rule: {error.msg}") from error
+    """The parameters that a rule speaks of.  Raises ValueError, or SyntaxError, if it is none."""
+    tree = ast.parse(rule.strip(), mode="eval").body
     if not isinstance(tree, (ast.Compare, ast.BoolOp, ast.UnaryOp)):
         raise ValueError(f"{rule!r} is no rule: it says nothing that is true or false")
     return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)} - FUNCTIONS.keys()
