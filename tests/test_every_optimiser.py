@@ -49,7 +49,7 @@ def test_live_refuses_what_it_cannot_read_and_changes_nothing(optimiser):
         live.update(x, y)
     for x, y in ((np.ones(4), 0.0), (np.full(3, np.nan), 0.0), (X[0], np.inf), ("a", 0.0)):
         before = [a.copy() for a in flat(live.state)]
-        with pytest.raises(ValueError, match=r"dimension d=3|finite|y must|array of numbers"):
+        with pytest.raises(ValueError, match=r"records with d=3|finite|y must|array of numbers"):
             live.update(x, y)
         assert all(map(same_bits, before, flat(live.state)))
     live.update(X[-1], Y[-1])
