@@ -26,7 +26,7 @@ NOTHING = "Nothing is shown to be better than random play"
 NOBODY = "No private policy with this guarantee can play here."
 MEANS = {  # arguments that a reader of a printed program may not know
     "universe": "the set of contexts; offset_sphere: (u, sqrt(1/2)) with |u|^2 <= 1/2",
-    "theta_bound": "bound on the norm of the unknown parameter",
+    "theta_bound": "bound on the norm of the unknown parameter, of clicks on the scale of log-odds",
     "ball": "bound on the norm of the unknown parameter",
     "l1_radius": "bound on the 1-norm of the unknown parameter",
     "sparsity": "how many coordinates of the unknown parameter are not 0, at most",
@@ -91,7 +91,7 @@ def snippet(call, world) -> str:
         f"{0.999999 * most:.6g} * z" if (most := radius * d**power) < 1.0 else "z"
         for power in (-1.0 / records.norm, 0.0)
     )
-    X = some
+    X, base = some, ", one of them always 1 (base rate)" if world.link == "logistic" else ""
     if offset:
         X = f"np.column_stack([{some}, np.full({K}, 0.5**0.5)])"
     elif world.common:
@@ -108,9 +108,9 @@ from companion.policies import {", ".join(used)}
 
 {means}policy = {text}
 print({said})
-live, rng = policy.start(), np.random.default_rng()
+live, rng = policy.start(), np.random.default_rng()  # research only: no real people's data
 for _ in range(3):  # yours: range({told.get("T", "T")}), a round for every user
-    z = rng.uniform(-1, 1, {size})  # yours: numbers {whose}, in [-1, 1]
+    z = rng.uniform(-1, 1, {size})  # yours: numbers {whose}, in [-1, 1]{base}
     X = {X}{note}
     arm = live.select(X)
     live.update(arm, 1.0)  # yours: what the arm paid, in [0, 1]
