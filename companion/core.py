@@ -243,9 +243,7 @@ def need_rounds(policy: Policy, T: int) -> None:
     """Raise ValueError if the policy was built for fewer than T rounds."""
     limit = horizon(policy)
     if limit is not None and limit < T:
-        raise ValueError(
-            f"T must be at most the horizon T={limit} of policy {policy.name!r}; got {T=}"
-        )
+        raise ValueError(f"T must be at most T={limit}, the horizon of {policy.name!r}; got {T=}")
 
 
 def need_contexts(policies, X: np.ndarray) -> None:
@@ -278,9 +276,7 @@ def need_block(name: str, a: np.ndarray, shape) -> None:
     need_array(name, a, shape)
     if not (a.max() <= LARGEST_RECORD and a.min() >= -LARGEST_RECORD):
         worst = a.flat[np.argmax(np.abs(a))]
-        raise ValueError(
-            f"{name} must be finite, at most {LARGEST_RECORD} in size; got an entry {worst}"
-        )
+        raise ValueError(f"{name} must be finite, at most {LARGEST_RECORD} in size; got {worst}")
 
 
 def one_context(policy: Policy) -> bool:

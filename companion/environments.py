@@ -125,9 +125,7 @@ def sphere(
     need_choice("fresh", fresh, (True, False))
     need_choice("offset", offset, (True, False))
     if rewards == "bernoulli" and not offset:
-        raise ValueError(
-            f'offset must be True for rewards="bernoulli" (means in [0, 1]); got {offset=}'
-        )
+        raise ValueError(f'offset must be True for rewards="bernoulli"; got {offset=}')
     noise = need_float("noise", noise, 0.0)
     shrink = need_float("shrink", shrink, 0.0, 1.0, open_low=True)
     return Sphere(K, d, fresh, offset, rewards, noise, shrink)

@@ -86,24 +86,34 @@ def needed(code) -> set[str]:
     """Names that the cells of a `part` take from elsewhere; code: parameters, imports, others."""
     _, imports, *others = code
     found = set().union(*(names(text)[1] for text in others)) - {"page"}  # which keeps what is said
-    for line in reversed(ast.parse(imports).body):
+    lines = [one for line in ast.parse(imports).body for one in split(line)]
+    for line in reversed(lines):
         bound, used = names(ast.unparse(line))
         found |= used if bound & found else set()
     return found
 
 
-def checked(cells, given) -> dict:
-    """{name: value} of the parameters that are changed: literals of Python, or else texts.
+def split(line):
+    """The assignments of `a, b = x, y` one by one; any other line as it is."""
+    match line:
+        case ast.Assign([ast.Tuple(left)], ast.Tuple(right)) if len(left) == len(right):
+            return [ast.Assign([a], b, lineno=0) for a, b in zip(left, right, strict=True)]
+    return [line]
 
-    Raises ValueError for a name that the chapter's first code cell does not have, and for a list in
-    the place of a number or the other way round.
+
+def checked(cells, given) -> dict:
+    """{name: value} of the parameters that are changed: literals of Python, or else texts; cells: a
+    `part` of the chapter.
+
+    Raises ValueError for a name that these cells do not use, and for a list in the place of a
+    number or the other way round.
     """
-    first = next(c for c in cells if "parameters" in c["metadata"].get("tags", []))
-    set_to = {n.targets[0].id: n.value for n in ast.parse("".join(first["source"])).body}
-    found = {}
+    text, *_ = code = list(sources(cells).values())
+    set_to = {n.targets[0].id: n.value for n in ast.parse(text).body}
+    found, used = {}, sorted(set_to.keys() & needed(code))
     for name, text in given:
-        if name not in set_to:
-            raise ValueError(f"NAME must be one of {', '.join(sorted(set_to))}; got {name!r}")
+        if name not in used:
+            raise ValueError(f"NAME must be one that it uses, {', '.join(used)}; got {name!r}")
         try:
             found[name] = ast.literal_eval(text)
         except (ValueError, SyntaxError):
@@ -117,21 +127,21 @@ def checked(cells, given) -> dict:
 def rerun(path, figure: str, given=()) -> str:
     """The HTML that the figure's cell shows when the chapter at `path` runs with these parameters.
 
-    given: pairs (name, text of the value).  Raises ValueError for an unknown figure or name.
+    given: pairs (name, text of the value).  Raises ValueError for an unknown figure, for a name
+    that it does not use, and with what a cell raises.
     """
     import nbformat
     import papermill
 
-    notebook = json.loads(Path(path).read_text("utf8"))
-    values = checked(notebook["cells"], given)
-    cells = nbformat.from_dict(part(notebook, figure))
-    shown = papermill.execute_notebook(cells, None, values)["cells"][-1]["outputs"]
-    idle = set(values) - needed(list(sources(cells["cells"]).values()))
-    said = [f"{n} = {v!r}" + " (which it does not use)" * (n in idle) for n, v in values.items()]
-    said = "; ".join(said) or "as committed"
-    body = "".join(o.get("data", {}).get("text/html", "") for o in shown)
-    said = f"{Path(path).name}, {figure}: {said}"
-    return str(markup.site.alone(figure, said, body))
+    kept = part(json.loads(Path(path).read_text("utf8")), figure)
+    values = checked(kept["cells"], given)
+    try:
+        cells = papermill.execute_notebook(nbformat.from_dict(kept), None, values)["cells"]
+    except papermill.PapermillExecutionError as error:
+        raise ValueError(f"{error.ename}: {error.evalue}") from None
+    body = "".join(o.get("data", {}).get("text/html", "") for o in cells[-1]["outputs"])
+    said = "; ".join(f"{name} = {value!r}" for name, value in values.items()) or "as committed"
+    return str(markup.site.alone(figure, f"{Path(path).name}, {figure}: {said}", body))
 
 
 def main(argv=None) -> int:

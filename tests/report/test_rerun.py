@@ -28,7 +28,11 @@ CELLS = [
 def test_only_the_cells_that_a_figure_takes_names_from_are_run():
     kept = rerun.part({"cells": CELLS}, "line")["cells"]
     assert kept == [CELLS[i] for i in (0, 1, 3, 4)]
-    code = ["n, m, k = 3, 4, 5", "import math\nsizes = [n, k]\nmore = m", "line = math.pi * sizes"]
+    code = [
+        "n, m, k = 3, 4, 5",
+        "import math\nsizes = [n, k]\nmore, lines = m, sizes",
+        "line = lines",
+    ]
     assert rerun.needed(code) & {"n", "m", "k"} == {"n", "k"}  # m changes nothing
 
 
@@ -42,7 +46,7 @@ def test_what_a_chapter_does_not_have_is_refused(tmp_path, capsys):
     said = capsys.readouterr()
     assert said.out == "line\n"
     assert "one of line; got 'curve'" in said.err
-    assert "one of n; got 'm'" in said.err
+    assert "uses, n; got 'm'" in said.err
     assert "n must be no list; got [2]" in said.err
 
 
