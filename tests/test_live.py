@@ -237,7 +237,7 @@ def test_tickets(tmp_path):
             live.update(0, 0.5, bad)
     live.select(X, "b")
     live.select(X)  # without a ticket: one more
-    with pytest.raises(ValueError, match="horizon T=3"):
+    with pytest.raises(ValueError, match="T=3, the horizon"):
         live.select(X, "d")
     live.drop("b")
     live.open["a"][0][:] = 9.0  # a copy

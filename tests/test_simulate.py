@@ -96,7 +96,7 @@ class Untouchable:
         ("policies must hold at least one policy", {"policies": []}),
         ("distinct", {"policies": [random(), random()]}),
         ("grid", {"grid": [500]}),
-        ("horizon T=50", {"policies": [lasso_bandit(3, 50)], "T": 51}),
+        ("T=50, the horizon", {"policies": [lasso_bandit(3, 50)], "T": 51}),
     ],
 )
 def test_refused_before_anything_runs(text, change):
