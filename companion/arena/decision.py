@@ -26,9 +26,9 @@ NOTHING = "Nothing is shown to be better than random play"
 NOBODY = "No private policy with this guarantee can play here."
 MEANS = {  # arguments that a reader of a printed program may not know
     "universe": "the set of contexts; offset_sphere: (u, sqrt(1/2)) with |u|^2 <= 1/2",
-    "theta_bound": "bound on the norm of the unknown parameter, of clicks on the scale of log-odds",
-    "ball": "bound on the norm of the unknown parameter",
-    "l1_radius": "bound on the 1-norm of the unknown parameter",
+    "theta_bound": "bound on the norm of the parameter of X; epsilon holds whatever it is",
+    "ball": "bound on the norm of the parameter of X; epsilon holds whatever it is",
+    "l1_radius": "bound on the 1-norm of the parameter of X; epsilon holds whatever it is",
     "sparsity": "how many coordinates of the unknown parameter are not 0, at most",
     "width": "of confidence intervals: 1 is the theory's, a smaller one explores less",
     "batch": "users whose messages the shuffler mixes into one release",
