@@ -14,6 +14,7 @@ import json
 import os
 import tempfile
 import warnings
+import weakref
 import zipfile
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +25,11 @@ import companion
 from companion.accounting.privacy import Guarantee
 from companion.core import LARGEST_RECORD, Policy, interrupts_wait, need_contexts, need_rounds
 from companion.validate import need_array, need_float, need_int, need_members, shown
+
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None
 
 WARN_SHARE = 0.01  # share of clipped records above which a run warns
 
@@ -71,6 +77,7 @@ class Live:
         self.rounds = 0
         self._open, self._warned = {}, False
         self._arms, self._clipped = {}, {"contexts": 0, "rewards": 0, "records": 0}
+        self._held = {}  # path -> what lets it go
 
     def select(self, X, ticket: str | None = None) -> int:
         """Arm for contexts X (K, d), one row per arm; asked once per round, or per ticket."""
@@ -152,9 +159,12 @@ class Live:
     def save(self, path: str | Path) -> None:
         """Write the run to `path`, all or nothing; what is there already is replaced.
 
-        The file can be read by its owner alone.
+        The file can be read by its owner alone.  From now on this run holds `path` (not on
+        Windows): no other run can be loaded from it or saved to it until this one is closed, or
+        gone with its process.
         """
         path = _file(path)
+        self._hold(path)
         arrays = dict(_leaves(self.state, "state"))
         if not all(isinstance(a, np.ndarray) for a in arrays.values()):
             raise ValueError(f"policy must keep its State in arrays; {self.policy.name!r} does not")
@@ -185,36 +195,62 @@ class Live:
         shows anew what the first one showed.  Noise is fresh, from the operating system: if two
         runs drew the same for different records, the difference of two releases would show a record
         without noise.  (In a simulation that is to be repeated, set `rng` to a generator of yours.)
-        Raises ValueError, naming what differs, on a file of another version of the package, of
-        another policy or parameter, or that is no saved run.
+        Raises ValueError, naming what differs, on a file that another run holds, of another version
+        of the package, of another policy or parameter, or that is no saved run.
         """
         need_members("policy", [policy], Policy)
         path = _file(path)
         if not path.exists():
             raise ValueError(f"path must lead to a saved run; there is no file {path}")
         live = cls(policy, np.random.default_rng())
+        live._hold(path)
+        try:
+            live._read(path)
+        except BaseException:
+            live.close()
+            raise
+        return live
+
+    def _read(self, path):
         try:
             with np.load(path, allow_pickle=False) as saved:
                 arrays = {name: saved[name] for name in saved.files}
             about = json.loads(str(arrays.pop("about")))
         except (ValueError, KeyError, EOFError, TypeError, OSError, zipfile.BadZipFile) as error:
             raise ValueError(f"path must lead to a saved run; got path={shown(path)}") from error
-        for name, value in _described(policy).items():
+        for name, value in _described(self.policy).items():
             if about.get(name) != value:
                 raise ValueError(
                     "path must lead to a run of the same policy, parameters and version; its "
                     f"{name} is {about.get(name)!r}, here it is {value!r}"
                 )
-        for name, fresh in _leaves(live.state, "state"):
+        for name, fresh in _leaves(self.state, "state"):
             saved = arrays.get(name)
             if saved is None or (saved.dtype, saved.shape) != (fresh.dtype, fresh.shape):
                 raise ValueError(f"path must lead to a run of this policy; its {name} does not fit")
             fresh[...] = saved
-        live._open = {t: (arrays[f"waiting.{i}"], a) for i, (t, a) in enumerate(about["open"])}
-        live.rounds = int(about["rounds"])
-        live._arms = {int(arm): n for arm, n in about["arms"].items()}
-        live._clipped, live._warned = about["clipped"], about["warned"]
-        return live
+        self._open = {t: (arrays[f"waiting.{i}"], a) for i, (t, a) in enumerate(about["open"])}
+        self.rounds = int(about["rounds"])
+        self._arms = {int(arm): n for arm, n in about["arms"].items()}
+        self._clipped, self._warned = about["clipped"], about["warned"]
+
+    def close(self) -> None:
+        """Let other runs use the files that this one was saved to or loaded from."""
+        while self._held:
+            self._held.popitem()[1]()
+
+    def _hold(self, path):
+        """Lock `path` for this run; the lock ends with the process, too (none on Windows)."""
+        if fcntl is None or path in self._held:
+            return
+        handle = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
+        let_go = weakref.finalize(self, os.close, handle)  # when the run is gone, at the latest
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            let_go()
+            raise ValueError(f"path must be free; another run holds {path}") from None
+        self._held[path] = let_go
 
 
 def _file(path):

@@ -25,7 +25,13 @@ from companion.validate import (
     shown,
 )
 
-FORMS = ("blocks", "shared")
+FORMS = ("blocks", "shared", "rows")
+ARM = "{arm}"  # stands for an arm's label in the name of a column
+SIZES = {  # universe: m columns, of squared length 1 at most -> factor, constant behind them
+    "ball": lambda m: ((m + 1) ** -0.5, (m + 1) ** -0.5),
+    "offset_sphere": lambda m: ((2 * m) ** -0.5, 0.5**0.5),
+    "cube": lambda m: (1.0, 1.0),
+}
 
 
 class Column(NamedTuple):
@@ -68,6 +74,7 @@ class Contexts(NamedTuple):
     columns: dict
     arms: tuple
     form: str
+    universe: str
     reward: Column | None
 
     @property
@@ -92,18 +99,21 @@ class Contexts(NamedTuple):
             table = pd.read_csv(table)
         if not isinstance(table, pd.DataFrame):
             raise ValueError(f"table must be a data frame or a path; got {shown(table)}")
-        for name in self.columns:
+        if self.form == "rows":
+            return np.stack([self._rows(table, str(arm)) for arm in self.arms], axis=1)
+        z = self._rows(table, ARM)
+        return np.repeat(z[:, None], self.K, 1) if self.form == "shared" else in_blocks(z, self.K)
+
+    def _rows(self, table, arm):
+        """Columns and the constant (n, width), with this arm's label where a name holds {arm}."""
+        parts = []
+        for name, column in self.columns.items():
+            name = name.replace(ARM, arm) if isinstance(name, str) else name
             if name not in table:
                 raise ValueError(f"the table must have the column {name!r}; got {shown(table)}")
-        parts = [c.coordinates(name, table[name].tolist()) for name, c in self.columns.items()]
-        # every column, and the constant, adds at most 1 to the squared length of a row
-        z = np.column_stack([*parts, np.ones(len(table))]) / np.sqrt(len(parts) + 1)
-        if self.form == "shared":
-            return np.repeat(z[:, None], self.K, axis=1)
-        X = np.zeros((len(z), self.K, self.d))
-        for k in range(self.K):
-            X[:, k, k * z.shape[1] : (k + 1) * z.shape[1]] = z
-        return X
+            parts.append(column.coordinates(name, table[name].tolist()))
+        factor, last = SIZES[self.universe](len(parts))
+        return np.column_stack([*(factor * part for part in parts), np.full(len(table), last)])
 
     def number(self, label) -> int:
         """The arm, 0..K-1, with this label."""
@@ -122,10 +132,20 @@ class Contexts(NamedTuple):
         return float((1.0 + self.reward.coordinates("reward", [reward])[0, 0]) / 2)
 
 
+def in_blocks(x, K: int) -> np.ndarray:
+    """One context x (n, p) a round as contexts of K arms (n, K, K p): row k holds it in block k."""
+    return np.einsum("jk,np->njkp", np.eye(K), x).reshape(len(x), K, -1)
+
+
 def contexts_of(
-    columns: dict, *, arms, form: str = "blocks", reward: Column | None = None
+    columns: dict,
+    *,
+    arms,
+    form: str = "blocks",
+    universe: str = "ball",
+    reward: Column | None = None,
 ) -> Contexts:
-    """A `Contexts`: which columns of a table become contexts of norm at most 1, and how.
+    """A `Contexts`: which columns of a table become contexts, and how.
 
     Parameters
     ----------
@@ -133,7 +153,10 @@ def contexts_of(
         constant entry stands behind them
     arms : labels of two or more arms, in order
     form : "blocks": one row for all arms, and a model per arm (d is K times as large);
-        "shared": the row is repeated, for policies that take one context
+        "shared": the row is repeated, for policies that take one context; "rows": a row per arm,
+        from columns with {arm} in their names, which stands for the arm's label, and others
+    universe : where contexts lie: "ball" (norm at most 1), "offset_sphere" (the constant is
+        sqrt(1/2), the norm of the others at most that; not with blocks), "cube" (in [-1, 1])
     reward : `bounds`, for `Contexts.scaled`
 
     Raises ValueError on anything else.
@@ -151,7 +174,13 @@ def contexts_of(
                 f"they would give its extreme people away; got {shown(column)}"
             )
     need_choice("form", form, FORMS)
-    return Contexts(dict(columns), _labels("arms", need_members("arms", arms)), form, reward)
+    need_choice("universe", universe, tuple(SIZES))
+    if (form == "rows") != any(ARM in str(name) for name in columns):
+        raise ValueError(f'form must be "rows" if a column is named with {ARM}, only then; {form=}')
+    if (form, universe) == ("blocks", "offset_sphere"):
+        raise ValueError(f'form must be "rows" or "shared" in the offset_sphere; got {form=}')
+    arms = _labels("arms", need_members("arms", arms))
+    return Contexts(dict(columns), arms, form, universe, reward)
 
 
 def _labels(name, labels):

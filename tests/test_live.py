@@ -4,6 +4,8 @@ import json
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -41,6 +43,7 @@ def test_a_saved_run_goes_on_to_the_bit_but_for_its_generator(name, tmp_path):
     feed(live, X, R, range(100))
     asked = live.select(X[100])
     live.save(file)
+    live.close()
     again = Live.load(file, pickle.loads(pickle.dumps(policy)))
     assert again.report() == live.report()
     for one in (live, again):
@@ -55,13 +58,35 @@ def test_a_run_that_is_loaded_twice_draws_fresh_noise(tmp_path):
     file, policy, x = tmp_path / "run", jdp(), np.array([0.5, 0.1, 0.2])
     live = policy.start(1)
     live.save(file)
+    live.close()
     shown = []
     for r in (0.9, 0.1):
         again = Live.load(file, policy)
         again.select(np.stack([x, x]))
         again.update(0, r)
         shown.append(again.state.release[-3:].copy())
+        again.close()
     assert np.abs(shown[0] - shown[1] - 0.8 * x).min() > 1e-3
+
+
+def test_a_file_is_held_by_one_run_until_it_is_closed_or_gone(tmp_path):
+    file, policy = tmp_path / "run", linucb(3)
+    live = policy.start(0)
+    live.save(file)
+    live.save(file)
+    program = f"from companion.policies import linucb; linucb(3).start().save({str(file)!r})"
+    other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert "path must be free; another run holds" in other.stderr
+    with pytest.raises(ValueError, match="path must be free; another run holds"):
+        Live.load(file, policy)
+    live.close()
+    with pytest.raises(ValueError, match="of the same policy") as kept:  # noqa: F841
+        Live.load(file, jdp())
+    again = Live.load(file, policy)
+    with pytest.raises(ValueError, match="path must be free"):
+        live.save(file)
+    del again
+    live.save(file)
 
 
 @pytest.mark.parametrize(
@@ -115,6 +140,7 @@ def test_what_is_no_saved_run_is_refused_and_nothing_is_unpickled(tmp_path):
             Live.load(path, linucb(3))
     live = linucb(3).start(0)
     live.save(file)
+    live.close()
     with np.load(file) as saved:
         arrays = dict(saved)
         assert json.loads(str(saved["about"]))["policy"] == "LinUCB"
@@ -139,7 +165,7 @@ def test_saving_is_all_or_nothing_and_for_the_owner_alone(tmp_path, monkeypatch)
     with pytest.raises(OSError, match="no space left"):
         live.save(file)
     assert file.read_bytes() == before
-    assert {p.name for p in tmp_path.iterdir()} == {"run"}
+    assert {p.name for p in tmp_path.iterdir()} == {"run", "run.lock"}
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -242,6 +268,7 @@ def test_tickets(tmp_path):
     live.drop("b")
     live.open["a"][0][:] = 9.0  # a copy
     live.save(tmp_path / "run")
+    live.close()
     again = Live.load(tmp_path / "run", live.policy)
     again.update(1, 0.5, "a")
     assert (again.rounds, list(again.open)) == (1, [None])

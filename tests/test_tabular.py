@@ -1,11 +1,11 @@
-"""From a table to contexts: by hand, in the unit ball, refusals."""
+"""From a table to contexts: by hand, in the universe, refusals."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from companion.policies import jdp_linucb
-from companion.tabular import bounds, contexts_of, levels
+from companion.tabular import SIZES, bounds, contexts_of, levels
 
 COLUMNS = {"age": bounds(0, 100), "drink": levels("tea", "coffee", "unknown")}
 TABLE = pd.DataFrame({"age": [75, -20, 300], "drink": ["tea", "coffee", "unknown"]})
@@ -17,14 +17,27 @@ def made(**changes):
 
 def test_values_by_hand():
     m = made(form="shared")
-    want = np.array([[0.5, 1, 0, 0, 1], [-1, 0, 1, 0, 1], [1, 0, 0, 1, 1]]) / np.sqrt(3)
-    X = m.contexts(TABLE)
+    rows = np.array([[0.5, 1, 0, 0, 1], [-1, 0, 1, 0, 1], [1, 0, 0, 1, 1]])
+    X, want = m.contexts(TABLE), rows / np.sqrt(3)
     np.testing.assert_allclose(X, np.stack([want, want], axis=1))
     np.testing.assert_allclose(np.linalg.norm(X[2], axis=1), 1.0)  # the longest row
     for i, row in TABLE.iterrows():
         np.testing.assert_array_equal(m.context(row), X[i])
     blocks = made().contexts(TABLE)
     np.testing.assert_allclose(blocks[0], [[*want[0], 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, *want[0]]])
+    offset, cube = (made(form="shared", universe=u).contexts(TABLE) for u in SIZES if u != "ball")
+    np.testing.assert_allclose(offset[:, 0], rows * [0.5, 0.5, 0.5, 0.5, 0.5**0.5])
+    np.testing.assert_allclose(cube[:, 1], rows)
+
+
+def test_a_row_for_each_arm_from_the_columns_with_its_label():
+    columns = {"price of {arm}": bounds(0, 2), "age": bounds(0, 100)}
+    m = contexts_of(columns, arms=("x", 7), form="rows", universe="cube")
+    X = m.context({"price of x": 2, "price of 7": 0, "age": 50})
+    np.testing.assert_allclose(X, [[1, 0, 1], [-1, 0, 1]])
+    assert m.d == 3
+    with pytest.raises(ValueError, match="the table must have the column 'price of 7'"):
+        m.context({"price of x": 2, "age": 50})
 
 
 def test_labels_of_arms_and_the_reward_on_its_scale():
@@ -44,6 +57,10 @@ def test_labels_of_arms_and_the_reward_on_its_scale():
         (lambda: made(arms=("a", "a")), "arms must be two or more"),
         (lambda: made(arms="ab"), "arms must be a sequence"),
         (lambda: made(form="cols"), "form must be one of"),
+        (lambda: made(form="rows"), 'form must be "rows" if .* {arm}, only then; form='),
+        (lambda: made(columns={"{arm}": levels(1, 2)}), 'form must be "rows" if .*; form=.blocks'),
+        (lambda: made(universe="sphere"), "universe must be one of"),
+        (lambda: made(universe="offset_sphere"), "form must be .* in the offset_sphere"),
         (lambda: made().scaled(1.0), "reward must have public bounds"),
         (lambda: made().number("c"), "label must be one of"),
         (lambda: made().context({"age": 3}), "the table must have the column 'drink'"),

@@ -114,9 +114,9 @@ def figure(notebook, name):
 
 
 def caption(notebook, name):
-    """The words of the caption of the figure `name`, without its number and its link to data."""
+    """The words of the caption of the figure `name`, without its links."""
     words = re.search(r"<figcaption>(.*?)</figcaption>", found(notebook, name), re.DOTALL)[1]
-    return re.sub(r"<(b|a)\b.*?</\1>| Run again:.*", "", words, flags=re.DOTALL).strip()
+    return re.sub(r" <a\b.*?</a>| Run again.*", "", words, flags=re.DOTALL).strip()
 
 
 def found(notebook, name):

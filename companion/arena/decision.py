@@ -96,6 +96,8 @@ def snippet(call, world) -> str:
         X = f"np.column_stack([{some}, np.full({K}, 0.5**0.5)])"
     elif world.common:
         X = f"np.tile({some}, ({K}, 1))" if one_context(policy) else f"np.kron(np.eye({K}), {some})"
+    form = "rows" if not world.common else "shared" if one_context(policy) else "blocks"
+    kind = "offset_sphere" if offset else "cube" if records.norm == np.inf else "ball"
     note = "" if some == more else f"  # {more} if always |z| <= 1"
     said, report = "policy.guarantee", "live.report()"
     if call.factory == "random":
@@ -111,6 +113,7 @@ print({said})
 live, rng = policy.start(), np.random.default_rng()  # research only: no real people's data
 for _ in range(3):  # yours: range({told.get("T", "T")}), a round for every user
     z = rng.uniform(-1, 1, {size})  # yours: numbers {whose}, in [-1, 1]{base}
+    # or, from a table: companion.tabular.contexts_of(..., form="{form}", universe="{kind}")
     X = {X}{note}
     arm = live.select(X)
     live.update(arm, 1.0)  # yours: what the arm paid, in [0, 1]

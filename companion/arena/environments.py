@@ -14,6 +14,7 @@ from companion.fliphat.environments import autoregressive, pad
 from companion.private_glm.environments import world as glm_world
 from companion.stats import band
 from companion.streaming_sco.environments import one_context
+from companion.tabular import in_blocks
 from companion.validate import need_array, need_choice, need_float, need_indices, need_int
 
 BALL = {"universe": "ball", "noise": 0.1}
@@ -47,11 +48,6 @@ class Expanded(NamedTuple):
         """Yield (X (n, K, K p), R, mu) for T rounds."""
         for X, R, mu in self.env.blocks(T, rng):
             yield in_blocks(self.scale * X[:, 0], X.shape[1]), R, mu
-
-
-def in_blocks(x, K: int) -> np.ndarray:
-    """One context x (n, p) a round as contexts of K arms (n, K, K p): row k holds it in block k."""
-    return np.einsum("jk,np->njkp", np.eye(K), x).reshape(len(x), K, -1)
 
 
 def dense(d: int, K: int, **options) -> World:

@@ -3,8 +3,8 @@
 A figure is a column of panels (`panels`) that is WIDTH wide: text that can be read on a phone,
 where the page is narrower, is of usual size on a wide one.  Seaborn sets the style and colours that
 the colour-blind tell apart; dashes and markers do so without colours.  A policy has one colour and
-dash in the whole book (`look`).  `show` displays a figure with its number, its caption and a link
-that downloads the plotted numbers as CSV.
+dash in the whole book (`look`).  `show` displays a figure with its caption, and a link that
+downloads the plotted numbers as CSV.  "Figure 1" is always a paper's.
 """
 
 import base64
@@ -32,14 +32,12 @@ POLICIES = (  # each has the look of its place, so that those that meet have dif
     "Residual FLIPHAT",
 )  # fmt: skip
 MODELS = {"local": 1, "shuffle": 2, "joint": 3}  # colours of the LinUCB that keeps each
-_numbers = {}  # name -> number of the figures shown since `use_style`
 _again = ""  # the command that runs a figure of the present chapter again
 
 
 def use_style(chapter: str = "") -> None:
-    """Set the style of all figures and count them from 1; `Page` calls it with its chapter."""
+    """Set the style of all figures; `Page` calls it with its chapter."""
     global _again
-    _numbers.clear()
     _again = f"python -m companion.report.rerun {chapter}.ipynb" if chapter else ""
     own = {
         "axes.grid": True,
@@ -173,5 +171,4 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
     csv = pd.DataFrame(data).to_csv(index=False, float_format="%.6g", lineterminator="\n")
     picture, table = (base64.b64encode(b).decode() for b in (out.getvalue(), csv.encode()))
     size = 96 * fig.get_size_inches()  # in pixels: the picture keeps its place while it loads
-    number = _numbers.setdefault(name, len(_numbers) + 1)
-    return markup.site.figure(name, number, alt, size, picture, caption, table, _again)
+    return markup.site.figure(name, alt, size, picture, caption, table, _again)

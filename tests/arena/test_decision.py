@@ -5,11 +5,13 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from arena_settings import every_world, flat, run, setting
 from playwright.sync_api import sync_playwright
 
 from companion.arena import choose, decision, recipes
+from companion.tabular import bounds, contexts_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 SCRIPT = Path(__file__).resolve().parents[2] / "book" / "_static" / "explorer.js"
@@ -63,6 +65,18 @@ def test_the_decision_says_when_nothing_beats_random_play():
     assert "reads no data" in one.code
 
 
+def from_a_table(text, K, d):
+    """Contexts of 20 rows by the map that the program names."""
+    form, universe = re.search('form="(.*)", universe="(.*)"', text).groups()
+    width, arms = d // K if form == "blocks" else d, [f"arm {k}" for k in range(K)]
+    names = [f"{i} of {{arm}}" if form == "rows" else f"{i}" for i in range(width - 1)]
+    made = contexts_of(dict.fromkeys(names, bounds(0, 1)), arms=arms, form=form, universe=universe)
+    assert (made.K, made.d) == (K, d)
+    columns = {name.replace("{arm}", arm) for name in names for arm in arms}
+    numbers = np.random.default_rng(0).integers(0, 2, (20, len(columns)))  # the corners
+    return made.contexts(pd.DataFrame(numbers, columns=list(columns)))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("world", ["dense", "sparse", "clicks", "one context"])
 def test_the_code_takes_what_is_chosen_to_a_reader_s_numbers_and_clips_nothing(world, capsys):
@@ -72,10 +86,13 @@ def test_the_code_takes_what_is_chosen_to_a_reader_s_numbers_and_clips_nothing(w
         assert guarantee.model in enough
         assert guarantee.epsilon <= 50.0 * (1 + 1e-9)
         for call in (one.call, recipes.Call("random", {})):
-            copied = {}
-            exec(decision.snippet(call, one.world).replace("range(3)", "range(40)"), copied)
+            copied, text = {}, decision.snippet(call, one.world)
+            exec(text.replace("range(3)", "range(40)"), copied)
+            for x in from_a_table(text, *copied["X"].shape):
+                copied["live"].select(x)
+                copied["live"].update(0, 0.5)
             report = copied["live"].report()
-            assert report.rounds == 40
+            assert report.rounds == 60
             assert report.clipped is None or report.clipped["contexts"] == 0
         assert str(guarantee) in capsys.readouterr().out
 
