@@ -23,6 +23,15 @@ def block_lengths(T: int, K: int, d: int) -> list[int]:
     return [n] * (T // n) + ([T % n] if T % n else [])
 
 
+def recorded_rows(T: int, X: np.ndarray):
+    """Yield slices of the first T rounds of contexts X (n, K, d), block by block; ValueError if
+    there are fewer."""
+    T, start = need_int("T", T, 1, len(X)), 0
+    for n in block_lengths(T, *X.shape[1:]):
+        yield slice(start, start + n)
+        start += n
+
+
 @jit
 def sphere_point(rng, radius, out):
     """out <- uniform on the sphere of the given radius."""
@@ -140,13 +149,8 @@ class Replay(NamedTuple):
 
     def blocks(self, T: int, rng: np.random.Generator):
         """Yield the first T rounds; ValueError if fewer were recorded."""
-        if len(self.X) < T:
-            raise ValueError(f"T must be at most the {len(self.X)} recorded rounds; got T={T}")
-        start = 0
-        for n in block_lengths(T, *self.X.shape[1:]):
-            rows = slice(start, start + n)
+        for rows in recorded_rows(T, self.X):
             yield self.X[rows], self.R[rows], self.mu[rows]
-            start += n
 
 
 def replay(X: np.ndarray, R: np.ndarray, mu: np.ndarray | None = None) -> Replay:
