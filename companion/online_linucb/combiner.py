@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.accounting.audit import AuditInstance, AuditSpec
+from companion.accounting.audit import AuditInstance, AuditSpec, in_both, lives
 from companion.core import Policy, linear_universe, plain_loop
 from companion.jit import jit
 from companion.online_linucb.online_linucb import RELEASES, Maler, online_linucb, own_attacks, reset
@@ -195,10 +195,7 @@ def anytime_attacks(policy: Policy):
 def anytime_instances() -> tuple[AuditInstance, ...]:
     """Rounds of two epochs, in both calibrations."""
     options = {"epsilon": 1.0, "delta": 0.1, "lambda_min": 1.0}
-    return tuple(
-        AuditInstance(anytime_linucb(2, calibration=c, **options), RELEASES, rounds=3)
-        for c in ("corrected", "paper")
-    )
+    return lives(RELEASES, (), *in_both(anytime_linucb, 2, **options), rounds=3)
 
 
 # --- Algorithm 2: UCB over base learners ----------------------------------------------------------
@@ -426,9 +423,7 @@ def combiner_attacks(policy: Policy):
 
 def combiner_instances() -> tuple[AuditInstance, ...]:
     """Rounds of two base learners, in both calibrations."""
-    instances = []
-    for c in ("corrected", "paper"):
-        options = {"epsilon": 1.0, "delta": 0.1, "calibration": c}
-        bases = [anytime_linucb(2, lambda_min=1.0, **options), online_linucb(2, 8, **options)]
-        instances.append(AuditInstance(combiner(bases, 8), RELEASES, rounds=3))
-    return tuple(instances)
+    known = {"epsilon": 1.0, "delta": 0.1}
+    anytime = in_both(anytime_linucb, 2, lambda_min=1.0, **known)
+    pairs = zip(anytime, in_both(online_linucb, 2, 8, **known), strict=True)
+    return lives(RELEASES, (), *(combiner(pair, 8) for pair in pairs), rounds=3)
