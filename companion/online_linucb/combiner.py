@@ -172,18 +172,9 @@ def anytime_linucb(
         beta = None if width is None else width(sigma, 2**m)
         G = None if clip is None else clip(sigma, jitter, d)
         runs.append(online_linucb(d, 2**m, jitter=jitter, width=beta, clip=G, **options).params)
-    p = of_epochs(runs)
-    return Policy(
-        f"{first.name}, anytime",
-        p,
-        init_anytime,
-        select_anytime,
-        update_anytime,
-        guarantee=first.guarantee,
-        universe=linear_universe(p.offset),
-        delayed_feedback=True,
-        audit=AuditSpec(anytime_attacks, measured=anytime_instances),
-    )
+    name, spec = f"{first.name}, anytime", AuditSpec(anytime_attacks, measured=anytime_instances)
+    kernels = {"init": init_anytime, "select": select_anytime, "update": update_anytime}
+    return first._replace(name=name, params=of_epochs(runs), **kernels, play=None, audit=spec)
 
 
 def anytime_attacks(policy: Policy):
