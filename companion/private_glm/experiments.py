@@ -299,6 +299,7 @@ def _proof_terms(env, policy, T, seed):
     x, wide = s.X[:T], s.explored[:T] == 1
     weights = np.vectorize(joint.leaf_weight)(p.link, (x * theta_o).sum(axis=1))
     weighted = np.sqrt(weights[~wide])[:, None] * x[~wide]
+    above = weights / slopes(p.link, x @ theta) > 1 + 1e-12
     top = 2.0 * p.d * np.log1p([
         wide.sum() / (p.d * p.ridge_v),
         (~wide).sum() * joint.leaf_weight(p.link, 0.0) / (p.d * p.ridge_h),
@@ -312,9 +313,7 @@ def _proof_terms(env, policy, T, seed):
         "bound V": top[0],
         "potential of H": potential(weighted, p.ridge_h),
         "bound H": top[1],
-        "weights above the slope": np.mean(
-            (weights / slopes(p.link, x @ theta))[~wide] > 1 + 1e-12
-        ),
+        "weights above the slope": np.mean(above[~wide]),
     }
 
 
@@ -389,9 +388,8 @@ def descent(X, r, sigma: float, steps: int, eta: float, radius: float, rng):
         excess = 1.0 / (1.0 + np.exp(-np.einsum("knd,kd->kn", X, theta))) - r
         g = np.einsum("kn,knd->kd", excess, X) / X.shape[1]
         theta = theta - eta * (g + sigma * rng.standard_normal(theta.shape))
-        theta *= np.minimum(1.0, radius / np.maximum(np.linalg.norm(theta, axis=1), 1e-300))[
-            :, None
-        ]
+        size = np.linalg.norm(theta, axis=1, keepdims=True)
+        theta *= np.minimum(1.0, radius / np.maximum(size, 1e-300))
     return total / steps, theta
 
 
