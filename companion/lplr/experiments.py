@@ -23,7 +23,7 @@ from companion.kernels.linalg import add_outer, axpy, norm
 from companion.lplr import lplr, ssp
 from companion.lplr.environments import Law, Users, draw_users, label_sum, law_of, no_users
 from companion.simulate import need_seeds, parallel_map, stream
-from companion.validate import need_choice, need_int
+from companion.validate import need_array, need_choice, need_int
 
 
 def powers(first: int, step: int, last: int) -> list[int]:
@@ -140,8 +140,7 @@ def _score(design, oracle, n, signs, seed):
 def _fit(design, oracle, n, signs, seed):
     """(law, tree) of one repetition."""
     law, forest = drawn(design, seed, signs), lplr.allocate_tree(oracle, 1)
-    if law.points.shape[1] != oracle.d:
-        raise ValueError(f"design must have dimension d={oracle.d}; got d={law.points.shape[1]}")
+    need_array("design", law.points, ("K", oracle.d))
     rng, users = stream(seed, "LPLR"), no_users(*law.points.shape)
     fit_sums(oracle, forest, law, n // (2 * oracle.d), rng, users)
     return law, lplr.tree_of(forest, 0)
