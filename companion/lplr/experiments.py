@@ -21,7 +21,7 @@ from companion.accounting.audit import Attack, attacked
 from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy, norm
 from companion.lplr import lplr, ssp
-from companion.lplr.environments import Law, Users, draw_users, label_sum, law_of, no_users
+from companion.lplr.environments import Law, Users, draw_users, label_sum, no_users
 from companion.simulate import need_seeds, parallel_map, stream
 from companion.validate import need_array, need_choice, need_int
 
@@ -41,8 +41,11 @@ def by_seed(repetition, args, seeds) -> np.ndarray:
 
 
 def drawn(design, seed, signs: bool) -> Law:
-    """The law of one repetition: a function draws its design from the environment's stream."""
-    return law_of(design(stream(seed, "environment")) if callable(design) else design, signs)
+    """The law of one repetition, all of whose points go to oracle 0: a function draws its design
+    from the environment's stream."""
+    design = design(stream(seed, "environment")) if callable(design) else design
+    owner = np.zeros(len(design.points), dtype=np.int64)
+    return Law(design.points, design.means, design.prob, owner, bool(signs))
 
 
 # Fits from grouped sums
