@@ -30,17 +30,11 @@ class Package:
         places = [stem / "__init__.py", *([stem.with_suffix(".py")] if rest else [])]
         return next((p for p in places if p.is_file()), None)
 
-    def module(self, path) -> str | None:
-        """Dotted name of a file below the folder, or None for one elsewhere."""
-        path = Path(path)
-        if not path.is_relative_to(self.root) or path.suffix != ".py":
-            return None
-        parts = path.relative_to(self.root).with_suffix("").parts
-        return ".".join([self.name, *(p for p in parts if p != "__init__")])
-
     def modules(self) -> set[str]:
         """Dotted names of all modules."""
-        return {self.module(p) for p in self.root.rglob("*.py")}
+        files = [p.relative_to(self.root.parent) for p in self.root.rglob("*.py")]
+        parts = ((p.parent if p.name == "__init__.py" else p.with_suffix("")).parts for p in files)
+        return set(map(".".join, parts))
 
     def closure(self, modules) -> set[str]:
         """The modules of this package that `modules` import, transitively, with themselves."""

@@ -22,7 +22,7 @@ from numba.core.dispatcher import Dispatcher
 from companion.accounting.audit import AuditSpec
 from companion.accounting.privacy import NO_PRIVACY, Guarantee
 from companion.jit import PACKAGE, borrowed, counted, jit
-from companion.validate import need_array, need_float, need_generator, shown
+from companion.validate import need_array, need_choice, need_float, need_generator, shown
 
 LARGEST_RECORD = 1e30  # contexts and rewards are not larger: what kernels make of them stays finite
 
@@ -177,9 +177,7 @@ def lookup(table: dict):
 
     def factory(name: str):
         """The factory with this name; ValueError unless the table has it."""
-        if name not in table:
-            raise ValueError(f"name must be one of {', '.join(table)}; got {name!r}")
-        return table[name].factory
+        return table[need_choice("name", name, table)].factory
 
     def example(name: str, K: int = 4):
         """A small instance, for K arms if it needs a number of arms."""

@@ -23,6 +23,15 @@ def block_lengths(T: int, K: int, d: int) -> list[int]:
     return [n] * (T // n) + ([T % n] if T % n else [])
 
 
+def recorded_rows(T: int, X: np.ndarray):
+    """Yield slices of the first T rounds of contexts X (n, K, d), block by block; ValueError if
+    there are fewer."""
+    T, start = need_int("T", T, 1, len(X)), 0
+    for n in block_lengths(T, *X.shape[1:]):
+        yield slice(start, start + n)
+        start += n
+
+
 @jit
 def sphere_point(rng, radius, out):
     """out <- uniform on the sphere of the given radius."""
@@ -71,6 +80,20 @@ def fill(rng, theta, offset, shrink, fresh, kind, noise, X, R, mu):
 KINDS = {"gaussian": 0, "bernoulli": 1, "signs": 2}
 
 
+def filled_blocks(kernel, law, K: int, d: int, T: int, rng: np.random.Generator, arms=None):
+    """Yield (X (n, K, d), R (n, K), mu (n, K)) for T rounds, filled by kernel(rng, *law, X, R, mu).
+
+    arms (K, d): what X holds in every round, one array for all blocks; None: new ones in each.
+    """
+    lengths = block_lengths(T, K, d)
+    fixed = None if arms is None else np.repeat(arms[None], lengths[0], axis=0)
+    for n in lengths:
+        X = np.empty((n, K, d)) if fixed is None else fixed[:n]
+        R, mu = np.empty((n, K)), np.empty((n, K))
+        kernel(rng, *law, X, R, mu)
+        yield X, R, mu
+
+
 class Sphere(NamedTuple):
     """K arms on the sphere of R^d with linear mean rewards; theta is new in every repetition.
 
@@ -91,14 +114,8 @@ class Sphere(NamedTuple):
         draw_arm(rng, self.offset, 1.0, theta)
         for k in range(self.K):
             draw_arm(rng, self.offset, self.shrink, arms[k])
-        lengths = block_lengths(T, self.K, self.d)
-        fixed = None if self.fresh else np.repeat(arms[None], lengths[0], axis=0)
-        for n in lengths:
-            X = np.empty((n, self.K, self.d)) if self.fresh else fixed[:n]
-            R, mu = np.empty((n, self.K)), np.empty((n, self.K))
-            kind = KINDS[self.rewards]
-            fill(rng, theta, self.offset, self.shrink, self.fresh, kind, self.noise, X, R, mu)
-            yield X, R, mu
+        law = theta, self.offset, self.shrink, self.fresh, KINDS[self.rewards], self.noise
+        yield from filled_blocks(fill, law, self.K, self.d, T, rng, None if self.fresh else arms)
 
 
 def sphere(
@@ -140,13 +157,8 @@ class Replay(NamedTuple):
 
     def blocks(self, T: int, rng: np.random.Generator):
         """Yield the first T rounds; ValueError if fewer were recorded."""
-        if len(self.X) < T:
-            raise ValueError(f"T must be at most the {len(self.X)} recorded rounds; got T={T}")
-        start = 0
-        for n in block_lengths(T, *self.X.shape[1:]):
-            rows = slice(start, start + n)
+        for rows in recorded_rows(T, self.X):
             yield self.X[rows], self.R[rows], self.mu[rows]
-            start += n
 
 
 def replay(X: np.ndarray, R: np.ndarray, mu: np.ndarray | None = None) -> Replay:

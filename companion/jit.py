@@ -63,8 +63,7 @@ try:
         def get_source_stamp(self):
             return self._digest
 
-        def get_disambiguator(self):
-            return self._digest
+        get_disambiguator = get_source_stamp
 
         @classmethod
         def from_function(cls, func, py_file):

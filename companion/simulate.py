@@ -71,14 +71,7 @@ def even_grid(T: int, n: int = 200) -> np.ndarray:
 
 
 def simulate(
-    env,
-    policies,
-    T: int,
-    seeds,
-    executor=None,
-    *,
-    grid=None,
-    keep: str | Path | None = None,
+    env, policies, T: int, seeds, executor=None, *, grid=None, keep: str | Path | None = None
 ) -> Result:
     """Play T rounds of env with every policy, once per seed.
 

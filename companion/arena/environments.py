@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from companion.environments import block_lengths, sphere
+from companion.environments import block_lengths, recorded_rows, sphere
 from companion.fliphat.environments import autoregressive, pad
 from companion.private_glm.environments import world as glm_world
 from companion.stats import band
@@ -91,16 +91,10 @@ class Classification(NamedTuple):
 
     def blocks(self, T: int, rng: np.random.Generator):
         """Yield T <= n people without replacement; ValueError beyond those that there are."""
-        if len(self.labels) < T:
-            raise ValueError(
-                f"T must be at most {len(self.labels)}, all people there are; got T={T}"
-            )
-        order, start = rng.permutation(len(self.labels))[:T], 0
-        for n in block_lengths(T, *self.X.shape[1:]):
-            rows = order[start : start + n]
-            R = np.eye(self.X.shape[1])[self.labels[rows]]
-            yield self.X[rows], R, R
-            start += n
+        order = rng.permutation(len(self.labels))
+        for rows in recorded_rows(T, self.X):
+            R = np.eye(self.X.shape[1])[self.labels[order[rows]]]
+            yield self.X[order[rows]], R, R
 
 
 def classification(X: np.ndarray, labels) -> Classification:

@@ -26,7 +26,7 @@ from scipy.special import ndtr, ndtri
 from companion.accounting.audit import playing, runs_of
 from companion.accounting.privacy import gaussian_epsilon, tree_levels
 from companion.kernels.mechanisms import pack_statistics
-from companion.validate import need_float, need_int, need_probability
+from companion.validate import need_array, need_float, need_indices, need_int, need_probability
 
 PILOT = 400  # outputs of each input by which an auditor finds the middle of the scores, beforehand
 LARGEST = 60.0  # no bound is looked for above this epsilon or mu
@@ -54,13 +54,8 @@ def audit(
     scores must be about 0 for want of information.  delta in [0, 1), level in (0, 1), guesses in
     [1, m], fixed before the scores were seen.  Raises ValueError on anything else.
     """
-    scores, coins = np.asarray(scores, dtype=float), np.asarray(coins)
-    m = len(scores)
-    if scores.shape != (m,) or coins.shape != (m,) or not np.isin(coins, (0, 1)).all():
-        raise ValueError(f"coins must be 0 or 1, one per score; got {coins.shape}, {scores.shape}")
-    if not np.isfinite(scores).all():
-        raise ValueError("scores must be finite")
-    g = need_int("guesses", guesses, 1, m)
+    scores, m = need_array("scores", scores, ("m",)), len(scores)
+    coins, g = need_indices("coins", coins, (m,), 2), need_int("guesses", guesses, 1, m)
     chosen = np.argsort(-np.abs(scores), kind="stable")[:g]
     right = int(((scores[chosen] > 0) == (coins[chosen] == 1)).sum())
     mu = gaussian_mu(right, g, m, level)

@@ -164,9 +164,8 @@ def normal(case, several, kept, law: str, n: int = 16_000):
         hidden = power > 1e-10 * power.max()  # ways in which there is noise
         white = ways[:, hidden] / np.sqrt(power[hidden])
         kept |= {"bare": ways[:, ~hidden], "white": white}
-        kept["chance"] = (
-            counts_chance(z, z @ white) if law == "counts" else normal_chance(z @ white)
-        )
+        own = z @ white
+        kept["chance"] = counts_chance(z, own) if law == "counts" else normal_chance(own)
     bare, white, chance = kept.values()
     moves = np.array([s.moves(s.stacked(law)) for s in several])
     merged = largest(moves)

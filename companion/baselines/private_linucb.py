@@ -464,10 +464,8 @@ def jdp_audits():
 
 def sdp_audits():
     """The last user of a batch, and two small batches."""
-    sums, secret = (
-        audit.shows(mechanisms.shuffle_analyse, "counts", "out"),
-        ("x", "message", "counts", "clipped"),
-    )
+    sums = audit.shows(mechanisms.shuffle_analyse, "counts", "out")
+    secret = "x", "message", "counts", "clipped"
     known = {"epsilon": 1.0, "delta": 0.1}
     kinds = ("corrected", "ball"), ("corrected", "offset_sphere"), ("paper", "ball")
     made = [sdp_linucb(2, 800, batch=400, calibration=c, universe=u, **known) for c, u in kinds]

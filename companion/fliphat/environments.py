@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.environments import block_lengths
+from companion.environments import filled_blocks
 from companion.jit import jit
 from companion.kernels.linalg import dot
 from companion.validate import need_array, need_choice, need_float, need_int, need_positive
@@ -74,14 +74,6 @@ def fill_margin(rng, beta, gap, power, noise, X, R, mu):
             R[t, k] = mu[t, k] + noise * rng.standard_normal()
 
 
-def _blocks(fill, law, K, d, T, rng):
-    """Yield (X (n, K, d), R (n, K), mu (n, K)) for T rounds, filled by a kernel."""
-    for n in block_lengths(T, K, d):
-        X, R, mu = np.empty((n, K, d)), np.empty((n, K)), np.empty((n, K))
-        fill(rng, *law, X, R, mu)
-        yield X, R, mu
-
-
 class Autoregressive(NamedTuple):
     """K independent arms N(0, Sigma), Sigma_ij = phi^|i-j|; make one with `autoregressive`."""
 
@@ -99,7 +91,7 @@ class Autoregressive(NamedTuple):
     def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu) for T rounds."""
         law = self.beta, self.phi, self.rewards == "uniform", self.noise
-        return _blocks(fill_autoregressive, law, self.K, self.d, T, rng)
+        return filled_blocks(fill_autoregressive, law, self.K, self.d, T, rng)
 
     @property
     def reward_scale(self) -> float:
@@ -143,7 +135,7 @@ class Margin(NamedTuple):
     def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu) for T rounds."""
         law = self.beta, self.gap, 1.0 / self.alpha, self.noise
-        return _blocks(fill_margin, law, 2, self.d, T, rng)
+        return filled_blocks(fill_margin, law, 2, self.d, T, rng)
 
 
 def margin(beta, *, gap: float, alpha: float, noise: float = 0.5) -> Margin:

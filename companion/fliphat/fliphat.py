@@ -25,7 +25,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from companion.accounting.audit import Attack, AuditInstance, AuditSpec, playing, runs_of, shows
+from companion.accounting.audit import Attack, AuditSpec, lives, playing, runs_of, shows
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
 from companion.core import Policy, Universe, plain_loop
 from companion.jit import jit
@@ -613,13 +613,12 @@ def audit_instances():
     """What the audits play: three releases, in both calibrations."""
     options = {"sparsity": 2, "epsilon": 1.0, "delta": 0.01, "b_max": 1.0, "iteration_rate": 1.5}
     paper = {"calibration": "paper", "noise": 10.0, **options}
-    policies = fliphat(3, 8, **options), fliphat(3, 8, clip_contexts=True, **paper)
-    bounds = True, False  # with the printed noise, every step is charged like the worst
-    clipped = [
-        AuditInstance(q, RELEASES, PRIVATE, rounds=7, bound_is_tight=b)
-        for q, b in zip(policies, bounds, strict=True)
-    ]
-    return (*clipped, AuditInstance(fliphat(3, 8, **paper), RELEASES, PRIVATE, rounds=7))
+    how, printed = (RELEASES, PRIVATE), fliphat(3, 8, clip_contexts=True, **paper)
+    return (
+        *lives(*how, fliphat(3, 8, **options), rounds=7),
+        *lives(*how, printed, rounds=7, bound_is_tight=False),  # each step charged like the worst
+        *lives(*how, fliphat(3, 8, **paper), rounds=7),
+    )
 
 
 def residual_audit_instances():
@@ -631,4 +630,4 @@ def residual_audit_instances():
         residual_fliphat(3, 8, iterations=1, forget=False, **options),
         residual_fliphat(3, 8, iterations=2, **both, **options),
     )
-    return tuple(AuditInstance(q, RELEASES, PRIVATE, rounds=7) for q in policies)
+    return lives(RELEASES, PRIVATE, *policies, rounds=7)

@@ -23,6 +23,7 @@ from companion.accounting.privacy import ADD_OR_REMOVE, RELATIONS, REPLACE_REWAR
 from companion.audits.neighbours import corners_of
 from companion.core import Universe, horizon, one_context
 from companion.judge.checks import run, stream_for
+from companion.validate import need_choice
 
 LEVEL = 0.999  # of every bound: a promise that holds is refuted with this chance less than 1
 ROUNDS = {True: 100, False: 400}  # quick: of the streams that are played, at most
@@ -37,19 +38,13 @@ def n_trials(policy, quick: bool, trials: int | None = None) -> int:
     return trials or TRIALS[not hasattr(policy.loop, "py_func")][not quick]
 
 
-def promised(g):
-    """(epsilon, delta) that a guarantee promises for one replaced record."""
-    if g.neighbours not in RELATIONS:
-        raise ValueError(f"neighbours must be one of {RELATIONS}; got {g.neighbours!r}")
-    if g.neighbours == ADD_OR_REMOVE:
-        return 2.0 * g.epsilon, min((1.0 + np.exp(min(g.epsilon, 700.0))) * g.delta, 0.999)
-    return g.epsilon, g.delta
-
-
 def row(g, one, n: int, seed: int, note: str):
     """One attack, counted: a row of the report, with the largest epsilon that so many trials could
     show, were the two inputs told apart always."""
-    epsilon, delta = promised(g)
+    need_choice("neighbours", g.neighbours, RELATIONS)
+    epsilon, delta = g.epsilon, g.delta
+    if g.neighbours == ADD_OR_REMOVE:  # a replaced record is two steps
+        epsilon, delta = 2.0 * epsilon, min((1.0 + np.exp(min(epsilon, 700.0))) * delta, 0.999)
     found = audit.attacked(one, delta=delta, trials=n, seed=seed, level=LEVEL)
     tail = ((1.0 - LEVEL) / 2.0) ** (1.0 / found.trials)
     largest = np.log(max(tail - delta, 1.0 - tail) / (1.0 - tail))

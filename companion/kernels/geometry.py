@@ -29,8 +29,7 @@ def dual_exponent(p):
 
 def euclidean_factor(q, d):
     """Largest ||x||_2 over ||x||_q <= 1 in R^d: d^max(0, 1/2 - 1/q)."""
-    inverse = 0.0 if q == np.inf else 1.0 / q
-    return float(need_int("d", d, 1) ** max(0.0, 0.5 - inverse))
+    return float(need_int("d", d, 1) ** max(0.0, 0.5 - 1.0 / q))
 
 
 def smooth_exponent(q, d):

@@ -187,12 +187,6 @@ class Users(NamedTuple):
     residual: np.ndarray  # (d,) scratch: what is left of a vector
 
 
-def law_of(design: Design, signs=True) -> Law:
-    """The law of one `Design`, all of whose points go to oracle 0."""
-    owner = np.zeros(len(design.points), dtype=np.int64)
-    return Law(design.points, design.means, design.prob, owner, bool(signs))
-
-
 def no_users(K: int, d: int) -> Users:
     """Nobody yet, on K points in R^d."""
     return Users(np.zeros(K, dtype=np.int64), np.zeros(K, dtype=np.int64), np.zeros(d))

@@ -21,9 +21,9 @@ from companion.accounting.audit import Attack, attacked
 from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy, norm
 from companion.lplr import lplr, ssp
-from companion.lplr.environments import Law, Users, draw_users, label_sum, law_of, no_users
+from companion.lplr.environments import Law, Users, draw_users, label_sum, no_users
 from companion.simulate import need_seeds, parallel_map, stream
-from companion.validate import need_choice, need_int
+from companion.validate import need_array, need_choice, need_int
 
 
 def powers(first: int, step: int, last: int) -> list[int]:
@@ -41,8 +41,11 @@ def by_seed(repetition, args, seeds) -> np.ndarray:
 
 
 def drawn(design, seed, signs: bool) -> Law:
-    """The law of one repetition: a function draws its design from the environment's stream."""
-    return law_of(design(stream(seed, "environment")) if callable(design) else design, signs)
+    """The law of one repetition, all of whose points go to oracle 0: a function draws its design
+    from the environment's stream."""
+    design = design(stream(seed, "environment")) if callable(design) else design
+    owner = np.zeros(len(design.points), dtype=np.int64)
+    return Law(design.points, design.means, design.prob, owner, bool(signs))
 
 
 # Fits from grouped sums
@@ -140,8 +143,7 @@ def _score(design, oracle, n, signs, seed):
 def _fit(design, oracle, n, signs, seed):
     """(law, tree) of one repetition."""
     law, forest = drawn(design, seed, signs), lplr.allocate_tree(oracle, 1)
-    if law.points.shape[1] != oracle.d:
-        raise ValueError(f"design must have dimension d={oracle.d}; got d={law.points.shape[1]}")
+    need_array("design", law.points, ("K", oracle.d))
     rng, users = stream(seed, "LPLR"), no_users(*law.points.shape)
     fit_sums(oracle, forest, law, n // (2 * oracle.d), rng, users)
     return law, lplr.tree_of(forest, 0)

@@ -820,8 +820,7 @@ def message_attack(oracle: Oracle) -> Attack:
     The statistic is the log-likelihood ratio; for the printed one-sided noise, the matrix part,
     which can fall below what one of the two users can send.  Raises ValueError for other d.
     """
-    if oracle.d != 1:
-        raise ValueError(f"policy must have d=1; got d={oracle.d}")
+    need_int("d", oracle.d, 1, 1)
     tree = public_state(oracle)
 
     def mechanism(user, rng, n):

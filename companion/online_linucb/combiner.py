@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.accounting.audit import AuditInstance, AuditSpec
+from companion.accounting.audit import AuditInstance, AuditSpec, in_both, lives
 from companion.core import Policy, linear_universe, plain_loop
 from companion.jit import jit
 from companion.online_linucb.online_linucb import RELEASES, Maler, online_linucb, own_attacks, reset
@@ -172,18 +172,9 @@ def anytime_linucb(
         beta = None if width is None else width(sigma, 2**m)
         G = None if clip is None else clip(sigma, jitter, d)
         runs.append(online_linucb(d, 2**m, jitter=jitter, width=beta, clip=G, **options).params)
-    p = of_epochs(runs)
-    return Policy(
-        f"{first.name}, anytime",
-        p,
-        init_anytime,
-        select_anytime,
-        update_anytime,
-        guarantee=first.guarantee,
-        universe=linear_universe(p.offset),
-        delayed_feedback=True,
-        audit=AuditSpec(anytime_attacks, measured=anytime_instances),
-    )
+    name, spec = f"{first.name}, anytime", AuditSpec(anytime_attacks, measured=anytime_instances)
+    kernels = {"init": init_anytime, "select": select_anytime, "update": update_anytime}
+    return first._replace(name=name, params=of_epochs(runs), **kernels, play=None, audit=spec)
 
 
 def anytime_attacks(policy: Policy):
@@ -195,10 +186,7 @@ def anytime_attacks(policy: Policy):
 def anytime_instances() -> tuple[AuditInstance, ...]:
     """Rounds of two epochs, in both calibrations."""
     options = {"epsilon": 1.0, "delta": 0.1, "lambda_min": 1.0}
-    return tuple(
-        AuditInstance(anytime_linucb(2, calibration=c, **options), RELEASES, rounds=3)
-        for c in ("corrected", "paper")
-    )
+    return lives(RELEASES, (), *in_both(anytime_linucb, 2, **options), rounds=3)
 
 
 # --- Algorithm 2: UCB over base learners ----------------------------------------------------------
@@ -426,9 +414,7 @@ def combiner_attacks(policy: Policy):
 
 def combiner_instances() -> tuple[AuditInstance, ...]:
     """Rounds of two base learners, in both calibrations."""
-    instances = []
-    for c in ("corrected", "paper"):
-        options = {"epsilon": 1.0, "delta": 0.1, "calibration": c}
-        bases = [anytime_linucb(2, lambda_min=1.0, **options), online_linucb(2, 8, **options)]
-        instances.append(AuditInstance(combiner(bases, 8), RELEASES, rounds=3))
-    return tuple(instances)
+    known = {"epsilon": 1.0, "delta": 0.1}
+    anytime = in_both(anytime_linucb, 2, lambda_min=1.0, **known)
+    pairs = zip(anytime, in_both(online_linucb, 2, 8, **known), strict=True)
+    return lives(RELEASES, (), *(combiner(pair, 8) for pair in pairs), rounds=3)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.accounting.audit import AuditInstance, AuditSpec
+from companion.accounting.audit import AuditInstance, AuditSpec, in_both, lives
 from companion.baselines.linucb import radius
 from companion.baselines.private_linucb import need_ridge, refit
 from companion.core import Policy, linear_universe, plain_loop
@@ -142,7 +142,4 @@ def corrected_ridge(
 
 def audit_instances() -> tuple[AuditInstance, ...]:
     """Both calibrations: one message per user."""
-    policies = (
-        corrected_ridge(2, 8, epsilon=1.0, delta=0.1, calibration=c) for c in ("corrected", "paper")
-    )
-    return tuple(AuditInstance(policy, RELEASES, rounds=3) for policy in policies)
+    return lives(RELEASES, (), *in_both(corrected_ridge, 2, 8, epsilon=1.0, delta=0.1), rounds=3)

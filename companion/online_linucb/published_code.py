@@ -25,7 +25,7 @@ import numpy as np
 from companion.accounting import privacy
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
 from companion.core import Policy, plain_loop
-from companion.environments import block_lengths, draw_arm, fill
+from companion.environments import draw_arm, fill, filled_blocks
 from companion.jit import jit
 from companion.kernels.linalg import dot, inverse, matvec, quad
 from companion.kernels.mechanisms import add_symmetric_gaussian, round_at_random
@@ -77,12 +77,7 @@ class Arms(NamedTuple):
             draw_arm(rng, True, 1.0, arms[k])
         arms[:d] = np.sqrt(0.5) * np.eye(d)[d - 1]
         arms[: d - 1] += np.sqrt(0.5) * np.eye(d)[: d - 1]
-        lengths = block_lengths(T, K, d)
-        X = np.repeat(arms[None], lengths[0], axis=0)
-        for n in lengths:
-            R, mu = np.empty((n, K)), np.empty((n, K))
-            fill(rng, theta, True, 1.0, False, 1, 0.0, X[:n], R, mu)
-            yield X[:n], R, mu
+        yield from filled_blocks(fill, (theta, True, 1.0, False, 1, 0.0), K, d, T, rng, arms)
 
 
 def init(p: Params) -> State:

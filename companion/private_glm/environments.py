@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.baselines.arguments import need_bernoulli_link
-from companion.environments import block_lengths, sphere_point
+from companion.environments import block_lengths, recorded_rows, sphere_point
 from companion.jit import jit
 from companion.kernels.glm import mean, slope
 from companion.kernels.linalg import dot, norm
@@ -86,15 +86,11 @@ class Fixed(NamedTuple):
 
     def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu) of the first T rounds; ValueError if there are fewer."""
-        if len(self.X) < T:
-            raise ValueError(f"T must be at most the {len(self.X)} rounds of this world; got T={T}")
-        start = 0
-        for n in block_lengths(T, *self.X.shape[1:]):
-            X, mu = self.X[start : start + n], self.mu[start : start + n]
+        for rows in recorded_rows(T, self.X):
+            X, mu = self.X[rows], self.mu[rows]
             R = np.empty(mu.shape)
             draw(rng, mu, R)
             yield X, R, mu
-            start += n
 
     @property
     def kappa(self):

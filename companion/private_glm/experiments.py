@@ -25,19 +25,6 @@ from companion.simulate import need_seeds, parallel_map, stream, trace
 means, slopes = np.vectorize(mean), np.vectorize(slope)
 
 
-def played_blocks(env, policy, T: int, seed, n: int):
-    """Play one repetition of `simulate`, at most n rounds at a time: yield (state, gaps of mean
-    rewards) after each."""
-    p, rng = policy.params, stream(seed, policy.name)
-    state = policy.init(p)
-    for X, R, mu in env.blocks(T, stream(seed, "environment")):
-        for begin in range(0, len(X), n):
-            cut = slice(begin, begin + n)
-            arms = np.empty(len(X[cut]), np.int64)
-            policy.play(p, state, X[cut], R[cut], rng, arms)
-            yield state, mu[cut].max(axis=1) - mu[cut][np.arange(len(arms)), arms]
-
-
 class FitCounts(NamedTuple):
     """Several runs of one Joint-DP GLM."""
 
@@ -59,11 +46,14 @@ def fit_counts(env, policy, T: int, seeds, executor=None) -> FitCounts:
 
 
 def _fit_counts(env, policy, T, seed):
-    gaps, first = [], T + 1
-    for state, lost in played_blocks(env, policy, T, seed, 50):
-        if state.fits[1] > 0:
-            first = min(first, sum(map(len, gaps)) + 1)
-        gaps.append(lost)
+    state, rng, gaps, first = policy.init(policy.params), stream(seed, policy.name), [], T + 1
+    for X, R, mu in env.blocks(T, stream(seed, "environment")):
+        for cut in (slice(begin, begin + 50) for begin in range(0, len(X), 50)):
+            arms = np.empty(len(X[cut]), np.int64)
+            policy.play(policy.params, state, X[cut], R[cut], rng, arms)
+            if state.fits[1] > 0:
+                first = min(first, sum(map(len, gaps)) + 1)
+            gaps.append(mu[cut].max(axis=1) - mu[cut][np.arange(len(arms)), arms])
     return np.concatenate(gaps).sum(), state.fits.copy(), state.explored.sum(), first
 
 
@@ -294,11 +284,13 @@ def proof_terms(env, policy, T: int, seeds, executor=None):
 def _proof_terms(env, policy, T, seed):
     p, theta = policy.params, env.theta(stream(seed, "environment"))  # what `blocks` draws first
     gaps, fitted, theta_o = np.empty(T), np.empty(T, bool), np.empty((T, p.d))
-    for t, (s, gap) in enumerate(played_blocks(env, policy, T, seed, 1)):
-        gaps[t], fitted[t], theta_o[t] = gap[0], s.fits[1] > 0, s.theta_o
+    for t, s, _, mu, arms in trace(env, policy, T, seed, 1):
+        gaps[t - 1] = mu[0].max() - mu[0, arms[0]]
+        fitted[t - 1], theta_o[t - 1] = s.fits[1] > 0, s.theta_o
     x, wide = s.X[:T], s.explored[:T] == 1
     weights = np.vectorize(joint.leaf_weight)(p.link, (x * theta_o).sum(axis=1))
     weighted = np.sqrt(weights[~wide])[:, None] * x[~wide]
+    above = weights / slopes(p.link, x @ theta) > 1 + 1e-12
     top = 2.0 * p.d * np.log1p([
         wide.sum() / (p.d * p.ridge_v),
         (~wide).sum() * joint.leaf_weight(p.link, 0.0) / (p.d * p.ridge_h),
@@ -312,9 +304,7 @@ def _proof_terms(env, policy, T, seed):
         "bound V": top[0],
         "potential of H": potential(weighted, p.ridge_h),
         "bound H": top[1],
-        "weights above the slope": np.mean(
-            (weights / slopes(p.link, x @ theta))[~wide] > 1 + 1e-12
-        ),
+        "weights above the slope": np.mean(above[~wide]),
     }
 
 
@@ -389,9 +379,8 @@ def descent(X, r, sigma: float, steps: int, eta: float, radius: float, rng):
         excess = 1.0 / (1.0 + np.exp(-np.einsum("knd,kd->kn", X, theta))) - r
         g = np.einsum("kn,knd->kd", excess, X) / X.shape[1]
         theta = theta - eta * (g + sigma * rng.standard_normal(theta.shape))
-        theta *= np.minimum(1.0, radius / np.maximum(np.linalg.norm(theta, axis=1), 1e-300))[
-            :, None
-        ]
+        size = np.linalg.norm(theta, axis=1, keepdims=True)
+        theta *= np.minimum(1.0, radius / np.maximum(size, 1e-300))
     return total / steps, theta
 
 

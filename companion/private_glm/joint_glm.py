@@ -312,9 +312,8 @@ def init(p) -> State:
     matrices = init_sum(d, levels, p.ridge_v), init_sum(d, levels, p.ridge_h)
     fits = np.zeros(d), np.zeros(d), np.zeros(2, np.int64)
     rows = np.zeros((T, d)), np.zeros(T), np.zeros(T, np.int64), np.zeros(1, np.int64)
-    return State(
-        np.zeros(1, np.int64), *matrices, *fits, *rows, *np.zeros((3, d, d)), np.zeros((3, d))
-    )
+    scratch = *np.zeros((3, d, d)), np.zeros((3, d))
+    return State(np.zeros(1, np.int64), *matrices, *fits, *rows, *scratch)
 
 
 # --- the released matrices ----------------------------------------------------------------------

@@ -217,20 +217,16 @@ def work_for(K: int, d: int) -> Work:
     return Work(np.zeros(K), *np.zeros((3, d, d)), np.zeros(d))
 
 
-def counter():
-    """One whole number."""
-    return np.zeros(1, np.int64)
-
-
 def init(p: Params) -> State:
     """State before the first round."""
     d, K, M, m = p.d, p.K, len(p.ends), p.d * (p.d + 1) // 2
     n = int(np.diff(p.ends[:-1], prepend=0).max())  # the longest batch whose data are read
     released = np.zeros((M, d, d)), np.zeros((M, d, d)), np.zeros((M, d))
-    users = counter(), np.zeros((n, d)), np.zeros(n), np.zeros(m), np.zeros(d), np.zeros(m)
+    t, k, size, clipped = (np.zeros(1, np.int64) for _ in range(4))
+    users = size, np.zeros((n, d)), np.zeros(n), np.zeros(m), np.zeros(d), np.zeros(m)
     arms = np.ones(K, np.int64), np.zeros((M, K)), np.zeros(K), np.zeros((K, d)), np.zeros(K)
-    last = counter(), np.zeros((3, d)), work_for(K, d)
-    return State(counter(), counter(), *released, *users, np.zeros(d), *arms, *last)
+    last = clipped, np.zeros((3, d)), work_for(K, d)
+    return State(t, k, *released, *users, np.zeros(d), *arms, *last)
 
 
 # --- line 17: which arms the finished batches rule out ------------------------------------------

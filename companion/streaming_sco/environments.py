@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.core import need_records
-from companion.environments import block_lengths
+from companion.environments import block_lengths, filled_blocks
 from companion.jit import jit
 from companion.kernels import glm
 from companion.kernels.geometry import dual_exponent, lq_norm, need_exponent
@@ -160,10 +160,8 @@ class CommonContext(NamedTuple):
         for k in range(self.K):
             theta[k, rng.permutation(self.d)[: self.s]] = rng.uniform(-1.0, 1.0, self.s)
             theta[k] /= np.abs(theta[k]).sum()
-        for n in block_lengths(T, self.K, self.d):
-            X, R, mu = np.empty((n, self.K, self.d)), np.empty((n, self.K)), np.empty((n, self.K))
-            fill_rounds(rng, theta, self.link, self.noise, X, R, mu)
-            yield X, R, mu
+        law = theta, self.link, self.noise
+        yield from filled_blocks(fill_rounds, law, self.K, self.d, T, rng)
 
 
 def one_context(

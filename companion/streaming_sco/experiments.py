@@ -4,7 +4,7 @@ released program ran; and closed forms of the paper."""
 from __future__ import annotations
 
 import math
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -395,14 +395,11 @@ def played(env, policy, T, seed, grid):
     for X, R, mu in env.blocks(T, stream(seed, "environment")):
         if done == 0:
             true = np.linalg.lstsq(X[:, 0], mu, rcond=None)[0].T
-        begin = 0
         stops = [t - done for t in grid if done < t <= done + len(X)]
-        for end in [*stops, len(X)]:
-            cut = slice(begin, end)
-            policy.play(policy.params, s, X[cut], R[cut], rng, np.empty(end - begin, np.int64))
-            begin = end
-            if stops and end == stops[0]:
-                stops.pop(0)
+        for begin, end in pairwise(dict.fromkeys([0, *stops, len(X)])):
+            cut, arms = slice(begin, end), np.empty(end - begin, np.int64)
+            policy.play(policy.params, s, X[cut], R[cut], rng, arms)
+            if end in stops:
                 yield s, true
         done += len(X)
 
@@ -413,10 +410,8 @@ def estimates(env, policy, T, seeds, grid):
 
 
 def _estimates(env, policy, T, seed, grid):
-    return [
-        (np.abs(s.arms.theta - true).sum(axis=1) ** 2).max()
-        for s, true in played(env, policy, T, seed, grid)
-    ]
+    seen = played(env, policy, T, seed, grid)
+    return [(np.abs(s.arms.theta - true).sum(axis=1) ** 2).max() for s, true in seen]
 
 
 SAMPLE = 20_000  # contexts that stand for their law

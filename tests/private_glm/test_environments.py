@@ -32,7 +32,7 @@ def test_a_fixed_world_repeats_its_contexts_and_renews_its_rewards():
     assert np.array_equal(one[0], two[0])
     assert (one[1] != two[1]).mean() > 0.2
     assert one[2] == pytest.approx(1 / (1 + np.exp(-X @ theta)))
-    with pytest.raises(ValueError, match="T must be at most"):
+    with pytest.raises(ValueError, match="T must be an integer in"):
         next(env.blocks(51, np.random.default_rng(1)))
 
 
