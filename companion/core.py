@@ -40,6 +40,12 @@ class Universe(NamedTuple):
     norm: float = 2.0
     offset: bool = False
 
+    def __str__(self):
+        where = f"||x||_{self.norm:g} <= {self.radius:g}"
+        if self.offset:
+            where = 'x = (u, 1/sqrt2), ||u|| <= 1/sqrt2 (universe="ball" takes all ||x|| <= 1)'
+        return f"contexts with {where}, and rewards in [{self.low:g}, {self.high:g}]"
+
     def outside(self, x: np.ndarray, r: float) -> tuple[bool, bool]:
         """(whether the context x (d,) is outside, whether the reward r is)."""
         u, radius = (x[:-1], np.sqrt(0.5)) if self.offset else (x, self.radius)

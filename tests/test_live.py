@@ -192,7 +192,9 @@ def test_one_warning_when_many_records_are_clipped():
         live.select(5.0 * X)
         live.update(0, 7.0)  # one record is not many
     live.select(5.0 * X)
-    with pytest.warns(UserWarning, match="2 of 2 records were clipped: 'JDP-LinUCB' takes Univ"):
+    with pytest.warns(
+        UserWarning, match="2 of 2 records were clipped: 'JDP-LinUCB' takes contexts with"
+    ):
         live.update(1, 0.5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -87,7 +87,8 @@ def tally(notebooks):
     listed = ", ".join(f"<b>{n}</b> {html.escape(v)}" for v, n in given.items())
     said = (
         f"<p>We tested <b>{total}</b> sentences of five papers, {main} in the chapters and "
-        f"{total - main} on their evidence pages: {listed or 'none yet'}.</p>"
+        f"{total - main} on their evidence pages: {listed or 'none yet'} "
+        '(<a href="scoreboard.html#what-a-verdict-means">what a verdict means</a>).</p>'
     )
     parts = "".join(
         f'<span style="flex:{n} 0 0;background:{SHADES[v]};color:white" '

@@ -153,7 +153,8 @@ def told(lock, page):
     def one(match):
         mine = [h for h in lock["history"] if h["claim"] == html.unescape(match[1])]
         lines = [f"{h['when']}: {h['what'].split('; ')[0]}. Reason: {h['why']}" for h in mine]
+        lines = [re.sub(r"\d+\.\d{5,}", lambda n: f"{float(n[0]):.4g}", line) for line in lines]
         items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
-        return folded(f"History: {len(mine)}", f"<ul>{items}</ul>") if mine else ""
+        return folded(f"History: {len(mine)}", f'<ul class="history">{items}</ul>') if mine else ""
 
     return WHERE.sub(one, page)

@@ -130,8 +130,8 @@ def figure(table):
     ax.hlines(at, *(table[k].clip(upper=top) for k in ("counted", "proved")), color="0.6", lw=1)
     ax.set_yticks(at, table["algorithm"] + " (" + table["calibration"] + ")", fontsize="small")
     ax.set(xlabel="ε", xlim=(-0.2, top + 0.3), ylim=(-0.8, len(table) - 0.2))
-    plots.ticks(ax.xaxis, [0, 1, 2, 3, 4, 6])
-    ax.text(top, len(table) - 0.3, "∞", ha="center")
+    ax.set_xticks([0, 1, 2, 3, 4, 6, top], [*"012346", "∞"])
+    ax.tick_params(labeltop=True)
     fig.legend(loc="outside upper center", ncols=2, frameon=False, fontsize="small")
     return fig
 

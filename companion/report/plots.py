@@ -9,6 +9,7 @@ downloads the plotted numbers as CSV.  "Figure 1" is always a paper's.
 
 import base64
 import io
+import re
 import textwrap
 from itertools import count
 
@@ -157,10 +158,11 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
         ax.set_title(_wrapped(ax.get_title("left"), 50))
         if legend := ax.get_legend():
             for text in legend.get_texts():
-                text.set_text(_wrapped(text.get_text(), WORDS))
+                powers = re.sub(r"\b1e\+?0?(\d+)", r"$10^{\1}$", text.get_text())
+                text.set_text(_wrapped(powers, WORDS))
             sns.move_legend(ax, "upper left", bbox_to_anchor=(1.02, 1), frameon=False)
     fig.draw_without_rendering()
-    for ax in (ax for ax in fig.axes if ax.get_xscale() == "log"):
+    for ax in fig.axes:
         kept = []
         for label in [*ax.get_xticklabels(), *ax.get_xticklabels(minor=True)]:
             box = label.get_window_extent().expanded(1.1, 1.0)
