@@ -1,6 +1,8 @@
 """Whatever a reader passes to a public function is accepted or refused by name, in one voice."""
 
 import inspect
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -192,6 +194,14 @@ def test_what_is_swapped_or_missing_is_refused():
     for wrong in ((3, 1.0, 4000), (3, 400)):
         with pytest.raises(TypeError, match=r"^jdp_linucb\(\)"):
             policies.jdp_linucb(*wrong)
+
+
+@pytest.mark.parametrize("door", ["arena", "judge", "report.rerun"])
+@pytest.mark.parametrize("module", ["pandas", "jinja2"])
+def test_a_door_without_its_extra_says_what_to_install(door, module):
+    program = f"import sys; sys.modules[{module!r}] = None; import companion.{door}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert f"{module} is missing: pip install 'private-bandits[notebooks]'" in done.stderr
 
 
 def test_helpers_say_name_value_and_range():
