@@ -29,6 +29,9 @@ if TYPE_CHECKING:  # relative, so that no kernel's closure holds it
 
 LARGEST_RECORD = 1e30  # contexts and rewards are not larger: what kernels make of them stays finite
 
+ROOM = 10**9  # numbers in the table of rounds that a State keeps, at most: 8 gigabytes
+WIDEST = 10_000  # dimension up to which a State keeps matrices (d, d)
+
 
 class Universe(NamedTuple):
     """The records that a policy takes as they are; it clips all others, and counts them.
