@@ -116,7 +116,7 @@ REFUSED = {  # beside OUT
                   "link": ["linear"], "calibration": ["tight"], "width": [-1.0], "T": [10**9]},
     "shuffle_glm": {"T": [1, 10**15], "theta_bound": [np.inf], "kappa": [2.0], "kappa_star": [99.0],
                     "M": [1], "first": [399], "gamma": [0.0], "steps": [0],
-                    "widths": ["all"], "penalty": [0.0], "tolerance": [1.0], "share": [0.0],
+                    "widths": ["all"], "penalty": [0.0], "tolerance": [1.0], "share": [0.0, 1e-100],
                     "calibration": ["exact"], "link": ["cloglog"]},
     "sphere": {"K": [1, 2.5], "d": [1], "noise": [-1.0, np.nan], "shrink": [0.0, 1.5],
                "rewards": ["uniform"], "fresh": [1], "offset": [False]},

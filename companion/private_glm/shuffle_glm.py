@@ -46,7 +46,6 @@ from companion.validate import (
     need_float,
     need_int,
     need_positive,
-    need_probability,
 )
 
 # --- batches, and the noise that a budget needs in each of them ---------------------------------
@@ -534,7 +533,7 @@ def shuffle_glm(
     steps, penalty : gradients per batch, at least 1, and ridge > 0 of the fits
     tolerance : > 1, of the designs
     calibration : "corrected" or "paper"
-    share : in (0, 1), of the budget for the matrix
+    share : in [1e-6, 1 - 1e-6], of the budget for the matrix
 
     Returns
     -------
@@ -561,10 +560,10 @@ def shuffle_glm(
     tolerance = need_float("tolerance", tolerance, 1.0, open_low=True)
     n = batch_lengths(need_int("T", T, 2, ROOM // d), M, first)
     read, first_batch = n[:-1], np.arange(len(n)) == 0  # nobody reads the last batch
-    caps = np.where(first_batch, 1.0, top)
+    caps, levels = np.where(first_batch, 1.0, top), np.array([n_levels(m, d) for m in read])
     factors = np.where(first_batch | everywhere, math.sqrt(kappa), 1.0)
     need_choice("calibration", calibration, ("corrected", "paper"))
-    share, levels = need_probability("share", share), np.array([n_levels(m, d) for m in read])
+    share = need_float("share", share, 1e-6, 1.0 - 1e-6)
     bits, guarantee = np.zeros((2, len(read)), np.int64), NO_PRIVACY
     if epsilon < math.inf:  # users of one batch do not enter another: the worst batch counts
         found = [calibrated(int(m), d, steps, epsilon, delta, calibration, share) for m in read]
