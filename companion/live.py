@@ -56,7 +56,8 @@ class Live:
     The same kernels as in `simulate`, with equal arms on an equal stream.  A ValueError (contexts
     that the policy cannot read, an arm outside 0..K-1, a reward that is not finite, a round past
     the horizon of the guarantee) changes nothing.  Warns once when more than 1 % of the records
-    were clipped.
+    were clipped.  A guarantee per user (its `unit`) is one per round: it holds only if each person
+    has one round.
 
     Delayed feedback: a question with a `ticket` (a text of yours) stays open until `update` gets
     the same ticket, if the policy has `delayed_feedback`; otherwise a second question is refused.
