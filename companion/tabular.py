@@ -44,14 +44,15 @@ class Column(NamedTuple):
     def coordinates(self, name, values) -> np.ndarray:
         """(n, 1): numbers from [low, high] to [-1, 1]; or (n, levels): a level to 1 in a place of
         its own.  ValueError, which names the column, on anything else."""
+        name = f"column {name!r}, missing values filled by a public one first,"
         if not self.levels:
-            v = need_array(f"column {name!r}", values, ("n",))
+            v = need_array(name, values, ("n",))
             middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
             return np.clip((v - middle) / half, -1.0, 1.0)[:, None]
         places = need_module("pandas", "data").Index(self.levels).get_indexer(values)
         if places.min() < 0:
             wrong = values[places.argmin()]
-            raise ValueError(f"column {name!r} must hold one of {self.levels}; got {shown(wrong)}")
+            raise ValueError(f"{name} must hold one of {self.levels}; got {shown(wrong)}")
         return np.eye(len(self.levels))[places]
 
 

@@ -67,9 +67,19 @@ def test_labels_of_arms_and_the_reward_on_its_scale():
         (lambda: made().context(None), "the table must have the column 'age'"),
         (lambda: made().contexts([{"age": 3}]), "table must be a data frame"),
         (lambda: made().context({"age": 3, "drink": "milk"}), "must hold one of .*; got 'milk'"),
-        (lambda: made().context({"age": 3, "drink": pd.NA}), "column 'drink' must hold one of"),
-        (lambda: made().context({"age": np.nan, "drink": "tea"}), "column 'age' must be finite"),
-        (lambda: made().context({"age": "3", "drink": "tea"}), "column 'age' must be an array of"),
+        (
+            lambda: made().context({"age": 3, "drink": pd.NA}),
+            "column 'drink', missing .* must hold",
+        ),
+        (
+            lambda: made().context({"age": np.nan, "drink": "tea"}),
+            "'age', missing .* must be finite",
+        ),
+        (
+            lambda: made().context({"age": None, "drink": "tea"}),
+            "missing values filled by a public",
+        ),
+        (lambda: made().context({"age": "3", "drink": "tea"}), "column 'age', .* must be an array"),
     ],
 )
 def test_what_is_wrong_is_refused_in_words(call, words):
