@@ -86,4 +86,4 @@ def private_mean(values, low, high, *, epsilon, seed=None, level: float = 0.95):
     value = float(np.clip(values, low, high).mean() + noise)
     half = (high - low) * np.sqrt(np.log(4.0 / alpha) / (2 * n)) + scale * np.log(2.0 / alpha)
     promise = Guarantee("central", sensitivity / scale, 0.0, "replace one record", "row of the log")
-    return Interval(value, value - half, value + half), promise
+    return Interval(value, float(value - half), float(value + half)), promise
