@@ -255,10 +255,10 @@ class Live:
 
 
 def _file(path):
-    """`path` as an absolute pathlib.Path of a file, not of a folder."""
+    """`path` as an absolute pathlib.Path of a file in a folder that is there, not of a folder."""
     ok = isinstance(path, (str, os.PathLike)) and str(path) and "\0" not in str(path)
-    if not ok or Path(path).is_dir():
-        raise ValueError(f"path must be the path of a file; got path={shown(path)}")
+    if not ok or Path(path).is_dir() or not Path(path).absolute().parent.is_dir():
+        raise ValueError(f"path must be the path of a file, in a folder; got path={shown(path)}")
     return Path(path).absolute()
 
 
