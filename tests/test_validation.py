@@ -218,5 +218,6 @@ def test_helpers_say_name_value_and_range():
     ):
         with pytest.raises(ValueError, match=words):
             call()
+    assert need_int("n", np.float16(3), 1, 10**6) == need_int("n", np.int8(3), 1) == 3
     assert (need_int("n", 3.0, 1), need_float("x", np.inf, allow_inf=True)) == (3, np.inf)
     assert need_array("A", np.ones((3, 4)).T, ("n", "d")).flags.c_contiguous
