@@ -71,14 +71,8 @@ def test_labels_of_arms_and_the_reward_on_its_scale():
             lambda: made().context({"age": 3, "drink": pd.NA}),
             "column 'drink', missing .* must hold",
         ),
-        (
-            lambda: made().context({"age": np.nan, "drink": "tea"}),
-            "'age', missing .* must be finite",
-        ),
-        (
-            lambda: made().context({"age": None, "drink": "tea"}),
-            "missing values filled by a public",
-        ),
+        (lambda: made().context({"age": np.nan, "drink": "tea"}), "missing .* must be finite"),
+        (lambda: made().context({"age": None, "drink": "tea"}), "missing values filled by a pub"),
         (lambda: made().context({"age": "3", "drink": "tea"}), "column 'age', .* must be an array"),
     ],
 )

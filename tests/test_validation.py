@@ -31,6 +31,7 @@ DOUBTFUL = {  # what some arguments may be
     "1e200": 1e200,
     "huge": 10**400,
     "half": 0.5,
+    "short": np.float16(3),
     "True": True,
     "a word": "abc",
     "None": None,
@@ -200,11 +201,10 @@ def test_what_is_swapped_or_missing_is_refused():
 
 
 @pytest.mark.parametrize("door", ["arena", "judge", "report.rerun"])
-@pytest.mark.parametrize("module", ["pandas", "jinja2"])
-def test_a_door_without_its_extra_says_what_to_install(door, module):
-    program = f"import sys; sys.modules[{module!r}] = None; import companion.{door}"
+def test_a_door_without_its_extra_says_what_to_install(door):
+    program = f"import sys; sys.modules['jinja2'] = None; import companion.{door}"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert f"{module} is missing: pip install 'private-bandits[notebooks]'" in done.stderr
+    assert "jinja2 is missing: pip install 'private-bandits[notebooks]'" in done.stderr
 
 
 def test_helpers_say_name_value_and_range():
@@ -218,6 +218,5 @@ def test_helpers_say_name_value_and_range():
     ):
         with pytest.raises(ValueError, match=words):
             call()
-    assert need_int("n", np.float16(3), 1, 10**6) == need_int("n", np.int8(3), 1) == 3
     assert (need_int("n", 3.0, 1), need_float("x", np.inf, allow_inf=True)) == (3, np.inf)
     assert need_array("A", np.ones((3, 4)).T, ("n", "d")).flags.c_contiguous
