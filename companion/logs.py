@@ -9,7 +9,7 @@ if the policy that it values is private.  `private_mean` adds noise and says wha
 import numpy as np
 
 from companion.accounting.privacy import Guarantee, laplace_scale
-from companion.core import need_contexts
+from companion.core import Policy, need_contexts
 from companion.kernels.mechanisms import laplace
 from companion.stats import Interval, mean_interval
 from companion.validate import (
@@ -17,6 +17,7 @@ from companion.validate import (
     need_float,
     need_generator,
     need_indices,
+    need_members,
     need_positive,
     need_probability,
 )
@@ -30,6 +31,7 @@ def replay_value(policy, X, arms, rewards, *, seed=None, level: float = 0.95):
     skips the others: unbiased for its first rounds.  The interval has no ends if fewer than 2
     rounds agree.  Raises ValueError on anything else.
     """
+    need_members("policy", [policy], Policy)
     X = need_array("X", X, ("n", "K", "d"))
     arms = need_indices("arms", arms, (len(X),), X.shape[1])
     rewards = need_array("rewards", rewards, (len(X),))

@@ -49,7 +49,8 @@ class Column(NamedTuple):
             v = need_array(name, values, ("n",))
             middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
             return np.clip((v - middle) / half, -1.0, 1.0)[:, None]
-        places = need_module("pandas", "data").Index(self.levels).get_indexer(values)
+        known = [v if np.isscalar(v) else None for v in values]  # a list is no level
+        places = need_module("pandas", "data").Index(self.levels).get_indexer(known)
         if places.min() < 0:
             wrong = values[places.argmin()]
             raise ValueError(f"{name} must hold one of {self.levels}; got {shown(wrong)}")
@@ -59,7 +60,7 @@ class Column(NamedTuple):
 def bounds(low: float, high: float) -> Column:
     """Public bounds of a column of numbers, low < high, both finite."""
     low, high = need_float("low", low), need_float("high", high)
-    if not low < high:
+    if not (high - low) / 2 > 0.0:
         raise ValueError(f"low must be below high; got {low=}, {high=}")
     return Column(low, high, ())
 
@@ -110,8 +111,10 @@ class Contexts(NamedTuple):
         parts = []
         for name, column in self.columns.items():
             name = name.replace(ARM, arm) if isinstance(name, str) else name
-            if name not in table:
-                raise ValueError(f"the table must have the column {name!r}; got {shown(table)}")
+            if list(table.columns).count(name) != 1:
+                raise ValueError(
+                    f"the table must have the column {name!r} once; got {shown(list(table))}"
+                )
             parts.append(column.coordinates(name, table[name].tolist()))
         factor, last = SIZES[self.universe](len(parts))
         return np.column_stack([*(factor * part for part in parts), np.full(len(table), last)])

@@ -49,6 +49,12 @@ def test_labels_of_arms_and_the_reward_on_its_scale():
     ("call", "words"),
     [
         (lambda: bounds(1, 1), "low must be below high"),
+        (lambda: bounds(0, 5e-324), "low must be below high"),
+        (
+            lambda: made().contexts(TABLE[["age", "drink", "age"]]),
+            "must have the column 'age' once",
+        ),
+        (lambda: made().context({"age": 3, "drink": ["tea"]}), "must hold one of .*; got .'tea'"),
         (lambda: levels("a"), "levels must be two or more"),
         (lambda: levels("a", np.nan), "levels must be two or more different texts or numbers"),
         (lambda: made(columns={"age": (0, 1)}), "'age' must have public bounds"),
