@@ -9,7 +9,7 @@ if the policy that it values is private.  `private_mean` adds noise and says wha
 import numpy as np
 
 from companion.accounting.privacy import Guarantee, laplace_scale
-from companion.core import Policy, need_contexts
+from companion.core import Policy, interrupts_wait, need_contexts
 from companion.kernels.mechanisms import laplace
 from companion.stats import Interval, mean_interval
 from companion.validate import (
@@ -38,10 +38,12 @@ def replay_value(policy, X, arms, rewards, *, seed=None, level: float = 0.95):
     need_contexts((policy,), X)
     rng, p, kept = need_generator("seed", seed), policy.params, []
     state, horizon = policy.init(p), getattr(p, "T", len(X))
-    for x, arm, r in zip(X, arms, rewards, strict=True):
-        if len(kept) < horizon and policy.select(p, state, x, rng) == arm:
-            state = policy.update(p, state, arm, x[arm], r, rng) or state
-            kept.append(r)
+    for part in (slice(i, i + 100) for i in range(0, len(X), 100)):
+        with interrupts_wait():  # for so many rounds: for every single one it takes as long again
+            for x, arm, r in zip(X[part], arms[part], rewards[part], strict=True):
+                if len(kept) < horizon and policy.select(p, state, x, rng) == arm:
+                    state = policy.update(p, state, arm, x[arm], r, rng) or state
+                    kept.append(r)
     if len(kept) < 2:
         return Interval(kept[0] if kept else np.nan, -np.inf, np.inf), len(kept)
     return mean_interval(kept, level), len(kept)
