@@ -112,9 +112,7 @@ class Contexts(NamedTuple):
         for name, column in self.columns.items():
             name = name.replace(ARM, arm) if isinstance(name, str) else name
             if list(table.columns).count(name) != 1:
-                raise ValueError(
-                    f"the table must have the column {name!r} once; got {shown(list(table))}"
-                )
+                raise ValueError(f"the table must have one column {name!r}; got {shown([*table])}")
             parts.append(column.coordinates(name, table[name].tolist()))
         factor, last = SIZES[self.universe](len(parts))
         return np.column_stack([*(factor * part for part in parts), np.full(len(table), last)])

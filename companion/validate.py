@@ -166,8 +166,7 @@ def need_array(name: str, value, shape) -> np.ndarray:
 def need_indices(name: str, value, shape, size: int) -> np.ndarray:
     """`value` as an array of integers in 0..size-1, of this shape."""
     a = _as_floats(value)
-    whole = a is not None and np.asarray(value).dtype.kind in "iu"
-    if not whole or not ((a >= 0.0) & (a < size)).all():
+    if a is None or np.asarray(value).dtype.kind not in "iu" or not ((a >= 0) & (a < size)).all():
         raise ValueError(f"{name} must be integers in 0..{size - 1}; got {shown(value)}")
     return need_array(name, value, shape).astype(np.int64)
 

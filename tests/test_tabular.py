@@ -36,7 +36,7 @@ def test_a_row_for_each_arm_from_the_columns_with_its_label():
     X = m.context({"price of x": 2, "price of 7": 0, "age": 50})
     np.testing.assert_allclose(X, [[1, 0, 1], [-1, 0, 1]])
     assert m.d == 3
-    with pytest.raises(ValueError, match="the table must have the column 'price of 7'"):
+    with pytest.raises(ValueError, match="the table must have one column 'price of 7'"):
         m.context({"price of x": 2, "age": 50})
 
 
@@ -52,7 +52,7 @@ def test_labels_of_arms_and_the_reward_on_its_scale():
         (lambda: bounds(0, 5e-324), "low must be below high"),
         (
             lambda: made().contexts(TABLE[["age", "drink", "age"]]),
-            "must have the column 'age' once",
+            "table must have one column 'age'",
         ),
         (lambda: made().context({"age": 3, "drink": ["tea"]}), "must hold one of .*; got .'tea'"),
         (lambda: levels("a"), "levels must be two or more"),
@@ -69,8 +69,8 @@ def test_labels_of_arms_and_the_reward_on_its_scale():
         (lambda: made(universe="offset_sphere"), "form must be .* in the offset_sphere"),
         (lambda: made().scaled(1.0), "reward must have public bounds"),
         (lambda: made().number("c"), "label must be one of"),
-        (lambda: made().context({"age": 3}), "the table must have the column 'drink'"),
-        (lambda: made().context(None), "the table must have the column 'age'"),
+        (lambda: made().context({"age": 3}), "the table must have one column 'drink'"),
+        (lambda: made().context(None), "the table must have one column 'age'"),
         (lambda: made().contexts([{"age": 3}]), "table must be a data frame"),
         (lambda: made().context({"age": 3, "drink": "milk"}), "must hold one of .*; got 'milk'"),
         (
