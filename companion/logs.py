@@ -13,6 +13,7 @@ from companion.core import Policy, interrupts_wait, need_contexts
 from companion.kernels.mechanisms import laplace
 from companion.stats import Interval, mean_interval
 from companion.validate import (
+    NEAREST,
     need_array,
     need_float,
     need_generator,
@@ -53,9 +54,9 @@ def weighted_rewards(target, propensities, rewards) -> np.ndarray:
     """(n,) rewards times the weight target / propensity of the arm played.
 
     Parameters: target (n,) in [0, 1], the probability that a fixed rule plays the logged arm;
-    propensities (n,) in (0, 1], the probability with which it was drawn; rewards (n,).  Their mean
-    is unbiased for the rule's value if the propensities are true and the rule did not learn from
-    this log: `stats.mean_interval`, or `private_mean` to publish it.
+    propensities (n,) in [1e-100, 1], the probability with which it was drawn; rewards (n,).  Their
+    mean is unbiased for the rule's value if the propensities are true and the rule did not learn
+    from this log: `stats.mean_interval`, or `private_mean` to publish it.
 
     >>> weighted_rewards([1, 0], [0.5, 0.5], [1.0, 0.0]).mean()  # had arm 0 been played twice
     1.0
@@ -65,8 +66,8 @@ def weighted_rewards(target, propensities, rewards) -> np.ndarray:
     for name, value in (("target", target), ("propensities", propensities)):
         if not (value.min() >= 0.0 and value.max() <= 1.0):
             raise ValueError(f"{name} must be in [0, 1]; got {value.min()} to {value.max()}")
-    if not propensities.min() > 0.0:
-        raise ValueError("propensities must be in (0, 1]; got one of 0: that arm is never seen")
+    if not propensities.min() >= NEAREST:
+        raise ValueError(f"propensities must be in [{NEAREST}, 1]; got {propensities.min()}")
     return target / propensities * need_array("rewards", rewards, target.shape)
 
 

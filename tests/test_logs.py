@@ -45,13 +45,11 @@ def test_the_noise_of_a_private_mean_is_laplace_and_its_interval_holds():
     ("call", "words"),
     [
         (lambda: weighted_rewards([1], [0.0], [1]), "propensities must be in"),
+        (lambda: weighted_rewards([1], [1e-300], [1e30]), r"propensities must be in \[1e-100, 1\]"),
         (lambda: weighted_rewards([1], [0.5, 0.5], [1]), "propensities must have shape"),
         (lambda: private_mean([1], 1, 0, epsilon=1), "low must be below high"),
         (lambda: replay_value(random(), np.ones((2, 2, 1)), [0, 2], [1, 1]), "arms must be"),
-        (
-            lambda: replay_value(random(), np.ones((1, 2, 1)), ["tea"], [1]),
-            r"arms must be .* 0\.\.1",
-        ),
+        (lambda: replay_value(random(), np.ones((1, 2, 1)), ["tea"], [1]), "arms must be .* in 0"),
         (lambda: replay_value(None, np.ones((1, 2, 1)), [0], [1]), "policy must hold"),
     ],
 )
