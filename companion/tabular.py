@@ -161,7 +161,8 @@ def contexts_of(
         sqrt(1/2), the norm of the others at most that; not with blocks), "cube" (in [-1, 1])
     reward : `bounds`, for `Contexts.scaled`
 
-    Raises ValueError on anything else.
+    Raises ValueError on anything else.  Noise grows with the dimension `d` of what is returned:
+    beyond about 100 a private policy learns little unless there are very many rounds.
 
     >>> ages = contexts_of({"age": bounds(0, 100)}, arms=("tea", "coffee"))
     >>> ages.context({"age": 75}).round(3).tolist()
