@@ -99,7 +99,6 @@ REFUSED = {  # beside OUT
     "linucb": {"ridge": [5e-324], "d": [10**6]},
     "online_linucb": {"d": [10**6]},
     "fliphat": {"T": [10**15], "d": [10**10]},
-    "residual_fliphat": {"T": [10**15]},
     "ldp_linucb": STATISTICS,
     "jdp_linucb": STATISTICS,
     "sdp_linucb": STATISTICS | {"batch": [0, 10**18], "epsilon": [np.inf]},
