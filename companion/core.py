@@ -14,7 +14,7 @@ import signal
 import threading
 from contextlib import contextmanager
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
@@ -24,7 +24,13 @@ from companion.accounting.privacy import NO_PRIVACY, Guarantee
 from companion.jit import PACKAGE, borrowed, counted, jit
 from companion.validate import need_array, need_choice, need_float, need_generator, shown
 
+if TYPE_CHECKING:  # relative, so that no kernel's closure holds it
+    from .live import Live
+
 LARGEST_RECORD = 1e30  # contexts and rewards are not larger: what kernels make of them stays finite
+
+ROOM = 10**9  # numbers in the table of rounds that a State keeps, at most: 8 gigabytes
+WIDEST = 10_000  # dimension up to which a State keeps matrices (d, d)
 
 
 class Universe(NamedTuple):
@@ -90,7 +96,7 @@ class Policy(NamedTuple):
     delayed_feedback: bool = False
     audit: AuditSpec = AuditSpec()
 
-    def start(self, seed=None):
+    def start(self, seed=None) -> Live:
         """Begin a live run; noise from `seed` (None: seeded by the operating system).
 
         The samplers are for research simulation: do not protect real people's data with them.
@@ -160,7 +166,10 @@ class Optimiser(NamedTuple):
     audit: AuditSpec = AuditSpec()
 
     def start(self, seed=None) -> Stream:
-        """Begin a live run on anyone's records; noise from `seed` (None: the operating system)."""
+        """Begin a live run on anyone's records; noise from `seed` (None: the operating system).
+
+        The samplers are for research simulation: do not protect real people's data with them.
+        """
         return Stream(self, need_generator("seed", seed))
 
     def renamed(self, name: str) -> Optimiser:

@@ -33,12 +33,14 @@ LOOPS = ("play", "run")  # called from Python: never merged
 
 
 def cache_folder():
-    """NUMBA_CACHE_DIR if set, else beside the sources, else (read-only) in the user's cache."""
+    """NUMBA_CACHE_DIR if set, else beside the sources, else in the user's cache: where they are
+    read-only, or installed, for pip would leave a folder of kernels behind."""
     if "NUMBA_CACHE_DIR" in os.environ:
         return Path(os.environ["NUMBA_CACHE_DIR"])
     beside = PACKAGE.root / "__pycache__"
-    writable = os.access(beside if beside.exists() else PACKAGE.root, os.W_OK)
-    return beside / "kernels" if writable else Path.home() / ".cache" / "companion"
+    own = {"site-packages", "dist-packages"}.isdisjoint(PACKAGE.root.parts)
+    own = own and os.access(beside if beside.exists() else PACKAGE.root, os.W_OK)
+    return beside / "kernels" if own else Path.home() / ".cache" / "companion"
 
 
 CACHE = cache_folder()

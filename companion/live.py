@@ -56,7 +56,8 @@ class Live:
     The same kernels as in `simulate`, with equal arms on an equal stream.  A ValueError (contexts
     that the policy cannot read, an arm outside 0..K-1, a reward that is not finite, a round past
     the horizon of the guarantee) changes nothing.  Warns once when more than 1 % of the records
-    were clipped.
+    were clipped.  A guarantee per user (its `unit`) is one per round: it holds only if each person
+    has one round.
 
     Delayed feedback: a question with a `ticket` (a text of yours) stays open until `update` gets
     the same ticket, if the policy has `delayed_feedback`; otherwise a second question is refused.
@@ -254,10 +255,10 @@ class Live:
 
 
 def _file(path):
-    """`path` as an absolute pathlib.Path of a file, not of a folder."""
+    """`path` as an absolute pathlib.Path of a file in a folder that is there, not of a folder."""
     ok = isinstance(path, (str, os.PathLike)) and str(path) and "\0" not in str(path)
-    if not ok or Path(path).is_dir():
-        raise ValueError(f"path must be the path of a file; got path={shown(path)}")
+    if not ok or Path(path).is_dir() or not Path(path).absolute().parent.is_dir():
+        raise ValueError(f"path must be the path of a file, in a folder; got path={shown(path)}")
     return Path(path).absolute()
 
 

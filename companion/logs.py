@@ -9,14 +9,16 @@ if the policy that it values is private.  `private_mean` adds noise and says wha
 import numpy as np
 
 from companion.accounting.privacy import Guarantee, laplace_scale
-from companion.core import need_contexts
+from companion.core import Policy, interrupts_wait, need_contexts
 from companion.kernels.mechanisms import laplace
 from companion.stats import Interval, mean_interval
 from companion.validate import (
+    NEAREST,
     need_array,
     need_float,
     need_generator,
     need_indices,
+    need_members,
     need_positive,
     need_probability,
 )
@@ -30,16 +32,19 @@ def replay_value(policy, X, arms, rewards, *, seed=None, level: float = 0.95):
     skips the others: unbiased for its first rounds.  The interval has no ends if fewer than 2
     rounds agree.  Raises ValueError on anything else.
     """
+    need_members("policy", [policy], Policy)
     X = need_array("X", X, ("n", "K", "d"))
     arms = need_indices("arms", arms, (len(X),), X.shape[1])
     rewards = need_array("rewards", rewards, (len(X),))
     need_contexts((policy,), X)
     rng, p, kept = need_generator("seed", seed), policy.params, []
     state, horizon = policy.init(p), getattr(p, "T", len(X))
-    for x, arm, r in zip(X, arms, rewards, strict=True):
-        if len(kept) < horizon and policy.select(p, state, x, rng) == arm:
-            state = policy.update(p, state, arm, x[arm], r, rng) or state
-            kept.append(r)
+    for part in (slice(i, i + 100) for i in range(0, len(X), 100)):
+        with interrupts_wait():  # for so many rounds: for every single one it takes as long again
+            for x, arm, r in zip(X[part], arms[part], rewards[part], strict=True):
+                if len(kept) < horizon and policy.select(p, state, x, rng) == arm:
+                    state = policy.update(p, state, arm, x[arm], r, rng) or state
+                    kept.append(r)
     if len(kept) < 2:
         return Interval(kept[0] if kept else np.nan, -np.inf, np.inf), len(kept)
     return mean_interval(kept, level), len(kept)
@@ -49,9 +54,9 @@ def weighted_rewards(target, propensities, rewards) -> np.ndarray:
     """(n,) rewards times the weight target / propensity of the arm played.
 
     Parameters: target (n,) in [0, 1], the probability that a fixed rule plays the logged arm;
-    propensities (n,) in (0, 1], the probability with which it was drawn; rewards (n,).  Their mean
-    is unbiased for the rule's value if the propensities are true and the rule did not learn from
-    this log: `stats.mean_interval`, or `private_mean` to publish it.
+    propensities (n,) in [1e-100, 1], the probability with which it was drawn; rewards (n,).  Their
+    mean is unbiased for the rule's value if the propensities are true and the rule did not learn
+    from this log: `stats.mean_interval`, or `private_mean` to publish it.
 
     >>> weighted_rewards([1, 0], [0.5, 0.5], [1.0, 0.0]).mean()  # had arm 0 been played twice
     1.0
@@ -61,8 +66,8 @@ def weighted_rewards(target, propensities, rewards) -> np.ndarray:
     for name, value in (("target", target), ("propensities", propensities)):
         if not (value.min() >= 0.0 and value.max() <= 1.0):
             raise ValueError(f"{name} must be in [0, 1]; got {value.min()} to {value.max()}")
-    if not propensities.min() > 0.0:
-        raise ValueError("propensities must be in (0, 1]; got one of 0: that arm is never seen")
+    if not propensities.min() >= NEAREST:
+        raise ValueError(f"propensities must be in [{NEAREST}, 1]; got {propensities.min()}")
     return target / propensities * need_array("rewards", rewards, target.shape)
 
 
@@ -86,4 +91,4 @@ def private_mean(values, low, high, *, epsilon, seed=None, level: float = 0.95):
     value = float(np.clip(values, low, high).mean() + noise)
     half = (high - low) * np.sqrt(np.log(4.0 / alpha) / (2 * n)) + scale * np.log(2.0 / alpha)
     promise = Guarantee("central", sensitivity / scale, 0.0, "replace one record", "row of the log")
-    return Interval(value, value - half, value + half), promise
+    return Interval(value, float(value - half), float(value + half)), promise

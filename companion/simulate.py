@@ -40,8 +40,7 @@ class Result(NamedTuple):
 
     def to_frame(self):
         """Tidy pandas data frame with columns policy, repetition, round, regret."""
-        import pandas as pd
-
+        pd = need_module("pandas", "data")
         axes = {"repetition": range(len(self.regret)), "policy": self.names, "round": self.rounds}
         index = pd.MultiIndex.from_product(axes.values(), names=axes)
         frame = pd.DataFrame({"regret": self.regret.ravel()}, index).reset_index()

@@ -170,7 +170,9 @@ def worst_case_band(
     return _bootstrap(lambda worst: worst, regret, seed, level)[1:]
 
 
-def worst_case_exponent(T: int, regret: np.ndarray, seed: int, level: float = 0.95) -> Interval:
+def worst_case_exponent(
+    T: np.ndarray, regret: np.ndarray, seed: int, level: float = 0.95
+) -> Interval:
     """Slope of log worst-case regret against log T (m,), with its bootstrap interval."""
     regret = _floats("regret", regret, "m", "instances", "n_reps")
     at = _logs("T", T, len(regret))
@@ -183,7 +185,7 @@ def worst_case_ratio(ours, theirs, seed: int, level: float = 0.95) -> Interval:
     return _bootstrap(lambda worst: (worst[:, :m] / worst[:, m:]).mean(axis=1), both, seed, level)
 
 
-def crossing(T: int, ours, theirs, seed: int, level: float = 0.95) -> Interval:
+def crossing(T: np.ndarray, ours, theirs, seed: int, level: float = 0.95) -> Interval:
     """Horizon from which the worst case of `ours` stays below that of `theirs`, linear in
     logarithms; inf if it never does, T[0] if it always is.
 

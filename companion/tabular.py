@@ -44,21 +44,23 @@ class Column(NamedTuple):
     def coordinates(self, name, values) -> np.ndarray:
         """(n, 1): numbers from [low, high] to [-1, 1]; or (n, levels): a level to 1 in a place of
         its own.  ValueError, which names the column, on anything else."""
+        name = f"column {name!r}, missing values filled by a public one first,"
         if not self.levels:
-            v = need_array(f"column {name!r}", values, ("n",))
+            v = need_array(name, values, ("n",))
             middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
             return np.clip((v - middle) / half, -1.0, 1.0)[:, None]
-        places = need_module("pandas", "data").Index(self.levels).get_indexer(values)
+        known = [v if np.isscalar(v) else None for v in values]  # a list is no level
+        places = need_module("pandas", "data").Index(self.levels).get_indexer(known)
         if places.min() < 0:
             wrong = values[places.argmin()]
-            raise ValueError(f"column {name!r} must hold one of {self.levels}; got {shown(wrong)}")
+            raise ValueError(f"{name} must hold one of {self.levels}; got {shown(wrong)}")
         return np.eye(len(self.levels))[places]
 
 
 def bounds(low: float, high: float) -> Column:
     """Public bounds of a column of numbers, low < high, both finite."""
     low, high = need_float("low", low), need_float("high", high)
-    if not low < high:
+    if not (high - low) / 2 > 0.0:
         raise ValueError(f"low must be below high; got {low=}, {high=}")
     return Column(low, high, ())
 
@@ -109,8 +111,8 @@ class Contexts(NamedTuple):
         parts = []
         for name, column in self.columns.items():
             name = name.replace(ARM, arm) if isinstance(name, str) else name
-            if name not in table:
-                raise ValueError(f"the table must have the column {name!r}; got {shown(table)}")
+            if list(table.columns).count(name) != 1:
+                raise ValueError(f"the table must have one column {name!r}; got {shown([*table])}")
             parts.append(column.coordinates(name, table[name].tolist()))
         factor, last = SIZES[self.universe](len(parts))
         return np.column_stack([*(factor * part for part in parts), np.full(len(table), last)])
@@ -159,7 +161,8 @@ def contexts_of(
         sqrt(1/2), the norm of the others at most that; not with blocks), "cube" (in [-1, 1])
     reward : `bounds`, for `Contexts.scaled`
 
-    Raises ValueError on anything else.
+    Raises ValueError on anything else.  Noise grows with the dimension `d` of what is returned:
+    beyond about 100 a private policy learns little unless there are very many rounds.
 
     >>> ages = contexts_of({"age": bounds(0, 100)}, arms=("tea", "coffee"))
     >>> ages.context({"age": 75}).round(3).tolist()

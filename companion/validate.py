@@ -80,12 +80,12 @@ def need_probability(name: str, value) -> float:
 
 def need_int(name: str, value, low: float, high: int | None = None) -> int:
     """`value` as an int from low to high (None: `LARGEST`); 3.0 passes, 3.5 and True do not."""
-    too_large = is_whole(value) and value > LARGEST
-    top = LARGEST if high is None and too_large else high
-    if not is_whole(value) or value < low or (top is not None and value > top):
+    v = int(value) if is_whole(value) else None  # NumPy's short numbers cannot hold the bounds
+    top = LARGEST if high is None and v is not None and v > LARGEST else high
+    if v is None or v < low or (top is not None and v > top):
         span = f"an integer >= {low}" if top is None else f"an integer in [{low}, {top}]"
         raise ValueError(f"{name} must be {span}; got {name}={shown(value)}")
-    return int(value)
+    return v
 
 
 def need_seed(name: str, value) -> int:
@@ -165,10 +165,10 @@ def need_array(name: str, value, shape) -> np.ndarray:
 
 def need_indices(name: str, value, shape, size: int) -> np.ndarray:
     """`value` as an array of integers in 0..size-1, of this shape."""
-    a = need_array(name, value, shape)
-    if np.asarray(value).dtype.kind not in "iu" or not ((a >= 0.0) & (a < size)).all():
+    a = _as_floats(value)
+    if a is None or np.asarray(value).dtype.kind not in "iu" or not ((a >= 0) & (a < size)).all():
         raise ValueError(f"{name} must be integers in 0..{size - 1}; got {shown(value)}")
-    return a.astype(np.int64)
+    return need_array(name, value, shape).astype(np.int64)
 
 
 def _as_floats(value):

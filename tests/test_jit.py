@@ -75,6 +75,14 @@ def test_the_closure_reads_every_kind_of_import(tmp_path):
     assert [path.name for path in package.data(["p.a"])] == ["claims.toml", "published.json"]
 
 
+@pytest.mark.parametrize("folder", ["src", "lib/site-packages"])
+def test_only_a_source_tree_holds_its_kernels(folder, tmp_path, monkeypatch):
+    (root := tmp_path / folder / "tiny").mkdir(parents=True)
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(jit, "PACKAGE", Package(root))
+    assert jit.cache_folder().is_relative_to(root) == (folder == "src")
+
+
 def test_what_an_edit_compiles(tmp_path):
     (tmp_path / "tiny").mkdir()
     for name, text in FILES.items():

@@ -139,6 +139,8 @@ def test_what_is_no_saved_run_is_refused_and_nothing_is_unpickled(tmp_path):
         with pytest.raises(ValueError, match=words):
             Live.load(path, linucb(3))
     live = linucb(3).start(0)
+    with pytest.raises(ValueError, match="path must be the path of a file, in a folder"):
+        live.save(tmp_path / "none" / "run")
     live.save(file)
     live.close()
     with np.load(file) as saved:

@@ -36,7 +36,7 @@ def test_a_row_for_each_arm_from_the_columns_with_its_label():
     X = m.context({"price of x": 2, "price of 7": 0, "age": 50})
     np.testing.assert_allclose(X, [[1, 0, 1], [-1, 0, 1]])
     assert m.d == 3
-    with pytest.raises(ValueError, match="the table must have the column 'price of 7'"):
+    with pytest.raises(ValueError, match="the table must have one column 'price of 7'"):
         m.context({"price of x": 2, "age": 50})
 
 
@@ -49,6 +49,9 @@ def test_labels_of_arms_and_the_reward_on_its_scale():
     ("call", "words"),
     [
         (lambda: bounds(1, 1), "low must be below high"),
+        (lambda: bounds(0, 5e-324), "low must be below high"),
+        (lambda: made().contexts(TABLE[["age", "drink", "age"]]), "must have one column 'age'"),
+        (lambda: made().context({"age": 3, "drink": ["tea"]}), "must hold one of .*; got .'tea'"),
         (lambda: levels("a"), "levels must be two or more"),
         (lambda: levels("a", np.nan), "levels must be two or more different texts or numbers"),
         (lambda: made(columns={"age": (0, 1)}), "'age' must have public bounds"),
@@ -63,13 +66,14 @@ def test_labels_of_arms_and_the_reward_on_its_scale():
         (lambda: made(universe="offset_sphere"), "form must be .* in the offset_sphere"),
         (lambda: made().scaled(1.0), "reward must have public bounds"),
         (lambda: made().number("c"), "label must be one of"),
-        (lambda: made().context({"age": 3}), "the table must have the column 'drink'"),
-        (lambda: made().context(None), "the table must have the column 'age'"),
+        (lambda: made().context({"age": 3}), "the table must have one column 'drink'"),
+        (lambda: made().context(None), "the table must have one column 'age'"),
         (lambda: made().contexts([{"age": 3}]), "table must be a data frame"),
         (lambda: made().context({"age": 3, "drink": "milk"}), "must hold one of .*; got 'milk'"),
-        (lambda: made().context({"age": 3, "drink": pd.NA}), "column 'drink' must hold one of"),
-        (lambda: made().context({"age": np.nan, "drink": "tea"}), "column 'age' must be finite"),
-        (lambda: made().context({"age": "3", "drink": "tea"}), "column 'age' must be an array of"),
+        (lambda: made().context({"age": 3, "drink": pd.NA}), "'drink', missing .* must hold one"),
+        (lambda: made().context({"age": np.nan, "drink": "tea"}), "missing .* must be finite"),
+        (lambda: made().context({"age": None, "drink": "tea"}), "missing values filled by a pub"),
+        (lambda: made().context({"age": "3", "drink": "tea"}), "column 'age', .* must be an array"),
     ],
 )
 def test_what_is_wrong_is_refused_in_words(call, words):

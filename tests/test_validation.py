@@ -1,6 +1,8 @@
 """Whatever a reader passes to a public function is accepted or refused by name, in one voice."""
 
 import inspect
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -29,6 +31,7 @@ DOUBTFUL = {  # what some arguments may be
     "1e200": 1e200,
     "huge": 10**400,
     "half": 0.5,
+    "short": np.float16(3),
     "True": True,
     "a word": "abc",
     "None": None,
@@ -84,7 +87,7 @@ OUT = {  # of the range of every function that takes it
     "d": [0], "K": [0], "T": [0], "n": [0], "epsilon": [0.0, np.nan], "delta": [0.0, 1.0],
 }  # fmt: skip
 STATISTICS = {
-    "ridge": [0.0, 5e-324], "shift": [-1.0], "noise": [-1.0], "theta_bound": [np.nan],
+    "d": [10**6], "ridge": [0.0, 5e-324], "shift": [-1.0], "noise": [-1.0], "theta_bound": [np.nan],
     "failure": [0.0], "width": [-1.0], "calibration": ["none"], "universe": ["cube"],
 }  # fmt: skip
 GLM = {"theta_bound": [-1.0, 1e-300], "failure": [1.0], "kappa": [1.0], "link": ["linear"]}
@@ -93,25 +96,27 @@ SQUARES = {
     "label_bound": [0.0], "step_scale": [0.0], "calibration": ["exact"],
 }  # fmt: skip
 REFUSED = {  # beside OUT
-    "linucb": {"ridge": [5e-324]},
+    "linucb": {"ridge": [5e-324], "d": [10**6]},
+    "online_linucb": {"d": [10**6]},
+    "fliphat": {"T": [10**15], "d": [10**10]},
     "ldp_linucb": STATISTICS,
     "jdp_linucb": STATISTICS,
     "sdp_linucb": STATISTICS | {"batch": [0, 10**18], "epsilon": [np.inf]},
-    "glm_ucb": GLM,
-    "gloc": GLM,
-    "rs_glinucb": GLM,
+    "glm_ucb": GLM | {"T": [10**9, 2**62]},
+    "gloc": GLM | {"d": [10**6]},
+    "rs_glinucb": GLM | {"T": [10**9]},
     "ecolog": {"theta_bound": [-1.0, 1e-300], "failure": [1.0]},
     "forced_lasso": {"forced": [0, 2**30, 2**61], "K": [2**31], "gap": [0.0], "tolerance": [0.0],
-                     "penalty_forced": [0.0], "penalty_all": [-1.0]},
-    "lasso_bandit": {"penalty": [0.0], "every": [0], "tolerance": [np.nan]},
+                     "penalty_forced": [0.0], "penalty_all": [-1.0], "d": [10**6]},
+    "lasso_bandit": {"penalty": [0.0], "every": [0], "tolerance": [np.nan], "T": [10**9]},
     "local_md": SQUARES | {"p": [1.0]},
     "noisy_sfw": SQUARES | {"p": [2.5], "step_scale": [0.0, 10.0]},
     "noisy_sgd": SQUARES | {"p": [1.5], "lipschitz": [0.0]},
     "joint_glm": {"theta_bound": [0.0], "kappa": [1.0], "preset": ["best"], "rule": ["literal"],
-                  "link": ["linear"], "calibration": ["tight"], "width": [-1.0]},
-    "shuffle_glm": {"T": [1], "theta_bound": [np.inf], "kappa": [2.0], "kappa_star": [99.0],
+                  "link": ["linear"], "calibration": ["tight"], "width": [-1.0], "T": [10**9]},
+    "shuffle_glm": {"T": [1, 10**15], "theta_bound": [np.inf], "kappa": [2.0], "kappa_star": [99.0],
                     "M": [1], "first": [399], "gamma": [0.0], "steps": [0],
-                    "widths": ["all"], "penalty": [0.0], "tolerance": [1.0], "share": [0.0],
+                    "widths": ["all"], "penalty": [0.0], "tolerance": [1.0], "share": [0.0, 1e-100],
                     "calibration": ["exact"], "link": ["cloglog"]},
     "sphere": {"K": [1, 2.5], "d": [1], "noise": [-1.0, np.nan], "shrink": [0.0, 1.5],
                "rewards": ["uniform"], "fresh": [1], "offset": [False]},
@@ -192,6 +197,13 @@ def test_what_is_swapped_or_missing_is_refused():
     for wrong in ((3, 1.0, 4000), (3, 400)):
         with pytest.raises(TypeError, match=r"^jdp_linucb\(\)"):
             policies.jdp_linucb(*wrong)
+
+
+@pytest.mark.parametrize("door", ["arena", "judge", "report.rerun"])
+def test_a_door_without_its_extra_says_what_to_install(door):
+    program = f"import sys; sys.modules['jinja2'] = None; import companion.{door}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert "jinja2 is missing: pip install 'private-bandits[notebooks]'" in done.stderr
 
 
 def test_helpers_say_name_value_and_range():

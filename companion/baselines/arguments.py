@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
-from companion.core import Universe
+from companion.core import WIDEST, Universe
 from companion.kernels.geometry import dual_exponent, need_exponent
 from companion.kernels.glm import LINKS, need_link, slope
 from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
@@ -40,7 +40,7 @@ def need_kappa(link, theta_bound, kappa):
 
 def need_model(d, link, theta_bound, kappa, failure):
     """(d, number of the link, theta_bound, kappa, failure), checked; ValueError by name."""
-    d, link = need_int("d", d, 1), need_bernoulli_link(link)
+    d, link = need_int("d", d, 1, WIDEST), need_bernoulli_link(link)
     bound = need_positive("theta_bound", theta_bound)
     return d, link, bound, need_kappa(link, bound, kappa), need_probability("failure", failure)
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.core import Policy, plain_loop
+from companion.core import WIDEST, Policy, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import Gram, add_outer, axpy, copy, dot, lasso_descent
 from companion.validate import need_float, need_int, need_positive
@@ -125,6 +125,7 @@ def forced_lasso(
 
     Parameters
     ----------
+    d : dimension of a context, in [1, 10,000].
     forced : forced rounds per arm and phase (q), at least 1; K * forced below 2^31.
     gap : h > 0.
     penalty_forced, penalty_all : lambda_1 and lambda_(2,0), above 0; round t uses lambda_(2,0)
@@ -143,7 +144,7 @@ def forced_lasso(
     >>> forced_lasso(20, 3).params.forced
     1
     """
-    d, K = need_int("d", d, 1), need_int("K", K, 1, 2**31 - 1)
+    d, K = need_int("d", d, 1, WIDEST), need_int("K", K, 1, 2**31 - 1)
     forced = need_int("forced", forced, 1, (2**31 - 1) // K)
     sizes = {"gap": gap, "penalty_forced": penalty_forced, "penalty_all": penalty_all}
     sizes = [need_positive(name, value) for name, value in sizes.items()]

@@ -13,7 +13,7 @@ import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.arguments import GLM, need_model
-from companion.core import Policy, plain_loop
+from companion.core import ROOM, Policy, plain_loop
 from companion.jit import jit
 from companion.kernels.glm import PROBIT, clipped_reward, fit, slope, true_derivatives, work_for
 from companion.kernels.linalg import axpy, cholesky_solve, copy, dot, sherman_morrison
@@ -98,13 +98,15 @@ def glm_ucb(
 ) -> Policy:
     """GLM-UCB for T rounds in the unit ball of R^d with rewards in [0, 1]; others are clipped.
 
-    link "logistic" or "probit"; theta_bound > 0 bounds the norm of theta; kappa >= 1/slope(0)
-    bounds 1/slope over all arms (None: 1/slope(theta_bound)); failure in (0, 1).  Raises ValueError
-    on anything else.  The width is c = 2 L kappa sqrt(3 + 2 log(1 + 2/lambda)) sqrt(2 d log(2 d
-    T/failure)), with lambda = d and L the largest slope of the link.
+    d in [1, 10,000], T in [1, 10^9 / d]; link "logistic" or "probit"; theta_bound > 0 bounds the
+    norm of theta; kappa >= 1/slope(0) bounds 1/slope over all arms (None: 1/slope(theta_bound));
+    failure in (0, 1).  Raises ValueError on anything else.
+
+    The width is c = 2 L kappa sqrt(3 + 2 log(1 + 2/lambda)) sqrt(2 d log(2 d T/failure)), with
+    lambda = d and L the largest slope of the link.
     """
     d, number, _, kappa, failure = need_model(d, link, theta_bound, kappa, failure)
-    T = need_int("T", T, 1)
+    T = need_int("T", T, 1, ROOM // d)
     log_term = 2.0 * d * math.log(2.0 * d * T / failure)
     root = math.sqrt((3.0 + 2.0 * math.log1p(2.0 / d)) * log_term)
     p = Params(d, T, number, float(d), 2.0 * slope(number, 0.0) * kappa * root)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.core import Policy, plain_loop
+from companion.core import ROOM, WIDEST, Policy, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import Gram, axpy, copy, lasso_descent, whole
 from companion.kernels.mechanisms import random_integer
@@ -124,6 +124,7 @@ def lasso_bandit(
 
     Parameters
     ----------
+    d, T : dimension of a context, in [1, 10,000], and horizon, in [1, 10^9 / d].
     penalty : lambda_0 > 0 in alpha_t = 2 lambda_0 sqrt((4 log t + 2 log d)/t).
     every : rounds between two fits, at least 1; the first comes after that many rounds.
     tolerance : of the solver, at least 1e-14.
@@ -140,11 +141,7 @@ def lasso_bandit(
     >>> lasso_bandit(20, 100).params.every
     1
     """
-    p = Params(
-        need_int("d", d, 1),
-        need_int("T", T, 1),
-        need_positive("penalty", penalty),
-        need_int("every", every, 1),
-        need_float("tolerance", tolerance, 1e-14),
-    )
+    d, every = need_int("d", d, 1, WIDEST), need_int("every", every, 1)
+    T, penalty = need_int("T", T, 1, ROOM // d), need_positive("penalty", penalty)
+    p = Params(d, T, penalty, every, need_float("tolerance", tolerance, 1e-14))
     return Policy("Lasso bandit", p, init, select, update, play, NO_PRIVACY, delayed_feedback=True)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
-from companion.core import Policy, plain_loop
+from companion.core import WIDEST, Policy, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import axpy, matvec, sherman_morrison
 from companion.kernels.ucb import optimistic_arm
@@ -83,7 +83,7 @@ def linucb(
 
     Parameters
     ----------
-    d : dimension of a context, at least 1.
+    d : dimension of a context, in [1, 10,000].
     ridge : lambda, at least 1e-100.
     noise : sub-Gaussian scale R of the rewards, at least 0.
     theta_bound : bound S on the norm of theta, at least 0.
@@ -105,7 +105,7 @@ def linucb(
     0
     """
     p = Params(
-        need_int("d", d, 1),
+        need_int("d", d, 1, WIDEST),
         need_positive("ridge", ridge),
         need_float("noise", noise, 0.0),
         need_float("theta_bound", theta_bound, 0.0),

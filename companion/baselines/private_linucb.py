@@ -37,7 +37,7 @@ from companion.accounting import audit, privacy
 from companion.accounting.binomial import binomial_bits, binomial_epsilon
 from companion.accounting.privacy import STATISTICS_SENSITIVITY, gaussian_release, tree_levels
 from companion.baselines.linucb import radius
-from companion.core import Policy, linear_universe, plain_loop
+from companion.core import WIDEST, Policy, linear_universe, plain_loop
 from companion.jit import jit
 from companion.kernels import mechanisms, tree
 from companion.kernels.linalg import axpy, copy, inverse, matvec
@@ -90,7 +90,7 @@ def need_ridge(d, T, universe, ridge, shift, noise, theta_bound, failure, width)
     """The fields of `Params` up to the width, checked; ValueError by name on anything else."""
     T = need_int("T", T, 1)
     return (
-        need_int("d", d, 1),
+        need_int("d", d, 1, WIDEST),
         T,
         universe == "offset_sphere",
         need_positive("ridge", ridge),
@@ -237,7 +237,7 @@ def ldp_linucb(
 
     Parameters
     ----------
-    d, T : dimension of a context and horizon, at least 1.
+    d, T : dimension of a context, in [1, 10,000], and horizon, at least 1.
     epsilon, delta : budget of a user, in (0, inf] and (0, 1).
     calibration : "corrected" or "paper".
     universe : "ball" (||x|| <= 1, |r| <= 1) or "offset_sphere" (x = (u, 1/sqrt2), 0 <= r <= 1);
@@ -336,7 +336,7 @@ def sdp_linucb(
     need_choice("calibration", calibration, ("paper", "corrected"))
     need_choice("universe", universe, privacy.UNIVERSES)
     epsilon, delta = need_positive("epsilon", epsilon), need_probability("delta", delta)
-    batch, d = need_int("batch", batch, 1, 10**12), need_int("d", d, 1, 10_000)
+    batch, d = need_int("batch", batch, 1, 10**12), need_int("d", d, 1, WIDEST)
     model = need_ridge(d, T, universe, ridge, shift, noise, theta_bound, failure, width)
     sensitivity, unit = STATISTICS_SENSITIVITY[universe], f"user ({universe})"
     g, b, true = vector_sum(d, epsilon, delta, batch, sensitivity, calibration)

@@ -16,7 +16,7 @@ import numpy as np
 
 from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.arguments import GLM, need_model
-from companion.core import Policy, plain_loop
+from companion.core import ROOM, Policy, plain_loop
 from companion.jit import inlined, jit
 from companion.kernels.glm import clipped_reward, fit, slope, work_for
 from companion.kernels.linalg import add_outer, cholesky, copy, dot, inverse, sherman_morrison
@@ -153,12 +153,12 @@ def rs_glinucb(
 ) -> Policy:
     """RS-GLinUCB for T rounds in the unit ball of R^d, rewards in [0, 1]; others are clipped.
 
-    link "logistic" or "probit"; theta_bound > 0 bounds the norm of theta; kappa bounds 1/slope over
-    all arms (None: 1/slope(theta_bound)); failure in (0, 1).  Raises ValueError on anything
-    else.
+    d in [1, 10,000], T in [1, 10^9 / d]; link "logistic" or "probit"; theta_bound > 0 bounds the
+    norm of theta; kappa bounds 1/slope over all arms (None: 1/slope(theta_bound)); failure in
+    (0, 1).  Raises ValueError on anything else.
     """
     d, number, bound, kappa, failure = need_model(d, link, theta_bound, kappa, failure)
-    T = need_int("T", T, 1)
+    T = need_int("T", T, 1, ROOM // d)
     root = math.sqrt(d * math.log(T / failure))
     elimination, threshold = bound * root * math.sqrt(kappa), 100.0 / (kappa * bound**2 * d)
     p = Params(d, T, number, 0.5, elimination, 4.0 * root, threshold)

@@ -27,7 +27,7 @@ from scipy.stats import binom
 
 from companion.accounting.audit import Attack, AuditSpec, lives, playing, runs_of, shows
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
-from companion.core import Policy, Universe, plain_loop
+from companion.core import ROOM, Policy, Universe, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import axpy
 from companion.kernels.mechanisms import peel, random_integer
@@ -338,7 +338,8 @@ play = plain_loop(select, update)
 
 def _need_problem(d, T, sparsity, epsilon, delta):
     """The arguments that both take, checked."""
-    d, T = need_int("d", d, 1, LARGEST), need_int("T", T, 1, LARGEST)
+    d = need_int("d", d, 1, ROOM)
+    T = need_int("T", T, 1, ROOM // d)
     return d, T, need_int("sparsity", sparsity, 1, d), *_need_noise_budget(epsilon, delta)
 
 
@@ -377,6 +378,7 @@ def fliphat(
 
     Parameters
     ----------
+    d, T : dimension of a context and horizon, at least 1; d T is at most 10^9.
     sparsity : coordinates that an estimate keeps, in [1, d].
     epsilon, delta : budget; epsilon in [1e-9, 1e9] or inf, delta in (0, 1).
     b_max : bound on the l1 norm of beta, in [1e-50, 1e50], like x_max and eta.
@@ -450,7 +452,7 @@ def residual_fliphat(
 
     Parameters
     ----------
-    sparsity, epsilon, delta, eta : as in `fliphat`.
+    d, T, sparsity, epsilon, delta, eta : as in `fliphat`.
     x_clip, residual_clip : the two bounds, in [1e-50, 1e50].
     l1_radius : radius of the l1 ball, above 0; may be inf.
     iterations : steps of a release, in [1, 1000].

@@ -12,12 +12,12 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
-
 from companion import validate
 from companion.arena import contest, environments
 from companion.judge import attack, checks, leaderboard, measuring
 from companion.judge.load import Child
+
+pd = validate.need_module("pandas", "notebooks")
 
 
 def judge(what, *, worlds=None, epsilons=(1.0, 8.0), seed=1, quick=False, trials=None, limit=90.0):

@@ -38,7 +38,7 @@ import numpy as np
 from companion.accounting import audit
 from companion.accounting.audit import AuditInstance, AuditSpec, lives, shows
 from companion.accounting.privacy import PAIR_SENSITIVITY, UNIVERSES, gaussian_release
-from companion.core import Policy, linear_universe, plain_loop
+from companion.core import WIDEST, Policy, linear_universe, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import (
     add_outer,
@@ -370,7 +370,7 @@ def online_linucb(
 
     Parameters
     ----------
-    d : dimension of a context, at least 1.
+    d : dimension of a context, in [1, 10,000].
     T : horizon in rounds, at least 1.
     epsilon, delta : budget of a user's record; epsilon in (0, inf], delta in (0, 1).  epsilon = inf
         gives the non-private Algorithm 4.
@@ -397,7 +397,7 @@ def online_linucb(
     >>> print(online_linucb(2, T=100, epsilon=1.0, delta=0.1).guarantee)
     (1, 0.1)-local DP, replace one record, per user (ball)
     """
-    d, T = need_int("d", d, 1, LARGEST), need_int("T", T, 1, LARGEST)
+    d, T = need_int("d", d, 1, WIDEST), need_int("T", T, 1, LARGEST)
     sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)
     jitter = need_float("jitter", jitter, 0.0)
     G = practical_clip(sigma, jitter, d) if clip is None else need_positive("clip", clip)

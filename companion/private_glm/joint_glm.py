@@ -26,7 +26,7 @@ import numpy as np
 from companion.accounting import audit, privacy
 from companion.accounting.privacy import NO_PRIVACY, need_budget, tree_levels
 from companion.baselines.arguments import need_bernoulli_link, need_kappa
-from companion.core import Policy, Universe, plain_loop
+from companion.core import ROOM, WIDEST, Policy, Universe, plain_loop
 from companion.jit import inlined, jit
 from companion.kernels import tree
 from companion.kernels.glm import clip_eigenvalues, mean, preconditioner, projected_step, slope
@@ -478,7 +478,7 @@ def joint_glm(
 
     Parameters
     ----------
-    d, T : dimension of a context and horizon, at least 1
+    d, T : dimension of a context, in [1, 10,000], and horizon, in [1, 10^9 / d]
     epsilon : budget in (0, inf]; inf: no noise
     delta : in (0, 1)
     link : "logistic" or "probit"
@@ -502,7 +502,8 @@ def joint_glm(
     ('joint', 2.0)
     """
     q = need_preset(preset, calibration=calibration, width=width)
-    d, T = need_int("d", d, 1), need_int("T", T, 1)
+    d = need_int("d", d, 1, WIDEST)
+    T = need_int("T", T, 1, ROOM // d)
     epsilon, delta = need_budget(epsilon, delta)
     link, bound = need_bernoulli_link(link), need_positive("theta_bound", theta_bound)
     kappa = need_kappa(link, bound, kappa)

@@ -29,7 +29,7 @@ from companion.accounting import audit, privacy
 from companion.accounting.binomial import Noise, releases_delta, releases_epsilon
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
 from companion.baselines.arguments import need_bernoulli_link, need_kappa
-from companion.core import Policy, Universe, plain_loop
+from companion.core import ROOM, WIDEST, Policy, Universe, plain_loop
 from companion.jit import jit
 from companion.kernels.glm import clip_eigenvalues, mean, preconditioner, projected_step, slope
 from companion.kernels.linalg import axpy, copy, dot, inverse, matvec, quad, set_identity
@@ -46,7 +46,6 @@ from companion.validate import (
     need_float,
     need_int,
     need_positive,
-    need_probability,
 )
 
 # --- batches, and the noise that a budget needs in each of them ---------------------------------
@@ -521,8 +520,8 @@ def shuffle_glm(
 
     Parameters
     ----------
-    d, K : dimension of a context and number of arms, at least 1
-    T, M, first : horizon and batches, as in `batch_lengths`
+    d, K : dimension of a context, in [1, 10,000], and number of arms, at least 1
+    T, M, first : horizon, at most 10^9 / d, and batches, as in `batch_lengths`
     epsilon : budget in (0, inf]; inf: exact sums
     delta : in (0, 1)
     link : "logistic" or "probit"
@@ -534,7 +533,7 @@ def shuffle_glm(
     steps, penalty : gradients per batch, at least 1, and ridge > 0 of the fits
     tolerance : > 1, of the designs
     calibration : "corrected" or "paper"
-    share : in (0, 1), of the budget for the matrix
+    share : in [1e-6, 1 - 1e-6], of the budget for the matrix
 
     Returns
     -------
@@ -548,7 +547,7 @@ def shuffle_glm(
     >>> policy.guarantee.model, bool(0.9 < policy.guarantee.epsilon <= 1.0)
     ('shuffle', True)
     """
-    d, K = need_int("d", d, 1, 10_000), need_int("K", K, 1)
+    d, K = need_int("d", d, 1, WIDEST), need_int("K", K, 1)
     epsilon, delta = need_budget(epsilon, delta)
     link, bound = need_bernoulli_link(link), need_positive("theta_bound", theta_bound)
     kappa = need_kappa(link, bound, kappa)
@@ -559,12 +558,12 @@ def shuffle_glm(
     everywhere = need_choice("widths", widths, ("corrected", "paper")) == "paper"
     steps, penalty = need_int("steps", steps, 1, 10_000), need_positive("penalty", penalty)
     tolerance = need_float("tolerance", tolerance, 1.0, open_low=True)
-    n = batch_lengths(T, M, first)
+    n = batch_lengths(need_int("T", T, 2, ROOM // d), M, first)
     read, first_batch = n[:-1], np.arange(len(n)) == 0  # nobody reads the last batch
-    caps = np.where(first_batch, 1.0, top)
+    caps, levels = np.where(first_batch, 1.0, top), np.array([n_levels(m, d) for m in read])
     factors = np.where(first_batch | everywhere, math.sqrt(kappa), 1.0)
     need_choice("calibration", calibration, ("corrected", "paper"))
-    share, levels = need_probability("share", share), np.array([n_levels(m, d) for m in read])
+    share = need_float("share", share, 1e-6, 1.0 - 1e-6)
     bits, guarantee = np.zeros((2, len(read)), np.int64), NO_PRIVACY
     if epsilon < math.inf:  # users of one batch do not enter another: the worst batch counts
         found = [calibrated(int(m), d, steps, epsilon, delta, calibration, share) for m in read]

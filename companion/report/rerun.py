@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 
 from companion.report import markup
+from companion.validate import need_module
 
 GIVEN = {*dir(builtins), "display", "get_ipython", "__name__"}
 SHOWN = re.compile(r'\bname"?\s*[=:]\s*"([^"]+)"')  # in a cell with a caption
@@ -130,9 +131,7 @@ def rerun(path, figure: str, given=()) -> str:
     given: pairs (name, text of the value).  Raises ValueError for an unknown figure, for a name
     that it does not use, and with what a cell raises.
     """
-    import nbformat
-    import papermill
-
+    nbformat, papermill = (need_module(m, "notebooks") for m in ("nbformat", "papermill"))
     kept = part(json.loads(Path(path).read_text("utf8")), figure)
     values = checked(kept["cells"], given)
     try:
