@@ -51,7 +51,7 @@ class Column(NamedTuple):
             return np.clip((v - middle) / half, -1.0, 1.0)[:, None]
         known = [v if np.isscalar(v) else None for v in values]  # a list is no level
         places = need_module("pandas", "data").Index(self.levels).get_indexer(known)
-        if places.min() < 0:
+        if (places < 0).any():
             wrong = values[places.argmin()]
             raise ValueError(f"{name} must hold one of {self.levels}; got {shown(wrong)}")
         return np.eye(len(self.levels))[places]
@@ -189,7 +189,7 @@ def contexts_of(
 def _labels(name, labels):
     """Two or more different texts or numbers."""
     good = all(isinstance(v, (str, bool)) or (is_number(v) and v == v) for v in labels)
-    if not good or len(set(map(str, labels))) < max(2, len(labels)):
+    if not good or min(len(set(labels)), len(set(map(str, labels)))) < max(2, len(labels)):
         raise ValueError(
             f"{name} must be two or more different texts or numbers; got {shown(labels)}"
         )

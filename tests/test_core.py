@@ -41,6 +41,15 @@ def test_bad_feedback_is_refused_and_changes_nothing(arm, r):
     assert live.rounds == 1
 
 
+def test_what_is_outside_of_a_universe():
+    half, edge = np.sqrt(0.5), np.full(3, 3**-0.5) * (1.0 + 1e-12)  # by rounding alone
+    offset = core.Universe(low=0.0, offset=True)
+    assert core.Universe().outside(edge, 1.0) == (False, False)
+    assert core.Universe().outside(1.001 * edge, -1.1) == (True, True)
+    assert offset.outside(np.array([0.7, half]), -0.1) == (False, True)
+    assert offset.outside(np.array([0.7, 0.7]), 0.0) == (True, False)
+
+
 def test_another_arm_than_advised_may_be_played():
     live = linucb(3).start(0)
     live.select(X)

@@ -80,7 +80,8 @@ def test_shrinking_makes_the_first_direction_rare():
     np.testing.assert_allclose(moments[1:], 0.25, rtol=0.1)
 
 
-def test_replay_gives_back_what_was_recorded():
+def test_replay_gives_back_what_was_recorded(monkeypatch):
+    monkeypatch.setattr(environments, "BLOCK", 60)  # ten rounds of three arms in the plane
     X, R, mu = rounds(sphere(3, 2), 100, 8)
     assert all(map(np.array_equal, (X, R, mu), rounds(replay(X, R, mu), 100, 0)))
     assert np.array_equal(rounds(replay(X, R), 40, 0)[2], R[:40])

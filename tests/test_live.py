@@ -92,6 +92,7 @@ def test_a_file_is_held_by_one_run_until_it_is_closed_or_gone(tmp_path):
 @pytest.mark.parametrize(
     ("other", "named"),
     [
+        (jdp()._replace(select=linucb(3).select), "kernels is"),
         (linucb(3), "policy is 'JDP-LinUCB', here it is 'LinUCB'"),
         (jdp(epsilon=2.0), "guarantee is"),
         (jdp(ridge=2.0), "params.ridge is '1.0'"),
@@ -187,7 +188,7 @@ def test_clipped_records_are_counted_as_the_policy_counts_them(name):
         assert max(found["contexts"], found["rewards"]) <= found["records"]
 
 
-def test_one_warning_when_many_records_are_clipped():
+def test_one_warning_when_many_records_are_clipped(tmp_path):
     live = jdp().start(0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -203,6 +204,19 @@ def test_one_warning_when_many_records_are_clipped():
         feed(live, 5.0 * np.stack([X] * 20), np.full((20, 2), 0.5), range(20))
     assert live.report().clipped == {"contexts": 22, "rewards": 1, "records": 22}
     assert live.report().rounds == sum(live.report().arms.values()) == 22
+    live.save(tmp_path / "run")
+    live.close()
+    again = Live.load(tmp_path / "run", live.policy)
+    assert again.report() == live.report()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it has warned already
+        feed(again, 5.0 * X[None], np.ones((1, 2)), [0])
+
+
+def test_two_clipped_records_in_150_are_many():
+    far = np.where(np.arange(150) % 149 == 0, 5.0, 1.0)[:, None, None]  # the first, the last
+    with pytest.warns(UserWarning, match="2 of 150 records were clipped"):
+        feed(jdp().start(0), far * X, np.full((150, 2), 0.5), range(150))
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -266,14 +280,17 @@ def test_tickets(tmp_path):
         with pytest.raises(ValueError, match="update was called before select"):
             live.update(0, 0.5, bad)
     live.select(X, "b")
-    live.select(X)  # without a ticket: one more
+    live.select(X[::-1])  # without a ticket: one more
     with pytest.raises(ValueError, match="T=3, the horizon"):
         live.select(X, "d")
     live.drop("b")
+    with pytest.raises(ValueError, match="ticket must be that of an open question, got 'b'"):
+        live.drop("b")
     live.open["a"][0][:] = 9.0  # a copy
     live.save(tmp_path / "run")
     live.close()
     again = Live.load(tmp_path / "run", live.policy)
+    assert [seen.tolist() for seen, _ in again.open.values()] == [X.tolist(), X[::-1].tolist()]
     again.update(1, 0.5, "a")
     assert (again.rounds, list(again.open)) == (1, [None])
 

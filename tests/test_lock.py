@@ -27,6 +27,7 @@ def said(records, **options):
 def test_equal_results_and_numbers_within_their_interval_pass():
     assert said([CLAIM]) == {}
     assert said(changed("measured", "1.4")) == {}
+    assert said(changed("limits", [None, 2.0 + 1e-15])) == {}  # of another machine
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,7 @@ def test_equal_results_and_numbers_within_their_interval_pass():
         (changed("measured", "1.6"), "measured 1 [0.5, 1.5] -> 1.6"),
         (changed("measured", "0.4"), "measured 1 [0.5, 1.5] -> 0.4"),
         (changed("rule", "above"), "rule below -> above"),
+        (changed("limits", [None, 2.00001]), "limits [None, 2.0] -> [None, 2.00001]"),
         (changed("limits", [None, 3.0]), "limits [None, 2.0] -> [None, 3.0]"),
         (changed("outcome", "undecided"), "outcome holds -> undecided"),
         (changed("control", None), "control twice as much -> None"),

@@ -43,6 +43,12 @@ def test_a_row_for_each_arm_from_the_columns_with_its_label():
 def test_labels_of_arms_and_the_reward_on_its_scale():
     m = made(arms=(1, 2), reward=bounds(-1, 3))
     assert (m.number(np.int64(2)), m.label(0), m.scaled(0.5)) == (1, 1, 0.375)
+    assert (m.scaled(-9.0), m.scaled(9.0)) == (0.0, 1.0)
+
+
+def test_a_column_named_by_a_number_with_levels_that_are_truth_values():
+    m = made(columns={0: levels(True, False)}, form="shared", universe="cube")
+    assert m.context({0: False})[0].tolist() == [0.0, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +64,9 @@ def test_labels_of_arms_and_the_reward_on_its_scale():
         (lambda: made(reward=1.0), "'reward' must have public bounds"),
         (lambda: made(columns={}), "columns must be a dictionary"),
         (lambda: made(arms=("a", "a")), "arms must be two or more"),
+        (lambda: made(arms=(7, "7")), "arms must be two or more different"),
+        (lambda: levels(1, True), "levels must be two or more different"),
+        (lambda: made().label(2), r"arm must be an integer in \[0, 1\]"),
         (lambda: made(arms="ab"), "arms must be a sequence"),
         (lambda: made(form="cols"), "form must be one of"),
         (lambda: made(form="rows"), 'form must be "rows" if .* {arm}, only then; form='),
@@ -88,4 +97,6 @@ def test_from_a_csv_to_a_private_run_without_a_clipped_record(tmp_path):
     for X in m.contexts(tmp_path / "people.csv"):
         live.update(live.select(X), 0.5)
     assert live.report().clipped["records"] == 0
+    path = str(tmp_path / "people.csv")
+    assert np.array_equal(m.contexts(path), m.contexts(TABLE))
     assert repr(live).startswith("<Live JDP-LinUCB: 3 rounds; ")

@@ -110,12 +110,18 @@ def _changes(old, new):
             said.append(f"row {setting!r} {'has vanished' if b is None else 'is new'}")
             continue
         for k in ("rule", "limits", "control", "control outcome", "outcome"):
-            if a.get(k, b[k]) != b[k]:
+            if _told(a.get(k, b[k])) != _told(b[k]):
                 said.append(f"row {setting!r}: {k} {a[k]} -> {b[k]}")
         if _moved(a, b["measured"]):
             was = f"{a['measured']} {a['interval'] or ''}".strip()
             said.append(f"row {setting!r}: measured {was} -> {b['measured']}")
     return said
+
+
+def _told(value):
+    """Limits to nine digits, for the last ones depend on the machine; anything else as it is."""
+    limits = isinstance(value, list | tuple)
+    return [v if v is None else f"{v:.9g}" for v in value] if limits else value
 
 
 def _moved(row, measured):

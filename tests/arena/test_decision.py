@@ -11,6 +11,7 @@ from arena_settings import every_world, flat, run, setting
 from playwright.sync_api import sync_playwright
 
 from companion.arena import choose, decision, recipes
+from companion.core import Universe
 from companion.tabular import bounds, contexts_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -30,6 +31,23 @@ def test_what_is_printed_to_copy_makes_the_policy(world):
             assert said.guarantee.model == made.guarantee.model
             for a, b in zip(flat(said.params), flat(made.params), strict=True):
                 np.testing.assert_allclose(a, b, rtol=2e-3)  # numbers are said with four digits
+
+
+@every_world
+def test_the_printed_contexts_reach_the_edge_of_the_universe_and_no_further(world):
+    """All numbers are 1: the corner that is farthest out."""
+    for c in recipes.lineup(world, 2_000, 1.0)[0]:
+        text, records = decision.snippet(c, world), c.policy().universe or Universe(np.inf)
+        assert ("base rate" in text) == (world.link == "logistic")
+        offset = world.universe == "offset_sphere"
+        assert ('universe="cube"' in text) == (not offset and records.norm == np.inf)
+        size, made = re.search(r"z = rng.uniform\(-1, 1, (.*)\)  [^$]*    X = (.*)", text).groups()
+        one = np.ones(eval(size))
+        x, z = eval(made, {"np": np, "z": one})[0], one.reshape(-1, one.shape[-1])[0]
+        assert not records.outside(x, 0.5)[0]
+        far = np.sqrt(0.5) if offset else records.radius
+        there = np.linalg.norm(x[:-1] if offset else x, records.norm)
+        assert there == pytest.approx(min(far, np.linalg.norm(z, records.norm)), rel=1e-5)
 
 
 def test_the_decision_takes_any_private_guarantee_that_is_enough():
@@ -63,6 +81,12 @@ def test_the_decision_says_when_nothing_beats_random_play():
     assert one.words.startswith(decision.NOTHING)
     assert "policy = random()" in one.code
     assert "reads no data" in one.code
+    assert f"interval {one.share.low:.0%} to {one.share.high:.0%})" in one.words
+
+
+def test_the_decision_names_all_that_are_not_shown_to_be_worse():
+    one = decision.answer(setting(**{n: run("local", 30.0, 20.0) for n in "abc"}), "local")
+    assert one.words.endswith("Not shown to be worse: b, c.")
 
 
 def from_a_table(text, K, d):

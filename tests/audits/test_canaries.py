@@ -52,6 +52,14 @@ def test_bad_input_is_refused_by_name(name, value):
         one_run.audit(np.ones(10), np.ones(10, int), **keys)
 
 
+def test_the_scores_farthest_from_0_are_guessed_and_each_bound_has_the_level():
+    scores, coins = np.repeat([-9.0, 1.0], 40), np.zeros(80, int)
+    found = one_run.audit(scores, coins, delta=0.0, guesses=40, level=0.6)
+    assert (found.right, found.gaussian) == (40, 0.0)  # without delta no epsilon follows from mu
+    assert found.mu == one_run.gaussian_mu(40, 40, 80, 0.6) > 0.0
+    assert found.epsilon == one_run.pure_epsilon(40, 40, 80, 0.0, 0.6) > 0.0
+
+
 def test_coins_are_coins():
     with pytest.raises(ValueError, match="coins"):
         one_run.audit(np.ones(10), np.full(10, 0.5), delta=0.0, guesses=5)
