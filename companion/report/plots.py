@@ -18,7 +18,7 @@ import pandas as pd
 import seaborn as sns
 from cycler import cycler
 from matplotlib import pyplot as plt
-from matplotlib.ticker import ScalarFormatter
+from matplotlib.ticker import AutoLocator, ScalarFormatter
 
 from companion.report import markup
 
@@ -156,6 +156,8 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
     for ax in fig.axes:
         ax.set_ylabel(_wrapped(ax.get_ylabel() or fig.axes[0].get_ylabel(), 30))
         ax.set_title(_wrapped(ax.get_title("left"), 50))
+        if isinstance(ax.xaxis.get_major_locator(), AutoLocator):
+            ax.locator_params("x", nbins=5)
         if legend := ax.get_legend():
             for text in legend.get_texts():
                 powers = re.sub(r"\b1e\+?0?(\d+)", r"$10^{\1}$", text.get_text())
