@@ -97,7 +97,7 @@ def over_rounds(rounds, samples, play, *, ax, **how):
     top = 1.3 * next(iter(samples.values()))[:, -1].mean()
     ax.plot(rounds, play, color="grey", linestyle="--", linewidth=1, label="_random")
     how = OVER_ROUNDS | {"xlim": (0, rounds[-1]), "ylim": (0, top)} | how
-    said = f"dashed: random play, {play[-1]:.0f} at T"
+    said = f"dashed: random, {play[-1]:.0f} at T"
     how["title"] = f"{how['title']}; {said}" if "title" in how else said
     return against(rounds, samples, ax=ax, **how)
 
