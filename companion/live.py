@@ -162,7 +162,7 @@ class Live:
 
         The file can be read by its owner alone.  From now on this run holds `path` (not on
         Windows): no other run can be loaded from it or saved to it until this one is closed, or
-        gone with its process.
+        gone with its process.  Save before the first round and after every answer (see `load`).
         """
         path = _file(path)
         self._hold(path)
@@ -193,9 +193,11 @@ class Live:
         """The run that was saved at `path`, made with the same policy.
 
         Continue a run once: the guarantee is that of one run, and a second one from the same file
-        shows anew what the first one showed.  Noise is fresh, from the operating system: if two
-        runs drew the same for different records, the difference of two releases would show a record
-        without noise.  (In a simulation that is to be repeated, set `rng` to a generator of yours.)
+        shows anew what the first one showed.  So does a run that died after it had shown more than
+        it had saved: sums are shown again, with new noise, which the guarantee does not cover.
+        Noise is fresh, from the operating system: if two runs drew the same for different records,
+        the difference of two releases would show a record without noise.  (In a simulation that is
+        to be repeated, set `rng` to a generator of yours.)
         Raises ValueError, naming what differs, on a file that another run holds, of another version
         of the package, of another policy or parameter, or that is no saved run.
         """

@@ -44,7 +44,7 @@ class Column(NamedTuple):
     def coordinates(self, name, values) -> np.ndarray:
         """(n, 1): numbers from [low, high] to [-1, 1]; or (n, levels): a level to 1 in a place of
         its own.  ValueError, which names the column, on anything else."""
-        name = f"column {name!r}, missing values filled by a public one first,"
+        name = f"column {name!r} (fill missing values by a public one first)"
         if not self.levels:
             v = need_array(name, values, ("n",))
             middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
@@ -156,7 +156,8 @@ def contexts_of(
     arms : labels of two or more arms, in order
     form : "blocks": one row for all arms, and a model per arm (d is K times as large);
         "shared": the row is repeated, for policies that take one context; "rows": a row per arm,
-        from columns with {arm} in their names, which stands for the arm's label, and others
+        from columns with {arm} in their names, which stands for the arm's label (others
+        are the same for every arm of the one model: they only add noise)
     universe : where contexts lie: "ball" (norm at most 1), "offset_sphere" (the constant is
         sqrt(1/2), the norm of the others at most that; not with blocks), "cube" (in [-1, 1])
     reward : `bounds`, for `Contexts.scaled`

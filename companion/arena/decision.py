@@ -64,7 +64,8 @@ class Answer(NamedTuple):
         others = "All others are shown to be worse."
         if self.close or not self.rivals:
             others = f"Not shown to be worse: {', '.join(self.close) or 'no other plays here'}."
-        return f"Use {self.factory}: {share}. Users need to trust {TRUSTED[self.model]}. {others}"
+        whom = TRUSTED[self.model] + (self.model == "shuffle") * ", or a server that does its work"
+        return f"Use {self.factory}: {share}. Users need to trust {whom}. {others}"
 
     @property
     def code(self) -> str:
@@ -113,8 +114,9 @@ print({said})
 live, rng = policy.start(), np.random.default_rng()  # research only: no real people's data
 for _ in range(3):  # yours: range({told.get("T", "T")}), a round for every user
     z = rng.uniform(-1, 1, {size})  # yours: numbers {whose}, in [-1, 1]{base}
-    # or, from a table: companion.tabular.contexts_of(..., form="{form}", universe="{kind}")
     X = {X}{note}
+    # instead of z and X, for rows of a table: companion.tabular, and there X = table.context(row)
+    # with table = contexts_of(..., form="{form}", universe="{kind}"), table.d as above
     arm = live.select(X)
     live.update(arm, 1.0)  # yours: what the arm paid, in [0, 1]
 print({report})

@@ -6,6 +6,7 @@ The automatic descriptions of a named tuple's fields are left out.
 
 import inspect
 import io
+import re
 
 from docutils.core import publish_doctree
 
@@ -16,6 +17,20 @@ def complaints(lines):
     settings = {"warning_stream": said, "report_level": 2, "halt_level": 5}
     publish_doctree("\n".join(lines), settings_overrides=settings)
     return said.getvalue()
+
+
+BLOCK = re.compile(r"(?<=^Parameters\n----------\n).*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def _parameters(app, what, name, obj, options, lines):
+    """As napoleon reads it: words below the parameter's name, two empty lines after the last; what
+    is returned and raised are sentences."""
+
+    def below(match):
+        return re.sub(r"^(\S.*?) : ", r"\1\n    ", match[0], flags=re.MULTILINE) + "\n"
+
+    text = BLOCK.sub(below, "\n".join(lines))
+    lines[:] = re.sub(r"^(Returns|Raises)\n-+\n", r"\1 ", text, flags=re.MULTILINE).split("\n")
 
 
 def _readable(app, what, name, obj, options, lines):
@@ -29,6 +44,7 @@ def _skip(app, what, name, obj, skip, options):
 
 
 def setup(app):
+    app.connect("autodoc-process-docstring", _parameters, priority=100)  # before napoleon
     app.connect("autodoc-process-docstring", _readable, priority=900)  # after napoleon
     app.connect("autodoc-skip-member", _skip)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
