@@ -81,7 +81,7 @@ def test_a_column_named_by_a_number_with_levels_that_are_truth_values():
         (lambda: made().context({"age": 3, "drink": "milk"}), "must hold one of .*; got 'milk'"),
         (lambda: made().context({"age": 3, "drink": pd.NA}), "'drink' .*missing.* must hold one"),
         (lambda: made().context({"age": np.nan, "drink": "tea"}), "missing .* must be finite"),
-        (lambda: made().context({"age": None, "drink": "tea"}), "fill missing values by a public one"),
+        (lambda: made().context({"age": None, "drink": "tea"}), "fill missing values by a public"),
         (lambda: made().context({"age": "3", "drink": "tea"}), "column 'age' .* must be an array"),
     ],
 )
