@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # relative, so that no kernel's closure holds it
 LARGEST_RECORD = 1e30  # contexts and rewards are not larger: what kernels make of them stays finite
 
 ROOM = 10**9  # numbers in the table of rounds that a State keeps, at most: 8 gigabytes
-WIDEST = 10_000  # dimension up to which a State keeps matrices (d, d)
+WIDEST = 10_000  # dimension up to which a State keeps matrices (d, d); arms that it has room for
 
 
 class Universe(NamedTuple):
@@ -95,6 +95,9 @@ class Policy(NamedTuple):
     universe: Universe | None = None
     delayed_feedback: bool = False
     audit: AuditSpec = AuditSpec()
+
+    def __repr__(self):
+        return f"<Policy {self.name}: {self.guarantee}>"
 
     def start(self, seed=None) -> Live:
         """Begin a live run; noise from `seed` (None: seeded by the operating system).

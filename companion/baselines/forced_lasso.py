@@ -121,7 +121,7 @@ def forced_lasso(
     penalty_all: float = 0.05,
     tolerance: float = 1e-5,
 ) -> Policy:
-    """Lasso bandit for K >= 1 arms and one context in R^d per round (all rows of X equal).
+    """Lasso bandit for K in [1, 10,000] arms and one context in R^d per round (all rows of X equal).
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def forced_lasso(
     >>> forced_lasso(20, 3).params.forced
     1
     """
-    d, K = need_int("d", d, 1, WIDEST), need_int("K", K, 1, 2**31 - 1)
+    d, K = need_int("d", d, 1, WIDEST), need_int("K", K, 1, WIDEST)
     forced = need_int("forced", forced, 1, (2**31 - 1) // K)
     sizes = {"gap": gap, "penalty_forced": penalty_forced, "penalty_all": penalty_all}
     sizes = [need_positive(name, value) for name, value in sizes.items()]

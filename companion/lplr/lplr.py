@@ -34,7 +34,7 @@ import numpy as np
 
 from companion.accounting.audit import Attack, AuditInstance, AuditSpec
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
-from companion.core import Policy, Universe, plain_loop
+from companion.core import WIDEST, Policy, Universe, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy, copy, dot, jacobi, norm, set_identity
 from companion.kernels.mechanisms import add_wishart, clip_to_ball, laplace
@@ -609,7 +609,7 @@ def random_arm(alive, rng):
 def need_horizon(d, T, K, n0):
     """(d, T, K, n0), checked: T >= 4d rounds with K >= 1 arms; epoch tau has 2^tau n0 >= 2d."""
     d = need_int("d", d, 1, MAX_DIMENSION)
-    T, K = need_int("T", T, 4 * d, MAX_USERS), need_int("K", K, 1)
+    T, K = need_int("T", T, 4 * d, MAX_USERS), need_int("K", K, 1, WIDEST)
     return d, T, K, need_int("n0", n0, d, MAX_USERS)
 
 
@@ -710,7 +710,7 @@ def lplr(
     ----------
     d : dimension of a context, >= 1 (practical: up to 4).
     T : number of rounds, >= 4d.
-    K : number of arms, >= 1.
+    K : number of arms, in [1, 10,000].
     epsilon : budget of pure local privacy, in [1e-100, inf] (inf: no noise).
     per_action : one oracle per arm, as printed, instead of a pooled one.
     n0 : half the length of the first epoch, >= d.

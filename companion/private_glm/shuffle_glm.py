@@ -520,7 +520,7 @@ def shuffle_glm(
 
     Parameters
     ----------
-    d, K : dimension of a context, in [1, 10,000], and number of arms, at least 1
+    d, K : dimension of a context, and number of arms, both in [1, 10,000]
     T, M, first : horizon, at most 10^9 / d, and batches, as in `batch_lengths`
     epsilon : budget in (0, inf]; inf: exact sums
     delta : in (0, 1)
@@ -547,7 +547,7 @@ def shuffle_glm(
     >>> policy.guarantee.model, bool(0.9 < policy.guarantee.epsilon <= 1.0)
     ('shuffle', True)
     """
-    d, K = need_int("d", d, 1, WIDEST), need_int("K", K, 1)
+    d, K = need_int("d", d, 1, WIDEST), need_int("K", K, 1, WIDEST)
     epsilon, delta = need_budget(epsilon, delta)
     link, bound = need_bernoulli_link(link), need_positive("theta_bound", theta_bound)
     kappa = need_kappa(link, bound, kappa)

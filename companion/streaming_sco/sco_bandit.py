@@ -24,7 +24,7 @@ import numpy as np
 
 from companion.accounting import audit
 from companion.accounting.privacy import NO_PRIVACY
-from companion.core import Policy, Universe, plain_loop
+from companion.core import WIDEST, Policy, Universe, plain_loop
 from companion.jit import inlined, jit
 from companion.kernels import glm
 from companion.kernels.linalg import copy, dot
@@ -132,7 +132,7 @@ def sco_bandit(
 
     Parameters
     ----------
-    d, K, T : dimension, arms, horizon; d, K >= 1, T >= 2
+    d, K, T : dimension, arms, horizon; d >= 1, K in [1, 10,000], T >= 2
     epsilon, delta : budget; epsilon in [1e-4, inf] (inf: no noise), delta in (0, 1) (None: 1/T)
     t0 : forced rounds per arm, K t0 < T
     gap : h_sub > 0, arms within half of it of the best forced estimate are candidates
@@ -158,7 +158,7 @@ def sco_bandit(
     >>> live.select([[0.5, 1.0]] * 3)
     0
     """
-    T, K, t0 = need_int("T", T, 2), need_int("K", K, 1), need_int("t0", t0, 0)
+    T, K, t0 = need_int("T", T, 2), need_int("K", K, 1, WIDEST), need_int("t0", t0, 0)
     if t0 * K >= T:
         raise ValueError(f"t0 must leave rounds after the K t0 forced ones; got {t0=}, {K=}, {T=}")
     number, gap = glm.need_link("link", link), need_float("gap", gap, 0.0, open_low=True)
