@@ -121,7 +121,7 @@ def forced_lasso(
     penalty_all: float = 0.05,
     tolerance: float = 1e-5,
 ) -> Policy:
-    """Lasso bandit for K in [1, 10,000] arms and one context in R^d per round (all rows of X equal).
+    """Lasso bandit for K in [1, 10,000] arms and one context in R^d per round (equal rows of X).
 
     Parameters
     ----------
