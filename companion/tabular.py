@@ -10,7 +10,7 @@ For research simulation: read the warning in `companion.live` before you feed an
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -144,7 +144,7 @@ def contexts_of(
     *,
     arms,
     form: str = "blocks",
-    universe: str = "ball",
+    universe: Literal["ball", "offset_sphere", "cube"] = "ball",
     reward: Column | None = None,
 ) -> Contexts:
     """A `Contexts`: which columns of a table become contexts, and how.

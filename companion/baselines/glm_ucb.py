@@ -7,7 +7,7 @@ Differs: Newton's method from the last estimate in place of BFGS; no projection 
 """
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -91,7 +91,7 @@ def glm_ucb(
     d: int,
     T: int,
     *,
-    link: str = "logistic",
+    link: Literal["logistic", "probit"] = "logistic",
     theta_bound: float = 1.0,
     kappa: float | None = None,
     failure: float = 0.01,

@@ -6,7 +6,7 @@ program computes and never uses), and the iterate is always scaled to norm S.
 """
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -85,7 +85,7 @@ play = plain_loop(select, update)
 def gloc(
     d: int,
     *,
-    link: str = "logistic",
+    link: Literal["logistic", "probit"] = "logistic",
     theta_bound: float = 1.0,
     kappa: float | None = None,
     failure: float = 0.01,

@@ -16,7 +16,7 @@ Differs: batches are passes over a new random order of the phase's records, so t
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -175,7 +175,7 @@ def local_md(
     p: float = 1.5,
     radius: float = 1.0,
     label_bound: float = 1.0,
-    calibration: str = "corrected",
+    calibration: Literal["corrected", "paper"] = "corrected",
     step_scale: float = 1.0,
 ) -> Optimiser:
     """LocalMD for n records with ||x||_q <= 1, |y| <= label_bound.

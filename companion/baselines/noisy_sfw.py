@@ -12,7 +12,7 @@ Differs: "corrected" is the exact Gaussian; b is the whole number floor(sqrt n /
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -159,7 +159,7 @@ def noisy_sfw(
     p: float = 1.5,
     radius: float = 1.0,
     label_bound: float = 1.0,
-    calibration: str = "corrected",
+    calibration: Literal["corrected", "paper"] = "corrected",
     step_scale: float = 1.0,
 ) -> Optimiser:
     """NoisySFW on the l_p ball for n records with ||x||_q <= 1, |y| <= label_bound.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -157,7 +157,7 @@ def noisy_sgd(
     radius: float = 1.0,
     label_bound: float = 1.0,
     lipschitz: float | None = None,
-    calibration: str = "corrected",
+    calibration: Literal["corrected", "paper"] = "corrected",
     step_scale: float = 1.0,
 ) -> Optimiser:
     """NoisySGD over the l_p ball on n records with ||x||_q <= 1, |y| <= label_bound.

@@ -29,7 +29,7 @@ sums: a practical choice, so `failure` is the chance of a miss without noise onl
 """
 
 import itertools
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -224,8 +224,8 @@ def ldp_linucb(
     *,
     epsilon: float,
     delta: float,
-    calibration: str = "corrected",
-    universe: str = "ball",
+    calibration: Literal["corrected", "paper"] = "corrected",
+    universe: Literal["ball", "offset_sphere"] = "ball",
     ridge: float = 1.0,
     shift: float = 0.7,
     noise: float = 0.5,
@@ -276,8 +276,8 @@ def jdp_linucb(
     *,
     epsilon: float,
     delta: float,
-    calibration: str = "corrected",
-    universe: str = "ball",
+    calibration: Literal["corrected", "paper"] = "corrected",
+    universe: Literal["ball", "offset_sphere"] = "ball",
     ridge: float = 1.0,
     shift: float = 0.7,
     noise: float = 0.5,
@@ -310,8 +310,8 @@ def sdp_linucb(
     epsilon: float,
     delta: float,
     batch: int = 20,
-    calibration: str = "corrected",
-    universe: str = "ball",
+    calibration: Literal["corrected", "paper"] = "corrected",
+    universe: Literal["ball", "offset_sphere"] = "ball",
     ridge: float = 1.0,
     shift: float = 0.7,
     noise: float = 0.5,

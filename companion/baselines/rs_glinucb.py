@@ -10,7 +10,7 @@ the running one are the same array, so the switch happens once.
 """
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -146,7 +146,7 @@ def rs_glinucb(
     d: int,
     T: int,
     *,
-    link: str = "logistic",
+    link: Literal["logistic", "probit"] = "logistic",
     theta_bound: float = 1.0,
     kappa: float | None = None,
     failure: float = 0.01,

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import warnings
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -371,7 +371,7 @@ def fliphat(
     noise: float = 1.0,
     eta: float = 1e-4,
     iteration_rate: float = 0.16,
-    calibration: str = "corrected",
+    calibration: Literal["corrected", "paper"] = "corrected",
     clip_contexts: bool | None = None,
 ) -> Policy:
     """Algorithm 2 for T rounds of contexts in R^d.

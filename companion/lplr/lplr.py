@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 from functools import partial
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -121,8 +121,8 @@ def lplr_params(
     *,
     gamma: float = math.e,
     M: int | None = None,
-    calibration: str = "corrected",
-    constants: str = "calibrated",
+    calibration: Literal["corrected", "paper"] = "corrected",
+    constants: Literal["calibrated", "theory"] = "calibrated",
     failure: float = 0.05,
     z: float = 3.0,
     threshold: float | None = None,
@@ -698,8 +698,8 @@ def lplr(
     n0: int = 64,
     gamma: float = math.e,
     M: int | None = None,
-    calibration: str = "corrected",
-    constants: str = "calibrated",
+    calibration: Literal["corrected", "paper"] = "corrected",
+    constants: Literal["calibrated", "theory"] = "calibrated",
     failure: float = 0.05,
     z: float = 3.0,
     threshold: float | None = None,

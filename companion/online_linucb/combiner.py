@@ -29,7 +29,7 @@ is far above any reward, so that R_i alone decides.
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -126,9 +126,9 @@ def anytime_linucb(
     delta: float,
     k: float = 0.125,
     lambda_min: float = 0.0,
-    calibration: str = "corrected",
-    universe: str = "ball",
-    learner: str = "maler",
+    calibration: Literal["corrected", "paper"] = "corrected",
+    universe: Literal["ball", "offset_sphere"] = "ball",
+    learner: Literal["maler", "ogd"] = "maler",
     width: Callable[[float, int], float] | None = None,
     clip: Callable[[float, float, int], float] | None = None,
     ball: float = 1.0,
@@ -353,7 +353,7 @@ def combiner(
     bases,
     T: int,
     *,
-    constants: str = "practical",
+    constants: Literal["practical", "theory"] = "practical",
     L: float = 0.3,
     alpha: float | None = None,
     R: float = 0.0,

@@ -13,7 +13,7 @@ sigma^2); t of them grow like sqrt(t).  The radius is proved for sigma = 0 only.
 still be indefinite; `optimistic_arm` then takes a negative x' V^-1 x as 0.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -99,8 +99,8 @@ def corrected_ridge(
     *,
     epsilon: float,
     delta: float,
-    calibration: str = "corrected",
-    universe: str = "ball",
+    calibration: Literal["corrected", "paper"] = "corrected",
+    universe: Literal["ball", "offset_sphere"] = "ball",
     ridge: float = 1.0,
     shift: float = 3.0,
     noise: float = 0.5,

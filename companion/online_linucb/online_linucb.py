@@ -31,7 +31,7 @@ as 2/(G D), is Maler's 1/(8 G D).
 """
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -358,9 +358,9 @@ def online_linucb(
     *,
     epsilon: float,
     delta: float,
-    calibration: str = "corrected",
-    universe: str = "ball",
-    learner: str = "maler",
+    calibration: Literal["corrected", "paper"] = "corrected",
+    universe: Literal["ball", "offset_sphere"] = "ball",
+    learner: Literal["maler", "ogd"] = "maler",
     width: float | None = None,
     clip: float | None = None,
     jitter: float = 0.0,

@@ -19,7 +19,7 @@ the reward bound is R = 1.  rule "paper" refreshes as printed, without a guarant
 """
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -466,13 +466,13 @@ def joint_glm(
     *,
     epsilon: float,
     delta: float,
-    link: str = "logistic",
+    link: Literal["logistic", "probit"] = "logistic",
     theta_bound: float = 1.0,
     kappa: float | None = None,
     preset="tight",
-    calibration: str | None = None,
+    calibration: Literal["corrected", "rdp", "thirds", "paper"] | None = None,
     width: float | None = None,
-    rule: str = "corrected",
+    rule: Literal["corrected", "paper"] = "corrected",
 ) -> Policy:
     """Joint-DP GLM for contexts in the unit ball of R^d and rewards in [0, 1]; others are clipped.
 

@@ -20,7 +20,7 @@ aggregated law (`mechanisms.shuffle_analyse`).
 
 import functools
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -120,7 +120,7 @@ def calibrated(
     steps: int,
     epsilon: float,
     delta: float,
-    calibration: str = "corrected",
+    calibration: Literal["corrected", "paper"] = "corrected",
     share: float = 0.5,
 ) -> tuple[int, int, float]:
     """(bits of the matrix, bits of a gradient, proved epsilon) for a batch of n users.
@@ -502,18 +502,18 @@ def shuffle_glm(
     *,
     epsilon: float,
     delta: float,
-    link: str = "logistic",
+    link: Literal["logistic", "probit"] = "logistic",
     theta_bound: float = 1.0,
     kappa: float | None = None,
     kappa_star: float | None = None,
     M: int = 3,
     first: int | None = None,
     gamma: float | None = None,
-    widths: str = "corrected",
+    widths: Literal["corrected", "paper"] = "corrected",
     steps: int = 20,
     penalty: float = 1.0,
     tolerance: float = 2.0,
-    calibration: str = "corrected",
+    calibration: Literal["corrected", "paper"] = "corrected",
     share: float = 0.5,
 ) -> Policy:
     """ShuffleGLM for T rounds of K arms in the unit ball of R^d; contexts and rewards are clipped.

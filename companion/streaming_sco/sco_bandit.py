@@ -18,7 +18,7 @@ rewards are clipped; the learner may be the tree of Algorithm 1 on the l_1 ball.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -116,12 +116,12 @@ def sco_bandit(
     delta: float | None = None,
     t0: int = 100,
     gap: float = 1.0,
-    link: str = "linear",
+    link: Literal["linear", "logistic", "probit"] = "linear",
     radius: float = 1.0,
     label_bound: float = 1.0,
-    learner: str = "tree",
-    calibration: str = "corrected",
-    schedule: str = "constant",
+    learner: Literal["tree", "argmin", "coordinates", "gumbel"] = "tree",
+    calibration: Literal["corrected", "paper"] = "corrected",
+    schedule: Literal["falling", "constant"] = "constant",
     clip: float | None = None,
     synthetic: bool = True,
 ) -> Policy:

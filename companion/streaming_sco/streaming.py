@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -473,10 +473,10 @@ def streaming_fw(
     delta: float | None = None,
     p: float = 2.0,
     radius: float = 1.0,
-    loss: str = "squares",
+    loss: Literal["squares", "logistic", "probit", "inner product"] = "squares",
     label_bound: float = 1.0,
-    calibration: str = "corrected",
-    factorisation: str = "tree",
+    calibration: Literal["corrected", "zcdp", "paper"] = "corrected",
+    factorisation: Literal["tree", "sqrt"] = "tree",
     clip: float | None = None,
     step_scale: float = 1.0,
 ) -> Optimiser:
@@ -530,11 +530,11 @@ def vertex_fw(
     epsilon: float,
     delta: float | None = None,
     radius: float = 1.0,
-    loss: str = "squares",
+    loss: Literal["squares", "logistic", "probit", "inner product"] = "squares",
     label_bound: float = 1.0,
-    calibration: str = "corrected",
-    selector: str = "gumbel",
-    schedule: str = "constant",
+    calibration: Literal["corrected", "paper"] = "corrected",
+    selector: Literal["argmin", "coordinates", "gumbel"] = "gumbel",
+    schedule: Literal["falling", "constant"] = "constant",
     clip: float | None = None,
     step_scale: float = 1.0,
 ) -> Optimiser:
