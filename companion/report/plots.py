@@ -24,14 +24,15 @@ from companion.report import markup
 
 WIDTH = 4.4  # inches
 WORDS = 17  # letters in a line beside the panels
-COLOURS = (*sns.color_palette("colorblind", 6).as_hex(), "#4d4d4d", "#7a5195")
-DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 2)))
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-POLICIES = (  # each has the look of its place, so that those that meet have different colours
-    "OnlineLinUCB", "LDP", "SDP", "JDP", "Combiner", "Corrected ridge",
-    "Random", "LinUCB", "FLIPHAT", "SSP", "LPLR", "OnlineLinUCB, anytime", "Lasso bandit",
-    "Residual FLIPHAT",
-)  # fmt: skip
+COLOURS = (*sns.color_palette("colorblind", 6).as_hex(), "#4d4d4d", "#7a5195", "#882255")
+_DOTS = (5, 1), (3, 1, 1, 1), (1, 1), (8, 2), (6, 1, 1, 1)  # ink and gaps
+DASHES = ("-", "--", "-.", ":", *((0, dots) for dots in _DOTS))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "p")
+POLICIES = {  # the number of the look of each, so that those that meet have different colours
+    "OnlineLinUCB": 0, "LDP": 1, "SDP": 2, "JDP": 3, "Combiner": 4, "Corrected ridge": 5,
+    "Random": 6, "LinUCB": 7, "FLIPHAT": 8, "SSP": 10, "LPLR": 11, "OnlineLinUCB, anytime": 12,
+    "Lasso bandit": 13, "Residual FLIPHAT": 14,
+}  # fmt: skip
 MODELS = {"local": 1, "shuffle": 2, "joint": 3}  # colours of the LinUCB that keeps each
 _again = ""  # the command that runs a figure of the present chapter again
 
@@ -77,7 +78,7 @@ def look(which) -> dict[str, str]:
 
 def _number(name):
     known = [policy for policy in POLICIES if name.startswith(policy)]
-    return POLICIES.index(max(known, key=len)) if known else None
+    return POLICIES[max(known, key=len)] if known else None
 
 
 def looks(names) -> dict[str, dict[str, str]]:
