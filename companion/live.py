@@ -57,7 +57,7 @@ class Live:
     that the policy cannot read, an arm outside 0..K-1, a reward that is not finite, a round past
     the horizon of the guarantee) changes nothing.  Warns once when more than 1 % of the records
     were clipped.  A guarantee per user (its `unit`) is one per round: it holds only if each person
-    has one round.
+    has one round.  Of two policies that see the same person the epsilons add, and the deltas.
 
     Delayed feedback: a question with a `ticket` (a text of yours) stays open until `update` gets
     the same ticket, if the policy has `delayed_feedback`; otherwise a second question is refused.

@@ -9,6 +9,7 @@ import time
 import pytest
 from tiny_book import PROJECT, asked, build, command, executed, notebook, tiny
 
+from tools import build as runner
 from tools import cache, chapters
 
 
@@ -20,6 +21,16 @@ def counting(root):
 def runs(root):
     path = root / "ran"
     return len(path.read_text()) if path.exists() else 0
+
+
+def test_parameters_of_one_chapter_leave_the_others_as_committed(tmp_path, monkeypatch):
+    root, wanted = tiny(tmp_path, one=["x = 1"], two=["x = 1"]), []
+    monkeypatch.setattr(runner, "execute", lambda *given: wanted.append(given[2]) or 1 / 0)
+    line = ["--root", str(root), "--only", "two", "-p", "T", "200"]
+    for options in (line, [*line, "--no-site"]):
+        with pytest.raises(ZeroDivisionError):
+            runner.main(options)
+    assert wanted == [{"one": {}, "two": {"T": 200}}, {"two": {"T": 200}}]
 
 
 @pytest.mark.slow

@@ -32,14 +32,14 @@ def arguments(argv):
     add = parser.add_argument
     add("--scale", default=PAPER, help="paper (default), or one of book/scales.yml")
     add("--only", action="append", default=[], metavar="CHAPTER",
-        help="execute this chapter and build no site; may be repeated")  # fmt: skip
+        help="the chapter that -p is for (default: all); may be repeated")  # fmt: skip
     add("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="pairs",
-        help="set a parameter of every chapter that is executed; may be repeated")  # fmt: skip
+        help="set a parameter of these chapters; may be repeated")  # fmt: skip
     add("--force", action="store_true", help="execute even what is in the cache")
     add("--jobs", type=int, default=2, help="chapters executed at a time (default 2)")
     add("--cell-timeout", type=int, default=1800, metavar="SECONDS",
         help="longest time one cell may take (default 1800)")  # fmt: skip
-    add("--no-site", action="store_true", help="execute only")
+    add("--no-site", action="store_true", help="execute (with --only these alone)")
     add("--base-url", metavar="URL", help="where the site will be published: https://.../")
     add("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the project")
     args = parser.parse_args(argv)
@@ -80,13 +80,15 @@ def execute(setting, book, wanted, force, inputs=""):
     return {name: cache.refreshed(notebook, book[name]) for name, notebook in done.items()}
 
 
-def note(scale, pairs):
+def note(args):
     """What the banner of the site says; nothing at the papers' own scale."""
-    changed = ", ".join(f"{name} = {value}" for name, value in pairs)
-    if scale == PAPER and not changed:
+    changed = ", ".join(f"{name} = {value}" for name, value in args.pairs)
+    if args.scale == PAPER and not changed:
         return ""
-    with_ = f" with {changed}" if changed else ""
-    return f"Built at {scale} scale{with_}: these are not the numbers to compare with the papers."
+    with_ = f" with {' in '.join([changed, *args.only])}" if changed else ""
+    return (
+        f"Built at {args.scale} scale{with_}: these are not the numbers to compare with the papers."
+    )
 
 
 def make(args):
@@ -94,10 +96,12 @@ def make(args):
     root, build = args.root.resolve(), args.root.resolve() / "_build"
     book = chapters.load(root)
     wanted = chapters.requests(root, book, args.scale, args.only, args.pairs)
+    if args.only and not args.no_site:  # the site has all other chapters, as committed
+        wanted = chapters.requests(root, book, args.scale, [], []) | wanted
     setting = Setting(root, build, args.jobs, args.cell_timeout)
     with alone(build):
         executed = execute(setting, book, wanted, args.force)
-        if args.only:
+        if args.only and args.no_site:
             keys = {n: executed[n]["metadata"][cache.RUN]["key"] for n in wanted}
             places = (cache.place(build, n, key) for n, key in keys.items())
             return f"Executed: {', '.join(map(os.path.relpath, places))}"
@@ -109,7 +113,7 @@ def make(args):
         said = f"Executed: {os.path.relpath(build / 'executed')}"
         if not args.no_site:
             notebooks = {book[name].path: notebook for name, notebook in executed.items()}
-            first = site.build(root, build, notebooks, note(args.scale, args.pairs), args.base_url)
+            first = site.build(root, build, notebooks, note(args), args.base_url)
             said = f"Open {os.path.relpath(first)} in a browser, or say `make serve`."
         if not args.pairs:  # last, so that what changed can be looked at
             records = json.loads(path.read_text("utf8"))
