@@ -43,17 +43,19 @@ class Column(NamedTuple):
 
     def coordinates(self, name, values) -> np.ndarray:
         """(n, 1): numbers from [low, high] to [-1, 1]; or (n, levels): a level to 1 in a place of
-        its own.  ValueError, which names the column, on anything else."""
+        its own.  ValueError, which names the column and the row (from 0), on anything else."""
         name = f"column {name!r} (fill missing values by a public one first)"
         if not self.levels:
+            if texts := [(i, v) for i, v in enumerate(values) if isinstance(v, str)]:
+                raise ValueError(f"{name} must hold numbers; row {texts[0][0]} has {texts[0][1]!r}")
             v = need_array(name, values, ("n",))
             middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
             return np.clip((v - middle) / half, -1.0, 1.0)[:, None]
         known = [v if np.isscalar(v) else None for v in values]  # a list is no level
         places = need_module("pandas", "data").Index(self.levels).get_indexer(known)
         if (places < 0).any():
-            wrong = values[places.argmin()]
-            raise ValueError(f"{name} must hold one of {self.levels}; got {shown(wrong)}")
+            i = places.argmin()
+            raise ValueError(f"{name} must be in {self.levels}; row {i} has {shown(values[i])}")
         return np.eye(len(self.levels))[places]
 
 
