@@ -82,7 +82,7 @@ def test_a_column_named_by_a_number_with_levels_that_are_truth_values():
         (lambda: made().context({"age": 3, "drink": pd.NA}), "'drink' .*missing.* must be in"),
         (lambda: made().context({"age": np.nan, "drink": "tea"}), "missing .* must be finite"),
         (lambda: made().context({"age": None, "drink": "tea"}), "fill missing values by a public"),
-        (lambda: made().context({"age": "3", "drink": "tea"}), "column 'age' .* numbers; row 0 has '3'"),
+        (lambda: made().context({"age": "3", "drink": "tea"}), "'age' .* numbers; row 0 has '3'"),
     ],
 )
 def test_what_is_wrong_is_refused_in_words(call, words):
