@@ -39,15 +39,12 @@ def test_an_entry_is_whole_and_its_evidence_exists(number):
 
 
 def test_claims_name_errata_that_exist_and_errata_of_statements_are_shown():
-    named = [
-        e for r in rooms() for c in sentences(r).values() if "errata" in c for e in c["errata"]
-    ]
-    assert set(named) <= set(ENTRIES)
+    named = {e for r in rooms() for c in sentences(r).values() for e in c.get("errata", ())}
+    assert named <= set(ENTRIES)
     for number, match in ENTRIES.items():
         if match[5] in errata.WRONG - {"theorem unproved"}:
-            assert number in named or re.search(
-                r"book/\w+\.ipynb#|`tests/|`companion/", match[6]
-            ), number
+            shown = re.search(r"book/\w+\.ipynb#|`tests/|`companion/", match[6])
+            assert number in named or shown, number
 
 
 # --- the check itself ---------------------------------------------------------------------------

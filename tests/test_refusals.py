@@ -1,14 +1,14 @@
 """What the runner refuses before anything runs: exit code 2, one line, nothing written."""
 
 import pytest
-from tiny_book import asked, build, notebook, tiny
+from tiny_book import asked, notebook, tiny
 
 ONE = ["x = 1"]
 
 
-def refused(root, *options, ask=asked):
+def refused(root, *options):
     """The message of a refusal, after checking that nothing ran."""
-    done = ask(root, *options)
+    done = asked(root, *options)
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     assert not (root / "_build").exists()
@@ -52,11 +52,6 @@ def test_bad_scales_are_refused_at_every_scale(tmp_path, scales, words):
     (root / "book" / "scales.yml").write_text(scales)
     message = refused(root)
     assert all(word in message for word in words), message
-
-
-def test_a_process_of_its_own_says_the_same(tmp_path):
-    root, wrong = tiny(tmp_path, one=ONE), ("--only", "onne")
-    assert refused(root, *wrong) == refused(root, *wrong, ask=build)
 
 
 def test_bad_parameters_cell(tmp_path):
