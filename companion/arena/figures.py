@@ -46,7 +46,6 @@ def trust(settings):
     ax.set(xscale="log", xlabel="regret / best without privacy", ylim=(len(settings) - 0.5, -0.5))
     titles = [f"{s.world} · {s.T:,}" for s in settings]
     ax.set_yticks(range(len(titles)), titles, fontsize="small")
-    regret.round_ticks(ax)
     for i, model in enumerate(PRIVATE):
         ax.plot([], [], plots.MARKERS[i], color=plots.COLOURS[plots.MODELS[model]], label=model)
     fig.legend(frameon=False, loc="outside upper center", ncols=3, columnspacing=1.0)

@@ -18,7 +18,7 @@ import pandas as pd
 import seaborn as sns
 from cycler import cycler
 from matplotlib import pyplot as plt
-from matplotlib.ticker import AutoLocator, ScalarFormatter
+from matplotlib.ticker import AutoLocator, LogLocator, ScalarFormatter
 
 from companion.report import markup
 
@@ -31,7 +31,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "p")
 POLICIES = {  # the number of the look of each, so that those that meet have different colours
     "OnlineLinUCB": 0, "LDP": 1, "SDP": 2, "JDP": 3, "Combiner": 4, "Corrected ridge": 5,
     "Random": 6, "LinUCB": 7, "FLIPHAT": 8, "SSP": 10, "LPLR": 11, "OnlineLinUCB, anytime": 12,
-    "Lasso bandit": 13, "Residual FLIPHAT": 14,
+    "Lasso bandit": 13, "Residual FLIPHAT": 15,
 }  # fmt: skip
 MODELS = {"local": 1, "shuffle": 2, "joint": 3}  # colours of the LinUCB that keeps each
 _again = ""  # the command that runs a figure of the present chapter again
@@ -97,12 +97,23 @@ def looks(names) -> dict[str, dict[str, str]]:
 def ticks(axis, values) -> None:
     """Ticks of an axis (`ax.xaxis`, `ax.yaxis`) at these values only: for logarithmic scales.
 
-    Where values reach a million they are written as powers of ten.
+    Powers of ten where values reach a million, or fall below a thousandth.
     """
     power = ScalarFormatter(useMathText=True).format_data
-    large = max(values) >= 1e6
-    axis.set_ticks(list(values), [f"${power(v)}$" if large else f"{v:,g}" for v in values])
+    far = max(values) >= 1e6 or min(values) < 1e-3
+    axis.set_ticks(list(values), [f"${power(v)}$" if far else f"{v:,g}" for v in values])
     axis.set_ticks([], minor=True)
+
+
+def _round_ticks(axis) -> None:
+    """Ticks 1, 2, 5, 10, ... on a logarithmic axis, or powers of ten where these are too many."""
+    low, high = axis.get_view_interval()
+    for steps in ((1, 2, 5), (1,)):
+        inside = [v for k in range(-20, 20) for m in steps if low <= (v := m * 10.0**k) <= high]
+        if 2 <= len(inside) <= 5:
+            break
+    if len(inside) >= 2:
+        ticks(axis, inside[:: -(-len(inside) // 6)])
 
 
 def label_ends(ax) -> None:
@@ -152,25 +163,21 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
     """The HTML that `show` displays.
 
     A panel without a label on its vertical axis has that of the first; what is long is broken into
-    lines; legends stand beside their panels, and ticks keep the labels that do not overlap.
+    lines; legends stand beside their panels; logarithmic axes have round ticks.
     """
     for ax in fig.axes:
         ax.set_ylabel(_wrapped(ax.get_ylabel() or fig.axes[0].get_ylabel(), 30))
         ax.set_title(_wrapped(ax.get_title("left"), 50))
         if isinstance(ax.xaxis.get_major_locator(), AutoLocator):
             ax.locator_params("x", nbins=5)
+        for axis in (ax.xaxis, ax.yaxis):
+            if isinstance(axis.get_major_locator(), LogLocator):
+                _round_ticks(axis)
         if legend := ax.get_legend():
             for text in legend.get_texts():
                 powers = re.sub(r"\b1e\+?0?(\d+)", r"$10^{\1}$", text.get_text())
                 text.set_text(_wrapped(powers, WORDS))
             sns.move_legend(ax, "upper left", bbox_to_anchor=(1.02, 1), frameon=False)
-    fig.draw_without_rendering()
-    for ax in fig.axes:
-        kept = []
-        for label in [*ax.get_xticklabels(), *ax.get_xticklabels(minor=True)]:
-            box = label.get_window_extent().expanded(1.1, 1.0)
-            label.set_visible(not any(box.overlaps(other) for other in kept))
-            kept += [box] if label.get_visible() and label.get_text() else []
     out = io.BytesIO()
     fig.savefig(out, format="svg", metadata={"Date": None})
     csv = pd.DataFrame(data).to_csv(index=False, float_format="%.6g", lineterminator="\n")

@@ -11,7 +11,6 @@ from companion.simulate import simulate
 from companion.stats import band, exponent
 
 OVER_ROUNDS = dict(marker=False, xlabel="round", ylabel="cumulative regret", ylim=(0, None))
-ROUND = tuple(m * 10.0**k for k in range(-9, 13) for m in (1, 2, 5))
 
 
 def against(
@@ -23,8 +22,7 @@ def against(
     average logarithms on logarithmic axes.)  points: label -> rows (x, mean, standard error) of
     published values: hollow circles over its curve, with 95 % intervals; styles: label -> name of a
     policy, number of a style, or what `plots.look` gives (others: their number); ticked: the values
-    of x are the ticks, else logarithmic axes get round numbers; axes: as for `Axes.set`, and log:
-    which of "xy" are logarithmic.
+    of x are the ticks; axes: as for `Axes.set`, and log: which of "xy" are logarithmic.
     """
     if ax is None:
         _, (ax,) = plots.panels(1, height=height)
@@ -42,8 +40,6 @@ def against(
     ax.set(**{f"{which}scale": "log" for which in axes.pop("log", "")}, **axes)
     if ticked:
         plots.ticks(ax.xaxis, x)
-    else:
-        round_ticks(ax)
     plots.label_ends(ax)
     return ax.figure, ax
 
@@ -100,14 +96,6 @@ def over_rounds(rounds, samples, play, *, ax, **how):
     said = f"dashed: random, {play[-1]:.0f} at T"
     how["title"] = f"{how['title']}; {said}" if "title" in how else said
     return against(rounds, samples, ax=ax, **how)
-
-
-def round_ticks(ax) -> None:
-    """Ticks 1, 2, 5, 10, ... on logarithmic axes, wherever that gives at least two of them."""
-    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
-        inside = [v for v in ROUND if low <= v <= high]
-        if axis.get_scale() == "log" and 2 <= len(inside) <= 8:
-            plots.ticks(axis, inside)
 
 
 def ends(samples) -> str:
