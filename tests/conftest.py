@@ -12,6 +12,9 @@ import pytest
 import streams
 import wheel as wheels
 
+from companion.jit import CACHE
+
+os.environ["NUMBA_CACHE_DIR"] = str(CACHE)  # copies of the package compile no kernel again
 ROOT = Path(__file__).resolve().parent.parent
 COPIED = ["_config.yml", "_toc.yml", "requirements.txt", "pyproject.toml", "ERRATA.md"]
 COPIED += ["CHANGELOG.md", "CITATION.cff"]

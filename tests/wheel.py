@@ -1,6 +1,7 @@
 """`companion` as a wheel: built without network from a copy, unpacked.
 
-Kernels are known by content, so the wheel takes those that are compiled for the same sources here.
+Kernels are known by content, so the wheel takes those that are compiled for the same sources here
+(NUMBA_CACHE_DIR, set in conftest.py).
 """
 
 import os
@@ -9,8 +10,6 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-
-from companion.jit import CACHE
 
 ROOT = Path(__file__).resolve().parent.parent
 ABOUT = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "MANIFEST.in")
@@ -43,5 +42,4 @@ def unpack(wheel):
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
     (site / "myst_nb.py").write_text('raise ImportError("a chapter asked for MyST-NB")\n')
-    variables = {"PYTHONPATH": str(site), "NUMBA_CACHE_DIR": str(CACHE)}
-    return {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | variables
+    return os.environ | {"PYTHONPATH": str(site)}
