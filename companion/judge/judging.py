@@ -26,8 +26,9 @@ def judge(what, *, worlds=None, epsilons=(1.0, 8.0), seed=1, quick=False, trials
     what: the path of a file, the dotted name of a module, a function that makes the policy, or a
     `Policy`, of which no other dimensions and budgets can be measured; worlds: {title: a `World` of
     the arena} (None: the dense one with d = 5; empty: no arena); epsilons: budgets in [0.01, 100]
-    there; seed: an integer >= 0; quick: a short look; trials: runs of each input that an attack
-    counts, in [4, 10^7] (None: from 300 to 10,000); limit: seconds of CPU that one task may take.
+    there; seed: an integer >= 0; quick: a short look, whose measurements end at a refutation;
+    trials: runs of each input that an attack counts, in [4, 10^7] (None: from 300 to 10,000);
+    limit: seconds of CPU that one task may take.
     Raises ValueError where the settings make no sense; what is wrong with the policy stands in the
     report.
     """
@@ -67,8 +68,9 @@ def investigate(ask, worlds, epsilons, quick: bool, trials, seed: int):
     add("speech", "a run", attack.speaks)
     if promise["model"] != "none":
         for row in add("measured", "its noise", measuring.plans, quick):
-            if "plan" in row:
-                row |= ask(measuring.measured, row.pop("plan"))[0]
+            if (plan := row.pop("plan", None)) is not None:
+                enough = quick and any(r.get("outcome") == "refuted" for r in rows)
+                row |= REFUTED if enough else ask(measuring.measured, plan)[0]
         for task in (attack.general, attack.own):
             add("attack", f"{task.__name__} attack", task, quick, trials, seed)
     add("cost", "a round", leaderboard.cost)
@@ -94,6 +96,7 @@ WORDS = {  # the verdict: exit code, meaning
     "BOUNDED ONLY": (3, "no attack refutes it, but its noise was not measured"),
     "CONTRACT BROKEN": (4, "it does not do what every policy does: mend that first"),
 }
+REFUTED = {"outcome": "not applicable", "found": "not measured: refuted already"}
 QUIET = ("holds", "beside", "not applicable")  # outcomes of rows that have no line
 UNSEEN = """What the judge cannot see:
   what the audit's declaration leaves out: which numbers are shown, which fields are private
