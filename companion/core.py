@@ -29,6 +29,8 @@ if TYPE_CHECKING:  # relative, so that no kernel's closure holds it
 
 LARGEST_RECORD = 1e30  # contexts and rewards are not larger: what kernels make of them stays finite
 
+_NAMES = "SIGINT", "SIGTERM", "SIGALRM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGPROF", "SIGVTALRM"
+SIGNALS = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
 ROOM = 10**9  # numbers in the table of rounds that a State keeps, at most: 8 gigabytes
 WIDEST = 10_000  # dimension up to which a State keeps matrices (d, d); arms that it has room for
 
@@ -234,20 +236,21 @@ def _rebuild(kind, *fields):
 
 @contextmanager
 def interrupts_wait():
-    """Ctrl-C takes effect after this block: while Numba reads the arguments of a kernel, an
-    interrupt can end Python.  Only the main thread gets interrupts."""
-    usual = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(usual):
-        yield
-        return
-    waiting = []
-    signal.signal(signal.SIGINT, lambda *interrupt: waiting.append(interrupt))
+    """Ctrl-C, and other `SIGNALS` that have a handler in Python, take effect after this block: if
+    one raises while Numba reads the arguments of a kernel, Python can end.  Only the main thread
+    gets signals."""
+    usual, waiting = {}, []
+    if threading.current_thread() is threading.main_thread():
+        usual = {s: f for s in SIGNALS if callable(f := signal.getsignal(s))}
     try:
+        for number in usual:
+            signal.signal(number, lambda *told: waiting.append(told))
         yield
     finally:
-        signal.signal(signal.SIGINT, usual)
-        if waiting:
-            usual(*waiting[0])
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+        for number, frame in waiting:
+            usual[number](number, frame)
 
 
 def horizon(policy: Policy) -> int | None:

@@ -74,7 +74,10 @@ class Live:
 
     def __init__(self, policy: Policy, rng: np.random.Generator) -> None:
         self.policy, self.rng = policy, rng
-        self.state = policy.init(policy.params)
+        try:
+            self.state = policy.init(policy.params)
+        except MemoryError as error:
+            raise MemoryError(f"d and T must be smaller: {policy.name!r}: {error}") from None
         self.rounds = 0
         self._open, self._warned = {}, False
         self._arms, self._clipped = {}, {"contexts": 0, "rewards": 0, "records": 0}
@@ -203,8 +206,8 @@ class Live:
         """
         need_members("policy", [policy], Policy)
         path = _file(path)
-        if not path.exists():
-            raise ValueError(f"path must lead to a saved run; there is no file {path}")
+        if not zipfile.is_zipfile(path):  # so that no lock is made beside it
+            raise ValueError(f"path must lead to a saved run; there is none at {path}")
         live = cls(policy, np.random.default_rng())
         live._hold(path)
         try:

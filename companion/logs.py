@@ -8,20 +8,11 @@ if the policy that it values is private.  `private_mean` adds noise and says wha
 
 import numpy as np
 
+from companion import validate
 from companion.accounting.privacy import Guarantee, laplace_scale
-from companion.core import Policy, interrupts_wait, need_contexts
+from companion.core import Policy, interrupts_wait, need_block, need_contexts
 from companion.kernels.mechanisms import laplace
 from companion.stats import Interval, mean_interval
-from companion.validate import (
-    NEAREST,
-    need_array,
-    need_float,
-    need_generator,
-    need_indices,
-    need_members,
-    need_positive,
-    need_probability,
-)
 
 
 def replay_value(policy, X, arms, rewards, *, seed=None, level: float = 0.95):
@@ -32,12 +23,13 @@ def replay_value(policy, X, arms, rewards, *, seed=None, level: float = 0.95):
     skips the others: unbiased for its first rounds.  The interval has no ends if fewer than 2
     rounds agree.  Raises ValueError on anything else.
     """
-    need_members("policy", [policy], Policy)
-    X = need_array("X", X, ("n", "K", "d"))
-    arms = need_indices("arms", arms, (len(X),), X.shape[1])
-    rewards = need_array("rewards", rewards, (len(X),))
+    validate.need_members("policy", [policy], Policy)
+    X = validate.need_array("X", X, ("n", "K", "d"))
+    arms = validate.need_indices("arms", arms, (len(X),), X.shape[1])
+    rewards = validate.need_array("rewards", rewards, (len(X),))
     need_contexts((policy,), X)
-    rng, p, kept = need_generator("seed", seed), policy.params, []
+    need_block("rewards", rewards, (len(X),))
+    rng, p, kept = validate.need_generator("seed", seed), policy.params, []
     state, horizon = policy.init(p), getattr(p, "T", len(X))
     for part in (slice(i, i + 100) for i in range(0, len(X), 100)):
         with interrupts_wait():  # for so many rounds: for every single one it takes as long again
@@ -46,7 +38,7 @@ def replay_value(policy, X, arms, rewards, *, seed=None, level: float = 0.95):
                     state = policy.update(p, state, arm, x[arm], r, rng) or state
                     kept.append(r)
     if len(kept) < 2:
-        return Interval(kept[0] if kept else np.nan, -np.inf, np.inf), len(kept)
+        return Interval(float(kept[0]) if kept else np.nan, -np.inf, np.inf), len(kept)
     return mean_interval(kept, level), len(kept)
 
 
@@ -61,14 +53,15 @@ def weighted_rewards(target, propensities, rewards) -> np.ndarray:
     >>> weighted_rewards([1, 0], [0.5, 0.5], [1.0, 0.0]).mean()  # had arm 0 been played twice
     1.0
     """
-    target = need_array("target", target, ("n",))
-    propensities = need_array("propensities", propensities, target.shape)
-    for name, value in (("target", target), ("propensities", propensities)):
-        if not (value.min() >= 0.0 and value.max() <= 1.0):
-            raise ValueError(f"{name} must be in [0, 1]; got {value.min()} to {value.max()}")
-    if not propensities.min() >= NEAREST:
-        raise ValueError(f"propensities must be in [{NEAREST}, 1]; got {propensities.min()}")
-    return target / propensities * need_array("rewards", rewards, target.shape)
+    target = validate.need_array("target", target, ("n",))
+    propensities = validate.need_array("propensities", propensities, target.shape)
+    rewards = validate.need_array("rewards", rewards, target.shape)
+    need_block("rewards", rewards, target.shape)
+    lowest = ("target", target, 0.0), ("propensities", propensities, validate.NEAREST)
+    for name, value, low in lowest:
+        if not (value.min() >= low and value.max() <= 1.0):
+            raise ValueError(f"{name} must be in [{low:g}, 1]; got {value.min()} to {value.max()}")
+    return target / propensities * rewards
 
 
 def private_mean(values, low, high, *, epsilon, seed=None, level: float = 0.95):
@@ -80,14 +73,14 @@ def private_mean(values, low, high, *, epsilon, seed=None, level: float = 0.95):
     Hoeffding's for the values, plus a quantile of the noise, each at half the error.  Raises
     ValueError unless low < high are finite and epsilon > 0.
     """
-    values = need_array("values", values, ("n",))
-    low, high = need_float("low", low), need_float("high", high)
+    values = validate.need_array("values", values, ("n",))
+    low, high = validate.need_float("low", low), validate.need_float("high", high)
     if not low < high:
         raise ValueError(f"low must be below high; got low={low}, high={high}")
-    n, alpha = len(values), 1.0 - need_probability("level", level)
+    n, alpha = len(values), 1.0 - validate.need_probability("level", level)
     sensitivity = (high - low) / n
-    scale = laplace_scale(need_positive("epsilon", epsilon), sensitivity)
-    noise = laplace(need_generator("seed", seed), scale)
+    scale = laplace_scale(validate.need_positive("epsilon", epsilon), sensitivity)
+    noise = laplace(validate.need_generator("seed", seed), scale)
     value = float(np.clip(values, low, high).mean() + noise)
     half = (high - low) * np.sqrt(np.log(4.0 / alpha) / (2 * n)) + scale * np.log(2.0 / alpha)
     promise = Guarantee("central", sensitivity / scale, 0.0, "replace one record", "row of the log")

@@ -5,11 +5,12 @@
 As `companion.policies`: a new optimiser is a file, its import, and a line in the table.
 """
 
-from companion.baselines.local_md import local_md
-from companion.baselines.noisy_sfw import noisy_sfw
-from companion.baselines.noisy_sgd import noisy_sgd
+from companion.baselines.local_md import local_md as local_md
+from companion.baselines.noisy_sfw import noisy_sfw as noisy_sfw
+from companion.baselines.noisy_sgd import noisy_sgd as noisy_sgd
 from companion.core import Entry, lookup
-from companion.streaming_sco.streaming import streaming_fw, vertex_fw
+from companion.streaming_sco.streaming import streaming_fw as streaming_fw
+from companion.streaming_sco.streaming import vertex_fw as vertex_fw
 
 WEAK = {"d": 3, "n": 400, "epsilon": 2.0, "delta": 0.01}
 STREAM = {"d": 3, "n": 400, "epsilon": 4.0, "delta": 0.001}

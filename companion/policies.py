@@ -4,28 +4,32 @@
 
 `TABLE` maps each name to its factory and to the arguments of a small instance for the common tests,
 or to a function of the number of arms K that gives them.  A new policy is a file, its import, and a
-line in the table.
+line in the table.  (`as` tells type checkers that a name may be imported from here.)
 """
 
-from companion.baselines.ecolog import ecolog
-from companion.baselines.forced_lasso import forced_lasso
-from companion.baselines.glm_ucb import glm_ucb
-from companion.baselines.gloc import gloc
-from companion.baselines.lasso_bandit import lasso_bandit
-from companion.baselines.linucb import linucb
-from companion.baselines.private_linucb import jdp_linucb, ldp_linucb, sdp_linucb
-from companion.baselines.random import random
-from companion.baselines.rs_glinucb import rs_glinucb
+from companion.baselines.ecolog import ecolog as ecolog
+from companion.baselines.forced_lasso import forced_lasso as forced_lasso
+from companion.baselines.glm_ucb import glm_ucb as glm_ucb
+from companion.baselines.gloc import gloc as gloc
+from companion.baselines.lasso_bandit import lasso_bandit as lasso_bandit
+from companion.baselines.linucb import linucb as linucb
+from companion.baselines.private_linucb import jdp_linucb as jdp_linucb
+from companion.baselines.private_linucb import ldp_linucb as ldp_linucb
+from companion.baselines.private_linucb import sdp_linucb as sdp_linucb
+from companion.baselines.random import random as random
+from companion.baselines.rs_glinucb import rs_glinucb as rs_glinucb
 from companion.core import Entry, lookup
-from companion.fliphat.fliphat import fliphat, residual_fliphat
-from companion.lplr.lplr import lplr
-from companion.lplr.ssp import suffstats
-from companion.online_linucb.combiner import anytime_linucb, combiner
-from companion.online_linucb.corrected_ridge import corrected_ridge
-from companion.online_linucb.online_linucb import online_linucb
-from companion.private_glm.joint_glm import joint_glm
-from companion.private_glm.shuffle_glm import shuffle_glm
-from companion.streaming_sco.sco_bandit import sco_bandit
+from companion.fliphat.fliphat import fliphat as fliphat
+from companion.fliphat.fliphat import residual_fliphat as residual_fliphat
+from companion.lplr.lplr import lplr as lplr
+from companion.lplr.ssp import suffstats as suffstats
+from companion.online_linucb.combiner import anytime_linucb as anytime_linucb
+from companion.online_linucb.combiner import combiner as combiner
+from companion.online_linucb.corrected_ridge import corrected_ridge as corrected_ridge
+from companion.online_linucb.online_linucb import online_linucb as online_linucb
+from companion.private_glm.joint_glm import joint_glm as joint_glm
+from companion.private_glm.shuffle_glm import shuffle_glm as shuffle_glm
+from companion.streaming_sco.sco_bandit import sco_bandit as sco_bandit
 
 LINEAR = {"d": 3, "T": 400, "epsilon": 1.0, "delta": 0.1}
 GLM = {"d": 3, "link": "probit", "theta_bound": 2.0, "kappa": 18.4}

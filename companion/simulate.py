@@ -107,6 +107,8 @@ def simulate(
     jobs = [(env, policies, T, s, grid) for s in seeds]
     play = repetition
     if keep is not None:
+        if not isinstance(keep, (str, os.PathLike)) or not str(keep) or "\0" in str(keep):
+            raise ValueError(f"keep must be the path of a folder; got {keep=}")
         store = Path(keep, PACKAGE.digest(sorted(PACKAGE.modules())))
         play = need_module("joblib", "sweeps").Memory(store, verbose=0).cache(repetition)
     return as_result(policies, grid, parallel_map(play, jobs, executor))

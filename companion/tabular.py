@@ -14,16 +14,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from companion.validate import (
-    is_number,
-    need_array,
-    need_choice,
-    need_float,
-    need_int,
-    need_members,
-    need_module,
-    shown,
-)
+from companion import validate
+from companion.validate import shown
 
 FORMS = ("blocks", "shared", "rows")
 ARM = "{arm}"  # stands for an arm's label in the name of a column
@@ -48,11 +40,11 @@ class Column(NamedTuple):
         if not self.levels:
             if texts := [(i, v) for i, v in enumerate(values) if isinstance(v, str)]:
                 raise ValueError(f"{name} must hold numbers; row {texts[0][0]} has {texts[0][1]!r}")
-            v = need_array(name, values, ("n",))
+            v = validate.need_array(name, values, ("n",))
             middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
             return np.clip((v - middle) / half, -1.0, 1.0)[:, None]
         known = [v if np.isscalar(v) else None for v in values]  # a list is no level
-        places = need_module("pandas", "data").Index(self.levels).get_indexer(known)
+        places = validate.need_module("pandas", "data").Index(self.levels).get_indexer(known)
         if (places < 0).any():
             i = places.argmin()
             raise ValueError(f"{name} must be in {self.levels}; row {i} has {shown(values[i])}")
@@ -61,7 +53,7 @@ class Column(NamedTuple):
 
 def bounds(low: float, high: float) -> Column:
     """Public bounds of a column of numbers, low < high, both finite."""
-    low, high = need_float("low", low), need_float("high", high)
+    low, high = validate.need_float("low", low), validate.need_float("high", high)
     if not (high - low) / 2 > 0.0:
         raise ValueError(f"low must be below high; got {low=}, {high=}")
     return Column(low, high, ())
@@ -94,11 +86,11 @@ class Contexts(NamedTuple):
 
     def context(self, row) -> np.ndarray:
         """The context (K, d) of one row: a dictionary, or a row of a data frame, by column."""
-        return self.contexts(need_module("pandas", "data").DataFrame([row]))[0]
+        return self.contexts(validate.need_module("pandas", "data").DataFrame([row]))[0]
 
     def contexts(self, table) -> np.ndarray:
         """Contexts (n, K, d) of a data frame, or of the CSV file at this path."""
-        pd = need_module("pandas", "data")
+        pd = validate.need_module("pandas", "data")
         if isinstance(table, (str, bytes)) or hasattr(table, "__fspath__"):
             table = pd.read_csv(table)
         if not isinstance(table, pd.DataFrame):
@@ -121,13 +113,13 @@ class Contexts(NamedTuple):
 
     def number(self, label) -> int:
         """The arm, 0..K-1, with this label."""
-        if label not in self.arms:
+        if not np.isscalar(label) or label not in self.arms:
             raise ValueError(f"label must be one of {self.arms}; got {shown(label)}")
         return self.arms.index(label)
 
     def label(self, arm: int):
         """The label of an arm, 0..K-1."""
-        return self.arms[need_int("arm", arm, 0, self.K - 1)]
+        return self.arms[validate.need_int("arm", arm, 0, self.K - 1)]
 
     def scaled(self, reward: float) -> float:
         """A reward, moved from its public bounds to [0, 1]."""
@@ -179,19 +171,19 @@ def contexts_of(
                 f"{name!r} must have public bounds(low, high) or levels(...): taken from the data "
                 f"they would give its extreme people away; got {shown(column)}"
             )
-    need_choice("form", form, FORMS)
-    need_choice("universe", universe, tuple(SIZES))
+    validate.need_choice("form", form, FORMS)
+    validate.need_choice("universe", universe, tuple(SIZES))
     if (form == "rows") != any(ARM in str(name) for name in columns):
         raise ValueError(f'form must be "rows" if a column is named with {ARM}, only then; {form=}')
     if (form, universe) == ("blocks", "offset_sphere"):
         raise ValueError(f'form must be "rows" or "shared" in the offset_sphere; got {form=}')
-    arms = _labels("arms", need_members("arms", arms))
+    arms = _labels("arms", validate.need_members("arms", arms))
     return Contexts(dict(columns), arms, form, universe, reward)
 
 
 def _labels(name, labels):
     """Two or more different texts or numbers."""
-    good = all(isinstance(v, (str, bool)) or (is_number(v) and v == v) for v in labels)
+    good = all(isinstance(v, (str, bool)) or (validate.is_number(v) and v == v) for v in labels)
     if not good or min(len(set(labels)), len(set(map(str, labels)))) < max(2, len(labels)):
         raise ValueError(
             f"{name} must be two or more different texts or numbers; got {shown(labels)}"

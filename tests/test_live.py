@@ -136,9 +136,10 @@ def test_what_is_no_saved_run_is_refused_and_nothing_is_unpickled(tmp_path):
         file.write_bytes(content)
         with pytest.raises(ValueError, match="path must lead to a saved run"):
             Live.load(file, linucb(3))
-    for path, words in ((tmp_path, "path of a file"), (tmp_path / "none", "there is no file")):
+    for path, words in ((tmp_path, "path of a file"), (tmp_path / "none", "there is none at")):
         with pytest.raises(ValueError, match=words):
             Live.load(path, linucb(3))
+    assert list(tmp_path.glob("*.lock")) == []
     live = linucb(3).start(0)
     with pytest.raises(ValueError, match="path must be the path of a file, in a folder"):
         live.save(tmp_path / "none" / "run")
@@ -295,13 +296,14 @@ def test_tickets(tmp_path):
     assert (again.rounds, list(again.open)) == (1, [None])
 
 
-def test_an_interrupt_waits_until_the_kernel_has_returned():
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGALRM])
+def test_an_interrupt_waits_until_the_kernel_has_returned(number):
     """In the middle of a call it can end Python; here every kernel interrupts itself."""
     done, policy = [], linucb(3)
 
     def interrupted(kernel):
         def called(*arguments):
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
             done.append(kernel.__name__)
             return kernel(*arguments)
 
@@ -309,12 +311,12 @@ def test_an_interrupt_waits_until_the_kernel_has_returned():
 
     steps = {name: interrupted(getattr(policy, name)) for name in ("select", "update")}
     live = policy._replace(**steps).start(0)
-    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    usual = signal.signal(number, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
             live.select(np.eye(3))
         with pytest.raises(KeyboardInterrupt):
             live.update(live.open[None][1], 0.5)
     finally:
-        signal.signal(signal.SIGINT, usual)
+        signal.signal(number, usual)
     assert (done, live.rounds, live.open) == (["select", "update"], 1, {})

@@ -45,6 +45,8 @@ def test_the_noise_of_a_private_mean_is_laplace_and_its_interval_holds():
     [
         (lambda: weighted_rewards([1], [0.0], [1]), "propensities must be in"),
         (lambda: weighted_rewards([1], [1e-300], [1e30]), r"propensities must be in \[1e-100, 1\]"),
+        (lambda: weighted_rewards([1], [0.5], [1e31]), "rewards must be finite, at most 1e"),
+        (lambda: replay_value(random(), np.ones((1, 2, 1)), [0], [1e31]), "rewards must be finite"),
         (lambda: weighted_rewards([1], [0.5, 0.5], [1]), "propensities must have shape"),
         (lambda: private_mean([1], 1, 0, epsilon=1), "low must be below high"),
         (lambda: replay_value(random(), np.ones((2, 2, 1)), [0, 2], [1, 1]), "arms must be"),

@@ -95,7 +95,7 @@ class Untouchable:
         ("seeds", {"seeds": [-1]}),
         ("policies must hold at least one policy", {"policies": []}),
         ("distinct", {"policies": [random(), random()]}),
-        ("grid", {"grid": [500]}),
+        ("keep must be the path", {"keep": 3}),
         ("T=50, the horizon", {"policies": [lasso_bandit(3, 50)], "T": 51}),
     ],
 )

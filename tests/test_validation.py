@@ -97,7 +97,7 @@ SQUARES = {
 }  # fmt: skip
 REFUSED = {  # beside OUT
     "linucb": {"ridge": [5e-324], "d": [10**6]},
-    "online_linucb": {"d": [10**6]},
+    "online_linucb": {"d": [10**6], "ball": [1e78]},
     "fliphat": {"T": [10**15], "d": [10**10]},
     "ldp_linucb": STATISTICS,
     "jdp_linucb": STATISTICS,

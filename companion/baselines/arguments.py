@@ -13,7 +13,7 @@ from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
 from companion.core import WIDEST, Universe
 from companion.kernels.geometry import dual_exponent, need_exponent
 from companion.kernels.glm import LINKS, need_link, slope
-from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
+from companion.validate import need_choice, need_float, need_int, need_probability
 
 # --- bandits for generalized linear models ------------------------------------------------------
 
@@ -41,7 +41,7 @@ def need_kappa(link, theta_bound, kappa):
 def need_model(d, link, theta_bound, kappa, failure):
     """(d, number of the link, theta_bound, kappa, failure), checked; ValueError by name."""
     d, link = need_int("d", d, 1, WIDEST), need_bernoulli_link(link)
-    bound = need_positive("theta_bound", theta_bound)
+    bound = need_float("theta_bound", theta_bound, 1e-30, 1e30)
     return d, link, bound, need_kappa(link, bound, kappa), need_probability("failure", failure)
 
 

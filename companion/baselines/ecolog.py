@@ -124,8 +124,8 @@ play = plain_loop(select, update)
 def ecolog(d: int, *, theta_bound: float = 1.0, failure: float = 0.01) -> Policy:
     """ECOLog in the unit ball of R^d for logistic rewards in [0, 1]; others are clipped.
 
-    d in [1, 10,000]; theta_bound > 0 bounds the norm of theta; failure in (0, 1).  Raises
-    ValueError on anything else.
+    d in [1, 10,000]; theta_bound in [1e-30, 1e30] bounds the norm of theta; failure in (0, 1).
+    Raises ValueError on anything else.
     """
     d, _, bound, _, failure = need_model(d, "logistic", theta_bound, None, failure)
     p = Params(d, bound, failure)

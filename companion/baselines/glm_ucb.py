@@ -98,9 +98,9 @@ def glm_ucb(
 ) -> Policy:
     """GLM-UCB for T rounds in the unit ball of R^d with rewards in [0, 1]; others are clipped.
 
-    d in [1, 10,000], T in [1, 10^9 / d]; link "logistic" or "probit"; theta_bound > 0 bounds the
-    norm of theta; kappa >= 1/slope(0) bounds 1/slope over all arms (None: 1/slope(theta_bound));
-    failure in (0, 1).  Raises ValueError on anything else.
+    d in [1, 10,000], T in [1, 10^9 / d]; link "logistic" or "probit"; theta_bound in [1e-30, 1e30]
+    bounds the norm of theta; kappa >= 1/slope(0) bounds 1/slope over all arms (None:
+    1/slope(theta_bound)); failure in (0, 1).  Raises ValueError on anything else.
 
     The width is c = 2 L kappa sqrt(3 + 2 log(1 + 2/lambda)) sqrt(2 d log(2 d T/failure)), with
     lambda = d and L the largest slope of the link.

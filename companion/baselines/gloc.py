@@ -92,9 +92,9 @@ def gloc(
 ) -> Policy:
     """GLOC in the unit ball of R^d with rewards in [0, 1]; others are clipped.
 
-    d in [1, 10,000]; link "logistic" or "probit"; theta_bound > 0 bounds the norm of theta; kappa
-    bounds 1/slope over all arms (None: 1/slope(theta_bound)); failure in (0, 1).  Raises ValueError
-    on anything else.
+    d in [1, 10,000]; link "logistic" or "probit"; theta_bound in [1e-30, 1e30] bounds the norm of
+    theta; kappa bounds 1/slope over all arms (None: 1/slope(theta_bound)); failure in (0, 1).
+    Raises ValueError on anything else.
     """
     d, number, bound, kappa, failure = need_model(d, link, theta_bound, kappa, failure)
     L = slope(number, 0.0)

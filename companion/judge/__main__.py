@@ -16,7 +16,7 @@ def main(arguments=None) -> int:
     known = argparse.ArgumentParser("python -m companion.judge", description="Judge a policy.")
     known.add_argument("policy", help="a file, or the name of a module")
     known.add_argument("--new", action="store_true", help="write a template there instead")
-    known.add_argument("--quick", action="store_true", help="a short look, about 30 seconds")
+    known.add_argument("--quick", action="store_true", help="a short look, about a minute")
     known.add_argument("--trials", type=int, help="runs of each input that an attack counts")
     known.add_argument("--out", help="reports go to OUT.json and OUT.html (default: the policy)")
     told = known.parse_args(arguments)

@@ -72,6 +72,15 @@ def mills(z):
 
 
 @jit
+def mills_slope(z):
+    """mills(z) (mills(z) + z), also far in the left tail, where it is 1 - 1/z^2 + 6/z^4 - ..."""
+    if z < -30.0:
+        return 1.0 - (1.0 - 6.0 / (z * z)) / (z * z)
+    m = mills(z)
+    return m * (m + z)
+
+
+@jit
 def log_mean(link, z):
     """log mean(z) of the logistic or the probit link, without underflow."""
     if link == LOGISTIC:
@@ -93,10 +102,13 @@ def true_derivatives(link, z, r):
     if link == LOGISTIC:  # mean - r and slope, with one exponential
         e = math.exp(-abs(z))
         return (1.0 if z >= 0.0 else e) / (1.0 + e) - r, e / ((1.0 + e) * (1.0 + e))
-    up = mills(z) if r > 0.0 else 0.0
-    down = mills(-z) if r < 1.0 else 0.0
-    first = (1.0 - r) * down - r * up
-    return first, r * up * (up + z) + (1.0 - r) * down * (down - z)
+    first = second = 0.0
+    if r > 0.0:
+        first, second = -r * mills(z), r * mills_slope(z)
+    if r < 1.0:
+        first += (1.0 - r) * mills(-z)
+        second += (1.0 - r) * mills_slope(-z)
+    return first, second
 
 
 @jit
@@ -139,7 +151,8 @@ def fit(link, X, y, n, penalty, tolerance, theta, work):
     H, g, step, trial = work[:d], work[d], work[d + 1], work[d + 2]
     for k in range(STEPS):
         newton_system(link, X, y, n, penalty, theta, g, H)
-        linalg.cholesky(H, H)
+        if not linalg.cholesky(H, H):  # contexts so long that the penalty is lost beside them
+            return STEPS + 1
         linalg.cholesky_solve(H, g, step)
         decrement = linalg.dot(g, step)
         size = 1.0

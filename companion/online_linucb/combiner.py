@@ -28,7 +28,7 @@ is far above any reward, so that R_i alone decides.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -354,9 +354,9 @@ def combiner(
     T: int,
     *,
     constants: Literal["practical", "theory"] = "practical",
-    L: float = 0.3,
-    alpha: float | None = None,
-    R: float = 0.0,
+    L: float | Sequence[float] = 0.3,
+    alpha: float | Sequence[float] | None = None,
+    R: float | Sequence[float] = 0.0,
     p: float = 1.0,
     failure: float | None = None,
 ) -> Policy:

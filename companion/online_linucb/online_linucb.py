@@ -122,10 +122,10 @@ class Experts(NamedTuple):
 
 
 def maler_params(learner: str, d: int, T: int, *, ball: float = 1.0, gradient: float) -> Maler:
-    """Parameters of a learner of `LEARNERS` with D = ball > 0; ValueError on any other."""
+    """Parameters of a learner of `LEARNERS` with D = ball in [1e-30, 1e30], or ValueError."""
     need_choice("learner", learner, LEARNERS)
     n = int(np.ceil(0.5 * np.log2(T))) + 1 if learner == "maler" else 0
-    return Maler(d, T, need_positive("ball", ball), gradient, n)
+    return Maler(d, T, need_float("ball", ball, 1e-30, 1e30), gradient, n)
 
 
 def init_experts(p: Maler) -> Experts:
@@ -382,7 +382,7 @@ def online_linucb(
         noise.
     clip : bound G > 0 on gradients; None: `practical_clip`.
     jitter : Delta^2 >= 0, variance of the extra perturbation of x.
-    ball : D > 0, the radius within which predictions stay.
+    ball : D in [1e-30, 1e30], the radius within which predictions stay.
 
     Returns
     -------

@@ -469,7 +469,7 @@ def joint_glm(
     link: Literal["logistic", "probit"] = "logistic",
     theta_bound: float = 1.0,
     kappa: float | None = None,
-    preset="tight",
+    preset: str | Preset = "tight",
     calibration: Literal["corrected", "rdp", "thirds", "paper"] | None = None,
     width: float | None = None,
     rule: Literal["corrected", "paper"] = "corrected",

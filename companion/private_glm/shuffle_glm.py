@@ -267,7 +267,7 @@ DESIGN_RIDGE = 1e-8  # of the largest squared norm: makes M invertible where the
 
 @jit
 def uniform_design(A, alive, pi, w):
-    """pi <- uniform on the arms alive, w.M_inv <- inverse of its matrix; False if all are zero."""
+    """pi <- uniform on the arms alive, w.M_inv <- inverse of its matrix; False if all are tiny."""
     K, d = A.shape
     n, top, first = 0, 0.0, -1
     for k in range(K):
@@ -276,7 +276,7 @@ def uniform_design(A, alive, pi, w):
             first = k if first < 0 else first
             n += 1
             top = max(top, dot(A[k], A[k]))
-    if top == 0.0 or n == 1:
+    if top < 1e-280 or n == 1:  # the ridge of a smaller one would be 0
         pi[first] = 1.0
         return False
     for i in range(d):

@@ -326,4 +326,5 @@ def test_every_policy_gets_its_word(name, tmp_path, monkeypatch):
     (word, changes), limit = WORDS[name], 3.0 if "loop" in name else 40.0
     report = judge(written(tmp_path, changes), worlds={}, quick=True, trials=40, limit=limit)
     assert report.word == word, report
+    assert sum(r["part"] == "measured" and r["outcome"] == "refuted" for r in report.found) <= 1
     assert report.lines[0].startswith("Refuted: ") is (word == "REFUTED")

@@ -37,7 +37,9 @@ def test_far_scores_neither_overflow_nor_lose_their_tail(link):
         assert glm.log_mean(PROBIT, z) == pytest.approx(log_ndtr(z), rel=1e-9)
     assert mean(LOGISTIC, -700.0) > 0.0
     assert glm.log_mean(LOGISTIC, -800.0) == -800.0
-    assert glm.mills(-30.000001) == pytest.approx(glm.mills(-29.999999), rel=1e-6)
+    for f in (glm.mills, glm.mills_slope):
+        assert f(-30.000001) == pytest.approx(f(-29.999999), rel=1e-7)
+    assert true_derivatives(PROBIT, -1e9, 1.0)[1] == 1.0
 
 
 @every_loss
@@ -65,3 +67,6 @@ def test_fit_finds_the_minimum_from_near_and_far(link, start):
     again = theta.copy()
     assert glm.fit(link, X, y, 60, 0.2, 1e-12, again, work) == 1  # a warm start needs one step
     np.testing.assert_allclose(again, theta, atol=1e-6)
+    far, rows = np.zeros(2), np.full((1, 2), 1e20)  # the ridge is lost beside them
+    assert glm.fit(link, rows, y, 1, 0.2, 1e-12, far, glm.work_for(2)) == glm.STEPS + 1
+    assert far.tolist() == [0.0, 0.0]

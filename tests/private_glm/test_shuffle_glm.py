@@ -181,7 +181,8 @@ def test_designs():
     assert pi == pytest.approx([0.410, 0.410, 0.180], abs=2e-3)
     _, _, rank, _ = design(np.outer([1.0, 2.0, -3.0], [0.6, 0.8]))
     assert rank == pytest.approx(1.0, abs=1e-6)
-    assert design(np.zeros((3, 2)))[0].tolist() == [1.0, 0.0, 0.0]
+    for size in (0.0, 1e-156):
+        assert design(np.full((3, 2), size))[0].tolist() == [1.0, 0.0, 0.0]
     assert design(np.ones((1, 2)))[0].tolist() == [1.0]
 
 
