@@ -1,4 +1,4 @@
-"""Every guarantee of the package is rebuilt by the laboratory.
+"""Every guarantee of the package is measured from the running algorithm.
 
 All seeds are fixed; noise of a correct policy fails a test with a chance of a few times `ALARM`.
 """

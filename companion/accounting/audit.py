@@ -361,13 +361,13 @@ def shows(kernel, *laws: str):
     return {kernel: read}
 
 
-def lives(kernels, secret, *policies, rounds: int | None = None, **how):
+def instances(kernels, private_fields, *policies, rounds: int | None = None, **how):
     """A tuple of `AuditInstance`s of these instances, each played for so many rounds (None: to its
     horizon, T rounds or n records); how: all else that a `AuditInstance` takes."""
 
     def instance(q):
         n = rounds or getattr(q.params, "T", 0) or q.params.n
-        return AuditInstance(q, kernels, secret, rounds=n, **how)
+        return AuditInstance(q, kernels, private_fields, rounds=n, **how)
 
     return tuple(map(instance, policies))
 

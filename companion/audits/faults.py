@@ -177,7 +177,7 @@ UNCLIPPED = {  # kernels that clip: what no longer does
 }
 
 
-def far_out(attack):
+def out_of_domain(attack):
     """The same attack with records `FAR` times too large, and a statistic that grows with them."""
     bounded = attack.sees == "message" and not isinstance(attack.statistic, along)
     seen = weighed if bounded else attack.statistic
@@ -241,6 +241,6 @@ def planted(target, *, trials: int, seed: int, level: float) -> dict[str, float]
         "half the noise": bound(weak, n),
         "budget spent twice": bound(twice(attack), n // 2),
         "noise reused": bound(reused(attack), 5 * certain),
-        "not clipped": bound(far_out(open_), certain),
-        "far": bound(far_out(attack), certain),
+        "not clipped": bound(out_of_domain(open_), certain),
+        "far": bound(out_of_domain(attack), certain),
     }

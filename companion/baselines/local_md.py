@@ -237,4 +237,4 @@ def measured():
     """Instances whose every noisy gradient is measured."""
     pair = audit.in_both(local_md, 2, 12, epsilon=1.0, delta=1e-9, radius=0.02, step_scale=0.01)
     gradients = audit.shows(release, "gaussian", "gradient")
-    return audit.lives(gradients, ("clipped",), *pair, bound_is_tight=False)
+    return audit.instances(gradients, ("clipped",), *pair, bound_is_tight=False)

@@ -236,5 +236,5 @@ def measured():
     for d, law in ((2, "gaussian"), (9, "generalized")):
         pair = audit.in_both(noisy_sfw, d, 16, epsilon=1.0, delta=1e-2, radius=0.02)[d > 2 :]
         noise = audit.shows(release, law, "s.noise")
-        found += audit.lives(noise, private, *pair, bound_is_tight=False)
+        found += audit.instances(noise, private, *pair, bound_is_tight=False)
     return found

@@ -251,4 +251,4 @@ def measured():
     """Instances whose noisy gradients are measured; a small ball nearly attains 2 L."""
     pair = audit.in_both(noisy_sgd, 2, 6, epsilon=1.0, delta=1e-6, radius=0.02)
     gradients = audit.shows(release, "sampled", "out")
-    return audit.lives(gradients, ("clipped",), *pair, bound_is_tight=False)
+    return audit.instances(gradients, ("clipped",), *pair, bound_is_tight=False)

@@ -450,7 +450,7 @@ def ldp_audits():
     """One message of every user."""
     kinds = itertools.product(("corrected", "paper"), privacy.UNIVERSES)
     made = (ldp_linucb(2, 8, epsilon=1.0, delta=0.1, calibration=c, universe=u) for c, u in kinds)
-    return audit.lives(audit.shows(randomize, "gaussian", "message"), ("x",), *made, rounds=3)
+    return audit.instances(audit.shows(randomize, "gaussian", "message"), ("x",), *made, rounds=3)
 
 
 def jdp_audits():
@@ -459,7 +459,7 @@ def jdp_audits():
     kinds = (10, "corrected", "ball"), (3, "corrected", "offset_sphere"), (2, "paper", "ball")
     made = (jdp_linucb(2, T, calibration=c, universe=u, **known) for T, c, u in kinds)
     secret = "exact", "nodes", "x", "message", "clipped"
-    return audit.lives(audit.shows(release, "gaussian", "s.release"), secret, *made)
+    return audit.instances(audit.shows(release, "gaussian", "s.release"), secret, *made)
 
 
 def sdp_audits():

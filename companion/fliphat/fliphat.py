@@ -25,7 +25,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from companion.accounting.audit import Attack, AuditSpec, lives, playing, runs_of, shows
+from companion.accounting.audit import Attack, AuditSpec, instances, playing, runs_of, shows
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
 from companion.core import ROOM, Policy, Universe, plain_loop
 from companion.jit import jit
@@ -617,9 +617,9 @@ def audit_instances():
     paper = {"calibration": "paper", "noise": 10.0, **options}
     how, printed = (RELEASES, PRIVATE), fliphat(3, 8, clip_contexts=True, **paper)
     return (
-        *lives(*how, fliphat(3, 8, **options), rounds=7),
-        *lives(*how, printed, rounds=7, bound_is_tight=False),  # each step charged like the worst
-        *lives(*how, fliphat(3, 8, **paper), rounds=7),
+        *instances(*how, fliphat(3, 8, **options), rounds=7),
+        *instances(*how, printed, rounds=7, bound_is_tight=False),  # a step is charged as the worst
+        *instances(*how, fliphat(3, 8, **paper), rounds=7),
     )
 
 
@@ -632,4 +632,4 @@ def residual_audit_instances():
         residual_fliphat(3, 8, iterations=1, forget=False, **options),
         residual_fliphat(3, 8, iterations=2, **both, **options),
     )
-    return lives(RELEASES, PRIVATE, *policies, rounds=7)
+    return instances(RELEASES, PRIVATE, *policies, rounds=7)

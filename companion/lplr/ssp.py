@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from companion.accounting.audit import Attack, AuditInstance, AuditSpec, filled, lives, shows
+from companion.accounting.audit import Attack, AuditInstance, AuditSpec, filled, instances, shows
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
 from companion.core import Policy, Universe, plain_loop
 from companion.jit import jit
@@ -271,4 +271,4 @@ def attack_instances() -> tuple[Policy, ...]:
 def audit_instances() -> tuple[AuditInstance, ...]:
     """Messages of two users."""
     release = shows(ssp_receive, "laplace", "model.vec", "wishart", "model.mat")
-    return lives(release, ("x", "alive", "f", "width"), suffstats(2, 64, 3, n0=8), rounds=2)
+    return instances(release, ("x", "alive", "f", "width"), suffstats(2, 64, 3, n0=8), rounds=2)

@@ -33,7 +33,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from companion.accounting.audit import AuditInstance, AuditSpec, in_both, lives
+from companion.accounting.audit import AuditInstance, AuditSpec, in_both, instances
 from companion.core import Policy, linear_universe, plain_loop
 from companion.jit import jit
 from companion.online_linucb.online_linucb import RELEASES, Maler, online_linucb, own_attacks, reset
@@ -186,7 +186,7 @@ def anytime_attacks(policy: Policy):
 def anytime_instances() -> tuple[AuditInstance, ...]:
     """Rounds of two epochs, in both calibrations."""
     options = {"epsilon": 1.0, "delta": 0.1, "lambda_min": 1.0}
-    return lives(RELEASES, (), *in_both(anytime_linucb, 2, **options), rounds=3)
+    return instances(RELEASES, (), *in_both(anytime_linucb, 2, **options), rounds=3)
 
 
 # --- Algorithm 2: UCB over base learners ----------------------------------------------------------
@@ -417,4 +417,4 @@ def combiner_instances() -> tuple[AuditInstance, ...]:
     known = {"epsilon": 1.0, "delta": 0.1}
     anytime = in_both(anytime_linucb, 2, lambda_min=1.0, **known)
     pairs = zip(anytime, in_both(online_linucb, 2, 8, **known), strict=True)
-    return lives(RELEASES, (), *(combiner(pair, 8) for pair in pairs), rounds=3)
+    return instances(RELEASES, (), *(combiner(pair, 8) for pair in pairs), rounds=3)

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from companion.accounting.audit import AuditInstance, AuditSpec, in_both, lives
+from companion.accounting.audit import AuditInstance, AuditSpec, in_both, instances
 from companion.baselines.linucb import radius
 from companion.baselines.private_linucb import need_ridge, refit
 from companion.core import Policy, linear_universe, plain_loop
@@ -142,4 +142,5 @@ def corrected_ridge(
 
 def audit_instances() -> tuple[AuditInstance, ...]:
     """Both calibrations: one message per user."""
-    return lives(RELEASES, (), *in_both(corrected_ridge, 2, 8, epsilon=1.0, delta=0.1), rounds=3)
+    policies = in_both(corrected_ridge, 2, 8, epsilon=1.0, delta=0.1)
+    return instances(RELEASES, (), *policies, rounds=3)

@@ -36,7 +36,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from companion.accounting import audit
-from companion.accounting.audit import AuditInstance, AuditSpec, lives, shows
+from companion.accounting.audit import AuditInstance, AuditSpec, instances, shows
 from companion.accounting.privacy import PAIR_SENSITIVITY, UNIVERSES, gaussian_release
 from companion.core import WIDEST, Policy, linear_universe, plain_loop
 from companion.jit import jit
@@ -443,4 +443,4 @@ def audit_instances() -> tuple[AuditInstance, ...]:
     """Both calibrations in both universes."""
     kinds = [{"calibration": c, "universe": u} for c in ("corrected", "paper") for u in UNIVERSES]
     policies = (online_linucb(2, 8, epsilon=1.0, delta=0.1, **kind) for kind in kinds)
-    return lives(RELEASES, (), *policies, rounds=3)
+    return instances(RELEASES, (), *policies, rounds=3)

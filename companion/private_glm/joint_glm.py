@@ -638,7 +638,7 @@ def attack_instances():
 
 
 def audit_instances() -> tuple[audit.AuditInstance, ...]:
-    """What the laboratory of `companion.audits` plays: prefixes and gradients.
+    """What the measurement in `companion.audits` plays: prefixes and gradients.
 
     Rounds are few, so the last matrices are such that noise alone outgrows them.
     With theta = 200 e_2 and r = 0, a gradient is nearly x for every x above the first axis.  In the

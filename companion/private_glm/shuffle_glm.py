@@ -629,7 +629,7 @@ def attack_instances():
 
 
 def audit_instances() -> tuple[audit.AuditInstance, ...]:
-    """What the laboratory of `companion.audits` plays: a batch's last user.
+    """What the measurement in `companion.audits` plays: a batch's last user.
 
     One user cannot move matrix and gradient as far as either can go, so either has nearly all of
     the budget.  The first estimate 0 gives full weights; 200 e_2 gives contexts next to e_1 and

@@ -226,7 +226,7 @@ def measured():
     printed = sco_bandit(2, 2, 3, t0=0, radius=0.01, calibration="paper", **keys)
     how = sums, private
     return (
-        *audit.lives(*how, clipped),
-        *audit.lives(*how, printed, bound_is_tight=False),
-        *audit.lives(*how, forced, assumes_compliance=True),
+        *audit.instances(*how, clipped),
+        *audit.instances(*how, printed, bound_is_tight=False),
+        *audit.instances(*how, forced, assumes_compliance=True),
     )

@@ -753,11 +753,11 @@ def measured_sums():
     how, secret = {"epsilon": 1.0, "delta": 1e-2, "p": 1.5}, (*PRIVATE, "noise")
     normal, blocks = (audit.shows(release, law, "gradient") for law in ("gaussian", "prefix"))
     exact = [streaming_fw(2, 5, clip=0.05, factorisation=f, **how) for f in FACTORISATIONS]
-    sums = audit.lives(normal, secret, *exact)
+    sums = audit.instances(normal, secret, *exact)
     for kind in ("paper", "zcdp"):
         for d, law in ((2, normal), (9, blocks)):
             made = streaming_fw(d, 3, radius=0.01, calibration=kind, **how)
-            sums += audit.lives(law, secret, made, bound_is_tight=False)
+            sums += audit.instances(law, secret, made, bound_is_tight=False)
     return sums
 
 
@@ -776,5 +776,5 @@ def measured_choices():
         kernels = audit.shows(choose, law, "total", "vertex", "v")
         o = vertex_fw(2, 4, selector=selector, **how, **options)
         secret = (*PRIVATE, "gradient")
-        found += audit.lives(kernels, secret, o, bound_is_tight=tight)
+        found += audit.instances(kernels, secret, o, bound_is_tight=tight)
     return found
