@@ -101,7 +101,7 @@ class Policy(NamedTuple):
     def __repr__(self):
         return f"<Policy {self.name}: {self.guarantee}>"
 
-    def start(self, seed=None) -> Live:
+    def start(self, seed: int | np.random.SeedSequence | None = None) -> Live:
         """Begin a live run; noise from `seed` (None: seeded by the operating system).
 
         The samplers are for research simulation: do not protect real people's data with them.
@@ -170,7 +170,7 @@ class Optimiser(NamedTuple):
     guarantee: Guarantee
     audit: AuditSpec = AuditSpec()
 
-    def start(self, seed=None) -> Stream:
+    def start(self, seed: int | np.random.SeedSequence | None = None) -> Stream:
         """Begin a live run on anyone's records; noise from `seed` (None: the operating system).
 
         The samplers are for research simulation: do not protect real people's data with them.

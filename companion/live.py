@@ -83,7 +83,7 @@ class Live:
         self._arms, self._clipped = {}, {"contexts": 0, "rewards": 0, "records": 0}
         self._held = {}  # path -> what lets it go
 
-    def select(self, X, ticket: str | None = None) -> int:
+    def select(self, X: np.typing.ArrayLike, ticket: str | None = None) -> int:
         """Arm for contexts X (K, d), one row per arm; asked once per round, or per ticket."""
         if ticket is not None and not (isinstance(ticket, str) and 0 < len(ticket) <= 200):
             raise ValueError(f"ticket must be a text of 1 to 200 letters; got {shown(ticket)}")

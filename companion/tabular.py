@@ -137,7 +137,7 @@ def contexts_of(
     columns: dict,
     *,
     arms,
-    form: str = "blocks",
+    form: Literal["blocks", "shared", "rows"] = "blocks",
     universe: Literal["ball", "offset_sphere", "cube"] = "ball",
     reward: Column | None = None,
 ) -> Contexts:
