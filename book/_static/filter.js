@@ -1,4 +1,4 @@
-/* Filters of the scoreboard, by paper, kind and verdict: plain controls over the tables of the page,
+/* Filters of the scoreboard, by page, kind and verdict: plain controls over the tables of the page,
  * without any dependency.  With scripts off every row is shown.
  */
 "use strict";
@@ -8,7 +8,7 @@ document.addEventListener("DOMContentLoaded", () => {
   if (!place) return;
   const rows = [...document.querySelectorAll(".scoreboard tbody tr:has([data-kind])")].map((row) => ({
     row,
-    Paper: row.closest("table").caption.textContent,
+    Page: row.closest("table").caption.textContent,
     Kind: row.querySelector("[data-kind]").dataset.kind,
     Verdict: row.querySelector(".verdict").textContent.replace(/^\S+\s/, ""),
   }));
@@ -25,7 +25,7 @@ document.addEventListener("DOMContentLoaded", () => {
     }
     said.textContent = `${shown} of ${rows.length} sentences shown`;
   };
-  for (const name of ["Paper", "Kind", "Verdict"]) {
+  for (const name of ["Page", "Kind", "Verdict"]) {
     const select = document.createElement("select");
     select.add(new Option("all", ""));
     for (const value of [...new Set(rows.map((entry) => entry[name]))]) select.add(new Option(value, value));
