@@ -74,10 +74,7 @@ class Live:
 
     def __init__(self, policy: Policy, rng: np.random.Generator) -> None:
         self.policy, self.rng = policy, rng
-        try:
-            self.state = policy.init(policy.params)
-        except MemoryError as error:
-            raise MemoryError(f"d and T must be smaller: {policy.name!r}: {error}") from None
+        self.state = policy.init(policy.params)
         self.rounds = 0
         self._open, self._warned = {}, False
         self._arms, self._clipped = {}, {"contexts": 0, "rewards": 0, "records": 0}

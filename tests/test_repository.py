@@ -1,12 +1,9 @@
-"""What README, requirements and workflow files promise."""
+"""What README and requirements promise."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
-import yaml
 
 from tools import site
 
@@ -46,15 +43,3 @@ def test_a_published_site_names_its_address_and_others_do_not():
     here = site.configuration(ROOT, "Built at smoke scale", None).decode()
     assert "sphinx_sitemap" not in here
     assert "announcement: Built at smoke scale" in here
-
-
-FLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-
-
-@pytest.mark.parametrize("path", FLOWS, ids=lambda p: p.stem)
-def test_every_step_names_what_is_there(path):
-    for job in yaml.safe_load(path.read_text("utf8"))["jobs"].values():
-        for run in (step["run"] for step in job["steps"] if "run" in step):
-            assert all((ROOT / script).is_file() for script in re.findall(r"\.ci/\w+", run))
-            modules = re.findall(r"-m (tools\.\w+)", run)
-            assert all((ROOT / f"{m.replace('.', '/')}.py").is_file() for m in modules)

@@ -7,7 +7,7 @@ a user has none.  Half of the repetitions choose, the other half judge (`contest
 
 import json
 import re
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -140,9 +140,8 @@ def answer(setting, trust: str) -> Answer | None:
 
 
 def choose(
-    trust: Literal["local", "shuffle", "joint"], d: int, K: int, T: int, epsilon: float,
-    world="dense", *, n_reps: int = 20, seed: int = 0,
-) -> Answer:  # fmt: skip
+    trust: str, d: int, K: int, T: int, epsilon: float, world="dense", *, n_reps=20, seed=0
+) -> Answer:
     """Which private policy to use: the candidates play a world of this size.
 
     trust: whom users trust, "local" (nobody), "shuffle" (a shuffler) or "joint" (the server, so

@@ -149,8 +149,10 @@ def positions(case) -> list[tuple[int, Any]]:
     rounds = sorted({0, case.rounds // 2, case.rounds - 1})
     if case.policy.guarantee.neighbours != REPLACE_REWARD:
         return [(at, None) for at in rounds]
-    d = dimension(case.policy)
-    return [(at, x) for at in rounds for x in (np.eye(d)[0], -np.eye(d)[-1], np.full(d, d**-0.5))]
+    d, world = dimension(case.policy), getattr(case.policy, "universe", None)
+    x = corners_of(world or Universe(norm=np.inf), d)[:, :-1]
+    longest = x[np.abs(x).sum(axis=1).argmax()]
+    return [(at, x) for at in rounds for x in (np.eye(d)[0], -np.eye(d)[-1], longest)]
 
 
 def compare(run, base, at: int) -> None:

@@ -114,7 +114,7 @@ class State(NamedTuple):
     # local: the last user's noisy packed statistics; server: the exact ones, which nobody sees;
     # shuffler: the exact ones, overwritten by the estimate at the end of a batch
     message: np.ndarray
-    clipped: np.ndarray  # (1,) records outside the universe: exact, not private
+    clipped: np.ndarray  # (1,) records outside the universe: exact, must not be shown
     exact: np.ndarray  # server: packed exact statistics (secret)
     nodes: np.ndarray  # server: (levels, packed) noise of the prefix up to each live block
     release: np.ndarray  # server: packed, what the next user sees
@@ -450,7 +450,8 @@ def ldp_audits():
     """One message of every user."""
     kinds = itertools.product(("corrected", "paper"), privacy.UNIVERSES)
     made = (ldp_linucb(2, 8, epsilon=1.0, delta=0.1, calibration=c, universe=u) for c, u in kinds)
-    return audit.instances(audit.shows(randomize, "gaussian", "message"), ("x",), *made, rounds=3)
+    sent = audit.shows(randomize, "gaussian", "message")
+    return audit.instances(sent, ("x", "clipped"), *made, rounds=3)
 
 
 def jdp_audits():

@@ -70,7 +70,7 @@ def investigate(ask, worlds, epsilons, quick: bool, trials, seed: int):
         for row in add("measured", "its noise", measuring.plans, quick):
             if (plan := row.pop("plan", None)) is not None:
                 enough = quick and any(r.get("outcome") == "refuted" for r in rows)
-                row |= REFUTED if enough else ask(measuring.measured, plan)[0]
+                row |= SKIPPED if enough else ask(measuring.measured, plan)[0]
         for task in (attack.general, attack.own):
             add("attack", f"{task.__name__} attack", task, quick, trials, seed)
     add("cost", "a round", leaderboard.cost)
@@ -96,7 +96,7 @@ WORDS = {  # the verdict: exit code, meaning
     "BOUNDED ONLY": (3, "no attack refutes it, but its noise was not measured"),
     "CONTRACT BROKEN": (4, "it does not do what every policy does: mend that first"),
 }
-REFUTED = {"outcome": "not applicable", "found": "not measured: refuted already"}
+SKIPPED = {"outcome": "not applicable", "found": "not measured: refuted already"}
 QUIET = ("holds", "beside", "not applicable")  # outcomes of rows that have no line
 UNSEEN = """What the judge cannot see:
   what the audit's declaration leaves out: which numbers are shown, which fields are private

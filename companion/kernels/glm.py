@@ -74,10 +74,8 @@ def mills(z):
 @jit
 def mills_slope(z):
     """mills(z) (mills(z) + z), also far in the left tail, where it is 1 - 1/z^2 + 6/z^4 - ..."""
-    if z < -30.0:
-        return 1.0 - (1.0 - 6.0 / (z * z)) / (z * z)
     m = mills(z)
-    return m * (m + z)
+    return m * (m + z) if z >= -30.0 else 1.0 - (1.0 - 6.0 / (z * z)) / (z * z)
 
 
 @jit

@@ -186,7 +186,7 @@ def anytime_attacks(policy: Policy):
 def anytime_instances() -> tuple[AuditInstance, ...]:
     """Rounds of two epochs, in both calibrations."""
     options = {"epsilon": 1.0, "delta": 0.1, "lambda_min": 1.0}
-    return instances(RELEASES, (), *in_both(anytime_linucb, 2, **options), rounds=3)
+    return instances(RELEASES, ("run.clipped",), *in_both(anytime_linucb, 2, **options), rounds=3)
 
 
 # --- Algorithm 2: UCB over base learners ----------------------------------------------------------
@@ -417,4 +417,5 @@ def combiner_instances() -> tuple[AuditInstance, ...]:
     known = {"epsilon": 1.0, "delta": 0.1}
     anytime = in_both(anytime_linucb, 2, lambda_min=1.0, **known)
     pairs = zip(anytime, in_both(online_linucb, 2, 8, **known), strict=True)
-    return instances(RELEASES, (), *(combiner(pair, 8) for pair in pairs), rounds=3)
+    exact = "bases.0.run.clipped", "bases.1.run.clipped"
+    return instances(RELEASES, exact, *(combiner(pair, 8) for pair in pairs), rounds=3)

@@ -49,7 +49,7 @@ class State(NamedTuple):
     theta: np.ndarray  # (d,) V_inv b
     radius: np.ndarray  # (1,) of the confidence set
     message: np.ndarray  # (d + 1,) the last user's noisy x and noisy y
-    clipped: np.ndarray  # (1,) records outside the universe: exact, not private
+    clipped: np.ndarray  # (1,) records outside the universe: exact, must not be shown
     work: np.ndarray  # (2, d, d) scratch
 
 
@@ -143,4 +143,4 @@ def corrected_ridge(
 def audit_instances() -> tuple[AuditInstance, ...]:
     """Both calibrations: one message per user."""
     policies = in_both(corrected_ridge, 2, 8, epsilon=1.0, delta=0.1)
-    return instances(RELEASES, (), *policies, rounds=3)
+    return instances(RELEASES, ("clipped",), *policies, rounds=3)

@@ -274,7 +274,7 @@ class State(NamedTuple):
     experts: Experts  # the online learner's state
     message: np.ndarray  # (d + 1,) the last user's noisy x and noisy y
     g: np.ndarray  # (d,) its gradient
-    clipped: np.ndarray  # (1,) records outside the universe: exact, not private
+    clipped: np.ndarray  # (1,) records outside the universe: exact, must not be shown
 
 
 def init(p: Params) -> State:
@@ -443,4 +443,4 @@ def audit_instances() -> tuple[AuditInstance, ...]:
     """Both calibrations in both universes."""
     kinds = [{"calibration": c, "universe": u} for c in ("corrected", "paper") for u in UNIVERSES]
     policies = (online_linucb(2, 8, epsilon=1.0, delta=0.1, **kind) for kind in kinds)
-    return instances(RELEASES, (), *policies, rounds=3)
+    return instances(RELEASES, ("clipped",), *policies, rounds=3)

@@ -5,8 +5,9 @@ import pytest
 
 from companion import policies
 from companion.accounting.privacy import ADD_OR_REMOVE, REPLACE_REWARD
-from companion.audits.neighbours import Seen, candidates, compare, records
+from companion.audits.neighbours import Seen, candidates, compare, positions, records
 from companion.audits.recording import Leak, NotMeasured, Run
+from companion.core import Universe
 
 
 @pytest.mark.parametrize("d", [2, 3, 8])
@@ -35,6 +36,9 @@ def test_pairs_follow_the_relation():
     rows, kind, pairs = candidates(related(REPLACE_REWARD), x)
     assert all(np.array_equal(row[1], x) for row in rows)
     assert len({row[2] for row in rows}) == len(rows) > 3
+    case = related(REPLACE_REWARD)  # in a cube the longest contexts are corners
+    cube = case._replace(policy=case.policy._replace(universe=Universe(norm=np.inf)))
+    assert max(np.abs(x).sum() for _, x in positions(cube)) == 2.0
     with pytest.raises(NotMeasured, match="neighbours must be one of"):
         candidates(related("edit one bit"))
 

@@ -7,7 +7,7 @@ import pytest
 from streams import same_bits
 
 from companion import policies
-from companion.audits.neighbours import filler, positions
+from companion.audits.neighbours import filler, positions, see
 from companion.audits.recording import (
     Interpreter,
     Leak,
@@ -61,6 +61,12 @@ def test_a_release_more_than_in_the_script_is_a_leak():
     assert not any(map(len, kept))
     with pytest.raises(Leak, match="number of releases"):
         recorder.play(rows, seed=1, script=base._replace(calls=base.calls[:-1]))
+
+
+def test_what_a_kernel_returns_beside_its_releases_is_a_leak():
+    case = case_of("ldp_linucb", 0)  # `randomize` returns whether the record was clipped
+    with pytest.raises(Leak, match="public state"):
+        see(case._replace(private_fields=("x",)), positions(case)[0])
 
 
 class Inner(NamedTuple):
