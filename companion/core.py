@@ -29,8 +29,7 @@ if TYPE_CHECKING:  # relative, so that no kernel's closure holds it
 
 LARGEST_RECORD = 1e30  # contexts and rewards are not larger: what kernels make of them stays finite
 
-_NAMES = "SIGINT", "SIGTERM", "SIGALRM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGPROF", "SIGVTALRM"
-SIGNALS = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
+SIGNALS = [s for s in signal.Signals if s.name in {"SIGINT", "SIGTERM", "SIGALRM", "SIGHUP"}]
 ROOM = 10**9  # numbers in the table of rounds that a State keeps, at most: 8 gigabytes
 WIDEST = 10_000  # dimension up to which a State keeps matrices (d, d); arms that it has room for
 

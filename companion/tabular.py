@@ -36,15 +36,17 @@ class Column(NamedTuple):
     def coordinates(self, name, values) -> np.ndarray:
         """(n, 1): numbers from [low, high] to [-1, 1]; or (n, levels): a level to 1 in a place of
         its own.  ValueError, which names the column and the row (from 0), on anything else."""
+        pd = validate.need_module("pandas", "data")
+        if not self.levels and any(isinstance(v, str) for v in values):  # in a CSV file all are
+            i = pd.to_numeric(pd.Series(values), errors="coerce").isna().argmax()
+            raise ValueError(f"column {name!r} must hold numbers; row {i} has {shown(values[i])}")
         name = f"column {name!r} (fill missing values by a public one first)"
         if not self.levels:
-            if texts := [(i, v) for i, v in enumerate(values) if isinstance(v, str)]:
-                raise ValueError(f"{name} must hold numbers; row {texts[0][0]} has {texts[0][1]!r}")
             v = validate.need_array(name, values, ("n",))
             middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
             return np.clip((v - middle) / half, -1.0, 1.0)[:, None]
         known = [v if np.isscalar(v) else None for v in values]  # a list is no level
-        places = validate.need_module("pandas", "data").Index(self.levels).get_indexer(known)
+        places = pd.Index(self.levels).get_indexer(known)
         if (places < 0).any():
             i = places.argmin()
             raise ValueError(f"{name} must be in {self.levels}; row {i} has {shown(values[i])}")
@@ -174,7 +176,7 @@ def contexts_of(
     validate.need_choice("form", form, FORMS)
     validate.need_choice("universe", universe, tuple(SIZES))
     if (form == "rows") != any(ARM in str(name) for name in columns):
-        raise ValueError(f'form must be "rows" if a column is named with {ARM}, only then; {form=}')
+        raise ValueError(f'form must be "rows" if and only if a name has {ARM}; got {form=}')
     if (form, universe) == ("blocks", "offset_sphere"):
         raise ValueError(f'form must be "rows" or "shared" in the offset_sphere; got {form=}')
     arms = _labels("arms", validate.need_members("arms", arms))

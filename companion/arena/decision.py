@@ -25,7 +25,7 @@ TRUSTED = {"local": "nobody", "shuffle": "a shuffler", "joint": "the server"}  #
 NOTHING = "Nothing is shown to be better than random play"
 NOBODY = "No private policy with this guarantee can play here."
 MEANS = {  # arguments that a reader of a printed program may not know
-    "universe": "the set of contexts; offset_sphere: (u, sqrt(1/2)) with |u|^2 <= 1/2",
+    "universe": "the set of contexts: ball, or offset_sphere: (u, sqrt(1/2)) with |u|^2 <= 1/2",
     "theta_bound": "bound on the norm of the parameter of X; epsilon holds whatever it is",
     "ball": "bound on the norm of the parameter of X; epsilon holds whatever it is",
     "l1_radius": "bound on the 1-norm of the parameter of X; epsilon holds whatever it is",
@@ -115,7 +115,7 @@ live, rng = policy.start(), np.random.default_rng()  # research only: no real pe
 for _ in range(3):  # yours: range({told.get("T", "T")}), a round for every user
     z = rng.uniform(-1, 1, {size})  # yours: numbers {whose}, in [-1, 1]{base}
     X = {X}{note}
-    # instead of z and X, for rows of a table: companion.tabular, and there X = table.context(row)
+    # or, for a data frame: for X in table.contexts(frame), see companion.tabular,
     # with table = contexts_of(..., form="{form}", universe="{kind}"), table.d as above
     arm = live.select(X)
     live.update(arm, 1.0)  # yours: what the arm paid, in [0, 1]

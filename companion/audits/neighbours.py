@@ -150,8 +150,7 @@ def positions(case) -> list[tuple[int, Any]]:
     if case.policy.guarantee.neighbours != REPLACE_REWARD:
         return [(at, None) for at in rounds]
     d, world = dimension(case.policy), getattr(case.policy, "universe", None)
-    x = corners_of(world or Universe(norm=np.inf), d)[:, :-1]
-    longest = x[np.abs(x).sum(axis=1).argmax()]
+    longest = max(corners_of(world or Universe(norm=np.inf), d)[:, :-1], key=lambda x: abs(x).sum())
     return [(at, x) for at in rounds for x in (np.eye(d)[0], -np.eye(d)[-1], longest)]
 
 

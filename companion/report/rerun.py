@@ -139,7 +139,7 @@ def rerun(path, figure: str, given=()) -> str:
     except papermill.PapermillExecutionError as error:
         raise ValueError(f"{error.ename}: {error.evalue}") from None
     body = "".join(o.get("data", {}).get("text/html", "") for o in cells[-1]["outputs"])
-    said = "; ".join(f"{name} = {value!r}" for name, value in values.items()) or "as committed"
+    said = "; ".join(f"{name} = {value!r}" for name, value in values.items()) or "unchanged"
     return str(markup.site.alone(figure, f"{Path(path).name}, {figure}: {said}", body))
 
 
