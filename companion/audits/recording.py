@@ -221,7 +221,7 @@ class Recorder:
 
     def _call(self, kernel, read, *args):
         mine, clean, noise = arrays(args), self._numbers(kernel, read, args), []
-        if added := {law for law, _ in clean} <= {"gaussian", "laplace"}:  # not picked, say
+        if added := {law for law, _ in clean} <= {"gaussian", "laplace"}:  # else one is picked
             noisy = self._released(kernel, read, args, np.random.default_rng(11))
             noise = [a - b for (_, a), (_, b) in zip(noisy, clean, strict=True)]
         told = "asked" if self.asking else "calls"
