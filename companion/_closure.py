@@ -9,30 +9,33 @@ import functools
 import hashlib
 from pathlib import Path
 
-IMPORT_BY_NAME = {"report.scoreboard"}  # it depends on all modules
+IMPORT_BY_NAME = {"evidence.claims.scoreboard"}  # it depends on all modules
 DATA = {".json", ".toml"}  # files that the modules of a folder read
 
 
 class Package:
-    """The Python files below a folder, by dotted name: `companion`, `companion.core`, ..."""
+    """The Python files below some folders, by dotted name: `companion`, `companion.core`, ..."""
 
-    def __init__(self, root) -> None:
-        self.root = Path(root)
-        self.name = self.root.name
+    def __init__(self, *roots) -> None:
+        self.roots = {Path(root).name: Path(root) for root in roots}
         self._facts = functools.cache(self._read)
 
     def file(self, module: str) -> Path | None:
         """Path of a module of this package, or None."""
         first, *rest = module.split(".")
-        if first != self.name:
+        if first not in self.roots:
             return None
-        stem = self.root.joinpath(*rest)
+        stem = self.roots[first].joinpath(*rest)
         places = [stem / "__init__.py", *([stem.with_suffix(".py")] if rest else [])]
         return next((p for p in places if p.is_file()), None)
 
     def modules(self) -> set[str]:
         """Dotted names of all modules."""
-        files = [p.relative_to(self.root.parent) for p in self.root.rglob("*.py")]
+        files = [
+            path.relative_to(root.parent)
+            for root in self.roots.values()
+            for path in root.rglob("*.py")
+        ]
         parts = ((p.parent if p.name == "__init__.py" else p.with_suffix("")).parts for p in files)
         return set(map(".".join, parts))
 
@@ -42,7 +45,7 @@ class Package:
         while todo:
             module = todo.pop()
             found.add(module)
-            if module.removeprefix(f"{self.name}.") in IMPORT_BY_NAME:
+            if module in IMPORT_BY_NAME:
                 return self.modules()
             todo |= self._facts(module)[1] - found
         return found

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from companion.accounting.audit import AuditSpec
 from companion.accounting.privacy import NO_PRIVACY, Guarantee
 from companion.jit import PACKAGE, borrowed, counted, jit
 from companion.validate import need_array, need_choice, need_float, need_generator, shown
@@ -66,6 +65,20 @@ def linear_universe(offset: bool) -> Universe:
     return Universe(low=0.0, offset=True) if offset else Universe()
 
 
+class Release(NamedTuple):
+    """What a kernel lets out: others see this argument after the kernel has run.
+
+    kernel: a function of the algorithm, which draws the noise itself.
+    argument: the name of the argument that others see, "message", or of a field of it, "s.release".
+    law: the law of the noise in it, by the names that `evidence.measure` knows: "gaussian",
+        "laplace", "counts", ...; None: the law is not declared.
+    """
+
+    kernel: Any
+    argument: str
+    law: str | None = None
+
+
 class Policy(NamedTuple):
     """A bandit algorithm with its parameters fixed: data, and functions over a State.
 
@@ -80,7 +93,9 @@ class Policy(NamedTuple):
     universe: the records that are taken as they are; None if nothing is clipped.
     delayed_feedback: whether rewards may come late and in any order; then `update` may read nothing
         that `select` noted, and nothing that holds only for the round under way.
-    audit: what measures and attacks the guarantee.
+    releases: all that others learn of a record, a tuple of `Release`.
+    private: names of the fields of State that others must not see, "V.exact" for a field of a
+        field.
 
     Kernels check nothing: what they rely on stands in Params (d; K, T where memory depends on them)
     and is checked by `need_rounds` and `need_contexts`.
@@ -95,7 +110,8 @@ class Policy(NamedTuple):
     guarantee: Guarantee = NO_PRIVACY
     universe: Universe | None = None
     delayed_feedback: bool = False
-    audit: AuditSpec = AuditSpec()
+    releases: tuple = ()
+    private: tuple = ()
 
     def __repr__(self):
         return f"<Policy {self.name}: {self.guarantee}>"
@@ -159,6 +175,7 @@ class Optimiser(NamedTuple):
     A batch method has no step (None): its run takes all n records of its Params at once and writes
     the last row alone.  Params have d and n, the number of records for which the guarantee holds;
     `need_records` is the check of what kernels rely on.
+    releases, private: as for a `Policy`.
     """
 
     name: str
@@ -167,7 +184,8 @@ class Optimiser(NamedTuple):
     step: Any
     run: Any
     guarantee: Guarantee
-    audit: AuditSpec = AuditSpec()
+    releases: tuple = ()
+    private: tuple = ()
 
     def start(self, seed: int | np.random.SeedSequence | None = None) -> Stream:
         """Begin a live run on anyone's records; noise from `seed` (None: the operating system).

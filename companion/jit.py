@@ -26,7 +26,8 @@ from numba.extending import intrinsic, overload
 
 from companion._closure import Package
 
-PACKAGE = Package(Path(__file__).parent)
+HOME = Path(__file__).parent
+PACKAGE = Package(HOME, HOME.parent / "evidence")
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 SHORT = 800  # bytes of bytecode below which a kernel is merged into its callers
 LOOPS = ("play", "run")  # called from Python: never merged
@@ -37,9 +38,9 @@ def cache_folder():
     read-only, or installed, for pip would leave a folder of kernels behind."""
     if "NUMBA_CACHE_DIR" in os.environ:
         return Path(os.environ["NUMBA_CACHE_DIR"])
-    beside = PACKAGE.root / "__pycache__"
-    own = {"site-packages", "dist-packages"}.isdisjoint(PACKAGE.root.parts)
-    own = own and os.access(beside if beside.exists() else PACKAGE.root, os.W_OK)
+    beside = HOME / "__pycache__"
+    own = {"site-packages", "dist-packages"}.isdisjoint(HOME.parts)
+    own = own and os.access(beside if beside.exists() else HOME, os.W_OK)
     return beside / "kernels" if own else Path.home() / ".cache" / "companion"
 
 

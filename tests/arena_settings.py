@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from companion.accounting.privacy import NO_PRIVACY, Guarantee
-from companion.arena import contest
-from companion.arena.environments import Expanded, World
-from companion.arena.recipes import Call
 from companion.environments import sphere
 from companion.streaming_sco.environments import one_context
+from evidence.arena import contest
+from evidence.arena.environments import Expanded, World
+from evidence.arena.recipes import Call
 
 COMMON = one_context(3, 4, 2)
 WORLDS = {

@@ -82,7 +82,7 @@ def smoke_site(shared):
             for name in COPIED:
                 shutil.copy2(ROOT / name, root / name)
             skip = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
-            for name in ("book", "companion", "tools"):
+            for name in ("book", "companion", "evidence", "tools"):
                 shutil.copytree(ROOT / name, root / name, ignore=skip)
             command = [sys.executable, "-m", "tools.build", "--root", root, "--scale", "smoke"]
             with log.open("w") as stream:

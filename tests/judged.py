@@ -1,6 +1,6 @@
 """Policies for the judge's tests: the template, with one thing changed."""
 
-from companion.judge.load import TEMPLATE
+from evidence.judge.load import TEMPLATE
 
 
 def written(folder, name, *changes):

@@ -9,7 +9,7 @@ import numpy as np
 
 from companion import optimisers, policies
 from companion.core import need_contexts
-from companion.judge.checks import THETA, flat, run, same_bits, stream, stream_for
+from evidence.judge.checks import THETA, flat, run, same_bits, stream, stream_for
 
 __all__ = ["THETA", "flat", "run", "same_bits", "stream", "stream_for"]
 ROWS = {1: 100, 2: 100, 7: 100, 300: 30, 5000: 4}  # contexts in a round, and how many rounds

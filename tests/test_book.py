@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from companion.report import rerun
+from evidence.claims import rerun
 from tools.chapters import load
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("site")]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from companion.report.rerun import needs
+from evidence.claims.rerun import needs
 
 CHAPTERS = sorted((Path(__file__).resolve().parent.parent / "book").glob("*.ipynb"))
 

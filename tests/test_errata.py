@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from companion.report.published import rooms, sentences
+from evidence.claims.published import rooms, sentences
 from tools import errata
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -30,7 +30,9 @@ def test_an_entry_is_whole_and_its_evidence_exists(number):
     match = ENTRIES[number]
     assert match[5] in WEIGHTS
     assert re.findall(r"^  \*(\w+):\*", match[6], re.MULTILINE) == list(PARTS)
-    for file in re.findall(r"`((?:tests|companion|benchmarks)/[\w/]+\.py)(?:::\w+)?`", match[6]):
+    for file in re.findall(
+        r"`((?:tests|companion|evidence|benchmarks)/[\w/]+\.py)(?:::\w+)?`", match[6]
+    ):
         assert (ROOT / file).is_file(), file
     for file, test in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", match[6]):
         assert f"def {test}(" in (ROOT / file).read_text("utf8"), test
@@ -43,7 +45,7 @@ def test_claims_name_errata_that_exist_and_errata_of_statements_are_shown():
     assert named <= set(ENTRIES)
     for number, match in ENTRIES.items():
         if match[5] in errata.WRONG - {"theorem unproved"}:
-            shown = re.search(r"book/\w+\.ipynb#|`tests/|`companion/", match[6])
+            shown = re.search(r"book/\w+\.ipynb#|`tests/|`companion/|`evidence/", match[6])
             assert number in named or shown, number
 
 

@@ -8,13 +8,14 @@ import inspect
 import pytest
 
 from companion import optimisers, policies
-from companion.audits.noise_laws import measure, verdict
 from companion.core import Optimiser
+from evidence.attacks.table import known
+from evidence.measure.noise_laws import measure, verdict
 
 MADE = {n: t.example(n) for t in (policies, optimisers) for n in t.TABLE}
 FACTORIES = {n: t.factory(n) for t in (policies, optimisers) for n in t.TABLE}
 PRIVATE = [n for n, made in MADE.items() if made.guarantee.model != "none"]
-OFFERED = {n: MADE[n].audit.measured() for n in PRIVATE}
+OFFERED = {n: known(n).measured() for n in PRIVATE}
 CASES = [  # `make test` measures every algorithm once, in the first of its calibrations
     pytest.param(n, i, marks=[pytest.mark.nightly] * (i > 0))
     for n, cases in OFFERED.items()
@@ -32,8 +33,8 @@ def test_every_private_policy_offers_instances_to_measure(name):
     """In every calibration that it has."""
     cases = OFFERED[name]
     assert cases, (
-        f"{name} promises privacy: its audit must offer `measured`, a tuple of "
-        "`companion.accounting.audit.AuditInstance`, which says what leaves the algorithm"
+        f"{name} promises privacy: a row of `evidence.attacks.table` must name `measured`, a "
+        "function that gives a tuple of `evidence.attacks.audit.AuditInstance`"
     )
     assert all(c.policy.guarantee.model != "none" for c in cases)
     taken = inspect.signature(FACTORIES[name]).parameters

@@ -5,7 +5,7 @@ import pytest
 import streams
 from streams import run, stream_for
 
-from companion.judge import checks
+from evidence.judge import checks
 
 MODULES = streams.names()
 ELSEWHERE = {"inside its arrays", "rows"}  # below: in a process without compilation
@@ -20,7 +20,7 @@ def policy(module):
 @every_policy
 @pytest.mark.parametrize("point", [p for p in checks.CHECKS if p not in ELSEWHERE])
 def test_the_contract_holds(module, point):
-    """What `companion.judge` asks of any policy."""
+    """What `evidence.judge` asks of any policy."""
     checks.CHECKS[point](lambda K: streams.example(module, K))
 
 

@@ -79,7 +79,7 @@ def test_the_closure_reads_every_kind_of_import(tmp_path):
 def test_only_a_source_tree_holds_its_kernels(folder, tmp_path, monkeypatch):
     (root := tmp_path / folder / "tiny").mkdir(parents=True)
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    monkeypatch.setattr(jit, "PACKAGE", Package(root))
+    monkeypatch.setattr(jit, "HOME", root)
     assert jit.cache_folder().is_relative_to(root) == (folder == "src")
 
 

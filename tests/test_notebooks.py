@@ -8,8 +8,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from companion.report.published import sentences
-from companion.report.rerun import names, needs
+from evidence.claims.published import sentences
+from evidence.claims.rerun import names, needs
 from tools.chapters import HIDDEN, load, pages, read, scales, source, tags
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -18,8 +18,8 @@ from nbformat.v4 import new_code_cell
 from papermill.translators import PythonTranslator
 from wheel import run
 
-from companion.report import rules
-from companion.report.claims import MIME, UNTESTED
+from evidence.claims import rules
+from evidence.claims.claims import MIME, UNTESTED
 from tools.chapters import load, tags
 from tools.parameters import check
 

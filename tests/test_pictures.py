@@ -10,7 +10,7 @@ import pytest
 from matplotlib import pyplot as plt
 from playwright.sync_api import sync_playwright
 
-from companion.report import plots
+from evidence.claims import plots
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = [

@@ -21,7 +21,8 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     kinds = ("*.py", "*.json", "*.toml", "*.txt", "*.html", "py.typed")
-    files = (p for kind in kinds for p in (ROOT / "companion").rglob(kind))
+    packages = (ROOT / "companion", ROOT / "evidence")
+    files = (p for package in packages for kind in kinds for p in package.rglob(kind))
     assert held == {p.relative_to(ROOT).as_posix() for p in files if "__pycache__" not in p.parts}
 
 

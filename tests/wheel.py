@@ -30,7 +30,8 @@ def build(base):
         (base / "src").mkdir(exist_ok=True)
         shutil.copy2(ROOT / name, base / "src" / name)
     skip = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "companion", base / "src" / "companion", ignore=skip)
+    for package in ("companion", "evidence"):
+        shutil.copytree(ROOT / package, base / "src" / package, ignore=skip)
     run("-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", base, base / "src")
     (built,) = base.glob("*.whl")
     return built

@@ -53,7 +53,7 @@ def closure(root, chapter):
 @functools.cache
 def _package(root):
     """The package of a project, read once in a process."""
-    return Package(root / "companion")
+    return Package(root / "companion", root / "evidence")
 
 
 def _files(paths, root):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from companion.report import rules
+from evidence.claims import rules
 from tools.errors import Refusal, one_of
 from tools.parameters import check, from_text, parse_cell
 

@@ -12,9 +12,9 @@ import html
 import re
 from collections import Counter
 
-from companion.report import markup
-from companion.report.markup import SHADES
-from companion.report.scoreboard import EVIDENCE
+from evidence.claims import markup
+from evidence.claims.markup import SHADES
+from evidence.claims.scoreboard import EVIDENCE
 from tools import errata, results
 from tools.errors import Failure
 

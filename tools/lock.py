@@ -10,7 +10,7 @@ import html
 import json
 import re
 
-from companion.report.markup import folded
+from evidence.claims.markup import folded
 from tools import cache
 from tools.errors import Failure
 

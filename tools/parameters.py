@@ -11,7 +11,7 @@ Lists are not empty.  Blank lines and lines that are only a comment are ignored,
     # needs: T >= 2 * K
 
 which refuses sets of values that make no sense together: a rule over the parameters of the cell, in
-the grammar of `companion.report.rules`, that the defaults obey.
+the grammar of `evidence.claims.rules`, that the defaults obey.
 """
 
 import ast
@@ -19,7 +19,7 @@ import math
 import re
 from typing import Any, NamedTuple
 
-from companion.report import rules
+from evidence.claims import rules
 from tools.errors import Refusal
 
 NEEDS = re.compile(r"\s*#\s*needs:(.*)")

@@ -1,6 +1,6 @@
 """What the executed chapters claim and how long they took, gathered for the scoreboard."""
 
-from companion.report.claims import MIME
+from evidence.claims.claims import MIME
 from tools import cache
 from tools.chapters import title
 from tools.errors import Failure

@@ -59,7 +59,9 @@ def mirror(root, executed, config):
     """Everything the site is made of: relative path -> bytes."""
     stage = {"_config.yml": config, "_toc.yml": (root / "_toc.yml").read_bytes()}
     files = [p for p in (root / "book").rglob("*") if p.suffix != ".ipynb"]
-    files += [*(root / "tools" / "ext").glob("*.py"), *(root / "companion").rglob("*.py")]
+    files += (root / "tools" / "ext").glob("*.py")
+    for package in ("companion", "evidence"):
+        files += (root / package).rglob("*.py")
     files += [root / name for name in FRONT]
     for path in files:
         if path.is_file() and not {"__pycache__", ".ipynb_checkpoints"} & set(path.parts):

@@ -1,4 +1,4 @@
-/* The arena's explorer: menus that choose one of the answers that stand in the page (companion/arena/decision.py).
+/* The arena's explorer: menus that choose one of the answers that stand in the page (evidence/arena/decision.py).
  * Without scripts all answers are there, each behind its line. */
 "use strict";
 

@@ -20,10 +20,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from companion.accounting import audit
 from companion.accounting.privacy import gaussian_epsilon, gaussian_mu
 from companion.baselines.arguments import central_guarantee, squares_problem
-from companion.core import Optimiser
+from companion.core import Optimiser, Release
 from companion.jit import jit
 from companion.kernels.geometry import admit_all, euclidean_factor, lq_norm
 from companion.kernels.linalg import axpy, copy, dot
@@ -219,22 +218,13 @@ def local_md(
     true = gaussian_epsilon(c.delta, 1.0, float((moved / sigma).max()))
     guarantee = central_guarantee(c, true, calibration)
     params = params._replace(sigma=sigma if c.epsilon < np.inf else 0.0 * sigma)
-    audit_spec = audit.AuditSpec(attacks, attack_instances, measured)
-    return Optimiser("LocalMD", params, init, None, run, guarantee, audit=audit_spec)
-
-
-def attacks(optimiser):
-    """`audit.Attack`: the parameter at the end, all that is public, as the first label moves it."""
-    return (audit.on_first_label(optimiser, "the order of steps"),)
-
-
-def attack_instances():
-    """Both calibrations: for a small ball 2 L is nearly attained."""
-    return audit.in_both(local_md, 2, 12, epsilon=1.0, delta=0.1, radius=0.02)
-
-
-def measured():
-    """Instances whose every noisy gradient is measured."""
-    pair = audit.in_both(local_md, 2, 12, epsilon=1.0, delta=1e-9, radius=0.02, step_scale=0.01)
-    gradients = audit.shows(release, "gaussian", "gradient")
-    return audit.instances(gradients, ("clipped",), *pair, bound_is_tight=False)
+    return Optimiser(
+        name="LocalMD",
+        params=params,
+        init=init,
+        step=None,
+        run=run,
+        guarantee=guarantee,
+        releases=(Release(release, "gradient", "gaussian"),),
+        private=("clipped",),
+    )

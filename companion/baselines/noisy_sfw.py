@@ -16,10 +16,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from companion.accounting import audit
 from companion.accounting.privacy import gaussian_epsilon, gaussian_mu, zcdp_epsilon
 from companion.baselines.arguments import central_guarantee, squares_problem
-from companion.core import Optimiser
+from companion.core import Optimiser, Release
 from companion.jit import borrowed, inlined, jit
 from companion.kernels.geometry import admit, euclidean_factor, smooth_exponent, vertex
 from companion.kernels.linalg import axpy, copy, dot
@@ -200,41 +199,14 @@ def noisy_sfw(
         exponent, at_first, later, true = noise(params, c, calibration)
         params = params._replace(exponent=exponent, sigma_first=at_first, sigma=later)
     guarantee = central_guarantee(c, true, calibration)
-    audit_spec = audit.AuditSpec(attacks, attack_instances, measured)
-    return Optimiser("NoisySFW", params, init, step, run, guarantee, audit=audit_spec)
-
-
-@jit
-def first_releases(p, s, x, y, rng, out):
-    """out (n, d) <- n first releases about the record x (d,), y and zeros; s is overwritten."""
-    for i in range(out.shape[0]):
-        s.t[0] = 0
-        gather(p, s, x, y)
-        release(p, s, p.half, p.sigma_first, rng)
-        copy(s.noise, out[i])
-
-
-def attacks(optimiser):
-    """`audit.Attack`: the first release; a label is as large as it may be, or its opposite."""
-    p = optimiser.params
-    x, s = np.full(p.d, p.d ** (-1.0 / p.q)), init(p, None)  # no context is longer in l_2
-    mechanism = audit.filled((p.d,), lambda z, rng, out: first_releases(p, s, *z, rng, out))
-    pair, statistic = [(x, p.high), (x, -p.high)], audit.along(-x)
-    how = {"note": "later gradients", "runs": False}
-    return (audit.Attack(mechanism, *pair, statistic, "releases", **how),)
-
-
-def attack_instances():
-    """Both calibrations: for a small ball 2 L is nearly attained."""
-    return audit.in_both(noisy_sfw, 2, 16, epsilon=1.0, delta=0.1, radius=0.02)
-
-
-def measured():
-    """Instances whose gradients are measured.  The first is the dearest and nearly attains 2 L for
-    a small ball; the bound of the later ones is out of reach for squares."""
-    private, found = ("clipped", "total", "x"), ()
-    for d, law in ((2, "gaussian"), (9, "generalized")):
-        pair = audit.in_both(noisy_sfw, d, 16, epsilon=1.0, delta=1e-2, radius=0.02)[d > 2 :]
-        noise = audit.shows(release, law, "s.noise")
-        found += audit.instances(noise, private, *pair, bound_is_tight=False)
-    return found
+    law = "gaussian" if params.exponent == 2.0 else "generalized"
+    return Optimiser(
+        name="NoisySFW",
+        params=params,
+        init=init,
+        step=step,
+        run=run,
+        guarantee=guarantee,
+        releases=(Release(release, "s.noise", law),),
+        private=("clipped", "total", "x"),
+    )

@@ -11,16 +11,15 @@ released, as in the tables of the streaming paper, and not the average of all.
 from __future__ import annotations
 
 import math
-from functools import cache, partial
+from functools import cache
 from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr
 
-from companion.accounting import audit
 from companion.baselines.arguments import central_guarantee, need_size, squares_problem
-from companion.core import Optimiser
+from companion.core import Optimiser, Release
 from companion.jit import borrowed, jit
 from companion.kernels.geometry import admit_all, project
 from companion.kernels.linalg import axpy, copy, dot
@@ -205,50 +204,13 @@ def noisy_sgd(
         true = composed(c.delta, c.n, sigma / (2.0 * valid), steps)
     params = Params(*c[:6], steps=steps, eta=eta, sigma=sigma)
     guarantee = central_guarantee(c, true, calibration)
-    audit_spec = audit.AuditSpec(attacks, attack_instances, measured)
-    return Optimiser("NoisySGD", params, init, None, run, guarantee, audit=audit_spec)
-
-
-@jit
-def gradients(p, X, Y, rng, out):
-    """out (runs, steps, d) <- all that the steps show of the records X, Y."""
-    A, b = np.empty(X.shape), np.empty(Y.shape)
-    admit_all(X, Y, p.q, p.high, A, b)
-    for i in range(out.shape[0]):
-        theta = np.zeros(p.d)
-        for k in range(p.steps):
-            descend(p, theta, A, b, rng, out[i, k])
-
-
-def attacks(optimiser):
-    """`audit.Attack`s: all noisy gradients, which the proof composes, and the parameter at the end,
-    all that is public.
-
-    The first label is as large as it may be, or its opposite, as in the former are all others.
-    """
-    p = optimiser.params
-    X, Y, Z = np.zeros((p.n, p.d)), np.full(p.n, -p.high), np.full(p.n, -p.high)
-    X[:, 0], Y[0] = 1.0, p.high
-    steps, statistic = lambda z, rng, out: gradients(p, *z, rng, out), partial(sampled_loss, p)
-    seen = audit.filled((p.steps, p.d), steps)
-    released = audit.Attack(seen, (X, Y), (X, Z), statistic, "releases", runs=False)
-    return released, audit.on_first_label(optimiser, "the order of steps")
-
-
-def sampled_loss(p, seen):
-    """Log-likelihood ratios (n,) of gradients (n, steps, d): all have mean 2 Y e_1, but under the
-    first input -2 Y e_1 with chance 1/n of the records; the parameter is taken for 0."""
-    apart = -4.0 * p.high / p.sigma**2 * seen[:, :, 0]
-    return (np.logaddexp(np.log(p.n - 1.0), apart) - np.log(p.n)).sum(axis=1)
-
-
-def attack_instances():
-    """Both calibrations."""
-    return audit.in_both(noisy_sgd, 1, 2, epsilon=1.0, delta=0.1, radius=0.02)
-
-
-def measured():
-    """Instances whose noisy gradients are measured; a small ball nearly attains 2 L."""
-    pair = audit.in_both(noisy_sgd, 2, 6, epsilon=1.0, delta=1e-6, radius=0.02)
-    gradients = audit.shows(release, "sampled", "out")
-    return audit.instances(gradients, ("clipped",), *pair, bound_is_tight=False)
+    return Optimiser(
+        name="NoisySGD",
+        params=params,
+        init=init,
+        step=None,
+        run=run,
+        guarantee=guarantee,
+        releases=(Release(release, "out", "sampled"),),
+        private=("clipped",),
+    )

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from companion.accounting.audit import Attack, attacked
 from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy, norm
 from companion.lplr import lplr, ssp
@@ -406,96 +405,6 @@ def tree_summary(oracle, tree, n: int):
 
 
 # Attacks on parts of a message, printed and corrected
-
-
-class Case(NamedTuple):
-    """One audit: what is released, the `Attack` on it, and what it may lose."""
-
-    what: str
-    attack: Attack
-    claimed: float  # loss that the paper claims for this part
-    proven: float  # the largest loss for these users
-    fault: str  # what is planted in `faulty`, in words
-    faulty: Attack  # the same attack on a message with a fault, which has to be found
-
-
-def audited(case: Case, trials: int, seed: int, planted: bool = False):
-    """The lower bound of one case, or of its planted fault: an `audit.Audit`."""
-    one = case.faulty if planted else case.attack
-    return attacked(one, delta=0.0, trials=trials, seed=seed)
-
-
-def halved(oracle):
-    """Half of the noise: a fault that an audit has to find."""
-    scales = "count_scale", "vector_scale", "matrix_scale", "error_scale"
-    return oracle._replace(**{scale: getattr(oracle, scale) / 2 for scale in scales})
-
-
-def counts(o):
-    """The count of bin 0 is at least 1, that of bin 1 at most 0."""
-    return (o[:, 0, 0] >= 1) & (o[:, 1, 0] <= 0)
-
-
-def counts_and_vectors(o):
-    """The same, and the vectors are not below what the user of bin 0 sends."""
-    return counts(o) & (o[:, 0, 1] >= 1) & (o[:, 1, 1] >= 0)
-
-
-def outside_support(scale, o):
-    """The printed matrix about bin 0 cannot have come from a user with vector e2 there."""
-    Z = o[:, 0, 3:].reshape(-1, 2, 2) + 3 * scale * np.eye(2) - np.diag([0.0, 1.0])
-    return np.linalg.eigvalsh(Z)[:, 0] < -1e-9
-
-
-def audits(epsilon: float, coef: float = 8.0):
-    """`Case`s for the printed and the corrected message at this budget; the corrected message as a
-    whole has the policy's own attack, the others attack a part alone.
-
-    coef: coefficient of the public state that convicts the residual labels.
-    """
-    (printed_1, printed_2), (corrected_1, corrected_2) = (
-        [lplr.lplr_params(d, 10**4, epsilon, M=2, calibration=how) for d in (1, 2)]
-        for how in ("paper", "corrected")
-    )
-    edge, root = printed_1.edge[1], math.sqrt(0.5)
-    bins = (np.array([1.0]), 1.0), (np.array([edge]), -1.0)  # d = 1: users of bins 0 and 1
-    deep = (np.array([0.0, 1.0]), 0.0), (np.array([math.sqrt(1 - edge**2), edge]), 0.0)  # layer 2
-    signs = (np.array([-root, root]), 1.0), (np.array([root, root]), -1.0)
-
-    def attack(oracle, users, statistic, part=0, **state):
-        stage = 2 * oracle.d - 2 + part  # LPLR-UPDATE (0) or LPLR-CI (1) of the last layer
-        mechanism = partial(lplr.messages, oracle, lplr.public_state(oracle, **state), stage)
-        return Attack(mechanism, *users, statistic, "message", runs=False)
-
-    def matrix(oracle):
-        return attack(oracle, deep[::-1], partial(outside_support, oracle.matrix_scale))
-
-    def labels(oracle):
-        return attack(oracle, signs, lambda o: o[:, 0, 2], coef=coef)
-
-    def intervals(oracle):
-        statistic = partial(lplr.laplace_loss, *oracle.cap * np.eye(2), oracle.error_scale)
-        return attack(oracle, deep, lambda o: statistic(o[:, :, 0]), part=1, width=oracle.cap)
-
-    def on_bins(statistic):
-        return lambda oracle: attack(oracle, bins, statistic)
-
-    def case(what, oracle, on, claimed, proven, fault="half of the noise", plant=halved):
-        return Case(what, on(oracle), claimed, proven, fault, on(plant(oracle)))
-
-    third, label = epsilon / 3, f"printed: residual label, past coefficient {coef:g}"
-    unclipped = "labels that are not clipped", lambda oracle: oracle._replace(clip=False)
-    vectors = on_bins(counts_and_vectors)
-    return [
-        case("printed: counts", printed_1, on_bins(counts), third, 2 * third),
-        case("printed: counts and vectors", printed_1, vectors, 2 * third, 4 * third),
-        case("printed: matrix", printed_2, matrix, third, math.inf),
-        case(label, printed_2, labels, third, third * (1 + coef * root)),
-        case("printed: interval stage", printed_2, intervals, epsilon, 2 * epsilon),
-        case("corrected: whole message", corrected_1, lplr.message_attack, epsilon, epsilon),
-        case("corrected: residual label", corrected_2, labels, third, epsilon / 6, *unclipped),
-        case("corrected: interval stage", corrected_2, intervals, epsilon, epsilon),
-    ]
 
 
 # Closed forms; the constants of the lower bounds and the proposition on sufficient statistics: see

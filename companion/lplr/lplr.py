@@ -26,13 +26,10 @@ Records outside the unit ball or [-1, 1] are clipped before anything else.
 from __future__ import annotations
 
 import math
-from functools import partial
-from operator import itemgetter
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from companion.accounting.audit import Attack, AuditInstance, AuditSpec
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
 from companion.core import WIDEST, Policy, Universe, plain_loop
 from companion.jit import jit
@@ -736,146 +733,15 @@ def lplr(
     trees = n_epochs(T, n0) * (K if per_action else 1)
     need_memory(trees * max(max_nodes(d, oracle.M), 2) * (2 * d * d + d + 9) + 3 * K)
     p, promise = Params(d, T, K, per_action, n0, oracle), guarantee(oracle, float(epsilon))
-    audit = AuditSpec(own_attacks, attack_instances, audit_instances)
-    own = {"universe": Universe(), "delayed_feedback": True, "audit": audit}
-    return Policy("LPLR", p, init, select, update, play, promise, **own)
-
-
-# Audit data: one user's message, and what of it is released.
-
-PRIVATE_FIELDS = ("x", "residual", "alive", "f", "width")  # scratch on the user's device
-
-
-def public_state(oracle: Oracle, coef: float = 0.0, width: float = 0.0) -> Tree:
-    """A tree that a server may have published: d = 1, an empty layer; d = 2, two layers.
-
-    With d = 2 the first layer's bin 0 is active, with direction e1, coefficient `coef` and flat
-    half-width `width`; its children are active, with direction e2 and the largest possible
-    eigenvalue.  Raises ValueError for other dimensions.
-    """
-    need_int("d", oracle.d, 1, 2)
-    tree = allocate_tree(oracle)
-    open_layer(oracle, tree, 0)
-    if oracle.d == 2:
-        tree.link[0, ACTIVE], tree.stat[0, VALUE], tree.frame[0] = 1, 1.0, np.eye(2)
-        tree.stat[0, COEF] = need_float("coef", coef)
-        tree.stat[0, FLAT] = need_float("width", width, 0.0)
-        open_layer(oracle, tree, 1)
-        for b in range(tree.start[1], tree.start[2]):
-            tree.link[b, ACTIVE] = 1
-            tree.stat[b, VALUE] = oracle.edge[b - tree.start[1]] ** 2
-            tree.frame[b] = np.eye(2)
-    return tree
-
-
-@jit
-def draw_messages(oracle, tree, stage, phi, y, rng, out):
-    """out (n, bins, 1 + d + d^2) <- n messages of one user to a stage of the last layer.
-
-    Per bin: count (or interval statistic), vector, matrix by rows.  The tree's statistics are lost.
-    """
-    residual, h, d = np.empty(oracle.d), stage // 2, oracle.d
-    for i in range(out.shape[0]):
-        for b in range(tree.start[h], tree.start[h + 1]):
-            tree.stat[b, COUNT] = tree.stat[b, ERROR] = 0.0
-            tree.vec[b, :] = 0.0
-            tree.mat[b, :, :] = 0.0
-        send(oracle, tree, stage, phi, y, rng, residual)
-        for b in range(tree.start[h], tree.start[h + 1]):
-            row = out[i, b - tree.start[h]]
-            row[0] = tree.stat[b, ERROR if stage % 2 == 1 else COUNT]
-            row[1 : 1 + d] = tree.vec[b]
-            row[1 + d :] = tree.mat[b].ravel()
-
-
-def messages(oracle: Oracle, tree: Tree, stage: int, user, rng, n: int) -> np.ndarray:
-    """n messages of a user (phi (d,), y) to a stage of the last layer: see `draw_messages`."""
-    out = np.zeros((n, tree.start[oracle.d] - tree.start[oracle.d - 1], 1 + oracle.d + oracle.d**2))
-    own = Tree(*(a.copy() for a in tree))  # audits of one tree may run side by side
-    draw_messages(oracle, own, stage, *user, rng, out)
-    return out
-
-
-def laplace_loss(a, b, scale, outputs: np.ndarray) -> np.ndarray:
-    """Log-likelihood ratios (n,) of outputs (n, ...), for Lap(scale) around a against around b."""
-    axes = tuple(range(1, outputs.ndim))
-    return ((abs(outputs - b) - abs(outputs - a)) / scale).sum(axis=axes)
-
-
-def message_loss(oracle: Oracle):
-    """Log-likelihood ratio of the corrected message of `message_attack`, as a statistic.
-
-    For d = 1 its matrix noise is Laplace noise of scale 2c.
-    """
-    edge, a, b = oracle.edge[:2], np.zeros((2, 3)), np.zeros((2, 3))  # what both users send
-    a[0], b[1] = 1.0, (1.0, -edge[1], edge[1] ** 2)
-    vector, matrix = edge * oracle.vector_scale[0], edge**2 * 2 * oracle.matrix_scale
-    scales = np.stack([np.full(2, oracle.count_scale), vector, matrix], axis=1)
-    return partial(laplace_loss, a, b, scales)
-
-
-def message_attack(oracle: Oracle) -> Attack:
-    """`Attack` on the first stage of an oracle with d = 1: a user in bin 0, one in bin 1.
-
-    The statistic is the log-likelihood ratio; for the printed one-sided noise, the matrix part,
-    which can fall below what one of the two users can send.  Raises ValueError for other d.
-    """
-    need_int("d", oracle.d, 1, 1)
-    tree = public_state(oracle)
-
-    def mechanism(user, rng, n):
-        inside = np.empty(1)
-        y, _ = clip_to_ball(*user, inside)  # the only clip: audits take it away
-        return messages(oracle, tree, 0, (inside, y), rng, n)[:, :2]
-
-    matrix = itemgetter((slice(None), 0, 2))  # of bin 0, behind its count and its vector
-    statistic = matrix if oracle.one_sided else message_loss(oracle)
-    users = (np.array([1.0]), 1.0), (np.array([oracle.edge[1]]), -1.0)
-    how = {"sees": "message", "note": "the second stage", "runs": False}
-    return Attack(mechanism, *users, statistic, **how)
-
-
-def own_attacks(policy: Policy) -> tuple[Attack, ...]:
-    """`Attack`: one user's message, for d = 1."""
-    return (message_attack(policy.params.oracle),)
-
-
-def attack_instances() -> tuple[Policy, ...]:
-    """What the audits attack, in both calibrations; ours at a budget at which few messages show all
-    of the loss."""
-    own = lplr(1, 64, 3, epsilon=3.0, M=2, n0=8)
-    return own, lplr(1, 64, 3, M=2, n0=8, calibration="paper")
-
-
-def released(_, oracle, tree, stage, *user):
-    """What `send` lets out, for `AuditInstance`."""
-    here = slice(*tree.start[stage // 2 : stage // 2 + 2])
-    if stage % 2 == 1:
-        return [("laplace", tree.stat[here, ERROR])]
-    counts = "laplace", tree.stat[here, COUNT]
-    return [counts, ("laplace", tree.vec[here]), ("wishart", tree.mat[here])]
-
-
-def second_layer(policy: Policy, t: int) -> State:
-    """A State in which the server has made up layer 1: direction (1, -1), a coefficient of 5."""
-    s, tree = init(policy.params), public_state(policy.params.oracle, 5.0, 7.0)
-    tree.frame[:] = np.sqrt(0.5) * np.array([[1.0, -1.0], [1.0, 1.0]])
-    for several, one in zip(s.forest, tree, strict=True):
-        several[0] = one
-    s.t[0] = t
-    return s
-
-
-def audit_instances() -> tuple[AuditInstance, ...]:
-    """Messages of three stages, and of one oracle per arm, in both calibrations; records on the
-    edges of both bins, in both layers."""
-    settings = {"n0": 8, "gamma": 20.0, "M": 2}
-    first, rest = np.meshgrid([-0.99, -0.25, 0.0, 0.25, 0.99], [-0.96, -0.05, 0.0, 0.05, 0.96])
-    x = np.sqrt(0.5) * np.column_stack([(first + rest).ravel(), (rest - first).ravel()])
-    records = np.vstack([np.column_stack([x, np.full(len(x), y)]) for y in (-1.0, 1.0)])
-    one, apart = lplr(2, 64, 3, **settings), lplr(2, 64, 2, per_action=True, **settings)
-    printed = lplr(2, 64, 3, calibration="paper", **settings)
-    deeper = [(one, second_layer(one, t)) for t in (9, 12)]
-    begun = (one, None), *deeper, (apart, None), (printed, None)
-    shared = {"releases": {send: released}, "private_fields": PRIVATE_FIELDS, "records": records}
-    return tuple(AuditInstance(q, initial_state=s, rounds=2, **shared) for q, s in begun)
+    return Policy(
+        name="LPLR",
+        params=p,
+        init=init,
+        select=select,
+        update=update,
+        play=play,
+        guarantee=promise,
+        universe=Universe(),
+        delayed_feedback=True,
+        private=("x", "residual", "alive", "f", "width"),
+    )

@@ -14,14 +14,12 @@ Records outside the unit ball or [-1, 1] are clipped before anything else.
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from companion.accounting.audit import Attack, AuditInstance, AuditSpec, filled, instances, shows
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
-from companion.core import Policy, Universe, plain_loop
+from companion.core import Policy, Release, Universe, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy, copy, dot, jacobi, norm
 from companion.kernels.mechanisms import clip_to_ball
@@ -225,50 +223,19 @@ def suffstats(
     lplr.need_memory(lplr.n_epochs(T, n0) * (4 * d * d + 2 * d + 1) + 3 * K)
     promise = ssp_guarantee(oracle)
     p, name = Params(d, T, K, n0, oracle), "Least squares" if promise.model == "none" else "SSP"
-    audit = AuditSpec(own_attacks, attack_instances, audit_instances)
-    own = {"universe": Universe(), "delayed_feedback": True, "audit": audit}
-    return Policy(name, p, init, select, update, play, promise, **own)
-
-
-@jit
-def draw_messages(oracle, model, x, r, rng, out):
-    """out (n, 1 + d, d) <- vector, and matrix below it, of n messages of one user, for audits."""
-    for i in range(out.shape[0]):
-        ssp_receive(oracle, model, 0, 2, x, r, rng)
-        out[i, 0], out[i, 1:] = model.vec, model.mat
-
-
-def message_loss(oracle: Oracle, a, b, outputs: np.ndarray) -> np.ndarray:
-    """Losses (n,) of outputs (n, 1 + d, d), for the context a against b, both with reward 1.
-
-    The log-likelihood ratio of the vector, and of the matrix what its density tends to far from
-    both: exp(-(nuclear norm)/(2 c)).
-    """
-    vector = lplr.laplace_loss(a, b, oracle.vector_scale, outputs[:, 0])
-    far = [abs(np.linalg.eigvalsh(outputs[:, 1:] - np.outer(x, x))).sum(axis=1) for x in (b, a)]
-    return vector + (far[0] - far[1]) / (2 * oracle.matrix_scale)
-
-
-def own_attacks(policy: Policy) -> tuple[Attack, ...]:
-    """`Attack`: one user's message, d >= 2: e_1 or e_2, with reward 1."""
-    oracle = policy.params.oracle
-    model, x, user = allocate_model(oracle.d), np.empty(oracle.d), np.eye(oracle.d)
-
-    def sent(record, rng, out):
-        draw_messages(oracle, model, x, clip_to_ball(*record, x)[0], rng, out)
-
-    mechanism = filled((1 + oracle.d, oracle.d), sent)
-    loss = partial(message_loss, oracle, *user[:2])
-    a, b = ((x, 1.0) for x in user[:2])
-    return (Attack(mechanism, a, b, loss, "message", runs=False),)
-
-
-def attack_instances() -> tuple[Policy, ...]:
-    """What the audits attack: a budget at which few messages are needed to see all of the loss."""
-    return (suffstats(2, 64, 3, epsilon=3.0, n0=8),)
-
-
-def audit_instances() -> tuple[AuditInstance, ...]:
-    """Messages of two users."""
-    release = shows(ssp_receive, "laplace", "model.vec", "wishart", "model.mat")
-    return instances(release, ("x", "alive", "f", "width"), suffstats(2, 64, 3, n0=8), rounds=2)
+    return Policy(
+        name=name,
+        params=p,
+        init=init,
+        select=select,
+        update=update,
+        play=play,
+        guarantee=promise,
+        universe=Universe(),
+        delayed_feedback=True,
+        releases=(
+            Release(ssp_receive, "model.vec", "laplace"),
+            Release(ssp_receive, "model.mat", "wishart"),
+        ),
+        private=("x", "alive", "f", "width"),
+    )

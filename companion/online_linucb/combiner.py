@@ -33,10 +33,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from companion.accounting.audit import AuditInstance, AuditSpec, in_both, instances
 from companion.core import Policy, linear_universe, plain_loop
 from companion.jit import jit
-from companion.online_linucb.online_linucb import RELEASES, Maler, online_linucb, own_attacks, reset
+from companion.online_linucb.online_linucb import Maler, online_linucb, reset
 from companion.online_linucb.online_linucb import Params as EpochParams
 from companion.online_linucb.online_linucb import State as EpochState
 from companion.online_linucb.online_linucb import init as init_epoch
@@ -172,21 +171,15 @@ def anytime_linucb(
         beta = None if width is None else width(sigma, 2**m)
         G = None if clip is None else clip(sigma, jitter, d)
         runs.append(online_linucb(d, 2**m, jitter=jitter, width=beta, clip=G, **options).params)
-    name, spec = f"{first.name}, anytime", AuditSpec(anytime_attacks, measured=anytime_instances)
-    kernels = {"init": init_anytime, "select": select_anytime, "update": update_anytime}
-    return first._replace(name=name, params=of_epochs(runs), **kernels, play=None, audit=spec)
-
-
-def anytime_attacks(policy: Policy):
-    """One user's message in the last epoch, which perturbs least."""
-    last = len(policy.params.horizon) - 1
-    return own_attacks(policy._replace(params=epoch_params(policy.params, last)))
-
-
-def anytime_instances() -> tuple[AuditInstance, ...]:
-    """Rounds of two epochs, in both calibrations."""
-    options = {"epsilon": 1.0, "delta": 0.1, "lambda_min": 1.0}
-    return instances(RELEASES, ("run.clipped",), *in_both(anytime_linucb, 2, **options), rounds=3)
+    return first._replace(
+        name=f"{first.name}, anytime",
+        params=of_epochs(runs),
+        init=init_anytime,
+        select=select_anytime,
+        update=update_anytime,
+        play=None,
+        private=("run.clipped",),
+    )
 
 
 # --- Algorithm 2: UCB over base learners ----------------------------------------------------------
@@ -402,20 +395,19 @@ def combiner(
     promises, p = need_promises(L, alpha, R, M), need_float("p", p, 0.0)
     first = params[0]
     q = Params(first.d, T, first.sigma, *promises, p, failure, params)
-    own = {"universe": linear_universe(first.offset)}
-    own["audit"] = AuditSpec(combiner_attacks, measured=combiner_instances)
-    return Policy(f"Combiner of {M}", q, init, select, update, play, guarantee, **own)
-
-
-def combiner_attacks(policy: Policy):
-    """One user's message, which is that of the base learners."""
-    return anytime_attacks(policy._replace(params=policy.params.bases[0]))
-
-
-def combiner_instances() -> tuple[AuditInstance, ...]:
-    """Rounds of two base learners, in both calibrations."""
-    known = {"epsilon": 1.0, "delta": 0.1}
-    anytime = in_both(anytime_linucb, 2, lambda_min=1.0, **known)
-    pairs = zip(anytime, in_both(online_linucb, 2, 8, **known), strict=True)
-    exact = "bases.0.run.clipped", "bases.1.run.clipped"
-    return instances(RELEASES, exact, *(combiner(pair, 8) for pair in pairs), rounds=3)
+    counts = [
+        f"bases.{i}.run.clipped" if isinstance(b.params, AnytimeParams) else f"bases.{i}.clipped"
+        for i, b in enumerate(bases)
+    ]
+    return Policy(
+        name=f"Combiner of {M}",
+        params=q,
+        init=init,
+        select=select,
+        update=update,
+        play=play,
+        guarantee=guarantee,
+        universe=linear_universe(first.offset),
+        releases=bases[0].releases,
+        private=tuple(counts),
+    )

@@ -17,14 +17,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from companion.accounting.audit import AuditInstance, AuditSpec, in_both, instances
 from companion.baselines.linucb import radius
 from companion.baselines.private_linucb import need_ridge, refit
-from companion.core import Policy, linear_universe, plain_loop
+from companion.core import Policy, Release, linear_universe, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import add_outer, axpy
 from companion.kernels.ucb import optimistic_arm
-from companion.online_linucb.online_linucb import RELEASES, own_attacks, pair_noise, randomize
+from companion.online_linucb.online_linucb import pair_noise, randomize
 
 
 class Params(NamedTuple):
@@ -135,12 +134,16 @@ def corrected_ridge(
     sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)
     model = need_ridge(d, T, universe, ridge, shift, noise, theta_bound, failure, width)
     p = Params(*model, sigma)
-    own = {"universe": linear_universe(p.offset), "delayed_feedback": True}
-    own["audit"] = AuditSpec(own_attacks, measured=audit_instances)
-    return Policy("Corrected ridge", p, init, select, update, play, guarantee, **own)
-
-
-def audit_instances() -> tuple[AuditInstance, ...]:
-    """Both calibrations: one message per user."""
-    policies = in_both(corrected_ridge, 2, 8, epsilon=1.0, delta=0.1)
-    return instances(RELEASES, ("clipped",), *policies, rounds=3)
+    return Policy(
+        name="Corrected ridge",
+        params=p,
+        init=init,
+        select=select,
+        update=update,
+        play=play,
+        guarantee=guarantee,
+        universe=linear_universe(p.offset),
+        delayed_feedback=True,
+        releases=(Release(randomize, "message", "gaussian"),),
+        private=("clipped",),
+    )

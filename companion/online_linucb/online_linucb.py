@@ -35,10 +35,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from companion.accounting import audit
-from companion.accounting.audit import AuditInstance, AuditSpec, instances, shows
-from companion.accounting.privacy import PAIR_SENSITIVITY, UNIVERSES, gaussian_release
-from companion.core import WIDEST, Policy, linear_universe, plain_loop
+from companion.accounting.privacy import PAIR_SENSITIVITY, gaussian_release
+from companion.core import WIDEST, Policy, Release, linear_universe, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import (
     add_outer,
@@ -408,39 +406,16 @@ def online_linucb(
     offset = universe == "offset_sphere"
     name = "OnlineLinUCB" if learner == "maler" else "OnlineLinUCB (OGD)"
     p = Params(d, T, sigma, jitter, offset, width, maler)
-    own = {"universe": linear_universe(offset), "delayed_feedback": True}
-    own["audit"] = AuditSpec(own_attacks, measured=audit_instances)
-    return Policy(name, p, init, select, update, play, guarantee, **own)
-
-
-# --- audit data ---------------------------------------------------------------------------------
-
-RELEASES = shows(randomize, "gaussian", "message")
-
-
-@jit
-def messages(p, x, y, rng, out):
-    """out (n, d + 1) <- n independent messages of one user."""
-    for i in range(out.shape[0]):
-        randomize(p, x, y, rng, out[i])
-
-
-def own_attacks(policy: Policy):
-    """One user's message, for two records that are as far apart as any."""
-    p = policy.params
-    x, y, size = np.zeros(p.d), 0.0 if p.offset else -1.0, np.sqrt(0.5) if p.offset else 1.0
-    x[0] = size
-    z = -x
-    if p.offset:
-        x[-1] = z[-1] = size
-
-    mechanism = audit.filled((p.d + 1,), lambda record, rng, out: messages(p, *record, rng, out))
-    far = audit.along(np.append(x - z, 1.0 - y))
-    return (audit.Attack(mechanism, (x, 1.0), (z, y), far, "message", runs=False),)
-
-
-def audit_instances() -> tuple[AuditInstance, ...]:
-    """Both calibrations in both universes."""
-    kinds = [{"calibration": c, "universe": u} for c in ("corrected", "paper") for u in UNIVERSES]
-    policies = (online_linucb(2, 8, epsilon=1.0, delta=0.1, **kind) for kind in kinds)
-    return instances(RELEASES, ("clipped",), *policies, rounds=3)
+    return Policy(
+        name=name,
+        params=p,
+        init=init,
+        select=select,
+        update=update,
+        play=play,
+        guarantee=guarantee,
+        universe=linear_universe(offset),
+        delayed_feedback=True,
+        releases=(Release(randomize, "message", "gaussian"),),
+        private=("clipped",),
+    )

@@ -11,8 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from companion.accounting import audit
-from companion.accounting.privacy import tree_levels
 from companion.baselines import rs_glinucb
 from companion.jit import jit
 from companion.kernels.glm import LOGISTIC, fit, mean, objective, slope, work_for
@@ -153,115 +151,6 @@ def aliased(policy):
 
 
 # --- what attacks find of the printed and of the corrected rule ---------------------------------
-
-
-def leaky(rule: str, epsilon: float = 1.0, delta: float = 0.01):
-    """Joint-DP GLM as attacked: it explores in every round that offers a unit vector.
-
-    The bound on theta is large, so that an estimate of noise alone rules arms out.
-    """
-    preset = joint.PRESETS["explore"]._replace(gamma=3.0, cutoff_o=100)
-    model = {"theta_bound": 10.0, "kappa": 20.0, "preset": preset, "rule": rule}
-    return joint_glm(3, 64, epsilon=epsilon, delta=delta, **model)
-
-
-def late(rule: str, epsilon: float = 1.0, delta: float = 0.01):
-    """Joint-DP GLM that explores unit vectors but not those of norm 0.3, with so small a ridge of H
-    that noise alone outgrows it after one round."""
-    preset = joint.PRESETS["tight"]._replace(gamma=4.0, a_h=0.0)
-    model = {"theta_bound": 1e4, "kappa": 20.0, "preset": preset, "rule": rule}
-    return joint_glm(3, 64, epsilon=epsilon, delta=delta, **model)
-
-
-def late_world(K: int = 4, d: int = 3, seed: int = 0):
-    """(a, b): data (X, R) of two rounds; the second user has unit vectors in a and zeros in b."""
-    (X, R), _ = joint.attack_world(T=2, user=0, K=K, d=d, seed=seed)
-    X[1] = joint.attack_world(T=3, user=1, K=K, d=d, seed=seed + 1)[0][0][1]
-    X[0] *= 0.3 / np.maximum(np.linalg.norm(X[0], axis=1, keepdims=True), 1e-300)
-    other = X.copy()
-    other[1] = 0.0
-    return (X, R), (other, R)
-
-
-def at_the_end(policy, number):
-    """The mechanism that shows number(state) when all users of data (X, R) have left."""
-    several = audit.runs_of(policy, number)
-    return lambda data, rng, n: several(data, rng, n, [len(data[0])])[1][:, 0]
-
-
-def mean_gradients(explored, rng, n, rho=0.1, values=60):
-    """The mechanism that releases 20 mean gradients in R^3 with the printed noise, variance
-    2 steps/(rows^2 rho) per coordinate; of these their mean square.  Data: which rounds explored,
-    of which all gradients are 0."""
-    variance = 2.0 * (values // 3) / (explored.sum() ** 2 * rho)
-    return variance * (rng.standard_normal((n, values)) ** 2).mean(axis=1)
-
-
-def refitted(policy, times: int = 8):
-    """The mechanism that fits theta_o `times` times, from 0, on rows whose contexts are all 0; of
-    the estimates their mean square.  Data: which rounds explored."""
-    p, nothing = policy.params, np.zeros((1, policy.params.d))
-
-    def mechanism(explored, rng, n):
-        out, s = np.zeros(n), policy.init(p)
-        s.t[0] = len(explored)
-        s.explored[: len(explored)] = explored
-        for i in range(n):
-            for _ in range(times):
-                s.theta_o[:], s.fits[0] = 0.0, 0
-                s.V.last[:] = -1e9 * np.eye(p.d)  # any matrix has outgrown this one
-                policy.select(p, s, nothing, rng)
-                out[i] += (s.theta_o**2).mean() / times
-        return out
-
-    return mechanism
-
-
-def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
-    """{attack: lower bound on epsilon} of the three leaks under a rule that claims (1, 0.01).
-
-    The first is told by the policy's own `attack`.  The third is about the noise of a fit: 2
-    explored rounds against 1, all contexts 0.  As printed the gradients are means; the corrected
-    rule is played.
-    """
-    options = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
-    told = [audit.attacked(a, **options).epsilon for a in joint.own_attacks(leaky(rule))[-2:]]
-    third = mean_gradients if rule == "paper" else refitted(late(rule))
-    mechanisms = {
-        "leak 2, estimates released": (at_the_end(late(rule), lambda s: s.fits[1]), *late_world()),
-        "leak 3, noise of gradients": (third, np.array([1, 1]), np.array([1, 0])),
-    }
-    found = {n: audit.epsilon_lower_bound(*m, **options).epsilon for n, m in mechanisms.items()}
-    return {"leak 1, the state": told[0], "leak 1, arms of others": told[1]} | found
-
-
-def exploration_audit(epsilon: float, trials: int, seed: int, level: float = 0.999) -> float:
-    """The audit's lower bound at delta = 0.01 for the number of rounds of all users but the 21st in
-    which Criterion I fired, on data of this user that move it."""
-    preset = joint.PRESETS["tight"]._replace(gamma=2.0, a_v=1.0)
-    model = {"theta_bound": 2.0, "kappa": 4.1, "preset": preset}
-    policy = joint_glm(3, 64, epsilon=epsilon, delta=0.01, **model)
-    mechanism = at_the_end(policy, lambda s: s.explored.sum() - s.explored[20])
-    options = {"delta": 0.01, "trials": trials, "seed": seed, "level": level}
-    return audit.epsilon_lower_bound(mechanism, *joint.attack_world(user=20), **options).epsilon
-
-
-def tight_tree(sensitivity, epsilon, delta, T: int, trials: int, seed: int, level=0.999):
-    """(audit's lower bound, exact epsilon) of tree V calibrated tightly to (epsilon, delta) for
-    leaves that move by `sensitivity`; the user moves from e_1 e_1' to e_2 e_2'.
-
-    What is seen is N_11 - N_22 (+1 or -1) averaged over the m nodes that the user enters, of which
-    each has N(0, sigma^2) on its diagonal.
-    """
-    m = tree_levels(T)
-    sigma = sensitivity * np.sqrt(m / (2.0 * joint.simple_rho(epsilon, delta)))
-
-    def nodes(side, rng, n):
-        return side + sigma * np.sqrt(2.0 / m) * rng.standard_normal(n)
-
-    options = {"delta": delta, "trials": trials, "seed": seed, "level": level}
-    lower = audit.epsilon_lower_bound(nodes, 1.0, -1.0, **options).epsilon
-    return lower, joint.exact_epsilon(m / sigma**2, delta)
 
 
 # --- the terms into which the proof of Theorem 6.2 splits regret (Theorem K.1, M.1, P.1, Q.2) ---

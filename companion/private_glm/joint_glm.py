@@ -23,7 +23,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from companion.accounting import audit, privacy
+from companion import core
+from companion.accounting import privacy
 from companion.accounting.privacy import NO_PRIVACY, need_budget, tree_levels
 from companion.baselines.arguments import need_bernoulli_link, need_kappa
 from companion.core import ROOM, WIDEST, Policy, Universe, plain_loop
@@ -534,134 +535,31 @@ def joint_glm(
         true = math.inf if printed_rule else exact_epsilon(total_rho(p), delta)
         claimed = (epsilon, delta) if printed_rule or q.calibration != "corrected" else None
         guarantee = privacy.Guarantee("joint", true, delta, privacy.REPLACE_RECORD, UNIT, claimed)
-    spec = audit.AuditSpec(own_attacks, attack_instances, audit_instances)
-    kernels = init, select, update, play
-    return Policy("Joint-DP GLM", p, *kernels, guarantee, Universe(low=0.0), audit=spec)
-
-
-# --- attacks: what others see of one user's leaf, and of whether she explored -------------------
-
-
-def own_attacks(policy):
-    """`audit.Attack`s on the first user's leaf, and on whether a late user explored, which alone
-    shows what the printed rule leaks."""
-    late = on_exploration(policy)
-    return late if policy.params.printed_rule else (on_nodes(policy), *late)
-
-
-def on_nodes(policy):
-    """The first user's context is e_1 or e_2 (d >= 2), and enters one of the two trees.
-
-    Her leaf lies in the nodes that end at 1, 2, 4, ...: with all later contexts at 0 the released
-    sums at powers of two are that leaf plus one draw of the node noise each.
-    """
-    first, (a, b) = policy.init(policy.params), np.eye(policy.params.d)[:2]
-    tree_v = first.V.inverse[0, 0] >= policy.params.threshold
-    move = np.zeros_like(first.V.exact)
-    add_leaf(1.0, a, move)
-    add_leaf(-1.0, b, move)
-    sums = audit.runs_of(policy, lambda s: (s.V if tree_v else s.H).released)
-    return audit.on_first_nodes(policy, (a, 0.0), (b, 0.0), sums, move, K=1, note="gradients")
-
-
-def on_exploration(policy):
-    """A late user has unit vectors, or zeros: has theta_o changed before the next user's selection,
-    and does a later user with short contexts, a probe, get another arm than the first?"""
-    p, note = policy.params, "what the estimates say"
-    T = min(p.T, 21)
-    state, hidden = estimate_changes(policy, T - 2), T - 1 - p.d
-    arms = audit.playing(policy, user=hidden)
-    return (
-        audit.Attack(state, *attack_world(T, T - 2, d=p.d), np.asarray, "state", note),
-        audit.Attack(arms, *probe_world(T, hidden, p.d), lambda a: a.any(axis=1), "actions", note),
+    return Policy(
+        name="Joint-DP GLM",
+        params=p,
+        init=init,
+        select=select,
+        update=update,
+        play=play,
+        guarantee=guarantee,
+        universe=Universe(low=0.0),
+        releases=(
+            core.Release(release_sum, "out", "gaussian"),
+            core.Release(release_gradient, "gradient", "gaussian"),
+        ),
+        private=(
+            "V.exact",
+            "V.nodes",
+            "H.exact",
+            "H.nodes",
+            "X",
+            "y",
+            "explored",
+            "clipped",
+            "A",
+            "B",
+            "P",
+            "work",
+        ),
     )
-
-
-def probe_world(T: int, user: int, d: int, size: float = 0.1):
-    """(a, b): data (X, R) in which everybody has the arms size e_j and -size e_j, j in turn, but
-    for user `user` (from 0): e_1 and e_2 in a, zeros in b (d >= 2).
-
-    Short contexts do not explore.  With the estimates still 0 both arms have one index and the
-    first is shown; the second is, once theta_o rules out the first.
-    """
-    X, R = np.zeros((T, 2, d)), np.zeros((T, 2))
-    for t in range(T):
-        X[t, 0, t % d], X[t, 1, t % d] = size, -size
-    R[:, 0] = 1.0
-    other = X.copy()
-    X[user], other[user] = np.eye(d)[:2], 0.0
-    return (X, R), (other, R)
-
-
-def attack_world(T: int = 61, user: int = 59, K: int = 4, d: int = 3, seed: int = 0):
-    """(a, b): two data sets (X, R) that differ in one user.
-
-    Everybody has K unit vectors as contexts, user `user` (from 0) only in a and zeros in b, and the
-    next user zeros in both; rewards are coin flips.
-    """
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((T, K, d))
-    X /= np.linalg.norm(X, axis=2, keepdims=True)
-    X[user + 1] = 0.0
-    R = (rng.random((T, K)) < 0.5).astype(float)
-    other = X.copy()
-    other[user] = 0.0
-    return (X, R), (other, R)
-
-
-def estimate_changes(policy, user: int):
-    """The mechanism that says, of data (X, R), whether theta_o changed while `user` was served:
-    from before this user's round until after the next one's selection.  Outputs (n,) of 0 or 1."""
-    shown = audit.runs_of(policy, lambda s: s.theta_o)
-
-    def mechanism(data, rng, n):
-        _, seen = shown(data, rng, n, [user, user + 2])
-        return (seen[:, 0] != seen[:, 1]).any(axis=1).astype(float)
-
-    return mechanism
-
-
-def attack_instances():
-    """What the audits attack: both calibrations of the noise, and the printed rule of refreshing.
-
-    At this gamma every unit vector is explored.
-    """
-    often, known = PRESETS["explore"]._replace(gamma=3.0), {"epsilon": 1.0, "delta": 0.1}
-    known["kappa"] = 20.0
-    once = often._replace(share=0.9, steps_o=1, steps_tau=1, cutoff_o=1, cutoff_tau=1)
-    many = often._replace(cutoff_o=100)  # an estimate of noise alone rules arms out
-    leaky = joint_glm(3, 16, theta_bound=10.0, preset=many, rule="paper", **known)
-    return (
-        *audit.in_both(joint_glm, 3, 4, theta_bound=2.0, preset=once, **known),
-        leaky.renamed("Joint-DP GLM, printed rule"),
-    )
-
-
-def audit_instances() -> tuple[audit.AuditInstance, ...]:
-    """What the measurement in `companion.audits` plays: prefixes and gradients.
-
-    Rounds are few, so the last matrices are such that noise alone outgrows them.
-    With theta = 200 e_2 and r = 0, a gradient is nearly x for every x above the first axis.  In the
-    last life some users explore, others do not, and both estimates are fitted.
-    """
-    kernels = audit.shows(release_sum, "gaussian", "out")
-    kernels |= audit.shows(release_gradient, "gaussian", "gradient")
-    trees = "V.exact", "V.nodes", "H.exact", "H.nodes"
-    secret, found = (*trees, "X", "y", "explored", "clipped", "A", "B", "P", "work"), []
-    once = {"a_v": 0.0, "a_h": 0.0, "steps_o": 1, "steps_tau": 1, "cutoff_o": 1, "cutoff_tau": 1}
-    known = {"epsilon": 1.0, "delta": 0.02, "theta_bound": 200.0, "kappa": 4.0}
-    kinds = ("corrected", "paper", "corrected", "corrected")
-    for calibration, gamma in zip(kinds, (0.1, 0.1, 1e3, 1.3), strict=True):
-        T, known["link"] = (8, "probit") if gamma == 1.3 else (4, "logistic")
-        preset = PRESETS["tight"]._replace(gamma=gamma, **once)
-        policy = joint_glm(2, T, preset=preset, calibration=calibration, **known)
-        past, p = init(policy.params), policy.params
-        if gamma < 1e3:
-            past.theta_tau[1] = 200.0
-            past.H.last[:] = (0.5 * p.ridge_h + 1e-3) * np.eye(2)
-        if gamma > 1.0:
-            past.theta_o[1] = 200.0
-            past.V.last[:] = (p.ridge_v - 0.5 * p.guard + 1e-3) * np.eye(2)
-        how = {"rounds": T, "bound_is_tight": False}
-        found.append(audit.AuditInstance(policy, kernels, secret, past, **how))
-    return tuple(found)

@@ -8,7 +8,6 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from companion.accounting import audit
 from companion.baselines import noisy_sfw as sfw
 from companion.baselines.noisy_sfw import noisy_sfw
 from companion.baselines.noisy_sgd import noisy_sgd
@@ -446,22 +445,6 @@ def _drifts(env, policy, T, seed, grid):
         errors.append(max(error))
         dropped.append(max(lost))
     return errors, dropped
-
-
-def on_standing_arms(policy):
-    """`audit.Attack` on Algorithm 3 with three arms and no forced rounds: is the third user sent to
-    arm 2?
-
-    The second user, whose data differ, shows zeros (a tie, so she is sent to arm 0) or ones (arm 1,
-    if arm 0 met a vertex below 0).  All others show ones.  An arm that nobody played and that makes
-    no synthetic updates stays at 0, and then arm 2 never beats arm 1.
-    """
-    p = policy.params
-    X, R = np.ones((p.T, p.K, p.d)), np.zeros((p.T, p.K))
-    silent = X.copy()
-    silent[1] = 0.0
-    seen = audit.playing(policy, user=1)
-    return audit.Attack(seen, (X, R), (silent, R), lambda arms: arms[:, 1] == 2, "actions")
 
 
 def stands_still(policy, sign, runs, seed, rounds=20):

@@ -22,14 +22,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from companion.accounting import audit
 from companion.accounting.privacy import NO_PRIVACY
-from companion.core import WIDEST, Policy, Universe, plain_loop
+from companion.core import WIDEST, Policy, Release, Universe, plain_loop
 from companion.jit import inlined, jit
 from companion.kernels import glm
 from companion.kernels.linalg import copy, dot
 from companion.streaming_sco import streaming
-from companion.streaming_sco.streaming import calibrated, make_problem, publish, release, step
+from companion.streaming_sco.streaming import calibrated, make_problem, publish, step
 from companion.validate import need_choice, need_float, need_int
 
 LEARNERS = ("tree", "argmin", "coordinates", "gumbel")
@@ -174,59 +173,24 @@ def sco_bandit(
     guarantee = guarantee._replace(**joint) if private else NO_PRIVACY
     fields = {"link": number, "synthetic": synthetic, "learner": q, "one_context": True}
     params = Params(q.d, K, T, t0, gap, **fields)
-    audit_spec = audit.AuditSpec(attacks, attack_instances, measured)
-    users = {"universe": Universe(low=q.low, high=q.high, norm=np.inf), "delayed_feedback": True}
-    steps = init, select, update, play
-    return Policy("Algorithm 3", params, *steps, guarantee, audit=audit_spec, **users)
-
-
-# What audits attack and measure.
-
-
-def on_later_users(policy):
-    """`audit.Attack` on the arms of all users but the first, whose reward has either sign.
-
-    All ask e_1.  Ties go to the lowest arm, and of many arms some have only met the vertex r e_1,
-    so a later user is sent to arm 0 just if arm 0 has met no other: a bit of every released sum.
-    """
-    p = policy.params
-    X, R = np.zeros((p.T, p.K, p.d)), np.zeros((p.T, p.K))
-    X[:, :, 0], R[0] = 1.0, p.learner.high
-    other = R.copy()
-    other[0] = p.learner.low
-    seen = audit.playing(policy, user=0)
-    return audit.Attack(seen, (X, R), (X, other), lambda arms: (arms == 0).sum(axis=1), "actions")
-
-
-def attacks(policy):
-    """Two `audit.Attack`s on the first user, whose reward has either sign: the sums of arm 0 after
-    1, 2, 4, ... rounds, all later contexts 0; and the arms of the others."""
-    p = policy.params
-    x = np.eye(p.d)[0]
-    a, b = ((x, r) for r in (p.learner.high, p.learner.low))
-    several = audit.runs_of(policy, lambda s: s.arms.gradient[0])  # means, of t + 1 records
-    released = audit.on_first_nodes(policy, a, b, several, -x, K=p.K, weights=lambda t: t + 1.0)
-    return released, on_later_users(policy)
-
-
-def attack_instances():
-    """Both calibrations; every arm is free from the first round on."""
-    return audit.in_both(sco_bandit, 1, 2, 4, epsilon=1.0, delta=0.1, t0=0, radius=0.02)
-
-
-def measured():
-    """Instances whose every released sum of every arm is measured.
-
-    The printed constants, 2 (beta D + L), are nearly attained for a small ball and large rewards.
-    """
-    sums = audit.shows(release, "gaussian", "gradient")
-    private = "arms.clipped", "arms.total", "arms.noise", "arms.x"
-    keys = {"epsilon": 1.0, "delta": 1e-2}
-    clipped, forced = (sco_bandit(2, 2, 5 + t0, t0=t0, clip=0.05, **keys) for t0 in (0, 1))
-    printed = sco_bandit(2, 2, 3, t0=0, radius=0.01, calibration="paper", **keys)
-    how = sums, private
-    return (
-        *audit.instances(*how, clipped),
-        *audit.instances(*how, printed, bound_is_tight=False),
-        *audit.instances(*how, forced, assumes_compliance=True),
+    if learner == "tree":
+        releases = (Release(streaming.release, "gradient", "gaussian"),)
+        private_fields = ("arms.clipped", "arms.total", "arms.noise", "arms.x")
+    else:
+        law = "scores: laplace" if learner == "argmin" else f"scores: {learner}"
+        choose = streaming.choose
+        releases = (Release(choose, "total", law), Release(choose, "v", "vertex"))
+        private_fields = ("arms.clipped", "arms.total", "arms.gradient", "arms.x")
+    return Policy(
+        name="Algorithm 3",
+        params=params,
+        init=init,
+        select=select,
+        update=update,
+        play=play,
+        guarantee=guarantee,
+        universe=Universe(low=q.low, high=q.high, norm=np.inf),
+        delayed_feedback=True,
+        releases=releases,
+        private=private_fields,
     )

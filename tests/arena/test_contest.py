@@ -3,9 +3,9 @@
 import pytest
 from arena_settings import run, setting
 
-from companion.arena import contest, figures
-from companion.arena.environments import World
 from companion.environments import sphere
+from evidence.arena import contest, figures
+from evidence.arena.environments import World
 
 
 def test_shares_and_prices_are_ratios_of_paired_regrets():

@@ -10,9 +10,9 @@ import pytest
 from arena_settings import every_world, flat, run, setting
 from playwright.sync_api import sync_playwright
 
-from companion.arena import choose, decision, recipes
 from companion.core import Universe
 from companion.tabular import bounds, contexts_of
+from evidence.arena import choose, decision, recipes
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 SCRIPT = Path(__file__).resolve().parents[2] / "book" / "_static" / "explorer.js"

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from arena_settings import COMMON, WORLDS
 
-from companion.arena import environments as env
-from companion.arena import recipes
 from companion.tabular import bounds, contexts_of
+from evidence.arena import environments as env
+from evidence.arena import recipes
 
 RNG = np.random.default_rng(0)
 LABELS = np.repeat([0, 1, 2], [50, 30, 20])

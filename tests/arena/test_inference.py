@@ -6,8 +6,8 @@ correct rule are below 1e-6.  Seeds are fixed.
 
 import numpy as np
 
-from companion.arena import contest
 from companion.stats import difference, ratio
+from evidence.arena import contest
 
 DRAWS = 1_000
 EQUAL = {  # laws of positive regrets with mean 1

@@ -5,7 +5,7 @@ from arena_settings import WORLDS, every_world, flat
 
 from companion import policies
 from companion.accounting.privacy import NO_PRIVACY
-from companion.arena import contest, recipes
+from evidence.arena import contest, recipes
 
 
 def test_every_recipe_is_of_a_policy_that_plays_somewhere():

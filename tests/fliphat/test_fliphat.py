@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from plain import plain
 
-from companion.accounting import audit
 from companion.fliphat import fliphat as module
 from companion.fliphat.fliphat import fliphat, residual_fliphat, rows_in_release
+from evidence.attacks import audit
+from evidence.attacks import fliphat as attacks
 
 chapter = plain("fliphat")
 
@@ -256,8 +257,8 @@ def test_fliphat_gives_what_it_promises_and_says_what_the_printed_noise_gives():
 
 def test_attacks_find_the_printed_noise_and_nothing_in_the_corrected_one():
     """One pick of two coordinates; level 1 - 1e-7."""
-    for policy in (*module.attack_instances(), *module.residual_attack_instances()):
-        (game, _) = policy.audit.attacks(policy)
+    for policy in (*attacks.attack_instances(), *attacks.residual_attack_instances()):
+        (game, _) = attacks.attacks(policy)
         keys = {"delta": 0.1, "trials": 6000, "seed": 3, "level": 1 - 1e-7}
         lost, g = audit.attacked(game, **keys).epsilon, policy.guarantee
         assert lost < g.epsilon

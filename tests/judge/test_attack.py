@@ -4,11 +4,11 @@ import judged
 import numpy as np
 import pytest
 
-from companion.accounting.audit import need_neighbours
 from companion.baselines.private_linucb import ldp_linucb
 from companion.core import Universe
-from companion.judge import attack
-from companion.judge.load import Child, load
+from evidence.attacks.audit import need_neighbours
+from evidence.judge import attack
+from evidence.judge.load import Child, load
 
 
 @pytest.mark.parametrize("world", [Universe(low=0.0, offset=True), Universe()])

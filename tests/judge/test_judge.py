@@ -9,9 +9,9 @@ import pytest
 
 from companion import policies
 from companion.baselines.linucb import linucb
-from companion.judge import __main__ as command
-from companion.judge import attack, checks, judge, judging, measuring
-from companion.judge.load import Child, load
+from evidence.judge import __main__ as command
+from evidence.judge import attack, checks, judge, judging, measuring
+from evidence.judge.load import Child, load
 
 POLICY = linucb(3)
 JIT = [("# @jit", "@jit"), ("# from companion.jit", "from companion.jit")]

@@ -6,9 +6,9 @@ import pytest
 
 from companion import policies
 from companion.accounting.privacy import NO_PRIVACY
-from companion.arena import contest, environments, recipes
-from companion.judge import leaderboard
-from companion.judge.load import load
+from evidence.arena import contest, environments, recipes
+from evidence.judge import leaderboard
+from evidence.judge.load import load
 
 
 @pytest.fixture(scope="module")

@@ -6,19 +6,18 @@ server that counts in batches, and one that counts in a tree.
 
 import pytest
 
-from companion.audits.noise_laws import measure
-from companion.judge import attack, judge, measuring
-from companion.judge.load import load
+from evidence.judge import attack, judge, measuring
+from evidence.judge.load import load
+from evidence.measure.noise_laws import measure
 
 HEAD = """
 import math
 from typing import NamedTuple
 import numpy as np
-from companion.accounting.audit import AuditSpec, shows
 from companion.accounting.privacy import (
     ADD_OR_REMOVE, REPLACE_RECORD, REPLACE_REWARD, Guarantee, gaussian_epsilon, gaussian_scale)
 from companion.accounting.binomial import binomial_bits, binomial_epsilon
-from companion.core import Policy, Universe
+from companion.core import Policy, Release, Universe
 """
 SUMS = """
 class Params(NamedTuple):
@@ -48,15 +47,12 @@ def update(p, s, arm, x, r, rng):
     randomize(p, int(s.t[0]), x, r, rng, s.message)
     s.total[:] += s.message
 
-def shown():
-    return shows(randomize, "laplace", "message")
-
 def greedy(d, T, *, epsilon, delta=0.01) -> Policy:
     moves = 2.0 * math.sqrt(d)
     p = Params(d, T, moves / epsilon)
     promise = Guarantee("local", epsilon, 0.0, REPLACE_RECORD, "user")
     return Policy("Noisy sums", p, init, select, update, guarantee=promise,
-                  universe=Universe(), audit=AuditSpec(shown=shown))
+                  universe=Universe(), releases=(Release(randomize, "message", "laplace"),))
 """
 COUNTS = """
 class Params(NamedTuple):
@@ -87,16 +83,13 @@ def update(p, s, arm, x, r, rng):
         s.total[:] += s.shown
         s.users[0] = s.open[:] = 0.0
 
-def shown():
-    return shows(release, "shown")
-
 def counts(K, *, epsilon, delta=0.01, batch=5) -> Policy:
     moves = math.sqrt(2.0)  # of two arms, by 1 each
     p = Params(K, batch, gaussian_scale(epsilon, delta, moves))
     lost = gaussian_epsilon(delta, p.sigma, moves)
     promise = Guarantee("joint", lost, delta, REPLACE_RECORD, "user")
-    spec = AuditSpec(shown=shown, private_fields=("open",))
-    return Policy("Counts", p, init, select, update, guarantee=promise, audit=spec)
+    return Policy("Counts", p, init, select, update, guarantee=promise,
+                  releases=(Release(release, "shown"),), private=("open",))
 """
 TREE = """
 class Params(NamedTuple):
@@ -132,16 +125,13 @@ def update(p, s, arm, x, r, rng):
     s.exact[i, arm] = min(max(r, 0.0), 1.0)
     release(p, t, s.exact, s.noisy, rng, s.shown)
 
-def shown():
-    return shows(release, "shown")
-
 def tree(K, T, *, epsilon, delta=0.01) -> Policy:
     moves = math.sqrt(2.0 * T.bit_length())  # in every level two arms, by 1 each
     p = Params(K, T, gaussian_scale(epsilon, delta, moves))
     lost = gaussian_epsilon(delta, p.sigma, moves)
     promise = Guarantee("joint", lost, delta, REPLACE_RECORD, "user")
-    spec = AuditSpec(shown=shown, private_fields=("exact", "noisy"))
-    return Policy("Tree", p, init, select, update, guarantee=promise, audit=spec)
+    return Policy("Tree", p, init, select, update, guarantee=promise,
+                  releases=(Release(release, "shown"),), private=("exact", "noisy"))
 """
 NOISE = "rng.laplace(0.0, p.scale)"
 SENT = "    randomize(p, int(s.t[0]), x, r, rng, s.message)\n"
@@ -149,7 +139,7 @@ PROMISE = '"local", epsilon, 0.0, REPLACE_RECORD'
 CLIP = "    x = x / max(1.0, np.linalg.norm(x))\n    r = min(max(r, -1.0), 1.0)\n"
 SUM = "    s.total[:] += s.message\n"
 LOOP = "    for i in range(len(message)):\n"
-DECLARED = 'shows(randomize, "laplace", "message")'
+DECLARED = 'Release(randomize, "message", "laplace")'
 REWARDS = [
     ("message[i] = r * x[i] + " + NOISE, "message[i] = r + " + NOISE),
     ("np.zeros(p.d), np.zeros(p.d))", "np.zeros(p.d), np.zeros(1))"),
@@ -174,7 +164,7 @@ RESPONSE = [
     *REWARDS[1:3],
     ("p = Params(d, T, moves / epsilon)", "p = Params(d, T, 1 / (1 + math.exp(-epsilon)))"),
     (PROMISE, '"local", math.log(p.scale / (1 - p.scale)), 0.0, REPLACE_REWARD'),
-    (DECLARED, 'shows(randomize, "values", "message")'),
+    (DECLARED, 'Release(randomize, "message", "values")'),
 ]
 CHOICE = [
     (
@@ -187,7 +177,7 @@ CHOICE = [
     ("gaussian_scale(epsilon, delta, moves)", "epsilon / 2"),
     ("gaussian_epsilon(delta, p.sigma, moves)", "2 * p.sigma"),
     ("lost, delta", "lost, 0.0"),
-    ('shows(release, "shown")', 'shows(release, "values", "shown")'),
+    ('Release(release, "shown")', 'Release(release, "shown", "values")'),
 ]
 SOUND = {
     "as it is": [],
@@ -203,7 +193,7 @@ SOUND = {
          "message[i] = (r * x[i] > 0.0) + rng.binomial(int(p.scale), 0.25) - 0.25 * p.scale"),
         ("moves / epsilon", "binomial_bits(epsilon, delta, 1, 0.25, math.sqrt(d), d, 1)[0]"),
         (PROMISE, '"local", binomial_epsilon(delta, p.scale, 0.25, math.sqrt(d), d, 1), delta, '
-         "REPLACE_RECORD"), (DECLARED, 'shows(randomize, "message")')],
+         "REPLACE_RECORD"), (DECLARED, 'Release(randomize, "message")')],
     "no contexts": [
         ("    d: int\n", "    K: int\n"), ("p.d", "p.K"), ("greedy(d, T,", "greedy(K, T,"),
         ("math.sqrt(d)", "math.sqrt(1.0)"), ("Params(d,", "Params(K,"), ("X @ s.total", "s.total"),
@@ -268,7 +258,7 @@ BROKEN = {
     "a syntax error": ("NOTHING", [("def update", "def def")]),
     "leaves when it is imported": ("NOTHING", [("def update", "raise SystemExit(3)\ndef update")]),
     "no factory": ("NOTHING", [(" -> Policy", "")]),
-    "nothing said of what is shown": ("BOUNDED ONLY", [(", audit=AuditSpec(shown=shown)", "")]),
+    "nothing said of what is shown": ("BOUNDED ONLY", [(", releases=(" + DECLARED + ",)", "")]),
     "messages before a shuffler": (
         "BOUNDED ONLY", [(PROMISE, '"shuffle", epsilon / 4, delta, REPLACE_RECORD')]),
     "a secret coin beside the noise": ("BOUNDED ONLY", [
@@ -276,11 +266,11 @@ BROKEN = {
         (PROMISE, '"local", math.log1p(0.5 * math.expm1(epsilon)), 0.0, REPLACE_RECORD')]),
     "one message in two is noise alone": (
         "BOUNDED ONLY", [("r * x[i] + ", "(rng.random() < 0.5) * r * x[i] + "),
-                         (DECLARED, 'shows(randomize, "message")')]),
+                         (DECLARED, 'Release(randomize, "message")')]),
     "another relation": ("NOTHING", [(PROMISE, '"local", epsilon, 0.0, "edit one bit"')]),
     "noise without a law": (
         "BOUNDED ONLY", [(NOISE, "rng.logistic(0.0, p.scale)"),
-                         (DECLARED, 'shows(randomize, "message")')]),
+                         (DECLARED, 'Release(randomize, "message")')]),
 }  # fmt: skip
 WORDS = {
     **{name: ("MEASURED", changes) for name, changes in SOUND.items()},

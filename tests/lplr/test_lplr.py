@@ -11,6 +11,7 @@ from scipy import stats as sps
 
 from companion.lplr.experiments import support_violation
 from companion.lplr.ssp import suffstats
+from evidence.attacks.lplr import public_state
 
 alg = import_module("companion.lplr.lplr")  # the package gives its name to the factory
 lplr = alg.lplr
@@ -65,7 +66,7 @@ def test_budgets_of_infinite_noise_are_refused(make):
 def test_the_noise_drawn_has_the_scales_of_the_parameters(n):
     """Count, vector, matrix (diagonal, off) and interval statistic in bins 0 and 1 of layer 2."""
     oracle, rng = alg.lplr_params(2, 10**4, 0.5, M=2), np.random.default_rng([1, n])
-    oracle, tree = oracle._replace(threshold=-1e18), alg.public_state(oracle)
+    oracle, tree = oracle._replace(threshold=-1e18), public_state(oracle)
     nodes, seen = slice(tree.start[1], tree.start[2]), np.empty((1500, 2, 5))
     for row in seen:
         tree.stat[nodes, alg.COUNT] = tree.stat[nodes, alg.ERROR] = 0.0
@@ -129,7 +130,7 @@ def test_bin_edges_belong_to_their_own_bin(gamma):
 
 def test_half_widths_add_up_along_the_walk():
     oracle = alg.lplr_params(2, 10**4, 1.0, M=2)
-    tree = alg.public_state(oracle, 0.3, width=0.1)
+    tree = public_state(oracle, 0.3, width=0.1)
     phi, residual = np.array([0.6, 0.5]), np.empty(2)
     tree.stat[0, alg.SLOPE] = 0.05
     b = tree.start[1]  # the residual has length 0.5: bin 0
@@ -151,7 +152,7 @@ def test_half_widths_add_up_along_the_walk():
 
 def test_calibrated_half_widths_are_z_standard_deviations_of_the_known_noise():
     oracle, n = alg.lplr_params(2, 10**4, 0.5, M=2, z=2.0), 10**6
-    tree = alg.public_state(oracle)
+    tree = public_state(oracle)
     b = tree.start[1] + 1
     g, count, s, spread = oracle.edge[1], 3e5, 0.8 * oracle.edge[1] ** 2, 6e4
     tree.stat[b, alg.COUNT], tree.stat[b, alg.VALUE], tree.stat[b, alg.ERROR] = count, s, spread
@@ -181,7 +182,7 @@ def test_labels_are_clipped_in_messages_and_in_sums():
     """A coefficient of 50 in the past: labels lie in [-2, 2] on both paths, and agree."""
     oracle = alg.lplr_params(2, 10**4, math.inf, M=2)
     points = np.array([[-0.7, 0.7], [0.7, 0.7], [0.1, 0.99]])
-    sums, sent = alg.public_state(oracle, 50.0), alg.public_state(oracle, 50.0)
+    sums, sent = public_state(oracle, 50.0), public_state(oracle, 50.0)
     rng, residual = np.random.default_rng(0), np.empty(2)
     for phi, y in zip(points, (1.0, -1.0, 0.2), strict=True):
         b, prediction, _ = alg.walk(oracle, sums, 1, phi, residual)

@@ -10,6 +10,7 @@ from companion.kernels.mechanisms import add_packed
 from companion.private_glm import shuffle_glm as shuffle
 from companion.private_glm.environments import world
 from companion.private_glm.shuffle_glm import design, init, shuffle_glm
+from evidence.attacks.shuffle_glm import own_attacks
 
 
 def test_without_noise_every_arm_is_that_of_the_plain_version():
@@ -209,7 +210,7 @@ def test_dead_arms_get_nothing_and_draws_follow_the_design():
 
 def test_without_noise_the_analyser_sees_the_matrix_of_the_last_user():
     """e_1 e_1' and e_2 e_2' packed as (11, 21, 22), and a context of length 2 is clipped."""
-    (attack,) = shuffle.own_attacks(shuffle_glm(2, 3, 400, epsilon=np.inf, delta=0.01))
+    (attack,) = own_attacks(shuffle_glm(2, 3, 400, epsilon=np.inf, delta=0.01))
     rng = np.random.default_rng(0)
     seen = [attack.mechanism(x, rng, 2) for x in (attack.a, attack.b, 2.0 * attack.a)]
     assert [rows.tolist() for rows in seen] == [

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sco_streams import OPTIONS
 
-from companion.accounting import audit
 from companion.baselines.noisy_sgd import noisy_sgd
 from companion.simulate import repetitions, stream
 from companion.streaming_sco import experiments as ex
@@ -18,6 +17,8 @@ from companion.streaming_sco.environments import (
 )
 from companion.streaming_sco.sco_bandit import sco_bandit
 from companion.streaming_sco.streaming import make_problem, streaming_fw
+from evidence.attacks import audit
+from evidence.attacks.sco_bandit import on_standing_arms
 
 # Rates.
 
@@ -191,5 +192,5 @@ def test_without_synthetic_updates_arms_tell_what_one_asked():
         assert [ex.stands_still(policy, s, 30, 1) for s in (1.0, -1.0)] == still
         policy = sco_bandit(1, 3, 3, epsilon=1.0, delta=0.1, t0=0, label_bound=1.2, **keys)
         told = {"delta": 0.1, "trials": 8000, "seed": 1, "level": 1 - 1e-7}
-        found = audit.attacked(ex.on_standing_arms(policy), **told).epsilon
+        found = audit.attacked(on_standing_arms(policy), **told).epsilon
         assert found < 1.0 if synthetic else found > 3.0

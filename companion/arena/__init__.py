@@ -1,5 +1,0 @@
-"""All policies in one world at one true guarantee: worlds, recipes, contests, decisions."""
-
-from companion.arena.decision import choose
-
-__all__ = ["choose"]

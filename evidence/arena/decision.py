@@ -1,0 +1,193 @@
+"""Which policy should I use?  One rule, for settings that were played and for any other (`choose`).
+
+Candidates are the private policies whose guarantee is enough: local implies shuffle implies joint.
+All of them have constants that follow from public bounds: nothing is tuned on simulated regret, for
+a user has none.  Half of the repetitions choose, the other half judge (`contest`).
+"""
+
+import json
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from companion import policies
+from companion.core import Universe, one_context
+from companion.stats import Interval
+from companion.validate import need_choice, need_float, need_int
+from evidence.arena import contest, recipes
+from evidence.arena.contest import MODELS, Setting
+from evidence.arena.environments import world_of
+from evidence.claims import markup
+from evidence.claims.tables import Shown, numbers
+
+TRUSTED = {"local": "nobody", "shuffle": "a shuffler", "joint": "the server"}  # by users
+NOTHING = "Nothing is shown to be better than random play"
+NOBODY = "No private policy with this guarantee can play here."
+MEANS = {  # arguments that a reader of a printed program may not know
+    "universe": "the set of contexts: ball, or offset_sphere: (u, sqrt(1/2)) with |u|^2 <= 1/2",
+    "theta_bound": "bound on the norm of the parameter of X; epsilon holds whatever it is",
+    "ball": "bound on the norm of the parameter of X; epsilon holds whatever it is",
+    "l1_radius": "bound on the 1-norm of the parameter of X; epsilon holds whatever it is",
+    "sparsity": "how many coordinates of the unknown parameter are not 0, at most",
+    "width": "of confidence intervals: 1 is the theory's, a smaller one explores less",
+    "batch": "users whose messages the shuffler mixes into one release",
+}
+
+
+class Answer(NamedTuple):
+    """What was measured best for users with this trust, in one setting."""
+
+    factory: str
+    model: str  # whom its users trust, a key of TRUSTED
+    close: tuple  # those that it is not shown to be better than
+    share: Interval  # of random play's regret, in the repetitions that did not choose
+    call: Any  # `recipes.Call`
+    world: Any  # `environments.World`
+    rivals: int  # other candidates
+
+    @property
+    def learns(self) -> bool:
+        """Whether the regret is shown to be less than random play's."""
+        return self.share.high < 1.0
+
+    @property
+    def words(self) -> str:
+        """The answer in a sentence or two."""
+        low, high = (f"{v:.0%}" for v in self.share[1:])
+        share = f"{self.share.value:.0%} of random play's regret (95 % interval {low} to {high})"
+        if not self.learns:
+            return (
+                f"{NOTHING}. The best candidate, {self.factory}, has {share}. Play at random, "
+                "which reads no data: any ε holds. Or find more users, a larger ε or more trust."
+            )
+        others = "All others are shown to be worse."
+        if self.close or not self.rivals:
+            others = f"Not shown to be worse: {', '.join(self.close) or 'no other plays here'}."
+        whom = TRUSTED[self.model] + (self.model == "shuffle") * ", or a server that does its work"
+        return f"Use {self.factory}: {share}. Users need to trust {whom}. {others}"
+
+    @property
+    def code(self) -> str:
+        """A program that plays on contexts of one's own: the policy, or random play if nothing is
+        shown to be better."""
+        return snippet(self.call if self.learns else recipes.Call("random", {}), self.world)
+
+    def __str__(self):
+        return f"{self.words}\n\n{self.code}"
+
+    def _repr_html_(self):
+        return markup.site.program(self.words, self.code, self.learns)
+
+
+def snippet(call, world) -> str:
+    """A program around the call that maps numbers in [-1, 1] into the contexts that it takes."""
+    policy, text, told, K = call.policy(), str(call), call.arguments, world.K
+    d = world.p or world.d - (world.universe == "offset_sphere")
+    size, whose = (d, "that all arms share") if world.common else (f"({K}, {d})", "of every arm")
+    records, offset = policy.universe or Universe(np.inf), world.universe == "offset_sphere"
+    radius = 0.5**0.5 if offset else records.radius
+    # for any z in [-1, 1]^d, and for |z| <= 1; no larger when they are written with six digits
+    some, more = (
+        f"{0.999999 * most:.6g} * z" if (most := radius * d**power) < 1.0 else "z"
+        for power in (-1.0 / records.norm, 0.0)
+    )
+    X, base = some, ", one of them always 1 (base rate)" if world.link == "logistic" else ""
+    if offset:
+        X = f"np.column_stack([{some}, np.full({K}, 0.5**0.5)])"
+    elif world.common:
+        X = f"np.tile({some}, ({K}, 1))" if one_context(policy) else f"np.kron(np.eye({K}), {some})"
+    form = "rows" if not world.common else "shared" if one_context(policy) else "blocks"
+    kind = "offset_sphere" if offset else "cube" if records.norm == np.inf else "ball"
+    note = "" if some == more else f"  # {more} if always |z| <= 1"
+    said, report = "policy.guarantee", "live.report()"
+    if call.factory == "random":
+        said, report = '"Random play reads no data: any epsilon holds."', "live.report().arms"
+    means = "".join(f"# {name}: {MEANS[name]}\n" for name in told if name in MEANS)
+    used = sorted({n for n in re.findall(r"\b(\w+)\(", text) if n in policies.TABLE})
+    return f"""{"import math" if "math." in text else ""}
+import numpy as np
+from companion.policies import {", ".join(used)}
+
+{means}policy = {text}
+print({said})
+live, rng = policy.start(), np.random.default_rng()  # research only: no real people's data
+for _ in range(3):  # yours: range({told.get("T", "T")}), a round for every user
+    z = rng.uniform(-1, 1, {size})  # yours: numbers {whose}, in [-1, 1]{base}
+    X = {X}{note}
+    # or, for a data frame: for X in table.contexts(frame), see companion.tabular,
+    # with table = contexts_of(..., form="{form}", universe="{kind}"), table.d as above
+    arm = live.select(X)
+    live.update(arm, 1.0)  # yours: what the arm paid, in [0, 1]
+print({report})
+""".lstrip()
+
+
+def allowed(setting, trust: str):
+    """Names of the players whose guarantee is enough: local implies shuffle implies joint."""
+    enough = MODELS[: MODELS.index(trust) + 1]
+    return [n for m in enough for n in setting.of(m)]
+
+
+def answer(setting, trust: str) -> Answer | None:
+    """The `Answer` for users with this trust in a `contest.Setting`; None if no policy may play."""
+    if not (names := allowed(setting, trust)):
+        return None
+    setting = setting.untuned
+    first, close = setting.leader(names)
+    share, run = setting.judged(first), setting.runs[first]
+    return Answer(first, run.model, tuple(close), share, run.call, setting.place, len(names) - 1)
+
+
+def choose(
+    trust: str, d: int, K: int, T: int, epsilon: float, world="dense", *, n_reps=20, seed=0
+) -> Answer:
+    """Which private policy to use: the candidates play a world of this size.
+
+    trust: whom users trust, "local" (nobody), "shuffle" (a shuffler) or "joint" (the server, so
+    that any private policy will do); contexts in R^d, of which the last coordinate is constant in
+    the "dense" world; K >= 2 arms; T >= 100 rounds, delta = 1/T; epsilon in [0.01, 100]; world: a
+    key of `environments.KINDS`, "dense" (d >= 2), "sparse" (d >= 5), "clicks" or "one context"
+    (d >= 2); n_reps >= 4 repetitions, of which half choose and half judge.  Constants follow from
+    public bounds, none is tuned.  Raises ValueError on anything else, and where no policy can play.
+    Takes seconds once kernels are compiled.
+
+    >>> print(choose("joint", 2, 3, 400, 8.0, n_reps=4).rivals > 3)
+    True
+    """
+    enough = MODELS[: 1 + MODELS.index(need_choice("trust", trust, tuple(TRUSTED)))]
+    T, n_reps = need_int("T", T, 100), need_int("n_reps", n_reps, 4)
+    epsilon, place = need_float("epsilon", epsilon, 0.01, 100.0), world_of(world, d, K)
+    calls, why = recipes.lineup(place, T, epsilon)
+    runs = {
+        c.factory: contest.played(c, c.factory, recipes.stream(place, c.factory), T, n_reps, seed)
+        for c in calls
+        if c.factory == "random" or c.policy().guarantee.model in enough
+    }
+    found = answer(Setting(world, T, epsilon, runs, why, place.K, place), trust)
+    if found is None:
+        reasons = "; ".join(f"{name} {reason}" for name, reason in why.items())
+        raise ValueError(f"no policy can play {T=} rounds of world={world!r}: {reasons}")
+    return found
+
+
+def explorer(settings) -> Shown:
+    """The answers for all settings and every kind of trust, each behind a line with the regrets of
+    all policies that may be used; with scripts, menus choose one (`book/_static/explorer.js`).
+
+    All shares are of default constants, in the repetitions that judge: one number for a policy.
+    """
+    parts, head = [], "Policy | Trust model | Regret / random play"
+    for s in (setting.untuned for setting in settings):
+        for trust, whom in TRUSTED.items():
+            choice = {"World": s.world, "Users trust": whom, "Budget ε": f"{s.epsilon:g}",
+                      "Rounds T": f"{s.T:,}"}  # fmt: skip
+            one, names = answer(s, trust), [*allowed(s, trust), *s.of("none"), "random"]
+            rows = [(n, s.runs[n].model, s.judged(n)) for n in dict.fromkeys(names)]
+            rows.sort(key=lambda row: row[2].value)
+            table = numbers(rows, head, formats={"Regret / random play": ".0%"})
+            said = one._repr_html_() if one else f"<p>{NOBODY}</p>"
+            line = "; ".join(f"{k}: {v}" for k, v in choice.items())
+            part = markup.folded(line, f"{said}{table._repr_html_()}")
+            parts.append((json.dumps(choice, ensure_ascii=False), part))
+    return Shown(markup.site.explorer(parts), f"{len(parts)} answers")

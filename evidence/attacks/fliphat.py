@@ -1,0 +1,145 @@
+"""Attacks on FLIPHAT's last release, and the instances that are measured."""
+
+from functools import partial
+
+import numpy as np
+
+from companion.core import Policy
+from companion.fliphat.fliphat import fliphat, residual_fliphat
+from evidence.attacks.audit import Attack, instances, playing, runs_of
+
+# Audit data: attacks on the last release, and what the audits play
+#
+# All users but one have zero contexts while the last release's rows are gathered.  The last of them
+# has x = x_max 1 and the reward R or, for the neighbour, -R, so every coordinate of the gradient
+# moves by its whole sensitivity.  Later users bring e_j and 0, then 0 and e_j: the advice shows
+# whether theta_j is positive, negative or zero.
+
+OUTLIER = 1e3  # size of a context or reward that a policy does not clip
+
+
+def neighbouring_inputs(policy):
+    """(a, b, user): streams (X (T, 2, d), R (T, 2)) that differ in round `user` (from 0) alone."""
+    p = policy.params
+    first, rounds = 1 << len(p.iterations), (1 << len(p.iterations)) - 1 + 2 * p.d
+    if rounds > p.T or p.iterations[-1:].sum() == 0:
+        raise ValueError(f"policy must have a step and T >= {rounds} rounds; got T={p.T}")
+    inputs = []
+    for sign in (1.0, -1.0):
+        X, R = np.zeros((rounds, 2, p.d)), np.zeros((rounds, 2))
+        X[first - 2] = min(p.row_clip, p.gradient_clip, OUTLIER)
+        R[first - 2] = sign * min(p.reward_clip[-1], p.residual_clip, OUTLIER)
+        for j in range(p.d):
+            X[first - 1 + 2 * j, 0, j] = 1.0  # e_j or 0
+            X[first + 2 * j, 1, j] = 1.0  # 0 or e_j
+        inputs.append((X, R))
+    return *inputs, first - 2
+
+
+def count_signs(d, actions):
+    """Positive minus negative signs among d coordinates, read off the last actions (n, >= 2 d)."""
+    advice = actions[:, -2 * d :]
+    return (advice[:, 1::2] == 1).sum(axis=1) - (advice[:, 0::2] == 1).sum(axis=1)
+
+
+def sign_attack(policy: Policy) -> Attack:
+    """Counts positive minus negative signs of the last release that the actions of others show.
+
+    Raises ValueError if the policy's T leaves no 2 d rounds after that release.
+    """
+    a, b, user = neighbouring_inputs(policy)
+    shown = playing(policy, user=user)
+    return Attack(shown, a, b, partial(count_signs, policy.params.d), "actions", "the values")
+
+
+def log_likelihood_ratio(unit, scale, theta):
+    """That of releases theta (n, 2): the noisy larger of (3, 1) units, or of (1, 3)."""
+    first, gap = np.abs(theta[:, 0]) > 0.0, 2 * unit / scale
+    wrong = np.log1p(gap / 2) - gap  # log of twice the chance that Laplace noise turns the order
+    z = theta.sum(axis=1)
+    value = (np.abs(z - unit) - np.abs(z - 3 * unit)) / scale
+    return np.where(first, 1.0, -1.0) * (np.log(2 - np.exp(wrong)) - wrong + value)
+
+
+def picked_coordinate(actions):
+    """1 where the first coordinate of the estimate is not zero, -1 where the second is, (n,)."""
+    advice = actions[:, -4:]
+    return advice[:, :2].sum(axis=1) - advice[:, 2:].sum(axis=1)
+
+
+def pick_attacks(policy):
+    """Of a policy that keeps one of two coordinates, by one step: on what the last release shows,
+    and on what the actions of others say of which coordinate it kept.
+
+    Two users have x = x_max (1, 1), the last one x_max (1, -1); all have the largest reward, the
+    last one for the neighbour its opposite.  Both coordinates move by their whole sensitivity, in
+    opposite directions, so that pick and value show it.
+    """
+    p = policy.params
+    a, b, last = neighbouring_inputs(policy)
+    x, r = np.abs(a[0][last, 0, 0]), a[1][last, 0]
+    for X, R in (a, b):
+        X[last - 2 : last + 1] = x
+        X[last, :, 1] = -x
+        R[last - 2 : last] = r
+    episodes = len(p.iterations)
+    n = 1 << (episodes - 1) if p.forget else (1 << episodes) - 1
+    ratio = partial(log_likelihood_ratio, 2 * p.eta * x * r / n, p.xi_first[-1])
+    estimates = runs_of(policy, lambda s: s.theta_hat)
+
+    def released(data, rng, n):
+        return estimates(data, rng, n, [last + 1])[1][:, 0]
+
+    shown = playing(policy, user=last)
+    return (
+        Attack(released, a, b, ratio, "releases", runs=False),
+        Attack(shown, a, b, picked_coordinate, "actions", "the values"),
+    )
+
+
+def attacks(policy: Policy):
+    """`Attack`s on the last release, the strongest first."""
+    p = policy.params
+    if (p.d, p.sparsity, p.iterations[-1]) == (2, 1, 1):
+        return pick_attacks(policy)
+    return (sign_attack(policy),)
+
+
+def attack_instances():
+    """What the audits attack: a last release of one step on four rows, of one pick.
+
+    At epsilon = 1 no pair of rows loses half of what is proved for one pick; at 4 one does.
+    """
+    options = {"sparsity": 1, "b_max": 1.0, "x_max": 3.0, "noise": 10.0}
+    options |= {"delta": 0.1, "iteration_rate": 0.7}
+    printed = fliphat(2, 12, epsilon=1.0, calibration="paper", clip_contexts=True, **options)
+    return fliphat(2, 12, epsilon=4.0, **options), printed
+
+
+def residual_attack_instances():
+    """The same for `residual_fliphat`."""
+    return (residual_fliphat(2, 12, sparsity=1, epsilon=4.0, delta=0.1, iterations=1, min_rows=4),)
+
+
+def audit_instances():
+    """What the audits play: three releases, in both calibrations."""
+    options = {"sparsity": 2, "epsilon": 1.0, "delta": 0.01, "b_max": 1.0, "iteration_rate": 1.5}
+    paper = {"calibration": "paper", "noise": 10.0, **options}
+    printed = fliphat(3, 8, clip_contexts=True, **paper)
+    return (
+        *instances(fliphat(3, 8, **options), rounds=7),
+        *instances(printed, rounds=7, bound_is_tight=False),  # a step is charged as the worst
+        *instances(fliphat(3, 8, **paper), rounds=7),
+    )
+
+
+def residual_audit_instances():
+    """The same for `residual_fliphat`: warm starts, kept data, a projection."""
+    options = {"sparsity": 2, "epsilon": 1.0, "delta": 0.01, "min_rows": 0}
+    both = {"warm_start": True, "forget": False, "l1_radius": 2.0}
+    policies = (
+        residual_fliphat(3, 8, iterations=2, warm_start=True, **options),
+        residual_fliphat(3, 8, iterations=1, forget=False, **options),
+        residual_fliphat(3, 8, iterations=2, **both, **options),
+    )
+    return instances(*policies, rounds=7)

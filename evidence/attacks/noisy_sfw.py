@@ -1,0 +1,42 @@
+"""Attacks on NoisySFW, and the instances that are measured."""
+
+import numpy as np
+
+from companion.baselines.noisy_sfw import gather, init, noisy_sfw, release
+from companion.jit import jit
+from companion.kernels.linalg import copy
+from evidence.attacks import audit
+
+
+@jit
+def first_releases(p, s, x, y, rng, out):
+    """out (n, d) <- n first releases about the record x (d,), y and zeros; s is overwritten."""
+    for i in range(out.shape[0]):
+        s.t[0] = 0
+        gather(p, s, x, y)
+        release(p, s, p.half, p.sigma_first, rng)
+        copy(s.noise, out[i])
+
+
+def attacks(optimiser):
+    """`audit.Attack`: the first release; a label is as large as it may be, or its opposite."""
+    p = optimiser.params
+    x, s = np.full(p.d, p.d ** (-1.0 / p.q)), init(p, None)  # no context is longer in l_2
+    mechanism = audit.filled((p.d,), lambda z, rng, out: first_releases(p, s, *z, rng, out))
+    pair, statistic = [(x, p.high), (x, -p.high)], audit.along(-x)
+    how = {"note": "later gradients", "runs": False}
+    return (audit.Attack(mechanism, *pair, statistic, "releases", **how),)
+
+
+def attack_instances():
+    """Both calibrations: for a small ball 2 L is nearly attained."""
+    return audit.in_both(noisy_sfw, 2, 16, epsilon=1.0, delta=0.1, radius=0.02)
+
+
+def measured():
+    """Instances whose gradients are measured.  The first is the dearest and nearly attains 2 L for
+    a small ball; the bound of the later ones is out of reach for squares."""
+    known = {"epsilon": 1.0, "delta": 1e-2, "radius": 0.02}
+    corrected, printed = audit.in_both(noisy_sfw, 2, 16, **known)
+    _, wide = audit.in_both(noisy_sfw, 9, 16, **known)
+    return audit.instances(corrected, printed, wide, bound_is_tight=False)

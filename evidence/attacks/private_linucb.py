@@ -1,0 +1,143 @@
+"""Attacks on the three private LinUCBs, and the instances that are measured."""
+
+import itertools
+
+import numpy as np
+
+from companion.accounting import privacy
+from companion.accounting.privacy import tree_levels
+from companion.baselines.private_linucb import (
+    init,
+    jdp_linucb,
+    ldp_linucb,
+    randomize,
+    sdp_linucb,
+    update,
+)
+from companion.jit import jit
+from companion.kernels import mechanisms
+from companion.kernels.linalg import copy
+from evidence.attacks import audit
+
+# Audits
+
+
+def far_records(offset, d):
+    """Two records (x, r) of the universe, d >= 2, whose statistics are as far apart as any."""
+    x, z = np.zeros(d), np.zeros(d)
+    if offset:
+        x[0] = x[-1] = z[-1] = np.sqrt(0.5)
+        z[0] = -x[0]
+        return (x, 1.0), (z, 1.0)
+    x[0], z[0], z[1] = 1.0, 0.5, np.sqrt(0.75)
+    return (x, 1.0), (z, -1.0)
+
+
+def far_move(offset, d):
+    """How far those two move the packed statistics."""
+    ends = np.empty((2, mechanisms.statistics_size(d)))
+    for end, record in zip(ends, far_records(offset, d), strict=True):
+        mechanisms.pack_statistics(*record, end)
+    return ends[0] - ends[1]
+
+
+def on_one_user(p, draw, *how):
+    """`audit.Attack` on what draw(record, rng, out) lets out of one user's statistics: those two
+    records, and the best statistic."""
+    mechanism = audit.filled((mechanisms.statistics_size(p.d),), draw)
+    ends, best = far_records(p.offset, p.d), audit.along(far_move(p.offset, p.d))
+    return (audit.Attack(mechanism, *ends, best, *how),)
+
+
+@jit
+def messages(p, x, r, rng, clean, out):
+    """out (n, :) <- n independent messages of one user."""
+    for i in range(out.shape[0]):
+        randomize(p, x, r, rng, clean, out[i])
+
+
+def message_attack(policy):
+    """`audit.Attack`: one user's message."""
+    p = policy.params
+
+    def sent(record, rng, out):
+        messages(p, *record, rng, np.empty(p.d), out)
+
+    return on_one_user(p, sent, "message", "", False)
+
+
+def tree_attacks(policy):
+    """Two `audit.Attack`s on the first user: the nodes that hold its record, which are the sums
+    after 1, 2, 4, ... rounds if all others send zeros; and the arms of those who come next.
+    """
+    p = policy.params
+    several = audit.runs_of(policy, lambda s: s.release)
+    ends, move = far_records(p.offset, p.d), far_move(p.offset, p.d)
+    return audit.on_first_nodes(policy, *ends, several, move), later_signs_attack(policy)
+
+
+def later_signs_attack(policy):
+    """`audit.Attack` on the arms of all users but the first, whose context is e_1 and whose reward
+    has either sign.  The others are offered e_1 and -e_1 and are paid nothing, so they play the
+    noisy sign of the first reward; those count who meet a sum of the nodes that hold it.
+    """
+    d, T = policy.params.d, 1 << (tree_levels(policy.params.T) - 1)
+    X, a, b = np.zeros((T, 2, d)), np.zeros((T, 2)), np.zeros((T, 2))
+    X[:, 0, 0], X[:, 1, 0] = 1.0, -1.0
+    X[0, 1, 0] = 1.0  # either arm
+    a[0], b[0] = 1.0, -1.0
+    seen = audit.along([-1.0 if t & (t - 1) == 0 else 0.0 for t in range(1, T)])
+    arms = audit.playing(policy, user=0)
+    return audit.Attack(arms, (X, a), (X, b), seen, "actions")
+
+
+@jit
+def batches(p, s, x, r, rng, out):
+    """out (n, packed) <- the analyser's estimate of n batches whose last user has the record x, r;
+    all others have rounded already; s, a state before the last round, is overwritten."""
+    t = s.t[0]
+    for i in range(out.shape[0]):
+        s.counts[:] = 0.0
+        s.t[0] = t
+        update(p, s, 0, x, r, rng)
+        copy(s.message, out[i])
+
+
+def batch_attack(policy):
+    """`audit.Attack`: the estimate of a batch in which all other users have rounded already."""
+    p = policy.params
+
+    def last(record, rng, out):
+        batches(p, after(policy, p.batch - 1), *record, rng, out)
+
+    return on_one_user(p, last, "batch")
+
+
+def after(policy, t):
+    """The first state of a policy, told that t rounds were played."""
+    return init(policy.params)._replace(t=np.array([t]))
+
+
+def ldp_audits():
+    """One message of every user."""
+    kinds = itertools.product(("corrected", "paper"), privacy.UNIVERSES)
+    made = (ldp_linucb(2, 8, epsilon=1.0, delta=0.1, calibration=c, universe=u) for c, u in kinds)
+    return audit.instances(*made, rounds=3)
+
+
+def jdp_audits():
+    """Every prefix sum."""
+    known = {"epsilon": 1.0, "delta": 0.1}
+    kinds = (10, "corrected", "ball"), (3, "corrected", "offset_sphere"), (2, "paper", "ball")
+    made = (jdp_linucb(2, T, calibration=c, universe=u, **known) for T, c, u in kinds)
+    return audit.instances(*made)
+
+
+def sdp_audits():
+    """The last user of a batch, and two small batches."""
+    known = {"epsilon": 1.0, "delta": 0.1}
+    kinds = ("corrected", "ball"), ("corrected", "offset_sphere"), ("paper", "ball")
+    made = [sdp_linucb(2, 800, batch=400, calibration=c, universe=u, **known) for c, u in kinds]
+    last = [audit.instance(q, initial_state=after(q, 399), bound_is_tight=False) for q in made]
+    small = sdp_linucb(2, 4, batch=2, **known)
+    return (*last, audit.instance(small, rounds=4, bound_is_tight=None))

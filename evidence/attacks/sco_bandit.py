@@ -1,0 +1,70 @@
+"""Attacks on the SCO bandit, and the instances that are measured."""
+
+import numpy as np
+
+from companion.streaming_sco.sco_bandit import sco_bandit
+from evidence.attacks import audit
+
+# What audits attack and measure.
+
+
+def on_later_users(policy):
+    """`audit.Attack` on the arms of all users but the first, whose reward has either sign.
+
+    All ask e_1.  Ties go to the lowest arm, and of many arms some have only met the vertex r e_1,
+    so a later user is sent to arm 0 just if arm 0 has met no other: a bit of every released sum.
+    """
+    p = policy.params
+    X, R = np.zeros((p.T, p.K, p.d)), np.zeros((p.T, p.K))
+    X[:, :, 0], R[0] = 1.0, p.learner.high
+    other = R.copy()
+    other[0] = p.learner.low
+    seen = audit.playing(policy, user=0)
+    return audit.Attack(seen, (X, R), (X, other), lambda arms: (arms == 0).sum(axis=1), "actions")
+
+
+def attacks(policy):
+    """Two `audit.Attack`s on the first user, whose reward has either sign: the sums of arm 0 after
+    1, 2, 4, ... rounds, all later contexts 0; and the arms of the others."""
+    p = policy.params
+    x = np.eye(p.d)[0]
+    a, b = ((x, r) for r in (p.learner.high, p.learner.low))
+    several = audit.runs_of(policy, lambda s: s.arms.gradient[0])  # means, of t + 1 records
+    released = audit.on_first_nodes(policy, a, b, several, -x, K=p.K, weights=lambda t: t + 1.0)
+    return released, on_later_users(policy)
+
+
+def attack_instances():
+    """Both calibrations; every arm is free from the first round on."""
+    return audit.in_both(sco_bandit, 1, 2, 4, epsilon=1.0, delta=0.1, t0=0, radius=0.02)
+
+
+def measured():
+    """Instances whose every released sum of every arm is measured.
+
+    The printed constants, 2 (beta D + L), are nearly attained for a small ball and large rewards.
+    """
+    keys = {"epsilon": 1.0, "delta": 1e-2}
+    clipped, forced = (sco_bandit(2, 2, 5 + t0, t0=t0, clip=0.05, **keys) for t0 in (0, 1))
+    printed = sco_bandit(2, 2, 3, t0=0, radius=0.01, calibration="paper", **keys)
+    return (
+        *audit.instances(clipped),
+        *audit.instances(printed, bound_is_tight=False),
+        *audit.instances(forced, assumes_compliance=True),
+    )
+
+
+def on_standing_arms(policy):
+    """`audit.Attack` on Algorithm 3 with three arms and no forced rounds: is the third user sent to
+    arm 2?
+
+    The second user, whose data differ, shows zeros (a tie, so she is sent to arm 0) or ones (arm 1,
+    if arm 0 met a vertex below 0).  All others show ones.  An arm that nobody played and that makes
+    no synthetic updates stays at 0, and then arm 2 never beats arm 1.
+    """
+    p = policy.params
+    X, R = np.ones((p.T, p.K, p.d)), np.zeros((p.T, p.K))
+    silent = X.copy()
+    silent[1] = 0.0
+    seen = audit.playing(policy, user=1)
+    return audit.Attack(seen, (X, R), (silent, R), lambda arms: arms[:, 1] == 2, "actions")

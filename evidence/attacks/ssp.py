@@ -1,0 +1,55 @@
+"""Attacks on SSP's messages, and the instances that are measured."""
+
+from functools import partial
+
+import numpy as np
+
+from companion.core import Policy
+from companion.jit import jit
+from companion.kernels.mechanisms import clip_to_ball
+from companion.lplr.ssp import Oracle, allocate_model, ssp_receive, suffstats
+from evidence.attacks.audit import Attack, AuditInstance, filled, instances
+from evidence.attacks.lplr import laplace_loss
+
+
+@jit
+def draw_messages(oracle, model, x, r, rng, out):
+    """out (n, 1 + d, d) <- vector, and matrix below it, of n messages of one user, for audits."""
+    for i in range(out.shape[0]):
+        ssp_receive(oracle, model, 0, 2, x, r, rng)
+        out[i, 0], out[i, 1:] = model.vec, model.mat
+
+
+def message_loss(oracle: Oracle, a, b, outputs: np.ndarray) -> np.ndarray:
+    """Losses (n,) of outputs (n, 1 + d, d), for the context a against b, both with reward 1.
+
+    The log-likelihood ratio of the vector, and of the matrix what its density tends to far from
+    both: exp(-(nuclear norm)/(2 c)).
+    """
+    vector = laplace_loss(a, b, oracle.vector_scale, outputs[:, 0])
+    far = [abs(np.linalg.eigvalsh(outputs[:, 1:] - np.outer(x, x))).sum(axis=1) for x in (b, a)]
+    return vector + (far[0] - far[1]) / (2 * oracle.matrix_scale)
+
+
+def own_attacks(policy: Policy) -> tuple[Attack, ...]:
+    """`Attack`: one user's message, d >= 2: e_1 or e_2, with reward 1."""
+    oracle = policy.params.oracle
+    model, x, user = allocate_model(oracle.d), np.empty(oracle.d), np.eye(oracle.d)
+
+    def sent(record, rng, out):
+        draw_messages(oracle, model, x, clip_to_ball(*record, x)[0], rng, out)
+
+    mechanism = filled((1 + oracle.d, oracle.d), sent)
+    loss = partial(message_loss, oracle, *user[:2])
+    a, b = ((x, 1.0) for x in user[:2])
+    return (Attack(mechanism, a, b, loss, "message", runs=False),)
+
+
+def attack_instances() -> tuple[Policy, ...]:
+    """What the audits attack: a budget at which few messages are needed to see all of the loss."""
+    return (suffstats(2, 64, 3, epsilon=3.0, n0=8),)
+
+
+def audit_instances() -> tuple[AuditInstance, ...]:
+    """Messages of two users."""
+    return instances(suffstats(2, 64, 3, n0=8), rounds=2)

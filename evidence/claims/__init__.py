@@ -1,0 +1,6 @@
+"""What notebooks use to show things: claims, figures, tables, published numbers, provenance."""
+
+from companion.validate import need_module
+
+for _module in ("pandas", "jinja2"):  # all of them, and the arena and the judge, need both
+    need_module(_module, "notebooks")

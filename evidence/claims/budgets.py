@@ -1,0 +1,62 @@
+"""Policies at several privacy budgets in one `simulate` call, named "name | budget"."""
+
+import pandas as pd
+
+from companion.stats import ratio
+from evidence.claims import plots, regret, tables
+
+
+def at(name: str, epsilon: float) -> str:
+    """The name of a policy at one budget."""
+    return f"{name} | {epsilon:g}"
+
+
+def lineup(make, epsilons, shared=()):
+    """The policies `shared`, then those of make(epsilon) for every budget, renamed after it."""
+    return [*shared, *(p.renamed(at(p.name, e)) for e in epsilons for p in make(e))]
+
+
+def table(cells, epsilons):
+    """{name or "name | budget": text} as a table: a row per name, a column per budget."""
+    rows = {}
+    for label, text in cells.items():
+        name, _, budget = label.partition(" | ")
+        for column in [budget] if budget else [f"{e:g}" for e in epsilons]:
+            rows.setdefault(name, {})[f"ε = {column}"] = text
+    return pd.DataFrame(rows).T
+
+
+def finals(result, epsilons):
+    """Mean final regret with its 95 % interval, a row per policy, a column per budget, folded."""
+    cells = dict(zip(result.names, map(tables.mean, result.final.T), strict=True))
+    return tables.numbers(table(cells, epsilons), fold="Final regrets, mean and 95 % interval")
+
+
+def over_best(result, epsilon: float, ours: str, baselines, level: float = 0.95):
+    """(baseline of least mean regret, interval of our final regret over its) at one budget."""
+    finals = {name: result.of(at(name, epsilon))[:, -1] for name in (ours, *baselines)}
+    best = min(baselines, key=lambda name: finals[name].mean())
+    return best, ratio(finals[ours], finals[best], level)
+
+
+def panels(result, epsilons, shared, title: str):
+    """(figure, data): regret over the rounds, a panel per budget; shared: names in every panel.
+
+    Random play is left out of panels in which all others stay below half of its regret; the title
+    says where it would end.
+    """
+    fig, axes = plots.panels(len(epsilons), sharex=True)
+    for ax, epsilon in zip(axes, epsilons, strict=True):
+        names = [*shared, *(n for n in result.names if n.endswith(f"| {epsilon:g}"))]
+        ends, note = {name: result.of(name)[:, -1].mean() for name in names}, ""
+        random = ends.pop("Random", 0.0)
+        if random > 2.0 * max(ends.values()):
+            names.remove("Random")
+            note = f" (Random ends at {random:,.0f}, off the scale)"
+        shown = {name.split(" |")[0]: result.of(name) for name in names}
+        how = regret.OVER_ROUNDS | {"xlim": (0, result.rounds[-1]), "xlabel": ""}
+        how["styles"] = plots.looks(shown)
+        regret.against(result.rounds, shown, ax=ax, title=f"{title}, ε = {epsilon:g}{note}", **how)
+    axes[-1].set_xlabel("round")
+    grouped = result.to_frame().groupby(["policy", "round"], sort=False).regret
+    return fig, grouped.agg(["mean", "std"]).reset_index()

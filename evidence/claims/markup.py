@@ -1,0 +1,66 @@
+"""The HTML of verdicts, claims and tables: one look for the whole book.
+
+The templates stand in `markup.html`.  Text is escaped, HTML (`markupsafe.Markup`) is not.
+"""
+
+from collections import Counter
+from importlib.resources import files
+
+from jinja2 import Environment, FileSystemLoader
+
+SIGNS = {  # verdict: sign, style of the site, colour dark enough below white numbers
+    "reproduced": ("✓", "good", "#0a6b4f"),
+    "reproduced with changes": ("≈", "fair", "#0b5c92"),
+    "consistent": ("≤", "fair", "#3a76a5"),
+    "not settled": ("?", "none", "#6b7580"),
+    "not reproduced": ("✗", "bad", "#a32020"),
+    "wrong as printed": ("✎", "fixed", "#7a3a94"),
+    "not tested at this scale": ("–", "none", "#757575"),
+    "holds": ("✓", "good", ""),  # the last three: of findings, and of single rows
+    "fails": ("✗", "bad", ""),
+    "undecided": ("?", "none", ""),
+}
+SHADES = {verdict: shade for verdict, (_, _, shade) in SIGNS.items()}
+KINDS = ("theorem", "figure", "table", "privacy", "text")  # of claims, in the order of tables
+HERE = FileSystemLoader(str(files("evidence.claims")))
+site = Environment(loader=HERE, autoescape=True, trim_blocks=True)
+site.globals["SIGNS"] = SIGNS
+site = site.get_template("markup.html").module
+badge, folded, table = site.badge, site.folded, site.table
+
+
+def claim(record) -> str:
+    """One claim where its experiment stands: badge, sentence, and the evidence folded."""
+    head = ["Setting", "Measured", "Rule", "Outcome", "The rule rejects"]
+    rows = [
+        [e.setting or "all", site.number(e), e.rule, badge(e.outcome), site.control(e)]
+        for e in record.evidence
+    ]
+    evidence = table(f"Evidence: {record.statement}", head, rows, "scoreboard evidence")
+    return site.claim(record, evidence)
+
+
+def claims(chapter: str, records) -> str:
+    """The claims of a chapter, then its findings, each folded behind a count of its verdicts."""
+    shown = ""
+    for what, finding in (("claims of the paper", False), ("findings of our own", True)):
+        if part := [r for r in records if r.finding == finding]:
+            page = listed(f"{what.capitalize()} ({chapter})", part)
+            shown += folded(f"{len(part)} {what}: {tally(part)}", page)
+    return shown
+
+
+def tally(records) -> str:
+    """How often every verdict was given, best first."""
+    counts = Counter(r.verdict for r in records)
+    return ", ".join(f"{counts[v]} {v}" for v in SIGNS if counts[v])
+
+
+def listed(caption: str, records, page: str = "") -> str:
+    """Records as a table, theorems first, then figures, ...; page: where to link ("": this is the
+    place).  A statement carries its kind for filters."""
+    rows = [
+        [site.statement(r, page), badge(r.verdict), site.rows(r), r.paper]
+        for r in sorted(records, key=lambda r: KINDS.index(r.kind))
+    ]
+    return table(caption, ["Sentence", "Verdict", "Evidence", "Place"], rows)

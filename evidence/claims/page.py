@@ -1,0 +1,118 @@
+"""One chapter as it runs: style, clock, claims, numbers for the prose, provenance at its end."""
+
+import platform
+import time
+from dataclasses import asdict
+from importlib.metadata import version
+
+from companion.validate import need_choice
+from evidence.claims import markup, plots
+from evidence.claims.claims import MIME, Claim
+from evidence.claims.published import sentences
+
+# Sphinx finds numbers for the prose in outputs with this metadata and prefix (MyST-NB's "glue").
+PREFIX = "application/papermill.record/"
+SOFTWARE = ("numpy", "scipy", "numba", "matplotlib")
+
+
+class Page:
+    """The chapter of this name in a room of `companion` (None: the room has the chapter's name).
+
+    What it claims is tested only at_scale.  `say` hands numbers to the prose, `open` begins a claim
+    or a finding, `provenance` ends the page.  Shown in the last cell, it lists all claims and
+    carries the records as JSON, from which the scoreboard is made.
+    """
+
+    def __init__(self, chapter, at_scale=True, room=None):
+        self.chapter, self.at_scale, self.room = chapter, bool(at_scale), room or chapter
+        self._claims, self._started = {}, time.perf_counter()
+        plots.use_style(chapter)
+
+    def open(self, name: str, **words) -> Claim:
+        """Begin the claim or finding of this name in the room's `claims.toml`.
+
+        words: computed here, for the places in braces of its texts.
+        """
+        fields = dict(sentences(self.room)[name])
+        if words:
+            texts = {key: text for key, text in fields.items() if isinstance(text, str)}
+            fields |= {key: text.format(**words) for key, text in texts.items()}
+        if "finding" in fields:
+            return self.finding(name, fields.pop("finding"), **fields)
+        kind, says, place = (fields.pop(key) for key in ("kind", "says", "place"))
+        return self.claim(name, kind, says, place, **fields)
+
+    def claim(self, id, kind, statement, paper, **told) -> Claim:
+        """Begin a `Claim`, to which rows are added.
+
+        kind: one of `markup.KINDS`; statement: a sentence of the paper; paper: its place there;
+        told: the other fields.  Raises ValueError on a repeated id.
+        """
+        need_choice("kind", kind, markup.KINDS)
+        if id in self._claims:
+            raise ValueError(f"id must be new in this chapter; got {id=}")
+        claim = Claim(self.chapter, id, kind, statement, paper, self.at_scale, **told)
+        self._claims[id] = claim
+        return claim
+
+    def finding(self, id, statement, **told) -> Claim:
+        """Begin a finding of ours: a record as for a claim, counted for or against no paper."""
+        return self.claim(id, "text", statement, "", finding=True, **told)
+
+    @property
+    def records(self) -> list[Claim]:
+        """All records, claims of the paper first."""
+        return sorted(self._claims.values(), key=lambda r: r.finding)
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        return {
+            MIME: [asdict(r) | {"verdict": r.verdict} for r in self.records],
+            "text/html": markup.claims(self.chapter, self.records),
+            "text/plain": "\n".join(map(repr, self.records)),
+        }
+
+    def say(self, **values) -> None:
+        """Make values available to the prose as {glue:text}`CHAPTER_NAME`; nothing is shown.
+
+        Text stays as it is; numbers get three digits, an `Interval` its ends.
+        """
+        from IPython.display import display
+
+        for name, value in values.items():
+            spec = "," if isinstance(value, int) else ".3g"
+            text = value if isinstance(value, str) else format(value, spec)
+            # Sphinx shows the `repr` of a text without its quotes, so quotes are part of the data.
+            data = {f"{PREFIX}text/plain": repr(text)}
+            meta = {"scrapbook": {"name": f"{self.chapter}_{name}", "mime_prefix": PREFIX}}
+            display(data, raw=True, metadata=meta)
+
+    def provenance(self, seed: int, **settings) -> None:
+        """Print seed, settings, time and versions, and say `seconds` and `summary` to the prose."""
+        seconds = time.perf_counter() - self._started
+        told = [f"{k} = {v:,}" if isinstance(v, int) else f"{k} = {v}" for k, v in settings.items()]
+        print(f"seed {seed}; {', '.join(told)}; {seconds:.0f} s on {platform.machine()}")
+        used = ", ".join(f"{name} {version(name)}" for name in SOFTWARE)
+        print(f"Python {platform.python_version()}, {used}")
+        self.say(seconds=f"{seconds:.0f}")
+        if claims := [r for r in self.records if not r.finding]:
+            self.say(summary=f"{markup.tally(claims)} (of {len(claims)} claims).")
+
+
+def listed(values, form: str = "{:.3g} ({})", joint: str = ", ") -> str:
+    """{label: value} as prose: every value, then its label, in this form, one after another.
+
+    >>> listed({"d = 2": 0.51, "d = 4": 0.6})
+    '0.51 (d = 2), 0.6 (d = 4)'
+    """
+    return joint.join(form.format(value, label) for label, value in values.items())
+
+
+def point(sentence: str, holds: bool) -> str:
+    """The sentence that says what a figure shows, or that these runs do not show it.
+
+    holds: computed from the numbers that are drawn, so that a caption is true for all parameters.
+
+    >>> point("Regret falls.", 1.0 < 2.0) + point("It rises.", 1.0 > 2.0)
+    'Regret falls. Not in these runs: It rises. '
+    """
+    return f"{sentence} " if holds else f"Not in these runs: {sentence} "

@@ -1,0 +1,186 @@
+"""Figures of the book: one look and one layout, alternative text, and the plotted data.
+
+A figure is a column of panels (`panels`) that is WIDTH wide: text that can be read on a phone,
+where the page is narrower, is of usual size on a wide one.  Seaborn sets the style and colours that
+the colour-blind tell apart; dashes and markers do so without colours.  A policy has one colour and
+dash in the whole book (`look`).  `show` displays a figure with its caption, and a link that
+downloads the plotted numbers as CSV.  "Figure 1" is always a paper's.
+"""
+
+import base64
+import io
+import re
+import textwrap
+from itertools import count
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from cycler import cycler
+from matplotlib import pyplot as plt
+from matplotlib.ticker import AutoLocator, LogLocator, ScalarFormatter
+
+from evidence.claims import markup
+
+WIDTH = 4.4  # inches
+WORDS = 17  # letters in a line beside the panels
+COLOURS = (*sns.color_palette("colorblind", 6).as_hex(), "#4d4d4d", "#7a5195", "#882255")
+_DOTS = (5, 1), (3, 1, 1, 1), (1, 1), (8, 2), (6, 1, 1, 1)  # ink and gaps
+DASHES = ("-", "--", "-.", ":", *((0, dots) for dots in _DOTS))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "p")
+POLICIES = {  # the number of the look of each, so that those that meet have different colours
+    "OnlineLinUCB": 0, "LDP": 1, "SDP": 2, "JDP": 3, "Combiner": 4, "Corrected ridge": 5,
+    "Random": 6, "LinUCB": 7, "FLIPHAT": 8, "SSP": 10, "LPLR": 11, "OnlineLinUCB, anytime": 12,
+    "Lasso bandit": 13, "Residual FLIPHAT": 15,
+}  # fmt: skip
+MODELS = {"local": 1, "shuffle": 2, "joint": 3}  # colours of the LinUCB that keeps each
+_again = ""  # the command that runs a figure of the present chapter again
+
+
+def use_style(chapter: str = "") -> None:
+    """Set the style of all figures; `Page` calls it with its chapter."""
+    global _again
+    _again = f"python -m evidence.claims.rerun {chapter}.ipynb" if chapter else ""
+    own = {
+        "axes.grid": True,
+        "axes.prop_cycle": cycler(color=COLOURS) + cycler(linestyle=DASHES),
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "axes.titlelocation": "left",
+        "figure.constrained_layout.h_pad": 0.08,
+        "figure.constrained_layout.use": True,
+        "figure.figsize": (WIDTH, 2.7),
+        "grid.alpha": 0.3,
+        "savefig.transparent": True,  # the page's own ground, light or dark
+        "svg.hashsalt": "companion",  # the same figure gives the same bytes
+    }
+    sns.set_theme(context="paper", style="ticks", rc=own)
+
+
+def panels(n: int, *, height: float = 2.5, **options):
+    """(figure, array of n axes), one below the other; they share nothing unless told so."""
+    fig, axes = plt.subplots(n, figsize=(WIDTH, height * n), squeeze=False, **options)
+    return fig, axes.ravel()
+
+
+def look(which) -> dict[str, str]:
+    """{color, linestyle, marker} of a policy, by its name, or of style number `which` >= 0.
+
+    A name that begins with one of `POLICIES` has its look.  Raises ValueError for any other.
+    """
+    number = _number(which) if isinstance(which, str) else which
+    if number is None:
+        raise ValueError(f"which must begin with one of {', '.join(POLICIES)}; got {which!r}")
+    colour = number % len(COLOURS)
+    dash = (number + number // len(COLOURS)) % len(DASHES)
+    return {"color": COLOURS[colour], "linestyle": DASHES[dash], "marker": MARKERS[dash]}
+
+
+def _number(name):
+    known = [policy for policy in POLICIES if name.startswith(policy)]
+    return POLICIES[max(known, key=len)] if known else None
+
+
+def looks(names) -> dict[str, dict[str, str]]:
+    """Name -> look of policies in one panel: `POLICIES` keep theirs, others get a free colour, and
+    a second variant of a policy another dash.
+    """
+    known, found = {name: _number(name) for name in names}, {}
+    taken = {n % len(COLOURS) for n in known.values() if n is not None}
+    spare = [i for i in range(999) if i % len(COLOURS) not in taken] or range(999)
+    for name in sorted(known, key=lambda n: n not in POLICIES):  # full names choose first
+        own = spare if known[name] is None else count(known[name], len(COLOURS))  # one colour
+        found[name] = next(number for number in own if number not in found.values())
+    return {name: look(found[name]) for name in known}
+
+
+def ticks(axis, values) -> None:
+    """Ticks of an axis (`ax.xaxis`, `ax.yaxis`) at these values only: for logarithmic scales.
+
+    Powers of ten where values reach a million, or fall below a thousandth.
+    """
+    power = ScalarFormatter(useMathText=True).format_data
+    far = max(values) >= 1e6 or min(values) < 1e-3
+    axis.set_ticks(list(values), [f"${power(v)}$" if far else f"{v:,g}" for v in values])
+    axis.set_ticks([], minor=True)
+
+
+def _round_ticks(axis) -> None:
+    """Ticks 1, 2, 5, 10, ... on a logarithmic axis, or powers of ten where these are too many."""
+    low, high = axis.get_view_interval()
+    for steps in ((1, 2, 5), (1,)):
+        inside = [v for k in range(-20, 20) for m in steps if low <= (v := m * 10.0**k) <= high]
+        if 2 <= len(inside) <= 5:
+            break
+    if len(inside) >= 2:
+        ticks(axis, inside[:: -(-len(inside) // 6)])
+
+
+def label_ends(ax) -> None:
+    """Write every line's label at its right end, pushed apart where they would overlap."""
+    unit = (ax.transScale + ax.transLimits).transform
+    lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
+    height = 72 * ax.get_position().height * ax.figure.get_figheight()  # in points
+    labels, top = [], -np.inf
+    for line in sorted(lines, key=lambda line: unit(line.get_xydata()[-1])[1]):
+        text = _wrapped(line.get_label(), WORDS)
+        tall = (1.15 * text.count("\n") + 1.35) * 8.8 / height
+        centre = max(unit(line.get_xydata()[-1])[1], top + tall / 2)
+        top = centre + tall / 2
+        labels.append((line, text, centre))
+    ax.set_ylim(ax.get_ylim())
+    for line, text, centre in labels:
+        colour = line.get_color()
+        ax.annotate(
+            text, line.get_xydata()[-1], (1.05, centre - max(0.0, top - 1.0)),
+            textcoords="axes fraction", va="center", fontsize="small", linespacing=1.0,
+            color=sns.set_hls_values(colour, l=0.25),
+            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.6, "relpos": (0, 0.5),
+                        "shrinkA": 0, "shrinkB": 0},
+        )  # fmt: skip
+
+
+def _wrapped(text, width):
+    text = text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def show(fig, *, alt: str, caption: str, data, name: str) -> None:
+    """Display a figure: alt (what a reader who cannot see it needs), caption, data (columns), name.
+
+    Raises ValueError if alt, caption or name is empty: every figure of the book is described.
+    """
+    from IPython.display import HTML, display
+
+    for key, value in (("alt", alt), ("caption", caption), ("name", name)):
+        if not str(value).strip():
+            raise ValueError(f"{key} must not be empty; got {key}={value!r}")
+    display(HTML(figure_html(fig, alt=alt, caption=caption, data=data, name=name)))
+    plt.close(fig)
+
+
+def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
+    """The HTML that `show` displays.
+
+    A panel without a label on its vertical axis has that of the first; what is long is broken into
+    lines; legends stand beside their panels; logarithmic axes have round ticks.
+    """
+    for ax in fig.axes:
+        ax.set_ylabel(_wrapped(ax.get_ylabel() or fig.axes[0].get_ylabel(), 30))
+        ax.set_title(_wrapped(ax.get_title("left"), 50))
+        if isinstance(ax.xaxis.get_major_locator(), AutoLocator):
+            ax.locator_params("x", nbins=5)
+        for axis in (ax.xaxis, ax.yaxis):
+            if isinstance(axis.get_major_locator(), LogLocator):
+                _round_ticks(axis)
+        if legend := ax.get_legend():
+            for text in legend.get_texts():
+                powers = re.sub(r"\b1e\+?0?(\d+)", r"$10^{\1}$", text.get_text())
+                text.set_text(_wrapped(powers, WORDS))
+            sns.move_legend(ax, "upper left", bbox_to_anchor=(1.02, 1), frameon=False)
+    out = io.BytesIO()
+    fig.savefig(out, format="svg", metadata={"Date": None})
+    csv = pd.DataFrame(data).to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    picture, table = (base64.b64encode(b).decode() for b in (out.getvalue(), csv.encode()))
+    size = 96 * fig.get_size_inches()  # in pixels: the picture keeps its place while it loads
+    return markup.site.figure(name, alt, size, picture, caption, table, _again)

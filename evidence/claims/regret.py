@@ -1,0 +1,113 @@
+"""Pictures of regret against a setting: curves, their data and their words, alike in every chapter.
+
+Samples are {label: (n_reps, m)}, in the order of their colours.
+"""
+
+import numpy as np
+import pandas as pd
+
+from companion.simulate import simulate
+from companion.stats import band, exponent
+from evidence.claims import plots
+
+OVER_ROUNDS = dict(marker=False, xlabel="round", ylabel="cumulative regret", ylim=(0, None))
+
+
+def against(
+    x, samples, *, points=(), ticked=False, styles=(), marker=True, ax=None, height=2.7, **axes
+):
+    """(figure, axes) with a curve and band for every label, labelled at their ends.
+
+    The mean of samples (n_reps, len(x)) with its 95 % confidence band.  (Seaborn's own lines would
+    average logarithms on logarithmic axes.)  points: label -> rows (x, mean, standard error) of
+    published values: hollow circles over its curve, with 95 % intervals; styles: label -> name of a
+    policy, number of a style, or what `plots.look` gives (others: their number); ticked: the values
+    of x are the ticks; axes: as for `Axes.set`, and log: which of "xy" are logarithmic.
+    """
+    if ax is None:
+        _, (ax,) = plots.panels(1, height=height)
+    for i, (label, y) in enumerate(samples.items()):
+        style = dict(styles).get(label, i)
+        own = style if isinstance(style, dict) else plots.look(style)
+        mean, low, high = band(y)
+        ax.plot(x, mean, label=label, **own | ({} if marker else {"marker": ""}))
+        ax.fill_between(x, low, high, color=own["color"], alpha=0.18, linewidth=0)
+        if label in points:
+            at, printed, error = np.transpose(points[label])
+            ax.errorbar(at, printed, yerr=1.96 * error, fmt="o", color=own["color"],
+                        markerfacecolor="white", capsize=2, elinewidth=1, zorder=4,
+                        label="_published")  # fmt: skip
+    ax.set(**{f"{which}scale": "log" for which in axes.pop("log", "")}, **axes)
+    if ticked:
+        plots.ticks(ax.xaxis, x)
+    plots.label_ends(ax)
+    return ax.figure, ax
+
+
+def growth(x: np.ndarray, samples, *, styles=(), **axes):
+    """{label: exponent} fitted to every curve, which `against` draws on logarithmic axes.
+
+    Every curve's label is followed by its exponent; the rest as for `against`.
+    """
+    fits = {label: exponent(x, y) for label, y in samples.items()}
+    named = {label: f"{label}: {fit.value:.2f}" for label, fit in fits.items()}
+    styles = {named[label]: style for label, style in dict(styles).items()}
+    against(x, {named[label]: y for label, y in samples.items()}, styles=styles, log="xy", **axes)
+    return fits
+
+
+def picture(x, samples, *, name: str, alt: str, caption: str, data=None, lines=(), **how) -> None:
+    """Show `against` as a figure of its own: how, as there; the ends of the curves follow alt.
+
+    data: as for `plots.show` (None: `moments`); lines: (y, dash) of grey reference lines over x.
+    """
+    fig, ax = against(x, samples, **how)
+    for y, dash in lines:
+        ax.plot(x, y, color="0.5", linestyle=dash, linewidth=1, label="_reference")
+    data = moments(x, samples) if data is None else data
+    plots.show(fig, alt=f"{alt} {ends(samples)}", caption=caption, data=data, name=name)
+
+
+def figure(result, title: str, *, alt: str, caption: str, name: str) -> None:
+    """Show the cumulative regret of a `simulate.Result` over its rounds; the data are the means."""
+    samples = {policy: result.of(policy) for policy in result.names}
+    how = OVER_ROUNDS | {"styles": plots.looks(result.names), "xlim": (0, result.rounds[-1])}
+    picture(result.rounds, samples, name=name, alt=alt, caption=caption, title=title, **how)
+
+
+def finals(points, seeds) -> dict[str, np.ndarray]:
+    """{name: (n_reps, m)}: final regrets of policies at m points (env, policies, T).
+
+    The names are the same at every point, and all points see the same seeds.
+    """
+    runs = [simulate(env, policies, T, seeds, grid=[T]) for env, policies, T in points]
+    return {n: np.stack([r.of(n)[:, -1] for r in runs], axis=1) for n in runs[0].names}
+
+
+def over_rounds(rounds, samples, play, *, ax, **how):
+    """(figure, axes) with a curve of cumulative regret for every label, and random play.
+
+    play (len(rounds),) is a grey line, which leaves the picture 30 % above the first curve's end;
+    how: as for `against`.
+    """
+    top = 1.3 * next(iter(samples.values()))[:, -1].mean()
+    ax.plot(rounds, play, color="grey", linestyle="--", linewidth=1, label="_random")
+    how = OVER_ROUNDS | {"xlim": (0, rounds[-1]), "ylim": (0, top)} | how
+    said = f"dashed: random, {play[-1]:.0f} at T"
+    how["title"] = f"{how['title']}; {said}" if "title" in how else said
+    return against(rounds, samples, ax=ax, **how)
+
+
+def ends(samples) -> str:
+    """The means at the right ends of the curves, for the text that stands for a picture."""
+    last = ", ".join(f"{name}: {np.mean(y[:, -1]):.3g}" for name, y in samples.items())
+    return f"Means at the right end: {last}."
+
+
+def moments(x, samples, x_name: str = "x"):
+    """The plotted numbers as a frame: x, then mean and standard deviation of every curve."""
+    frame = {x_name: x}
+    for name, y in samples.items():
+        frame[f"mean at {name}"] = y.mean(axis=0)
+        frame[f"std at {name}"] = y.std(axis=0, ddof=1)
+    return pd.DataFrame(frame)

@@ -1,0 +1,182 @@
+"""Tables of numbers in one look, and our numbers beside the published ones."""
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from companion.stats import Interval, mean_interval
+from evidence.claims import markup
+
+
+class Shown:
+    """HTML for a page, with a plain text for terminals."""
+
+    def __init__(self, page, text):
+        self._page, self._text = page, text
+
+    def _repr_html_(self):
+        return self._page
+
+    def __repr__(self):
+        return self._text
+
+
+def numbers(data, head=None, *, caption="", precision=3, formats=None, fold=None) -> Shown:
+    """A table as the book shows it.
+
+    data: a DataFrame, or what makes one (rows as dicts); a default index is left out, any other
+    becomes the first columns.  head: the columns' names, a list or "one | two", of rows that are no
+    dicts; precision: significant digits of floats; formats: column -> format string; fold: a line
+    behind which the table is folded away.
+    """
+    if head:
+        columns = head.split(" | ") if isinstance(head, str) else list(head)
+        data = pd.DataFrame(list(data), columns=columns)
+    frame = pd.DataFrame(data)
+    if not isinstance(frame.index, pd.RangeIndex):
+        frame = frame.rename_axis([n or "" for n in frame.index.names]).reset_index()
+    frame.columns = [" ".join(c) if isinstance(c, tuple) else str(c) for c in frame.columns]
+
+    def cell(column, value):
+        spec = (formats or {}).get(column)
+        if isinstance(value, float) and np.isnan(value):
+            return ""
+        if spec or isinstance(value, (float, Interval)):
+            return format(value, spec or f".{precision}g")
+        return value
+
+    rows = frame.astype(object).to_numpy()
+    shown = [map(cell, frame.columns, row) for row in rows]
+    page = markup.table(caption, frame.columns, shown, "numbers")
+    page = markup.folded(fold, page) if fold else page
+    return Shown(page, frame.to_string(index=False))
+
+
+def mean(samples: np.ndarray) -> str:
+    """The mean of samples (n,) with its 95 % interval, in whole numbers, as a cell."""
+    return f"{mean_interval(samples):.0f}"
+
+
+def beside(rows):
+    """Published means beside ours; rows: setting, published mean, its s.e., our samples.
+
+    z is the difference in joint standard errors.
+    """
+    table = []
+    for setting, mean, se, samples in rows:
+        ours = mean_interval(samples)
+        z = (ours.value - mean) / np.hypot(se, np.std(samples, ddof=1) / np.sqrt(len(samples)))
+        table.append([setting, mean, se, ours.value, ours.low, ours.high, z])
+    columns = ["setting", "paper", "paper's s.e.", "ours", "95 % from", "to", "z"]
+    return pd.DataFrame(table, columns=columns)
+
+
+def compared(table, *, how: str = ".1f", fold: str = "All settings") -> Shown:
+    """The table that `beside` made, its numbers formatted as `how` says, or why there is none."""
+    if table.empty:
+        text = "These are not the parameters of the published numbers: nothing to compare."
+        return Shown(f"<p>{text}</p>", text)
+    return numbers(table, formats={c: how for c in table.columns[1:]}, fold=fold)
+
+
+def joined(groups):
+    """`beside` for groups of rows."""
+    return beside([row for rows in groups for row in rows])
+
+
+def share(groups) -> Interval:
+    """Mean over all rows of ours / published, with its joint 95 % interval.
+
+    groups: lists of rows as for `beside`; rows of one group come from the same runs, so that their
+    errors add up; groups are independent.
+    """
+    means, errors = [], []
+    for rows in groups:
+        samples = np.mean([np.asarray(y) / mean for _, mean, _, y in rows], axis=0)
+        own = samples.std(ddof=1) / np.sqrt(len(samples))
+        means.append(samples.mean())
+        errors.append(np.hypot(own, np.mean([se / mean for _, mean, se, _ in rows])))
+    value = float(np.mean(means))
+    half = float(-ndtri(0.025) * np.sqrt(np.sum(np.square(errors))) / len(errors))
+    return Interval(value, value - half, value + half)
+
+
+def published_curves(values, final, table, word, per=1.0):
+    """(groups, points) of curves over a setting: for `confirm`, and hollow circles of a picture.
+
+    values: our settings; final: {epsilon: samples (n_reps, len(values))}; table: rows (setting,
+    epsilon, published mean, error), an error being `per` standard errors.  Between our settings we
+    interpolate in the logarithm, repetition by repetition.
+    """
+    groups, points = [], {}
+    for v, e, mean, error in table:
+        if e in final and values[0] <= v <= values[-1]:
+            ours = np.stack([np.interp(np.log(v), np.log(values), y) for y in final[e]])
+            groups.append([[f"{word} = {v}, ε = {e:g}", mean, error / per, ours]])
+            points.setdefault(f"ε = {e:g}", []).append((v, mean, error / per))
+    return groups, points
+
+
+def published_rounds(rounds, curves, table):
+    """(groups, points), as `published_curves`, of curves of regret over rounds.
+
+    curves: {label: samples (n_reps, len(rounds))}; table: rows (label or epsilon as text, round,
+    published mean, half width of its 95 % interval).
+    """
+    groups, points = {}, {}
+    for label, t, mean, half in table:
+        label = f"ε = {label}" if label[0].isdigit() else label
+        if label in curves and t in rounds:
+            ours = curves[label][:, np.searchsorted(rounds, t)]
+            groups.setdefault(label, []).append([f"{label}, t = {t}", mean, half / 1.96, ours])
+            points.setdefault(label, []).append((t, mean, half / 1.96))
+    return list(groups.values()), points
+
+
+def confirm(
+    claim, groups, tolerance, control, setting="mean over all settings of ours / published"
+):
+    """Add two rows to a claim: `share` within the tolerance, and no single wild difference.
+
+    The second fails by chance with probability 1e-6 over all settings.  control: (words, groups of
+    other runs), which both rules must reject; without groups of other runs there is no control, and
+    without groups (these are not the published parameters) there is no row.  Returns the claim.
+    """
+    if not groups:
+        return claim
+    what, others = control
+    mean = others and (what, share(others))
+    wildest = others and (what, _wildest(others))
+    of = "ours over published, 95 % interval"
+    claim.row(setting, share(groups), of=of, low=1 - tolerance, high=1 + tolerance, control=mean)
+    limit = -ndtri(5e-7 / len(joined(groups)))
+    of = "largest |z| of all settings (false alarm one in a million)"
+    claim.row("largest single difference", _wildest(groups), of=of, high=limit, control=wildest)
+    return claim
+
+
+def _wildest(groups):
+    return joined(groups)["z"].abs().max()
+
+
+def without_errors(claim, rows):
+    """Judge published means of ten runs without errors; rows: (setting, published mean, our
+    samples, (name of another row, its samples)).
+
+    Measured is the ratio of the means, with the 95 % interval of two means of ten runs with our
+    spread; it has to lie within a tenth of 1, and that of the other row must not.  Returns the rows
+    of a table.
+    """
+    table = []
+    for setting, mean, samples, (other, theirs) in rows:
+        over, wrong = (_over(a, mean, 10) for a in (samples, theirs))
+        rule = {"low": 0.9, "high": 1.1, "control": (other, wrong)}
+        outcome = claim.row(setting, over, of="ours over the printed mean", **rule)
+        table.append({"setting": setting, "paper": mean, "ours": float(np.mean(samples)),
+                      "ratio": over, "agrees": outcome})  # fmt: skip
+    return table
+
+
+def _over(samples, mean, runs):
+    half = -ndtri(0.025) * np.std(samples, ddof=1) * np.sqrt(2 / runs)
+    return Interval(*((np.mean(samples) + np.array([0.0, -half, half])) / mean))

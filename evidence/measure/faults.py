@@ -1,0 +1,247 @@
+"""Every private algorithm of the package under attack: as it is, and with faults planted.
+
+`targets` goes through the tables of all algorithms, so that none is forgotten; of each `audited`
+says what was claimed, proved and counted.
+
+Faults are planted to see whether the attacks find them.  Parameters are changed under a guarantee
+that stays, or what is seen is made of two outputs.  Where bounds are opened, kernels that clip are
+replaced, too, in a copy of the algorithm that runs as plain Python (`recording.Interpreter`).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from companion import optimisers, policies
+from companion.accounting import privacy
+from companion.kernels import mechanisms
+from companion.kernels.geometry import admit
+from evidence.attacks.audit import along, attacked
+from evidence.attacks.table import known
+from evidence.claims import plots
+from evidence.measure.recording import Interpreter
+
+CALIBRATIONS = "corrected", "paper"
+NORMAL = "message", "batch", "releases"  # what is seen through normal noise, if it is a sum
+DRAWS = 100_000  # outputs of each input by which moves and noise are measured
+SCALES = {"sigma", "sigma_first", "sigma_v", "sigma_h", "scale", "xi_first", "xi_rest",
+          "count_scale", "vector_scale", "matrix_scale", "spread_scale"}  # fmt: skip
+BITS = {"b", "bits_matrix", "bits_gradient"}
+BOUNDS = {"clip", "row_clip", "gradient_clip", "residual_clip", "reward_clip"}
+FAR = 50.0  # records of this times the size that is allowed
+CERTAIN = 240  # trials for faults that show in every output, at epsilon up to 1
+SLOW = 20  # attacks that take a run for every output get this many times fewer
+
+
+class Target(NamedTuple):
+    """One instance of an algorithm, and the attacks on it."""
+
+    name: str  # of the factory
+    calibration: str
+    algorithm: Any
+
+    @property
+    def attack(self):
+        """The function that gives the `audit.Attack`s on an instance, the strongest first."""
+        return known(self.name).attacks
+
+    @property
+    def attacks(self):
+        """The attacks on this one."""
+        return self.attack(self.algorithm)
+
+
+def targets() -> tuple[Target, ...]:
+    """A tuple of `Target`s: every private policy and optimiser, in every calibration."""
+    found = []
+    for table in (policies, optimisers):
+        for name in table.TABLE:
+            spec = known(name)
+            first = {said(case.policy): case.policy for case in reversed(spec.measured())}
+            several = spec.attack_instances() or [first[c] for c in CALIBRATIONS if c in first]
+            found += [Target(name, said(a), a) for a in several]
+    return tuple(found)
+
+
+def said(algorithm) -> str:
+    """Whose calibration it is: "paper" where its source claims something else than it gives."""
+    return CALIBRATIONS[algorithm.guarantee.claimed is not None]
+
+
+def measured(attack, delta: float, draws: int, seed: int) -> float:
+    """epsilon at delta of this pair from its measured moves over the measured noise, which has to
+    be normal: only sums with Gaussian or binomial noise have one, all others NaN."""
+    if not isinstance(attack.statistic, along) or attack.sees not in NORMAL:
+        return np.nan
+    rngs = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
+    a, b = (
+        attack.statistic(attack.mechanism(data, rng, draws))
+        for data, rng in zip((attack.a, attack.b), rngs, strict=True)
+    )
+    scale = np.sqrt(0.5 * (a.var() + b.var())) / np.abs(a.mean() - b.mean())
+    return privacy.gaussian_epsilon(delta, scale)
+
+
+def trials_for(attack, trials: int) -> int:
+    """Trials of one attack: fewer where each plays a whole run."""
+    return trials // SLOW if attack.runs else trials
+
+
+def row(target: Target, attack, trials: int, seed: int, level: float):
+    """One attack as a row of the table."""
+    g, n = target.algorithm.guarantee, trials_for(attack, trials)
+    claimed = g.epsilon if g.claimed is None else g.claimed[0]  # by the source, where it differs
+    sharp = measured(attack, g.delta, trials_for(attack, DRAWS), seed)
+    found = attacked(attack, delta=g.delta, trials=n, seed=seed, level=level)
+    return {
+        "algorithm": target.algorithm.name, "calibration": target.calibration, "model": g.model,
+        "claimed": claimed, "proved": g.epsilon, "delta": g.delta,
+        "measured": sharp, "counted": found.epsilon,
+        "sees": attack.sees, "event": f"{found.event} ({found.likely})", "hits": found.hits,
+        "trials": found.trials, "leaves aside": attack.note,
+    }  # fmt: skip
+
+
+def audited(found, *, trials: int, seed: int, level: float):
+    """A table with one row per attack on `targets`, each bound at this level."""
+    return pd.DataFrame([row(t, one, trials, seed, level) for t in found for one in t.attacks])
+
+
+def strongest(table):
+    """The rows of `audited` with the largest bound for each instance, in the order of the table."""
+    keys = ["algorithm", "calibration", "delta", "proved"]
+    return table.loc[table.groupby(keys, sort=False)["counted"].idxmax()].reset_index(drop=True)
+
+
+def figure(table):
+    """Claim, proof and count of every row of `strongest`, as a picture."""
+    colours, right, top = plots.COLOURS, table["counted"] <= table["claimed"], 8.0
+    series = [
+        (table["claimed"], "|", colours[0], "claimed"),
+        (table["proved"], "o", colours[1], "proved"),
+        (table["measured"], "x", "0.4", "measured on the pair"),
+        (table["counted"].where(right), "D", colours[2], "counted, at least"),
+        (table["counted"].where(~right), "D", colours[3], "refuted"),
+    ]
+    fig, (ax,) = plots.panels(1, height=0.26 * len(table) + 1.2)
+    at = np.arange(len(table))[::-1]
+    for x, marker, colour, label in series:  # infinity is at `top`
+        ax.plot(x.clip(upper=top), at, marker, ms=7, mfc="none", color=colour, label=label)
+    ax.hlines(at, *(table[k].clip(upper=top) for k in ("counted", "proved")), color="0.6", lw=1)
+    ax.set_yticks(at, table["algorithm"] + " (" + table["calibration"] + ")", fontsize="small")
+    ax.set(xlabel="ε", xlim=(-0.2, top + 0.3), ylim=(-0.8, len(table) - 0.2))
+    ax.set_xticks([0, 1, 2, 3, 4, 6, top], [*"012346", "∞"])
+    ax.tick_params(labeltop=True)
+    fig.legend(loc="outside upper center", ncols=2, frameon=False, fontsize="small")
+    return fig
+
+
+# --- planted faults ----------------------------------------------------------------------------
+
+
+def half_noise(algorithm, variances: int = 4):
+    """The same policy or optimiser with half of all noise, a quarter of its variance, that is of
+    all noise bits; or with another fraction of it, one over `variances`."""
+    fewer = changed(algorithm, BITS, lambda value: value // variances)
+    return changed(fewer, SCALES, lambda value: value / np.sqrt(variances))
+
+
+def unclipped(algorithm):
+    """The same with all bounds in its parameters infinite."""
+    return changed(algorithm, BOUNDS, lambda value: np.inf * value)
+
+
+def changed(algorithm, names, change):
+    """The same with change(value) in place of the parameters of these names, in nested tuples,
+    too."""
+
+    def part(name, value):
+        if hasattr(value, "_fields"):
+            return value._replace(**{n: part(n, v) for n, v in value._asdict().items()})
+        if isinstance(value, tuple):
+            return tuple(part(name, inner) for inner in value)
+        return change(value) if name in names else value
+
+    return algorithm._replace(params=part("", algorithm.params))
+
+
+def _pass_on(x, y, out):
+    out[:] = x
+    return y, 0
+
+
+UNCLIPPED = {  # kernels that clip: what no longer does
+    mechanisms.clip_to_ball: _pass_on,
+    mechanisms.clip_record: lambda offset, x, y, out: _pass_on(x, y, out),
+    admit: lambda x, y, q, low, high, out: _pass_on(x, y, out),
+}
+
+
+def out_of_domain(attack):
+    """The same attack with records `FAR` times too large, and a statistic that grows with them."""
+    bounded = attack.sees == "message" and not isinstance(attack.statistic, along)
+    seen = weighed if bounded else attack.statistic
+    return attack._replace(a=_scaled(attack.a), b=_scaled(attack.b), statistic=seen)
+
+
+def weighed(outputs: np.ndarray) -> np.ndarray:
+    """Sum of all that an output shows, with the weights 1, 2, 3, ..., (n,)."""
+    flat = outputs.reshape(len(outputs), -1)
+    return flat @ np.arange(1.0, flat.shape[1] + 1)
+
+
+def _scaled(data):
+    return tuple(map(_scaled, data)) if isinstance(data, tuple) else np.multiply(data, FAR)
+
+
+def twice(attack):
+    """The attack on means of two outputs with fresh noise, for the budget of one."""
+
+    def mechanism(data, rng, n):
+        outputs = attack.mechanism(data, rng, 2 * n)
+        return 0.5 * (outputs[::2] + outputs[1::2])
+
+    return attack._replace(mechanism=mechanism)
+
+
+def reused(attack):
+    """The attack on two outputs from the same random numbers, about unknown data and about known
+    data, a; if nothing but this noise hides the former their difference tells."""
+
+    def output(data, seed):
+        return attack.mechanism(data, np.random.default_rng(seed), 1)[0]
+
+    def mechanism(data, rng, n):
+        seeds = rng.integers(1 << 62, size=n)
+        return np.array([(output(data, seed), output(attack.a, seed)) for seed in seeds])
+
+    return attack._replace(mechanism=mechanism, statistic=farthest)
+
+
+def farthest(pairs: np.ndarray) -> np.ndarray:
+    """The largest distance between two numbers of a pair, (n,), for n pairs (n, 2, ...)."""
+    return np.abs(pairs[:, 0] - pairs[:, 1]).reshape(len(pairs), -1).max(axis=1)
+
+
+def planted(target, *, trials: int, seed: int, level: float) -> dict[str, float]:
+    """{fault: bound of the strongest attack on it}, and {"far": the same on the honest algorithm,
+    with records far outside the universe}."""
+    algorithm, (attack, *_) = target.algorithm, target.attacks
+    epsilon, delta = algorithm.guarantee.epsilon, algorithm.guarantee.delta
+    certain = int(CERTAIN * max(1.0, np.exp(epsilon - 1.0)))  # so many can show epsilon
+    n = trials_for(attack, trials)
+    weak, *_ = target.attack(half_noise(algorithm))
+    wide = Interpreter(UNCLIPPED)
+    open_, *_ = wide(target.attack)(wide(unclipped(algorithm)))
+
+    def bound(attack, n):
+        return attacked(attack, delta=delta, trials=n, seed=seed, level=level).epsilon
+
+    return {
+        "half the noise": bound(weak, n),
+        "budget spent twice": bound(twice(attack), n // 2),
+        "noise reused": bound(reused(attack), 5 * certain),
+        "not clipped": bound(out_of_domain(open_), certain),
+        "far": bound(out_of_domain(attack), certain),
+    }

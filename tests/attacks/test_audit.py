@@ -1,0 +1,150 @@
+"""The audit finds planted violations, and does not accuse correct mechanisms too often."""
+
+import numpy as np
+import pytest
+from scipy import stats as sps
+
+from companion.accounting import privacy
+from companion.baselines import random as random_policy
+from companion.baselines.private_linucb import jdp_linucb
+from evidence.attacks import audit
+from evidence.attacks.audit import counted, delta_lower_bound, epsilon_lower_bound
+
+
+def laplace(scale):
+    return lambda x, rng, n: x + rng.laplace(0.0, scale, n)
+
+
+def gaussian(sigma):
+    return lambda x, rng, n: x + sigma * rng.standard_normal(n)
+
+
+def response(truthful):
+    """Randomised response: tells the bit with this probability."""
+    return lambda bit, rng, n: np.where(rng.random(n) < truthful, bit, 1 - bit)
+
+
+def false_alarms_allowed(trials, rate, alarm=1e-6):
+    """More accusations than this happen with probability below `alarm`."""
+    return int(sps.binom.isf(alarm, trials, rate))
+
+
+def test_bound_is_close_to_the_truth_for_laplace():
+    found = epsilon_lower_bound(laplace(1.0), 0.0, 1.0, trials=400_000, seed=1)
+    assert 0.95 < found.epsilon < 1.0
+    assert found.trials == 200_000
+    again = epsilon_lower_bound(laplace(1.0), 0.0, 1.0, trials=400_000, seed=1)
+    assert again == found
+
+
+def test_bound_is_close_to_the_truth_for_randomised_response():
+    found = epsilon_lower_bound(response(0.75), 0, 1, trials=200_000, seed=2)
+    assert np.log(3.0) - 0.03 < found.epsilon < np.log(3.0)
+
+
+def test_bound_is_close_to_the_truth_for_the_gaussian_delta():
+    found = delta_lower_bound(gaussian(1.0), 0.0, 1.0, epsilon=0.5, trials=400_000, seed=3)
+    truth = privacy.gaussian_delta(0.5, 1.0)
+    assert truth - 0.015 < found.delta < truth
+    sigma = privacy.gaussian_scale(1.0, 1e-2) / 2  # half of the noise that is needed
+    found = epsilon_lower_bound(gaussian(sigma), 0.0, 1.0, delta=1e-2, trials=50_000, seed=5)
+    assert found.epsilon > 1.3
+
+
+def test_different_supports_give_a_finite_bound_that_grows_with_the_trials():
+    def leaks(x, rng, n):  # shows the data once in a hundred times
+        return np.where(rng.random(n) < 0.01, x + 10.0, 0.0)
+
+    small, large = (
+        epsilon_lower_bound(leaks, 0, 1, trials=trials, seed=7) for trials in (4000, 400_000)
+    )
+    assert small.hits[1] == large.hits[1] == 0
+    assert 0.5 < small.epsilon < large.epsilon < np.inf
+    assert epsilon_lower_bound(leaks, 0, 1, delta=0.011, trials=400_000, seed=7).epsilon == 0.0
+    assert 0.009 < delta_lower_bound(leaks, 0, 1, epsilon=2.0, trials=400_000, seed=7).delta < 0.01
+
+
+@pytest.mark.parametrize(("level", "trials"), [(0.95, 200), (0.6, 300)])
+def test_correct_mechanisms_are_rarely_accused(level, trials):
+    allowed = false_alarms_allowed(trials, 1 - level)
+    delta = privacy.gaussian_delta(1.0, 1.0)
+    accused = np.zeros(4, dtype=int)
+    for seed in range(trials):
+        keys = {"trials": 400, "seed": seed, "level": level}
+        lap = epsilon_lower_bound(laplace(1.0), 0.0, 1.0, **keys).epsilon > 1.0
+        rr = epsilon_lower_bound(response(0.75), 0, 1, **keys).epsilon > np.log(3.0)
+        gau = epsilon_lower_bound(gaussian(1.0), 0.0, 1.0, delta=delta, **keys).epsilon > 1.0
+        dlt = delta_lower_bound(gaussian(1.0), 0.0, 1.0, epsilon=1.0, **keys).delta > delta
+        accused += [lap, rr, gau, dlt]
+    assert (accused <= allowed).all()
+
+
+def test_the_half_that_is_counted_takes_no_part_in_the_choice():
+    """The first two calls, of which the event is chosen, show 0 and 1; the others nothing."""
+    calls = []
+
+    def forgetful(x, rng, n):
+        calls.append((x, n))
+        return np.full(n, x if len(calls) <= 2 else 0.0)
+
+    def score(low, high):
+        return np.maximum(low - high, 0.0)
+
+    found, value = counted(forgetful, 0.0, 1.0, score, trials=41, seed=3, level=0.9)
+    level, event, likely, hits, trials = found
+    assert calls == [(0.0, 20), (1.0, 20), (0.0, 21), (1.0, 21)]
+    assert (level, trials) == (0.9, 21)
+    expected = ("statistic >= 1", "b", (0, 0)), ("statistic <= 0", "a", (21, 21))
+    assert (event, likely, hits) in expected
+    assert value == 0.0
+
+
+def test_playing_shows_arms_and_hides_the_users_own():
+    policy = random_policy.random()
+    X, R = np.ones((6, 2, 1)), np.zeros((6, 2))
+    rng = np.random.default_rng(10)
+    assert audit.playing(policy)((X, R), rng, 5).shape == (5, 6)
+    assert audit.playing(policy, user=2)((X, R), rng, 5).shape == (5, 5)
+    keys = {"trials": 400, "seed": 11}
+    with pytest.raises(ValueError, match="statistic"):  # of vectors
+        epsilon_lower_bound(audit.playing(policy), (X, R), (X, R), **keys)
+    keys["statistic"] = audit.along(np.ones(6))
+    assert epsilon_lower_bound(audit.playing(policy), (X, R), (X, R), **keys).epsilon < 0.3
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("trials", 3), ("seed", -1), ("delta", 1.0), ("delta", np.nan), ("level", 1.0)],
+)
+def test_rejects_bad_input_by_name(name, value):
+    keys = {"trials": 100, "seed": 0, name: value}
+    with pytest.raises(ValueError, match=name):
+        epsilon_lower_bound(laplace(1.0), 0.0, 1.0, **keys)
+    with pytest.raises(ValueError, match="NaN"):
+        epsilon_lower_bound(laplace(1.0), np.nan, 1.0, trials=100, seed=0)
+
+
+def test_a_user_past_the_horizon_or_the_data_is_refused_by_name():
+    policy = jdp_linucb(2, 8, epsilon=1.0, delta=0.1)
+    with pytest.raises(ValueError, match=r"user must be an integer in \[0, 7\]; got user=8"):
+        audit.playing(policy, user=8)
+    data = np.zeros((4, 2, 2)), np.zeros((4, 2))
+    with pytest.raises(ValueError, match=r"user must be an integer in \[0, 3\]; got user=5"):
+        audit.playing(policy, user=5)(data, np.random.default_rng(1), 2)
+
+
+def test_inputs_that_differ_in_more_than_the_one_user_are_refused():
+    policy, keys = jdp_linucb(2, 8, epsilon=1.0, delta=0.1), {"delta": 0.1, "trials": 40, "seed": 1}
+    X, R = np.zeros((4, 2, 2)), np.zeros((4, 2))
+    one, two = R.copy(), R.copy()
+    one[1], two[1:3] = 1.0, 1.0
+
+    def on(b, user):
+        seen = audit.along(np.ones(3))
+        return audit.Attack(audit.playing(policy, user=user), (X, R), (X, b), seen, "actions")
+
+    assert audit.attacked(on(one, 1), **keys).epsilon == 0.0
+    with pytest.raises(ValueError, match=r"differ in one user alone; got users \[1, 2\]"):
+        audit.attacked(on(two, 1), **keys)
+    with pytest.raises(ValueError, match=r"the one whose data differ, 1; got user=2"):
+        audit.attacked(on(one, 2), **keys)

@@ -1,0 +1,157 @@
+"""Verdicts follow from rows of evidence; what is shown carries the records."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from companion.stats import Interval
+from evidence.claims.claims import MIME, Claim, Control, Evidence, outcome
+from evidence.claims.page import Page
+
+INSIDE, ACROSS, OUTSIDE = Interval(0.5, 0.4, 0.6), Interval(1.0, 0.9, 1.1), Interval(2.0, 1.8, 2.2)
+FAR = "twice the number", Interval(3.0, 2.5, 3.5)  # a control that limits up to 2 reject
+REJECTED = Control("wrong", "3", None, "fails")
+
+
+def begin(rows=(), **options):
+    return Claim("chapter", "a", "theorem", "grows", "Theorem 1", evidence=list(rows), **options)
+
+
+def rows(*outcomes, decisive=False, control=REJECTED):
+    return [Evidence("", "", None, "", o, decisive, None, control) for o in outcomes]
+
+
+@pytest.mark.parametrize(
+    ("found", "options", "said"),
+    [
+        (["holds", "holds"], {}, "reproduced"),
+        (["fails"], {"at_scale": False}, "not tested at this scale"),
+        (["holds"], {"changes": "the width is tuned"}, "reproduced with changes"),
+        (["holds"], {"bound": True}, "consistent"),
+        (["holds", "undecided"], {}, "not settled"),
+        ([], {}, "not settled"),
+        (["holds", "fails", "undecided"], {"changes": "x"}, "not reproduced"),
+        (["fails"], {"bound": True}, "not settled"),
+        (["holds", "undecided"], {"finding": True}, "undecided"),
+        (["holds", "undecided", "fails"], {"finding": True}, "fails"),
+    ],
+)
+def test_the_verdict_follows_from_the_rows(found, options, said):
+    assert begin(rows(*found), **options).verdict == said
+
+
+def test_only_a_proof_or_an_audit_corrects_a_paper():
+    decided = rows("fails", decisive=True)
+    assert begin(decided + rows("holds")).verdict == "wrong as printed"
+    assert begin(decided, bound=True).verdict == "wrong as printed"
+    assert begin(rows("holds", decisive=True) + rows("fails")).verdict == "not reproduced"
+    claim = begin()
+    assert claim.audited("claimed 1", 1.2, 1.5, 1.0) == "fails"
+    assert claim.verdict == "wrong as printed"
+
+
+def test_an_audit_below_the_claim_proves_nothing():
+    claim = begin()
+    assert claim.audited("no proof", 0.8, np.inf, 1.0) == "undecided"
+    assert claim.audited("proof needs no more", 0.8, 1.0, 1.0) == "holds"
+    assert claim.audited("proof needs more", 0.8, 1.3, 1.0) == "undecided"
+
+
+@pytest.mark.parametrize("result", ["fails", "holds", "undecided", None])
+def test_a_rule_that_rejects_no_control_makes_nothing_reproduced(result):
+    held = rows("holds", control=result and replace(REJECTED, outcome=result))
+    severe = result == "fails"
+    assert begin(held).verdict == ("reproduced" if severe else "consistent")
+    assert begin(rows("holds") + held).verdict == ("reproduced" if severe else "consistent")
+    assert begin(held, finding=True).verdict == ("holds" if severe else "consistent")
+
+
+def test_rows_keep_limits_and_what_they_reject():
+    claim = begin(left_open="the width: 3 instead of 1 turns the verdict")
+    assert claim.row("T = 10", INSIDE, of="ratio", high=2.0, control=FAR) == "holds"
+    planted = Control("twice the number", "3", (2.5, 3.5), "fails")
+    assert claim.verdict == "reproduced"
+    assert claim.evidence[0] == Evidence(
+        "T = 10", "0.5", (0.4, 0.6), "ratio at most 2", "holds", False, (None, 2.0), planted
+    )
+    assert claim.row("T = 20", INSIDE, of="ratio", high=4.0, control=FAR) == "holds"
+    assert claim.verdict == "consistent"
+    page = claim._repr_html_()
+    for said in ("twice the number: 3 <small>[2.5, 3.5]</small>", "not twice the number",
+                 "Left open by the paper: the width"):  # fmt: skip
+        assert said in page
+
+
+def test_exact_numbers_and_proofs_decide():
+    claim = begin()
+    assert claim.exact("by hand", 4.0, of="count", high=5, control=("off by two", 6)) == "holds"
+    assert claim.proof("all T", "the terms telescope, see the section on rates", True) == "holds"
+    assert claim.verdict == "reproduced"
+    with pytest.raises(ValueError, match="text must say the proof"):
+        claim.proof("all T", "true", False)
+    assert claim.proof("T = 1", "the left side is 2 and the right side is 1", False) == "fails"
+    assert claim.verdict == "wrong as printed"
+
+
+def test_records_survive_json_and_findings_stand_last():
+    page = Page("chapter")
+    page.finding("b", "the honest variant wins")
+    claim = page.claim("a", "theorem", "a < b", "p", errata=["XX1"])
+    claim.row("", Interval(0.5123456, 0.4, np.inf), low=0.3, control=("too small", 0.1))
+    bundle = page._repr_mimebundle_()
+    record, ours = json.loads(json.dumps(bundle[MIME], allow_nan=False))
+    assert record["evidence"][0]["interval"] == [0.4, None]
+    assert record["evidence"][0]["measured"] == "0.5123"
+    assert record["evidence"][0]["control"]["outcome"] == "fails"
+    assert (record["verdict"], record["errata"]) == ("reproduced", ["XX1"])
+    assert (record["finding"], ours["finding"]) == (False, True)
+    assert "[0.4, ∞]" in bundle["text/html"]
+    assert "a &lt; b" in bundle["text/html"]
+    assert '<a href="errata.html#xx1">XX1</a>' in claim._repr_html_()
+
+
+def test_ids_are_unique_and_kinds_known():
+    page = Page("chapter")
+    page.finding("a", "once")
+    with pytest.raises(ValueError, match="id="):
+        page.finding("a", "again")
+    with pytest.raises(ValueError, match="kind"):
+        page.claim("b", "rumour", "s", "p")
+
+
+def test_many_settings_are_judged_in_one_call():
+    claim = begin().each({0.5: INSIDE, "all": ACROSS}, of="ratio", high=1.0, control=FAR)
+    assert [(r.setting, r.outcome) for r in claim.evidence] == [
+        ("ε = 0.5", "holds"), ("all", "undecided")
+    ]  # fmt: skip
+    own = {0.5: FAR[1], "all": INSIDE}
+    claim.each({0.5: INSIDE, "all": ACROSS}, of="ratio", high=1.0, control=("each its own", own))
+    assert [r.control.outcome for r in claim.evidence[2:]] == ["fails", "holds"]
+
+
+@pytest.mark.parametrize(
+    ("interval", "ends", "result"),
+    [
+        (INSIDE, {"high": 1.0}, "holds"),
+        (ACROSS, {"high": 1.0}, "undecided"),
+        (OUTSIDE, {"high": 1.0}, "fails"),
+        (INSIDE, {"low": 0.4, "high": 0.6}, "holds"),
+        (INSIDE, {"low": 0.45, "high": 0.55}, "undecided"),
+        (Interval(np.nan, np.nan, np.nan), {"high": 1.0}, "undecided"),
+    ],
+)
+def test_an_outcome_is_decided_by_the_whole_interval(interval, ends, result):
+    assert outcome(interval, **ends) == result
+
+
+def test_words_of_a_rule_are_made_from_its_limits():
+    claim = begin()
+    for limits in ({"low": 0.5}, {"high": 2}, {"low": 0.25, "high": 0.75}):
+        claim.row("", 1.0, of="slope", **limits)
+    said = [row.rule for row in claim.evidence]
+    assert said == ["slope at least 0.5", "slope at most 2", "slope within [0.25, 0.75]"]
+    for limits in ({}, {"low": 2.0, "high": 1.0}):
+        with pytest.raises(ValueError, match="needs low <= high"):
+            claim.row("", INSIDE, **limits)

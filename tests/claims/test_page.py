@@ -1,0 +1,47 @@
+"""What a chapter says to its prose arrives as MyST-NB wants it."""
+
+import numpy as np
+import pytest
+
+from companion.stats import Interval
+from evidence.claims.page import PREFIX, Page, point
+
+
+@pytest.fixture
+def outputs(monkeypatch):
+    shown = []
+    monkeypatch.setattr("IPython.display.display", lambda data, **k: shown.append((data, k)))
+    return shown
+
+
+def test_numbers_reach_the_prose_under_the_name_of_the_chapter(outputs):
+    Page("chapter").say(share=0.12345, count=20_000, text="so it's", exponent=Interval(1.0, 0.5, 2))
+    names = [k["metadata"]["scrapbook"]["name"] for _, k in outputs]
+    assert names == [f"chapter_{n}" for n in ("share", "count", "text", "exponent")]
+    texts = [data[f"{PREFIX}text/plain"] for data, _ in outputs]
+    assert texts == ["'0.123'", "'20,000'", '"so it\'s"', "'1 [0.5, 2]'"]
+    assert all(k["raw"] and k["metadata"]["scrapbook"]["mime_prefix"] == PREFIX for _, k in outputs)
+
+
+def test_a_point_says_when_it_is_not_seen():
+    assert point("It falls.", True) == "It falls. "
+    assert point("It falls.", np.nan < 1.0) == "Not in these runs: It falls. "
+
+
+def test_provenance_counts_claims_and_no_findings(outputs, capsys):
+    page = Page("chapter")
+    page.claim("a", "text", "s", "p").row("", 1.0, of="n", high=2.0, control=("x", 3.0))
+    page.finding("b", "s").row("", 3.0, of="n", high=2.0)
+    page.provenance(7, T=20_000)
+    assert "seed 7; T = 20,000" in capsys.readouterr().out
+    assert outputs[-1][0][f"{PREFIX}text/plain"] == "'1 reproduced (of 1 claims).'"
+
+
+def test_sentences_come_from_the_room_with_words_filled_in():
+    page = Page("elsewhere", room="fliphat")
+    record = page.open("log-d-slopes", slopes="1, 2")
+    assert record.kind == "figure"
+    assert record.statement == "The slopes of regret/100 on log d are 1, 2."
+    assert page.open("honest").finding
+    with pytest.raises(KeyError):
+        page.open("unheard-of")

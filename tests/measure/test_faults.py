@@ -1,0 +1,77 @@
+"""Attacks on every private algorithm: sound on the honest, and they find what is planted.
+
+Every bound is at level 1 - 1e-7: some two hundred are made.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats as sps
+
+from companion import optimisers, policies
+from companion.accounting import privacy
+from evidence.attacks import audit
+from evidence.measure import faults
+
+TARGETS = faults.targets()
+OWN = [t for t in TARGETS if t.calibration == "corrected"]
+LEVEL = 1 - 1e-7
+named = [f"{t.name}-{t.calibration}-{i}" for i, t in enumerate(TARGETS)]
+
+
+def test_no_private_algorithm_is_forgotten():
+    entries = {n: t.example(n) for t in (policies, optimisers) for n in t.TABLE}
+    private = {n for n, made in entries.items() if made.guarantee.model != "none"}
+    assert {t.name for t in TARGETS} == private
+    missing = [f"{t.name}: its audit must offer `attacks`" for t in TARGETS if not t.attacks]
+    assert not missing, "\n".join(missing)
+    calibrated = {t.name for t in TARGETS if t.calibration == "paper"}
+    assert {"online_linucb", "fliphat", "lplr", "joint_glm", "streaming_fw"} <= calibrated
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=named)
+def test_no_attack_counts_more_than_is_proved(target):
+    for attack in target.attacks:
+        row = faults.row(target, attack, 8000, 1, LEVEL)
+        assert row["counted"] <= row["proved"]
+        if row["measured"] > row["proved"]:
+            seen, said = (privacy.gaussian_mu(row[k], row["delta"]) for k in ("measured", "proved"))
+            assert seen < said + 5.5 * np.sqrt(2 / 5000)  # 5000 draws of each at least
+
+
+@pytest.mark.parametrize("target", OWN, ids=[t.name for t in OWN])
+def test_the_strongest_attack_tells_the_two_inputs_apart_without_noise(target):
+    """With a thousandth of the noise the two inputs give outputs that never meet."""
+    quiet = target.algorithm
+    for _ in range(10):
+        quiet = faults.half_noise(quiet)
+    found = audit.attacked(target.attack(quiet)[0], delta=0.1, trials=800, seed=1, level=0.99)
+    assert found.epsilon > 2.0
+
+
+@pytest.mark.parametrize("target", OWN, ids=[t.name for t in OWN])
+def test_reused_noise_and_open_doors_are_found(target):
+    found = faults.planted(target, trials=4000, seed=2, level=LEVEL)
+    assert found["far"] <= target.algorithm.guarantee.epsilon
+    assert found["noise reused"] > target.algorithm.guarantee.epsilon
+    assert found["not clipped"] > target.algorithm.guarantee.epsilon
+
+
+@pytest.mark.parametrize("name", ["online_linucb", "lplr", "fliphat", "streaming_fw", "suffstats"])
+def test_half_the_noise_is_found(name):
+    (target,) = [t for t in OWN if t.name == name]
+    found = faults.planted(target, trials=100_000, seed=3, level=LEVEL)
+    assert found["half the noise"] > target.algorithm.guarantee.epsilon
+
+
+def test_what_is_made_of_two_outputs_by_hand():
+    """Means of two have half the variance, known data meet the same draws; false alarm: 2e-6."""
+
+    def noisy(data, rng, n):
+        return data + rng.standard_normal((n, 1))
+
+    attack = audit.Attack(noisy, 0.0, 3.0, None, "message")
+    means = faults.twice(attack).mechanism(0.0, np.random.default_rng(0), 4_000)
+    assert 1e-6 < sps.chi2(4_000).cdf(2.0 * (means**2).sum()) < 1 - 1e-6
+    pairs = faults.reused(attack).mechanism(3.0, np.random.default_rng(0), 5)
+    np.testing.assert_allclose(pairs[:, 0] - pairs[:, 1], 3.0)
+    assert len(np.unique(pairs)) == 10

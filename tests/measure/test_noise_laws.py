@@ -1,0 +1,213 @@
+"""Laws of noise: each is told from its neighbours, and leads to the loss of a closed form."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import stats as sps
+
+from companion.accounting.privacy import gaussian_epsilon, zcdp_epsilon
+from companion.core import Release
+from evidence.attacks import ssp
+from evidence.attacks.audit import readers
+from evidence.attacks.private_linucb import jdp_audits
+from evidence.measure import noise_laws as laws
+from evidence.measure.noise_laws import ALARM, UNBOUNDED, Measured, law_chance, verdict
+from evidence.measure.recording import Call
+
+N = 10_000
+
+
+def drawn(kind, rng, size=(N, 3)):
+    """Noise of mean absolute size 1 that is declared to be Laplace."""
+    z = rng.laplace(size=size)
+    return {
+        "laplace": z,
+        "uniform": rng.uniform(-2.0, 2.0, size),
+        "normal": rng.standard_normal(size) / np.sqrt(2 / np.pi),
+        "cut at four scales": np.clip(z, -4.0, 4.0),
+        "one for all": np.tile(z[:, :1], (1, 3)),
+        "one size for all": np.abs(z[:, :1]) * rng.choice([-1.0, 1.0], size),
+        "with outliers": np.where(rng.random(size) < 1e-4, 40.0, z),
+        "none": np.zeros(size),
+    }[kind]
+
+
+@pytest.mark.parametrize("kind", ["uniform", "normal", "cut at four scales", "one for all",
+                                  "one size for all", "with outliers", "none"])  # fmt: skip
+def test_noise_of_another_law_is_not_taken_for_laplace(kind):
+    """Shape, tails, and independence; false alarms of the right law: 1e-7 each."""
+    assert law_chance(drawn(kind, np.random.default_rng(1)), sps.laplace) < ALARM
+    for seed in range(5):
+        assert law_chance(drawn("laplace", np.random.default_rng(seed)), sps.laplace) > ALARM
+
+
+@pytest.mark.parametrize("kind", ["uniform", "laplace", "cut", "one size for all"])
+def test_noise_of_another_law_is_not_taken_for_normal(kind):
+    rng = np.random.default_rng(2)
+    z = rng.standard_normal((N, 3))
+    wrong = {"cut": np.clip(z, -3.0, 3.0), "one size for all": z * rng.exponential(size=(N, 1))}
+    noise = wrong[kind] if kind in wrong else drawn(kind, rng)
+    assert laws.normal_chance(noise) < ALARM
+    assert laws.normal_chance(z) > ALARM
+
+
+def test_counts_are_told_from_counts_that_are_cut_or_shared():
+    rng = np.random.default_rng(3)
+    z = rng.binomial(400, 0.25, (N, 3)) - 100.0
+    assert laws.counts_chance(z, z) > ALARM
+    for wrong in (np.clip(z, -20, 20), rng.integers(-12, 13, (N, 3)).astype(float)):
+        assert laws.counts_chance(wrong, wrong) < ALARM
+
+
+def test_a_verdict_needs_bounds_the_law_and_the_interval():
+    right = Measured(1.0, 1, 0.9, 1.1, True, 0.5)
+
+    def said(epsilon, found):
+        return verdict(SimpleNamespace(epsilon=epsilon), found)[0]
+
+    assert said(1.0, right) is True
+    assert said(0.5, right) is False
+    assert said(2.0, right) is None
+    assert said(1.0, right._replace(chance=1e-9)) is False
+    assert said(1.0, UNBOUNDED) is False
+    assert said(np.inf, UNBOUNDED) is True
+    assert said(np.inf, right) is None
+
+
+def test_a_promise_may_exceed_what_is_found_by_what_its_case_says():
+    """Attained: by 1 %; a bound: by 6 %; a coarse one: by any amount."""
+    found = [laws.reach(SimpleNamespace(bound_is_tight=r)) for r in (True, False, None)]
+    assert found == [1.01, 1.06, np.inf]
+
+
+@pytest.mark.parametrize(("mu", "delta"), [(0.3, 0.1), (1.0, 1e-5), (4.0, 0.1)])
+def test_normal_epsilon_by_two_routes(mu, delta):
+    found = laws.normal_epsilon(delta, mu)
+    assert found == pytest.approx(gaussian_epsilon(delta, 1 / mu), abs=1e-6)
+    assert (laws.normal_epsilon(delta, 0.0), laws.normal_epsilon(delta, np.inf)) == (0.0, np.inf)
+    assert laws.normal_epsilon(0.0, mu) == np.inf  # normal noise is not purely private
+    assert laws.concentrated(mu, 1e-3) == pytest.approx(zcdp_epsilon(mu, 1e-3), rel=1e-3)
+
+
+def test_laplace_losses_compose_exactly():
+    """One: max(0, r + 2 log(1 - delta)) by hand; many: near the normal law of the same variance."""
+    one = laws.laplace_epsilon(np.array([1.0, 0.0]), 0.1, True)
+    assert one == pytest.approx(1.0 + 2.0 * math.log(0.9), abs=0.02)
+    many = laws.laplace_epsilon(np.full(400, 0.05), 0.01, True)
+    assert many == pytest.approx(gaussian_epsilon(0.01, 1.0), rel=0.05)
+    assert laws.laplace_epsilon(np.full(400, 0.05), 0.01, False) <= many
+
+
+def test_an_upper_bound_of_a_move_goes_into_the_upper_end_alone():
+    """Two draws of rounding move one entry each: no draw moves both."""
+    D = laws.largest(np.array([[[1.0, 0.0]], [[0.0, -1.0]]]))
+    assert D.tolist() == [[1.0, -1.0]]
+
+
+def test_what_no_noise_hides_has_no_bound():
+    case = jdp_audits()[1]
+    bare = case.policy._replace(params=case.policy.params._replace(sigma=0.0))
+    assert laws.measure(case._replace(policy=bare)).low == np.inf
+
+
+def test_relations_models_and_laws_that_are_not_known_are_refused_by_name():
+    (case,) = ssp.audit_instances()
+    ((kernel, read),) = case.releases.items()
+
+    def other(*args):
+        return [("cauchy", part) for _, part in read(*args)]
+
+    with pytest.raises(laws.NotMeasured, match=r"laws must be one of.*got \['cauchy'\]"):
+        laws.measure(case._replace(releases={kernel: other}))
+    for name, value in (("model", "oracle"), ("neighbours", "edit one bit")):
+        g = case.policy.guarantee._replace(**{name: value})
+        with pytest.raises(laws.NotMeasured, match=name):
+            laws.measure(case._replace(policy=case.policy._replace(guarantee=g)))
+
+
+def test_losses_of_the_parts_of_a_message_add_up():
+    """Vector and matrix have half of the budget each; no pair of records attains both."""
+    found = laws.measure(ssp.audit_instances()[0])
+    assert found.low < 0.95 < 1.0 <= found.high
+
+
+def wisharts(rng, n, c, d=2):
+    """(n, d, d) draws of Wishart_d(d + 1, c I)."""
+    z = rng.standard_normal((n, d, d + 1)) * np.sqrt(c)
+    return z @ z.transpose(0, 2, 1)
+
+
+def test_the_scale_of_a_difference_of_wisharts_is_found_and_other_laws_are_seen():
+    rng, n, c = np.random.default_rng(0), 20_000, 1.7
+    difference = wisharts(rng, n, c) - wisharts(rng, n, c)
+    scales, error, one_sided, chance = laws.wishart_scales(difference)
+    assert not one_sided
+    assert np.abs(scales / c - 1).max() < 5.5 * error
+    assert chance > ALARM
+    assert laws.wishart_scales(np.stack([difference, difference], axis=1))[3] < ALARM
+    assert laws.wishart_scales(wisharts(rng, n, 1.0) - 3 * np.eye(2))[2]
+    N = rng.standard_normal((n, 2, 2))
+    assert laws.wishart_scales(N + N.transpose(0, 2, 1))[3] < ALARM
+
+
+def test_chances_of_picks_by_hand():
+    """Laplace noise turns two entries that are a apart with chance exp(-a) (2 + a)/4."""
+    a, n, rng = 1.5, 40_000, np.random.default_rng(0)
+    turned = (laws.picked(np.array([2.0, 0.5]), 1, n, rng) == 1).sum()
+    assert sps.binomtest(turned, n, math.exp(-a) * (2 + a) / 4).pvalue > ALARM
+    both = laws.picked(np.zeros(3), 2, n, rng)
+    assert laws.same_law(both, laws.picked(np.zeros(3), 2, n, rng)) > ALARM
+    assert laws.same_law(both, laws.picked(np.array([0.2, 0.0, 0.0]), 2, n, rng)) < ALARM
+
+
+def test_pure_losses_add_up_without_delta():
+    """Two picks lose 2 * 0.1 each and two values 0.1 each; then one of either kind at 0.2."""
+    assert laws.picks_epsilon([0.1], [2], 0.0) == pytest.approx(0.6, abs=2e-3)
+    assert laws.picks_epsilon([0.1, 0.2], [2, 1], 0.0) == pytest.approx(1.2, abs=3e-3)
+
+
+def test_draws_of_one_record_lose_less_and_every_step_adds():
+    exact = gaussian_epsilon(0.01, 2.0)
+    assert laws.sampled_epsilon(2.0, 1, 1, 0.01) == pytest.approx(exact, rel=0.01)
+    one, five = laws.sampled_epsilon(1.0, 1, 1, 0.01), laws.sampled_epsilon(1.0, 5, 1, 0.01)
+    assert five < one / 2
+    assert five < laws.sampled_epsilon(1.0, 5, 4, 0.01) < 4 * one
+
+
+def test_blocks_of_prefix_sums_by_hand():
+    """Terms 1, 10, 100, 1000: blocks end at 1 (1), at 2 (1-2), at 3 (3) and at 4 (1-4)."""
+    numbers = np.cumsum([1.0, 10.0, 100.0, 1000.0]) / np.array([2.0, 3.0, 4.0, 5.0])
+    found = laws.split("prefix", numbers, 4)[:, 0]
+    np.testing.assert_allclose(found, [1.0, 11.0, 100.0, 1111.0])
+    assert laws.split("generalized", np.arange(8.0), 4).tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
+
+
+def test_the_law_of_normal_noise_is_that_of_exponent_2():
+    """Mean of |z|_2^2/d is 9: the ends are around 1/9; calls that share their noise are seen."""
+    z = 3.0 * np.random.default_rng(0).standard_normal((20_000, 2, 3))
+    ends, chance = laws.sizes(z, 2.0)
+    assert chance > ALARM
+    assert (ends[:, 0] < 1 / 9).all()
+    assert (ends[:, 1] > 1 / 9).all()
+    assert laws.sizes(z[:, [0, 0]], 2.0)[1] < ALARM
+    assert laws.sizes(z, 1.5)[1] < ALARM
+
+
+def respond(p, bit, rng, out):
+    out[0] = bit ^ (rng.random() > p)
+
+
+def test_few_values_lose_the_log_ratio_of_their_chances():
+    """Randomised response that tells the truth with chance 3/4 loses log 3."""
+    (read,) = readers((Release(respond, "out", "values"),)).values()
+    calls = [
+        Call(respond, read, (), (0.75, bit, np.random.default_rng(), np.zeros(1)), [], [], ())
+        for bit in (0, 1)
+    ]
+    for low, high in laws.both_ways(*calls):
+        assert low < math.log(3.0) < high < low + 0.3
+    assert laws.tallied(np.array([[[2.0], [5.0], [2.0]]])).tolist() == [[2, 1]]
+    with pytest.raises(laws.NotMeasured, match="at most 100; got 101"):
+        laws.tallied(np.arange(101.0)[None, :, None])

@@ -1,0 +1,89 @@
+"""Algorithms played as plain Python, whose releases are recorded."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from streams import same_bits
+
+from companion.baselines import private_linucb
+from companion.kernels import mechanisms
+from evidence.attacks.table import known
+from evidence.measure.neighbours import filler, positions, see
+from evidence.measure.recording import (
+    Interpreter,
+    Leak,
+    NotMeasured,
+    Recorder,
+    arrays,
+    centred,
+    copied,
+    law_of,
+)
+
+
+def case_of(name, number):
+    return known(name).measured()[number]
+
+
+def test_copies_change_no_module_and_replace_what_they_are_told():
+    before = vars(private_linucb).copy()
+    instead = {mechanisms.clip_to_ball: lambda x, r, out: (7.0, 0)}
+    copy = Interpreter(instead)(private_linucb.randomize)
+    assert copy.__globals__ is not private_linucb.randomize.py_func.__globals__
+    assert vars(private_linucb) == before
+    assert Interpreter()(np.linalg.norm) is np.linalg.norm
+
+
+def test_what_has_no_noise_is_exactly_zero_without_its_mean():
+    assert not centred(np.full((1000, 2), 0.1)).any()
+    assert centred(np.array([[1.0], [3.0]])).tolist() == [[-1.0], [1.0]]
+
+
+@pytest.mark.parametrize(
+    ("methods", "law"),
+    [("standard_normal normal", "gaussian"), ("laplace", "laplace"), ("binomial", "counts")],
+)
+def test_the_law_is_read_off_the_draws(methods, law):
+    assert law_of(set(methods.split())) == law
+    with pytest.raises(NotMeasured, match="uniform"):
+        law_of({"uniform", *methods.split()})
+
+
+def test_a_release_more_than_in_the_script_is_a_leak():
+    case = case_of("jdp_linucb", 0)
+    recorder, rows = Recorder(case), filler(case)
+    base = recorder.play(rows, seed=1)
+    again = recorder.play(rows, seed=1, script=base)
+    assert all(map(same_bits, base.public, again.public))
+    assert [len(c.live) > 0 for c in base.calls] == [True] * case.rounds
+    kept = [again.first, *(c.args for c in again.calls), *(c.live for c in again.calls)]
+    assert not any(map(len, kept))
+    with pytest.raises(Leak, match="number of releases"):
+        recorder.play(rows, seed=1, script=base._replace(calls=base.calls[:-1]))
+
+
+def test_what_a_kernel_returns_beside_its_releases_is_a_leak():
+    case = case_of("ldp_linucb", 0)  # `randomize` returns whether the record was clipped
+    with pytest.raises(Leak, match="public state"):
+        see(case._replace(private_fields=("x",)), positions(case)[0])
+
+
+class Inner(NamedTuple):
+    counts: np.ndarray
+    flag: bool
+
+
+def test_copies_of_states_share_no_array_and_keep_their_types():
+    state = (1, np.zeros(2), (np.ones(3), 2.0, Inner(np.arange(2), True)))
+    copy = copied(state)
+    assert type(copy[2][2]) is Inner
+    assert (copy[0], copy[2][1], copy[2][2].flag) == (1, 2.0, True)
+    pairs = zip(arrays(state), arrays(copy), strict=True)
+    assert all(same_bits(a, b) and not np.shares_memory(a, b) for a, b in pairs)
+
+
+def test_records_are_replaced_at_the_beginning_in_the_middle_and_at_the_end():
+    case = case_of("jdp_linucb", 0)
+    found = [positions(case._replace(rounds=n)) for n in (1, 2, 9)]
+    assert [[at for at, _ in some] for some in found] == [[0], [0, 1], [0, 4, 8]]
