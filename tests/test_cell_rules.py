@@ -18,7 +18,8 @@ BOOK = chapters.load(ROOT)
 
 # Audits against a guarantee that the run computes, limits that follow from the number of rows
 # ("no single wild difference"), and limits that are themselves results.
-ONLY_A_RUN_KNOWS = set("""
+ONLY_A_RUN_KNOWS = set(
+    """
 audits/audit-one-run fliphat/figure-1-left fliphat/figure-1-right fliphat/theorem-5-1
 fliphat_rows/corrected-noise fliphat_rows/figure-2-right fliphat_rows/figure-3-left
 fliphat_rows/figure-3-right fliphat_rows/lasso-level fliphat_rows/noise-reuse
@@ -31,7 +32,8 @@ streaming_rows/attacks-within-guarantees streaming_rows/table-2
 streaming_rows/table-4-algorithm-1 streaming_rows/table-4-is-raw-risk
 streaming_rows/table-4-noisysgd streaming_sco/table-3-algorithm-1
 streaming_sco/table-3-noisysfw streaming_sco/theorem-3-1
-""".split())
+""".split()
+)
 
 
 def written(name):
