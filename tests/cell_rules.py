@@ -41,17 +41,17 @@ class Reader(ast.NodeVisitor):
         for part in ast.walk(node):
             if isinstance(part, ast.Name):
                 found |= self.records.get(part.id, frozenset())
-            if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
-                if part.func.attr in OPENS and ast.unparse(part.func.value) == "page":
-                    found.add(ast.literal_eval(part.args[0]))
+            method = isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)
+            if method and part.func.attr in OPENS and ast.unparse(part.func.value) == "page":
+                found.add(ast.literal_eval(part.args[0]))
         return frozenset(found)
 
     def value(self, node):
         """The value of an expression of constants, or COMPUTED."""
         for part in ast.walk(node):
-            if isinstance(part, ast.Call):
-                if ast.unparse(part.func).split(".")[-1] not in FUNCTIONS:
-                    return COMPUTED
+            called = ast.unparse(part.func) if isinstance(part, ast.Call) else "len"
+            if called.split(".")[-1] not in FUNCTIONS:
+                return COMPUTED
             if isinstance(part, ast.Name) and part.id not in {*self.values, *FUNCTIONS}:
                 return COMPUTED
             if isinstance(part, (ast.Lambda, ast.comprehension, ast.JoinedStr)):
@@ -72,11 +72,11 @@ class Reader(ast.NodeVisitor):
 
     def bind(self, target, value):
         """Note what an assignment gives its target; a tuple is taken apart where it can be."""
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            if len(target.elts) == len(value.elts):
-                for one, own in zip(target.elts, value.elts, strict=True):
-                    self.bind(one, own)
-                return
+        pairs = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)
+        if pairs and len(target.elts) == len(value.elts):
+            for one, own in zip(target.elts, value.elts, strict=True):
+                self.bind(one, own)
+            return
         for name in (n.id for n in ast.walk(target) if isinstance(n, ast.Name)):
             records = self.named(value)
             self.forget(name)

@@ -45,10 +45,12 @@ def captions(code):
             names = {ast.unparse(target) for target in node.targets}
             if names & NAMES:
                 found.append(node.value)
-        elif isinstance(node, ast.AugAssign) and ast.unparse(node.target) in NAMES:
-            found.append(node.value)
-        elif isinstance(node, ast.keyword) and node.arg == "caption":
-            found.append(node.value)
+        elif isinstance(node, ast.AugAssign):
+            if ast.unparse(node.target) in NAMES:
+                found.append(node.value)
+        elif isinstance(node, ast.keyword):
+            if node.arg == "caption":
+                found.append(node.value)
         elif isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
                 if isinstance(key, ast.Constant) and key.value == "caption":

@@ -61,9 +61,9 @@ def labelled(code):
         if isinstance(node, ast.Dict):
             for key, value in zip(node.keys, node.values, strict=True):
                 pairs.append((start(key), made_by(value)))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr == "renamed" and node.args:
-                pairs.append((start(node.args[0]), made_by(node.func.value)))
+        method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if method and node.func.attr == "renamed" and node.args:
+            pairs.append((start(node.args[0]), made_by(node.func.value)))
     return [(label, factory) for label, factory in pairs if label and factory]
 
 
