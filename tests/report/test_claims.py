@@ -187,3 +187,12 @@ def test_the_text_of_a_proof_has_twenty_letters():
     with pytest.raises(ValueError, match="text must say the proof"):
         claim.proof("all T", 19 * "a", True)
     assert claim.proof("all T", 20 * "a", True) == "holds"
+
+
+def test_exact_arithmetic_that_fails_corrects_a_paper():
+    claim = begin()
+    assert claim.exact("by hand", 4.0, of="count", high=3.0) == "fails"
+    assert claim.verdict == "wrong as printed"
+    measured = begin()
+    assert measured.row("T = 10", 4.0, of="count", high=3.0) == "fails"
+    assert measured.verdict == "not reproduced"
