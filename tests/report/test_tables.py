@@ -119,3 +119,11 @@ def test_a_mean_without_errors_must_lie_within_a_tenth():
     claim = Page("chapter").claim("ten", "table", "s", "p")
     tables.without_errors(claim, [("a", 10.0, SAMPLES, ("b", SAMPLES))])
     assert claim.evidence[0].limits == (0.9, 1.1)
+
+
+def test_a_difference_is_counted_in_joint_standard_errors():
+    """Ours: mean 10, error 1; theirs: mean 9, error sqrt(3): the difference is half of 2."""
+    (z,) = tables.beside([["a", 9.0, 3.0**0.5, np.array([9.0, 11.0])]])["z"]
+    assert z == pytest.approx(0.5)
+    (z,) = tables.beside([["a", 11.0, 0.0, np.array([9.0, 11.0])]])["z"]
+    assert z == pytest.approx(-1.0)
