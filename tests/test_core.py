@@ -171,3 +171,9 @@ def test_what_a_stream_returns_is_a_copy():
     kept = theta.copy()
     theta += 1.0
     assert np.array_equal(stream.state.theta, kept)
+
+
+@pytest.mark.parametrize("module", [policies, optimisers], ids=["policies", "optimisers"])
+def test_a_name_in_a_table_is_that_of_its_factory(module):
+    found = {name: module.factory(name).__name__ for name in module.TABLE}
+    assert found == {name: name for name in module.TABLE}

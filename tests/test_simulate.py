@@ -222,6 +222,22 @@ def test_trace_watches_the_run_of_simulate(every):
     assert sum(gaps) == pytest.approx(final, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("every", "seen"),
+    [(1, [(t, 1) for t in range(1, 11)]), (4, [(4, 4), (8, 4)]), (10, [(10, 10)]), (11, [])],
+)
+def test_trace_shows_the_rounds_since_it_showed_the_last_ones(every, seen):
+    """Of ten rounds in one block."""
+    rounds = trace(Fixed(block(n=10)), random(), 10, 1, every)
+    assert [(t, len(arms)) for t, _, _, _, arms in rounds] == seen
+
+
+def test_trace_cuts_at_the_ends_of_blocks():
+    """The three last rounds before the sixth round, of which one is in the first block."""
+    rounds = trace(Fixed(block(n=4), block(n=4)), random(), 8, 1, 3)
+    assert [(t, len(arms)) for t, _, _, _, arms in rounds] == [(3, 3), (6, 2)]
+
+
 FEW = [linucb(3), *(make(3, 400, epsilon=1.0, delta=0.1) for make in (ldp_linucb, jdp_linucb))]
 SEEDS = repetitions(11, 4)
 
