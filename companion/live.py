@@ -23,7 +23,13 @@ import numpy as np
 
 import companion
 from companion.accounting.privacy import Guarantee
-from companion.core import LARGEST_RECORD, Policy, interrupts_wait, need_contexts, need_rounds
+from companion.core import (
+    LARGEST_RECORD,
+    Policy,
+    interrupts_wait,
+    need_contexts,
+    need_rounds,
+)
 from companion.validate import need_array, need_float, need_int, need_members, shown
 
 try:

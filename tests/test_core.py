@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from streams import flat, same_bits
 
-from companion import core
+from companion import core, optimisers, policies
 from companion.baselines.linucb import linucb
 from companion.baselines.random import random
 
@@ -113,3 +113,67 @@ def test_only_steps_of_the_package_play_without_counts_of_references():
     R, rng = np.ones((5, 2)), np.random.default_rng(1)
     policy.loop(policy.params, policy.init(policy.params), contexts, R, rng, arms)
     assert (arms == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("x", "r", "said"),
+    [
+        ([0.6, 0.8], 1.0, (False, False)),
+        ([0.6, 0.8], 1.001, (False, True)),
+        ([0.6, 0.8], -1.0, (False, False)),
+        ([0.6, 0.8], -1.001, (False, True)),
+        ([0.6, 0.801], 0.0, (True, False)),
+    ],
+)
+def test_a_record_at_the_end_of_a_universe_is_inside(x, r, said):
+    assert core.Universe().outside(np.array(x), r) == said
+
+
+@pytest.mark.parametrize("last", [0.7, 0.72])
+def test_the_last_coordinate_of_an_offset_context_is_neither_less_nor_more(last):
+    """It is the root of one half, 0.7071."""
+    offset = core.Universe(low=0.0, offset=True)
+    assert offset.outside(np.array([0.1, np.sqrt(0.5)]), 0.0) == (False, False)
+    assert offset.outside(np.array([0.1, last]), 0.0) == (True, False)
+
+
+@pytest.mark.parametrize("worst", [1.1e30, -1.1e30])
+def test_a_block_has_a_largest_and_a_least_number(worst):
+    block = np.array([[0.0, 1e30], [-1e30, 1.0]])
+    core.need_block("X", block, (2, 2))
+    block[1, 1] = worst
+    with pytest.raises(ValueError, match="X must be finite, at most"):
+        core.need_block("X", block, (2, 2))
+
+
+@pytest.mark.parametrize("step", [0.5, -0.5])
+def test_a_policy_of_one_context_refuses_rows_that_differ_in_either_direction(step):
+    policy = policies.example("sco_bandit", 2)
+    same = np.full((2, 3), 0.25)
+    core.need_contexts((policy,), same)
+    same[1, 0] += step
+    with pytest.raises(ValueError, match="the rows of X must be equal"):
+        core.need_contexts((policy,), same)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2)])
+def test_a_policy_with_room_for_four_arms_takes_no_other_number(shape):
+    """And no other dimension than three."""
+    policy = policies.example("lplr", 4)
+    core.need_contexts((policy,), np.ones((4, 3)))
+    with pytest.raises(ValueError, match="takes contexts"):
+        core.need_contexts((policy,), np.ones(shape))
+
+
+def test_what_a_stream_returns_is_a_copy():
+    stream = optimisers.example("streaming_fw").start(0)
+    theta = stream.update(np.array([1.0, 0.0, 0.0]), 0.5)
+    kept = theta.copy()
+    theta += 1.0
+    assert np.array_equal(stream.state.theta, kept)
+
+
+@pytest.mark.parametrize("module", [policies, optimisers], ids=["policies", "optimisers"])
+def test_a_name_in_a_table_is_that_of_its_factory(module):
+    found = {name: module.factory(name).__name__ for name in module.TABLE}
+    assert found == {name: name for name in module.TABLE}

@@ -94,3 +94,55 @@ def test_a_proof_is_evidence_and_a_remark_needs_none():
     proof = SAMPLE.replace("Evidence:* ", "Evidence:* a proof in the chapter, ")
     assert found({"outcome": "holds"}, text=proof) == []
     assert found({"outcome": "holds"}, text=SAMPLE.replace("[theorem false]", "[constant]")) == []
+
+
+@pytest.mark.parametrize(
+    ("shown", "found", "same"),
+    [
+        ("1.3", "1.34", True),
+        ("1.3", "1.36", False),
+        ("1.3", "1.26", True),
+        ("1.3", "1.24", False),
+        ("-1.3", "-1.34", True),
+        ("-1.3", "1.3", False),
+        ("20,000", "20000.4", True),
+        ("20,000", "20001", False),
+        ("never", "never", True),
+        ("never", "always", False),
+    ],
+)
+def test_a_number_agrees_to_the_digits_that_are_shown(shown, found, same):
+    assert errata.agrees(shown, found) is same
+
+
+def test_the_number_of_a_row_is_that_of_its_own_setting_and_claim():
+    rows = [ROW | {"setting": "T", "measured": "1"}, ROW | {"setting": "all", "measured": "2"}]
+    records = [RECORD | {"id": "c0", "evidence": [ROW]}, RECORD | {"evidence": rows}]
+    assert errata.source_of("one", "row", "c1 / all", records, {}) == "2"
+    assert errata.source_of("one", "row", "c1 / T", records, {}) == "1"
+    assert errata.source_of("one", "row", "c0 / all", records, {}) == "1.308"
+    assert errata.source_of("two", "row", "c1 / all", records, {}) is None
+
+
+@pytest.mark.parametrize(("weight", "needs"), [
+    ("privacy broken", True), ("theorem false", True), ("theorem unproved", True),
+    ("figure or number", True), ("program only", True), ("constant", False), ("misprint", False),
+])  # fmt: skip
+def test_what_is_wrong_needs_evidence_and_a_constant_or_misprint_does_not(weight, needs):
+    lines = found(text=SAMPLE.replace("[theorem false]", f"[{weight}]"), row={"outcome": "holds"})
+    assert (lines != []) is needs
+
+
+def test_the_overview_begins_with_what_is_worst():
+    entry = """* <a id="{id}"></a>**{number}. Place {number}** [{weight}].
+  *Printed:* a.
+  *Evidence:* b.
+  *Consequence:* c follows.
+  *Repair:* d.
+"""
+    weights = {"XX1": "misprint", "XX2": "privacy broken", "XX3": "constant"}
+    text = "Head\n\n## Paper\n\n"
+    for number, weight in weights.items():
+        text += entry.format(id=number.lower(), number=number, weight=weight)
+    table = errata.overview(text).partition("\n## Paper")[0]
+    assert re.findall(r"#(xx\d)", table) == ["xx2", "xx3", "xx1"]

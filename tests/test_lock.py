@@ -125,3 +125,54 @@ def test_an_exact_number_may_move_by_a_thousandth():
     kept = {"claims": {"one/c1": lock.entry(CLAIM | {"evidence": [row | {"interval": None}]})}}
     assert lock.differences(kept, changed("measured", "1.0005")) == {}
     assert lock.differences(kept, changed("measured", "1.002"))
+
+
+@pytest.mark.parametrize(
+    ("measured", "moved"), [("0.5", False), ("1.5", False), ("0.499", True), ("1.501", True)]
+)
+def test_a_number_at_the_end_of_its_interval_is_within(measured, moved):
+    assert bool(said(changed("measured", measured))) is moved
+
+
+@pytest.mark.parametrize(("ends", "measured"), [((None, 1.5), "1.6"), ((0.5, None), "0.4")])
+def test_an_interval_with_one_end_is_left_there_alone(ends, measured):
+    (row,) = CLAIM["evidence"]
+    kept = {"claims": {"one/c1": lock.entry(CLAIM | {"evidence": [row | {"interval": ends}]})}}
+    beyond = {"1.6": "-9", "0.4": "99"}[measured]
+    assert lock.differences(kept, changed("measured", beyond)) == {}
+    assert lock.differences(kept, changed("measured", measured)) != {}
+
+
+def test_a_control_that_is_no_longer_rejected_is_said():
+    control = CLAIM["evidence"][0]["control"] | {"outcome": "holds"}
+    (found,) = said(changed("control", control)).values()
+    assert found == ["row '': control outcome fails -> holds"]
+
+
+@pytest.mark.parametrize(("measured", "moved"), [("-1.0005", False), ("-1.002", True)])
+def test_an_exact_number_below_zero_may_move_by_a_thousandth(measured, moved):
+    (row,) = CLAIM["evidence"]
+    exact = row | {"interval": None, "measured": "-1"}
+    kept = {"claims": {"one/c1": lock.entry(CLAIM | {"evidence": [exact]})}}
+    assert bool(lock.differences(kept, changed("measured", measured))) is moved
+
+
+def test_a_claim_shows_its_own_history_alone():
+    """Of two claims that changed, a page with the place of one shows one."""
+    changes = [
+        {"claim": f"one/c{i}", "when": "2026-01-01", "what": f"change {i}", "why": f"reason {i}"}
+        for i in (1, 2)
+    ]
+    page = lock.told({"claims": {}, "history": changes}, "<!-- history of one/c1 -->")
+    assert "reason 1" in page
+    assert "reason 2" not in page
+
+
+@pytest.mark.parametrize(("why", "enough"), [(15 * "a", True), (14 * "a", False)])
+def test_a_reason_has_fifteen_letters(project, why, enough):
+    root, _ = project
+    if enough:
+        assert accept.accept(root, ["one/c1"], why, "2026-01-01") == 1
+    else:
+        with pytest.raises(Refusal, match="the reason must have 15"):
+            accept.accept(root, ["one/c1"], why, "2026-01-01")

@@ -84,3 +84,33 @@ def test_a_cell_has_rules_that_its_defaults_obey():
         parse_cell(cell + "\n# needs: T > 5", "x")
     with pytest.raises(Refusal, match=r"line 5 .*about d"):
         parse_cell(cell + "\n# needs: T > d", "x")
+
+
+@pytest.mark.parametrize(
+    ("span", "low", "high"),
+    [("[0, 1]", True, True), ("(0, 1]", False, True), ("[0, 1)", True, False),
+     ("(0, 1)", False, False)],
+)  # fmt: skip
+def test_a_square_bracket_includes_its_end_and_a_round_one_does_not(span, low, high):
+    parameter = parse_line(f"x = 0.5  # a share; float in {span}")
+    for value, included in ((0.0, low), (1.0, high)):
+        if included:
+            assert check(parameter, value) == value
+        else:
+            with pytest.raises(ValueError, match="x = "):
+                check(parameter, value)
+
+
+@pytest.mark.parametrize("span", ["[1, 1)", "(1, 1]", "(1, 1)", "[2, 1]"])
+def test_a_range_that_holds_nothing_is_refused(span):
+    with pytest.raises(ValueError, match="is empty"):
+        parse_line(f"x = 1  # one; integer in {span}")
+    assert parse_line("x = 1  # one; integer in [1, 1]").default == 1
+
+
+@pytest.mark.parametrize("value", [True, 1.0, "1"])
+def test_a_choice_is_of_the_same_type(value):
+    parameter = parse_line("x = 1  # one; one of 1, 2")
+    assert check(parameter, 2) == 2
+    with pytest.raises(ValueError, match="x = "):
+        check(parameter, value)

@@ -147,13 +147,37 @@ def test_bad_blocks_are_refused(text, bad):
         simulate(Fixed(bad), [linucb(3)], 10, [1])
 
 
-def test_an_arm_that_does_not_exist_is_refused():
+@pytest.mark.parametrize("arm", [-1, 4])
+def test_an_arm_that_does_not_exist_is_refused(arm):
     def play(p, s, X, R, rng, arms):
-        arms[:] = 4
+        arms[:] = 0
+        arms[7] = arm
         return s
 
     with pytest.raises(ValueError, match=r"outside 0\.\.3"):
         simulate(ENV, [random()._replace(play=play)], 300, [1])
+
+
+def gaps(p, s, X, R, rng, arms):
+    """Always the first arm, so that regret is what `mu` says."""
+    arms[:] = 0
+
+
+@pytest.mark.parametrize("cuts", [(5,), (2, 3), (1, 1, 3), (4, 1)])
+def test_regret_by_hand_at_the_ends_of_blocks(cuts):
+    """Gaps 1, 2, 3, 4, 5: sums 1, 3, 6, 10, 15, wherever blocks end."""
+    mu = np.zeros((5, 2))
+    mu[:, 1] = [1.0, 2.0, 3.0, 4.0, 5.0]
+    blocks, start = [], 0
+    for n in cuts:
+        part = np.ascontiguousarray(mu[start : start + n])
+        blocks.append((np.ones((n, 2, 3)), np.zeros((n, 2)), part))
+        start += n
+    first = random()._replace(play=gaps)
+    for grid, sums in (([1, 2, 4], [1.0, 3.0, 10.0, 15.0]), ([3, 5], [6.0, 15.0])):
+        found = simulate(Fixed(*blocks), [first], 5, [1], grid=grid)
+        assert found.regret[0, 0].tolist() == sums
+        assert found.final.tolist() == [[15.0]]
 
 
 def test_failures_in_a_repetition_arrive_and_cancel_the_rest():
@@ -196,6 +220,22 @@ def test_trace_watches_the_run_of_simulate(every):
     rounds = trace(env, policy, 400, seed, 1)
     gaps = [(mu.max(axis=1) - mu[np.arange(len(mu)), arms]).sum() for _, _, _, mu, arms in rounds]
     assert sum(gaps) == pytest.approx(final, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("every", "seen"),
+    [(1, [(t, 1) for t in range(1, 11)]), (4, [(4, 4), (8, 4)]), (10, [(10, 10)]), (11, [])],
+)
+def test_trace_shows_the_rounds_since_it_showed_the_last_ones(every, seen):
+    """Of ten rounds in one block."""
+    rounds = trace(Fixed(block(n=10)), random(), 10, 1, every)
+    assert [(t, len(arms)) for t, _, _, _, arms in rounds] == seen
+
+
+def test_trace_cuts_at_the_ends_of_blocks():
+    """The three last rounds before the sixth round, of which one is in the first block."""
+    rounds = trace(Fixed(block(n=4), block(n=4)), random(), 8, 1, 3)
+    assert [(t, len(arms)) for t, _, _, _, arms in rounds] == [(3, 3), (6, 2)]
 
 
 FEW = [linucb(3), *(make(3, 400, epsilon=1.0, delta=0.1) for make in (ldp_linucb, jdp_linucb))]

@@ -13,7 +13,16 @@ from companion import environments, optimisers, policies, simulate, stats
 from companion.accounting import binomial, privacy
 from companion.core import Optimiser
 from companion.private_glm.environments import world
-from companion.validate import need_array, need_choice, need_float, need_int
+from companion.validate import (
+    need_array,
+    need_choice,
+    need_float,
+    need_indices,
+    need_int,
+    need_members,
+    need_probability,
+    shown,
+)
 
 NEVER = {  # what no argument of anything may be
     "NaN": np.nan,
@@ -219,3 +228,37 @@ def test_helpers_say_name_value_and_range():
             call()
     assert (need_int("n", 3.0, 1), need_float("x", np.inf, allow_inf=True)) == (3, np.inf)
     assert need_array("A", np.ones((3, 4)).T, ("n", "d")).flags.c_contiguous
+
+
+@pytest.mark.parametrize(
+    ("call", "fits", "beyond"),
+    [
+        (lambda v: need_float("x", v), 1e100, 1.1e100),
+        (lambda v: need_float("x", v), -1e100, -1.1e100),
+        (lambda v: need_float("x", v, -1.0, open_low=True), 0.0, -1.0),
+        (lambda v: need_float("x", v, 0.0, open_low=True), 1e-100, 0.9e-100),
+        (lambda v: need_float("x", v, 0.0), 0.0, -1e-300),
+        (lambda v: need_float("x", v), 1.0, np.timedelta64(1, "s")),
+        (lambda v: need_int("x", v, 0), 1 << 62, (1 << 62) + 1),
+        (lambda v: need_int("x", v, 1, 10), 1, 0),
+        (lambda v: need_int("x", v, 1, 10), 10, 11),
+        (lambda v: need_probability("x", v), 0.999, 1.0),
+        (lambda v: need_probability("x", v), 0.001, 0.0),
+        (lambda v: need_indices("x", v, (2,), 3), [0, 2], [0, 3]),
+        (lambda v: need_indices("x", v, (2,), 3), [2, 0], [-1, 2]),
+        (lambda v: need_indices("x", v, (2,), 3), [0, 1], [0.0, 1.0]),
+        (lambda v: need_members("x", v), ["ab"], "ab"),
+        (lambda v: need_members("x", v), [b"ab"], b"ab"),
+        (lambda v: need_array("x", v, ("n",)), [1.0], []),
+    ],
+)
+def test_a_value_at_the_end_of_what_is_allowed_passes_and_one_beyond_does_not(call, fits, beyond):
+    call(fits)
+    with pytest.raises(ValueError, match="x must"):
+        call(beyond)
+
+
+@pytest.mark.parametrize(("letters", "cut"), [(198, False), (199, True)])
+def test_a_refusal_shows_two_hundred_letters_of_a_value(letters, cut):
+    """Quotes are two of them."""
+    assert shown(letters * "a").endswith("... (str)") is cut

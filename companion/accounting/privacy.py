@@ -13,7 +13,13 @@ import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr, ndtr
 
-from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
+from companion.validate import (
+    need_choice,
+    need_float,
+    need_int,
+    need_positive,
+    need_probability,
+)
 
 
 def delta_at(epsilon: float, a):

@@ -15,7 +15,14 @@ from companion.accounting.privacy import NO_PRIVACY
 from companion.baselines.arguments import GLM, need_model
 from companion.core import ROOM, Policy, plain_loop
 from companion.jit import jit
-from companion.kernels.glm import PROBIT, clipped_reward, fit, slope, true_derivatives, work_for
+from companion.kernels.glm import (
+    PROBIT,
+    clipped_reward,
+    fit,
+    slope,
+    true_derivatives,
+    work_for,
+)
 from companion.kernels.linalg import axpy, cholesky_solve, copy, dot, sherman_morrison
 from companion.kernels.ucb import optimistic_mean
 from companion.validate import need_int

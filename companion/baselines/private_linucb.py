@@ -34,14 +34,24 @@ import numpy as np
 
 from companion.accounting import privacy
 from companion.accounting.binomial import binomial_bits, binomial_epsilon
-from companion.accounting.privacy import STATISTICS_SENSITIVITY, gaussian_release, tree_levels
+from companion.accounting.privacy import (
+    STATISTICS_SENSITIVITY,
+    gaussian_release,
+    tree_levels,
+)
 from companion.baselines.linucb import radius
 from companion.core import WIDEST, Policy, Release, linear_universe, plain_loop
 from companion.jit import jit
 from companion.kernels import mechanisms, tree
 from companion.kernels.linalg import axpy, copy, inverse, matvec
 from companion.kernels.ucb import optimistic_arm
-from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
+from companion.validate import (
+    need_choice,
+    need_float,
+    need_int,
+    need_positive,
+    need_probability,
+)
 
 LOCAL, SERVER, SHUFFLER = range(3)  # where the noise stands
 RANGE = 1.0  # L: every packed entry of one user lies in [-1, 1]

@@ -19,7 +19,14 @@ from companion.baselines.arguments import GLM, need_model
 from companion.core import ROOM, Policy, plain_loop
 from companion.jit import inlined, jit
 from companion.kernels.glm import clipped_reward, fit, slope, work_for
-from companion.kernels.linalg import add_outer, cholesky, copy, dot, inverse, sherman_morrison
+from companion.kernels.linalg import (
+    add_outer,
+    cholesky,
+    copy,
+    dot,
+    inverse,
+    sherman_morrison,
+)
 from companion.kernels.ucb import best_left, widest
 from companion.validate import need_int
 

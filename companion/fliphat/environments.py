@@ -13,7 +13,13 @@ import numpy as np
 from companion.environments import filled_blocks
 from companion.jit import jit
 from companion.kernels.linalg import dot
-from companion.validate import need_array, need_choice, need_float, need_int, need_positive
+from companion.validate import (
+    need_array,
+    need_choice,
+    need_float,
+    need_int,
+    need_positive,
+)
 
 
 def pad(signal, d: int) -> np.ndarray:

@@ -25,7 +25,12 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import binom
 
-from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
+from companion.accounting.privacy import (
+    NO_PRIVACY,
+    REPLACE_RECORD,
+    Guarantee,
+    need_budget,
+)
 from companion.core import ROOM, Policy, Release, Universe, plain_loop
 from companion.jit import jit
 from companion.kernels.linalg import axpy

@@ -15,7 +15,13 @@ import numpy as np
 from companion.environments import block_lengths
 from companion.jit import jit
 from companion.lplr.lplr import MAX_DIMENSION, MAX_USERS, SLACK, need_ball
-from companion.validate import need_array, need_choice, need_float, need_generator, need_int
+from companion.validate import (
+    need_array,
+    need_choice,
+    need_float,
+    need_generator,
+    need_int,
+)
 
 MAX_POINTS = 10_000
 

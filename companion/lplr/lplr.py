@@ -33,9 +33,23 @@ import numpy as np
 from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee
 from companion.core import WIDEST, Policy, Universe, plain_loop
 from companion.jit import jit
-from companion.kernels.linalg import add_outer, axpy, copy, dot, jacobi, norm, set_identity
+from companion.kernels.linalg import (
+    add_outer,
+    axpy,
+    copy,
+    dot,
+    jacobi,
+    norm,
+    set_identity,
+)
 from companion.kernels.mechanisms import add_wishart, clip_to_ball, laplace
-from companion.validate import need_array, need_choice, need_float, need_int, need_probability
+from companion.validate import (
+    need_array,
+    need_choice,
+    need_float,
+    need_int,
+    need_probability,
+)
 
 MAX_USERS = 10**18  # beyond, integer binomials lose precision
 MAX_NODES = 10**6

@@ -23,7 +23,12 @@ from typing import NamedTuple
 import numpy as np
 
 from companion.accounting import privacy
-from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
+from companion.accounting.privacy import (
+    NO_PRIVACY,
+    REPLACE_RECORD,
+    Guarantee,
+    need_budget,
+)
 from companion.core import Policy, plain_loop
 from companion.environments import draw_arm, fill, filled_blocks
 from companion.jit import jit

@@ -30,11 +30,23 @@ from companion.baselines.arguments import need_bernoulli_link, need_kappa
 from companion.core import ROOM, WIDEST, Policy, Universe, plain_loop
 from companion.jit import inlined, jit
 from companion.kernels import tree
-from companion.kernels.glm import clip_eigenvalues, mean, preconditioner, projected_step, slope
+from companion.kernels.glm import (
+    clip_eigenvalues,
+    mean,
+    preconditioner,
+    projected_step,
+    slope,
+)
 from companion.kernels.linalg import axpy, cholesky, copy, dot, inverse, set_identity
 from companion.kernels.mechanisms import add_gaussian, add_packed, clip_to_ball, unpack
 from companion.kernels.ucb import best_left, widest
-from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
+from companion.validate import (
+    need_choice,
+    need_float,
+    need_int,
+    need_positive,
+    need_probability,
+)
 
 # --- hyper-parameters ---------------------------------------------------------------------------
 

@@ -27,11 +27,22 @@ from scipy.optimize import brentq
 
 from companion.accounting import privacy
 from companion.accounting.binomial import Noise, releases_delta, releases_epsilon
-from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, need_budget
+from companion.accounting.privacy import (
+    NO_PRIVACY,
+    REPLACE_RECORD,
+    Guarantee,
+    need_budget,
+)
 from companion.baselines.arguments import need_bernoulli_link, need_kappa
 from companion.core import ROOM, WIDEST, Policy, Release, Universe, plain_loop
 from companion.jit import jit
-from companion.kernels.glm import clip_eigenvalues, mean, preconditioner, projected_step, slope
+from companion.kernels.glm import (
+    clip_eigenvalues,
+    mean,
+    preconditioner,
+    projected_step,
+    slope,
+)
 from companion.kernels.linalg import axpy, copy, dot, inverse, matvec, quad, set_identity
 from companion.kernels.mechanisms import (
     add_packed,

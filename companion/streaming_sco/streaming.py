@@ -33,7 +33,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from companion.accounting import privacy
-from companion.accounting.privacy import NO_PRIVACY, REPLACE_RECORD, Guarantee, tree_levels
+from companion.accounting.privacy import (
+    NO_PRIVACY,
+    REPLACE_RECORD,
+    Guarantee,
+    tree_levels,
+)
 from companion.baselines.arguments import need_size, need_spending
 from companion.core import Optimiser, Release
 from companion.jit import borrowed, inlined, jit

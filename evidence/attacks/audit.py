@@ -44,7 +44,13 @@ import numpy as np
 
 from companion.accounting.privacy import tree_levels
 from companion.stats import lower_end, upper_end
-from companion.validate import need_float, need_int, need_method, need_probability, need_seed
+from companion.validate import (
+    need_float,
+    need_int,
+    need_method,
+    need_probability,
+    need_seed,
+)
 
 THRESHOLDS = 200  # candidates per direction; the bound is flat around the best one
 

@@ -16,7 +16,13 @@ from evidence.attacks.audit import AuditInstance, readers
 from evidence.judge.checks import run, same_state, stream_for
 from evidence.measure.neighbours import filler
 from evidence.measure.noise_laws import measure, verdict
-from evidence.measure.recording import Leak, NotMeasured, Recorder, fresh_draws, fresh_rows
+from evidence.measure.recording import (
+    Leak,
+    NotMeasured,
+    Recorder,
+    fresh_draws,
+    fresh_rows,
+)
 
 ASKED = (0.5, 1.0, 2.0)  # budgets for which instances are made
 # quick: (d, epsilon) that are measured, too

@@ -25,7 +25,13 @@ from scipy.special import ndtr, ndtri
 
 from companion.accounting.privacy import gaussian_epsilon, tree_levels
 from companion.kernels.mechanisms import pack_statistics
-from companion.validate import need_array, need_float, need_indices, need_int, need_probability
+from companion.validate import (
+    need_array,
+    need_float,
+    need_indices,
+    need_int,
+    need_probability,
+)
 from evidence.attacks.audit import playing, runs_of
 
 PILOT = 400  # outputs of each input by which an auditor finds the middle of the scores, beforehand

@@ -7,7 +7,12 @@ import pytest
 from scipy.stats import binom
 
 from companion.accounting import binomial
-from companion.accounting.binomial import Noise, binomial_bits, binomial_epsilon, releases_delta
+from companion.accounting.binomial import (
+    Noise,
+    binomial_bits,
+    binomial_epsilon,
+    releases_delta,
+)
 from companion.accounting.privacy import gaussian_epsilon
 
 

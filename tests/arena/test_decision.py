@@ -11,6 +11,7 @@ from arena_settings import every_world, flat, run, setting
 from playwright.sync_api import sync_playwright
 
 from companion.core import Universe
+from companion.stats import Interval
 from companion.tabular import bounds, contexts_of
 from evidence.arena import choose, decision, recipes
 
@@ -87,6 +88,13 @@ def test_the_decision_says_when_nothing_beats_random_play():
 def test_the_decision_names_all_that_are_not_shown_to_be_worse():
     one = decision.answer(setting(**{n: run("local", 30.0, 20.0) for n in "abc"}), "local")
     assert one.words.endswith("Not shown to be worse: b, c.")
+
+
+@pytest.mark.parametrize(("high", "learns"), [(0.999, True), (1.0, False), (1.1, False)])
+def test_learning_is_shown_by_the_upper_end_of_the_interval(high, learns):
+    """The estimate and the lower end are below random play's regret in each case."""
+    one = decision.Answer("a", "local", (), Interval(0.9, 0.8, high), None, None, 0)
+    assert one.learns is learns
 
 
 def from_a_table(text, K, d):

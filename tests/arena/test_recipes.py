@@ -49,3 +49,18 @@ def test_a_policy_without_a_recipe_is_refused_and_the_page_says_why(monkeypatch)
     assert rows["ecolog"]["elsewhere"] == recipes.NO_RECIPE
     assert rows["ecolog"]["worlds"] == 0
     assert rows["linucb"]["call"] == "linucb(d=2, noise=0.5, theta_bound=1)"
+
+
+@pytest.mark.parametrize(
+    ("name", "d", "T", "why"),
+    [
+        ("lplr", 2, 5_000, ""),
+        ("lplr", 2, 5_001, "too slow here beyond T = 5,000"),
+        ("lplr", 3, 400, "too slow here with d = 3"),
+        ("linucb", 20, 100_000, ""),
+        ("linucb", 21, 5_000, ""),
+        ("linucb", 21, 5_001, "too slow here with d = 21 beyond T = 5,000"),
+    ],
+)
+def test_a_policy_plays_up_to_its_longest_game_and_widest_world(name, d, T, why):
+    assert recipes.refused(name, WORLDS["plain"]._replace(d=d), T) == why

@@ -8,7 +8,13 @@ import pytest
 from companion import optimisers
 from companion.baselines.private_linucb import jdp_linucb
 from companion.core import Release
-from evidence.attacks.audit import learning, on_first_label, on_first_nodes, readers, runs_of
+from evidence.attacks.audit import (
+    learning,
+    on_first_label,
+    on_first_nodes,
+    readers,
+    runs_of,
+)
 from evidence.attacks.private_linucb import later_signs_attack
 
 MADE = {name: optimisers.example(name) for name in optimisers.TABLE}

@@ -9,7 +9,12 @@ from companion.accounting import privacy
 from companion.accounting.binomial import Noise, binomial_epsilon, releases_delta
 from companion.baselines import private_linucb as private
 from companion.baselines.linucb import linucb, theorem_radius
-from companion.baselines.private_linucb import jdp_linucb, ldp_linucb, sdp_linucb, vector_sum
+from companion.baselines.private_linucb import (
+    jdp_linucb,
+    ldp_linucb,
+    sdp_linucb,
+    vector_sum,
+)
 from companion.kernels.mechanisms import statistics_size
 
 

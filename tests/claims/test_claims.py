@@ -140,6 +140,12 @@ def test_many_settings_are_judged_in_one_call():
         (INSIDE, {"low": 0.4, "high": 0.6}, "holds"),
         (INSIDE, {"low": 0.45, "high": 0.55}, "undecided"),
         (Interval(np.nan, np.nan, np.nan), {"high": 1.0}, "undecided"),
+        (INSIDE, {"low": 0.4}, "holds"),  # from 0.4 to 0.6: its ends touch the limits
+        (INSIDE, {"high": 0.6}, "holds"),
+        (INSIDE, {"low": 0.6}, "undecided"),
+        (INSIDE, {"high": 0.4}, "undecided"),
+        (INSIDE, {"low": 0.61}, "fails"),
+        (INSIDE, {"high": 0.39}, "fails"),
     ],
 )
 def test_an_outcome_is_decided_by_the_whole_interval(interval, ends, result):
@@ -155,3 +161,38 @@ def test_words_of_a_rule_are_made_from_its_limits():
     for limits in ({}, {"low": 2.0, "high": 1.0}):
         with pytest.raises(ValueError, match="needs low <= high"):
             claim.row("", INSIDE, **limits)
+
+
+@pytest.mark.parametrize(
+    ("lower", "proven", "result"),
+    [(0.9, 1.0, "holds"), (0.9, 1.001, "undecided"), (1.001, 1.2, "fails"), (1.0, 1.0, "holds")],
+)
+def test_an_audit_is_compared_with_the_claim_itself(lower, proven, result):
+    claim = begin()
+    assert claim.audited("claimed 1", lower, proven, 1.0) == result
+    assert claim.evidence[0].decisive
+
+
+@pytest.mark.parametrize(("found", "result"), [(1.2, "fails"), (0.9, "undecided")])
+def test_a_planted_fault_is_rejected_where_the_audit_counts_more_than_was_claimed(found, result):
+    claim = begin()
+    claim.audited("claimed 1", 0.5, 1.0, 1.0, control=("half of the noise", found))
+    assert claim.evidence[0].control == Control(
+        "half of the noise", f"{found}", (found, None), result
+    )
+
+
+def test_the_text_of_a_proof_has_twenty_letters():
+    claim = begin()
+    with pytest.raises(ValueError, match="text must say the proof"):
+        claim.proof("all T", 19 * "a", True)
+    assert claim.proof("all T", 20 * "a", True) == "holds"
+
+
+def test_exact_arithmetic_that_fails_corrects_a_paper():
+    claim = begin()
+    assert claim.exact("by hand", 4.0, of="count", high=3.0) == "fails"
+    assert claim.verdict == "wrong as printed"
+    measured = begin()
+    assert measured.row("T = 10", 4.0, of="count", high=3.0) == "fails"
+    assert measured.verdict == "not reproduced"

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from companion.stats import Interval
+from evidence.claims.claims import UNTESTED
 from evidence.claims.page import PREFIX, Page, point
 
 
@@ -45,3 +46,10 @@ def test_sentences_come_from_the_room_with_words_filled_in():
     assert page.open("honest").finding
     with pytest.raises(KeyError):
         page.open("unheard-of")
+
+
+@pytest.mark.parametrize(("at_scale", "verdict"), [(True, "reproduced"), (False, UNTESTED)])
+def test_a_smoke_run_tests_no_claim(at_scale, verdict):
+    claim = Page("chapter", at_scale).claim("a", "text", "s", "p")
+    claim.row("", 1.0, of="n", high=2.0, control=("x", 3.0))
+    assert claim.verdict == verdict

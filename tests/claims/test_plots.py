@@ -108,3 +108,10 @@ def test_policies_at_several_budgets_have_a_panel_and_a_column_for_each():
     assert set(data.policy) == set(FINALS)
     best = budgets.over_best(result(), 0.5, "A", ["B"])
     assert best == ("B", ratio(np.array(FINALS["A | 0.5"]), np.array(FINALS["B | 0.5"])))
+
+
+@pytest.mark.parametrize("baselines", [["A", "B"], ["B", "A"]])
+def test_the_best_baseline_at_a_budget_has_the_least_mean_regret(baselines):
+    """Means: A has 50 and B 40 at the first budget, A 15 and B 30 at the second."""
+    assert budgets.over_best(result(), 0.5, "A", baselines)[0] == "B"
+    assert budgets.over_best(result(), 2.0, "A", baselines)[0] == "A"

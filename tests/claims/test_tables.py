@@ -84,3 +84,46 @@ def test_published_means_without_errors():
     assert [r["agrees"] for r in rows] == ["holds", "undecided", "fails"]
     assert [r.control.outcome for r in claim.evidence] == ["fails"] * 3
     assert rows[0]["ratio"].high == pytest.approx(1.0 + half / 10.0)
+
+
+@pytest.mark.parametrize(("groups", "largest"), [(1, 4.8916), (2, 5.0263)])
+def test_the_limits_of_a_confirmation_follow_from_the_tolerance_and_the_settings(groups, largest):
+    """Normal quantiles: one in a million on both sides, shared by all settings."""
+    claim = Page("chapter").claim("a", "figure", "s", "p")
+    rows = [[["a", SAMPLES.mean(), 0.01, SAMPLES]]] * groups
+    tables.confirm(claim, rows, 0.1, ("none", []))
+    mean, single = (row.limits for row in claim.evidence)
+    assert mean == (0.9, 1.1)
+    assert single == (None, pytest.approx(largest, abs=1e-4))
+
+
+@pytest.mark.parametrize("printed", [0.8, 1.2])
+def test_a_single_wild_difference_fails_on_either_side(printed):
+    claim = Page("chapter").claim("a", "figure", "s", "p")
+    row = ["a", printed * SAMPLES.mean(), 0.01, SAMPLES]
+    tables.confirm(claim, [[row]], 0.5, ("none", []))
+    assert [row.outcome for row in claim.evidence] == ["holds", "fails"]
+
+
+@pytest.mark.parametrize(
+    ("v", "ours"), [(0.9, None), (1, [0.0, 2.0]), (4, [2.0, 4.0]), (4.1, None)]
+)
+def test_published_settings_are_compared_up_to_the_ends_of_ours(v, ours):
+    final = {1.0: np.array([[0.0, 2.0], [2.0, 4.0]])}
+    groups, _ = tables.published_curves([1, 4], final, [[v, 1, 5.0, 1.0]], "d")
+    found = [row[3].tolist() for ((row),) in groups]
+    assert found == ([] if ours is None else [ours])
+
+
+def test_a_mean_without_errors_must_lie_within_a_tenth():
+    claim = Page("chapter").claim("ten", "table", "s", "p")
+    tables.without_errors(claim, [("a", 10.0, SAMPLES, ("b", SAMPLES))])
+    assert claim.evidence[0].limits == (0.9, 1.1)
+
+
+def test_a_difference_is_counted_in_joint_standard_errors():
+    """Ours: mean 10, error 1; theirs: mean 9, error sqrt(3): the difference is half of 2."""
+    (z,) = tables.beside([["a", 9.0, 3.0**0.5, np.array([9.0, 11.0])]])["z"]
+    assert z == pytest.approx(0.5)
+    (z,) = tables.beside([["a", 11.0, 0.0, np.array([9.0, 11.0])]])["z"]
+    assert z == pytest.approx(-1.0)

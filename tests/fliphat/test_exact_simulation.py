@@ -8,7 +8,12 @@ import pytest
 from scipy import stats as sps
 
 from companion.environments import sphere
-from companion.fliphat.environments import autoregressive, gaussian_statistics, margin, pad
+from companion.fliphat.environments import (
+    autoregressive,
+    gaussian_statistics,
+    margin,
+    pad,
+)
 from companion.fliphat.exact_simulation import simulate_one_step, step_with_unit_noise
 from companion.fliphat.fliphat import fliphat, init
 from companion.simulate import repetitions, simulate

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from companion.private_glm.environments import curvature, fixed, idle_regret, paper_world, world
+from companion.private_glm.environments import (
+    curvature,
+    fixed,
+    idle_regret,
+    paper_world,
+    world,
+)
 
 
 def test_one_arm_in_twenty_rounds_points_elsewhere():

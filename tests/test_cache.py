@@ -1,0 +1,110 @@
+"""The name of an execution changes with all that its result depends on, and with nothing else."""
+
+import os
+
+import pytest
+from tiny_book import notebook
+
+from tools import cache, chapters
+
+PINNED = "# made by a program\nnumpy==2.0.0\nscipy==1.14.0\n"
+
+
+def environment(root, text):
+    """The digest of what every chapter depends on, with these requirements."""
+    (root / "requirements.txt").write_text(text)
+    return cache.environment(root)
+
+
+def test_versions_of_packages_are_part_of_the_environment_and_comments_are_not(tmp_path):
+    first = environment(tmp_path, PINNED)
+    assert environment(tmp_path, PINNED.replace("scipy==1.14.0", "scipy==1.14.1")) != first
+    assert environment(tmp_path, PINNED.replace("a program", "another")) == first
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_the_version_of_python_is_part_of_the_environment(tmp_path, monkeypatch, place):
+    first = environment(tmp_path, PINNED)
+    version = list(cache.sys.version_info[:3])
+    version[place] += 1
+    monkeypatch.setattr(cache.sys, "version_info", (*version, "final", 0))
+    assert environment(tmp_path, PINNED) != first
+
+
+def test_each_argument_is_part_of_the_key(tmp_path):
+    chapter = chapters.read(notebook(tmp_path / "one.ipynb", "x = 1"))
+    other = chapters.read(notebook(tmp_path / "two.ipynb", "x = 2"))
+    keys = {
+        cache.key(chapter, {"T": 200}, ["a"], "b"),
+        cache.key(other, {"T": 200}, ["a"], "b"),
+        cache.key(chapter, {"T": 201}, ["a"], "b"),
+        cache.key(chapter, {"T": 200}, ["c"], "b"),
+        cache.key(chapter, {"T": 200}, ["a"], "c"),
+    }
+    assert len(keys) == 5
+
+
+def test_prose_is_no_part_of_the_key(tmp_path):
+    first = chapters.read(notebook(tmp_path / "one.ipynb", "x = 1"))
+    other = chapters.read(notebook(tmp_path / "two.ipynb", "x = 1", title="Another title"))
+    assert cache.key(first, {}, "") == cache.key(other, {}, "")
+
+
+def cell(count, *outputs):
+    """An executed code cell."""
+    return {"cell_type": "code", "source": "1", "execution_count": count, "metadata": {},
+            "outputs": [{"output_type": kind} for kind in outputs]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cells", "whole"),
+    [
+        ([cell(1), cell(2, "stream", "display_data")], True),
+        ([cell(1), cell(None)], False),
+        ([cell(1, "stream", "error"), cell(2)], False),
+    ],
+)
+def test_an_execution_is_whole_if_every_cell_ran_without_an_error(cells, whole):
+    assert cache.whole({"cells": cells}) is whole
+
+
+def test_the_latest_executions_are_kept(tmp_path):
+    folder = tmp_path / "executed" / "one"
+    folder.mkdir(parents=True)
+    for age in range(cache.KEPT + 2):
+        path = folder / f"{age}.ipynb"
+        path.write_text("{}")
+        os.utime(path, (1_000 - age, 1_000 - age))
+    (folder / "x.ipynb.7.part").write_text("")
+    cache.prune(tmp_path, "one")
+    assert sorted(p.name for p in folder.iterdir()) == ["0.ipynb", "1.ipynb", "2.ipynb", "3.ipynb"]
+
+
+def test_a_file_is_taken_for_an_execution_only_with_its_whole_key(tmp_path):
+    """The name of a file has twenty letters of the key alone."""
+    run_key = 64 * "a"
+    done = cache.seal({"cells": [cell(1)], "metadata": {}}, run_key, 1.0, 1.0)
+    cache.put(cache.place(tmp_path, "one", run_key), cache.dump(done))
+    assert cache.get(tmp_path, "one", run_key) == done
+    assert cache.get(tmp_path, "one", 20 * "a" + 44 * "b") is None
+
+
+def test_data_beside_an_imported_module_are_part_of_the_closure(tmp_path):
+    """Of the room that the chapter imports, not of another one."""
+    for room in ("one", "other"):
+        folder = tmp_path / "companion" / room
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text("")
+        (folder / "table.json").write_text("[1]")
+    (tmp_path / "companion" / "__init__.py").write_text("")
+    chapter = chapters.read(notebook(tmp_path / "one.ipynb", "import companion.one"))
+
+    def closure():
+        cache._package.cache_clear()
+        return cache.closure(tmp_path, chapter)
+
+    first = closure()
+    (tmp_path / "companion" / "other" / "table.json").write_text("[2]")
+    assert closure() == first
+    (tmp_path / "companion" / "one" / "table.json").write_text("[2]")
+    assert closure() != first

@@ -1,0 +1,103 @@
+"""No caption holds a number that a cell could compute: it would stay when the parameters change.
+
+A number in braces is computed.  Typed ones are the level of all bands (95 %), the places of a paper
+(Figure 1, Lemma 3.2), and those that are listed here with what they are.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tools import chapters
+
+BOOK = chapters.load(Path(__file__).resolve().parent.parent)
+TYPED = {  # chapter: texts with numbers that no parameter and no run changes
+    "fliphat_rows": ["(α = 0 without noise: "],  # the name of a law of margins
+    "online_linucb": ["(1 is right)", "(1/3)/(1/3 + σ²)"],  # of a unit vector in three dimensions
+    "streaming_rows": [", scale 1: "],  # the paper's own step sizes
+    "streaming_sco": ["β = 2, D = 2r, L = 2(r + Y)"],  # derived for squared loss
+    "joint_rows": ["fig1"],  # the name of a preset
+    "sco_bandit": ["at most 2C"],  # proved
+}
+PLACES = re.compile(
+    r"95 %|(?:Algorithm|Corollary|Figure|Figures|Lemma|Proposition|Table|Theorem) [A-Z]?\d*\.?\d+"
+    r"(?: and \d+)?|row of Table \d"
+)
+NAMES = {"caption", "said"}  # `said` becomes a caption, too
+
+
+def typed(node):
+    """The texts of an expression as they are written, without what is in braces."""
+    if isinstance(node, ast.Constant):
+        return [node.value] if isinstance(node.value, str) else []
+    if isinstance(node, ast.FormattedValue):
+        return []
+    return [text for part in ast.iter_child_nodes(node) for text in typed(part)]
+
+
+def captions(code):
+    """The expressions that become captions in a cell."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Assign):
+            names = {ast.unparse(target) for target in node.targets}
+            if names & NAMES:
+                found.append(node.value)
+        elif isinstance(node, ast.AugAssign):
+            if ast.unparse(node.target) in NAMES:
+                found.append(node.value)
+        elif isinstance(node, ast.keyword):
+            if node.arg == "caption":
+                found.append(node.value)
+        elif isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and key.value == "caption":
+                    found.append(value)
+    return found
+
+
+def numbers(code, allowed=()):
+    """The texts in a cell's captions that hold a typed number."""
+    found = []
+    for caption in captions(code):
+        for text in typed(caption):
+            rest = text
+            for known in allowed:
+                rest = rest.replace(known, "")
+            if re.search(r"\d", PLACES.sub("", rest)):
+                found.append(text)
+    return found
+
+
+def cells(name):
+    """The texts of a chapter's code cells."""
+    return [chapters.plain(chapters.source(c)) for c in chapters.code(BOOK[name].notebook)]
+
+
+@pytest.mark.parametrize("name", BOOK)
+def test_no_caption_types_a_number(name):
+    assert [text for code in cells(name) for text in numbers(code, TYPED.get(name, ()))] == []
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_what_may_be_typed_is_typed_somewhere(name):
+    whole = "\n".join(cells(name))
+    assert [text for text in TYPED[name] if text not in whole] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ('show(fig, caption="Means of 20 runs.")', ["Means of 20 runs."]),
+        ('caption = f"{n} runs at ε = 2"', [" runs at ε = 2"]),
+        ('how = {"caption": "d = 5"}', ["d = 5"]),
+        ('caption = "a"\nsaid = "b"\nsaid += f"{x} of 7"', [" of 7"]),
+        ('caption = f"{n:.3g} runs, {d[0]}; 95 % bands"', []),
+        ('caption = "The paper\'s Figure 1, Lemma 3.2 and Proposition A.2."', []),
+        ('picture(x, y, caption="all", title="20 runs")', []),
+    ],
+)
+def test_numbers_of_a_caption(code, found):
+    assert numbers(code) == found
