@@ -248,12 +248,12 @@ def test_the_bound_of_a_round_is_the_mean_over_contexts_of_the_arms_left():
     assert log[experiments.LOST] == 0.0
 
 
-def test_a_best_arm_that_leaves_is_lost():
+def test_best_arms_that_leave_are_lost():
     game, log = two_contexts(), np.zeros(5)
     game.alive[:], game.width[:] = 1, 0.01
-    game.f[:] = [[-0.5, 0.5], [0.3, -0.3]]
+    game.f[:] = [[-0.5, 0.5], [-0.3, 0.3]]
     experiments.eliminate_and_log(game, log)
-    assert log[experiments.LOST] == 1.0
+    assert log[experiments.LOST] == 2.0
 
 
 def test_lplr_asks_the_users_of_all_stages_but_the_second():
@@ -374,13 +374,14 @@ def test_each_method_draws_its_users_from_a_stream_of_its_own():
     np.testing.assert_array_equal(tree.stat, forest.stat[0])
 
 
-def test_both_methods_meet_the_same_designs():
-    ours, theirs = experiments.lplr_and_ssp(environments.constant(0.5), 1, 40, [1, 2], 2.0)
-    oracle = lplr_params(1, 40, 2.0)
-    alone = experiments.estimate_lplr(environments.constant(0.5), oracle, 40, [1, 2])
+def test_both_methods_meet_the_same_designs_at_the_same_budget():
+    design, n, seeds = environments.constant(0.5), 4000, [1, 2]
+    ours, theirs = experiments.lplr_and_ssp(design, 1, n, seeds, 20.0)
+    alone = experiments.estimate_lplr(design, lplr_params(1, n, 20.0), n, seeds)
     np.testing.assert_array_equal(ours.mad, alone.mad)
-    rival = experiments.estimate_ssp(environments.constant(0.5), 40, [1, 2], epsilon=2.0)
+    rival = experiments.estimate_ssp(design, n, seeds, epsilon=20.0)
     np.testing.assert_array_equal(theirs, rival)
+    assert (theirs[0] != experiments.estimate_ssp(design, n, seeds)[0]).all()
 
 
 # --- designs and bandits ------------------------------------------------------------------------
