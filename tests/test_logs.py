@@ -5,7 +5,7 @@ import pytest
 from scipy import stats as distributions
 
 from companion.logs import private_mean, replay_value, weighted_rewards
-from companion.policies import linucb, random
+from companion.policies import jdp_linucb, linucb, random
 
 RNG = np.random.default_rng(1)
 
@@ -57,3 +57,53 @@ def test_the_noise_of_a_private_mean_is_laplace_and_its_interval_holds():
 def test_what_is_wrong_is_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_the_interval_of_a_private_mean_by_hand():
+    """8 values in [0, 2], level 0.9: 2 sqrt(log(40)/16) for the values, and for the noise of scale
+    2/(8 * 0.5) = 0.5 its quantile 0.5 log(20)."""
+    found, _ = private_mean(np.ones(8), 0.0, 2.0, epsilon=0.5, seed=1, level=0.9)
+    half = 2.0 * np.sqrt(np.log(40.0) / 16.0) + 0.5 * np.log(20.0)
+    assert found.high - found.value == pytest.approx(half)
+    assert found.value - found.low == pytest.approx(half)
+
+
+def test_replay_stops_at_the_horizon_of_the_policy():
+    """One arm, so that every round agrees: of 5 rounds a policy for 2 keeps 2."""
+    policy = jdp_linucb(1, 2, epsilon=1.0, delta=0.1)
+    _, kept = replay_value(policy, np.ones((5, 1, 1)), np.zeros(5, int), np.ones(5), seed=1)
+    assert kept == 2
+
+
+def test_replay_reads_all_rounds_of_a_log_that_is_cut_in_parts():
+    """A part has 100 rounds; with one arm all 201 agree."""
+    X, arms, rewards = np.ones((201, 1, 1)), np.zeros(201, int), np.arange(201.0)
+    value, kept = replay_value(random(), X, arms, rewards, seed=1)
+    assert (value.value, kept) == (100.0, 201)
+
+
+def test_one_round_that_agrees_has_no_interval():
+    value, kept = replay_value(random(), np.ones((1, 1, 1)), [0], [0.3], seed=1)
+    assert kept == 1
+    assert value == (0.3, -np.inf, np.inf)
+
+
+@pytest.mark.parametrize("target", [-0.1, 1.1])
+def test_a_target_that_is_no_probability_is_refused(target):
+    with pytest.raises(ValueError, match=r"target must be in \[0, 1\]"):
+        weighted_rewards([0.5, target], [0.5, 0.5], [1.0, 1.0])
+
+
+def test_a_propensity_above_1_is_refused():
+    with pytest.raises(ValueError, match=r"propensities must be in \[1e-100, 1\]"):
+        weighted_rewards([0.5, 0.5], [0.5, 1.1], [1.0, 1.0])
+
+
+def test_a_reward_far_below_zero_is_refused():
+    with pytest.raises(ValueError, match="rewards must be finite, at most 1e"):
+        weighted_rewards([0.5], [0.5], [-1e31])
+
+
+def test_a_private_mean_between_equal_bounds_is_refused():
+    with pytest.raises(ValueError, match="low must be below high"):
+        private_mean([1.0], 1.0, 1.0, epsilon=1.0)

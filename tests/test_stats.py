@@ -84,3 +84,43 @@ def test_of_two_crossings_the_last_counts():
     T, theirs = np.array([1e2, 1e3, 1e4, 1e5]), np.ones((4, 1, 3))
     ours = np.exp([1.0, -1.0, 1.0, -1.0])[:, None, None] * theirs
     assert stats.crossing(T, ours, theirs, 1).value == pytest.approx(10**4.5)
+
+
+def test_an_exponent_is_that_of_the_mean_over_repetitions():
+    """Means 2 and 4 at 1 and 2: slope 1; the logarithms' means would give log2(7/3)/2 = 0.61."""
+    assert stats.exponent([1.0, 2.0], [[1.0, 1.0], [3.0, 7.0]]).value == pytest.approx(1.0)
+
+
+def test_a_ratio_of_worst_cases_is_the_mean_of_the_ratios():
+    """1/2 and 6/3: mean 1.25; the ratio of the sums is 7/5, the largest ratio 2."""
+    ours = np.array([1.0, 6.0])[:, None, None] * np.ones((2, 1, 3))
+    theirs = np.array([2.0, 3.0])[:, None, None] * np.ones((2, 1, 3))
+    assert stats.worst_case_ratio(ours, theirs, 1).value == pytest.approx(1.25)
+
+
+def test_a_worst_case_exponent_is_the_slope_of_least_squares():
+    """log2 T = 0, 1, 3 and log2 of the regret 0, 2, 3: (13/3)/(14/3); from end to end it is 1."""
+    regret = np.array([1.0, 4.0, 8.0])[:, None, None] * np.ones((3, 1, 3))
+    assert stats.worst_case_exponent([1, 2, 8], regret, 1).value == pytest.approx(13 / 14)
+
+
+def test_fiellers_interval_by_hand():
+    """b = 10 in both repetitions and a = 20 -+ 1: Student's 2 -+ t(1)/10 sqrt(2)/sqrt(2)."""
+    found = stats.ratio([19.0, 21.0], [10.0, 10.0])
+    half = sps.t.ppf(0.975, 1) / 10
+    assert found == pytest.approx((2.0, 2.0 - half, 2.0 + half))
+
+
+def test_one_repetition_has_no_interval():
+    with pytest.raises(ValueError, match="samples must hold at least 2 repetitions"):
+        stats.mean_interval([1.0])
+
+
+def test_one_repetition_has_no_exponent():
+    with pytest.raises(ValueError, match=r"samples must be \(n >= 2, 2\)"):
+        stats.exponent([1.0, 2.0], [[1.0, 2.0]])
+
+
+def test_an_exponent_at_zero_is_refused():
+    with pytest.raises(ValueError, match="x must hold numbers > 0"):
+        stats.exponent([0.0, 1.0], [[1.0, 2.0], [1.0, 2.0]])

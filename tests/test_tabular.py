@@ -100,3 +100,21 @@ def test_from_a_csv_to_a_private_run_without_a_clipped_record(tmp_path):
     path = str(tmp_path / "people.csv")
     assert np.array_equal(m.contexts(path), m.contexts(TABLE))
     assert repr(live).startswith("<Live JDP-LinUCB: 3 rounds; ")
+
+
+def test_an_unknown_level_is_refused_where_other_rows_are_known():
+    table = pd.DataFrame({"age": [3, 4, 5], "drink": ["tea", "milk", "tea"]})
+    with pytest.raises(ValueError, match="row 1 has 'milk'"):
+        made().contexts(table)
+
+
+def test_a_text_among_numbers_is_refused_with_its_row():
+    table = pd.DataFrame({"age": ["3", "old", "5"], "drink": ["tea", "tea", "tea"]})
+    with pytest.raises(ValueError, match="'age' must hold numbers; row 1 has 'old'"):
+        made().contexts(table)
+
+
+def test_a_context_has_a_number_for_each_level_and_the_constant():
+    """Age, three drinks, the constant: 5; with a block for each of two arms 10."""
+    assert made(form="shared").d == 5
+    assert made().d == 10

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 from scipy.stats import binom
 
 from companion.accounting import binomial
@@ -180,3 +181,22 @@ def test_what_is_lost_is_lost_in_every_entry():
     (r, one), (same, five) = (binomial.trade_offs(300, 0.25, n, 4) for n in (1, 5))
     np.testing.assert_array_equal(r, same)
     np.testing.assert_allclose(five, 5 * one, rtol=1e-15)
+
+
+def test_a_shift_beyond_the_support_proves_nothing():
+    """Bin(3, 1/2) on 0..3 and on 4..7: one look tells them apart."""
+    assert binomial_delta(1.0, 3, 0.5, 4.0, 1, 4) == 1.0
+
+
+def test_a_law_on_one_number_proves_nothing():
+    r, lost = binomial.trade_offs(1, 0.5, 1, 1)
+    assert r.tolist() == [np.inf]
+    assert lost.tolist() == [1.0]
+
+
+def test_a_shift_that_ends_inside_a_block_takes_the_whole_block():
+    """Blocks of 2, each step rises by 0.01 more than r; a shift of 3 reaches two blocks back: 6
+    steps with the block that it ends in.  The loss is largest about 0: Phi(0.03) - Phi(-0.03)."""
+    z = np.array([-9.0, -8.9, -8.8, 0.0, 0.1])
+    found = binomial.shortfall(z, np.full(4, 0.51), 2, 0.5, 3)
+    assert found == pytest.approx(2.0 * ndtr(0.03) - 1.0)

@@ -177,3 +177,19 @@ def test_zcdp_at_large_losses_and_large_deltas():
     rho = privacy.zcdp_rho(0.1, 0.99)
     assert rho > 1.1
     assert privacy.zcdp_delta(rho, 0.1) == pytest.approx(0.99, rel=1e-6)
+
+
+def test_the_classical_formula_is_proved_up_to_epsilon_1():
+    found = gaussian_scale(1.0, 0.1, method="classical")
+    assert found == pytest.approx(np.sqrt(2.0 * np.log(12.5)))
+
+
+def test_the_noise_of_laplace_shrinks_with_budgets_above_1():
+    assert privacy.laplace_scale(4.0, 2.0) == 0.5
+
+
+def test_a_node_more_where_the_horizon_reaches_a_power_of_two():
+    """2^k - 1 rounds need k levels, 2^k one more."""
+    for k in range(1, 12):
+        assert privacy.tree_levels(2**k - 1) == k
+        assert privacy.tree_levels(2**k) == k + 1

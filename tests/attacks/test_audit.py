@@ -148,3 +148,46 @@ def test_inputs_that_differ_in_more_than_the_one_user_are_refused():
         audit.attacked(on(two, 1), **keys)
     with pytest.raises(ValueError, match=r"the one whose data differ, 1; got user=2"):
         audit.attacked(on(one, 2), **keys)
+
+
+def test_each_of_the_two_ends_has_half_of_the_error():
+    """The bit itself, at level 0.9: all of 20 hits, none of 20, each end with tail 0.05."""
+
+    def told(x, rng, n):
+        return np.full(n, x)
+
+    def apart(low, high):
+        return low - high
+
+    _, value = counted(told, 0.0, 1.0, apart, trials=40, seed=1, level=0.9)
+    assert value == pytest.approx(2.0 * 0.05 ** (1 / 20) - 1.0)
+
+
+def test_the_last_bits_of_a_score_tell_nothing():
+    def rounded(x, rng, n):
+        return np.full(n, 1.0 + 1e-12 * x)
+
+    found = epsilon_lower_bound(rounded, 0.0, 1.0, trials=200, seed=1)
+    assert found.epsilon == 0.0
+
+
+def test_streams_of_different_lengths_are_no_neighbours():
+    X, R = np.zeros((4, 2, 2)), np.zeros((4, 2))
+    with pytest.raises(ValueError, match="inputs a and b must have the same shapes"):
+        audit.need_neighbours((X, R), (X[:3], R[:3]))
+
+
+def test_equal_streams_are_neighbours_for_every_user():
+    X, R = np.zeros((4, 2, 2)), np.zeros((4, 2))
+    audit.need_neighbours((X, R), (X, R), 2)
+
+
+def test_the_arm_that_is_hidden_is_the_users_own():
+    """The round of user 2 alone has an arm that is better."""
+    policy = jdp_linucb(1, 4, epsilon=np.inf, delta=0.1)
+    X, R = np.zeros((4, 2, 1)), np.zeros((4, 2))
+    X[0, 0], R[0] = 1.0, 1.0
+    X[2, 1] = 1.0
+    rng = np.random.default_rng(1)
+    assert audit.playing(policy)((X, R), rng, 1).tolist() == [[0, 0, 1, 0]]
+    assert audit.playing(policy, user=2)((X, R), rng, 1).tolist() == [[0, 0, 0]]

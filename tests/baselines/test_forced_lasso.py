@@ -68,3 +68,21 @@ def test_the_arm_is_the_one_that_its_products_choose():
         assert arms[0] == expected
     assert min(near) < K  # some rounds leave arms out
     assert max(near) > 1
+
+
+def test_an_arm_at_exactly_half_the_gap_is_a_candidate():
+    """Forced estimates 1 and 0.5, gap 1: the second arm stays, and the other lasso prefers it."""
+    policy = fl.forced_lasso(1, 2, gap=1.0)
+    p, s, rng = policy.params, policy.init(policy.params), np.random.default_rng(0)
+    s.t[0] = 4
+    s.theta[0, :, 0] = 1.0, 0.5
+    s.theta[1, :, 0] = 0.0, 1.0
+    assert fl.forced_arm(p, 5) == -1
+    assert policy.select(p, s, np.ones((2, 1)), rng) == 1
+    s.theta[0, 1, 0] = 0.499
+    assert policy.select(p, s, np.ones((2, 1)), rng) == 0
+
+
+def test_a_tolerance_below_rounding_is_refused():
+    with pytest.raises(ValueError, match="tolerance must be"):
+        fl.forced_lasso(2, 2, tolerance=1e-15)

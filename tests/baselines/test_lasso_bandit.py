@@ -41,3 +41,14 @@ def test_defaults_by_their_formulas():
     p = lasso_bandit(16, 100).params
     assert level(p, 16) == pytest.approx(2.0393341, rel=1e-7)
     assert (p.penalty, p.every, p.tolerance) == (1.0, 1, 1e-8)
+
+
+def test_the_penalty_counts_rounds_and_dimensions_apart():
+    """t = 4 and d = 16: 2 sqrt((8 log 2 + 8 log 2)/4) = 4 sqrt(log 2)."""
+    assert level(lasso_bandit(16, 100).params, 4) == pytest.approx(4.0 * np.sqrt(np.log(2.0)))
+
+
+def test_the_first_arm_wins_ties():
+    policy, state, *_ = fitted(20, 6, 0.1)
+    X = np.tile([1.0, 0.0, 0.0, -1.0, 0.0, 0.0], (3, 1))
+    assert policy.select(policy.params, state, X, np.random.default_rng(0)) == 0

@@ -18,3 +18,8 @@ def test_every_choice_is_that_of_plain_numpy():
     arms = run(linucb(3, ridge=0.5, noise=0.1), X, R)[0]
     assert np.array_equal(arms, plain("playing", np=np)["plain_linucb"](X, R, 0.5, 0.1))
     assert len(set(arms)) > 2
+
+
+def test_the_radius_before_any_round_is_the_root_of_the_ridge():
+    """Without noise sqrt(4) * 1.5 = 3 is left."""
+    assert theorem_radius(3, 0, 4.0, 0.0, 1.5, 0.05) == pytest.approx(3.0)

@@ -209,3 +209,29 @@ def test_the_model_changes_only_at_the_end_of_a_batch():
             assert not s.counts.any()  # nothing of a batch is released again
     assert seen == [20, 40, 60]
     assert policy.guarantee.model == "shuffle"
+
+
+@pytest.mark.parametrize("k", [1, 3, 6])
+def test_a_power_of_two_of_rounds_has_a_level_more(k):
+    """2^k - 1 rounds have k levels; at 2^k the noise is sqrt((k + 1)/k) times as large."""
+    budget = {"epsilon": 1.0, "delta": 0.1}
+    before, at = (jdp_linucb(2, T, **budget).params.sigma for T in (2**k - 1, 2**k))
+    assert at / before == pytest.approx(np.sqrt((k + 1) / k))
+
+
+def test_the_last_round_of_a_power_of_two_has_one_node():
+    """Round 8 of 8 completes the block of all rounds: of four rows the last one alone is live."""
+    X, R, _, _ = one_arm(8)
+    _, s = run(jdp_linucb(3, 8, epsilon=1.0, delta=0.1), X, R)
+    assert s.nodes.any(axis=1).tolist() == [False, False, False, True]
+    np.testing.assert_array_equal(s.release, s.exact + s.nodes[3])
+
+
+def test_a_miss_has_the_chance_of_one_in_all_rounds_and_one_more():
+    assert ldp_linucb(2, 99, epsilon=1.0, delta=0.1).params.failure == 0.01
+
+
+def test_the_noise_of_a_user_by_hand():
+    """Of b bits: sqrt(b p (1 - p))/g, p = 1/4."""
+    p = sdp_linucb(2, 20, epsilon=1.0, delta=0.1).params
+    assert p.sigma == pytest.approx(np.sqrt(p.b * 3.0) / 4.0 / p.g)

@@ -103,3 +103,21 @@ def test_the_budget_of_twice_the_regret_without_noise_by_hand():
     regret = np.array([[64.0, 8.0 * half, 8.0 / half, 4.0]])
     assert np.exp(budget([0.5, 2.0, 8.0], regret)) == pytest.approx(4.0)
     assert np.exp(budget([0.5, 2.0], regret[:, [0, 1, 3]])) == pytest.approx(2.0)
+
+
+def test_variants_are_what_they_are_called():
+    budget = {"sparsity": 2, "epsilon": 1.0, "delta": 0.01}
+    made = experiments.private_variants(d=20, T=2000, signal=[0.75, -0.5], **budget)
+    steps = {name: policy.params.iterations.max() for name, policy in made.items()}
+    warm = {name for name, policy in made.items() if policy.params.warm_start}
+    assert (steps["one step"], steps["warm start"], steps["three steps"]) == (1, 1, 3)
+    assert warm == {"warm start"}
+    assert {policy.params.l1_radius for policy in made.values()} == {1.25}
+    assert {policy.guarantee.epsilon for policy in made.values()} == {1.0}
+    assert made["corrected"].params.row_clip < np.inf
+
+
+def test_a_root_where_the_logarithm_is_not_a_square_by_hand():
+    """z = 81 solves it with 9 sqrt(2) + 81/4 - 15."""
+    epsilon = 9.0 * np.sqrt(2.0) + 81.0 / 4.0 - 15.0
+    assert experiments.zcdp_root(epsilon, np.exp(-2.0)) == pytest.approx(81.0, rel=1e-9)

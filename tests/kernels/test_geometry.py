@@ -73,3 +73,12 @@ def test_a_record_outside_is_scaled_to_the_ball_and_its_label_clipped(p):
 def test_euclidean_factors_by_hand():
     found = [ge.euclidean_factor(p, 9) for p in (1.0, 3.0, np.inf)]
     assert found == pytest.approx([1.0, 9 ** (1 / 6), 3.0])
+
+
+def test_records_outside_are_counted_all_of_them():
+    """A long context, a large label and one of each sign: three of four; p = 1, so q = inf."""
+    X = np.array([[2.0, 0.0], [0.5, 0.5], [1.0, 1.0], [0.0, 0.0]])
+    Y, A, b = np.array([0.0, 3.0, 0.5, -3.0]), np.empty((4, 2)), np.empty(4)
+    assert ge.admit_all(X, Y, np.inf, 2.0, A, b) == 3
+    assert A.tolist() == [[1.0, 0.0], [0.5, 0.5], [1.0, 1.0], [0.0, 0.0]]
+    assert b.tolist() == [0.0, 2.0, 0.5, -2.0]

@@ -70,3 +70,17 @@ def test_fit_finds_the_minimum_from_near_and_far(link, start):
     far, rows = np.zeros(2), np.full((1, 2), 1e20)  # the ridge is lost beside them
     assert glm.fit(link, rows, y, 1, 0.2, 1e-12, far, glm.work_for(2)) == glm.STEPS + 1
     assert far.tolist() == [0.0, 0.0]
+
+
+def test_an_odd_number_of_steps_averages_the_longer_half():
+    """Steps of 1 from 0 in one dimension: 1, 2, 3, of which 2 and 3 count."""
+    theta, work = np.zeros(1), np.zeros((3, 1))
+    for k in range(3):
+        work[0] = -1.0
+        glm.projected_step(k, 3, 0.0, 10.0, np.eye(1), theta, work)
+    assert theta[0] == pytest.approx(2.5)
+
+
+@pytest.mark.parametrize(("reward", "inside"), [(-0.5, 0.0), (0.3, 0.3), (1.5, 1.0)])
+def test_rewards_are_clipped_at_both_ends(reward, inside):
+    assert glm.clipped_reward(reward) == inside

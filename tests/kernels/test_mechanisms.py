@@ -246,3 +246,17 @@ def test_peeling_releases_values_with_laplace_noise_of_their_own():
     assert np.abs(np.corrcoef(noise.T) - np.eye(3)).max() < 5.5 / np.sqrt(len(noise))
     _, picks, values = peeled(2, 0.0, 1, 0)  # without noise: the largest entries
     assert (picks.tolist(), values.tolist()) == ([[0, 1]], [[2.0, -1.9]])
+
+
+def test_a_context_just_outside_the_offset_sphere_is_scaled():
+    """||u||^2 = 0.501 for 1/2."""
+    out = np.empty(2)
+    y, clipped = mechanisms.clip_record(True, np.array([np.sqrt(0.501), np.sqrt(0.5)]), 0.5, out)
+    assert (y, clipped) == (0.5, 1)
+    assert out == pytest.approx(np.full(2, np.sqrt(0.5)), rel=1e-12)
+
+
+def test_a_last_entry_that_is_not_the_constant_is_replaced_and_counted():
+    out = np.empty(2)
+    assert mechanisms.clip_record(True, np.array([0.1, 0.7]), 0.5, out) == (0.5, 1)
+    assert out == pytest.approx([0.1, np.sqrt(0.5)])

@@ -1,6 +1,7 @@
 """LPLR's experiments: grouped sums have the law of messages; bandit runs; closed forms by hand."""
 
 import math
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ from scipy import stats as sps
 
 from companion.lplr import environments, experiments
 from companion.lplr.lplr import fit_users, intervals, lplr, lplr_params, predict
-from companion.lplr.ssp import allocate_model, suffstats
-from companion.simulate import repetitions, simulate
+from companion.lplr.ssp import allocate_model, ssp_params, suffstats
+from companion.simulate import repetitions, simulate, stream
+
+alg = import_module("companion.lplr.lplr")  # the package gives its name to the factory
 
 ALARM = 1e-7  # false-alarm rate of every statistical test below
 E = math.e
@@ -200,3 +203,240 @@ def test_runs_refuse_by_name():
             call()
     with pytest.raises(TypeError, match="gama"):
         run("ssp", bandit, 100, [0], gama=2.0)
+
+
+# --- what is counted and logged -----------------------------------------------------------------
+
+
+def test_powers_end_at_the_last_one_that_is_no_larger():
+    assert experiments.powers(2, 10, 2000) == [2, 20, 200, 2000]
+    assert experiments.powers(2, 10, 1999) == [2, 20, 200]
+
+
+def two_contexts():
+    """A game of two contexts with two arms each, the second context three times as likely."""
+    X = [[[0.5], [-0.5]], [[0.3], [-0.3]]]
+    return experiments.game_of(environments.contexts(X, [1.0], [0.25, 0.75]))
+
+
+def test_uniform_play_shares_a_context_among_the_arms_alive():
+    game = two_contexts()
+    game.alive[:] = [[1, 0], [1, 1]]
+    experiments.play_uniformly(game)
+    assert game.law.prob == pytest.approx([0.25, 0.0, 0.375, 0.375])
+
+
+def test_regret_is_counted_by_plays_and_plays_are_counted_once():
+    """Gaps of 1 and 0.6, played 3 times and 5 times."""
+    game = two_contexts()
+    game.users.plays[:] = [7, 3, 9, 5]
+    assert experiments.count_regret(game) == pytest.approx(3 * 1.0 + 5 * 0.6)
+    assert experiments.count_regret(game) == 0.0
+
+
+def test_the_bound_of_a_round_is_the_mean_over_contexts_of_the_arms_left():
+    """Both arms are left in both: 2 (w + w*) of one arm of two, 0.8 and 1.2; one interval of four
+    misses its mean, none in which the best arm is lost."""
+    game, log = two_contexts(), np.zeros(5)
+    game.alive[:] = 1
+    game.f[:] = [[0.5, -0.1], [0.3, -0.3]]
+    game.width[:] = [[0.5, 0.3], [0.7, 0.5]]
+    experiments.eliminate_and_log(game, log)
+    assert game.alive.tolist() == [[1, 1], [1, 1]]
+    assert log[experiments.BOUND] == pytest.approx(0.25 * 1.6 / 2 + 0.75 * 2.4 / 2)
+    assert log[experiments.MISSED] == 1.0
+    assert log[experiments.LOST] == 0.0
+
+
+def test_best_arms_that_leave_are_lost():
+    game, log = two_contexts(), np.zeros(5)
+    game.alive[:], game.width[:] = 1, 0.01
+    game.f[:] = [[-0.5, 0.5], [-0.3, 0.3]]
+    experiments.eliminate_and_log(game, log)
+    assert log[experiments.LOST] == 2.0
+
+
+def test_lplr_asks_the_users_of_all_stages_but_the_second():
+    """d = 1, 43 rounds: two stages of 21 users, of which the first is asked."""
+    oracle, game = lplr_params(1, 100, math.inf, M=2, threshold=0.0), two_contexts()
+    game.alive[:] = 1
+    experiments.play_uniformly(game)
+    forest = alg.allocate_tree(oracle, 1)
+    asked = experiments.learn_lplr(oracle, forest, game, 43, np.random.default_rng(1))
+    assert asked == 21
+    assert game.users.plays.sum() == 21
+
+
+def test_sufficient_statistics_ask_everybody():
+    game = two_contexts()
+    game.alive[:] = 1
+    experiments.play_uniformly(game)
+    rng, oracle = np.random.default_rng(1), ssp_params(1, math.inf)
+    assert experiments.learn_ssp(oracle, allocate_model(1), game, 43, rng) == 43
+    assert game.users.plays.sum() == 43
+
+
+# --- what a fitted tree says --------------------------------------------------------------------
+
+
+def small_tree():
+    """d = 2: bin 0 of layer 1 with half-width 0.1 and coefficient 0.3, below it two bins with
+    half-width 0 and a quarter."""
+    oracle = lplr_params(2, 10**4, 1.0, M=2)
+    tree = alg.public_state(oracle, 0.3, 0.1)
+    tree.stat[tree.start[1] + 1, alg.FLAT] = 0.25
+    return oracle, tree
+
+
+POINTS = [[0.6, 0.5], [0.9, 0.3]]  # what is left falls into bins 0 and 1 of layer 2
+
+
+def test_layer_widths_by_hand():
+    """Layer 1: one bin, 0.1.  Layer 2: bins of chances 1/4 and 3/4 with 0.1 and 0.35."""
+    oracle, tree = small_tree()
+    design = environments.design(POINTS, [0.0, 0.0], [0.25, 0.75])
+    found = experiments.layer_widths(oracle, tree, design)
+    assert found == pytest.approx([0.1, 0.25 * 0.1 + 0.75 * 0.35])
+
+
+def test_a_point_that_stops_counts_with_what_is_left_of_it():
+    """Without a model in bin 1 of layer 2 its points may miss all of 0.3."""
+    oracle, tree = small_tree()
+    tree.link[tree.start[1] + 1, alg.ACTIVE] = 0
+    design = environments.design(POINTS, [0.0, 0.0], [0.25, 0.75])
+    found = experiments.layer_widths(oracle, tree, design)
+    assert found == pytest.approx([0.1, 0.25 * 0.1 + 0.75 * 0.4])
+
+
+def test_a_summary_names_bins_after_their_parents():
+    oracle, tree = small_tree()
+    tree.stat[tree.start[1], 0] = 30.0
+    rows = experiments.tree_summary(oracle, tree, 60)
+    assert [(row["bin"], row["parent"]) for row in rows] == [
+        ("B0", "root"), ("B1", "root"), ("B00", "B0"), ("B01", "B0")
+    ]  # fmt: skip
+    assert [row["layer"] for row in rows] == [1, 1, 2, 2]
+    assert [row["active"] for row in rows] == [True, False, True, True]
+    assert rows[2]["noisy_share"] == 0.5
+    assert rows[0]["coefficient"] == 0.3
+
+
+def scored(points, means, prob):
+    """The `Trials` of `small_tree` on these points."""
+    oracle, tree = small_tree()
+    owner = np.zeros(len(points), dtype=np.int64)
+    law = environments.Law(np.array(points), np.array(means), np.array(prob), owner, True)
+    return experiments.score(oracle, tree, law, np.empty(2))
+
+
+def test_a_score_by_hand():
+    """Estimates 0.18 and 0.27 with half-widths 0.1 and 0.35, means 0.2 and 0.5."""
+    found = scored(POINTS, [0.2, 0.5], [0.25, 0.75])
+    assert found.mad == pytest.approx(0.25 * 0.02 + 0.75 * 0.23)
+    assert found.mse == pytest.approx(0.25 * 0.0004 + 0.75 * 0.0529)
+    assert found.width == pytest.approx(0.25 * 0.1 + 0.75 * 0.35)
+    assert (found.covered, found.informed) == (1.0, 1.0)
+
+
+def test_one_mean_outside_its_interval_is_not_covered():
+    assert scored(POINTS, [0.3, 0.5], [0.25, 0.75]).covered == 0.0
+
+
+def test_an_interval_as_long_as_the_vector_says_nothing():
+    """(0.05, 0) is too short for any bin: half-width 0.05, its length."""
+    found = scored([[0.05, 0.0], [0.6, 0.5]], [0.05, 0.2], [0.4, 0.6])
+    assert found.informed == pytest.approx(0.6)
+    assert found.width == pytest.approx(0.4 * 0.05 + 0.6 * 0.1)
+    assert found.covered == 1.0
+
+
+def test_two_hypotheses_far_apart_are_never_confused():
+    rng = np.random.default_rng(1)
+    assert experiments.likelihood_ratio_errors(20.0, 5.0, 50, 10, rng) == 0
+
+
+def test_each_method_draws_its_users_from_a_stream_of_its_own():
+    """A design that a function draws, and then the users: by hand, for both."""
+
+    def made(rng):
+        return environments.constant(0.5 + 0.4 * rng.random())
+
+    seeds = repetitions(3, 1)
+    mad = experiments.estimate_ssp(made, 40, seeds)[0]
+    law, model = experiments.drawn(made, seeds[0], True), allocate_model(1)
+    users = environments.no_users(1, 1)
+    experiments.ssp_sums(ssp_params(1), model, law, 40, stream(seeds[0], "SSP"), users)
+    assert mad[0] == experiments.theta_error(model, law)[0]
+    oracle = lplr_params(1, 40, 50.0, M=2)
+    tree = experiments.fit_design(made, oracle, 40, seeds[0])
+    forest = alg.allocate_tree(oracle, 1)
+    experiments.fit_sums(oracle, forest, law, 20, stream(seeds[0], "LPLR"), users)
+    np.testing.assert_array_equal(tree.stat, forest.stat[0])
+
+
+def test_both_methods_meet_the_same_designs_at_the_same_budget():
+    design, n, seeds = environments.constant(0.5), 4000, [1, 2]
+    ours, theirs = experiments.lplr_and_ssp(design, 1, n, seeds, 20.0)
+    alone = experiments.estimate_lplr(design, lplr_params(1, n, 20.0), n, seeds)
+    np.testing.assert_array_equal(ours.mad, alone.mad)
+    rival = experiments.estimate_ssp(design, n, seeds, epsilon=20.0)
+    np.testing.assert_array_equal(theirs, rival)
+    assert (theirs[0] != experiments.estimate_ssp(design, n, seeds)[0]).all()
+
+
+# --- designs and bandits ------------------------------------------------------------------------
+
+
+def test_the_rare_points_of_theorem_1_have_one_chance_in_the_root_of_n():
+    assert environments.family("theorem 1", 3, 100).prob == pytest.approx([0.8, 0.1, 0.1])
+
+
+def test_the_second_entry_of_case_ii_by_hand():
+    """16^(-1/4)/2 = 1/4."""
+    points = environments.family("case II", 2, 16).points
+    assert sorted(points[:, 1]) == pytest.approx([-0.25, 0.25])
+
+
+def test_entries_on_a_log_scale_reach_down_to_the_root_of_n():
+    """n = 10^4: from 1/100 of the largest one, and close to it among 1000."""
+    sizes = np.abs(environments.family("log-scale", 2, 10**4).points) * math.sqrt(2.0)
+    assert 0.01 <= sizes.min() < 0.0105
+    assert 0.95 < sizes.max() <= 1.0
+
+
+def test_points_of_the_ball_are_uniform():
+    """||x||^d is; 5000 points."""
+    sizes = np.linalg.norm(environments.family("ball", 3, 100, K=5000).points, axis=1)
+    assert sps.kstest(sizes**3, "uniform").pvalue > ALARM
+
+
+def test_the_middle_entry_of_the_hard_bandit_by_hand():
+    """r = 0.5: sqrt(0.25)."""
+    X = environments.hard_bandit(3, 0.5).X
+    assert np.abs(X[:, :, 1]) == pytest.approx(np.full((4, 4), 0.5))
+
+
+def test_arms_of_the_spread_bandit_are_opposite():
+    bandit = environments.spread_bandit(2, 10**4, 1)
+    assert bandit.X.shape == (250, 2, 2)
+    np.testing.assert_array_equal(bandit.X[:, 1], -bandit.X[:, 0])
+
+
+def test_arms_of_the_easy_bandit_have_norm_1_and_theta_four_fifths():
+    bandit = environments.easy_bandit(1)
+    assert bandit.X.shape == (16, 4, 2)
+    np.testing.assert_allclose(np.linalg.norm(bandit.X, axis=2), 1.0)
+    assert np.linalg.norm(bandit.theta) == pytest.approx(0.8)
+
+
+@pytest.mark.parametrize(("mean", "total"), [(1.0, 10.0), (-1.0, -10.0)])
+def test_labels_that_are_certain_add_up(mean, total):
+    assert environments.label_sum(np.random.default_rng(1), 10, mean, True) == total
+
+
+def test_users_fall_on_points_by_their_chances_and_the_rest_on_none():
+    """10^6 users; 6 standard deviations each."""
+    out, prob, n = np.zeros(3, np.int64), np.array([0.2, 0.0, 0.3]), 10**6
+    environments.multinomial(np.random.default_rng(1), n, prob, out)
+    assert np.abs(out - n * prob).max() < 6 * 500
+    assert out[1] == 0

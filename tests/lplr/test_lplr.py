@@ -262,3 +262,52 @@ def test_users_are_checked():
             alg.fit_users(oracle, phi, labels, np.random.default_rng(0))
     with pytest.raises(ValueError, match="M"):
         alg.lplr_params(4, 10**6, M=60)
+
+
+def test_a_half_width_is_capped_on_the_walk_that_a_message_takes():
+    """A flat half-width of 9 above: the interval statistic of a user is made from 2."""
+    oracle = alg.lplr_params(2, 10**4, 1.0, M=2)
+    tree = alg.public_state(oracle, width=9.0)
+    assert alg.walk(oracle, tree, 1, np.array([0.6, 0.5]), np.empty(2))[2] == oracle.cap
+
+
+def test_what_a_user_says_of_errors_above_by_hand():
+    """Half-width 0.5 above, residual 0.5 along the direction, eigenvalue 1: five users of 0.25."""
+    oracle = alg.lplr_params(2, 10**4, 1.0, M=2)
+    tree = alg.public_state(oracle, width=0.5)
+    b = tree.start[1]
+    alg.add_error(tree, 1, b, np.array([0.0, 0.5]), 5, 0.5)
+    assert tree.stat[b, alg.ERROR] == pytest.approx(1.25)
+
+
+def test_an_interval_as_long_as_the_vector_has_its_centre_at_zero():
+    oracle = alg.lplr_params(2, 10**4, 1.0, M=2)
+    tree = alg.public_state(oracle, 0.3, width=0.6)
+    assert alg.interval(oracle, tree, np.array([0.6, 0.0]), np.empty(2)) == (0.0, 0.6)
+
+
+def test_an_arm_whose_upper_end_meets_the_lower_one_stays():
+    alive = np.ones(2, np.int64)
+    alg.eliminate(np.array([1.0, 0.0]), np.array([0.5, 0.5]), alive)
+    assert alive.tolist() == [1, 1]
+
+
+def test_an_epoch_that_ends_with_the_run_is_not_asked():
+    """n0 = 2: epochs of 4 and 8 rounds; nobody would use the last 8 of 12, but those of 13."""
+    for T, asked in ((12, False), (13, True)):
+        policy = lplr(1, T, 1, epsilon=math.inf, n0=2, threshold=0.0, M=2)
+        live = policy.start(0)
+        for _ in range(12):
+            live.select([[0.9]])
+            live.update(0, 1.0)
+        assert bool(live.state.forest.stat[1, :, alg.COUNT].any()) is asked
+
+
+def test_the_first_epoch_has_twice_n0_rounds():
+    assert [alg.epoch_length(8, k) for k in range(3)] == [16, 32, 64]
+
+
+def test_the_threshold_by_default_by_hand():
+    """d = 2, epsilon = 0.5: 5 d gamma^2/epsilon at gamma = 3, which is kept between e and 4."""
+    found = [alg.width_constants(2, 100, 0.5, g)["threshold"] for g in (2.0, 3.0, 8.0)]
+    assert found == pytest.approx([20.0 * E**2, 180.0, 320.0])

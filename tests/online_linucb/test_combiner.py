@@ -5,7 +5,7 @@ import pytest
 from streams import run, stream
 
 from companion.baselines.linucb import linucb
-from companion.online_linucb.combiner import of_epochs, theory_constants
+from companion.online_linucb.combiner import init, of_epochs, record, theory_constants
 from companion.policies import anytime_linucb, combiner, online_linucb
 
 # --- Algorithm 9: restarts after 1, 2, 4, ... rounds ---------------------------------------------
@@ -128,3 +128,54 @@ def test_constants_of_theorem_4_1_by_hand():
     np.testing.assert_allclose(c.L, [98.559062074995, 171.659544600617, 85.829772300309], 1e-10)
     np.testing.assert_allclose(c.R, [831261.690824, 156069.765132, 73295.701332], 1e-10)
     assert list(c.alpha) == [0.75, 0.5, 0.5]
+
+
+# --- what is right at the border ----------------------------------------------------------------
+
+
+def test_a_base_learner_for_just_the_horizon_is_taken_and_one_for_a_round_less_is_not():
+    base = online_linucb(3, 400, epsilon=1.0, delta=0.1)
+    assert combiner([base], 400).params.T == 400
+    with pytest.raises(ValueError, match=r"bases\[0\] must have a horizon"):
+        combiner([base], 401)
+
+
+def test_an_epoch_perturbs_up_to_the_known_eigenvalue_itself():
+    """k = 1: 2^-m is 1, 1/2, 1/4, ... and the last one that is no smaller than 1/4 stays."""
+    p = anytime_linucb(2, epsilon=1.0, delta=0.1, k=1.0, lambda_min=0.25).params
+    assert p.jitter[:5].tolist() == [1.0, 0.5, 0.25, 0.0, 0.0]
+
+
+def test_a_base_learner_is_dropped_where_its_loss_meets_the_promise():
+    """Promise of 1 for one round and no concentration: a first reward of -1 is just as far."""
+    bases = [online_linucb(2, 4, epsilon=np.inf, delta=0.1) for _ in range(2)]
+    p = combiner(bases, 4, L=1.0, p=0.0).params
+    for reward, active in ((-1.0, False), (-0.999, True)):
+        s = init(p)
+        record(p, s, 0, reward)
+        assert s.active.tolist() == [active, True]
+
+
+def test_promises_by_default_are_three_quarters_without_a_horizon_and_one_half_with_one():
+    budget = {"epsilon": 1.0, "delta": 0.1}
+    bases = [anytime_linucb(2, **budget), online_linucb(2, 8, **budget)]
+    assert combiner(bases, 8).params.alpha.tolist() == [0.75, 0.5]
+
+
+def test_the_theory_takes_the_budget_that_was_asked_for():
+    """The printed noise gives another epsilon than it claims; the constants are for the claim."""
+    base = online_linucb(2, 8, epsilon=1.0, delta=0.1, calibration="paper")
+    found = combiner([base, base], 8, constants="theory").params.L
+    assert found == pytest.approx(theory_constants(2, 8, 1.0, 1 / 8, 2).L)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_a_power_outside_the_open_unit_interval_is_refused(alpha):
+    base = online_linucb(2, 8, epsilon=1.0, delta=0.1)
+    with pytest.raises(ValueError, match=r"alpha in \(0, 1\)"):
+        combiner([base], 8, alpha=alpha)
+
+
+def test_the_theorem_takes_one_more_than_an_eighth_of_the_logarithm_rounded_up():
+    """log2(512)/8 = 9/8: two, and one more."""
+    assert len(theory_constants(2, 512, 1.0, 0.1).R) == 3

@@ -5,6 +5,7 @@ import pytest
 from maler_twin import Twin
 from streams import stream
 
+from companion.baselines.linucb import linucb
 from companion.environments import replay
 from companion.online_linucb import experiments
 from companion.online_linucb.online_linucb import (
@@ -86,3 +87,60 @@ def test_closed_forms_by_hand():
         experiments.display_3_6(3, T, 0.5, DELTA, 0.25): 1488439337.943,
     }
     np.testing.assert_allclose(list(by_hand), list(by_hand.values()), rtol=1e-10)
+
+
+# --- drivers ------------------------------------------------------------------------------------
+
+
+def test_a_policy_with_noise_has_just_that_noise():
+    """sigma = 2, d = 3, T = 100: width 2 sqrt(ln 100), clip 3 (2 * 4 sqrt 6 + 2)."""
+    policy = experiments.with_noise(2.0, 3, 100, DELTA)
+    p = policy.params
+    assert p.sigma == pytest.approx(2.0)
+    assert p.width == pytest.approx(2.0 * np.sqrt(np.log(100.0)))
+    assert p.maler.gradient == pytest.approx(3.0 * (8.0 * np.sqrt(6.0) + 2.0))
+    assert policy.name == "σ = 2"
+
+
+def test_noise_on_contexts_shrinks_least_squares_and_not_the_corrected_one():
+    """In one dimension, noise 2: theta^2/5 and theta^2; 6 standard errors of less than 0.01."""
+    theta, rng = np.array([0.5]), np.random.default_rng(1)
+    plain, corrected = experiments.minimisers(theta, 2.0, 100_000, rng)
+    assert plain == pytest.approx(0.05, abs=0.01)
+    assert corrected == pytest.approx(0.25, abs=0.06)
+
+
+def test_the_oracle_loses_what_the_arm_of_its_estimate_loses():
+    """The same draws, one round after the other; means of 0 and 1, so that rewards are means."""
+    X, mu = np.array([[[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]]), np.array([[1.0, 0.0, 0.0]])
+    env, T, sigmas = replay(X, mu), 40, [0.0, 1.0, 9.0]
+    found = experiments.oracle_loss(env, T, sigmas, np.random.default_rng(6))
+    rng = np.random.default_rng(6)
+    picks = rng.integers(0, 3, T)
+    rng.random(T)
+    noise_x, noise_y = rng.standard_normal((T, 2)), rng.standard_normal(T)
+    S = sum(np.outer(x, x) for x in X[0]) / 3
+    for sigma, loss in zip(sigmas, found, strict=True):
+        moment = np.zeros(2)
+        for t in range(T):
+            y = mu[0, picks[t]] + sigma * noise_y[t]
+            moment += (X[0, picks[t]] + sigma * noise_x[t]) * y / T
+        arm = (X[0] @ np.linalg.solve(S, moment)).argmax()
+        assert loss == pytest.approx(T * (1.0 - mu[0, arm]))
+    assert len(set(found)) > 1
+
+
+def test_arms_of_figure_1_have_norm_1_and_a_constant():
+    arms = experiments.figure_one_arms(7, 4, np.random.default_rng(1))
+    np.testing.assert_allclose(np.linalg.norm(arms, axis=1), 1.0)
+    np.testing.assert_allclose(arms[:, -1], np.sqrt(0.5))
+
+
+def test_least_eigenvalues_are_those_of_disjoint_groups():
+    """One arm in the plane, (1, 1) or (-1, 1) over sqrt 2: alone x x' has eigenvalue 0; two that
+    differ give I/2, and of three one third of the runs stands apart: 1/3."""
+    found = experiments.least_eigenvalues(linucb(2), 1, (1, 2, 3), 4, 0)
+    assert {M: least.shape for M, least in found.items()} == {1: (3, 4), 2: (1, 4), 3: (1, 4)}
+    assert found[1] == pytest.approx(np.zeros((3, 4)), abs=1e-12)
+    assert found[2] == pytest.approx(np.full((1, 4), 0.5))
+    assert found[3] == pytest.approx(np.full((1, 4), 1 / 3))

@@ -144,3 +144,67 @@ def test_switches_and_their_bound():
     assert experiments.axis_switches(8, 30_000, weight, 1.0, False) == 8
     bound = experiments.switches_bound(8, 30_000, 20.0, L=np.sqrt(0.1))
     assert bound == pytest.approx(76, abs=1)
+
+
+# --- drivers whose numbers the chapters use -----------------------------------------------------
+
+
+def test_the_first_batch_by_hand():
+    """kappa = 4, S = d = gamma = 1, alpha = 4: (2 e^3 * 4)^(2/3) = 4 e^2."""
+    assert experiments.first_batch(4.0, 1.0, 1, 1.0, 4.0) == pytest.approx(4.0 * np.e**2)
+
+
+def test_the_number_of_exploited_fits_by_hand():
+    """4 log2(1 + 6/2) = 8."""
+    assert experiments.count2(2, 6) == pytest.approx(8.0)
+
+
+def test_a_potential_by_hand_and_each_term_at_most_1():
+    """Ridge 1/2: e_1 counts 1 instead of 2, then e_1'e_1/(3/2), then e_2 1 again."""
+    rows = np.eye(2)[[0, 0, 1]]
+    assert experiments.potential(rows, 0.5) == pytest.approx(1.0 + 2.0 / 3.0 + 1.0)
+
+
+def plain_descent(X, r, sigma, steps, eta, rng):
+    """(mean of the iterates before each step, last one) on one data set, in the ball of radius 2;
+    rng draws for one repetition."""
+    theta, total = np.zeros(3), np.zeros(3)
+    for _ in range(steps):
+        total += theta
+        g = sum((1.0 / (1.0 + np.exp(-x @ theta)) - y) * x for x, y in zip(X, r, strict=True))
+        theta = theta - eta * (g / len(X) + sigma * rng.standard_normal((1, 3))[0])
+        theta = theta * min(1.0, 2.0 / np.linalg.norm(theta))
+    return total / steps, theta
+
+
+def test_excess_losses_are_those_of_the_printed_optimiser():
+    """n = 20, rho = 0.1: (40 + log 50)/3 = 14.6 rounded to 15 steps of 4/sqrt 15, noise of variance
+    30/40; the mean iterate against the last one of 500 steps of 4 without noise."""
+    found = experiments.excess_losses([(20, 0.1)], 1, 5)
+    rng, theta = np.random.default_rng(5), np.array([1.5, -1.0, 0.5])
+    X = rng.standard_normal((1, 20, 3))[0]
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    r = (rng.random((1, 20))[0] < 1.0 / (1.0 + np.exp(-X @ theta))).astype(float)
+    noisy, _ = plain_descent(X, r, np.sqrt(0.75), 15, 4.0 / np.sqrt(15.0), rng)
+    _, best = plain_descent(X, r, 0.0, 500, 4.0, np.random.default_rng(0))
+
+    def loss(v):
+        return np.mean(np.log1p(np.exp(X @ v)) - r * (X @ v))
+
+    assert found[0, 0] == pytest.approx(loss(noisy) - loss(best), rel=1e-9)
+
+
+def test_a_small_excess_moves_a_fit_as_a_square_does():
+    """300 rows: nu above the least loss is half the squared distance, up to a fifth; and nobody
+    lies beyond the bound of the lemma."""
+    share, moved = experiments.fits_with_excess(300, 2, 1.0, 1.0, [1e-4, 1.0], 2, 3)
+    assert moved[:, 0] == pytest.approx(np.full(2, np.sqrt(2e-4)), rel=0.2)
+    assert 0.0 < share.min() < share.max() <= 1.0
+
+
+def test_an_audit_of_exploration_sees_a_user_without_noise(monkeypatch):
+    """Without noise the count tells both inputs apart: 8 of 8 hits against none, at level 0.9."""
+    monkeypatch.setattr("companion.accounting.audit.THRESHOLDS", 2)  # a choice of two from 8 runs
+    found = experiments.exploration_audit(np.inf, 16, 1, level=0.9)
+    low = 0.05 ** (1 / 8)
+    assert found == pytest.approx(np.log((low - 0.01) / (1.0 - low)))

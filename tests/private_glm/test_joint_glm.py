@@ -228,3 +228,13 @@ def test_a_bad_value_of_a_preset_is_refused_by_name():
     for name, value in bad.items():
         with pytest.raises(ValueError, match=name):
             joint_glm(3, 100, epsilon=1.0, delta=0.02, preset=TIGHT._replace(**{name: value}))
+
+
+def test_a_width_that_meets_the_threshold_explores():
+    """V = I at the start, so that the form of e_1 is 1."""
+    policy = joint_glm(2, 9, epsilon=np.inf, delta=0.02)
+    p = policy.params._replace(threshold=1.0)
+    for threshold, explored in ((1.0, 1), (1.0 + 1e-9, 0)):
+        s = policy.init(p)
+        policy.select(p._replace(threshold=threshold), s, np.eye(2), np.random.default_rng(0))
+        assert s.explored[0] == explored

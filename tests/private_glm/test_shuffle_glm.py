@@ -217,3 +217,42 @@ def test_without_noise_the_analyser_sees_the_matrix_of_the_last_user():
         [[1.0, 0.0, 0.0]] * 2, [[0.0, 0.0, 1.0]] * 2, [[1.0, 0.0, 0.0]] * 2
     ]  # fmt: skip
     assert (attack.statistic(seen[0]) - attack.statistic(seen[1])).tolist() == [2.0, 2.0]
+
+
+def test_arms_of_a_design_are_scaled_by_the_roots_of_their_weights():
+    """After the first batch, score 0 and no doubt: weight 1/4, the root is 1/2; before it 1."""
+    p = shuffle_glm(2, 2, 400, epsilon=np.inf, delta=0.01, first=50).params
+    s, X = init(p), np.eye(2)
+    s.alive[:] = 1
+    shuffle.scale_arms(p, s, X)
+    np.testing.assert_array_equal(s.A, X)
+    s.k[0] = 1
+    shuffle.scale_arms(p, s, X)
+    np.testing.assert_allclose(s.A, 0.5 * X)
+
+
+def test_no_entry_moves_further_than_the_proof_allows():
+    """n = 100, d = 3: 20 levels; rounding adds below one."""
+    found = shuffle.releases(100, 3, 20, 5, 5)
+    assert [r.largest for r in found] == [21, 21]
+
+
+def test_levels_follow_the_dimension_where_it_is_largest():
+    assert shuffle.n_levels(100, 50) == 50
+    assert shuffle.n_levels(1, 2) == 4
+
+
+def test_an_arm_whose_upper_end_meets_the_lower_one_stays():
+    """Scores 0 and -1, half-widths 1/2 each."""
+    p = shuffle_glm(2, 2, 400, epsilon=np.inf, delta=0.01, first=50).params
+    s = init(p)
+    s.k[0], s.V_inv[0] = 1, (0.5 / p.widths[0]) ** 2 * np.eye(2)
+    s.theta[0] = 0.0, -1.0
+    assert shuffle.eliminate(p, s, np.eye(2)) == (2, 1)
+
+
+def test_a_single_arm_that_is_left_gets_everything():
+    """Not the first one, and with zeros before and after it."""
+    pi = np.zeros(3)
+    shuffle.g_optimal(np.eye(3), np.array([0, 1, 0]), 2.0, 100, pi, shuffle.work_for(3, 3))
+    assert pi.tolist() == [0.0, 1.0, 0.0]

@@ -8,6 +8,7 @@ from companion.baselines.noisy_sgd import noisy_sgd
 from companion.simulate import repetitions, stream
 from companion.streaming_sco import experiments as ex
 from companion.streaming_sco.environments import (
+    Regression,
     drawn,
     excess_risk,
     first,
@@ -194,3 +195,61 @@ def test_without_synthetic_updates_arms_tell_what_one_asked():
         told = {"delta": 0.1, "trials": 8000, "seed": 1, "level": 1 - 1e-7}
         found = audit.attacked(on_standing_arms(policy), **told).epsilon
         assert found < 1.0 if synthetic else found > 3.0
+
+
+# Drivers whose numbers the chapters use.
+
+
+def test_checkpoints_have_a_one_bit_in_the_middle_and_at_the_end():
+    """Odd numbers below n, and n - 1, whatever its bits are."""
+    grid = ex.checkpoints(5000)
+    bits = np.array([int(t).bit_length() for t in grid[:-1]])
+    assert (grid[:-1] & 1 == 1).all()
+    assert (grid[:-1] >> (bits // 2) & 1 == 1).all()
+    assert grid[-1] == 4999
+    assert (np.diff(grid) > 0).all()
+    assert grid[0] >= 64
+
+
+def test_an_envelope_takes_the_worst_slope_at_every_checkpoint():
+    o, seeds, grid = streaming_fw(2, 64, epsilon=1.0, loss="inner product"), [1, 2, 3], [5, 33]
+    slopes = (0.05, 0.9)
+    means, samples = ex.envelope(o, slopes, 64, seeds, np.array(grid))
+    for i, slope in enumerate(slopes):
+        risk = excess_risk(ex.Functional(2, slope, 2.0), [o], 64, seeds, grid=grid)
+        assert means[i] == pytest.approx(risk.excess[:, 0, :2].mean(axis=0))
+    worst = means.argmax(axis=0)
+    for j in range(2):
+        risk = excess_risk(ex.Functional(2, slopes[worst[j]], 2.0), [o], 64, seeds, grid=grid)
+        np.testing.assert_array_equal(samples[:, j], risk.excess[:, 0, j])
+
+
+def test_what_stands_beside_a_printed_number(monkeypatch):
+    """A spread of 0.3 of three runs is a standard error of 0.3/sqrt 3; raw is the test risk, noise
+    0.05^2 and c ||theta||^2 = 0.4 * 2 times the share."""
+    monkeypatch.setattr(Regression, "second_moment", lambda world: (0.4, 0.0))
+    found = {("A", "as run", (9, 2)): {1.0: np.array([0.5, 0.7])}}
+    line = ex.beside_printed(found, [(0.6, 0.3)], "A", "as run", [(9, 2)])[0]
+    assert line[:3] == ("A, T = 9, d = 2", 0.6, pytest.approx(0.3 / np.sqrt(3.0)))
+    np.testing.assert_array_equal(line[3], [0.5, 0.7])
+    raw = ex.beside_printed(found, [(0.6, 0.3)], "A", "as run", [(9, 2)], raw=True)[0][3]
+    assert raw == pytest.approx([0.0025 + 0.8 * 0.5, 0.0025 + 0.8 * 0.7])
+
+
+def test_what_the_filter_removes_is_counted_round_by_round():
+    """Means and contexts of the later rounds, one by one, at half of the gap."""
+    world, seeds = one_context(3, 4, 2), repetitions(7, 1)
+    policy = sco_bandit(4, 3, 400, epsilon=np.inf, t0=5, gap=0.5, radius=2.0)
+    found = ex.removed(world, policy, 200, seeds)[0]
+    blocks = list(world.blocks(215, stream(seeds[0], "environment")))
+    X, R, mu = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    s, arms = policy.init(policy.params), np.empty(15, np.int64)
+    policy.play(policy.params, s, X[:15], R[:15], stream(seeds[0], policy.name), arms)
+    best, some = 0, 0
+    for t in range(15, 215):
+        scores = [s.forced[k] @ X[t, 0] for k in range(3)]
+        gone = [score <= max(scores) - 0.25 for score in scores]
+        best += gone[mu[t].argmax()]
+        some += any(gone)
+    assert found == pytest.approx([best / 200, some / 200])
+    assert 0 < best < some < 200

@@ -108,3 +108,19 @@ def test_a_policy_of_one_context_refuses_others():
     for refuse in (lambda: need_contexts((policy,), X), lambda: policy.start(1).select(X[1])):
         with pytest.raises(ValueError, match="one context for all arms: the rows of X must be equ"):
             refuse()
+
+
+def test_one_round_at_least_must_follow_the_forced_ones():
+    assert sco_bandit(1, 3, 10, epsilon=1.0, t0=3).params.t0 == 3
+    with pytest.raises(ValueError, match="t0 must leave rounds after the K t0 forced ones"):
+        sco_bandit(1, 3, 9, epsilon=1.0, t0=3)
+
+
+def test_an_arm_at_exactly_half_the_gap_is_no_candidate():
+    policy = sco_bandit(1, 2, 50, epsilon=np.inf, t0=1, gap=1.0)
+    state = policy.init(policy.params)
+    state.t[0] = 2
+    state.forced[:, 0], state.arms.theta[:, 0] = (1.0, 0.5), (0.0, 1.0)
+    assert policy.select(policy.params, state, np.ones((2, 1)), None) == 0
+    state.forced[1, 0] = 0.501
+    assert policy.select(policy.params, state, np.ones((2, 1)), None) == 1

@@ -290,3 +290,54 @@ REFUSED = [
 def test_combinations_that_mean_nothing_are_refused(factory, options, message):
     with pytest.raises(ValueError, match=message):
         factory(**{"d": 3, "n": 50, "epsilon": 1.0, "delta": 1e-2} | options)
+
+
+# What is right at the border, and which norm.
+
+
+def test_leaves_for_vertices_are_clipped_in_the_largest_entry():
+    """At theta = 0 the leaf of (1, 1, 1), y = 1 is -2 (1, 1, 1): clipped at 1/2 in l_inf."""
+    p = vertex_fw(3, 10, epsilon=1.0, delta=1e-2, clip=0.5).params
+    assert sf.leaf(p, 1, np.ones(3), 1.0, np.zeros(3), np.zeros(3)) == pytest.approx(-0.5)
+
+
+def test_leaves_for_sums_are_clipped_in_the_euclidean_norm():
+    """p = 1, so that contexts have largest entry 1: -2 (1, 1, 1, 1) has norm 4, clipped at 1."""
+    p = streaming_fw(4, 10, epsilon=1.0, delta=1e-2, p=1.0, clip=1.0).params
+    assert sf.leaf(p, 1, np.ones(4), 1.0, np.zeros(4), np.zeros(4)) == pytest.approx(-0.5)
+
+
+def test_leaves_for_concentrated_privacy_are_clipped_in_the_dual_norm():
+    p = streaming_fw(4, 10, epsilon=1.0, delta=1e-2, p=1.0, clip=1.0, calibration="zcdp").params
+    assert sf.leaf(p, 1, np.ones(4), 1.0, np.zeros(4), np.zeros(4)) == pytest.approx(-1.0)
+
+
+def test_the_printed_noise_is_proved_at_two_per_node_itself():
+    """n = 1000: 11 nodes, epsilon = 22."""
+    o = streaming_fw(3, 1000, epsilon=22.0, delta=1e-2, p=1.5, calibration="paper")
+    assert o.guarantee.claimed == (22.0, 1e-2)
+
+
+def test_few_choices_lose_no_more_than_the_sum_of_their_losses():
+    """One choice at delta = 1e-12: concentrated privacy says more than the loss itself."""
+    o = vertex_fw(2, 1, epsilon=1.0, delta=1e-12)
+    p = o.params
+    assert o.guarantee.epsilon == pytest.approx(16.0 / p.scale)
+    assert o.guarantee.epsilon < 1.0
+
+
+def test_a_path_of_just_a_hundred_million_numbers_is_taken():
+    """n d = 10^8; nothing is drawn before the run starts."""
+    o = streaming_fw(10**6, 100, epsilon=1.0, delta=1e-2, factorisation="sqrt")
+    assert o.params.n == 100
+    with pytest.raises(ValueError, match="n must be an integer in"):
+        streaming_fw(10**6, 101, epsilon=1.0, delta=1e-2, factorisation="sqrt")
+
+
+def test_steps_follow_the_scale_from_the_first_record_on():
+    """c = 1/2: half of the way that c = 1 goes."""
+    half, whole = (
+        streaming_fw(2, 9, epsilon=np.inf, step_scale=c).start(seed=1) for c in (0.5, 1.0)
+    )
+    one, two = (live.update([0.6, 0.8], 1.0) for live in (half, whole))
+    assert one == pytest.approx(0.5 * two)
