@@ -204,7 +204,7 @@ def test_a_small_excess_moves_a_fit_as_a_square_does():
 
 def test_an_audit_of_exploration_sees_a_user_without_noise(monkeypatch):
     """Without noise the count tells both inputs apart: 8 of 8 hits against none, at level 0.9."""
-    monkeypatch.setattr("companion.accounting.audit.THRESHOLDS", 2)  # a choice of two from 8 runs
+    monkeypatch.setattr("evidence.attacks.audit.THRESHOLDS", 2)  # a choice of two from 8 runs
     found = experiments.exploration_audit(np.inf, 16, 1, level=0.9)
     low = 0.05 ** (1 / 8)
     assert found == pytest.approx(np.log((low - 0.01) / (1.0 - low)))
