@@ -11,6 +11,7 @@ from companion.lplr import environments, experiments
 from companion.lplr.lplr import fit_users, intervals, lplr, lplr_params, predict
 from companion.lplr.ssp import allocate_model, ssp_params, suffstats
 from companion.simulate import repetitions, simulate, stream
+from evidence.attacks import lplr as attacks
 
 alg = import_module("companion.lplr.lplr")  # the package gives its name to the factory
 
@@ -173,10 +174,10 @@ def test_an_arm_leaves_where_its_upper_end_is_below_a_lower_one():
 
 def test_attacks_lose_what_is_proven_and_their_faults_more():
     """5000 messages: bounds stay below the proof, and a planted fault above it is found."""
-    for i, case in enumerate(experiments.audits(2.0)):
-        assert experiments.audited(case, 5000, i).epsilon <= case.proven
+    for i, case in enumerate(attacks.audits(2.0)):
+        assert attacks.audited(case, 5000, i).epsilon <= case.proven
         if "residual" in case.what and "corrected" in case.what:
-            assert experiments.audited(case, 5000, i, planted=True).epsilon > case.proven
+            assert attacks.audited(case, 5000, i, planted=True).epsilon > case.proven
 
 
 def test_runs_refuse_by_name():
@@ -283,7 +284,7 @@ def small_tree():
     """d = 2: bin 0 of layer 1 with half-width 0.1 and coefficient 0.3, below it two bins with
     half-width 0 and a quarter."""
     oracle = lplr_params(2, 10**4, 1.0, M=2)
-    tree = alg.public_state(oracle, 0.3, 0.1)
+    tree = attacks.public_state(oracle, 0.3, 0.1)
     tree.stat[tree.start[1] + 1, alg.FLAT] = 0.25
     return oracle, tree
 

@@ -267,14 +267,14 @@ def test_users_are_checked():
 def test_a_half_width_is_capped_on_the_walk_that_a_message_takes():
     """A flat half-width of 9 above: the interval statistic of a user is made from 2."""
     oracle = alg.lplr_params(2, 10**4, 1.0, M=2)
-    tree = alg.public_state(oracle, width=9.0)
+    tree = public_state(oracle, width=9.0)
     assert alg.walk(oracle, tree, 1, np.array([0.6, 0.5]), np.empty(2))[2] == oracle.cap
 
 
 def test_what_a_user_says_of_errors_above_by_hand():
     """Half-width 0.5 above, residual 0.5 along the direction, eigenvalue 1: five users of 0.25."""
     oracle = alg.lplr_params(2, 10**4, 1.0, M=2)
-    tree = alg.public_state(oracle, width=0.5)
+    tree = public_state(oracle, width=0.5)
     b = tree.start[1]
     alg.add_error(tree, 1, b, np.array([0.0, 0.5]), 5, 0.5)
     assert tree.stat[b, alg.ERROR] == pytest.approx(1.25)
@@ -282,7 +282,7 @@ def test_what_a_user_says_of_errors_above_by_hand():
 
 def test_an_interval_as_long_as_the_vector_has_its_centre_at_zero():
     oracle = alg.lplr_params(2, 10**4, 1.0, M=2)
-    tree = alg.public_state(oracle, 0.3, width=0.6)
+    tree = public_state(oracle, 0.3, width=0.6)
     assert alg.interval(oracle, tree, np.array([0.6, 0.0]), np.empty(2)) == (0.0, 0.6)
 
 

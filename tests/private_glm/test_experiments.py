@@ -14,6 +14,7 @@ from companion.private_glm.environments import fixed, paper_world, world
 from companion.private_glm.joint_glm import PRESETS, joint_glm
 from companion.private_glm.shuffle_glm import shuffle_glm
 from companion.simulate import repetitions, simulate
+from evidence.attacks import joint_glm as attacks
 
 TIGHT = PRESETS["tight"]
 LEVEL = 1 - 1e-6
@@ -89,7 +90,7 @@ def test_as_run_the_warm_up_rounds_are_fitted_and_all_rows_once():
 
 @pytest.mark.parametrize("rule", ["paper", "corrected"])
 def test_leaks(rule):
-    found = experiments.leaks(rule, 500, 2, level=LEVEL)
+    found = attacks.leaks(rule, 500, 2, level=LEVEL)
     assert len(found) == 4
     if rule == "paper":
         assert min(found.values()) > 1.5
@@ -98,9 +99,9 @@ def test_leaks(rule):
 
 
 def test_a_tree_for_too_small_a_movement_is_seen():
-    low, exact = experiments.tight_tree(0.25, 4 / 3, 0.02 / 3, 5000, 50_000, 1, level=LEVEL)
+    low, exact = attacks.tight_tree(0.25, 4 / 3, 0.02 / 3, 5000, 50_000, 1, level=LEVEL)
     assert 1.5 < low <= exact
-    low, exact = experiments.tight_tree(np.sqrt(2.0), 4 / 3, 0.02 / 3, 5000, 50_000, 1, level=LEVEL)
+    low, exact = attacks.tight_tree(np.sqrt(2.0), 4 / 3, 0.02 / 3, 5000, 50_000, 1, level=LEVEL)
     assert low <= exact <= 4 / 3
 
 
@@ -205,6 +206,6 @@ def test_a_small_excess_moves_a_fit_as_a_square_does():
 def test_an_audit_of_exploration_sees_a_user_without_noise(monkeypatch):
     """Without noise the count tells both inputs apart: 8 of 8 hits against none, at level 0.9."""
     monkeypatch.setattr("evidence.attacks.audit.THRESHOLDS", 2)  # a choice of two from 8 runs
-    found = experiments.exploration_audit(np.inf, 16, 1, level=0.9)
+    found = attacks.exploration_audit(np.inf, 16, 1, level=0.9)
     low = 0.05 ** (1 / 8)
     assert found == pytest.approx(np.log((low - 0.01) / (1.0 - low)))
