@@ -1,0 +1,26 @@
+"""When the files of this package were last written, as seen before any of its code is imported."""
+
+import os
+
+
+def stamp(path):
+    """What changes when a file is written: its times, size and number.  None: no such file."""
+    try:
+        told = os.stat(path)
+    except OSError:
+        return None
+    return told.st_mtime_ns, told.st_ctime_ns, told.st_size, told.st_ino
+
+
+def stamps(root):
+    """{path: stamp} of all files below a folder, without what Python and Numba store there."""
+    found = {}
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        for name in names:
+            path = os.path.join(folder, name)
+            found[path] = stamp(path)
+    return found
+
+
+AT_IMPORT = stamps(os.path.dirname(os.path.abspath(__file__)))
