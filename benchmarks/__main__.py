@@ -98,10 +98,16 @@ def rounds(names=None, T=2_000, repeats=3, seed=1):
         n = min(T, getattr(policy.params, "T", T))  # an example may promise fewer rounds
         found[name] = least(player(policy), X[:n], R[:n], repeats)
     few = max(T // 10, 1)
+    absent = missing()
     for name, run in OTHERS.items():
-        if find_spec(name):
+        if name not in absent:
             found[f"LinUCB of {name}"] = least(run, X[:few], R[:few], 1)
     return found
+
+
+def missing():
+    """The libraries of OTHERS that are not installed."""
+    return [name for name in OTHERS if find_spec(name) is None]
 
 
 def growth(sizes=SIZES, repeats=3, seed=1):
@@ -127,6 +133,8 @@ def main(argv=None):
     each = rounds(args.names, args.rounds)
     for name, ns in sorted(each.items(), key=lambda row: row[1]):
         print(f"{name:28}{ns:10,.0f} ns a round")
+    for name in missing():
+        print(f"LinUCB of {name:18}not installed: pip install {name}")
     for name, what, value, ns in [] if args.names else growth():
         print(f"{name:16}{what} = {value:<8,}{ns:10,.0f} ns a round")
 

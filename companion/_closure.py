@@ -9,15 +9,21 @@ import functools
 import hashlib
 from pathlib import Path
 
+from companion._stamps import stamp, stamps
+
 IMPORT_BY_NAME = {"evidence.claims.scoreboard"}  # it depends on all modules
 DATA = {".json", ".toml"}  # files that the modules of a folder read
 
 
 class Package:
-    """The Python files below some folders, by dotted name: `companion`, `companion.core`, ..."""
+    """The Python files below some folders, by dotted name: `companion`, `companion.core`, ...
 
-    def __init__(self, *roots) -> None:
+    seen: the `stamps` of the folders at the moment from which on no file may change (None: now).
+    """
+
+    def __init__(self, *roots, seen=None) -> None:
         self.roots = {Path(root).name: Path(root) for root in roots}
+        self._seen = stamps(*roots) if seen is None else seen
         self._facts = functools.cache(self._read)
 
     def file(self, module: str) -> Path | None:
@@ -69,6 +75,15 @@ class Package:
         """Hexadecimal digest (16 characters) of the closure of `modules`."""
         parts = [(m, self._facts(m)[0]) for m in sorted(self.closure(modules))]
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+    def written(self, paths) -> list[Path]:
+        """Those of these paths that were written to, or vanished, since the stamps were seen."""
+        return [p for p in paths if stamp(p) != self._seen.get(str(p))]
+
+    def seen(self, modules) -> dict:
+        """{path: its stamp as seen} of a closure and of the data files beside its modules."""
+        sources = [self.file(m) for m in self.closure(modules)]
+        return {str(p): self._seen.get(str(p)) for p in [*sources, *self.data(modules)]}
 
     def data(self, modules) -> list[Path]:
         """Paths of the data files beside the modules of a closure, in order."""

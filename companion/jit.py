@@ -5,7 +5,9 @@ Two things differ from plain `numba.njit(cache=True)`.
 Cache.  Numba stores a compiled function under the content and line number of its own file, so an
 edited callee in another file is not seen and old code runs, while a longer docstring recompiles.
 Here the stored name holds the digest of the module's import closure (`companion._closure`); what
-no source asks for any more can be deleted at any time.
+no source asks for any more can be deleted at any time.  A kernel is stored only if the files of its
+closure are those that this process imported.  Where nothing can be stored every process compiles
+anew, and says so once.
 
 Linking.  Numba makes machine code for every kernel and links it into each caller, where it is
 optimised again.  Most kernels are called by kernels alone, so each has a second dispatcher,
@@ -16,7 +18,9 @@ Both use Numba's internals.  If these differ, or if the environment variable COM
 is set, kernels are plain `numba.njit`, which compiles them in every process.
 """
 
+import functools
 import os
+import warnings
 from pathlib import Path
 
 import numba
@@ -25,40 +29,85 @@ from numba.core.cgutils import get_null_value, unpack_tuple
 from numba.extending import intrinsic, overload
 
 from companion._closure import Package
+from companion._stamps import AT_IMPORT
 
 HOME = Path(__file__).parent
-PACKAGE = Package(HOME, HOME.parent / "evidence")
+PACKAGE = Package(HOME, HOME.parent / "evidence", seen=AT_IMPORT)
 OPTIONS = {"nogil": True, "error_model": "numpy"}
 SHORT = 800  # bytes of bytecode below which a kernel is merged into its callers
 LOOPS = ("play", "run")  # called from Python: never merged
 
 
 def cache_folder():
-    """NUMBA_CACHE_DIR if set, else beside the sources, else in the user's cache: where they are
-    read-only, or installed, for pip would leave a folder of kernels behind."""
-    if "NUMBA_CACHE_DIR" in os.environ:
-        return Path(os.environ["NUMBA_CACHE_DIR"])
+    """NUMBA_CACHE_DIR if it is set and not empty.
+
+    Otherwise a folder beside the sources.  Where these are read-only, or installed, for pip would
+    leave a folder of kernels behind: the user's cache, or None if the user has no home.
+    """
+    if told := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(told)
     beside = HOME / "__pycache__"
-    own = {"site-packages", "dist-packages"}.isdisjoint(HOME.parts)
-    own = own and os.access(beside if beside.exists() else HOME, os.W_OK)
-    return beside / "kernels" if own else Path.home() / ".cache" / "companion"
+    installed = not {"site-packages", "dist-packages"}.isdisjoint(HOME.parts)
+    if not installed and os.access(beside if beside.exists() else HOME, os.W_OK):
+        return beside / "kernels"
+    try:
+        return Path.home() / ".cache" / "companion"
+    except RuntimeError:  # no HOME, and no entry for this user
+        return None
 
 
 CACHE = cache_folder()
 
+
+@functools.cache
+def unstored_for(reason):
+    """Say once for each reason that kernels are not stored."""
+    text = f"compiled kernels are not stored, every process compiles them anew: {reason}"
+    warnings.warn(text, RuntimeWarning, stacklevel=2)
+
+
+@functools.cache
+def stored_name(module):
+    """The digest under which kernels of a module are stored; None if they are not, which is said.
+
+    Asked when a kernel is first called, after all that it uses was imported: files that are still
+    as they were before any import are what was imported.
+    """
+    if CACHE is None:
+        unstored_for("no folder was found; set NUMBA_CACHE_DIR to one that can be written")
+        return None
+    try:
+        sources = [PACKAGE.file(m) for m in PACKAGE.closure([module])]
+        digest = PACKAGE.digest([module])
+        changed = PACKAGE.written(sources) or not sources
+    except (SyntaxError, OSError):  # of a file that is being written, for it was imported before
+        changed = True
+    if changed:
+        unstored_for("the sources changed after they were imported; begin a new session")
+        return None
+    return digest
+
+
 try:
     import llvmlite.binding as llvm
-    from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+    from numba.core.caching import (
+        CompileResultCacheImpl,
+        FunctionCache,
+        IndexDataCacheFile,
+        NullCache,
+        _CacheLocator,
+    )
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import Compiler
 
     class _Locator(_CacheLocator):
         """Where a kernel is stored: one folder a module, the digest of its closure in the name."""
 
-        ROOT = CACHE
+        KIND = ""
 
         def __init__(self, module):
-            self._folder, self._digest = self.ROOT / module, PACKAGE.digest([module])
+            self._folder = CACHE / self.KIND / module
+            self._digest = stored_name(module)
 
         def get_cache_path(self):
             return str(self._folder)
@@ -75,8 +124,41 @@ try:
     class _Impl(CompileResultCacheImpl):
         _locator_classes = (_Locator,)
 
+    class _Files(IndexDataCacheFile):
+        """The files of a kernel.  One that is cut, foreign or not to be read is no file: reading
+        back what `pickle` wrote can raise any exception then."""
+
+        def _load_index(self):
+            try:
+                return dict(super()._load_index())
+            except Exception:
+                return {}
+
+        def _load_data(self, name):
+            try:
+                return super()._load_data(name)
+            except Exception:
+                return None
+
     class _Cache(FunctionCache):
+        """Numba's cache, without which everything runs."""
+
         _impl_class = _Impl
+
+        def __init__(self, func):
+            super().__init__(func)
+            digest = self._impl.locator.get_source_stamp()
+            self._cache_file = _Files(self.cache_path, self._impl.filename_base, digest)
+
+        def save_overload(self, sig, data):
+            """Store a kernel; where that is impossible, say so once."""
+            try:
+                super().save_overload(sig, data)
+            except OSError as error:
+                unstored_for(
+                    f"{CACHE} cannot be written ({error.strerror}); "
+                    "set NUMBA_CACHE_DIR to a folder that can"
+                )
 
     class _Library(JITCodeLibrary):
         """Code of a kernel for linking: not optimised, no machine code."""
@@ -121,7 +203,7 @@ try:
             return super().compile_extra(func)
 
     class _LinkedLocator(_Locator):
-        ROOT = CACHE / "linked"
+        KIND = "linked"
 
     class _LinkedImpl(_Impl):
         _locator_classes = (_LinkedLocator,)
@@ -146,12 +228,15 @@ except (ImportError, AttributeError):  # another Numba: kernels compile anew in 
 class _LazyCache:
     """The cache of a kernel, made when it is first asked: until then no source is read."""
 
-    def __init__(self, func, make):
-        self._func, self._make, self._made = func, make, None
+    def __init__(self, func, kind):
+        self._func = func
+        self._kind = kind
+        self._made = None
 
     def __getattr__(self, name):
         if self._made is None:
-            self._made = self._make(self._func)
+            stored = stored_name(self._func.__module__)
+            self._made = NullCache() if stored is None else self._kind(self._func)
         return getattr(self._made, name)
 
 

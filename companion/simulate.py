@@ -6,6 +6,7 @@ parameters and the seed alone: not on threads, executors or order, nor on which 
 in the list.
 """
 
+import functools
 import hashlib
 import os
 import time
@@ -65,7 +66,9 @@ def stream(seed, label: str) -> np.random.Generator:
 
 
 def even_grid(T: int, n: int = 200) -> np.ndarray:
-    """About n evenly spaced rounds from 1 to T, with T."""
+    """About n evenly spaced rounds from 1 to T, with T; ValueError unless both are integers."""
+    T = need_int("T", T, 1)
+    n = need_int("n", n, 1)
     return np.unique(-(-np.arange(1, n + 1) * T // n))  # in whole numbers: the last one is T
 
 
@@ -105,13 +108,58 @@ def simulate(
     policies, T, seeds, grid = need_run(policies, T, seeds, grid)
     need_method("env", env, "blocks")
     jobs = [(env, policies, T, s, grid) for s in seeds]
-    play = repetition
-    if keep is not None:
-        if not isinstance(keep, (str, os.PathLike)) or not str(keep) or "\0" in str(keep):
-            raise ValueError(f"keep must be the path of a folder; got {keep=}")
-        store = Path(keep, PACKAGE.digest(sorted(PACKAGE.modules())))
-        play = need_module("joblib", "sweeps").Memory(store, verbose=0).cache(repetition)
-    return as_result(policies, grid, parallel_map(play, jobs, executor))
+    if keep is None:
+        return as_result(policies, grid, parallel_map(repetition, jobs, executor))
+    if not isinstance(keep, (str, os.PathLike)) or not str(keep) or "\0" in str(keep):
+        raise ValueError(f"keep must be the path of a folder; got {keep=}")
+    need_module("joblib", "sweeps")
+    store = Path(keep, imported_code())
+    jobs = [(store, *job) for job in jobs]
+    return as_result(policies, grid, parallel_map(kept_repetition, jobs, executor))
+
+
+def imported_code() -> str:
+    """The digest of the sources of this package, as this process imported them.
+
+    Raises ValueError if one was written to since, or if there are no files, as in an archive: then
+    no digest tells what code runs here.
+    """
+    modules = sorted(PACKAGE.modules())
+    if not modules:
+        raise ValueError("keep needs the sources of this package as files")
+    need_unwritten(modules)
+    digest = PACKAGE.digest(modules)
+    need_unwritten(modules)  # nor while they were read
+    return digest
+
+
+def need_unwritten(modules) -> None:
+    """Raise ValueError, naming the file, if one of the modules was written to since the import."""
+    written = PACKAGE.written(PACKAGE.file(m) for m in modules)
+    if written:
+        raise ValueError(
+            "keep needs the sources that this session imported; begin a new one, for this file "
+            f"was written to since: {written[0]}"
+        )
+
+
+@functools.cache
+def need_code(digest: str) -> None:
+    """Raise ValueError unless this process imported the sources with this digest: asked once."""
+    here = imported_code()
+    if here != digest:
+        raise ValueError(f"keep needs workers with the session's sources, {digest}; got {here}")
+
+
+def kept_repetition(store: Path, *job):
+    """`repetition` of a job, read from the folder `store` if it is kept there, else kept.
+
+    store: named by the digest of the sources that the results come from.  Raises ValueError if this
+    process, a worker that began later say, imported others.
+    """
+    need_code(store.name)
+    kept = need_module("joblib", "sweeps").Memory(store, verbose=0).cache(repetition)
+    return kept(*job)
 
 
 def threads() -> int:

@@ -16,9 +16,11 @@ from companion.kernels.linalg import dot
 
 ROOT = Path(companion.__file__).parent
 FILES = {
-    "__init__": "",
-    "_closure": (ROOT / "_closure.py").read_text(),
-    "jit": (ROOT / "jit.py").read_text().replace("companion._closure", "tiny._closure"),
+    "__init__": "from tiny import _stamps\n",
+    **{
+        name: (ROOT / f"{name}.py").read_text().replace("from companion", "from tiny")
+        for name in ("_stamps", "_closure", "jit")
+    },
     "constants": '"""Numbers."""\n\nFACTOR = 2.0\n',
     "callee": "from tiny.jit import jit\nfrom tiny.constants import FACTOR\n\n"
     "@jit\ndef f(x):\n    return FACTOR * x\n",
@@ -30,6 +32,13 @@ ASK = (
     "from tiny.caller import g; from tiny.aside import h; print(g(10.0), h(1.0),"
     " sum(g.stats.cache_misses.values()), sum(h.stats.cache_misses.values()))"
 )
+EDITED = """
+from pathlib import Path
+from tiny.caller import g
+path = Path("tiny/constants.py")
+path.write_text(path.read_text().replace("2.0", "3.0"))
+print(g(10.0))
+"""
 PLAY = """
 import numpy as np
 from companion import policies, jit
@@ -75,6 +84,15 @@ def test_the_closure_reads_every_kind_of_import(tmp_path):
     assert [path.name for path in package.data(["p.a"])] == ["claims.toml", "published.json"]
 
 
+def test_a_file_that_was_written_and_put_back_was_written(tmp_path):
+    (path := tmp_path / "a.py").write_text("x = 1")
+    package = Package(tmp_path)
+    assert package.written([path]) == []
+    path.write_text("x = 2")
+    path.write_text("x = 1")
+    assert package.written([path]) == [path]
+
+
 @pytest.mark.parametrize("folder", ["src", "lib/site-packages"])
 def test_only_a_source_tree_holds_its_kernels(folder, tmp_path, monkeypatch):
     (root := tmp_path / folder / "tiny").mkdir(parents=True)
@@ -83,10 +101,64 @@ def test_only_a_source_tree_holds_its_kernels(folder, tmp_path, monkeypatch):
     assert jit.cache_folder().is_relative_to(root) == (folder == "src")
 
 
-def test_what_an_edit_compiles(tmp_path):
-    (tmp_path / "tiny").mkdir()
+def tiny(folder):
+    """Write the small package into a folder."""
+    (folder / "tiny").mkdir()
     for name, text in FILES.items():
-        (tmp_path / "tiny" / f"{name}.py").write_text(text)
+        (folder / "tiny" / f"{name}.py").write_text(text)
+
+
+def test_a_session_stores_nothing_under_the_name_of_sources_that_it_did_not_import(tmp_path):
+    tiny(tmp_path)
+    assert run(EDITED, tmp_path) == ["21.0"]
+    assert run(ASK, tmp_path)[0] == "31.0"
+
+
+def test_without_a_place_for_kernels_everything_runs_with_one_warning(tmp_path):
+    tiny(tmp_path)
+    (tmp_path / "file").touch()
+    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "file" / "kernels")}
+    env.pop("NUMBA_DISABLE_JIT", None)
+    command = [sys.executable, "-W", "always", "-c", ASK]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.stdout.split()[:2] == ["21.0", "5.0"], done.stderr
+    assert done.stderr.count("RuntimeWarning") == 1
+    assert "set NUMBA_CACHE_DIR to a folder that can" in done.stderr
+
+
+def no_home():
+    raise RuntimeError("Could not determine home directory.")
+
+
+def test_an_empty_variable_is_unset_and_a_user_may_have_no_home(tmp_path, monkeypatch):
+    (root := tmp_path / "tiny").mkdir()
+    monkeypatch.setattr(jit, "PACKAGE", Package(root))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+    assert jit.cache_folder() == root / "__pycache__" / "kernels"
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setattr(Path, "home", no_home)
+    assert jit.cache_folder() is None
+    monkeypatch.setattr(jit, "CACHE", None)
+    jit.unstored_for.cache_clear()
+    with pytest.warns(RuntimeWarning, match="set NUMBA_CACHE_DIR") as told:
+        assert [jit.stored_name.__wrapped__(m) for m in ("tiny", "tiny.a")] == [None, None]
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("kept", [b"", b"\0" * 20, b"a text", None])
+@pytest.mark.parametrize("which", ["*.nbi", "*.nbc"])
+def test_a_file_that_is_cut_or_foreign_is_a_miss_and_is_written_again(tmp_path, which, kept):
+    files = jit._Files(str(tmp_path), "kernel", "a digest")
+    files.save("a key", ("machine", "code"))
+    (path,) = tmp_path.glob(which)
+    path.write_bytes(path.read_bytes()[:-3] if kept is None else kept)
+    assert files.load("a key") is None
+    files.save("a key", ("machine", "code"))
+    assert files.load("a key") == ("machine", "code")
+
+
+def test_what_an_edit_compiles(tmp_path):
+    tiny(tmp_path)
 
     def found():
         """(g(10), h(1), kernels compiled of g's module, of h's)."""

@@ -4,13 +4,16 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
+from jupyter_client.kernelspec import KernelSpecManager
 from tiny_book import PROJECT, asked, build, command, executed, notebook, tiny
 
 from tools import build as runner
-from tools import cache, chapters
+from tools import cache, chapters, pdf
+from tools import execute as runner_of_chapters
 
 
 def counting(root):
@@ -77,6 +80,134 @@ def test_an_edit_executes_what_it_touches_and_nothing_else_does(tmp_path):
     book["cells"][-1]["source"] += "\nprint(1)"
     assert after(path, json.dumps(book)) == 5
     assert after(None, None, "--force") == 6
+
+
+class Faked:
+    """Executes a notebook without a kernel: `during` happens while it runs."""
+
+    def __init__(self, during):
+        self.during = during
+
+    def start(self, command, source, part, *more, log, **variables):
+        self.during()
+        book = json.loads(source.read_text())
+        for cell in book["cells"]:
+            if cell["cell_type"] == "code":
+                cell |= {"execution_count": 1, "outputs": []}
+        part.write_text(json.dumps(book))
+
+    def finish(self, process):
+        return 0, "0.1"
+
+
+@pytest.mark.parametrize("what", ["a module", "its data", "the notebook", "prose", "another"])
+def test_a_result_is_kept_only_if_what_it_depends_on_was_not_written_to(
+    tmp_path, monkeypatch, what
+):
+    root = tiny(tmp_path, one=["if 0:\n    from companion.a import room"])
+    book = root / "book" / "one.ipynb"
+    room = root / "companion" / "a" / "room.py"
+    room.parent.mkdir()
+    for name in ("__init__.py", "room.py", "published.json"):
+        room.with_name(name).write_text("1")
+
+    def written_and_put_back(path):
+        text = path.read_text()
+        path.write_text("2")
+        path.write_text(text)
+
+    def during():
+        if what == "a module":
+            written_and_put_back(room)
+        elif what == "its data":
+            written_and_put_back(room.with_name("published.json"))
+        elif what == "another":
+            (room.parent / "other.py").touch()
+        else:
+            old = "A chapter" if what == "prose" else "if 0"
+            book.write_text(book.read_text().replace(old, "if 1"))
+
+    faked = Faked(during)
+    monkeypatch.setattr(runner_of_chapters, "start", faked.start)
+    monkeypatch.setattr(runner_of_chapters, "finish", faked.finish)
+    done = asked(root)
+    kept = what in ("prose", "another")
+    assert (done.returncode, len(executed(root, "one"))) == ((0, 1) if kept else (1, 0))
+    if not kept:
+        named = {"a module": "room.py", "its data": "published.json", "the notebook": "one.ipynb"}
+        assert "ran while this was written to, so its result is not kept" in done.stderr
+        assert f"{named[what]}. Say the same again." in done.stderr
+
+
+def test_the_scoreboard_is_kept_only_if_its_records_were_not_written_to(tmp_path, monkeypatch):
+    root = tiny(tmp_path, one=["1"], scoreboard=["records"])
+    cell = 'records = ""  # where the claims are; text'
+    notebook(root / "book" / "scoreboard.ipynb", "records", parameters=cell)
+    records = root / "_build" / "results" / "claims.json"
+
+    def during():
+        if records.exists():
+            records.write_text(records.read_text())
+
+    faked = Faked(during)
+    monkeypatch.setattr(runner_of_chapters, "start", faked.start)
+    monkeypatch.setattr(runner_of_chapters, "finish", faked.finish)
+    done = asked(root)
+    assert done.returncode == 1
+    assert "scoreboard ran while this was written to" in done.stderr
+    assert len(executed(root, "one")) == 1
+
+
+def test_kernels_are_this_python_without_the_settings_of_the_reader(tmp_path, monkeypatch):
+    other = tmp_path / "other" / "kernels" / "python3"
+    other.mkdir(parents=True)
+    told = {"argv": ["/no/python"], "display_name": "", "language": "python"}
+    (other / "kernel.json").write_text(json.dumps(told))
+    theirs = {
+        "JUPYTER_PATH": str(tmp_path / "other"),
+        "JUPYTER_PREFER_ENV_PATH": "0",
+        "IPYTHONDIR": str(tmp_path),
+        "PYTHONPATH": str(tmp_path),
+        "PYTHONSTARTUP": str(tmp_path / "start.py"),
+        "PYTHONOPTIMIZE": "2",
+        "MPLBACKEND": "agg",
+        "MATPLOTLIBRC": str(tmp_path),
+    }
+    for name, value in theirs.items():
+        monkeypatch.setenv(name, value)
+    assert KernelSpecManager().get_kernel_spec("python3").argv == ["/no/python"]
+    variables = runner_of_chapters.surroundings() | runner_of_chapters.kernels(tmp_path / "build")
+    assert not theirs.items() & variables.items()
+    assert variables["PYTHONPATH"] == str(PROJECT)
+    for name in theirs:
+        monkeypatch.delenv(name)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert KernelSpecManager().get_kernel_spec("python3").argv[0] == sys.executable
+
+
+@pytest.mark.slow
+def test_a_chapter_runs_without_the_settings_of_the_reader(tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text("import builtins\nbuiltins.theirs = 1\n")
+    startup = tmp_path / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "theirs.py").write_text("theirs = 1\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONSTARTUP", str(startup / "theirs.py"))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    told = f"import sys\nassert sys.executable == {sys.executable!r}"
+    root = tiny(tmp_path, one=[told, 'assert "theirs" not in globals() | vars(__builtins__)'])
+    done = asked(root)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("tool", [runner, pdf])
+def test_help_needs_no_docstrings(tool, monkeypatch, capsys):
+    monkeypatch.setattr(tool, "__doc__", None)  # as under `python -OO`
+    with pytest.raises(SystemExit) as ended:
+        tool.main(["--help"])
+    assert ended.value.code == 0
+    assert "usage" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -293,6 +293,22 @@ def test_finished_repetitions_are_kept_and_named_by_all_that_they_depend_on(tmp_
     assert len(PLAYED) == 1
 
 
+def test_nothing_is_kept_under_the_name_of_sources_that_were_not_imported(tmp_path, monkeypatch):
+    path = str(simulation.PACKAGE.file("companion.stats"))
+    monkeypatch.setitem(simulation.PACKAGE._seen, path, None)
+    with pytest.raises(ValueError, match=f"written to since: {path}"):
+        simulate(sphere(3, 3), FEW[:1], 60, [1], keep=tmp_path)
+    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(simulation.PACKAGE, "modules", set)  # as in an archive
+        with pytest.raises(ValueError, match="keep needs the sources of this package as files"):
+            simulate(sphere(3, 3), FEW[:1], 60, [1], keep=tmp_path)
+    monkeypatch.setattr(simulation, "imported_code", lambda: "other sources")  # of a worker
+    with pytest.raises(ValueError, match="got other sources"):
+        simulation.kept_repetition(tmp_path / "sources")
+    assert list(tmp_path.iterdir()) == []
+
+
 KILLED = """
 import sys
 from companion.environments import sphere

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 import nbformat
 
 from tools import build as runner
-from tools import cache
 
 PROJECT = Path(__file__).resolve().parent.parent
 CLAIM = {
@@ -81,7 +80,8 @@ def command(root, *options):
 
 def build(root, *options):
     """Run the runner; the finished process, with its output as text."""
-    env = os.environ | {"PYTHONPATH": str(PROJECT)}
+    told = {"PYTHONPATH": str(PROJECT), "PYTHONSAFEPATH": "1"}  # root has a `companion` as well
+    env = os.environ | told
     line = command(root, *options)
     return subprocess.run(line, capture_output=True, text=True, env=env, cwd=root, timeout=240)
 
@@ -89,7 +89,6 @@ def build(root, *options):
 def asked(root, *options):
     """What the runner says in this process, which starts none but for chapters; as `build` has
     it."""
-    cache._package.cache_clear()  # as in a new process
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = runner.main([*map(str, command(root, *options)[3:])])

@@ -15,10 +15,13 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+from companion._stamps import stamp
 from tools import cache, chapters, errata, lock, results, site
 from tools.chapters import PAPER, SCOREBOARD
 from tools.errors import Failure, Refusal
 from tools.execute import Job, Setting, run
+
+WHAT = "Make the book: execute its chapters, then build the site."
 
 
 class Parser(argparse.ArgumentParser):
@@ -28,7 +31,7 @@ class Parser(argparse.ArgumentParser):
 
 def arguments(argv):
     """The parsed command line.  Raises Refusal."""
-    parser = Parser(prog="python -m tools.build", description=__doc__.splitlines()[0])
+    parser = Parser(prog="python -m tools.build", description=WHAT)
     add = parser.add_argument
     add("--scale", default=PAPER, help="paper (default), or one of book/scales.yml")
     add("--only", action="append", default=[], metavar="CHAPTER",
@@ -62,16 +65,22 @@ def alone(build):
         yield
 
 
-def execute(setting, book, wanted, force, inputs=""):
-    """The executed notebook of every chapter in `wanted`; runs only what is not in the cache."""
+def execute(setting, book, wanted, force, inputs="", reads=()):
+    """The executed notebook of every chapter in `wanted`; runs only what is not in the cache.
+
+    inputs: digest of the files `reads`, which the chapters read.
+    """
     around = cache.environment(setting.root)
-    depends = {n: [around, cache.closure(setting.root, book[n])] for n in wanted}
-    keys = {n: cache.key(book[n], wanted[n], depends[n], inputs) for n in wanted}
-    jobs = [
-        Job(book[name], wanted[name], key)
-        for name, key in keys.items()
-        if force or cache.get(setting.build, name, key) is None
-    ]
+    package = cache.package(setting.root)
+    given = {str(path): stamp(path) for path in reads}
+    jobs = []
+    keys = {}
+    for name, parameters in wanted.items():
+        modules = cache.imports(package, book[name])
+        depends = [around, cache.closure(setting.root, package, modules)]
+        keys[name] = cache.key(book[name], parameters, depends, inputs)
+        if force or cache.get(setting.build, name, keys[name]) is None:
+            jobs.append(Job(book[name], parameters, keys[name], given | package.seen(modules)))
     cached = [name for name in wanted if all(name != job.chapter.name for job in jobs)]
     if cached:
         print(f"Nothing to execute, already whole: {', '.join(cached)}")
@@ -109,7 +118,8 @@ def make(args):
         if SCOREBOARD in book:
             records = os.path.relpath(path, book[SCOREBOARD].path.parent)
             board = {SCOREBOARD: {"records": records}}
-            executed |= execute(setting, book, board, args.force, inputs)
+            reads = [path, path.with_name("times.json")]
+            executed |= execute(setting, book, board, args.force, inputs, reads)
         said = f"Executed: {os.path.relpath(build / 'executed')}"
         if not args.no_site:
             notebooks = {book[name].path: notebook for name, notebook in executed.items()}

@@ -2,14 +2,15 @@
 
 import ast
 import copy
-import functools
 import hashlib
 import json
 import os
 import sys
 
 from companion._closure import Package
+from companion._stamps import stamp
 from tools.chapters import code, plain, source, tags
+from tools.errors import Failure
 
 RUN = "book_run"  # notebook metadata of an executed chapter: key, seconds, cpu_seconds
 KEPT = 4  # executions kept per chapter, so that going back to earlier parameters runs nothing
@@ -42,18 +43,37 @@ def environment(root):
     return digest([[line for line in lines if not line.startswith("#")], sys.version_info[:3]])
 
 
-def closure(root, chapter):
-    """Digest of the modules of `companion` that a chapter imports, transitively, and their data."""
-    package = _package(root)
+def package(root):
+    """The package of a project, as it is now: no file of it may change while chapters run."""
+    return Package(root / "companion", root / "evidence")
+
+
+def imports(package, chapter):
+    """The modules of the package that the cells of a chapter import."""
     trees = [ast.parse(plain(source(cell))) for cell in code(chapter.notebook)]
-    modules = set().union(*map(package.imported, trees))
+    return set().union(*map(package.imported, trees))
+
+
+def closure(root, package, modules):
+    """Digest of these modules, of what they import, transitively, and of their data."""
     return digest([package.digest(modules), _files(package.data(modules), root)])
 
 
-@functools.cache
-def _package(root):
-    """The package of a project, read once in a process."""
-    return Package(root / "companion", root / "evidence")
+def need_same(chapter, executed, seen):
+    """Raise Failure if what ran need not be what the chapter's key was made of.
+
+    seen: {path: stamp} of the files that it reads, from before they were digested.
+    """
+    ran = [source(c) for c in code(executed) if "injected-parameters" not in tags(c)]
+    changed = [path for path, was in seen.items() if stamp(path) != was]
+    if ran != [source(c) for c in code(chapter.notebook)]:
+        changed.append(chapter.path)
+    if changed:
+        names = ", ".join(map(os.path.relpath, changed))
+        raise Failure(
+            f"{chapter.name} ran while this was written to, so its result is not kept: {names}. "
+            "Say the same again."
+        )
 
 
 def _files(paths, root):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from tools import cache
 from tools.errors import Failure, plain
 
 TAIL = 15  # lines of a log that are shown
+READERS = ("PYTHON", "IPYTHON", "JUPYTER", "MPL", "MATPLOTLIB", "PAPERMILL")  # of variables
 PLACE = "Exception encountered at"  # papermill's line that names the cell
 
 
@@ -22,6 +24,7 @@ class Job(NamedTuple):
     chapter: object
     parameters: dict
     key: str
+    seen: dict  # {path: stamp} of the files that its key digests, from before that
 
 
 class Setting(NamedTuple):
@@ -31,14 +34,43 @@ class Setting(NamedTuple):
     cell_timeout: int
 
 
+def surroundings():
+    """The variables of the environment, without what would change results unseen.
+
+    Left out: all that Python, IPython, Jupyter, Matplotlib and Papermill read.  Python's path is
+    the project's root alone.
+    """
+    kept = {name: v for name, v in os.environ.items() if not name.startswith(READERS)}
+    return kept | {"PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
+
+
+def kernels(build):
+    """Variables with which Jupyter starts `python3` as this Python, IPython has no profile, and
+    Matplotlib its own settings.
+
+    Writes the kernel below `build`.
+    """
+    own = build / "jupyter"
+    default = Path(find_spec("matplotlib").origin).with_name("mpl-data") / "matplotlibrc"
+    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    told = {"argv": command, "display_name": "Python 3", "language": "python"}
+    cache.put(own / "kernels" / "python3" / "kernel.json", cache.dump(told))
+    return {
+        "JUPYTER_PATH": str(own),  # the first place where a kernel is looked for
+        "JUPYTER_DATA_DIR": str(own),
+        "JUPYTER_CONFIG_DIR": str(own / "config"),
+        "JUPYTER_NO_CONFIG": "1",
+        "IPYTHONDIR": str(own / "ipython"),
+        "MATPLOTLIBRC": str(default),
+    }
+
+
 def start(command, *arguments, log, **environment):
     """Start a command of a library, "module:function", in a process that ends with this one."""
-    here = str(Path(__file__).resolve().parent.parent)
-    path = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.Popen(
         [sys.executable, "-m", "tools.child", command, *map(str, arguments)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-        env=os.environ | environment | {"PYTHONPATH": path},
+        env=surroundings() | environment,
         text=True, errors="replace", start_new_session=True,
     )  # fmt: skip
 
@@ -51,10 +83,11 @@ def finish(process):
     return code, printed
 
 
-def execute(setting, job, running):
+def execute(setting, job, running, variables):
     """Execute one job and keep its result; `running` holds the process meanwhile.
 
-    Raises Failure with the chapter, the cell and the end of the traceback.
+    variables: those of `kernels`.  Raises Failure with the chapter, the cell and the end of the
+    traceback.
     """
     name, source = job.chapter.name, job.chapter.path
     final = cache.place(setting.build, name, job.key)
@@ -67,7 +100,7 @@ def execute(setting, job, running):
             "papermill.cli:papermill", source, part, "--cwd", source.parent, "-k", "python3",
             "-y", yaml.safe_dump(job.parameters), "--execution-timeout", setting.cell_timeout,
             "--log-output", "--no-progress-bar", log=stream,
-            OPENBLAS_NUM_THREADS="1", COMPANION_THREADS=str(threads),
+            OPENBLAS_NUM_THREADS="1", COMPANION_THREADS=str(threads), **variables,
         )  # fmt: skip
         running.append(process)
         code, printed = finish(process)
@@ -76,7 +109,9 @@ def execute(setting, job, running):
         where = next((line for line in reversed(lines) if PLACE in line), f"Exit code {code}")
         raise Failure("\n".join([f"{name} failed. {where}", *lines[-TAIL:], f"Log: {log}"]))
     seconds, cpu = round(time.perf_counter() - begin, 2), float(printed.split()[-1])
-    notebook = cache.seal(json.loads(part.read_bytes()), job.key, seconds, cpu)
+    notebook = json.loads(part.read_bytes())
+    cache.need_same(job.chapter, notebook, job.seen)
+    notebook = cache.seal(notebook, job.key, seconds, cpu)
     if not cache.whole(notebook):
         raise Failure(f"{name}: not every cell was executed without an error, see {log}")
     cache.put(final, cache.dump(notebook))
@@ -95,8 +130,9 @@ def run(setting, jobs):
     before = {row["chapter"]: row["seconds"] for row in rows}
     jobs = sorted(jobs, key=lambda job: -before.get(job.chapter.name, 0.0))
     print(f"Executing {', '.join(job.chapter.name for job in jobs)}", flush=True)
+    variables = kernels(setting.build)
     with ThreadPoolExecutor(setting.jobs) as pool:
-        todo = [pool.submit(execute, setting, job, running) for job in jobs]
+        todo = [pool.submit(execute, setting, job, running, variables) for job in jobs]
         try:
             wait(todo, return_when=FIRST_EXCEPTION)
             pool.shutdown(cancel_futures=True)  # after a failure, those that run go on

@@ -65,7 +65,8 @@ def make(root, names):
 
 def main(argv=None):
     """Exit code: 0 done, 2 refused."""
-    parser = argparse.ArgumentParser(prog="python -m tools.pdf", description=__doc__.split("\n")[0])
+    what = "Print the chapters of the built site as PDFs."
+    parser = argparse.ArgumentParser(prog="python -m tools.pdf", description=what)
     parser.add_argument("chapters", nargs="*", metavar="CHAPTER", help="by default, all")
     root = Path(__file__).resolve().parent.parent
     parser.add_argument("--root", type=Path, default=root, help="the project")

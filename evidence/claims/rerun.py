@@ -102,12 +102,58 @@ def split(line):
     return [line]
 
 
+def default(node):
+    """The value that a parameter has in the chapter; `float("inf")` counts as one."""
+    text = ast.unparse(node).replace("float('inf')", "1e999")
+    return ast.literal_eval(text)
+
+
+def value_of(text: str, stands):
+    """What a text of the command line means in the place of the value that stands there.
+
+    A literal of Python, inf, or else the text itself; 2e2 is a whole number where one stands.
+    """
+    if text.lower() == "inf":
+        return float("inf")
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+    if isinstance(stands, str) and not isinstance(value, str):
+        return text
+    if type(stands) is int and type(value) is float and value.is_integer():
+        return int(value)  # 2e2
+    return value
+
+
+KINDS = {
+    bool: "True or False",
+    int: "a whole number, such as 200",
+    float: "a number, such as 0.5",
+    str: "a text",
+}
+
+
+def need_kind(name: str, value, stands) -> None:
+    """Raise ValueError unless a value is of the kind of the one that stands in the chapter."""
+    if isinstance(stands, list):
+        if not isinstance(value, list) or not value:
+            raise ValueError(f"VALUE of {name} must be a list, such as {stands}; got {value!r}")
+        for one in value:
+            need_kind(f"each entry of {name}", one, stands[0])
+        return
+    kind = type(stands)
+    whole = kind is float and type(value) is int
+    if type(value) is not kind and not whole:
+        raise ValueError(f"VALUE of {name} must be {KINDS[kind]}; got {value!r}")
+
+
 def checked(cells, given) -> dict:
     """{name: value} of the parameters that are changed: literals of Python, or else texts; cells: a
     `part` of the chapter.
 
-    Raises ValueError for a name that these cells do not use, and for a list in the place of a
-    number or the other way round.
+    Raises ValueError for a name that these cells do not use, and for a value of another kind than
+    the one that stands there: a whole number may take the place of a float, nothing else.
     """
     text, *_ = code = list(sources(cells).values())
     set_to = {n.targets[0].id: n.value for n in ast.parse(text).body}
@@ -115,13 +161,9 @@ def checked(cells, given) -> dict:
     for name, text in given:
         if name not in used:
             raise ValueError(f"NAME must be one that it uses, {', '.join(used)}; got {name!r}")
-        try:
-            found[name] = ast.literal_eval(text)
-        except (ValueError, SyntaxError):
-            found[name] = text
-        if (wanted := isinstance(set_to[name], ast.List)) != isinstance(found[name], list):
-            kind = "a list, such as [1.0]" if wanted else "no list"
-            raise ValueError(f"VALUE of {name} must be {kind}; got {found[name]!r}")
+        stands = default(set_to[name])
+        found[name] = value_of(text, stands)
+        need_kind(name, found[name], stands)
     return found
 
 

@@ -152,8 +152,9 @@ def checked(subject, name: str):
     try:
         CHECKS[name](subject.make)
     except CheckFailed as why:
-        advice = CHECKS[name].__doc__.split("\n")[0]
-        return {"outcome": "broken", "found": f"{why} -> {advice}"}
+        advice = CHECKS[name].__doc__  # None under `python -OO`
+        found = f"{why} -> {advice.splitlines()[0]}" if advice else str(why)
+        return {"outcome": "broken", "found": found}
     return {"outcome": "holds", "found": ""}
 
 

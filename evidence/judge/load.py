@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from companion import policies
+from companion._stamps import stamp
 from companion.core import Policy
 from evidence.attacks.audit import AuditSpec
 from evidence.attacks.table import NOTHING, known
@@ -122,13 +123,23 @@ class Child:
 
     A limit is CPU time, so that a busy machine changes no verdict; on the clock a task has
     `PATIENCE` times as much.  The process is forked: it needs Linux or macOS.
+
+    A new process reads the file of the policy again, so all that was found would be of two policies
+    if the file changed.
     """
 
     def __init__(self, what, limit: float):
-        self.what, self.limit, self.pool = what, limit, None
+        self.what = what
+        self.limit = limit
+        self.pool = None
+        self.file = str(what) if str(what).endswith(".py") else None
+        self.seen = stamp(self.file) if self.file else None
 
     def ask(self, task, *args):
-        """The rows that task(subject, *args) gives, or one that says why it gives none."""
+        """The rows that task(subject, *args) gives, or one that says why it gives none.
+
+        Raises ValueError if the file of the policy was written to.
+        """
         began, fork = time.perf_counter(), multiprocessing.get_context("fork")
         self.pool = self.pool or ProcessPoolExecutor(1, fork, _begin, (self.what,))
         try:
@@ -138,6 +149,8 @@ class Child:
             late = time.perf_counter() - began >= self.limit
             why = f"does not return within {self.limit:g} s" if late else "its process ends"
             found = failed(why)
+        if self.file and stamp(self.file) != self.seen:
+            raise ValueError(f"{self.file} was written to while it was judged: judge it again")
         return found if isinstance(found, list) else [found]
 
 

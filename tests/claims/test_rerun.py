@@ -47,7 +47,39 @@ def test_what_a_chapter_does_not_have_is_refused(tmp_path, capsys):
     assert said.out == "line\n"
     assert "one of line; got 'curve'" in said.err
     assert "uses, n; got 'm'" in said.err
-    assert "n must be no list; got [2]" in said.err
+    assert "n must be a whole number, such as 200; got [2]" in said.err
+
+
+@pytest.mark.parametrize(
+    ("stands", "text", "value"),
+    [
+        ("3", "2e2", 200),
+        ("1.0", "2", 2),
+        ("1.0", "inf", float("inf")),
+        ("'a'", "7", "7"),
+        ("'a'", "'b'", "b"),
+        ("[1.0]", "[2, 0.5]", [2, 0.5]),
+        ("True", "False", False),
+        ("3", "abc", "a whole number, such as 200; got 'abc'"),
+        ("3", "2.5", "a whole number, such as 200; got 2.5"),
+        ("3", "True", "a whole number, such as 200; got True"),
+        ("1.0", "abc", "a number, such as 0.5; got 'abc'"),
+        ("[1.0]", "2.0", "a list, such as [1.0]; got 2.0"),
+        ("[1.0]", "[]", "a list, such as [1.0]; got []"),
+        ("[1.0]", "['a']", "a number, such as 0.5; got 'a'"),
+        ("True", "1", "True or False; got 1"),
+    ],
+)
+def test_a_value_is_of_the_kind_of_the_one_that_stands_there(stands, text, value):
+    cells = [cell(f"n = {stands}", "parameters"), cell("import math"), cell("n")]
+    if isinstance(value, str) and "got" in value:
+        with pytest.raises(ValueError, match="VALUE of ") as refused:
+            rerun.checked(cells, [("n", text)])
+        assert str(refused.value).endswith(value)
+    else:
+        found = rerun.checked(cells, [("n", text)])["n"]
+        assert found == value
+        assert type(found) is type(value)
 
 
 @pytest.mark.slow

@@ -132,6 +132,16 @@ def test_the_line_that_raises_is_named(tmp_path):
     assert row["found"].endswith(": return 1 // 0)")
 
 
+def test_a_file_that_is_written_to_meanwhile_is_not_judged(tmp_path):
+    path = judged.written(tmp_path, "edited")
+    child = Child(path, 60.0)
+    assert child.ask(measuring.promised)[0]["outcome"] != "failed"
+    with open(path, "a") as file:
+        file.write("# another line\n")
+    with pytest.raises(ValueError, match="was written to while it was judged"):
+        child.ask(measuring.promised)
+
+
 # --- the report -----------------------------------------------------------------------------------
 
 PROMISE = {"part": "promise", "what": "Mine <b>", "outcome": "promised", "found": "(1, 0)-local DP",
