@@ -23,6 +23,7 @@ from companion.accounting.privacy import ADD_OR_REMOVE, RELATIONS, REPLACE_REWAR
 from companion.audits.neighbours import corners_of
 from companion.core import Universe, horizon, one_context
 from companion.judge.checks import run, stream_for
+from companion.stats import at_least
 from companion.validate import need_choice
 
 LEVEL = 0.999  # of every bound: a promise that holds is refuted with this chance less than 1
@@ -48,7 +49,7 @@ def row(g, one, n: int, seed: int, note: str):
     found = audit.attacked(one, delta=delta, trials=n, seed=seed, level=LEVEL)
     tail = ((1.0 - LEVEL) / 2.0) ** (1.0 / found.trials)
     largest = np.log(max(tail - delta, 1.0 - tail) / (1.0 - tail))
-    said = f"epsilon is at least {found.epsilon:.3g}, {epsilon:.3g} is promised"
+    said = f"epsilon is at least {at_least(found.epsilon)}, {epsilon:.3g} is promised"
     said += " for two steps" if g.neighbours == ADD_OR_REMOVE else ""
     said += f" ({found.trials} trials, which can show {largest:.3g})"
     outcome = "refuted" if found.epsilon > epsilon else "not refuted"
