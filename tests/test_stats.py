@@ -7,6 +7,7 @@ import pytest
 from scipy import stats as sps
 
 from companion import stats
+from companion.stats import at_least, at_most
 
 
 def test_ratio_covers_and_is_exact_for_proportional_samples():

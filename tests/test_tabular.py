@@ -152,7 +152,7 @@ def test_what_a_file_may_have(tmp_path):
     for same in (
         "\ufeffage,income\r\n30,50\r\n1e1,-7\r\n",
         '"age","income"\n"30",50\n 10 ,-7\n\n\n',
-        ",income,age,note\n0,50,30,\n1,-7,10,\"two\nlines, one entry\"\n",
+        ',income,age,note\n0,50,30,\n1,-7,10,"two\nlines, one entry"\n',
     ):
         assert np.array_equal(m.contexts(written(tmp_path, same)), plain)
     assert np.array_equal(m.contexts(bytes(tmp_path / "people.csv")), plain)
@@ -174,9 +174,9 @@ def test_levels_that_are_numbers_or_truth_values_are_found_in_a_file(tmp_path):
     X = m.contexts(written(tmp_path, "n,b\n1,true\n2.50,False\n1.0,FALSE\n"))
     wanted = [[1, 0, 1, 0, 1], [0, 1, 0, 1, 1], [1, 0, 0, 1, 1]]
     assert X[:, 0].tolist() == wanted
-    with pytest.raises(ValueError, match="'n' .* must be in .*; row 0 has 'one'"):
+    with pytest.raises(ValueError, match=r"'n' .* must be in .*; row 0 has 'one'"):
         m.contexts(written(tmp_path, "n,b\none,true\n"))
-    with pytest.raises(ValueError, match="'n' .* must be in .*; row 1 has '2'"):
+    with pytest.raises(ValueError, match=r"'n' .* must be in .*; row 1 has '2'"):
         m.contexts(pd.DataFrame({"n": [1, "2"], "b": [True, True]}))
 
 
@@ -186,7 +186,7 @@ def test_levels_that_are_numbers_or_truth_values_are_found_in_a_file(tmp_path):
 )
 def test_every_refusal_of_a_number_names_its_row_and_value(value):
     table = pd.DataFrame({"age": pd.Series([1.0, value], dtype=object), "income": [1, 2]})
-    with pytest.raises(ValueError, match="column 'age' must hold finite .*; row 1 has") as refusal:
+    with pytest.raises(ValueError, match=r"column 'age' must hold finite .*; row 1 has") as refusal:
         contexts_of(NUMBERS, arms=("a", "b")).contexts(table)
     assert repr(value) in str(refusal.value)
 
@@ -196,7 +196,7 @@ def test_nullable_numbers_are_numbers_and_their_gap_is_named():
     table = pd.DataFrame({"age": pd.array([1, 2], "Int64"), "income": pd.array([3, 4], "Float64")})
     assert m.contexts(table).shape == (2, 2, m.d)
     table["age"] = pd.array([1, None], "Int64")
-    with pytest.raises(ValueError, match="'age' must hold finite numbers .*; row 1 has <NA>"):
+    with pytest.raises(ValueError, match=r"'age' must hold finite numbers .*; row 1 has <NA>"):
         m.contexts(table)
     with pytest.raises(ValueError, match="table must have at least one row"):
         m.contexts(table[:0])

@@ -17,7 +17,6 @@ from scipy.special import erfcx, ndtr
 
 from companion.validate import need_choice, need_float, need_int, need_positive, need_probability
 
-
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)  # of the mean slope in `delta_at`
 NARROW = 1.0  # shifts up to here are integrated: the difference of two tails would cancel
 FAR_SHIFT = 1e8  # from this shift a on, rounding hides the tail of the loss
