@@ -55,6 +55,8 @@ MAX_ITERATIONS = 1000  # largest `iterations` of the variant, and `iteration_rat
 
 ROUNDING = 1e-11  # relative error of `composition_delta`: this, and 1e-14 for every pick
 
+LAST_DIGITS = 2e-14  # rounding of the largest loss, 3 picks ratio, against epsilon
+
 
 def composition_delta(epsilon: float, picks: int, ratio: float) -> float:
     """Smallest delta of `picks` picks and values: the sum of P(L) max(0, 1 - exp(epsilon - L)).
@@ -110,7 +112,8 @@ def composition_epsilon(delta: float, picks: int, ratio: float) -> float:
     if enough(0.0):
         return 0.0
     high = 3.0 * picks * ratio
-    return edge(enough, high, beyond(lambda e: e < 1e-300 or not enough(e), high, 0.1))
+    found = edge(enough, high, beyond(lambda e: e < 1e-300 or not enough(e), high, 0.1))
+    return found * (1.0 + LAST_DIGITS)
 
 
 def _need_noise_budget(epsilon, delta):
@@ -136,7 +139,8 @@ def noise_multiplier(picks: int, epsilon: float, delta: float) -> float:
 
     # at this ratio the pure bound holds (delta 0); rounding may hide that it does
     low = beyond(enough, epsilon / (3.0 * picks), 1.0 - 1e-6)
-    return 1.0 / edge(enough, low, beyond(lambda ratio: not enough(ratio), low, 2.0))
+    ratio = edge(enough, low, beyond(lambda ratio: not enough(ratio), low, 2.0))
+    return (1.0 + LAST_DIGITS) / ratio
 
 
 def paper_multiplier(sparsity: int, epsilon: float, delta: float, iterations: int = 1) -> float:

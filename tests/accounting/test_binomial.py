@@ -138,7 +138,7 @@ def test_a_delta_that_rounding_errors_hide_is_refused_at_once(delta, monkeypatch
 def test_a_policy_of_such_a_delta_is_refused_at_once(monkeypatch):
     monkeypatch.setattr(binomial, "quantiles", None)
     with pytest.raises(ValueError, match=r"delta must be at least 1e-20 .* delta=1e-100"):
-        shuffle_glm(2, 1000, epsilon=1.0, delta=1e-100)
+        shuffle_glm(2, 3, 1000, epsilon=1.0, delta=1e-100)
 
 
 def test_the_epsilon_of_many_bits_is_found_at_any_size():

@@ -94,7 +94,7 @@ def test_the_filter_keeps_arms_within_half_the_gap_of_the_best_forced_estimate()
 
 def test_the_guarantee_is_that_of_one_learner():
     budget = {"epsilon": 1.0, "delta": 1e-2, "radius": 0.5}
-    tree = streaming_fw(3, 100, p=1.0, **budget)
+    tree = streaming_fw(3, 100, p=1.0, clip=2 * (0.5 + 1.0), **budget)
     policy = sco_bandit(3, 4, 100, t0=0, **budget)
     assert policy.params.learner == tree.params
     assert (policy.guarantee.model, policy.guarantee.epsilon) == ("joint", tree.guarantee.epsilon)
@@ -127,7 +127,7 @@ def test_leaves_of_the_tree_are_clipped_in_l2_by_default_without_the_dimension()
     assert made[0].params.learner.sigma == made[1].params.learner.sigma
     slopes = [streaming.leaf(made[1].params.learner, 1, np.ones(20), y, np.zeros(20), np.zeros(20))
               for y in (-1.2, 0.1)]  # fmt: skip
-    assert np.sqrt(20) * np.abs(slopes) == pytest.approx([4.4, 2 * 2 * 0.1 * np.sqrt(20)])
+    assert np.sqrt(20) * np.abs(slopes) == pytest.approx([4.4, 2 * 0.1 * np.sqrt(20)])
 
 
 def test_this_clip_costs_less_regret_than_one_that_never_binds():
