@@ -4,6 +4,7 @@ Source: Student's t interval; the exponent is the least-squares slope of log y o
 by repetition; what is read off worst cases over instances has a bootstrap interval.
 """
 
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,6 +20,44 @@ def _floats(name, value, *shape):
     """`need_array`, left as it lies in memory, so that sums over any axis keep their last bits."""
     need_array(name, value, shape)
     return np.asarray(value, dtype=float)
+
+
+SAME = Decimal("1e-9")  # relative distance within which a number is printed as the nearest one
+
+
+def at_least(value: float, spec: str = ".3g") -> str:
+    """A lower bound in the digits of a spec like ".2f" or ".3g", rounded down: what is printed
+    holds, too.
+
+    >>> at_least(0.7285), at_least(3.396, ".1f"), at_least(1.2, ".2f")
+    ('0.728', '3.3', '1.20')
+    """
+    return _outwards(value, spec, ROUND_FLOOR)
+
+
+def at_most(value: float, spec: str = ".3g") -> str:
+    """An upper bound in the digits of a spec like ".2f" or ".3g", rounded up.
+
+    >>> at_most(0.7285), at_most(3.31, ".1f"), at_most(1.2 + 1e-15, ".2f")
+    ('0.729', '3.4', '1.20')
+    """
+    return _outwards(value, spec, ROUND_CEILING)
+
+
+def _outwards(value, spec, rounding):
+    """The text of `at_least` and `at_most`."""
+    digits, kind = int(spec[1:-1]), spec[-1]
+    if kind not in "fg":
+        raise ValueError(f'spec must be like ".2f" or ".3g"; got {spec=}')
+    if not np.isfinite(value) or value == 0.0:
+        return format(value, spec)
+    exact = Decimal(float(value))
+    place = -digits if kind == "f" else exact.adjusted() - max(digits, 1) + 1
+    unit = Decimal(1).scaleb(place)
+    nearest = round(exact / unit) * unit
+    if abs(nearest - exact) > SAME * abs(exact):
+        nearest = (exact / unit).to_integral_value(rounding) * unit
+    return format(float(nearest), spec)
 
 
 class Interval(NamedTuple):

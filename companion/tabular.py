@@ -10,6 +10,10 @@ For research simulation: read the warning in `companion.live` before you feed an
 
 from __future__ import annotations
 
+import csv
+import io
+import os
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -35,22 +39,136 @@ class Column(NamedTuple):
 
     def coordinates(self, name, values) -> np.ndarray:
         """(n, 1): numbers from [low, high] to [-1, 1]; or (n, levels): a level to 1 in a place of
-        its own.  ValueError, which names the column and the row (from 0), on anything else."""
-        pd = validate.need_module("pandas", "data")
-        if not self.levels and any(isinstance(v, str) for v in values):  # in a CSV file all are
-            i = pd.to_numeric(pd.Series(values), errors="coerce").isna().argmax()
-            raise ValueError(f"column {name!r} must hold numbers; row {i} has {shown(values[i])}")
-        name = f"column {name!r} (fill missing values by a public one first)"
-        if not self.levels:
-            v = validate.need_array(name, values, ("n",))
-            middle, half = (self.low + self.high) / 2, (self.high - self.low) / 2
-            return np.clip((v - middle) / half, -1.0, 1.0)[:, None]
-        known = [v if np.isscalar(v) else None for v in values]  # a list is no level
-        places = pd.Index(self.levels).get_indexer(known)
-        if (places < 0).any():
-            i = places.argmin()
-            raise ValueError(f"{name} must be in {self.levels}; row {i} has {shown(values[i])}")
-        return np.eye(len(self.levels))[places]
+        its own.  ValueError, which names the column and the row (from 0), on anything else.
+
+        `Text` values, entries of a file, are numbers or levels if they are written so.
+        """
+        if self.levels:
+            return np.eye(len(self.levels))[self._places(name, values)]
+        numbers = np.empty(len(values))
+        for i in range(len(values)):
+            numbers[i] = _number(values[i])
+            if not np.isfinite(numbers[i]):
+                raise ValueError(
+                    f"column {name!r} must hold finite numbers (fill missing values by a public "
+                    f"one first); row {i} has {shown(values[i])}"
+                )
+        middle = (self.low + self.high) / 2
+        half = (self.high - self.low) / 2
+        return np.clip((numbers - middle) / half, -1.0, 1.0)[:, None]
+
+    def _places(self, name, values):
+        """The place among the levels of every value."""
+        places = []
+        for i in range(len(values)):
+            place = _place(self.levels, values[i])
+            if place is None:
+                raise ValueError(
+                    f"column {name!r} (fill missing values by a public one first) must be in "
+                    f"{self.levels}; row {i} has {shown(values[i])}"
+                )
+            places.append(place)
+        return np.array(places, dtype=np.int64)
+
+
+class Text(str):
+    """An entry of a file: it may stand for a number or a truth value."""
+
+
+def _number(value) -> float:
+    """The value as a float; NaN if it is no number.  Truth values are 0 and 1."""
+    if isinstance(value, (bool, np.bool_)):
+        return float(value)
+    written = isinstance(value, Text) and "_" not in value  # Python reads 1_000
+    if not (written or validate.is_number(value)):
+        return np.nan
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return np.nan
+
+
+def _place(levels, value):
+    """The place of the level that equals the value, or None.
+
+    No text stands for a missing value: "NA" is the level "NA".  `Text` equals a level that is a
+    number or a truth value, too, if it is written as one.
+    """
+    for place in range(len(levels)):
+        level = levels[place]
+        if isinstance(level, str):
+            same = isinstance(value, str) and str(value) == level
+        elif isinstance(level, bool) and isinstance(value, Text):
+            same = value.lower() == str(level).lower()
+        elif isinstance(level, bool):
+            same = isinstance(value, (bool, np.bool_)) and bool(value) == level
+        elif isinstance(value, (bool, np.bool_)):
+            same = False
+        else:
+            same = _number(value) == level
+        if same:
+            return place
+    return None
+
+
+def read_table(path):
+    """The CSV file at this path as a data frame of `Text`, one entry in every column of every row.
+
+    The first line names the columns, each once.  Nothing is guessed: UTF-8, commas, quotes as in
+    RFC 4180; every line has as many entries as the first; blank lines may only end the file.
+    Raises ValueError, which names the file, the line and the row or column, on anything else.
+    """
+    pd = validate.need_module("pandas", "data")
+    path = Path(os.fsdecode(path))
+    content = path.read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{path} must be text in UTF-8; byte {error.start} is not: save it as CSV in UTF-8"
+        ) from None
+    if "\0" in text:
+        raise ValueError(f"{path} must be text in UTF-8; it has NUL at place {text.index(chr(0))}")
+    lines = _lines(path, text)
+    if not lines or not lines[0][1]:
+        raise ValueError(f"{path} must begin with a line of names; it is empty")
+    names = lines[0][1]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{path}: the column {name!r} stands more than once in line 1")
+    if len(lines) == 1:
+        raise ValueError(f"{path} must have a row below its names; it has none")
+    rows = []
+    for number, entries in lines[1:]:
+        where = f"{path}, line {number} (row {len(rows)})"
+        if len(entries) > len(names):
+            raise ValueError(
+                f"{where} has {len(entries)} entries for {len(names)} columns: column "
+                f"{len(names) + 1} has no name, its entry is {shown(entries[len(names)])}"
+            )
+        if len(entries) < len(names):
+            raise ValueError(
+                f"{where} has {len(entries)} entries for {len(names)} columns: none for column "
+                f"{names[len(entries)]!r}"
+            )
+        rows.append([Text(entry) for entry in entries])
+    return pd.DataFrame(rows, columns=names, dtype=object)
+
+
+def _lines(path, text):
+    """[(number of the line, its entries)] of a CSV text, without the blank lines at its end."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    lines = []
+    begins = 1
+    try:
+        for entries in reader:
+            lines.append((begins, entries))
+            begins = reader.line_num + 1
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {begins} is no line of a CSV file: {error}") from None
+    while lines and not lines[-1][1]:
+        lines.pop()
+    return lines
 
 
 def bounds(low: float, high: float) -> Column:
@@ -91,12 +209,14 @@ class Contexts(NamedTuple):
         return self.contexts(validate.need_module("pandas", "data").DataFrame([row]))[0]
 
     def contexts(self, table) -> np.ndarray:
-        """Contexts (n, K, d) of a data frame, or of the CSV file at this path."""
+        """Contexts (n, K, d) of a data frame, or of the CSV file (`read_table`) at this path."""
         pd = validate.need_module("pandas", "data")
         if isinstance(table, (str, bytes)) or hasattr(table, "__fspath__"):
-            table = pd.read_csv(table)
+            table = read_table(table)
         if not isinstance(table, pd.DataFrame):
             raise ValueError(f"table must be a data frame or a path; got {shown(table)}")
+        if len(table) == 0:
+            raise ValueError("table must have at least one row; got none")
         if self.form == "rows":
             return np.stack([self._rows(table, str(arm)) for arm in self.arms], axis=1)
         z = self._rows(table, ARM)

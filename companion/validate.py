@@ -150,7 +150,8 @@ def need_array(name: str, value, shape) -> np.ndarray:
     """
     a = _as_floats(value)
     if a is None:
-        raise ValueError(f"{name} must be an array of numbers; got {type(value).__name__}")
+        found = type(value).__name__
+        raise ValueError(f"{name} must be an array of numbers; got {found}{_first_wrong(value)}")
     wanted = f"({', '.join(map(str, shape))})"
     fits = a.ndim == len(shape) and all(
         n >= 1 and (isinstance(s, str) or n == s) for n, s in zip(a.shape, shape, strict=True)
@@ -159,7 +160,11 @@ def need_array(name: str, value, shape) -> np.ndarray:
         raise ValueError(f"{name} must have shape {wanted}; got shape {a.shape}")
     if not np.isfinite(a).all():
         bad = int((~np.isfinite(a)).sum())
-        raise ValueError(f"{name} must be finite; got {bad} entries that are NaN or infinite")
+        first = tuple(int(i) for i in np.argwhere(~np.isfinite(a))[0])
+        raise ValueError(
+            f"{name} must be finite; got {bad} entries that are NaN or infinite, the first is "
+            f"{a[first]} at {list(first)}"
+        )
     return a
 
 
@@ -169,6 +174,18 @@ def need_indices(name: str, value, shape, size: int) -> np.ndarray:
     if a is None or np.asarray(value).dtype.kind not in "iu" or not ((a >= 0) & (a < size)).all():
         raise ValueError(f"{name} must be integers in 0..{size - 1}; got {shown(value)}")
     return need_array(name, value, shape).astype(np.int64)
+
+
+def _first_wrong(value) -> str:
+    """Which entry of an array is the first that is no number, and what it is; "" if unknown."""
+    try:
+        entries = np.ma.asarray(value, dtype=object)
+    except (TypeError, ValueError):  # rows of different lengths
+        return ""
+    for place, entry in np.ma.ndenumerate(entries, compressed=False):
+        if not (is_number(entry) or isinstance(entry, (bool, np.bool_))) and place:
+            return f", whose entry {list(place)} is {shown(entry)}"
+    return ""
 
 
 def _as_floats(value):

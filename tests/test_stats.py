@@ -7,6 +7,7 @@ import pytest
 from scipy import stats as sps
 
 from companion import stats
+from companion.stats import at_least, at_most
 
 
 def test_ratio_covers_and_is_exact_for_proportional_samples():
@@ -124,3 +125,24 @@ def test_one_repetition_has_no_exponent():
 def test_an_exponent_at_zero_is_refused():
     with pytest.raises(ValueError, match="x must hold numbers > 0"):
         stats.exponent([0.0, 1.0], [[1.0, 2.0], [1.0, 2.0]])
+
+
+@pytest.mark.parametrize("spec", [".1f", ".2f", ".0f", ".2g", ".3g"])
+def test_printed_bounds_are_bounds(spec):
+    """As they stand on the page; and no further from the number than one unit of the last digit."""
+    rng = np.random.default_rng(7)
+    values = 10.0 ** rng.uniform(-3.0, 4.0, 500) * rng.choice([-1.0, 1.0], 500)
+    for value in values.tolist():
+        low, high = float(at_least(value, spec)), float(at_most(value, spec))
+        assert low <= value <= high
+        size = 10.0 ** -int(spec[1]) if spec[2] == "f" else abs(value) * 10.0 ** (1 - int(spec[1]))
+        assert high - low <= size * 1.001
+
+
+def test_bounds_that_were_rounded_the_wrong_way_on_pages():
+    assert [at_least(0.7285), at_least(3.396, ".2g"), at_least(1.289)] == ["0.728", "3.3", "1.28"]
+    assert [at_most(0.7285), at_most(3.31, ".2g"), at_most(1.281)] == ["0.729", "3.4", "1.29"]
+    assert [at_least(1.0 - 1e-15), at_most(1.0 + 1e-15)] == ["1", "1"]  # one, but for rounding
+    assert [at_least(np.inf), at_most(-np.inf), at_least(0.0, ".2f")] == ["inf", "-inf", "0.00"]
+    with pytest.raises(ValueError, match="spec must be like"):
+        at_least(1.0, ".0%")

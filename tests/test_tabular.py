@@ -1,5 +1,7 @@
 """From a table to contexts: by hand, in the universe, refusals."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -80,9 +82,9 @@ def test_a_column_named_by_a_number_with_levels_that_are_truth_values():
         (lambda: made().contexts([{"age": 3}]), "table must be a data frame"),
         (lambda: made().context({"age": 3, "drink": "milk"}), "must be in .*; row 0 has 'milk'"),
         (lambda: made().context({"age": 3, "drink": pd.NA}), "'drink' .*missing.* must be in"),
-        (lambda: made().context({"age": np.nan, "drink": "tea"}), "missing .* must be finite"),
+        (lambda: made().context({"age": np.nan, "drink": "tea"}), "missing .*; row 0 has nan"),
         (lambda: made().context({"age": None, "drink": "tea"}), "fill missing values by a public"),
-        (lambda: made().context({"age": "3", "drink": "tea"}), "'age' .* numbers; row 0 has '3'"),
+        (lambda: made().context({"age": "3", "drink": "tea"}), "'age' .* numbers .*row 0 has '3'"),
     ],
 )
 def test_what_is_wrong_is_refused_in_words(call, words):
@@ -118,3 +120,101 @@ def test_a_context_has_a_number_for_each_level_and_the_constant():
     """Age, three drinks, the constant: 5; with a block for each of two arms 10."""
     assert made(form="shared").d == 5
     assert made().d == 10
+
+
+def written(tmp_path, content):
+    """The path of a file with this content."""
+    path = tmp_path / "people.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+NUMBERS = {"age": bounds(0, 100), "income": bounds(0, 100)}
+HEAD = "id,age,income,score,city\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (HEAD + "1,30,50,70,Rome,\n", r"people.csv, line 2 \(row 0\) has 6 .* column 6 .* ''"),
+        (HEAD + "1,2,3,4,5\n1,30,45,5,70,Rome\n", r"line 3 \(row 1\) .* column 6 .* 'Rome'"),
+        (HEAD + "1,30,50,70\n", r"people.csv, line 2 \(row 0\) has 4 .* none for column 'city'"),
+        (HEAD[:-1] + ",\n1,30,50,70,Rome\n", r"people.csv, line 2 .* none for column ''"),
+        (HEAD + "1,30,50,70,Rome\n\n2,30,50,70,Rome\n", r"line 3 \(row 1\) has 0 entries"),
+        ("age,income,age\n1,2,3\n", "people.csv: the column 'age' stands more than once"),
+        ("city,age,income,city\na,1,2,b\n", "the column 'city' stands more than once"),
+        ("", "people.csv must begin with a line of names; it is empty"),
+        ("\n\n", "people.csv must begin with a line of names; it is empty"),
+        (HEAD, "people.csv must have a row below its names"),
+        (HEAD.encode("utf-16"), "people.csv must be text in UTF-8; byte 0"),
+        (HEAD.encode("utf-16-le"), "people.csv must be text in UTF-8; it has NUL"),
+        (b"\x89PNG\r\n\x1a\n\x00", "people.csv must be text in UTF-8; byte 0"),
+        (HEAD + '1,30,50,70,"Rome\n', "people.csv, line 2 is no line of a CSV file"),
+        ("age,income\n3,NA\n", "'income' must hold finite .*; row 0 has 'NA'"),
+        ("age,income\n3,4\n3,\n", "'income' must hold finite .*; row 1 has ''"),
+        ("age,income\n3,1_000\n", "'income' must hold finite .*; row 0 has '1_000'"),
+        ('age,income\n3,"4,5"\n', "'income' must hold finite .*; row 0 has '4,5'"),
+        ("age,income\n3,inf\n", "'income' must hold finite .*; row 0 has 'inf'"),
+    ],
+)
+def test_a_file_whose_entries_and_columns_do_not_match_is_refused(tmp_path, content, words):
+    m = contexts_of(NUMBERS, arms=("a", "b"))
+    with pytest.raises(ValueError, match=words):
+        m.contexts(written(tmp_path, content))
+
+
+def test_what_a_file_may_have(tmp_path):
+    m = contexts_of(NUMBERS, arms=("a", "b"), form="shared", universe="cube")
+    plain = m.contexts(written(tmp_path, "age,income\n30,50\n1e1,-7\n"))
+    np.testing.assert_allclose(plain[:, 0], [[-0.4, 0.0, 1.0], [-0.8, -1.0, 1.0]])
+    for same in (
+        "\ufeffage,income\r\n30,50\r\n1e1,-7\r\n",
+        '"age","income"\n"30",50\n 10 ,-7\n\n\n',
+        ',income,age,note\n0,50,30,\n1,-7,10,"two\nlines, one entry"\n',
+    ):
+        assert np.array_equal(m.contexts(written(tmp_path, same)), plain)
+    assert np.array_equal(m.contexts(bytes(tmp_path / "people.csv")), plain)
+
+
+LOOK_MISSING = ("NA", "null", "None", "nan", "", "N/A")
+
+
+def test_levels_that_look_like_missing_values_are_levels(tmp_path):
+    m = contexts_of({"x": levels(*LOOK_MISSING)}, arms=("a", "b"), form="shared", universe="cube")
+    file = "x,y\n" + "".join(f"{level},1\n" for level in LOOK_MISSING)
+    for table in (written(tmp_path, file), pd.DataFrame({"x": LOOK_MISSING})):
+        assert np.array_equal(m.contexts(table)[:, 0, :-1], np.eye(6))
+
+
+def test_levels_that_are_numbers_or_truth_values_are_found_in_a_file(tmp_path):
+    columns = {"n": levels(1, 2.5), "b": levels(True, False)}
+    m = contexts_of(columns, arms=("a", "b"), form="shared", universe="cube")
+    X = m.contexts(written(tmp_path, "n,b\n1,true\n2.50,False\n1.0,FALSE\n"))
+    wanted = [[1, 0, 1, 0, 1], [0, 1, 0, 1, 1], [1, 0, 0, 1, 1]]
+    assert X[:, 0].tolist() == wanted
+    with pytest.raises(ValueError, match=r"'n' .* must be in .*; row 0 has 'one'"):
+        m.contexts(written(tmp_path, "n,b\none,true\n"))
+    with pytest.raises(ValueError, match=r"'n' .* must be in .*; row 1 has '2'"):
+        m.contexts(pd.DataFrame({"n": [1, "2"], "b": [True, True]}))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Decimal("2"), pd.Timestamp("2020-01-01"), pd.NA, None, "text", [2], 2j, np.nan, pd.NaT],
+)
+def test_every_refusal_of_a_number_names_its_row_and_value(value):
+    table = pd.DataFrame({"age": pd.Series([1.0, value], dtype=object), "income": [1, 2]})
+    with pytest.raises(ValueError, match=r"column 'age' must hold finite .*; row 1 has") as refusal:
+        contexts_of(NUMBERS, arms=("a", "b")).contexts(table)
+    assert repr(value) in str(refusal.value)
+
+
+def test_nullable_numbers_are_numbers_and_their_gap_is_named():
+    m = contexts_of(NUMBERS, arms=("a", "b"))
+    table = pd.DataFrame({"age": pd.array([1, 2], "Int64"), "income": pd.array([3, 4], "Float64")})
+    assert m.contexts(table).shape == (2, 2, m.d)
+    table["age"] = pd.array([1, None], "Int64")
+    with pytest.raises(ValueError, match=r"'age' must hold finite numbers .*; row 1 has <NA>"):
+        m.contexts(table)
+    with pytest.raises(ValueError, match="table must have at least one row"):
+        m.contexts(table[:0])

@@ -40,17 +40,17 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.ndimage import maximum_filter1d
-from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from companion.accounting.privacy import delta_at, gaussian_scale
+from companion.accounting.privacy import beyond, delta_bound, edge, gaussian_scale
 from companion.validate import need_float, need_int, need_positive, need_probability
 
 MOST = 2**52  # more bits are treated as so many: further independent noise cannot harm
 NODES = 20_000  # beyond so many values of k, they are treated in blocks
 REACH = 12.0  # standard deviations on either side; what lies beyond is counted as lost
 GRID = 32  # values of r
+LEAST_DELTA = 1e-20  # below it the search for bits meets rounding errors, and does not end soon
 
 
 def quantiles(bits: int, p: float, largest: int) -> tuple[np.ndarray, np.ndarray, int]:
@@ -117,6 +117,16 @@ def trade_offs(bits: int, p: float, entries: int, largest: int) -> tuple[np.ndar
     return r, entries * np.array(lost)
 
 
+def need_searchable(delta: float) -> float:
+    """delta in [`LEAST_DELTA`, 1), for which noise is searched; ValueError on anything else."""
+    if not need_probability("delta", delta) >= LEAST_DELTA:
+        raise ValueError(
+            f"delta must be at least {LEAST_DELTA:g} for binomial noise, whose tails are hidden "
+            f"by rounding errors below; got delta={delta}"
+        )
+    return float(delta)
+
+
 class Noise(NamedTuple):
     """`times` releases with Bin(bits, p) noise on each of `entries` integers.
 
@@ -166,7 +176,7 @@ def releases_delta(epsilon: float, releases) -> float:
 
 def frontier_delta(epsilon: float, a: np.ndarray, lost: np.ndarray) -> float:
     """`releases_delta` from what `frontier` returns: shifts a, and what is lost beside them."""
-    gaussian = np.where(a > 0.0, delta_at(epsilon, np.where(a > 0.0, a, 1.0)), 0.0)
+    gaussian = np.where(a > 0.0, delta_bound(epsilon, np.where(a > 0.0, a, 1.0)), 0.0)
     return float(min(1.0, np.min(gaussian + lost)))  # a list without releases loses nothing
 
 
@@ -175,13 +185,14 @@ def releases_epsilon(delta: float, releases) -> float:
     delta, found = need_probability("delta", delta), frontier(releases)
     if frontier_delta(0.0, *found) <= delta:
         return 0.0
-    high = 1.0
-    while frontier_delta(high, *found) > delta:
-        high *= 2.0
-        if high > 1e4:
-            return np.inf
-    root = brentq(lambda e: frontier_delta(e, *found) - delta, 0.0, high, xtol=1e-13, rtol=1e-13)
-    return root + 1e-12 * (1.0 + root)  # above the root, whose last digits are not certain
+    high = beyond(lambda e: e > 1e4 or frontier_delta(e, *found) <= delta, 1.0, 2.0)
+    if high > 1e4:
+        return np.inf
+
+    def enough(epsilon):
+        return frontier_delta(epsilon, *found) <= delta
+
+    return edge(enough, high, beyond(lambda e: e < 1e-300 or not enough(e), high, 0.1))
 
 
 def binomial_epsilon(
@@ -199,9 +210,11 @@ def binomial_bits(
     (epsilon, delta)-DP.
 
     Least up to a thousandth.  The search starts at the normal approximation; more bits always do,
-    down to the deltas that rounding errors hide, where it raises ValueError.
+    down to the deltas that rounding errors hide, where it raises ValueError: at once below
+    `LEAST_DELTA`.
     """
-    epsilon, delta = need_positive("epsilon", epsilon), need_probability("delta", delta)
+    epsilon = need_positive("epsilon", epsilon)
+    delta = need_searchable(delta)
     one = need_noise(Noise(1, p, move, entries, largest))
     return _bits(epsilon, delta, need_int("users", users, 1), one)
 

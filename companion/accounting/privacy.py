@@ -2,6 +2,8 @@
 
 Closed forms over SciPy; compositions without one go to the `dp-accounting` library (tests compare
 the two).  What was searched for is remembered: policies of one budget are made again and again.
+Searches end on the private side: scales and epsilons are rounded up, rho down, by more than the
+rounding errors of what they were compared with.
 Source: Dwork and Roth (2014), Theorem A.1 (classical Gaussian); Balle and Wang (2018), Theorem 8
 (exact); Canonne, Kamath and Steinke (2020), Proposition 12 (concentrated privacy).
 """
@@ -10,8 +12,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
-from scipy.special import log_ndtr, ndtr
+from scipy.optimize import minimize_scalar
+from scipy.special import erfcx, ndtr
 
 from companion.validate import (
     need_choice,
@@ -21,36 +23,103 @@ from companion.validate import (
     need_probability,
 )
 
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)  # of the mean slope in `delta_at`
+NARROW = 1.0  # shifts up to here are integrated: the difference of two tails would cancel
+FAR_SHIFT = 1e8  # from this shift a on, rounding hides the tail of the loss
+FAR_BUDGET = 5e15  # the epsilon that belongs to it
+FAR_RHO = 1e12  # from this rho or epsilon on, rounding hides the tail of `zcdp_delta`
+ROUNDING = 1e-12  # relative error of the deltas of this module, see `delta_bound`
+
+
+def edge(holds, inside: float, outside: float) -> float:
+    """The last value on the way from inside to outside at which `holds(value)` is true.
+
+    inside, outside: positive; `holds` is true at the first, false at the second, and changes once.
+    The search halves the way in logarithms, so it is as fine at 1e-20 as at 1, and returns a value
+    at which `holds` was seen to be true, within a relative 1e-14 of one at which it was not.
+
+    >>> edge(lambda x: x * x <= 2e-40, 1e-30, 1.0)
+    1.414213562373...e-20
+    """
+    while abs(np.log(outside) - np.log(inside)) > 1e-14:
+        middle = float(np.sqrt(inside) * np.sqrt(outside))
+        if middle in (inside, outside):
+            break
+        if holds(middle):
+            inside = middle
+        else:
+            outside = middle
+    return inside
+
+
+def beyond(holds, start: float, factor: float) -> float:
+    """The first of start, start factor, start factor^2, ... at which `holds(value)` is true."""
+    while not holds(start):
+        start *= factor
+    return start
+
+
+def tail_ratio(t):
+    """R(t) = Phi(-t) / phi(t), the tail of a standard normal over its density."""
+    return np.sqrt(np.pi / 2.0) * erfcx(t / np.sqrt(2.0))
+
 
 def delta_at(epsilon: float, a):
-    """Smallest delta at epsilon >= 0 and a = sensitivity / sigma > 0, a number or an array."""
-    with np.errstate(over="ignore"):  # far below the answer the bound is -inf, which is below delta
-        return ndtr(a / 2 - epsilon / a) - np.exp(epsilon + log_ndtr(-a / 2 - epsilon / a))
+    """Smallest delta at epsilon >= 0 and a = sensitivity / sigma > 0, a number or an array.
+
+    With x = epsilon/a - a/2 and y = x + a it is Phi(-x) - e^epsilon Phi(-y).  As y^2 - x^2 = 2
+    epsilon, the second term is phi(x) R(y), R as in `tail_ratio`.  For a small shift a the two are
+    nearly equal, and their difference is an integral: phi(x) times that of -R'(t) = 1 - t R(t) over
+    t from x to y, by Gauss's rule, where nothing cancels.
+    """
+    a = np.asarray(a, dtype=np.float64)
+    x = epsilon / a - a / 2.0
+    with np.errstate(over="ignore", invalid="ignore"):  # in the branch that is not taken
+        density = np.exp(-x * x / 2.0) / np.sqrt(2.0 * np.pi)
+        tail = np.where(x > 0.0, density * tail_ratio(x), ndtr(-x))  # ndtr errs more far out
+        wide = tail - density * tail_ratio(x + a)
+        t = x[..., None] + a[..., None] * (NODES + 1.0) / 2.0
+        slope = np.maximum(1.0 - t * tail_ratio(t), 0.0) @ (WEIGHTS / 2.0)
+        narrow = density * a * slope
+    return np.maximum(np.where(a > NARROW, wide, narrow), 0.0)
+
+
+def delta_bound(epsilon: float, a):
+    """`delta_at`, enlarged by more than its rounding error.
+
+    For |x| <= 40 (beyond, delta underflows) errors of x, about 2e-16 (1 + a), change phi(x) by
+    40 times as much; cancellation and special functions add less than 1e-12.
+    """
+    return delta_at(epsilon, a) * (1.0 + ROUNDING + 1e-14 * a)
 
 
 @lru_cache(maxsize=1024)
 def epsilon_at(delta: float, a: float) -> float:
-    """Smallest epsilon >= 0 at this delta and a = sensitivity / sigma > 0."""
-    if delta_at(0.0, a) <= delta:
+    """Smallest epsilon >= 0 at this delta and a = sensitivity / sigma > 0, rounded up."""
+    if delta_bound(0.0, a) <= delta:
         return 0.0
     # log of the loss tail: epsilon = a^2/2 + a z is enough when Phi(-z) = delta.
     high = a * a / 2 + a * 40.0
-    if a > 1e8:  # where rounding hides the tail; what is enough is at most 1e-6 of it too large
+    if a > FAR_SHIFT:  # what is enough is at most 1e-6 of it too large
         return high
-    return float(brentq(lambda e: delta_at(e, a) - delta, 0.0, high, xtol=1e-13, rtol=1e-13))
+
+    def enough(epsilon):
+        return delta_bound(epsilon, a) <= delta
+
+    return edge(enough, high, beyond(lambda e: e < 1e-300 or not enough(e), high, 0.1))
 
 
 @lru_cache(maxsize=1024)
 def unit_scale(epsilon: float, delta: float) -> float:
-    """Smallest sigma for sensitivity 1 at a finite budget."""
-    low, high = 1e-3, 1e3
-    while delta_at(epsilon, 1.0 / low) <= delta:
-        low /= 10.0
-    while delta_at(epsilon, 1.0 / high) > delta:
-        high *= 10.0
-    return float(
-        brentq(lambda s: delta_at(epsilon, 1.0 / s) - delta, low, high, xtol=1e-15, rtol=1e-14)
-    )
+    """Smallest sigma for sensitivity 1 at a finite budget, rounded up."""
+    if epsilon > FAR_BUDGET:  # 1/a with a^2/2 + 40 a = epsilon, as in `epsilon_at`
+        return (40.0 + np.sqrt(1600.0 + 2.0 * epsilon)) / (2.0 * epsilon)
+
+    def enough(sigma):
+        return delta_bound(epsilon, 1.0 / sigma) <= delta
+
+    high = beyond(enough, 1e-3, 10.0)
+    return edge(enough, high, beyond(lambda sigma: not enough(sigma), high, 0.1))
 
 
 class Guarantee(NamedTuple):
@@ -108,12 +177,12 @@ def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> fl
     """Smallest delta at which N(0, sigma^2) noise at this L2 sensitivity is (epsilon, delta)-DP.
 
     epsilon >= 0, sigma >= 0 (0: no privacy, delta = 1), sensitivity > 0.  Balle and Wang (2018),
-    Theorem 8.
+    Theorem 8.  Right to a relative 1e-12 + 1e-14 sensitivity / sigma, and rounded up by as much.
     """
     epsilon = need_float("epsilon", epsilon, 0.0)
     sigma = need_float("sigma", sigma, 0.0)
     a = need_positive("sensitivity", sensitivity)
-    return 1.0 if sigma == 0.0 else float(delta_at(epsilon, a / sigma))
+    return 1.0 if sigma == 0.0 else float(min(1.0, delta_bound(epsilon, a / sigma)))
 
 
 def gaussian_epsilon(delta: float, sigma: float, sensitivity: float = 1.0) -> float:
@@ -194,15 +263,19 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
 
     min over a > 1 of exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1).
     """
-    rho, epsilon = need_float("rho", rho, 0.0), need_float("epsilon", epsilon, 0.0)
+    return _zcdp_delta(need_float("rho", rho, 0.0), need_float("epsilon", epsilon, 0.0))
+
+
+def _zcdp_delta(rho, epsilon):
+    """`zcdp_delta` of checked numbers, which may be of any size."""
     if rho == 0.0:
         return 0.0
 
     def log_delta(u):  # u = log(a - 1); (1 - 1/a)^a / (a - 1) = (a - 1)^(a - 1) / a^a
         over = np.exp(u)
-        a = 1.0 + over
+        factor = -over * np.log1p(1.0 / over) - np.log1p(over)
         with np.errstate(over="ignore"):  # beyond all floats is not the minimum
-            return over * (a * rho - epsilon) + over * u - a * np.log1p(over)
+            return over * ((1.0 + over) * rho - epsilon) + factor
 
     centre = np.log(max((epsilon - rho) / (2.0 * rho), 1e-3))  # the minimum but for the factor
     found = minimize_scalar(log_delta, bounds=(centre - 12, centre + 12), method="bounded",
@@ -210,28 +283,55 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     return float(np.exp(min(0.0, found.fun)))
 
 
+def _within(rho, epsilon, delta):
+    """Whether `zcdp_delta`, enlarged by more than its rounding error, is at most delta: below
+    `FAR_RHO` the exponent is right to 1e-14 (1 + sqrt(rho) + sqrt(epsilon))."""
+    error = ROUNDING + 1e-14 * (np.sqrt(rho) + np.sqrt(epsilon))
+    return _zcdp_delta(rho, epsilon) * (1.0 + error) <= delta
+
+
 def zcdp_epsilon(rho: float, delta: float) -> float:
-    """Smallest epsilon >= 0 that `zcdp_delta` gives for rho-zCDP at delta in (0, 1)."""
+    """Smallest epsilon >= 0 that `zcdp_delta` gives for rho-zCDP at delta in (0, 1), rounded up."""
     rho, delta = need_float("rho", rho, 0.0, allow_inf=True), need_probability("delta", delta)
-    if rho == np.inf:
-        return np.inf
-    if zcdp_delta(rho, 0.0) <= delta:
+    return np.inf if rho == np.inf else _epsilon_of_rho(rho, delta)
+
+
+@lru_cache(maxsize=1024)
+def _epsilon_of_rho(rho, delta):
+    """`zcdp_epsilon` of checked, finite numbers."""
+    if _within(rho, 0.0, delta):
         return 0.0
-    high = rho + 2.0 * np.sqrt(rho * np.log(1.0 / delta))  # Bun and Steinke (2016)
-    if rho > 1e12:  # where rounding hides the tail; this is at most 1e-4 of it too large
-        return float(high)
-    return float(brentq(lambda e: zcdp_delta(rho, e) - delta, 0.0, high, xtol=1e-13, rtol=1e-13))
+    high = float(rho + 2.0 * np.sqrt(rho * np.log(1.0 / delta)))  # Bun and Steinke (2016)
+    if rho > FAR_RHO:  # this is at most 1e-4 of it too large
+        return high
+
+    def enough(epsilon):
+        return _within(rho, epsilon, delta)
+
+    high = beyond(enough, high, 1.0 + 1e-9)  # it may miss by a rounding error
+    return edge(enough, high, beyond(lambda e: e < 1e-300 or not enough(e), high, 0.1))
 
 
 def zcdp_rho(epsilon: float, delta: float) -> float:
-    """Largest rho at which rho-zCDP is (epsilon, delta)-DP by `zcdp_delta` (epsilon = inf: inf)."""
+    """Largest rho at which rho-zCDP is (epsilon, delta)-DP by `zcdp_delta` (epsilon = inf: inf),
+    rounded down."""
     epsilon, delta = need_budget(epsilon, delta)
-    if epsilon == np.inf:
-        return np.inf
-    high = epsilon + 1.0  # rho < epsilon unless delta is large
-    while zcdp_delta(high, epsilon) <= delta:
-        high *= 2.0
-    return float(brentq(lambda rho: zcdp_delta(rho, epsilon) - delta, 0.0, high, xtol=1e-16))
+    return np.inf if epsilon == np.inf else _rho_of_epsilon(epsilon, delta)
+
+
+@lru_cache(maxsize=1024)
+def _rho_of_epsilon(epsilon, delta):
+    """`zcdp_rho` of checked, finite numbers."""
+    root = np.sqrt(np.log(1.0 / delta))
+    low = float((epsilon / (root + np.sqrt(root * root + epsilon))) ** 2)  # Bun and Steinke (2016)
+    if epsilon > FAR_RHO:
+        return low * (1.0 - 1e-12)
+
+    def enough(rho):
+        return _within(rho, epsilon, delta)
+
+    low = beyond(enough, low, 0.5)  # it may miss by a rounding error
+    return edge(enough, low, beyond(lambda rho: not enough(rho), low, 2.0))
 
 
 def laplace_scale(epsilon: float, sensitivity: float = 1.0) -> float:

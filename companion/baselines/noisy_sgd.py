@@ -15,9 +15,10 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
+from scipy.optimize import minimize_scalar
 from scipy.special import log_ndtr
 
+from companion.accounting.privacy import beyond, edge
 from companion.baselines.arguments import central_guarantee, need_size, squares_problem
 from companion.core import Optimiser, Release
 from companion.jit import borrowed, jit
@@ -57,6 +58,7 @@ def renyi(order, g, noise, points=4000):
     return math.log1p(order * (order - 1.0) * total) / (order - 1.0)
 
 
+LEAST_NOISE = 0.5
 ORDERS = 1.0 + np.exp(np.linspace(-1.0, 6.0, 30))
 
 
@@ -86,12 +88,13 @@ def smallest_noise(epsilon, delta, n, steps):
     if not epsilon > 1.01 * least:
         raise ValueError(f"epsilon must be above {1.01 * least:.3g} at delta={delta}, where the"
                          f" orders of the accountant end; got {epsilon=}")  # fmt: skip
-    low, high = 0.5, 8.0
-    while composed(delta, n, high, steps) > epsilon:
-        high *= 2.0
-    if composed(delta, n, low, steps) < epsilon:
-        return low  # a smaller noise would need orders below those tried
-    return float(brentq(lambda z: composed(delta, n, z, steps) - epsilon, low, high, xtol=1e-6))
+    if composed(delta, n, LEAST_NOISE, steps) < epsilon:
+        return LEAST_NOISE  # a smaller noise would need orders below those tried
+
+    def enough(noise):
+        return composed(delta, n, noise, steps) <= epsilon
+
+    return edge(enough, beyond(enough, 8.0, 2.0), LEAST_NOISE)
 
 
 class Params(NamedTuple):

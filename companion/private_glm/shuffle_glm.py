@@ -26,7 +26,12 @@ import numpy as np
 from scipy.optimize import brentq
 
 from companion.accounting import privacy
-from companion.accounting.binomial import Noise, releases_delta, releases_epsilon
+from companion.accounting.binomial import (
+    Noise,
+    need_searchable,
+    releases_delta,
+    releases_epsilon,
+)
 from companion.accounting.privacy import (
     NO_PRIVACY,
     REPLACE_RECORD,
@@ -152,6 +157,7 @@ def calibrated(
             printed_bits(n, levels, d, per_step, delta / (2.0 * (steps + 1))),
         )
         return *bits, releases_epsilon(delta, releases(n, d, steps, *bits))
+    need_searchable(delta)
     rho = 0.5 / privacy.gaussian_scale(epsilon, delta) ** 2
     for factor in FACTORS:
         bits = (

@@ -28,7 +28,13 @@ from companion.jit import inlined, jit
 from companion.kernels import glm
 from companion.kernels.linalg import copy, dot
 from companion.streaming_sco import streaming
-from companion.streaming_sco.streaming import calibrated, make_problem, publish, step
+from companion.streaming_sco.streaming import (
+    calibrated,
+    leaf_clip,
+    make_problem,
+    publish,
+    step,
+)
 from companion.validate import need_choice, need_float, need_int
 
 LEARNERS = ("tree", "argmin", "coordinates", "gumbel")
@@ -139,7 +145,12 @@ def sco_bandit(
     radius : of the l_1 ball of the estimates
     label_bound : rewards are clipped to +-label_bound ([0, label_bound] unless linear)
     learner : "tree" (Algorithm 1), or a selector of Algorithm 2: "argmin", "coordinates", "gumbel"
-    calibration, schedule, clip : as in `streaming_fw` and `vertex_fw`; "paper" or "corrected"
+    calibration, schedule : as in `streaming_fw` and `vertex_fw`; "paper" or "corrected"
+    clip : bound C of leaves, in l_2 for the tree and in l_inf for vertices; None: what `leaf_clip`
+        gives (2 (radius + label_bound) if linear), for "paper" none.  In l_2 it binds for contexts
+        longer than 1: the step of a longer one is shortened, and in return the noise of the tree
+        is smaller by sqrt(d) than a bound that never binds would need.  The sensitivity is 2 C for
+        every C, so the guarantee is the same
     synthetic : False leaves out the synthetic updates, and then there is no joint privacy
 
     Returns
@@ -165,6 +176,8 @@ def sco_bandit(
     need_choice("calibration", calibration, ("paper", "corrected"))
     need_choice("learner", learner, LEARNERS)
     need_choice("synthetic", synthetic, (True, False))
+    if clip is None and learner == "tree" and calibration == "corrected":
+        clip = leaf_clip(problem, None, calibration)  # in l_2, without the factor sqrt(d)
     q, guarantee = calibrated(
         problem, epsilon, delta, calibration, learner, schedule, clip, step_scale=1.0
     )

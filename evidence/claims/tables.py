@@ -26,8 +26,9 @@ def numbers(data, head=None, *, caption="", precision=3, formats=None, fold=None
 
     data: a DataFrame, or what makes one (rows as dicts); a default index is left out, any other
     becomes the first columns.  head: the columns' names, a list or "one | two", of rows that are no
-    dicts; precision: significant digits of floats; formats: column -> format string; fold: a line
-    behind which the table is folded away.
+    dicts; precision: significant digits of floats; formats: column -> format string, or a function
+    from a number to its text, as `at_least` for a lower bound; fold: a line behind which the table
+    is folded away.
     """
     if head:
         columns = head.split(" | ") if isinstance(head, str) else list(head)
@@ -41,6 +42,8 @@ def numbers(data, head=None, *, caption="", precision=3, formats=None, fold=None
         spec = (formats or {}).get(column)
         if isinstance(value, float) and np.isnan(value):
             return ""
+        if callable(spec):
+            return spec(value)
         if spec or isinstance(value, (float, Interval)):
             return format(value, spec or f".{precision}g")
         return value

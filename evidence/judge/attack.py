@@ -20,6 +20,7 @@ import numpy as np
 
 from companion.accounting.privacy import ADD_OR_REMOVE, RELATIONS, REPLACE_REWARD
 from companion.core import Universe, horizon, one_context
+from companion.stats import at_least
 from companion.validate import need_choice
 from evidence.attacks import audit
 from evidence.judge.checks import run, stream_for
@@ -48,7 +49,7 @@ def row(g, one, n: int, seed: int, note: str):
     found = audit.attacked(one, delta=delta, trials=n, seed=seed, level=LEVEL)
     tail = ((1.0 - LEVEL) / 2.0) ** (1.0 / found.trials)
     largest = np.log(max(tail - delta, 1.0 - tail) / (1.0 - tail))
-    said = f"epsilon is at least {found.epsilon:.3g}, {epsilon:.3g} is promised"
+    said = f"epsilon is at least {at_least(found.epsilon)}, {epsilon:.3g} is promised"
     said += " for two steps" if g.neighbours == ADD_OR_REMOVE else ""
     said += f" ({found.trials} trials, which can show {largest:.3g})"
     outcome = "refuted" if found.epsilon > epsilon else "not refuted"

@@ -15,6 +15,7 @@ from companion.accounting.binomial import (
     releases_delta,
 )
 from companion.accounting.privacy import gaussian_epsilon
+from companion.policies import shuffle_glm
 
 
 def binomial_delta(epsilon, *query):
@@ -133,10 +134,25 @@ def test_extremes():
     assert beyond == binomial_epsilon(1e-9, binomial.MOST, 0.25, 5.0, 3, 5) < 1e-5
 
 
-@pytest.mark.slow
-def test_a_delta_that_rounding_errors_hide_is_refused():
-    with pytest.raises(ValueError, match="delta=1e-300"):
-        binomial_bits(1.0, 1e-300, 20, 0.25, 5.0, 3, 5)
+@pytest.mark.parametrize("delta", [1e-300, 1e-100, 0.9e-20])
+def test_a_delta_that_rounding_errors_hide_is_refused_at_once(delta, monkeypatch):
+    monkeypatch.setattr(binomial, "quantiles", None)  # nothing is searched
+    with pytest.raises(ValueError, match=f"delta={delta}"):
+        binomial_bits(1.0, delta, 20, 0.25, 5.0, 3, 5)
+
+
+def test_a_policy_of_such_a_delta_is_refused_at_once(monkeypatch):
+    monkeypatch.setattr(binomial, "quantiles", None)
+    with pytest.raises(ValueError, match=r"delta must be at least 1e-20 .* delta=1e-100"):
+        shuffle_glm(2, 3, 1000, epsilon=1.0, delta=1e-100)
+
+
+def test_the_epsilon_of_many_bits_is_found_at_any_size():
+    for delta in (1e-9, 1e-11):
+        found = binomial_epsilon(delta, binomial.MOST, 0.25, 1.0, 1, 1)
+        assert binomial_delta(found, binomial.MOST, 0.25, 1.0, 1, 1) <= delta
+        less = binomial_delta(found * (1 - 1e-9), binomial.MOST, 0.25, 1.0, 1, 1)
+        assert found == 0.0 or less > delta
 
 
 # --- several releases ---------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Calibration against published values, an independent library, and brute force over inputs."""
 
+import mpmath
 import numpy as np
 import pytest
 from dp_accounting import GaussianDpEvent
@@ -13,6 +14,7 @@ from scipy.stats import norm
 
 from companion.accounting import privacy
 from companion.accounting.privacy import gaussian_delta, gaussian_epsilon, gaussian_scale
+from companion.policies import joint_glm
 
 budgets = {"epsilon": st.floats(1e-3, 200.0), "delta": st.floats(1e-12, 0.9)}
 
@@ -193,3 +195,89 @@ def test_a_node_more_where_the_horizon_reaches_a_power_of_two():
     for k in range(1, 12):
         assert privacy.tree_levels(2**k - 1) == k
         assert privacy.tree_levels(2**k) == k + 1
+
+
+# --- small budgets, and the private side ---------------------------------------------------------
+
+
+def true_delta(epsilon, sigma):
+    """The delta of a Gaussian at sensitivity 1, in 150 digits."""
+    with mpmath.workdps(150):
+        e, a = mpmath.mpf(epsilon), 1 / mpmath.mpf(sigma)
+        x, y = e / a - a / 2, e / a + a / 2
+        root = mpmath.sqrt(2)
+        return (mpmath.erfc(x / root) - mpmath.exp(e) * mpmath.erfc(y / root)) / 2
+
+
+def budgets_at_random(n, lowest, highest):
+    """n budgets, uniform in logarithms: epsilon between the two, delta in [1e-100, 0.9]."""
+    rng = np.random.default_rng(5)
+    epsilons = 10.0 ** rng.uniform(np.log10(lowest), np.log10(highest), n)
+    return zip(epsilons.tolist(), (10.0 ** rng.uniform(-100.0, -0.05, n)).tolist(), strict=True)
+
+
+SMALL = [(1e-9, 1e-100), (1e-9, 1e-17), (1e-9, 1e-9), (1e-8, 1e-30), (1e-100, 1e-100)]
+
+
+def test_gaussian_noise_never_spends_more_than_was_asked():
+    several = [*SMALL, *budgets_at_random(60, 1e-9, 1e-4), *budgets_at_random(40, 1e-4, 20.0)]
+    for epsilon, delta in several:
+        sigma = gaussian_scale(epsilon, delta)
+        exact = true_delta(epsilon, sigma)
+        assert 1.0 - 1e-10 < exact / delta <= 1.0
+        assert exact <= gaussian_delta(epsilon, sigma) <= exact * (1 + 1e-10)
+        assert gaussian_epsilon(delta, sigma) == pytest.approx(epsilon, rel=1e-12)
+
+
+def stable_log_delta(rho, epsilon, order):
+    """log of the delta of rho-zCDP at one order: exact up to rounding errors of its terms."""
+    a = np.asarray(order) + 1.0
+    return order * (a * rho - epsilon) - order * np.log1p(1.0 / order) - np.log1p(order)
+
+
+def test_rho_of_small_budgets_never_overspends():
+    """Upper bounds on the delta of an order hold for every order, and one is found by a grid."""
+    for epsilon, delta in [*SMALL, (1e-6, 1e-30), *budgets_at_random(150, 1e-9, 1e-4)]:
+        rho = privacy.zcdp_rho(epsilon, delta)
+        centre = max((epsilon - rho) / (2.0 * rho), 1e-3)
+        orders = centre * np.exp(np.linspace(-12.0, 12.0, 20_001))
+        least = stable_log_delta(rho, epsilon, orders).min()
+        assert least <= np.log(delta) + 1e-4  # as good as the grid
+        assert least >= np.log(delta) - 1e-4  # and not smaller than it needs to be
+        assert privacy.zcdp_delta(rho, epsilon) <= delta
+        larger = privacy.zcdp_delta(rho * (1 + 1e-9), epsilon)
+        assert larger > delta * (1 - 1e-11)
+
+
+@pytest.mark.slow
+def test_thousands_of_small_budgets_never_overspend():
+    for epsilon, delta in budgets_at_random(3000, 1e-9, 1e-4):
+        rho = privacy.zcdp_rho(epsilon, delta)
+        assert rho > 0.0
+        assert privacy.zcdp_epsilon(rho, delta) <= epsilon * (1 + 1e-12)
+
+
+def test_an_epsilon_is_found_at_any_size():
+    for rho, delta in [(5e-17, 1e-9), (1e-30, 1e-17), (1e-3, 1e-3), (1e-25, 1e-14)]:
+        epsilon = privacy.zcdp_epsilon(rho, delta)
+        assert privacy.zcdp_delta(rho, epsilon) <= delta
+        assert privacy.zcdp_delta(rho, epsilon * (1 - 1e-9)) > delta
+    assert privacy.zcdp_epsilon(5e-17, 1e-9) == pytest.approx(1.2965e-8, rel=1e-4)
+    for shift, delta in [(1e-12, 1e-15), (1e-9, 1e-12), (1e-20, 1e-40)]:
+        epsilon = privacy.epsilon_at(delta, shift)
+        assert true_delta(epsilon, 1.0 / shift) <= delta
+        assert true_delta(epsilon * (1 - 1e-9), 1.0 / shift) > delta
+
+
+def test_an_edge_is_found_from_both_sides_and_on_the_right_one():
+    for root in (1e-200, 3.0, 1e50):
+        below = privacy.edge(lambda x, root=root: x <= root, 1e-220, 1e60)
+        above = privacy.edge(lambda x, root=root: x >= root, 1e60, 1e-220)
+        assert root * (1 - 1e-13) < below <= root <= above < root * (1 + 1e-13)
+
+
+@pytest.mark.parametrize("budget", [(1e-6, 1e-30), (1e-9, 1e-9), (1e-9, 1e-100)])
+def test_policies_of_small_budgets_are_made(budget):
+    epsilon, delta = budget
+    policy = joint_glm(3, 100, calibration="rdp", epsilon=epsilon, delta=delta)
+    assert policy.guarantee.epsilon <= epsilon * (1 + 1e-12)

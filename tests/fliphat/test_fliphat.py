@@ -3,11 +3,14 @@
 False alarms of statistical tests have chance 1e-7; seeds are fixed.
 """
 
+import time
 from itertools import product
 
+import mpmath
 import numpy as np
 import pytest
 from plain import plain
+from scipy import stats as sps
 
 from companion.fliphat import fliphat as module
 from companion.fliphat.fliphat import fliphat, residual_fliphat, rows_in_release
@@ -130,6 +133,51 @@ def test_composition_equals_enumeration_of_all_outcomes():
         chance = np.prod(np.where(np.array(outcome) > 0, p, 1 - p))
         total += chance * max(0.0, 1 - np.exp(epsilon - losses @ outcome))
     assert module.composition_delta(epsilon, k, ratio) == pytest.approx(total, rel=1e-12)
+
+
+def convolved_delta(epsilon, picks, ratio):
+    """The same from the whole law of the loss, in 60 digits: quadratic in the picks."""
+    with mpmath.workdps(60):
+        e, r = mpmath.mpf(epsilon), mpmath.mpf(ratio)
+        p, q = 1 / (1 + mpmath.exp(-2 * r)), 1 / (1 + mpmath.exp(-r))
+        total = mpmath.mpf(0)
+        for a in range(picks + 1):
+            first = mpmath.binomial(picks, a) * p**a * (1 - p) ** (picks - a)
+            for b in range(picks + 1):
+                loss = (2 * (2 * a - picks) + 2 * b - picks) * r
+                second = mpmath.binomial(picks, b) * q**b * (1 - q) ** (picks - b)
+                total += first * second * max(mpmath.mpf(0), -mpmath.expm1(e - loss))
+        return total
+
+
+def test_composition_is_exact_at_every_size_of_delta_and_rounded_to_the_private_side():
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        k, ratio = int(rng.integers(1, 25)), 10.0 ** rng.uniform(-9.0, 1.0)
+        epsilon = float(3 * k * ratio * rng.uniform(0.0, 0.999))
+        exact = convolved_delta(epsilon, k, ratio)
+        assert abs(module.composition_delta(epsilon, k, ratio) / exact - 1) < 1e-11 + 1e-14 * k
+    for _ in range(30):
+        k, epsilon = int(rng.integers(1, 25)), 10.0 ** rng.uniform(-9.0, 1.0)
+        delta = 10.0 ** rng.uniform(-100.0, -0.1)
+        multiplier = module.noise_multiplier(k, epsilon, delta)
+        assert convolved_delta(epsilon, k, 1.0 / multiplier) <= delta
+        assert convolved_delta(epsilon, k, (1 + 1e-9) / multiplier) > delta * (1 - 1e-9)
+        proved = module.composition_epsilon(delta, k, 1.0 / multiplier)
+        assert proved == pytest.approx(epsilon, rel=1e-12)
+
+
+def test_a_hundred_thousand_picks_take_linear_time():
+    """A convolution took minutes.  The loss of so many picks is nearly normal."""
+    k, ratio = 100_000, 4e-4
+    began = time.process_time()
+    found = module.composition_delta(1.0, k, ratio)
+    assert time.process_time() - began < 3.0
+    p, q = 1 / (1 + np.exp(-2 * ratio)), 1 / (1 + np.exp(-ratio))
+    mean = k * ratio * (2 * (2 * p - 1) + (2 * q - 1))
+    deviation = 2 * ratio * np.sqrt(k * (4 * p * (1 - p) + q * (1 - q)))
+    normal = sps.norm(mean, deviation).expect(lambda z: -np.expm1(1.0 - z), lb=1.0)
+    assert found == pytest.approx(normal, rel=1e-2)
 
 
 def test_factors_by_hand():
