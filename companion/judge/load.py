@@ -5,7 +5,6 @@ import importlib.util
 import inspect
 import multiprocessing
 import os
-import resource
 import signal
 import sys
 import tempfile
@@ -18,6 +17,11 @@ from typing import Any, NamedTuple
 
 from companion import policies
 from companion.core import Policy
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
 
 TEMPLATE = Path(__file__).with_name("template.txt")  # a private epsilon-greedy in plain Python
 ANNOTATED = (Policy, "Policy", "core.Policy")  # as it stands, or as text under postponed evaluation
@@ -111,10 +115,15 @@ class Child:
     """The policy in another process, which a task may hang or crash: `ask` for one after another.
 
     A limit is CPU time, so that a busy machine changes no verdict; on the clock a task has
-    `PATIENCE` times as much.  The process is forked: it needs Linux or macOS.
+    `PATIENCE` times as much.  Raises OSError where a process cannot be forked and limited.
     """
 
     def __init__(self, what, limit: float):
+        if resource is None or "fork" not in multiprocessing.get_all_start_methods():
+            raise OSError(
+                "the judge does not run here: it forks a process and limits it, which needs Linux "
+                "or macOS"
+            )
         self.what, self.limit, self.pool = what, limit, None
 
     def ask(self, task, *args):
