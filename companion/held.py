@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+from contextlib import suppress
 from pathlib import Path
 
 try:
@@ -29,6 +30,7 @@ class Lock:
 
     def __init__(self, descriptor: int, path: Path) -> None:
         self.descriptor = descriptor
+        self.process = os.getpid()
         LOCKS.add(self)
         if not LOCKABLE:
             return
@@ -44,11 +46,14 @@ class Lock:
             ) from error
 
     def let_go(self) -> None:
-        """Close the file, once."""
+        """Unlock the file and close it, once; the child of a fork closes it alone."""
         try:
             LOCKS.remove(self)
         except KeyError:
             return
+        if LOCKABLE and self.process == os.getpid():
+            with suppress(OSError):  # where there are no locks
+                fcntl.flock(self.descriptor, fcntl.LOCK_UN)
         os.close(self.descriptor)
 
     def identity(self):
@@ -94,29 +99,40 @@ def identity(path: Path):
 def hold(path: Path, make: bool = False) -> Lock:
     """The lock on the file at `path`; make: an empty one is made if there is none.
 
-    Raises ValueError if another run holds it, if there are no locks, or if it has another name.
+    Raises ValueError if another run holds it, or if there are no locks.
     """
+    made = make and not path.exists()
     flags = os.O_RDWR
-    if make:
-        flags |= os.O_CREAT
+    if made:
+        flags |= os.O_CREAT | os.O_EXCL
     try:
         descriptor = os.open(path, flags, 0o600)
+    except FileExistsError:  # another run has made it meanwhile
+        raise _taken(path) from None
     except OSError as error:
         raise ValueError(
             f"path must lead to a file that this process may write; {path}: {error.strerror}"
         ) from error
-    lock = Lock(descriptor, path)
+    try:
+        lock = Lock(descriptor, path)
+    except BaseException:
+        if made:
+            os.unlink(path)
+        raise
     if lock.identity() != identity(path):  # whoever held it has saved meanwhile
         lock.let_go()
         raise _taken(path)
-    names = os.fstat(descriptor).st_nlink
+    return lock
+
+
+def need_one_name(path: Path) -> None:
+    """ValueError if hard links lead to the file at `path`: saving puts a new one in its place."""
+    names = os.stat(path).st_nlink
     if names > 1:
-        lock.let_go()
         raise ValueError(
             f"path must be the only name of its file, or saving would leave an older run under the "
             f"others; {path} has {names} names (hard links): copy it, or remove the others"
         )
-    return lock
 
 
 def let_all_go(locks: dict) -> None:

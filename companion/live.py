@@ -294,8 +294,8 @@ class Live(Run):
         if not zipfile.is_zipfile(path):
             raise ValueError(f"path must lead to a saved run; there is none at {path}")
         live = cls(policy, np.random.default_rng())
-        live._hold(path)
         try:
+            live._hold(path)
             live._read(path)
         except BaseException:
             live.close()
@@ -337,10 +337,12 @@ class Live(Run):
 
     def _hold(self, path, make=False):
         """Hold the file at `path` for this run, if it does not already (none on Windows)."""
-        if not held.LOCKABLE or held.identity(path) in self._held:
+        if not held.LOCKABLE:
             return
-        lock = held.hold(path, make)
-        self._held[lock.identity()] = lock
+        if held.identity(path) not in self._held:
+            lock = held.hold(path, make)
+            self._held[lock.identity()] = lock
+        held.need_one_name(path)
 
 
 class Stream(Run):

@@ -149,7 +149,7 @@ def _on_threads(task, jobs):
     """`parallel_map` on a pool of its own: the main thread waits, and hears Ctrl-C at once."""
     stop = threading.Event()
     workers = min(threads(), len(jobs))
-    pool = ThreadPoolExecutor(workers, initializer=_begin_worker, initargs=(stop,))
+    pool = ThreadPoolExecutor(workers, "repetitions", _begin_worker, (stop,))
     try:
         return parallel_map(task, jobs, pool)
     finally:
