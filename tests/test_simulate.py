@@ -288,7 +288,8 @@ def test_ctrl_c_ends_a_run_soon_and_keeps_what_is_finished(n, tmp_path):
     simulate(Endless(), [linucb(3)], 2, range(n), keep=tmp_path)
     kept = len(list(tmp_path.rglob("output.pkl")))
     usual = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    main = threading.main_thread().ident
+    timer = threading.Timer(0.3, signal.pthread_kill, [main, signal.SIGINT])
     timer.start()
     begin = time.perf_counter()
     try:
