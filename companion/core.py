@@ -21,10 +21,10 @@ from numba.core.dispatcher import Dispatcher
 
 from companion.accounting.privacy import NO_PRIVACY, Guarantee
 from companion.jit import PACKAGE, borrowed, counted, jit
-from companion.validate import need_array, need_choice, need_float, need_generator, shown
+from companion.validate import need_array, need_choice, need_generator, shown
 
 if TYPE_CHECKING:  # relative, so that no kernel's closure holds it
-    from .live import Live
+    from .live import Live, Stream
 
 LARGEST_RECORD = 1e30  # contexts and rewards are not larger: what kernels make of them stays finite
 
@@ -192,7 +192,8 @@ class Optimiser(NamedTuple):
 
         The samplers are for research simulation: do not protect real people's data with them.
         """
-        return Stream(self, need_generator("seed", seed))
+        live = importlib.import_module("companion.live")
+        return live.Stream(self, need_generator("seed", seed))
 
     def renamed(self, name: str) -> Optimiser:
         """The same method under another name, which its random stream follows."""
@@ -337,30 +338,3 @@ def need_records(optimisers, X: np.ndarray, Y: np.ndarray, seen: int = 0) -> Non
         if total > n or (o.step is None and total != n):
             wanted = "exactly" if o.step is None else "at most"
             raise ValueError(f"optimiser {o.name!r} takes {wanted} n={n} records; got {total}")
-
-
-class Stream:
-    """One run of an optimiser, fed record by record: `theta = stream.update(x, y)`.
-
-    Driven by the same kernels as a whole run, with equal parameters on equal records.  Raises
-    ValueError, and changes nothing, on a record that `need_records` refuses: another dimension, a
-    number that is not finite, or one record more than the guarantee covers.
-    """
-
-    def __init__(self, optimiser, rng):
-        if optimiser.step is None:
-            raise ValueError(f"optimiser {optimiser.name!r} is a batch method: it takes no stream")
-        self.optimiser, self.rng = optimiser, rng
-        self.state = optimiser.init(optimiser.params, rng)
-        self.records = 0
-
-    def update(self, x, y: float) -> np.ndarray:
-        """The public parameter (d,) after the record x (d,), y; a copy."""
-        x = need_array("x", x, ("d",)).copy()
-        y = need_float("y", y)
-        o = self.optimiser
-        need_records((o,), x[None], np.array([y]), self.records)
-        with interrupts_wait():
-            self.state = o.step(o.params, self.state, x, y, self.rng) or self.state
-            self.records += 1
-        return self.state.theta.copy()

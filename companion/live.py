@@ -1,4 +1,4 @@
-"""One run of a policy on anyone's data: round by round, counted, and kept in a file.
+"""One run of a policy, or of an optimiser, on anyone's data: counted, and kept in a file.
 
 For research simulation: noise is drawn in floating point, which a determined attacker can exploit.
 Do not use it to protect real people's data.
@@ -9,35 +9,36 @@ data (records, exact sums, counts of what was clipped): keep it as you keep thos
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import tempfile
+import threading
 import warnings
 import weakref
 import zipfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 import companion
+from companion import held
 from companion.accounting.privacy import Guarantee
 from companion.core import (
     LARGEST_RECORD,
+    Optimiser,
     Policy,
     interrupts_wait,
     need_contexts,
+    need_records,
     need_rounds,
 )
 from companion.validate import need_array, need_float, need_int, need_members, shown
 
-try:
-    import fcntl
-except ImportError:  # Windows has no such locks
-    fcntl = None
-
 WARN_SHARE = 0.01  # share of clipped records above which a run warns
+SAME = 1e-12  # relative difference of two parameters that processors may make
+SAME_BUDGET = 1e-9  # and of two guarantees, which are searched for from the parameters
 
 
 class Report(NamedTuple):
@@ -56,7 +57,38 @@ class Report(NamedTuple):
         return f"{self.rounds} rounds, {self.guarantee}; clipped: {self.clipped}; arms: {self.arms}"
 
 
-class Live:
+class Run:
+    """What `Live` and `Stream` share: one call at a time, in one process, without copies.
+
+    A run draws secret noise.  A copy of it would draw the same noise for other records, and the
+    difference of two releases would show a record; so would the child of a fork.
+    """
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+        self._process = os.getpid()
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def _alone(self):
+        """One call of this run at a time: checks, kernel and counts; signals wait for its end."""
+        if os.getpid() != self._process:  # first: a lock that was held at the fork stays held
+            raise RuntimeError(
+                f"this run belongs to process {self._process}, and this is its child "
+                f"{os.getpid()}: both would draw the same noise.  Begin a run here, or load one "
+                "that was saved and closed"
+            )
+        with interrupts_wait(), self._lock:
+            yield
+
+    def __reduce__(self):
+        raise TypeError(
+            f"a {type(self).__name__} cannot be copied or pickled: the copy would draw the same "
+            "noise.  Start another run; one of a policy can be saved, closed and loaded"
+        )
+
+
+class Live(Run):
     """One run of a policy, fed round by round: `arm = live.select(X)`, then `live.update(arm, r)`.
 
     The same kernels as in `simulate`, with equal arms on an equal stream.  A ValueError (contexts
@@ -70,6 +102,9 @@ class Live:
     Open questions count as rounds.  When a reward arrives, and that it never does, is not
     protected.
 
+    Threads may share a run: a call waits for the one before it.  A run is not copied (TypeError),
+    and the child of a fork cannot go on with it (RuntimeError).
+
     >>> from companion.policies import jdp_linucb
     >>> live = jdp_linucb(2, 100, epsilon=1.0, delta=0.01).start(seed=1)
     >>> arm = live.select([[0.6, 0.0], [0.0, 0.6]])
@@ -79,63 +114,75 @@ class Live:
     """
 
     def __init__(self, policy: Policy, rng: np.random.Generator) -> None:
-        self.policy, self.rng = policy, rng
+        super().__init__(rng)
+        self.policy = policy
         self.state = policy.init(policy.params)
         self.rounds = 0
-        self._open, self._warned = {}, False
-        self._arms, self._clipped = {}, {"contexts": 0, "rewards": 0, "records": 0}
-        self._held = {}  # path -> what lets it go
+        self._open = {}  # ticket -> (contexts, arm advised)
+        self._warned = False
+        self._arms = {}
+        self._clipped = {"contexts": 0, "rewards": 0, "records": 0}
+        self._held = {}  # identity of a file -> its lock
+        weakref.finalize(self, held.let_all_go, self._held)
 
     def select(self, X: np.typing.ArrayLike, ticket: str | None = None) -> int:
         """Arm for contexts X (K, d), one row per arm; asked once per round, or per ticket."""
         if ticket is not None and not (isinstance(ticket, str) and 0 < len(ticket) <= 200):
             raise ValueError(f"ticket must be a text of 1 to 200 letters; got {shown(ticket)}")
-        if ticket in self._open:
-            raise ValueError("select was called twice in one round: call update(arm, r) first")
-        if self._open and not self.policy.delayed_feedback:
-            raise ValueError(
-                f"ticket must wait: policy {self.policy.name!r} has no delayed feedback, it takes "
-                "one question at a time"
-            )
-        need_rounds(self.policy, self.rounds + len(self._open) + 1)
         X = need_array("contexts X", X, ("K", "d")).copy()  # the caller may overwrite the original
         need_contexts((self.policy,), X)
-        with interrupts_wait():
+        with self._alone():
+            if ticket in self._open:
+                raise ValueError("select was called twice in one round: call update(arm, r) first")
+            if self._open and not self.policy.delayed_feedback:
+                raise ValueError(
+                    f"ticket must wait: policy {self.policy.name!r} has no delayed feedback, it "
+                    "takes one question at a time"
+                )
+            need_rounds(self.policy, self.rounds + len(self._open) + 1)
             arm = int(self.policy.select(self.policy.params, self.state, X, self.rng))
             self._open[ticket] = X, arm
         return arm
 
     def update(self, arm: int, r: float, ticket: str | None = None) -> None:
         """Tell the policy that `arm` was played, advised or not, and paid the reward `r`."""
-        X, _ = self._asked(ticket)
-        arm = need_int("arm", arm, 0, len(X) - 1)
-        r = need_float("r", r, -LARGEST_RECORD, LARGEST_RECORD)
-        x, p = X[arm].copy(), self.policy
-        with interrupts_wait():
+        p = self.policy
+        with self._alone():
+            X, _ = self._asked(ticket)
+            arm = need_int("arm", arm, 0, len(X) - 1)
+            r = need_float("r", r, -LARGEST_RECORD, LARGEST_RECORD)
+            x = X[arm].copy()
             self.state = p.update(p.params, self.state, arm, x, r, self.rng) or self.state
             del self._open[ticket]
             self.rounds += 1
-            self._count(arm, x, r)
+            warning = self._count(arm, x, r)
+        if warning:
+            warnings.warn(warning, stacklevel=2)
 
     def drop(self, ticket: str) -> None:
         """Forget an open question whose reward never comes: nothing is learned, no round passes."""
-        self._asked(ticket)
-        if not self.policy.delayed_feedback:
-            raise ValueError(
-                f"ticket must get a reward: policy {self.policy.name!r} has no delayed feedback"
-            )
-        del self._open[ticket]
+        with self._alone():
+            self._asked(ticket)
+            if not self.policy.delayed_feedback:
+                raise ValueError(
+                    f"ticket must get a reward: policy {self.policy.name!r} has no delayed feedback"
+                )
+            del self._open[ticket]
 
     @property
     def open(self) -> dict:
         """{ticket: (contexts X, arm advised)} of the questions that wait; no ticket is None."""
-        return {ticket: (X.copy(), arm) for ticket, (X, arm) in self._open.items()}
+        with self._alone():
+            return {ticket: (X.copy(), arm) for ticket, (X, arm) in self._open.items()}
 
     def report(self) -> Report:
         """Rounds, guarantee, clipped records by cause, arms played."""
-        clipped = None if self.policy.universe is None else dict(self._clipped)
-        arms = dict(sorted(self._arms.items()))
-        return Report(self.rounds, self.policy.guarantee, clipped, arms)
+        with self._alone():
+            clipped = None
+            if self.policy.universe is not None:
+                clipped = dict(self._clipped)
+            arms = dict(sorted(self._arms.items()))
+            return Report(self.rounds, self.policy.guarantee, clipped, arms)
 
     def __repr__(self):
         waiting = f", {len(self._open)} rewards awaited" if self._open else ""
@@ -150,49 +197,84 @@ class Live:
         return self._open[ticket]
 
     def _count(self, arm, x, r):
+        """Count a round; the text of a warning, once, if many records were clipped, else ""."""
         self._arms[arm] = self._arms.get(arm, 0) + 1
         if self.policy.universe is None:
-            return
+            return ""
         context, reward = self.policy.universe.outside(x, r)
         self._clipped["contexts"] += context
         self._clipped["rewards"] += reward
         self._clipped["records"] += context or reward
         found = self._clipped["records"]
-        if found > max(1, WARN_SHARE * self.rounds) and not self._warned:
-            self._warned = True
-            text = f"{found} of {self.rounds} records were clipped: {self.policy.name!r} takes "
-            warnings.warn(text + str(self.policy.universe), stacklevel=3)
+        if self._warned or found <= max(1, WARN_SHARE * self.rounds):
+            return ""
+        self._warned = True
+        taken = f"{self.policy.name!r} takes {self.policy.universe}"
+        return f"{found} of {self.rounds} records were clipped: {taken}"
 
     def save(self, path: str | Path) -> None:
         """Write the run to `path`, all or nothing; what is there already is replaced.
 
-        The file can be read by its owner alone.  From now on this run holds `path` (not on
-        Windows): no other run can be loaded from it or saved to it until this one is closed, or
-        gone with its process.  Save before the first round and after every answer (see `load`).
+        The file can be read by its owner alone.  From now on this run holds it (not on Windows),
+        under whatever name: no other run can be loaded from it or saved to it until this one is
+        closed, or gone with its process.  A symbolic link stays one.  Save before the first round
+        and after every answer (see `load`).
+        Raises ValueError, and changes nothing, on a file that another run holds, with more than one
+        name, in a folder that is read-only, or on a file system without locks.
         """
-        path = _file(path)
-        self._hold(path)
+        path = held.real_path(path)
+        with self._alone():
+            arrays = self._contents()
+            fresh = not path.exists()
+            self._hold(path, make=True)
+            try:
+                self._replace(path, arrays)
+            except BaseException:
+                if fresh and held.LOCKABLE:
+                    os.unlink(path)  # the empty file that was made to be held
+                raise
+
+    def _contents(self):
+        """{name: array} of what is saved, with a JSON text under "about"."""
         arrays = dict(_leaves(self.state, "state"))
         if not all(isinstance(a, np.ndarray) for a in arrays.values()):
             raise ValueError(f"policy must keep its State in arrays; {self.policy.name!r} does not")
-        arrays |= {f"waiting.{i}": X for i, (X, _) in enumerate(self._open.values())}
-        about = _described(self.policy) | {
-            "open": [[ticket, arm] for ticket, (_, arm) in self._open.items()],
-            "rounds": self.rounds,
-            "arms": {str(arm): n for arm, n in self._arms.items()},
-            "clipped": self._clipped,
-            "warned": self._warned,
-        }
+        for i, (X, _) in enumerate(self._open.values()):
+            arrays[f"waiting.{i}"] = X
+        arrays.update(_numbers("guarantee", self.policy.guarantee))
+        arrays.update(_numbers("params", self.policy.params))
+        about = _names(self.policy)
+        about["open"] = [[ticket, arm] for ticket, (_, arm) in self._open.items()]
+        about["rounds"] = self.rounds
+        about["arms"] = {str(arm): n for arm, n in self._arms.items()}
+        about["clipped"] = self._clipped
+        about["warned"] = self._warned
+        arrays["about"] = np.array(json.dumps(about))
+        return arrays
+
+    def _replace(self, path, arrays):
+        """Write a new file in place of the one at `path`, and hold it instead."""
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
         try:
-            with os.fdopen(handle, "wb") as out:
-                np.savez(out, about=np.array(json.dumps(about)), **arrays)
-                out.flush()
-                os.fsync(out.fileno())
-            os.replace(temporary, path)
+            lock = held.Lock(handle, path)
+            try:
+                with os.fdopen(handle, "wb", closefd=False) as out:
+                    np.savez(out, **arrays)
+                    out.flush()
+                    os.fsync(handle)
+                if not held.LOCKABLE:
+                    lock.let_go()  # Windows replaces no open file
+                before = held.identity(path)
+                os.replace(temporary, path)
+            except BaseException:
+                lock.let_go()
+                raise
         except BaseException:
             os.unlink(temporary)
             raise
+        if held.LOCKABLE:
+            self._held.pop(before).let_go()
+            self._held[lock.identity()] = lock
 
     @classmethod
     def load(cls, path: str | Path, policy: Policy) -> Live:
@@ -208,12 +290,12 @@ class Live:
         of the package, of another policy or parameter, or that is no saved run.
         """
         need_members("policy", [policy], Policy)
-        path = _file(path)
-        if not zipfile.is_zipfile(path):  # so that no lock is made beside it
+        path = held.real_path(path)
+        if not zipfile.is_zipfile(path):
             raise ValueError(f"path must lead to a saved run; there is none at {path}")
         live = cls(policy, np.random.default_rng())
-        live._hold(path)
         try:
+            live._hold(path)
             live._read(path)
         except BaseException:
             live.close()
@@ -227,47 +309,69 @@ class Live:
             about = json.loads(str(arrays.pop("about")))
         except (ValueError, KeyError, EOFError, TypeError, OSError, zipfile.BadZipFile) as error:
             raise ValueError(f"path must lead to a saved run; got path={shown(path)}") from error
-        for name, value in _described(self.policy).items():
+        for name, value in _names(self.policy).items():
             if about.get(name) != value:
-                raise ValueError(
-                    "path must lead to a run of the same policy, parameters and version; its "
-                    f"{name} is {about.get(name)!r}, here it is {value!r}"
-                )
+                raise _other(name, repr(about.get(name)), repr(value))
+        for name, value in _numbers("guarantee", self.policy.guarantee).items():
+            _need_same(name, arrays.get(name), value, SAME_BUDGET)
+        for name, value in _numbers("params", self.policy.params).items():
+            _need_same(name, arrays.get(name), value, SAME)
         for name, fresh in _leaves(self.state, "state"):
             saved = arrays.get(name)
             if saved is None or (saved.dtype, saved.shape) != (fresh.dtype, fresh.shape):
                 raise ValueError(f"path must lead to a run of this policy; its {name} does not fit")
             fresh[...] = saved
-        self._open = {t: (arrays[f"waiting.{i}"], a) for i, (t, a) in enumerate(about["open"])}
+        for i, (ticket, arm) in enumerate(about["open"]):
+            self._open[ticket] = arrays[f"waiting.{i}"], arm
         self.rounds = int(about["rounds"])
         self._arms = {int(arm): n for arm, n in about["arms"].items()}
-        self._clipped, self._warned = about["clipped"], about["warned"]
+        self._clipped = about["clipped"]
+        self._warned = about["warned"]
 
     def close(self) -> None:
         """Let other runs use the files that this one was saved to or loaded from."""
-        while self._held:
-            self._held.popitem()[1]()
+        if os.getpid() != self._process:
+            return  # a child of a fork holds nothing
+        with self._alone():
+            held.let_all_go(self._held)
 
-    def _hold(self, path):
-        """Lock `path` for this run; the lock ends with the process, too (none on Windows)."""
-        if fcntl is None or path in self._held:
+    def _hold(self, path, make=False):
+        """Hold the file at `path` for this run, if it does not already (none on Windows)."""
+        if not held.LOCKABLE:
             return
-        handle = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
-        let_go = weakref.finalize(self, os.close, handle)  # when the run is gone, at the latest
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            let_go()
-            raise ValueError(f"path must be free; another run holds {path}") from None
-        self._held[path] = let_go
+        if held.identity(path) not in self._held:
+            lock = held.hold(path, make)
+            self._held[lock.identity()] = lock
+        held.need_one_name(path)
 
 
-def _file(path):
-    """`path` as an absolute pathlib.Path of a file in a folder that is there, not of a folder."""
-    ok = isinstance(path, (str, os.PathLike)) and str(path) and "\0" not in str(path)
-    if not ok or Path(path).is_dir() or not Path(path).absolute().parent.is_dir():
-        raise ValueError(f"path must be the path of a file, in a folder; got path={shown(path)}")
-    return Path(path).absolute()
+class Stream(Run):
+    """One run of an optimiser, fed record by record: `theta = stream.update(x, y)`.
+
+    Driven by the same kernels as a whole run, with equal parameters on equal records.  Raises
+    ValueError, and changes nothing, on a record that `need_records` refuses: another dimension, a
+    number that is not finite, or one record more than the guarantee covers.  Threads may share it;
+    it is not copied (TypeError), and the child of a fork cannot go on with it (RuntimeError).
+    """
+
+    def __init__(self, optimiser: Optimiser, rng: np.random.Generator) -> None:
+        if optimiser.step is None:
+            raise ValueError(f"optimiser {optimiser.name!r} is a batch method: it takes no stream")
+        super().__init__(rng)
+        self.optimiser = optimiser
+        self.state = optimiser.init(optimiser.params, rng)
+        self.records = 0
+
+    def update(self, x: np.typing.ArrayLike, y: float) -> np.ndarray:
+        """The public parameter (d,) after the record x (d,), y; a copy."""
+        x = need_array("x", x, ("d",)).copy()
+        y = need_float("y", y)
+        o = self.optimiser
+        with self._alone():
+            need_records((o,), x[None], np.array([y]), self.records)
+            self.state = o.step(o.params, self.state, x, y, self.rng) or self.state
+            self.records += 1
+            return self.state.theta.copy()
 
 
 def _leaves(value, name):
@@ -279,17 +383,52 @@ def _leaves(value, name):
         yield name, value
 
 
-def _described(policy):
-    """What must be the same for a run to go on: version, policy, guarantee and every parameter."""
+def _names(policy):
+    """What must be equal for a run to go on: version, policy, and where its kernels stand."""
     kernels = getattr(policy.select, "py_func", policy.select)
-    about = {
+    return {
         "version": companion.__version__,
         "policy": policy.name,
         "kernels": kernels.__module__,
-        "guarantee": str(policy.guarantee),
     }
-    for name, leaf in _leaves(policy.params, "params"):
-        leaf = np.asarray(leaf)
-        digest = hashlib.sha256(np.ascontiguousarray(leaf).tobytes()).hexdigest()[:16]
-        about[name] = repr(leaf.item()) if leaf.ndim == 0 else f"{leaf.dtype}{leaf.shape} {digest}"
-    return about
+
+
+def _numbers(kind, value):
+    """{dotted name: array} of what nested named tuples hold; texts and None as texts."""
+    found = {}
+    for name, leaf in _leaves(value, kind):
+        a = np.asarray(leaf)
+        if a.dtype.kind not in "biuf":
+            a = np.array(repr(leaf))
+        found[name] = a
+    return found
+
+
+def _need_same(name, saved, here, tolerance):
+    """ValueError, with both values, unless an array of parameters is the saved one.
+
+    Numbers may differ by the tolerance, relative to the larger: processors round differently.
+    """
+    if saved is None:
+        raise _other(name, "absent", here)
+    if (saved.dtype.kind, saved.shape) != (here.dtype.kind, here.shape):
+        raise _other(name, f"{saved.dtype}{saved.shape}", f"{here.dtype}{here.shape}")
+    equal = saved == here
+    if here.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):  # of two infinite numbers
+            near = np.abs(saved - here) <= tolerance * np.maximum(np.abs(saved), np.abs(here))
+        finite = np.isfinite(saved) & np.isfinite(here)
+        equal = equal | (near & finite) | (np.isnan(saved) & np.isnan(here))
+    if not np.all(equal):
+        first = tuple(map(int, np.argwhere(~equal)[0]))
+        place = name
+        if first:
+            place += f"[{', '.join(map(str, first))}]"
+        raise _other(place, saved[first], here[first])
+
+
+def _other(name, saved, here):
+    return ValueError(
+        "path must lead to a run of the same policy, parameters and version; its "
+        f"{name} is {saved}, here it is {here}"
+    )

@@ -9,6 +9,7 @@ in the list.
 import functools
 import hashlib
 import os
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,6 +20,8 @@ import numpy as np
 from companion.core import Policy, interrupts_wait, need_block, need_contexts, need_rounds
 from companion.jit import PACKAGE
 from companion.validate import need_int, need_members, need_method, need_module, need_seed
+
+WORKER = threading.local()  # stop: the event after which a thread of the default pool has to end
 
 
 class Result(NamedTuple):
@@ -87,7 +90,8 @@ def simulate(
     grid : increasing rounds at which regret is kept; None: 200 even ones
     keep : a folder of yours, one for all workers, in which every finished repetition is kept (by
         `joblib.Memory`), named by all that it depends on; a later call reads it instead of playing
-        it again, so a killed run loses at most the repetitions under way.  Classes and functions
+        it again, so a run that is killed, or ended by Ctrl-C, loses at most the repetitions under
+        way.  Classes and functions
         from outside this package are known by name alone: take another folder when you change
         their code.
 
@@ -173,13 +177,12 @@ def parallel_map(task, jobs, executor=None):
 
     executor: a `concurrent.futures.Executor`, a Dask `Client`, or None for a thread pool over the
     cores (kernels run without the global lock).  Every job brings its own random stream, so the
-    results do not depend on the executor.  If one fails, those not begun are cancelled.
+    results do not depend on the executor.  If one fails, or at Ctrl-C, those not begun are
+    cancelled; those under way on the default threads end at the next block of rounds (`go_on`), and
+    nobody waits for them.
     """
-    if executor is None and len(jobs) == 1:
-        return [task(*jobs[0])]
     if executor is None:
-        with ThreadPoolExecutor(threads()) as pool:
-            return parallel_map(task, jobs, pool)
+        return _on_threads(task, jobs)
     submit = need_method("executor", executor, "submit").submit
     futures = [submit(task, *job) for job in jobs]
     try:
@@ -188,6 +191,32 @@ def parallel_map(task, jobs, executor=None):
         for f in futures:
             f.cancel()
         raise
+
+
+def _on_threads(task, jobs):
+    """`parallel_map` on a pool of its own: the main thread waits, and hears Ctrl-C at once."""
+    stop = threading.Event()
+    workers = min(threads(), len(jobs))
+    pool = ThreadPoolExecutor(workers, "repetitions", _begin_worker, (stop,))
+    try:
+        return parallel_map(task, jobs, pool)
+    finally:
+        stop.set()
+        pool.shutdown(wait=False)
+
+
+def _begin_worker(stop):
+    WORKER.stop = stop
+
+
+def go_on() -> None:
+    """End this job if the others of its `parallel_map` have failed or were interrupted.
+
+    Called between two kernels: a kernel itself is not interrupted.
+    """
+    stop = getattr(WORKER, "stop", None)
+    if stop is not None and stop.is_set():
+        raise RuntimeError("this repetition ends, because the run it belongs to has ended")
 
 
 def need_run(policies, T: int, seeds, grid):
@@ -261,6 +290,7 @@ def repetition(env, policies, T: int, seed, grid):
         best = mu.max(axis=1)
         here = (grid > played) & (grid <= played + n)
         for i, p in enumerate(policies):
+            go_on()
             arms = np.empty(n, dtype=np.int64)
             begin = time.thread_time()
             with interrupts_wait():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import runs
 import streams
 from streams import flat, learn, records_for, same_bits
 
@@ -96,3 +97,28 @@ def test_risk_does_not_depend_on_company_or_grid(optimiser):
 def test_the_runner_refuses_what_it_cannot_give(name, n, options, words):
     with pytest.raises(ValueError, match=words):
         excess_risk(regression(1.5, ones(3, 1.5)), [streams.optimiser(name)], n, [1], **options)
+
+
+@every_stream
+def test_threads_share_a_stream_and_none_passes_its_horizon(optimiser):
+    X, Y = records_for(optimiser)
+    watched, overlaps = runs.watched(optimiser, "step")
+    live = watched.start(0)
+    records = list(zip(X, Y, strict=True))
+    refusals = runs.in_threads(lambda name: runs.learn_until_refused(live, records))
+    assert all(f"at most n={len(X)} records" in said for said in refusals)
+    assert overlaps == []
+    assert live.records == len(X)
+
+
+@every_stream
+def test_a_stream_is_not_copied_and_not_forked(optimiser):
+    X, Y = records_for(optimiser)
+    live = optimiser.start(0)
+    live.update(X[0], Y[0])
+    runs.check_not_copied(live)
+    before = [a.copy() for a in flat(live.state)]
+    runs.check_not_forked([lambda: live.update(X[1], Y[1])])
+    assert all(map(same_bits, before, flat(live.state)))
+    live.update(X[1], Y[1])
+    assert live.records == 2

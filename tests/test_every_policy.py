@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+import runs
 import streams
-from streams import run, stream_for
+from streams import flat, run, same_bits, stream_for
 
+from companion.core import horizon
+from companion.live import Live
 from evidence.judge import checks
 
 MODULES = streams.names()
@@ -55,3 +58,46 @@ def test_contexts_that_are_a_slice_are_played_as_their_copy_is(policy):
     sliced = wide[:, :, :-1]
     assert not sliced.flags.c_contiguous
     assert np.array_equal(run(policy, sliced, R)[0], run(policy, X, R)[0])
+
+
+@every_policy
+def test_threads_share_a_run_and_none_passes_its_horizon(policy):
+    X, _, _ = stream_for(policy, 1)
+    T = horizon(policy) or 8 * 25
+    watched, overlaps = runs.watched(policy, "select", "update")
+    live = watched.start(0)
+    rounds = T // runs.THREADS + 1
+    if horizon(policy) is None:
+        rounds = 25
+    runs.in_threads(lambda name: runs.ask_until_refused(live, X[0], name, rounds))
+    assert overlaps == []
+    assert (live.rounds, sum(live.report().arms.values()), live.open) == (T, T, {})
+
+
+@every_policy
+def test_a_run_is_not_copied_and_not_forked(policy, tmp_path):
+    """The copy would draw the same noise; of a run that was saved and closed it is fresh."""
+    X, R, _ = stream_for(policy, 2)
+    live = policy.start(0)
+    live.save(tmp_path / "run")
+    arm = live.select(X[0], "a")
+    runs.check_not_copied(live)
+    before = [a.copy() for a in flat(live.state)]
+    calls = [
+        lambda: live.select(X[1], "b"),
+        lambda: live.update(arm, R[0, arm], "a"),
+        lambda: live.drop("a"),
+        lambda: live.save(tmp_path / "run"),
+        lambda: live.report(),
+    ]
+    runs.check_not_forked(calls)
+    held = runs.in_child(lambda: Live.load(tmp_path / "run", policy))
+    assert "another run holds" in held
+    assert all(map(same_bits, before, flat(live.state)))
+    live.update(arm, R[0, arm], "a")
+    live.save(tmp_path / "run")
+    live.close()
+    again = Live.load(tmp_path / "run", policy)
+    assert again.report() == live.report()
+    assert all(map(same_bits, flat(again.state), flat(live.state)))
+    runs.check_not_copied(again)

@@ -1,20 +1,28 @@
 """A run of one's own: counted, asked late, saved, loaded, interrupted."""
 
+import errno
 import json
 import os
 import pickle
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
+import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
+import runs
 import streams
 from streams import flat, same_bits, stream_for
 
+from companion import held
 from companion.core import LARGEST_RECORD
 from companion.live import Live
+from companion.optimisers import streaming_fw
 from companion.policies import fliphat, jdp_linucb, linucb
 
 EVERY = streams.names()
@@ -94,8 +102,8 @@ def test_a_file_is_held_by_one_run_until_it_is_closed_or_gone(tmp_path):
     [
         (jdp()._replace(select=linucb(3).select), "kernels is"),
         (linucb(3), "policy is 'JDP-LinUCB', here it is 'LinUCB'"),
-        (jdp(epsilon=2.0), "guarantee is"),
-        (jdp(ridge=2.0), "params.ridge is '1.0'"),
+        (jdp(epsilon=2.0), r"guarantee.epsilon is 1\.0.*, here it is 2\.0"),
+        (jdp(ridge=2.0), "params.ridge is 1.0, here it is 2.0"),
     ],
 )
 def test_a_run_of_another_policy_parameter_or_version_is_refused_by_name(
@@ -116,7 +124,7 @@ def test_an_array_among_the_parameters_that_differs_is_refused(tmp_path):
         )
 
     made(1.0).start(0).save(tmp_path / "run")
-    with pytest.raises(ValueError, match="path must lead to a run of the same policy"):
+    with pytest.raises(ValueError, match=r"its params\.\w+\[0\] is [\d.]+, here it is [\d.]+"):
         Live.load(tmp_path / "run", made(9.0)._replace(guarantee=made(1.0).guarantee))
 
 
@@ -169,7 +177,7 @@ def test_saving_is_all_or_nothing_and_for_the_owner_alone(tmp_path, monkeypatch)
     with pytest.raises(OSError, match="no space left"):
         live.save(file)
     assert file.read_bytes() == before
-    assert {p.name for p in tmp_path.iterdir()} == {"run", "run.lock"}
+    assert {p.name for p in tmp_path.iterdir()} == {"run"}
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -320,3 +328,213 @@ def test_an_interrupt_waits_until_the_kernel_has_returned(number):
     finally:
         signal.signal(number, usual)
     assert (done, live.rounds, live.open) == (["select", "update"], 1, {})
+
+
+def test_eight_threads_end_at_the_horizon_in_each_of_100_runs():
+    """The guarantee covers T rounds; a round that is checked before another is counted passes."""
+
+    def slow(p, state, X, rng):
+        time.sleep(1e-5)  # lets another thread in, as every compiled kernel does
+        return 0
+
+    policy = jdp(12)._replace(select=slow)
+    for seed in range(100):
+        live = policy.start(seed)
+        runs.in_threads(lambda name, live=live: runs.ask_until_refused(live, X, name))
+        assert (live.rounds, live.report().arms, live.open) == (12, {0: 12}, {})
+
+
+def test_threads_lose_no_record_and_drop_or_save_beside_others(tmp_path):
+    """What is learned after 8 x 25 rounds is the sum of all records, whatever their order."""
+    live = linucb(3).start(0)
+
+    def work(name):
+        for i in range(25):
+            ticket = f"{name} {i}"
+            live.select(X, ticket)
+            live.select(X, f"{ticket} dropped")
+            live.update(1, 0.5, ticket)
+            live.drop(f"{ticket} dropped")
+            if i % 10 == 0:
+                live.save(tmp_path / "run")
+            report = live.report()
+            assert report.rounds == sum(report.arms.values())
+            assert len(live.open) <= 16
+
+    runs.in_threads(work)
+    assert live.state.b.tolist() == [0.0, 100.0, 0.0]
+    assert (live.rounds, live.open) == (200, {})
+    live.save(tmp_path / "run")
+    live.close()
+    assert Live.load(tmp_path / "run", linucb(3)).report() == live.report()
+    assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_child_refuses_at_once_what_a_thread_of_its_parent_was_doing():
+    live, entered, leave = linucb(3).start(0), threading.Event(), threading.Event()
+
+    def stay():
+        with live._alone():
+            entered.set()
+            leave.wait(60.0)
+
+    thread = threading.Thread(target=stay)
+    thread.start()
+    entered.wait(60.0)
+    try:
+        assert "RuntimeError: this run belongs to process" in runs.in_child(lambda: live.select(X))
+    finally:
+        leave.set()
+        thread.join()
+
+
+def test_a_child_of_a_fork_does_not_hold_the_file_and_does_not_free_it(tmp_path):
+    file, live = tmp_path / "run", linucb(3).start(0)
+    live.save(file)
+    assert runs.in_child(live.close) == "None"
+    with pytest.raises(ValueError, match="another run holds"):
+        Live.load(file, linucb(3))
+    live.close()
+    Live.load(file, linucb(3)).close()
+
+
+PARENT_GONE = """
+import os, sys
+from companion.policies import linucb
+live = linucb(3).start(0)
+live.save(sys.argv[1])
+ready, begun = os.pipe()
+if os.fork() == 0:
+    os.write(begun, b"x")
+    sys.stdin.read()
+    os._exit(0)
+os.read(ready, 1)
+print("parent ends", flush=True)
+os._exit(0)
+"""
+
+
+def test_a_file_is_free_when_its_process_is_gone_though_a_child_lives(tmp_path):
+    file, pipe = tmp_path / "run", subprocess.PIPE
+    command = [sys.executable, "-c", PARENT_GONE, str(file)]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as parent:
+        assert parent.stdout.readline() == "parent ends\n"
+        parent.wait()
+        Live.load(file, linucb(3)).close()
+        parent.stdin.close()  # the child ends
+
+
+def test_links_lead_to_the_run_that_is_held_and_saving_keeps_them(tmp_path):
+    (tmp_path / "else").mkdir()
+    file, live = tmp_path / "run", linucb(3).start(0)
+    symbolic = tmp_path / "else" / "link"
+    symbolic.symlink_to(file)
+    live.save(symbolic)  # which leads nowhere yet
+    feed(live, X[None], np.ones((1, 2)), [0])
+    live.save(symbolic)
+    assert symbolic.is_symlink()
+    assert not file.is_symlink()
+    os.link(file, tmp_path / "hard")
+    for path in (file, symbolic, tmp_path / "hard"):
+        with pytest.raises(ValueError, match="path must be free; another run holds"):
+            Live.load(path, linucb(3))
+        with pytest.raises(ValueError, match="path must be free; another run holds"):
+            linucb(3).start(1).save(path)
+    with pytest.raises(ValueError, match=r"2 names \(hard links\)"):
+        live.save(file)
+    live.close()
+    with pytest.raises(ValueError, match=r"must be the only name of its file.* has 2 names"):
+        Live.load(tmp_path / "hard", linucb(3))
+    assert os.path.samefile(file, tmp_path / "hard")
+    (tmp_path / "hard").unlink()
+    again = Live.load(symbolic, linucb(3))
+    assert again.rounds == 1
+    os.rename(file, tmp_path / "moved")
+    with pytest.raises(ValueError, match="another run holds"):
+        Live.load(tmp_path / "moved", linucb(3))
+    again.save(file)
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    with pytest.raises(ValueError, match="path must be the path of a file"):
+        again.save(tmp_path / "circle")
+
+
+@pytest.mark.parametrize("number", [errno.ENOTSUP, errno.ENOLCK, errno.EINVAL, errno.ENOSYS])
+def test_a_file_system_without_locks_is_no_other_run(number, tmp_path, monkeypatch):
+    linucb(3).start(0).save(tmp_path / "run")
+
+    def refuse(descriptor, how):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(held.fcntl, "flock", refuse)
+    before = (tmp_path / "run").read_bytes()
+    words = f"path must lie on a file system with locks.*{os.strerror(number)}"
+    with pytest.raises(ValueError, match=words):
+        Live.load(tmp_path / "run", linucb(3))
+    for name in ("run", "new"):
+        with pytest.raises(ValueError, match=words):
+            linucb(3).start(0).save(tmp_path / name)
+    assert (tmp_path / "run").read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+READ_ONLY = """
+import os, sys
+from companion.live import Live
+from companion.policies import linucb
+if os.getuid() == 0:
+    os.setuid(65534)  # root may write everywhere
+file, policy = sys.argv[1], linucb(3)
+for call in (lambda: Live.load(file, policy), lambda: policy.start().save(file)):
+    try:
+        call()
+    except ValueError as error:
+        print(error)
+"""
+
+
+def test_a_folder_that_is_read_only_is_refused_in_words():
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "run")
+        linucb(3).start(0).save(file)
+        file.chmod(0o644)
+        Path(folder).chmod(0o555)
+        command = [sys.executable, "-c", READ_ONLY, str(file)]
+        found = subprocess.run(command, capture_output=True, text=True)
+        Path(folder).chmod(0o755)
+    assert found.stdout.count("path must lie in a folder in which this process may write") == 2, (
+        found.stderr
+    )
+
+
+def test_a_run_goes_on_where_a_processor_rounds_parameters_otherwise(tmp_path):
+    policy = fliphat(3, 200, sparsity=1, epsilon=1.0, delta=0.1, b_max=1.0, iteration_rate=2.0)
+    policy.start(0).save(tmp_path / "run")
+    clip = policy.params.reward_clip
+    place = clip.shape[0] - 1
+    for factor, fits in ((1.0 + 2e-16, True), (1.0 - 5e-13, True), (1.0 + 1e-11, False)):
+        other = clip.copy()
+        other[place] *= factor
+        here = policy._replace(params=policy.params._replace(reward_clip=other))
+        if fits:
+            Live.load(tmp_path / "run", here).close()
+            continue
+        words = rf"its params.reward_clip\[{place}\] is {clip[place]}, here it is {other[place]}"
+        with pytest.raises(ValueError, match=words):
+            Live.load(tmp_path / "run", here)
+
+
+def test_threads_share_a_stream_and_none_passes_its_horizon():
+    """Without a lock the count of records would be read by one thread while another learns."""
+    n, entered = 200, []
+    made = streaming_fw(2, n, epsilon=1.0, delta=0.1)
+
+    def slow(*arguments):
+        entered.append(1)
+        time.sleep(1e-5)
+        return made.step(*arguments)
+
+    stream = made._replace(step=slow).start(0)
+    records = [([0.1, 0.2], 0.3)] * 100
+    refusals = runs.in_threads(lambda name: runs.learn_until_refused(stream, records))
+    assert all(f"at most n={n} records" in said for said in refusals)
+    assert stream.records == len(entered) == n

@@ -329,6 +329,55 @@ def test_a_killed_run_loses_at_most_the_repetitions_under_way(tmp_path):
     assert same_bits(again.regret, simulate(sphere(5, 3), [linucb(3)], 200_000, range(4)).regret)
 
 
+class Endless(NamedTuple):
+    """A world of short blocks, whose rounds take a minute."""
+
+    def blocks(self, T, rng):
+        for _ in range(T):
+            time.sleep(0.02)
+            yield block(n=1)
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_ctrl_c_ends_a_run_soon_and_keeps_what_is_finished(n, tmp_path):
+    """Of several repetitions and of one; those under way end at their next block of rounds."""
+    simulate(Endless(), [linucb(3)], 2, range(n), keep=tmp_path)
+    kept = len(list(tmp_path.rglob("output.pkl")))
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    main = threading.main_thread().ident
+    timer = threading.Timer(0.3, signal.pthread_kill, [main, signal.SIGINT])
+    timer.start()
+    begin = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            simulate(Endless(), [linucb(3)], 3_000, range(n), keep=tmp_path)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, usual)
+    assert time.perf_counter() - begin < 30.0  # a minute, if it were waited for
+    assert len(list(tmp_path.rglob("output.pkl"))) == kept == n
+    for _ in range(600):
+        under_way = [t for t in threading.enumerate() if t.name.startswith("repetitions")]
+        if not under_way:
+            break
+        time.sleep(0.05)
+    assert under_way == []
+
+
+def test_a_run_that_is_interrupted_keeps_the_repetitions_that_are_finished(tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)])
+    while len(list(tmp_path.rglob("output.pkl"))) < 2:
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60.0) != 0
+    kept = len(list(tmp_path.rglob("output.pkl")))
+    assert 2 <= kept < 40
+    again = simulate(sphere(5, 3), [linucb(3)], 200_000, range(2), keep=tmp_path)
+    assert len(list(tmp_path.rglob("output.pkl"))) == kept
+    assert again.final.shape == (2, 1)
+
+
 @pytest.mark.slow
 def test_a_dask_cluster_that_loses_a_worker_gives_the_same_bits():
     from distributed import Client, LocalCluster

@@ -5,7 +5,6 @@ import importlib.util
 import inspect
 import multiprocessing
 import os
-import resource
 import signal
 import sys
 import tempfile
@@ -21,6 +20,11 @@ from companion._stamps import stamp
 from companion.core import Policy
 from evidence.attacks.audit import AuditSpec
 from evidence.attacks.table import NOTHING, known
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None
 
 TEMPLATE = Path(__file__).with_name("template.txt")  # a private epsilon-greedy in plain Python
 ANNOTATED = (Policy, "Policy", "core.Policy")  # as it stands, or as text under postponed evaluation
@@ -122,13 +126,18 @@ class Child:
     """The policy in another process, which a task may hang or crash: `ask` for one after another.
 
     A limit is CPU time, so that a busy machine changes no verdict; on the clock a task has
-    `PATIENCE` times as much.  The process is forked: it needs Linux or macOS.
+    `PATIENCE` times as much.  Raises OSError where a process cannot be forked and limited.
 
     A new process reads the file of the policy again, so all that was found would be of two policies
     if the file changed.
     """
 
     def __init__(self, what, limit: float):
+        if resource is None or "fork" not in multiprocessing.get_all_start_methods():
+            raise OSError(
+                "the judge does not run here: it forks a process and limits it, which needs Linux "
+                "or macOS"
+            )
         self.what = what
         self.limit = limit
         self.pool = None

@@ -1,6 +1,8 @@
 """The judge's parts: loading, checks, the child process, the report, the command, the template."""
 
 import json
+import subprocess
+import sys
 from functools import partial
 
 import judged
@@ -225,3 +227,21 @@ def test_our_own_policies_are_not_refuted(name, monkeypatch):
     monkeypatch.setattr(attack, "ROUNDS", {True: 16})
     monkeypatch.setattr(measuring, "shown", lambda policy: ({}, (), ()))
     assert judge(name, worlds={}, quick=True, trials=40).word == "BOUNDED ONLY"
+
+
+NO_LIMITS = """
+import runpy, sys
+sys.modules["resource"] = None  # as on Windows
+sys.argv = ["judge", "linucb"]
+runpy.run_module("evidence.judge", run_name="__main__")
+"""
+
+
+def test_a_platform_that_cannot_limit_a_process_is_named_in_one_line(tmp_path):
+    told = [sys.executable, "-c", NO_LIMITS]
+    found = subprocess.run(told, capture_output=True, text=True, cwd=tmp_path)
+    assert found.returncode == 2
+    assert found.stdout == ""
+    assert len(found.stderr.splitlines()) == 1
+    assert "the judge does not run here" in found.stderr
+    assert list(tmp_path.iterdir()) == []
