@@ -34,6 +34,7 @@ class Hanging(NamedTuple):
     setting: str  # of the row
     interval: tuple  # (low, high)
     limits: tuple  # (low, high) of the rule, infinite where it has none
+    rule: str  # in words
     outcome: str  # of the row
     moved: str  # its outcome with the interval moved
 
@@ -97,7 +98,7 @@ class Scoreboard:
                 "verdict": h.verdict,
                 "row": h.setting or "all",
                 "interval": "{:.3g} to {:.3g}".format(*h.interval),
-                "rule": "{:.3g} to {:.3g}".format(*h.limits),
+                "rule": h.rule,
                 "the row": h.outcome,
                 "if it is moved": h.moved,
             }
@@ -176,6 +177,7 @@ def hangs(name, record) -> list:
                     setting=row["setting"],
                     interval=tuple(row["interval"]),
                     limits=limits_of(row),
+                    rule=row["rule"],
                     outcome=row["outcome"],
                     moved=moved,
                 )
