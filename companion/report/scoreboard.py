@@ -165,7 +165,8 @@ def hangs(name, record) -> list:
     """
     if record["verdict"] == "wrong as printed":
         return []
-    rows, found = record["rows"], []
+    rows = record["rows"]
+    found = []
     outcomes = [row["outcome"] for row in rows]
     for i, row in enumerate(rows):
         for moved in moved_outcomes(row):
