@@ -18,6 +18,7 @@ from evidence.claims import markup
 MIME = "application/vnd.companion.claims+json"  # of the records in a chapter's last cell
 UNTESTED = "not tested at this scale"
 PROOF = "by proof"
+AUDITED = "ε between audit and proof"
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class Evidence:
 
     @property
     def severe(self) -> bool:
-        """Whether the rule could fail: it rejects its control, or a proof decides."""
-        return self.rule == PROOF or (self.control is not None and self.control.outcome == "fails")
+        """Whether the rule could fail, which is shown by a control that it rejects."""
+        return self.control is not None and self.control.outcome == "fails"
 
 
 def outcome(interval, low=-math.inf, high=math.inf) -> str:
@@ -96,7 +97,8 @@ class Claim:
         One row that fails is enough against the claim: "wrong as printed" if a proof or an audit
         says so, "not settled" where the claim is a bound with a hidden constant, else "not
         reproduced".  Otherwise one undecided row (or none at all) leaves it "not settled", and a
-        row whose rule could not fail, for it rejects no control, leaves it "consistent".
+        row whose rule could not fail, for it rejects no control, leaves it "consistent": so does an
+        argument that somebody can check, but no run.
         A finding "fails", is "undecided" or "consistent", or "holds".
         """
         outcomes = {row.outcome for row in self.evidence}
@@ -163,7 +165,8 @@ class Claim:
     def proof(self, setting: str, text: str, holds: bool) -> str:
         """Add a row that a proof decides, one way or the other: text says it, or where it stands.
 
-        Nothing is measured here: the verdict rests on the argument, which readers can check.
+        Nothing is measured here, and no run could fail: one that holds leaves the claim
+        "consistent", one that fails corrects the paper.  Readers can check the argument.
         """
         if not isinstance(text, str) or len(text) < 20:
             raise ValueError(f"text must say the proof, or where it stands; got {text!r}")
@@ -178,7 +181,7 @@ class Claim:
         undecided between the two.  control: (the planted fault, the audit's bound for it).
         """
         planted = control and (control[0], Interval(control[1], control[1], math.inf))
-        rule = {"of": "ε between audit and proof", "high": claimed * (1 + 1e-9)}
+        rule = {"of": AUDITED, "high": claimed * (1 + 1e-9)}
         measured = Interval(lower, lower, proven)
         return self.row(setting, measured, control=planted, decisive=True, **rule)
 

@@ -87,8 +87,9 @@ def test_rows_keep_limits_and_what_they_reject():
 def test_exact_numbers_and_proofs_decide():
     claim = begin()
     assert claim.exact("by hand", 4.0, of="count", high=5, control=("off by two", 6)) == "holds"
-    assert claim.proof("all T", "the terms telescope, see the section on rates", True) == "holds"
     assert claim.verdict == "reproduced"
+    assert claim.proof("all T", "the terms telescope, see the section on rates", True) == "holds"
+    assert claim.verdict == "consistent"
     with pytest.raises(ValueError, match="text must say the proof"):
         claim.proof("all T", "true", False)
     assert claim.proof("T = 1", "the left side is 2 and the right side is 1", False) == "fails"

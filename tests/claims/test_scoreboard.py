@@ -1,12 +1,16 @@
 """The scoreboard counts every verdict once, theorems first, and keeps findings apart."""
 
 import json
+from pathlib import Path
 
 import pytest
 
+from companion.stats import Interval
 from evidence.claims.claims import MIME
 from evidence.claims.page import Page
-from evidence.claims.scoreboard import NOTHING, Scoreboard
+from evidence.claims.scoreboard import NOTHING, Scoreboard, grade, multiplicity
+
+LOCK = Path(__file__).resolve().parents[2] / "book" / "results.lock"
 
 
 @pytest.fixture
@@ -45,5 +49,72 @@ def test_the_summary_counts_every_verdict_once_and_findings_apart(board):
 def test_without_records_it_says_what_to_do():
     board = Scoreboard()
     assert repr(board.summary()) == NOTHING
-    for table in (board.by_paper, board.findings, board.every_sentence):
+    for table in (board.by_paper, board.findings, board.every_sentence, board.chance):
         assert table()._repr_html_() is not None
+
+
+def record(*intervals, bound=False):
+    """The record, as the lock has it, of a claim that each interval lies between 0 and 10."""
+    claim = Page("fliphat").claim("c", "theorem", "Sentence.", "Section 1", bound=bound)
+    for i, ends in enumerate(intervals):
+        claim.row(f"row {i}", Interval(sum(ends) / 2, *ends), low=0.0, high=10.0)
+    rows = [vars(row) for row in claim.evidence]
+    return {"fliphat/c": {"verdict": claim.verdict, "bound": bound, "rows": rows}}
+
+
+@pytest.mark.parametrize(
+    ("intervals", "bound", "moved"),
+    [
+        ([(4, 6)], False, []),
+        ([(7, 8.9)], False, []),
+        ([(7, 9.1)], False, ["undecided"]),  # 9.1 and half of 2.1 is above 10
+        ([(0.9, 3)], False, ["undecided"]),
+        ([(9, 10.8)], False, ["holds"]),  # more than half of it lies inside
+        ([(9.2, 11)], False, ["fails"]),  # not quite: its middle is above 10
+        ([(9.2, 11)], True, []),  # a bound is not refuted by a row
+        ([(11.1, 13)], False, []),
+        ([(10.9, 13)], False, ["undecided"]),
+        ([(10.9, 13), (12, 13)], False, []),  # the other row fails, too
+        ([(10.9, 13)], True, []),
+    ],
+)
+def test_a_verdict_hangs_on_an_interval_within_half_its_width_of_a_limit(intervals, bound, moved):
+    found = multiplicity(record(*intervals, bound=bound))
+    assert [h.moved for h in found.hanging] == moved
+
+
+def test_one_interval_in_twenty_misses_and_audits_and_exact_numbers_are_not_counted():
+    claim = Page("fliphat").claim("c", "privacy", "Sentence.", "Section 1")
+    claim.exact("", 3.0, of="count", high=2.0)
+    claim.audited("", 0.5, 1.0, 1.0)
+    rows = [vars(row) for row in claim.evidence]
+    exact = {"fliphat/exact": {"verdict": claim.verdict, "bound": False, "rows": rows}}
+    found = multiplicity(record(*[(4, 6)] * 40) | exact)
+    assert (found.records, found.resting, found.intervals) == (2, 1, 40)
+    assert found.missing == pytest.approx(2.0)
+
+
+def test_the_verdicts_of_the_lock_follow_from_its_rows():
+    """So what `multiplicity` says of them is about these verdicts."""
+    claims = json.loads(LOCK.read_text("utf8"))["claims"]
+    good = {"reproduced", "reproduced with changes", "consistent", "holds"}
+    expected = {"not settled": "open", "undecided": "open"} | dict.fromkeys(good, "holds")
+    for name, entry in claims.items():
+        outcomes = [row["outcome"] for row in entry["rows"]]
+        if entry["verdict"] == "wrong as printed":
+            assert "fails" in outcomes, name
+        else:
+            graded = expected.get(entry["verdict"], "fails")
+            assert grade(outcomes, entry["bound"]) == graded, name
+    found = multiplicity(claims)
+    assert found.records == len(claims)
+    assert found.resting < found.records
+    assert {h.name for h in found.hanging} < claims.keys()
+    for h in found.hanging:
+        half = (h.interval[1] - h.interval[0]) / 2.0
+        nearest = min(abs(end - limit) for end in h.interval for limit in h.limits)
+        assert nearest <= half * (1.0 + 1e-9), h
+
+
+def test_the_page_says_how_many_intervals_miss(board):
+    assert "0 of the 4 records rest on intervals of 95 %" in repr(board.chance())
