@@ -103,3 +103,22 @@ def test_the_budget_of_twice_the_regret_without_noise_by_hand():
     regret = np.array([[64.0, 8.0 * half, 8.0 / half, 4.0]])
     assert np.exp(budget([0.5, 2.0, 8.0], regret)) == pytest.approx(4.0)
     assert np.exp(budget([0.5, 2.0], regret[:, [0, 1, 3]])) == pytest.approx(2.0)
+
+
+def test_many_steps_hide_the_missing_factor():
+    """One step by the parameters of the policy itself; the least number by a search of its own."""
+    setting = {"sparsity": 10, "delta": 0.01, "x_max": np.sqrt(2 * np.log(400))}
+    options = {"sparsity": 10, "delta": 0.01, "x_max": setting["x_max"], "clip_contexts": True}
+    one = as_published(1.0, 20, 167, signal=[2.0, -1.5], **options)
+    bound = one.params.reward_clip[-1]
+    share = bound / (bound + 3.5 * setting["x_max"])  # from zero the residual is the reward
+    assert one.params.iterations[-1] == 1
+    found = experiments.printed_epsilon(1.0, 1, factor=4.0 * share, **setting)
+    assert found == pytest.approx(one.guarantee.epsilon)
+    least = experiments.enough_steps(1.0, **setting)
+    assert least == 35
+    assert experiments.printed_epsilon(1.0, least - 1, **setting) > 1.0
+    assert experiments.printed_epsilon(1.0, least, **setting) <= 1.0
+    assert experiments.enough_steps(1.0, factor=2.0, **setting) == 11
+    with pytest.raises(ValueError, match="most must be enough"):
+        experiments.enough_steps(1.0, most=34, **setting)

@@ -17,7 +17,7 @@ from companion.streaming_sco.environments import (
     regression,
 )
 from companion.streaming_sco.sco_bandit import sco_bandit
-from companion.streaming_sco.streaming import make_problem, streaming_fw
+from companion.streaming_sco.streaming import make_problem, streaming_fw, vertex_fw
 
 # Rates.
 
@@ -193,3 +193,29 @@ def test_without_synthetic_updates_arms_tell_what_one_asked():
         told = {"delta": 0.1, "trials": 8000, "seed": 1, "level": 1 - 1e-7}
         found = audit.attacked(ex.on_standing_arms(policy), **told).epsilon
         assert found < 1.0 if synthetic else found > 3.0
+
+
+def test_the_first_vertices_lose_what_theorem_3_11_promises_at_very_large_budgets():
+    """The noise by hand, b_t = 8 r sqrt(log n log(1/delta))/(epsilon sqrt t) (L = 1, D = 2 r)."""
+    keys = {"delta": 0.1, "loss": "inner product", "calibration": "paper", "selector": "argmin"}
+    n, epsilon, unit = 2000, 800.0, np.sqrt(np.log(2000) * np.log(10))
+    made = vertex_fw(1, n, epsilon=epsilon, radius=3.0, **keys)
+    found = ex.lost_by_first_vertices(made, 0.1)
+    t = np.arange(1, n + 1)
+    shift = epsilon * np.sqrt(t) / (4 * (t + 1) * unit)
+    wrong = 0.5 * (1 + 0.5 * shift) * np.exp(-shift)
+    by_hand = [
+        np.log(np.prod(1 - wrong[:k]) - 0.1) - np.log(wrong[:k]).sum()
+        for k in t
+        if np.prod(1 - wrong[:k]) > 0.1
+    ]
+    assert found == pytest.approx(max(by_hand))
+    assert found > 1.2 * epsilon
+    assert ex.lost_by_first_vertices(vertex_fw(1, n, epsilon=8.0, **keys), 0.1) < 8.0
+    rng = np.random.default_rng(1)
+    noise = rng.laplace(size=(200_000, 2))
+    assert (noise[:, 0] - noise[:, 1] > 1.5).mean() == pytest.approx(
+        0.5 * 1.75 * np.exp(-1.5), abs=0.003
+    )
+    with pytest.raises(ValueError, match="d = 1"):
+        ex.lost_by_first_vertices(vertex_fw(2, 10, epsilon=1.0), 0.1)
