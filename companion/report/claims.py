@@ -168,10 +168,9 @@ class Claim:
         """
         if not isinstance(text, str) or len(text) < 20:
             raise ValueError(f"text must say the proof, or where it stands; got {text!r}")
+        result = "holds" if holds else "fails"
         if holds is None:
             result = "undecided"
-        else:
-            result = "holds" if holds else "fails"
         self.evidence.append(Evidence(setting, text, None, PROOF, result, True))
         return result
 

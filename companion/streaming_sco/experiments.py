@@ -7,6 +7,7 @@ import math
 from itertools import pairwise, product
 
 import numpy as np
+from scipy.special import log_ndtr
 
 from companion.accounting import audit
 from companion.baselines import noisy_sfw as sfw
@@ -28,7 +29,7 @@ from companion.streaming_sco.environments import (
     watch,
 )
 from companion.streaming_sco.streaming import streaming_fw
-from companion.validate import need_choice, need_probability
+from companion.validate import need_choice, need_int, need_positive, need_probability
 
 # Rates of Algorithms 1 and 2: section 3 of the paper.
 
@@ -265,6 +266,22 @@ def misprinted(p, d):
     if q < 2.0:
         return 2.0, 1.0
     return min(q - 1.0, math.log(d) - 1.0), min(q - 1.0, math.e**2 * (math.log(d) - 1.0))
+
+
+def lost_by_signs(noise, levels, delta):
+    """A lower bound on the epsilon that Algorithm 1 loses at delta: exact arithmetic, d = 1.
+
+    With the loss x theta (beta = 0, L = 1), a first record 1 or -1 and zeros behind it, the
+    parameter after record 2^j shows the sign of one node, N(+-1, sigma^2).  These nodes have
+    independent noise.  The event: all signs are right.  noise: sigma per unit of the sensitivity
+    2 L; levels: nodes that hold record 1, floor(log2 n) + 1.  A replaced record.
+    """
+    noise, levels = need_positive("noise", noise), need_int("levels", levels, 1)
+    delta = need_probability("delta", delta)
+    mine = math.exp(levels * float(log_ndtr(0.5 / noise)))
+    if mine <= delta:
+        return 0.0
+    return max(0.0, math.log(mine - delta) - levels * float(log_ndtr(-0.5 / noise)))
 
 
 def lost_by_first_vertices(optimiser, delta):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sco_streams import OPTIONS
 
 from companion.accounting import audit
@@ -219,3 +220,18 @@ def test_the_first_vertices_lose_what_theorem_3_11_promises_at_very_large_budget
     )
     with pytest.raises(ValueError, match="d = 1"):
         ex.lost_by_first_vertices(vertex_fw(2, 10, epsilon=1.0), 0.1)
+
+
+def test_signs_of_parameters_lose_more_than_theorem_3_1_promises_at_very_large_budgets():
+    """Three signs by hand; the printed noise at n = 2000 from its formula."""
+    wrong = norm.sf(0.5 / 0.4)
+    by_hand = np.log(((1 - wrong) ** 3 - 0.1) / wrong**3)
+    assert ex.lost_by_signs(0.4, 3, 0.1) == pytest.approx(by_hand)
+    assert ex.lost_by_signs(100.0, 3, 0.5) == 0.0
+    nodes = np.ceil(np.log2(2000)) + 1
+    printed = nodes * np.sqrt(2 * np.log(nodes * 2000)) / 3000.0
+    assert ex.lost_by_signs(printed, 11, 1 / 2000) > 1.2 * 3000.0
+    made = streaming_fw(1, 2000, epsilon=3.0, p=2.0, loss="inner product", calibration="paper")
+    assert made.params.sigma / 2.0 == pytest.approx(printed * 1000.0)
+    with pytest.raises(ValueError, match="noise"):
+        ex.lost_by_signs(0.0, 3, 0.1)
