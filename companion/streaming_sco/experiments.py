@@ -276,7 +276,8 @@ def lost_by_signs(noise, levels, delta):
     independent noise.  The event: all signs are right.  noise: sigma per unit of the sensitivity
     2 L; levels: nodes that hold record 1, floor(log2 n) + 1.  A replaced record.
     """
-    noise, levels = need_positive("noise", noise), need_int("levels", levels, 1)
+    noise = need_positive("noise", noise)
+    levels = need_int("levels", levels, 1)
     delta = need_probability("delta", delta)
     mine = math.exp(levels * float(log_ndtr(0.5 / noise)))
     if mine <= delta:
