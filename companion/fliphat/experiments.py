@@ -141,6 +141,35 @@ def sign_epsilon(policy, delta: float) -> float:
     return epsilon_of_signs(2 * p.eta * bounds / (n * p.xi_first[-1]), p.sparsity, delta)
 
 
+# What the printed noise of several steps guarantees
+
+
+def printed_epsilon(
+    epsilon: float, steps: int, *, sparsity: int, delta: float, x_max: float, factor: float = 4.0
+) -> float:
+    """Epsilon that exact composition proves of a release of `steps` steps with the printed noise.
+
+    One row moves a step by `factor` x_max times what Algorithm 1 takes: 4 for the loss of section
+    4, 2 for the halved loss of appendix E.2.  Its picks and values get the noise of Algorithm 3
+    with the budget (epsilon, delta) divided by steps.  A replaced row; steps >= 1.
+    """
+    x_max = need_positive("x_max", x_max)
+    factor = need_positive("factor", factor)
+    multiplier = algorithm.paper_multiplier(sparsity, epsilon, delta, steps)
+    return algorithm.composition_epsilon(delta, sparsity * steps, factor * x_max / multiplier)
+
+
+def enough_steps(epsilon: float, *, most: int = 1000, **setting) -> int:
+    """Least number of steps at which the printed noise is proved to give epsilon.
+
+    setting: as for `printed_epsilon`.  Raises ValueError if `most` steps are not enough.
+    """
+    for steps in range(1, need_int("most", most, 1) + 1):
+        if printed_epsilon(epsilon, steps, **setting) <= epsilon:
+            return steps
+    raise ValueError(f"most must be enough for the printed noise to be private; got {most}")
+
+
 # Closed forms
 
 

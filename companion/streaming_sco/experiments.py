@@ -7,6 +7,7 @@ import math
 from itertools import pairwise, product
 
 import numpy as np
+from scipy.special import log_ndtr
 
 from companion.baselines import noisy_sfw as sfw
 from companion.baselines.noisy_sfw import noisy_sfw
@@ -27,7 +28,7 @@ from companion.streaming_sco.environments import (
     watch,
 )
 from companion.streaming_sco.streaming import streaming_fw
-from companion.validate import need_choice
+from companion.validate import need_choice, need_int, need_positive, need_probability
 
 # Rates of Algorithms 1 and 2: section 3 of the paper.
 
@@ -264,6 +265,47 @@ def misprinted(p, d):
     if q < 2.0:
         return 2.0, 1.0
     return min(q - 1.0, math.log(d) - 1.0), min(q - 1.0, math.e**2 * (math.log(d) - 1.0))
+
+
+def lost_by_signs(noise, levels, delta):
+    """A lower bound on the epsilon that Algorithm 1 loses at delta: exact arithmetic, d = 1.
+
+    With the loss x theta (beta = 0, L = 1), a first record 1 or -1 and zeros behind it, the
+    parameter after record 2^j shows the sign of one node, N(+-1, sigma^2).  These nodes have
+    independent noise.  The event: all signs are right.  noise: sigma per unit of the sensitivity
+    2 L; levels: nodes that hold record 1, floor(log2 n) + 1.  A replaced record.
+    """
+    noise = need_positive("noise", noise)
+    levels = need_int("levels", levels, 1)
+    delta = need_probability("delta", delta)
+    mine = math.exp(levels * float(log_ndtr(0.5 / noise)))
+    if mine <= delta:
+        return 0.0
+    return max(0.0, math.log(mine - delta) - levels * float(log_ndtr(-0.5 / noise)))
+
+
+def lost_by_first_vertices(optimiser, delta):
+    """A lower bound on the epsilon that Algorithm 2 loses at delta: exact arithmetic, d = 1.
+
+    optimiser: `vertex_fw` with selector "argmin", d = 1 and the loss x theta, so that beta = 0 and
+    L = 1.  Record 1 is 1 or -1, all others are 0, so the gradient at time t is +-1/(t + 1), and the
+    scores of the two vertices differ by 2 r/(t + 1).  With Laplace noise of scale b_t on both, the
+    wrong one is chosen with probability (1 + a/2) exp(-a)/2, a = 2 r/((t + 1) b_t).  The event:
+    the first k vertices are the right ones of record 1, with the best k.  A replaced record.
+    """
+    p = optimiser.params
+    if p.d != 1:
+        raise ValueError(f"optimiser must have d = 1; got d = {p.d}")
+    delta = need_probability("delta", delta)
+    scales = np.array([streaming.noise_scale(p, t) for t in range(1, p.n + 1)])
+    shift = 2.0 * p.radius / (np.arange(2, p.n + 2) * scales)
+    wrong = 0.5 * (1.0 + 0.5 * shift) * np.exp(-shift)
+    mine = np.exp(np.cumsum(np.log1p(-wrong)))
+    log_other = np.cumsum(np.log(wrong))
+    likely = mine > delta
+    if not likely.any():
+        return 0.0
+    return max(0.0, float((np.log(mine[likely] - delta) - log_other[likely]).max()))
 
 
 @jit

@@ -162,15 +162,18 @@ class Claim:
         """Add a row that exact arithmetic decides: a number, as `row`; its failure corrects."""
         return self.row(setting, measured, of=of, decisive=True, **rule)
 
-    def proof(self, setting: str, text: str, holds: bool) -> str:
+    def proof(self, setting: str, text: str, holds: bool | None) -> str:
         """Add a row that a proof decides, one way or the other: text says it, or where it stands.
 
         Nothing is measured here, and no run could fail: one that holds leaves the claim
         "consistent", one that fails corrects the paper.  Readers can check the argument.
+        holds: None where the argument needs a statement that is not proved; the row is undecided.
         """
         if not isinstance(text, str) or len(text) < 20:
             raise ValueError(f"text must say the proof, or where it stands; got {text!r}")
         result = "holds" if holds else "fails"
+        if holds is None:
+            result = "undecided"
         self.evidence.append(Evidence(setting, text, None, PROOF, result, True))
         return result
 

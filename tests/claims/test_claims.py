@@ -90,6 +90,10 @@ def test_exact_numbers_and_proofs_decide():
     assert claim.verdict == "reproduced"
     assert claim.proof("all T", "the terms telescope, see the section on rates", True) == "holds"
     assert claim.verdict == "consistent"
+    resting = begin()
+    text = "follows from Theorem 2, which is not proved"
+    assert resting.proof("all T", text, None) == "undecided"
+    assert resting.verdict == "not settled"
     with pytest.raises(ValueError, match="text must say the proof"):
         claim.proof("all T", "true", False)
     assert claim.proof("T = 1", "the left side is 2 and the right side is 1", False) == "fails"

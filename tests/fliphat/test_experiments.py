@@ -121,3 +121,22 @@ def test_a_root_where_the_logarithm_is_not_a_square_by_hand():
     """z = 81 solves it with 9 sqrt(2) + 81/4 - 15."""
     epsilon = 9.0 * np.sqrt(2.0) + 81.0 / 4.0 - 15.0
     assert experiments.zcdp_root(epsilon, np.exp(-2.0)) == pytest.approx(81.0, rel=1e-9)
+
+
+def test_many_steps_hide_the_missing_factor():
+    """One step by the parameters of the policy itself; the least number by a search of its own."""
+    setting = {"sparsity": 10, "delta": 0.01, "x_max": np.sqrt(2 * np.log(400))}
+    options = {"sparsity": 10, "delta": 0.01, "x_max": setting["x_max"], "clip_contexts": True}
+    one = as_published(1.0, 20, 167, signal=[2.0, -1.5], **options)
+    bound = one.params.reward_clip[-1]
+    share = bound / (bound + 3.5 * setting["x_max"])  # from zero the residual is the reward
+    assert one.params.iterations[-1] == 1
+    found = experiments.printed_epsilon(1.0, 1, factor=4.0 * share, **setting)
+    assert found == pytest.approx(one.guarantee.epsilon)
+    least = experiments.enough_steps(1.0, **setting)
+    assert least == 35
+    assert experiments.printed_epsilon(1.0, least - 1, **setting) > 1.0
+    assert experiments.printed_epsilon(1.0, least, **setting) <= 1.0
+    assert experiments.enough_steps(1.0, factor=2.0, **setting) == 11
+    with pytest.raises(ValueError, match="most must be enough"):
+        experiments.enough_steps(1.0, most=34, **setting)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sco_streams import OPTIONS
 
 from companion.baselines.noisy_sgd import noisy_sgd
@@ -17,7 +18,7 @@ from companion.streaming_sco.environments import (
     regression,
 )
 from companion.streaming_sco.sco_bandit import sco_bandit
-from companion.streaming_sco.streaming import make_problem, streaming_fw
+from companion.streaming_sco.streaming import make_problem, streaming_fw, vertex_fw
 from evidence.attacks import audit
 from evidence.attacks.sco_bandit import on_standing_arms
 
@@ -253,3 +254,44 @@ def test_what_the_filter_removes_is_counted_round_by_round():
         some += any(gone)
     assert found == pytest.approx([best / 200, some / 200])
     assert 0 < best < some < 200
+
+
+def test_the_first_vertices_lose_what_theorem_3_11_promises_at_very_large_budgets():
+    """The noise by hand, b_t = 8 r sqrt(log n log(1/delta))/(epsilon sqrt t) (L = 1, D = 2 r)."""
+    keys = {"delta": 0.1, "loss": "inner product", "calibration": "paper", "selector": "argmin"}
+    n, epsilon, unit = 2000, 800.0, np.sqrt(np.log(2000) * np.log(10))
+    made = vertex_fw(1, n, epsilon=epsilon, radius=3.0, **keys)
+    found = ex.lost_by_first_vertices(made, 0.1)
+    t = np.arange(1, n + 1)
+    shift = epsilon * np.sqrt(t) / (4 * (t + 1) * unit)
+    wrong = 0.5 * (1 + 0.5 * shift) * np.exp(-shift)
+    by_hand = [
+        np.log(np.prod(1 - wrong[:k]) - 0.1) - np.log(wrong[:k]).sum()
+        for k in t
+        if np.prod(1 - wrong[:k]) > 0.1
+    ]
+    assert found == pytest.approx(max(by_hand))
+    assert found > 1.2 * epsilon
+    assert ex.lost_by_first_vertices(vertex_fw(1, n, epsilon=8.0, **keys), 0.1) < 8.0
+    rng = np.random.default_rng(1)
+    noise = rng.laplace(size=(200_000, 2))
+    assert (noise[:, 0] - noise[:, 1] > 1.5).mean() == pytest.approx(
+        0.5 * 1.75 * np.exp(-1.5), abs=0.003
+    )
+    with pytest.raises(ValueError, match="d = 1"):
+        ex.lost_by_first_vertices(vertex_fw(2, 10, epsilon=1.0), 0.1)
+
+
+def test_signs_of_parameters_lose_more_than_theorem_3_1_promises_at_very_large_budgets():
+    """Three signs by hand; the printed noise at n = 2000 from its formula."""
+    wrong = norm.sf(0.5 / 0.4)
+    by_hand = np.log(((1 - wrong) ** 3 - 0.1) / wrong**3)
+    assert ex.lost_by_signs(0.4, 3, 0.1) == pytest.approx(by_hand)
+    assert ex.lost_by_signs(100.0, 3, 0.5) == 0.0
+    nodes = np.ceil(np.log2(2000)) + 1
+    printed = nodes * np.sqrt(2 * np.log(nodes * 2000)) / 3000.0
+    assert ex.lost_by_signs(printed, 11, 1 / 2000) > 1.2 * 3000.0
+    made = streaming_fw(1, 2000, epsilon=3.0, p=2.0, loss="inner product", calibration="paper")
+    assert made.params.sigma / 2.0 == pytest.approx(printed * 1000.0)
+    with pytest.raises(ValueError, match="noise"):
+        ex.lost_by_signs(0.0, 3, 0.1)
