@@ -15,13 +15,25 @@ import numpy as np
 from companion import policies
 from companion.environments import sphere
 
-K, D = 4, 3  # arms and dimension of the examples in `TABLE`
+# arms and dimension of the examples in `TABLE`
+K = 4
+D = 3
 SIZES = {"T": (1_000, 4_000, 16_000), "K": (4, 40, 400), "d": (4, 16, 64)}
 BASE = {"T": 1_000, "K": 4, "d": 4}
 GROWING = {
     "linucb": lambda d, T: policies.factory("linucb")(d, noise=0.5),
-    "jdp_linucb": lambda d, T: policies.factory("jdp_linucb")(d, T, epsilon=1.0, delta=0.1),
-    "online_linucb": lambda d, T: policies.factory("online_linucb")(d, T, epsilon=1.0, delta=0.1),
+    "jdp_linucb": lambda d, T: policies.factory("jdp_linucb")(
+        d,
+        T,
+        epsilon=1.0,
+        delta=0.1,
+    ),
+    "online_linucb": lambda d, T: policies.factory("online_linucb")(
+        d,
+        T,
+        epsilon=1.0,
+        delta=0.1,
+    ),
 }
 
 
@@ -45,7 +57,8 @@ def player(policy):
     """The function that plays a policy on a stream from its start."""
 
     def run(X, R):
-        state, arms = policy.init(policy.params), np.empty(len(X), np.int64)
+        state = policy.init(policy.params)
+        arms = np.empty(len(X), np.int64)
         policy.loop(policy.params, state, X, R, np.random.default_rng(2), arms)
 
     return run
@@ -54,9 +67,11 @@ def player(policy):
 def numpy_linucb(X, R, noise=0.5, failure=0.01):
     """LinUCB of Abbasi-Yadkori et al. (2011), Figure 1, with inverse and solve in every round."""
     T, _, d = X.shape
-    V, b = np.eye(d), np.zeros(d)
+    V = np.eye(d)
+    b = np.zeros(d)
     for t in range(T):
-        V_inv, theta = np.linalg.inv(V), np.linalg.solve(V, b)
+        V_inv = np.linalg.inv(V)
+        theta = np.linalg.solve(V, b)
         width = np.sqrt(np.einsum("ki,ij,kj->k", X[t], V_inv, X[t]))
         radius = noise * np.sqrt(d * np.log1p(t / d) - 2 * np.log(failure)) + 1.0
         k = np.argmax(X[t] @ theta + radius * width)
@@ -68,7 +83,8 @@ def river_linucb(X, R):
     """LinUCB of `river`, one estimate for each arm; every arm sees the context of the first."""
     from river import bandit
 
-    policy, arms = bandit.LinUCBDisjoint(alpha=1.0, seed=1), list(range(X.shape[1]))
+    policy = bandit.LinUCBDisjoint(alpha=1.0, seed=1)
+    arms = list(range(X.shape[1]))
     for x, rewards in zip(X[:, 0], R, strict=True):
         context = dict(enumerate(x.tolist()))
         arm = policy.pull(arms, context=context)
@@ -125,7 +141,12 @@ def growth(sizes=SIZES, repeats=3, seed=1):
 def main(argv=None):
     """Print both tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="policies; without one, all")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="policies; without one, all",
+    )
     parser.add_argument("--rounds", type=int, default=2_000, metavar="T")
     args = parser.parse_args(argv)
     if wrong := sorted(set(args.names) - set(policies.TABLE)):

@@ -42,12 +42,16 @@ class Package:
             for root in self.roots.values()
             for path in root.rglob("*.py")
         ]
-        parts = ((p.parent if p.name == "__init__.py" else p.with_suffix("")).parts for p in files)
+        parts = (
+            (p.parent if p.name == "__init__.py" else p.with_suffix("")).parts
+            for p in files
+        )
         return set(map(".".join, parts))
 
     def closure(self, modules) -> set[str]:
         """The modules of this package that `modules` import, transitively, with themselves."""
-        found, todo = set(), {m for m in modules if self.file(m)}
+        found = set()
+        todo = {m for m in modules if self.file(m)}
         while todo:
             module = todo.pop()
             found.add(module)

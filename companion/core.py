@@ -26,11 +26,15 @@ from companion.validate import need_array, need_choice, need_generator, shown
 if TYPE_CHECKING:  # relative, so that no kernel's closure holds it
     from .live import Live, Stream
 
-LARGEST_RECORD = 1e30  # contexts and rewards are not larger: what kernels make of them stays finite
+# contexts and rewards are not larger: what kernels make of them stays finite
+LARGEST_RECORD = 1e30
 
-SIGNALS = [s for s in signal.Signals if s.name in {"SIGINT", "SIGTERM", "SIGALRM", "SIGHUP"}]
+SIGNALS = [
+    s for s in signal.Signals if s.name in {"SIGINT", "SIGTERM", "SIGALRM", "SIGHUP"}
+]
 ROOM = 10**9  # numbers in the table of rounds that a State keeps, at most: 8 gigabytes
-WIDEST = 10_000  # dimension up to which a State keeps matrices (d, d); arms that it has room for
+# dimension up to which a State keeps matrices (d, d); arms that it has room for
+WIDEST = 10_000
 
 
 class Universe(NamedTuple):
@@ -49,7 +53,10 @@ class Universe(NamedTuple):
     def __str__(self):
         where = f"||x||_{self.norm:g} <= {self.radius:g}"
         if self.offset:
-            where = 'x = (u, 1/sqrt2), ||u|| <= 1/sqrt2 (universe="ball" takes all ||x|| <= 1)'
+            where = (
+                'x = (u, 1/sqrt2), ||u|| <= 1/sqrt2 (universe="ball" takes all ||x|| '
+                "<= 1)"
+            )
         return f"contexts with {where}, and rewards in [{self.low:g}, {self.high:g}]"
 
     def outside(self, x: np.ndarray, r: float) -> tuple[bool, bool]:
@@ -121,7 +128,8 @@ class Policy(NamedTuple):
 
         The samplers are for research simulation: do not protect real people's data with them.
         """
-        live = importlib.import_module("companion.live")  # which is made of what stands here
+        # which is made of what stands here
+        live = importlib.import_module("companion.live")
         return live.Live(self, need_generator("seed", seed))
 
     @property
@@ -147,11 +155,16 @@ def plain_loop(select, update):
     home, other = (getattr(f, "__module__", "") for f in (select, update))
     ours = PACKAGE.file(home) and PACKAGE.file(other)
     cached = ours and home == other
-    names = {"select": select, "update": update, "borrowed": borrowed if ours else counted}
+    names = {
+        "select": select,
+        "update": update,
+        "borrowed": borrowed if ours else counted,
+    }
     names |= {"__name__": home if cached else __name__, "__builtins__": builtins}
     play = FunctionType(_play.__code__, names, "play")
     play.__doc__ = _play.__doc__
-    play.__qualname__ = "play" if cached else "<play>"  # `jit` caches nothing with "<" in its name
+    # `jit` caches nothing with "<" in its name
+    play.__qualname__ = "play" if cached else "<play>"
     if not (isinstance(select, Dispatcher) and isinstance(update, Dispatcher)):
         return play
     play.__qualname__ += f".{select.__name__}.{update.__name__}"
@@ -160,7 +173,8 @@ def plain_loop(select, update):
 
 def _play(p, s, X, R, rng, arms):
     """Play n rounds: contexts X (n, K, d), rewards R (n, K); reads only R[t, arms[t]]."""
-    p, s = borrowed(p), borrowed(s)
+    p = borrowed(p)
+    s = borrowed(s)
     for t in range(X.shape[0]):
         arms[t] = select(p, s, X[t], rng)  # noqa: F821
         update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)  # noqa: F821
@@ -219,7 +233,8 @@ def lookup(table: dict):
 
     def example(name: str, K: int = 4):
         """A small instance, for K arms if it needs a number of arms."""
-        make, told = factory(name), table[name].arguments
+        make = factory(name)
+        told = table[name].arguments
         return make(**(told(K) if callable(told) else told))
 
     return factory, example
@@ -237,7 +252,8 @@ def _packed(algorithm):
 
 def _by_name(value):
     plain = getattr(value, "py_func", value)
-    home, name = getattr(plain, "__module__", ""), getattr(plain, "__name__", "")
+    home = getattr(plain, "__module__", "")
+    name = getattr(plain, "__name__", "")
     # What cannot be imported elsewhere, as it stands in a notebook, is left to pickle.
     if not callable(value) or home in ("", "__main__"):
         return value
@@ -257,7 +273,8 @@ def interrupts_wait():
     """Ctrl-C, and other `SIGNALS` that have a handler in Python, take effect after this block: if
     one raises while Numba reads the arguments of a kernel, Python can end.  Only the main thread
     gets signals."""
-    usual, waiting = {}, []
+    usual = {}
+    waiting = []
     if threading.current_thread() is threading.main_thread():
         usual = {s: f for s in SIGNALS if callable(f := signal.getsignal(s))}
     try:
@@ -280,7 +297,9 @@ def need_rounds(policy: Policy, T: int) -> None:
     """Raise ValueError if the policy was built for fewer than T rounds."""
     limit = horizon(policy)
     if limit is not None and limit < T:
-        raise ValueError(f"T must be at most T={limit}, the horizon of {policy.name!r}; got {T=}")
+        raise ValueError(
+            f"T must be at most T={limit}, the horizon of {policy.name!r}; got {T=}"
+        )
 
 
 def need_contexts(policies, X: np.ndarray) -> None:
@@ -292,15 +311,20 @@ def need_contexts(policies, X: np.ndarray) -> None:
     need_block("contexts X", X, ("n",) * (np.ndim(X) - 2) + ("K", "d"))
     K, d = X.shape[-2:]
     for p in policies:
-        for name, size, what in (("d", d, "of dimension"), ("K", K, "with a number of arms")):
+        for name, size, what in (
+            ("d", d, "of dimension"),
+            ("K", K, "with a number of arms"),
+        ):
             wanted = getattr(p.params, name, size)
             if wanted != size:
                 raise ValueError(
-                    f"policy {p.name!r} takes contexts {what} {name}={wanted}; got X of {X.shape}"
+                    f"policy {p.name!r} takes contexts {what} {name}={wanted}; "
+                    f"got X of {X.shape}"
                 )
         if one_context(p) and (X[..., :1, :] != X).any():
             raise ValueError(
-                f"policy {p.name!r} takes one context for all arms: the rows of X must be equal"
+                f"policy {p.name!r} takes one context for all arms: the rows of "
+                "X must be equal"
             )
 
 
@@ -313,7 +337,9 @@ def need_block(name: str, a: np.ndarray, shape) -> None:
     need_array(name, a, shape)
     if not (a.max() <= LARGEST_RECORD and a.min() >= -LARGEST_RECORD):
         worst = a.flat[np.argmax(np.abs(a))]
-        raise ValueError(f"{name} must be finite, at most {LARGEST_RECORD} in size; got {worst}")
+        raise ValueError(
+            f"{name} must be finite, at most {LARGEST_RECORD} in size; got {worst}"
+        )
 
 
 def one_context(policy: Policy) -> bool:
@@ -332,9 +358,15 @@ def need_records(optimisers, X: np.ndarray, Y: np.ndarray, seen: int = 0) -> Non
     need_block("X", X, ("n", "d"))
     need_block("Y", Y, (len(X),))
     for o in optimisers:
-        d, n, total = o.params.d, o.params.n, seen + len(X)
+        d = o.params.d
+        n = o.params.n
+        total = seen + len(X)
         if X.shape[1] != d:
-            raise ValueError(f"optimiser {o.name!r} takes records with d={d}; got X of {X.shape}")
+            raise ValueError(
+                f"optimiser {o.name!r} takes records with d={d}; got X of {X.shape}"
+            )
         if total > n or (o.step is None and total != n):
             wanted = "exactly" if o.step is None else "at most"
-            raise ValueError(f"optimiser {o.name!r} takes {wanted} n={n} records; got {total}")
+            raise ValueError(
+                f"optimiser {o.name!r} takes {wanted} n={n} records; got {total}"
+            )

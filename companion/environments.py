@@ -26,7 +26,8 @@ def block_lengths(T: int, K: int, d: int) -> list[int]:
 def recorded_rows(T: int, X: np.ndarray):
     """Yield slices of the first T rounds of contexts X (n, K, d), block by block; ValueError if
     there are fewer."""
-    T, start = need_int("T", T, 1, len(X)), 0
+    T = need_int("T", T, 1, len(X))
+    start = 0
     for n in block_lengths(T, *X.shape[1:]):
         yield slice(start, start + n)
         start += n
@@ -80,7 +81,15 @@ def fill(rng, theta, offset, shrink, fresh, kind, noise, X, R, mu):
 KINDS = {"gaussian": 0, "bernoulli": 1, "signs": 2}
 
 
-def filled_blocks(kernel, law, K: int, d: int, T: int, rng: np.random.Generator, arms=None):
+def filled_blocks(
+    kernel,
+    law,
+    K: int,
+    d: int,
+    T: int,
+    rng: np.random.Generator,
+    arms=None,
+):
     """Yield (X (n, K, d), R (n, K), mu (n, K)) for T rounds, filled by kernel(rng, *law, X, R, mu).
 
     arms (K, d): what X holds in every round, one array for all blocks; None: new ones in each.
@@ -89,7 +98,8 @@ def filled_blocks(kernel, law, K: int, d: int, T: int, rng: np.random.Generator,
     fixed = None if arms is None else np.repeat(arms[None], lengths[0], axis=0)
     for n in lengths:
         X = np.empty((n, K, d)) if fixed is None else fixed[:n]
-        R, mu = np.empty((n, K)), np.empty((n, K))
+        R = np.empty((n, K))
+        mu = np.empty((n, K))
         kernel(rng, *law, X, R, mu)
         yield X, R, mu
 
@@ -110,12 +120,21 @@ class Sphere(NamedTuple):
 
     def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu) for T rounds; a fixed action set is the same array in every block."""
-        theta, arms = np.empty(self.d), np.empty((self.K, self.d))
+        theta = np.empty(self.d)
+        arms = np.empty((self.K, self.d))
         draw_arm(rng, self.offset, 1.0, theta)
         for k in range(self.K):
             draw_arm(rng, self.offset, self.shrink, arms[k])
         law = theta, self.offset, self.shrink, self.fresh, KINDS[self.rewards], self.noise
-        yield from filled_blocks(fill, law, self.K, self.d, T, rng, None if self.fresh else arms)
+        yield from filled_blocks(
+            fill,
+            law,
+            self.K,
+            self.d,
+            T,
+            rng,
+            None if self.fresh else arms,
+        )
 
 
 def sphere(
@@ -137,7 +156,8 @@ def sphere(
     smaller is worse conditioned.  Raises ValueError on anything else.
     Source: Figure 1 of the online-LinUCB paper (fresh=False, offset=True, rewards="bernoulli").
     """
-    K, d = need_int("K", K, 2), need_int("d", d, 2)
+    K = need_int("K", K, 2)
+    d = need_int("d", d, 2)
     need_choice("rewards", rewards, tuple(KINDS))
     need_choice("fresh", fresh, (True, False))
     need_choice("offset", offset, (True, False))
@@ -145,7 +165,15 @@ def sphere(
         raise ValueError(f'offset must be True for rewards="bernoulli"; got {offset=}')
     noise = need_float("noise", noise, 0.0)
     shrink = need_float("shrink", shrink, 0.0, 1.0, open_low=True)
-    return Sphere(K, d, fresh, offset, rewards, noise, shrink)
+    return Sphere(
+        K=K,
+        d=d,
+        fresh=fresh,
+        offset=offset,
+        rewards=rewards,
+        noise=noise,
+        shrink=shrink,
+    )
 
 
 class Replay(NamedTuple):

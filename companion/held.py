@@ -18,7 +18,8 @@ except ImportError:  # Windows
 
 LOCKABLE = fcntl is not None
 LOCKS = set()  # those of this process
-TAKEN = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES}  # what flock says of a lock of others
+# what flock says of a lock of others
+TAKEN = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES}
 
 
 class Lock:
@@ -41,7 +42,8 @@ class Lock:
             if error.errno in TAKEN:
                 raise _taken(path) from None
             raise ValueError(
-                f"path must lie on a file system with locks (flock), or two runs could go on from "
+                "path must lie on a file system with locks (flock), or two runs "
+                "could go on from "
                 f"one file; {path}: {error.strerror}"
             ) from error
 
@@ -82,7 +84,8 @@ def real_path(path: str | Path) -> Path:
     effective = os.access in os.supports_effective_ids
     if not os.access(folder, os.W_OK | os.X_OK, effective_ids=effective):
         raise ValueError(
-            f"path must lie in a folder in which this process may write, for a run is saved where "
+            "path must lie in a folder in which this process may write, for a "
+            "run is saved where "
             f"it was loaded; {folder} is read-only"
         )
     return real
@@ -111,7 +114,8 @@ def hold(path: Path, make: bool = False) -> Lock:
         raise _taken(path) from None
     except OSError as error:
         raise ValueError(
-            f"path must lead to a file that this process may write; {path}: {error.strerror}"
+            f"path must lead to a file that this process may write; {path}: "
+            f"{error.strerror}"
         ) from error
     try:
         lock = Lock(descriptor, path)
@@ -130,8 +134,10 @@ def need_one_name(path: Path) -> None:
     names = os.stat(path).st_nlink
     if names > 1:
         raise ValueError(
-            f"path must be the only name of its file, or saving would leave an older run under the "
-            f"others; {path} has {names} names (hard links): copy it, or remove the others"
+            "path must be the only name of its file, or saving would leave an "
+            "older run under the "
+            f"others; {path} has {names} names (hard links): copy it, or remove "
+            "the others"
         )
 
 

@@ -74,13 +74,18 @@ def stored_name(module):
     as they were before any import are what was imported.
     """
     if CACHE is None:
-        unstored_for("no folder was found; set NUMBA_CACHE_DIR to one that can be written")
+        unstored_for(
+            "no folder was found; set NUMBA_CACHE_DIR to one that can be written"
+        )
         return None
     try:
         sources = [PACKAGE.file(m) for m in PACKAGE.closure([module])]
         digest = PACKAGE.digest([module])
         changed = PACKAGE.written(sources) or not sources
-    except (SyntaxError, OSError):  # of a file that is being written, for it was imported before
+    except (
+        SyntaxError,
+        OSError,
+    ):  # of a file that is being written, for it was imported before
         changed = True
     if changed:
         unstored_for("the sources changed after they were imported; begin a new session")
@@ -170,11 +175,13 @@ try:
             """Declare only the variables for Numba's environments, which Numba sets."""
             self._finalize_dynamic_globals()
             self._verify_declare_only_symbols()
-            engine, module = self._codegen._engine, self._final_module
+            engine = self._codegen._engine
+            module = self._final_module
             new = [
                 g
                 for g in module.global_variables
-                if g.name.startswith("_ZN08NumbaEnv") and not engine.is_symbol_defined(g.name)
+                if g.name.startswith("_ZN08NumbaEnv")
+                and not engine.is_symbol_defined(g.name)
             ]
             if new:
                 head = (
@@ -211,7 +218,8 @@ try:
         def rebuild(self, target_context, payload):
             """Read from disk into a `_Library`."""
             codegen = target_context.codegen()
-            usual, codegen._library_class = codegen._library_class, _Library
+            usual = codegen._library_class
+            codegen._library_class = _Library
             try:
                 return super().rebuild(target_context, payload)
             finally:
@@ -221,7 +229,10 @@ try:
         _impl_class = _LinkedImpl
 
     LINKING = "COMPANION_PLAIN_NUMBA" not in os.environ
-except (ImportError, AttributeError):  # another Numba: kernels compile anew in every process
+except (
+    ImportError,
+    AttributeError,
+):  # another Numba: kernels compile anew in every process
     LINKING = False
 
 
@@ -251,7 +262,11 @@ def jit(func, inline="never"):
     kernel = numba.njit(**options)(func)
     if numba.config.DISABLE_JIT or not LINKING:
         return kernel
-    linked = numba.njit(**options, no_cpython_wrapper=True, pipeline_class=_LinkedCompiler)(func)
+    linked = numba.njit(
+        **options,
+        no_cpython_wrapper=True,
+        pipeline_class=_LinkedCompiler,
+    )(func)
     kernel.linked = linked
     kernel.get_call_template = linked.get_call_template  # what Numba asks of a callee
     kernel.get_overload = linked.get_overload
@@ -294,11 +309,21 @@ def _without_counts(typing_context, tree):
     def of(context, builder, kind, value):
         if isinstance(kind, types.BaseTuple):
             parts = zip(kind, unpack_tuple(builder, value), strict=True)
-            return context.make_tuple(builder, kind, [of(context, builder, *p) for p in parts])
+            return context.make_tuple(
+                builder,
+                kind,
+                [of(context, builder, *p) for p in parts],
+            )
         if not isinstance(kind, types.Array):
             return value
         array = context.make_array(kind)(context, builder, value)
-        array.meminfo = get_null_value(array.meminfo.type)  # of which Numba counts nothing
+        # of which Numba counts nothing
+        array.meminfo = get_null_value(array.meminfo.type)
         return array._getvalue()
 
-    return tree(tree), lambda context, builder, call, args: of(context, builder, tree, *args)
+    return tree(tree), lambda context, builder, call, args: of(
+        context,
+        builder,
+        tree,
+        *args,
+    )

@@ -54,7 +54,10 @@ class Report(NamedTuple):
     arms: dict
 
     def __str__(self):
-        return f"{self.rounds} rounds, {self.guarantee}; clipped: {self.clipped}; arms: {self.arms}"
+        return (
+            f"{self.rounds} rounds, {self.guarantee}; clipped: {self.clipped}; arms: "
+            f"{self.arms}"
+        )
 
 
 class Run:
@@ -72,10 +75,12 @@ class Run:
     @contextmanager
     def _alone(self):
         """One call of this run at a time: checks, kernel and counts; signals wait for its end."""
-        if os.getpid() != self._process:  # first: a lock that was held at the fork stays held
+        # first: a lock that was held at the fork stays held
+        if os.getpid() != self._process:
             raise RuntimeError(
                 f"this run belongs to process {self._process}, and this is its child "
-                f"{os.getpid()}: both would draw the same noise.  Begin a run here, or load one "
+                f"{os.getpid()}: both would draw the same noise.  Begin a run "
+                "here, or load one "
                 "that was saved and closed"
             )
         with interrupts_wait(), self._lock:
@@ -83,7 +88,8 @@ class Run:
 
     def __reduce__(self):
         raise TypeError(
-            f"a {type(self).__name__} cannot be copied or pickled: the copy would draw the same "
+            f"a {type(self).__name__} cannot be copied or pickled: the copy "
+            "would draw the same "
             "noise.  Start another run; one of a policy can be saved, closed and loaded"
         )
 
@@ -127,16 +133,24 @@ class Live(Run):
 
     def select(self, X: np.typing.ArrayLike, ticket: str | None = None) -> int:
         """Arm for contexts X (K, d), one row per arm; asked once per round, or per ticket."""
-        if ticket is not None and not (isinstance(ticket, str) and 0 < len(ticket) <= 200):
-            raise ValueError(f"ticket must be a text of 1 to 200 letters; got {shown(ticket)}")
-        X = need_array("contexts X", X, ("K", "d")).copy()  # the caller may overwrite the original
+        if ticket is not None and not (
+            isinstance(ticket, str) and 0 < len(ticket) <= 200
+        ):
+            raise ValueError(
+                f"ticket must be a text of 1 to 200 letters; got {shown(ticket)}"
+            )
+        # the caller may overwrite the original
+        X = need_array("contexts X", X, ("K", "d")).copy()
         need_contexts((self.policy,), X)
         with self._alone():
             if ticket in self._open:
-                raise ValueError("select was called twice in one round: call update(arm, r) first")
+                raise ValueError(
+                    "select was called twice in one round: call update(arm, r) first"
+                )
             if self._open and not self.policy.delayed_feedback:
                 raise ValueError(
-                    f"ticket must wait: policy {self.policy.name!r} has no delayed feedback, it "
+                    f"ticket must wait: policy {self.policy.name!r} has no "
+                    "delayed feedback, it "
                     "takes one question at a time"
                 )
             need_rounds(self.policy, self.rounds + len(self._open) + 1)
@@ -165,7 +179,8 @@ class Live(Run):
             self._asked(ticket)
             if not self.policy.delayed_feedback:
                 raise ValueError(
-                    f"ticket must get a reward: policy {self.policy.name!r} has no delayed feedback"
+                    f"ticket must get a reward: policy {self.policy.name!r} has "
+                    "no delayed feedback"
                 )
             del self._open[ticket]
 
@@ -182,16 +197,25 @@ class Live(Run):
             if self.policy.universe is not None:
                 clipped = dict(self._clipped)
             arms = dict(sorted(self._arms.items()))
-            return Report(self.rounds, self.policy.guarantee, clipped, arms)
+            return Report(
+                rounds=self.rounds,
+                guarantee=self.policy.guarantee,
+                clipped=clipped,
+                arms=arms,
+            )
 
     def __repr__(self):
         waiting = f", {len(self._open)} rewards awaited" if self._open else ""
-        return f"<Live {self.policy.name}: {self.rounds} rounds{waiting}; {self.policy.guarantee}>"
+        return (
+            f"<Live {self.policy.name}: {self.rounds} rounds{waiting}; "
+            f"{self.policy.guarantee}>"
+        )
 
     def _asked(self, ticket):
         if not isinstance(ticket, str | None) or ticket not in self._open:
             raise ValueError(
-                "update was called before select in this round; ticket must be that of an open "
+                "update was called before select in this round; ticket must be "
+                "that of an open "
                 f"question, got {shown(ticket)}"
             )
         return self._open[ticket]
@@ -238,7 +262,9 @@ class Live(Run):
         """{name: array} of what is saved, with a JSON text under "about"."""
         arrays = dict(_leaves(self.state, "state"))
         if not all(isinstance(a, np.ndarray) for a in arrays.values()):
-            raise ValueError(f"policy must keep its State in arrays; {self.policy.name!r} does not")
+            raise ValueError(
+                f"policy must keep its State in arrays; {self.policy.name!r} does not"
+            )
         for i, (X, _) in enumerate(self._open.values()):
             arrays[f"waiting.{i}"] = X
         arrays.update(_numbers("guarantee", self.policy.guarantee))
@@ -307,8 +333,17 @@ class Live(Run):
             with np.load(path, allow_pickle=False) as saved:
                 arrays = {name: saved[name] for name in saved.files}
             about = json.loads(str(arrays.pop("about")))
-        except (ValueError, KeyError, EOFError, TypeError, OSError, zipfile.BadZipFile) as error:
-            raise ValueError(f"path must lead to a saved run; got path={shown(path)}") from error
+        except (
+            ValueError,
+            KeyError,
+            EOFError,
+            TypeError,
+            OSError,
+            zipfile.BadZipFile,
+        ) as error:
+            raise ValueError(
+                f"path must lead to a saved run; got path={shown(path)}"
+            ) from error
         for name, value in _names(self.policy).items():
             if about.get(name) != value:
                 raise _other(name, repr(about.get(name)), repr(value))
@@ -319,7 +354,9 @@ class Live(Run):
         for name, fresh in _leaves(self.state, "state"):
             saved = arrays.get(name)
             if saved is None or (saved.dtype, saved.shape) != (fresh.dtype, fresh.shape):
-                raise ValueError(f"path must lead to a run of this policy; its {name} does not fit")
+                raise ValueError(
+                    f"path must lead to a run of this policy; its {name} does not fit"
+                )
             fresh[...] = saved
         for i, (ticket, arm) in enumerate(about["open"]):
             self._open[ticket] = arrays[f"waiting.{i}"], arm
@@ -356,7 +393,9 @@ class Stream(Run):
 
     def __init__(self, optimiser: Optimiser, rng: np.random.Generator) -> None:
         if optimiser.step is None:
-            raise ValueError(f"optimiser {optimiser.name!r} is a batch method: it takes no stream")
+            raise ValueError(
+                f"optimiser {optimiser.name!r} is a batch method: it takes no stream"
+            )
         super().__init__(rng)
         self.optimiser = optimiser
         self.state = optimiser.init(optimiser.params, rng)
@@ -377,7 +416,11 @@ class Stream(Run):
 def _leaves(value, name):
     """(dotted name, value) of everything that nested named tuples hold."""
     if isinstance(value, tuple):
-        for key, part in zip(getattr(value, "_fields", range(len(value))), value, strict=True):
+        for key, part in zip(
+            getattr(value, "_fields", range(len(value))),
+            value,
+            strict=True,
+        ):
             yield from _leaves(part, f"{name}.{key}")
     else:
         yield name, value
@@ -416,7 +459,10 @@ def _need_same(name, saved, here, tolerance):
     equal = saved == here
     if here.dtype.kind == "f":
         with np.errstate(invalid="ignore"):  # of two infinite numbers
-            near = np.abs(saved - here) <= tolerance * np.maximum(np.abs(saved), np.abs(here))
+            near = np.abs(saved - here) <= tolerance * np.maximum(
+                np.abs(saved),
+                np.abs(here),
+            )
         finite = np.isfinite(saved) & np.isfinite(here)
         equal = equal | (near & finite) | (np.isnan(saved) & np.isnan(here))
     if not np.all(equal):

@@ -29,10 +29,14 @@ def replay_value(policy, X, arms, rewards, *, seed=None, level: float = 0.95):
     rewards = validate.need_array("rewards", rewards, (len(X),))
     need_contexts((policy,), X)
     need_block("rewards", rewards, (len(X),))
-    rng, p, kept = validate.need_generator("seed", seed), policy.params, []
-    state, horizon = policy.init(p), getattr(p, "T", len(X))
+    rng = validate.need_generator("seed", seed)
+    p = policy.params
+    kept = []
+    state = policy.init(p)
+    horizon = getattr(p, "T", len(X))
     for part in (slice(i, i + 100) for i in range(0, len(X), 100)):
-        with interrupts_wait():  # for so many rounds: for every single one it takes as long again
+        # for so many rounds: for every single one it takes as long again
+        with interrupts_wait():
             for x, arm, r in zip(X[part], arms[part], rewards[part], strict=True):
                 if len(kept) < horizon and policy.select(p, state, x, rng) == arm:
                     state = policy.update(p, state, arm, x[arm], r, rng) or state
@@ -60,7 +64,9 @@ def weighted_rewards(target, propensities, rewards) -> np.ndarray:
     lowest = ("target", target, 0.0), ("propensities", propensities, validate.NEAREST)
     for name, value, low in lowest:
         if not (value.min() >= low and value.max() <= 1.0):
-            raise ValueError(f"{name} must be in [{low:g}, 1]; got {value.min()} to {value.max()}")
+            raise ValueError(
+                f"{name} must be in [{low:g}, 1]; got {value.min()} to {value.max()}"
+            )
     return target / propensities * rewards
 
 
@@ -74,14 +80,24 @@ def private_mean(values, low, high, *, epsilon, seed=None, level: float = 0.95):
     ValueError unless low < high are finite and epsilon > 0.
     """
     values = validate.need_array("values", values, ("n",))
-    low, high = validate.need_float("low", low), validate.need_float("high", high)
+    low = validate.need_float("low", low)
+    high = validate.need_float("high", high)
     if not low < high:
         raise ValueError(f"low must be below high; got low={low}, high={high}")
-    n, alpha = len(values), 1.0 - validate.need_probability("level", level)
+    n = len(values)
+    alpha = 1.0 - validate.need_probability("level", level)
     sensitivity = (high - low) / n
     scale = laplace_scale(validate.need_positive("epsilon", epsilon), sensitivity)
     noise = laplace(validate.need_generator("seed", seed), scale)
     value = float(np.clip(values, low, high).mean() + noise)
-    half = (high - low) * np.sqrt(np.log(4.0 / alpha) / (2 * n)) + scale * np.log(2.0 / alpha)
-    promise = Guarantee("central", sensitivity / scale, 0.0, "replace one record", "row of the log")
+    half = (high - low) * np.sqrt(np.log(4.0 / alpha) / (2 * n)) + scale * np.log(
+        2.0 / alpha
+    )
+    promise = Guarantee(
+        model="central",
+        epsilon=sensitivity / scale,
+        delta=0.0,
+        neighbours="replace one record",
+        unit="row of the log",
+    )
     return Interval(value, float(value - half), float(value + half)), promise

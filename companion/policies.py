@@ -35,7 +35,14 @@ LINEAR = {"d": 3, "T": 400, "epsilon": 1.0, "delta": 0.1}
 GLM = {"d": 3, "link": "probit", "theta_bound": 2.0, "kappa": 18.4}
 SPARSE = {"d": 3, "T": 4000, "sparsity": 2, "epsilon": 5.0, "delta": 0.01}
 JOINT = {"epsilon": 4.0, "delta": 0.02, "kappa": 6.0, "preset": "explore"}
-SHUFFLE = {"epsilon": 8.0, "delta": 0.01, "theta_bound": 2.0, "first": 60, "gamma": 0.3, "steps": 5}
+SHUFFLE = {
+    "epsilon": 8.0,
+    "delta": 0.01,
+    "theta_bound": 2.0,
+    "first": 60,
+    "gamma": 0.3,
+    "steps": 5,
+}
 BINS = {"d": 3, "T": 400, "K": 4, "epsilon": 1.0, "n0": 8}
 FORCED = {"d": 3, "T": 400, "epsilon": 20.0, "delta": 0.01, "learner": "gumbel"}
 

@@ -21,7 +21,8 @@ from companion.core import Policy, interrupts_wait, need_block, need_contexts, n
 from companion.jit import PACKAGE
 from companion.validate import need_int, need_members, need_method, need_module, need_seed
 
-WORKER = threading.local()  # stop: the event after which a thread of the default pool has to end
+# stop: the event after which a thread of the default pool has to end
+WORKER = threading.local()
 
 
 class Result(NamedTuple):
@@ -45,7 +46,11 @@ class Result(NamedTuple):
     def to_frame(self):
         """Tidy pandas data frame with columns policy, repetition, round, regret."""
         pd = need_module("pandas", "data")
-        axes = {"repetition": range(len(self.regret)), "policy": self.names, "round": self.rounds}
+        axes = {
+            "repetition": range(len(self.regret)),
+            "policy": self.names,
+            "round": self.rounds,
+        }
         index = pd.MultiIndex.from_product(axes.values(), names=axes)
         frame = pd.DataFrame({"regret": self.regret.ravel()}, index).reset_index()
         return frame[["policy", "repetition", "round", "regret"]]
@@ -63,7 +68,11 @@ def repetitions(seed: int, n_reps: int, *key):
 
 def stream(seed, label: str) -> np.random.Generator:
     """The generator of one part of a repetition: `label` "environment", or the name of a policy."""
-    key = (0,) if label == "environment" else (1, *hashlib.sha256(label.encode()).digest()[:8])
+    key = (
+        (0,)
+        if label == "environment"
+        else (1, *hashlib.sha256(label.encode()).digest()[:8])
+    )
     named = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
     return np.random.default_rng(named)
 
@@ -72,11 +81,19 @@ def even_grid(T: int, n: int = 200) -> np.ndarray:
     """About n evenly spaced rounds from 1 to T, with T; ValueError unless both are integers."""
     T = need_int("T", T, 1)
     n = need_int("n", n, 1)
-    return np.unique(-(-np.arange(1, n + 1) * T // n))  # in whole numbers: the last one is T
+    # in whole numbers: the last one is T
+    return np.unique(-(-np.arange(1, n + 1) * T // n))
 
 
 def simulate(
-    env, policies, T: int, seeds, executor=None, *, grid=None, keep: str | Path | None = None
+    env,
+    policies,
+    T: int,
+    seeds,
+    executor=None,
+    *,
+    grid=None,
+    keep: str | Path | None = None,
 ) -> Result:
     """Play T rounds of env with every policy, once per seed.
 
@@ -142,7 +159,8 @@ def need_unwritten(modules) -> None:
     written = PACKAGE.written(PACKAGE.file(m) for m in modules)
     if written:
         raise ValueError(
-            "keep needs the sources that this session imported; begin a new one, for this file "
+            "keep needs the sources that this session imported; begin a new one, "
+            "for this file "
             f"was written to since: {written[0]}"
         )
 
@@ -152,7 +170,9 @@ def need_code(digest: str) -> None:
     """Raise ValueError unless this process imported the sources with this digest: asked once."""
     here = imported_code()
     if here != digest:
-        raise ValueError(f"keep needs workers with the session's sources, {digest}; got {here}")
+        raise ValueError(
+            f"keep needs workers with the session's sources, {digest}; got {here}"
+        )
 
 
 def kept_repetition(store: Path, *job):
@@ -216,18 +236,26 @@ def go_on() -> None:
     """
     stop = getattr(WORKER, "stop", None)
     if stop is not None and stop.is_set():
-        raise RuntimeError("this repetition ends, because the run it belongs to has ended")
+        raise RuntimeError(
+            "this repetition ends, because the run it belongs to has ended"
+        )
 
 
 def need_run(policies, T: int, seeds, grid):
     """(policies, T, seeds, grid) of `simulate`, checked: tuple, int, SeedSequences, rounds to T."""
-    policies, T = need_members("policies", policies, Policy), need_int("T", T, 1)
+    policies = need_members("policies", policies, Policy)
+    T = need_int("T", T, 1)
     names = tuple(p.name for p in policies)
     if len(set(names)) < len(names):
         raise ValueError(f"policies must have distinct names; got {names}")
     for p in policies:
         need_rounds(p, T)
-    return policies, T, need_seeds(seeds), even_grid(T) if grid is None else need_grid(grid, T)
+    return (
+        policies,
+        T,
+        need_seeds(seeds),
+        even_grid(T) if grid is None else need_grid(grid, T),
+    )
 
 
 def need_seeds(seeds):
@@ -240,13 +268,24 @@ def need_seeds(seeds):
 def as_result(policies, grid, runs) -> Result:
     """`Result` from one (regret (n_policies, n_grid), seconds (n_policies,)) per repetition."""
     regret, seconds = (np.stack(parts) for parts in zip(*runs, strict=True))
-    names, guarantees = (tuple(getattr(p, f) for p in policies) for f in ("name", "guarantee"))
-    return Result(names, grid, regret, guarantees, seconds)
+    names, guarantees = (
+        tuple(getattr(p, f) for p in policies) for f in ("name", "guarantee")
+    )
+    return Result(
+        names=names,
+        rounds=grid,
+        regret=regret,
+        guarantees=guarantees,
+        seconds=seconds,
+    )
 
 
 def need_grid(grid, T: int) -> np.ndarray:
     """The grid as increasing rounds that end with T; ValueError unless they lie in [1, T]."""
-    grid = np.array([need_int("grid", t, 1, T) for t in need_members("grid", grid)], np.int64)
+    grid = np.array(
+        [need_int("grid", t, 1, T) for t in need_members("grid", grid)],
+        np.int64,
+    )
     if not (np.diff(grid) > 0).all():
         raise ValueError(f"grid must hold increasing rounds in [1, {T}]; got {grid}")
     return grid if grid[-1] == T else np.append(grid, T)
@@ -263,7 +302,9 @@ def trace(env, policy: Policy, T: int, seed, every: int):
     (policy,), T, (seed,), _ = need_run([policy], T, [seed], None)
     need_method("env", env, "blocks")
     every = need_int("every", every, 1)
-    rng, state, t = stream(seed, policy.name), policy.init(policy.params), 0
+    rng = stream(seed, policy.name)
+    state = policy.init(policy.params)
+    t = 0
     for X, R, mu in env.blocks(T, stream(seed, "environment")):
         _check_block(X, R, mu, (policy,), T - t)
         start = 0
@@ -272,8 +313,11 @@ def trace(env, policy: Policy, T: int, seed, every: int):
             cut = slice(start, start + n)
             arms = np.empty(n, dtype=np.int64)
             with interrupts_wait():
-                state = policy.loop(policy.params, state, X[cut], R[cut], rng, arms) or state
-            t, start = t + n, start + n
+                state = (
+                    policy.loop(policy.params, state, X[cut], R[cut], rng, arms) or state
+                )
+            t = t + n
+            start = start + n
             if t % every == 0:
                 yield t, state, X[cut], mu[cut], arms
 
@@ -297,7 +341,9 @@ def repetition(env, policies, T: int, seed, grid):
                 states[i] = p.loop(p.params, states[i], X, R, rngs[i], arms) or states[i]
             seconds[i] += time.thread_time() - begin
             if arms.min() < 0 or arms.max() >= R.shape[1]:
-                raise ValueError(f"policy {p.name!r} chose an arm outside 0..{R.shape[1] - 1}")
+                raise ValueError(
+                    f"policy {p.name!r} chose an arm outside 0..{R.shape[1] - 1}"
+                )
             curve = total[i] + np.cumsum(best - mu[np.arange(n), arms])
             regret[i, here] = curve[grid[here] - played - 1]
             total[i] = curve[-1]

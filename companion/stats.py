@@ -22,7 +22,8 @@ def _floats(name, value, *shape):
     return np.asarray(value, dtype=float)
 
 
-SAME = Decimal("1e-9")  # relative distance within which a number is printed as the nearest one
+# relative distance within which a number is printed as the nearest one
+SAME = Decimal("1e-9")
 
 
 def at_least(value: float, spec: str = ".3g") -> str:
@@ -46,7 +47,8 @@ def at_most(value: float, spec: str = ".3g") -> str:
 
 def _outwards(value, spec, rounding):
     """The text of `at_least` and `at_most`."""
-    digits, kind = int(spec[1:-1]), spec[-1]
+    digits = int(spec[1:-1])
+    kind = spec[-1]
     if kind not in "fg":
         raise ValueError(f'spec must be like ".2f" or ".3g"; got {spec=}')
     if not np.isfinite(value) or value == 0.0:
@@ -83,13 +85,20 @@ def mean_interval(samples, level: float = 0.95) -> Interval:
     return Interval(*(float(end[0]) for end in ends))
 
 
-def band(samples: np.ndarray, level: float = 0.95) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def band(
+    samples: np.ndarray,
+    level: float = 0.95,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(mean, low, high), each (m,), of pointwise t intervals for samples (n, m)."""
     samples = _floats("samples", samples, "n", "m")
-    level, n = need_probability("level", level), len(samples)
+    level = need_probability("level", level)
+    n = len(samples)
     if n < 2:
-        raise ValueError(f"samples must hold at least 2 repetitions; got shape {samples.shape}")
-    value, half = samples.mean(axis=0), _t(level, n) * samples.std(axis=0, ddof=1) / np.sqrt(n)
+        raise ValueError(
+            f"samples must hold at least 2 repetitions; got shape {samples.shape}"
+        )
+    value = samples.mean(axis=0)
+    half = _t(level, n) * samples.std(axis=0, ddof=1) / np.sqrt(n)
     return value, value - half, value + half
 
 
@@ -124,11 +133,14 @@ def ratio(a, b: np.ndarray, level: float = 0.95) -> Interval:
     Its ends are infinite if mean(b) may be 0.
     """
     a, b = _pair(a, b)
-    n, value = len(a), a.mean() / b.mean()
+    n = len(a)
+    value = a.mean() / b.mean()
     q = _t(need_probability("level", level), n) ** 2 / n
     (saa, sab), (_, sbb) = np.cov(a, b)
     # {r : (mean(a) - r mean(b))^2 <= q Var(a - r b)}
-    A, B, C = b.mean() ** 2 - q * sbb, a.mean() * b.mean() - q * sab, a.mean() ** 2 - q * saa
+    A = b.mean() ** 2 - q * sbb
+    B = a.mean() * b.mean() - q * sab
+    C = a.mean() ** 2 - q * saa
     if not A > 0.0:
         return Interval(value, -np.inf, np.inf)
     root = np.sqrt(max(B * B - A * C, 0.0))
@@ -142,14 +154,25 @@ def exponent(x: np.ndarray, samples: np.ndarray, level: float = 0.95) -> Interva
     repetitions, which needs no model of the noise and allows the m points of one repetition to
     depend on each other.
     """
-    x, samples = _logs("x", x, "m"), _floats("samples", samples, "n", "m")
-    if len(samples) < 2 or samples.shape[1:] != x.shape or not (samples.mean(axis=0) > 0).all():
+    x = _logs("x", x, "m")
+    samples = _floats("samples", samples, "n", "m")
+    if (
+        len(samples) < 2
+        or samples.shape[1:] != x.shape
+        or not (samples.mean(axis=0) > 0).all()
+    ):
         raise ValueError(
-            f"samples must be (n >= 2, {len(x)}) with positive means; got shape {samples.shape}"
+            f"samples must be (n >= 2, {len(x)}) with positive means; got shape "
+            f"{samples.shape}"
         )
     w = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
-    tiny = np.finfo(float).tiny  # the mean of repetitions that are all 0 but for the one left out
-    return jackknife(lambda y: float(np.log(np.maximum(y.mean(axis=0), tiny)) @ w), samples, level)
+    # the mean of repetitions that are all 0 but for the one left out
+    tiny = np.finfo(float).tiny
+    return jackknife(
+        lambda y: float(np.log(np.maximum(y.mean(axis=0), tiny)) @ w),
+        samples,
+        level,
+    )
 
 
 def proportion(hits: int, trials: int, level: float = 0.95) -> Interval:
@@ -158,7 +181,8 @@ def proportion(hits: int, trials: int, level: float = 0.95) -> Interval:
     trials = need_int("trials", trials, 1)
     hits = need_int("hits", hits, 0, trials)
     tail = (1 - level) / 2
-    low, high = lower_end(hits, trials, tail), upper_end(hits, trials, tail)
+    low = lower_end(hits, trials, tail)
+    high = upper_end(hits, trials, tail)
     return Interval(hits / trials, float(low), float(high))
 
 
@@ -166,18 +190,27 @@ def lower_end(hits, trials, tail: float) -> np.ndarray:
     """Clopper and Pearson's end that exceeds the probability with chance at most `tail`; of
     numbers or, entry by entry, of arrays.
     """
-    return np.where(hits == 0, 0.0, betaincinv(np.maximum(hits, 1), trials - hits + 1.0, tail))
+    return np.where(
+        hits == 0,
+        0.0,
+        betaincinv(np.maximum(hits, 1), trials - hits + 1.0, tail),
+    )
 
 
 def upper_end(hits, trials, tail: float) -> np.ndarray:
     """The end below the probability with chance at most `tail`, as in `lower_end`."""
     missed = trials - np.asarray(hits)
-    return np.where(missed == 0, 1.0, betaincinv(hits + 1.0, np.maximum(missed, 1), 1 - tail))
+    return np.where(
+        missed == 0,
+        1.0,
+        betaincinv(hits + 1.0, np.maximum(missed, 1), 1 - tail),
+    )
 
 
 def jackknife(statistic, samples: np.ndarray, level: float = 0.95) -> Interval:
     """Interval for a statistic of samples by leaving out one repetition (first axis) at a time."""
-    n, value = len(samples), statistic(samples)
+    n = len(samples)
+    value = statistic(samples)
     left = np.array([statistic(np.delete(samples, i, axis=0)) for i in range(n)])
     half = _t(need_probability("level", level), n)
     half *= np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum())
@@ -186,7 +219,9 @@ def jackknife(statistic, samples: np.ndarray, level: float = 0.95) -> Interval:
 
 def worst_case(regret: np.ndarray) -> np.ndarray:
     """Largest mean over instances: regret (m, instances, n_reps) at m horizons -> (m,)."""
-    return _floats("regret", regret, "m", "instances", "n_reps").mean(axis=-1).max(axis=-1)
+    return (
+        _floats("regret", regret, "m", "instances", "n_reps").mean(axis=-1).max(axis=-1)
+    )
 
 
 def _bootstrap(statistic, regret, seed, level) -> Interval:
@@ -196,32 +231,50 @@ def _bootstrap(statistic, regret, seed, level) -> Interval:
     regret = _floats("regret", regret, "m", "instances", "n_reps")
     rng = np.random.default_rng([need_seed("seed", seed), 77])
     picks = (rng.integers(0, regret.shape[-1], regret.shape) for _ in range(DRAWS))
-    draws = np.array([worst_case(np.take_along_axis(regret, pick, axis=-1)) for pick in picks])
+    draws = np.array(
+        [worst_case(np.take_along_axis(regret, pick, axis=-1)) for pick in picks]
+    )
     tail = (1 - need_probability("level", level)) / 2
     ends = np.quantile(statistic(draws), [tail, 1 - tail], axis=0, method="nearest")
     return Interval(statistic(worst_case(regret)[None])[0], *ends)
 
 
 def worst_case_band(
-    regret: np.ndarray, seed: int, level: float = 0.95
+    regret: np.ndarray,
+    seed: int,
+    level: float = 0.95,
 ) -> tuple[np.ndarray, np.ndarray]:
     """(low, high), each (m,): pointwise bootstrap interval of `worst_case`."""
     return _bootstrap(lambda worst: worst, regret, seed, level)[1:]
 
 
 def worst_case_exponent(
-    T: np.ndarray, regret: np.ndarray, seed: int, level: float = 0.95
+    T: np.ndarray,
+    regret: np.ndarray,
+    seed: int,
+    level: float = 0.95,
 ) -> Interval:
     """Slope of log worst-case regret against log T (m,), with its bootstrap interval."""
     regret = _floats("regret", regret, "m", "instances", "n_reps")
     at = _logs("T", T, len(regret))
-    return _bootstrap(lambda worst: np.polyfit(at, np.log(worst).T, 1)[0], regret, seed, level)
+    return _bootstrap(
+        lambda worst: np.polyfit(at, np.log(worst).T, 1)[0],
+        regret,
+        seed,
+        level,
+    )
 
 
 def worst_case_ratio(ours, theirs, seed: int, level: float = 0.95) -> Interval:
     """Mean over horizons of worst-case regret of `ours` over that of `theirs`, with interval."""
-    both, m = _both(ours, theirs), len(ours)
-    return _bootstrap(lambda worst: (worst[:, :m] / worst[:, m:]).mean(axis=1), both, seed, level)
+    both = _both(ours, theirs)
+    m = len(ours)
+    return _bootstrap(
+        lambda worst: (worst[:, :m] / worst[:, m:]).mean(axis=1),
+        both,
+        seed,
+        level,
+    )
 
 
 def crossing(T: np.ndarray, ours, theirs, seed: int, level: float = 0.95) -> Interval:
@@ -232,7 +285,12 @@ def crossing(T: np.ndarray, ours, theirs, seed: int, level: float = 0.95) -> Int
     """
     both = _both(ours, theirs)
     _logs("T", T, len(ours))
-    return _bootstrap(lambda worst: [_last_crossing(T, w) for w in worst], both, seed, level)
+    return _bootstrap(
+        lambda worst: [_last_crossing(T, w) for w in worst],
+        both,
+        seed,
+        level,
+    )
 
 
 def _both(ours, theirs):
@@ -242,11 +300,14 @@ def _both(ours, theirs):
 
 
 def _last_crossing(T, worst):
-    log_T, gap = np.log(T), np.log(worst[: len(T)]) - np.log(worst[len(T) :])
+    log_T = np.log(T)
+    gap = np.log(worst[: len(T)]) - np.log(worst[len(T) :])
     above = np.flatnonzero(gap > 0)
     if len(above) == 0:
         return float(T[0])
     i = above[-1]
     if i == len(T) - 1:
         return np.inf
-    return float(np.exp(log_T[i] + gap[i] / (gap[i] - gap[i + 1]) * (log_T[i + 1] - log_T[i])))
+    return float(
+        np.exp(log_T[i] + gap[i] / (gap[i] - gap[i + 1]) * (log_T[i + 1] - log_T[i]))
+    )

@@ -23,7 +23,8 @@ from companion.validate import shown
 
 FORMS = ("blocks", "shared", "rows")
 ARM = "{arm}"  # stands for an arm's label in the name of a column
-SIZES = {  # universe: m columns, of squared length 1 at most -> factor, constant behind them
+# universe: m columns, of squared length 1 at most -> factor, constant behind them
+SIZES = {
     "ball": lambda m: ((m + 1) ** -0.5, (m + 1) ** -0.5),
     "offset_sphere": lambda m: ((2 * m) ** -0.5, 0.5**0.5),
     "cube": lambda m: (1.0, 1.0),
@@ -50,7 +51,8 @@ class Column(NamedTuple):
             numbers[i] = _number(values[i])
             if not np.isfinite(numbers[i]):
                 raise ValueError(
-                    f"column {name!r} must hold finite numbers (fill missing values by a public "
+                    f"column {name!r} must hold finite numbers (fill missing "
+                    "values by a public "
                     f"one first); row {i} has {shown(values[i])}"
                 )
         middle = (self.low + self.high) / 2
@@ -64,7 +66,8 @@ class Column(NamedTuple):
             place = _place(self.levels, values[i])
             if place is None:
                 raise ValueError(
-                    f"column {name!r} (fill missing values by a public one first) must be in "
+                    f"column {name!r} (fill missing values by a public one "
+                    "first) must be in "
                     f"{self.levels}; row {i} has {shown(values[i])}"
                 )
             places.append(place)
@@ -125,17 +128,22 @@ def read_table(path):
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(
-            f"{path} must be text in UTF-8; byte {error.start} is not: save it as CSV in UTF-8"
+            f"{path} must be text in UTF-8; byte {error.start} is not: save it "
+            "as CSV in UTF-8"
         ) from None
     if "\0" in text:
-        raise ValueError(f"{path} must be text in UTF-8; it has NUL at place {text.index(chr(0))}")
+        raise ValueError(
+            f"{path} must be text in UTF-8; it has NUL at place {text.index(chr(0))}"
+        )
     lines = _lines(path, text)
     if not lines or not lines[0][1]:
         raise ValueError(f"{path} must begin with a line of names; it is empty")
     names = lines[0][1]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{path}: the column {name!r} stands more than once in line 1")
+            raise ValueError(
+                f"{path}: the column {name!r} stands more than once in line 1"
+            )
     if len(lines) == 1:
         raise ValueError(f"{path} must have a row below its names; it has none")
     rows = []
@@ -148,7 +156,8 @@ def read_table(path):
             )
         if len(entries) < len(names):
             raise ValueError(
-                f"{where} has {len(entries)} entries for {len(names)} columns: none for column "
+                f"{where} has {len(entries)} entries for {len(names)} columns: "
+                "none for column "
                 f"{names[len(entries)]!r}"
             )
         rows.append([Text(entry) for entry in entries])
@@ -165,7 +174,9 @@ def _lines(path, text):
             lines.append((begins, entries))
             begins = reader.line_num + 1
     except csv.Error as error:
-        raise ValueError(f"{path}, line {begins} is no line of a CSV file: {error}") from None
+        raise ValueError(
+            f"{path}, line {begins} is no line of a CSV file: {error}"
+        ) from None
     while lines and not lines[-1][1]:
         lines.pop()
     return lines
@@ -173,7 +184,8 @@ def _lines(path, text):
 
 def bounds(low: float, high: float) -> Column:
     """Public bounds of a column of numbers, low < high, both finite."""
-    low, high = validate.need_float("low", low), validate.need_float("high", high)
+    low = validate.need_float("low", low)
+    high = validate.need_float("high", high)
     if not (high - low) / 2 > 0.0:
         raise ValueError(f"low must be below high; got {low=}, {high=}")
     return Column(low, high, ())
@@ -220,7 +232,11 @@ class Contexts(NamedTuple):
         if self.form == "rows":
             return np.stack([self._rows(table, str(arm)) for arm in self.arms], axis=1)
         z = self._rows(table, ARM)
-        return np.repeat(z[:, None], self.K, 1) if self.form == "shared" else in_blocks(z, self.K)
+        return (
+            np.repeat(z[:, None], self.K, 1)
+            if self.form == "shared"
+            else in_blocks(z, self.K)
+        )
 
     def _rows(self, table, arm):
         """Columns and the constant (n, width), with this arm's label where a name holds {arm}."""
@@ -228,10 +244,14 @@ class Contexts(NamedTuple):
         for name, column in self.columns.items():
             name = name.replace(ARM, arm) if isinstance(name, str) else name
             if list(table.columns).count(name) != 1:
-                raise ValueError(f"the table must have one column {name!r}; got {shown([*table])}")
+                raise ValueError(
+                    f"the table must have one column {name!r}; got {shown([*table])}"
+                )
             parts.append(column.coordinates(name, table[name].tolist()))
         factor, last = SIZES[self.universe](len(parts))
-        return np.column_stack([*(factor * part for part in parts), np.full(len(table), last)])
+        return np.column_stack(
+            [*(factor * part for part in parts), np.full(len(table), last)]
+        )
 
     def number(self, label) -> int:
         """The arm, 0..K-1, with this label."""
@@ -286,27 +306,47 @@ def contexts_of(
     [[0.354, 0.707, 0.0, 0.0], [0.0, 0.0, 0.354, 0.707]]
     """
     if not isinstance(columns, dict) or not columns:
-        raise ValueError(f"columns must be a dictionary of named columns; got {shown(columns)}")
-    for name, column in (columns | ({} if reward is None else {"reward": reward})).items():
+        raise ValueError(
+            f"columns must be a dictionary of named columns; got {shown(columns)}"
+        )
+    for name, column in (
+        columns | ({} if reward is None else {"reward": reward})
+    ).items():
         if not isinstance(column, Column):
             raise ValueError(
-                f"{name!r} must have public bounds(low, high) or levels(...): taken from the data "
+                f"{name!r} must have public bounds(low, high) or levels(...): "
+                "taken from the data "
                 f"they would give its extreme people away; got {shown(column)}"
             )
     validate.need_choice("form", form, FORMS)
     validate.need_choice("universe", universe, tuple(SIZES))
     if (form == "rows") != any(ARM in str(name) for name in columns):
-        raise ValueError(f'form must be "rows" if and only if a name has {ARM}; got {form=}')
+        raise ValueError(
+            f'form must be "rows" if and only if a name has {ARM}; got {form=}'
+        )
     if (form, universe) == ("blocks", "offset_sphere"):
-        raise ValueError(f'form must be "rows" or "shared" in the offset_sphere; got {form=}')
+        raise ValueError(
+            f'form must be "rows" or "shared" in the offset_sphere; got {form=}'
+        )
     arms = _labels("arms", validate.need_members("arms", arms))
-    return Contexts(dict(columns), arms, form, universe, reward)
+    return Contexts(
+        columns=dict(columns),
+        arms=arms,
+        form=form,
+        universe=universe,
+        reward=reward,
+    )
 
 
 def _labels(name, labels):
     """Two or more different texts or numbers."""
-    good = all(isinstance(v, (str, bool)) or (validate.is_number(v) and v == v) for v in labels)
-    if not good or min(len(set(labels)), len(set(map(str, labels)))) < max(2, len(labels)):
+    good = all(
+        isinstance(v, (str, bool)) or (validate.is_number(v) and v == v) for v in labels
+    )
+    if not good or min(len(set(labels)), len(set(map(str, labels)))) < max(
+        2,
+        len(labels),
+    ):
         raise ValueError(
             f"{name} must be two or more different texts or numbers; got {shown(labels)}"
         )

@@ -63,8 +63,14 @@ def need_float(
         raise ValueError(f"{name} must be in {span}; got {name}={shown(value)}")
     positive = open_low and low == 0.0
     if np.isfinite(v) and (abs(v) > FARTHEST or (positive and v < NEAREST)):
-        size = f"at least {NEAREST} and at most {FARTHEST}" if positive else f"at most {FARTHEST}"
-        raise ValueError(f"{name} must be in {span}, {size} in size; got {name}={shown(value)}")
+        size = (
+            f"at least {NEAREST} and at most {FARTHEST}"
+            if positive
+            else f"at most {FARTHEST}"
+        )
+        raise ValueError(
+            f"{name} must be in {span}, {size} in size; got {name}={shown(value)}"
+        )
     return v
 
 
@@ -80,7 +86,8 @@ def need_probability(name: str, value) -> float:
 
 def need_int(name: str, value, low: float, high: int | None = None) -> int:
     """`value` as an int from low to high (None: `LARGEST`); 3.0 passes, 3.5 and True do not."""
-    v = int(value) if is_whole(value) else None  # NumPy's short numbers cannot hold the bounds
+    # NumPy's short numbers cannot hold the bounds
+    v = int(value) if is_whole(value) else None
     top = LARGEST if high is None and v is not None and v > LARGEST else high
     if v is None or v < low or (top is not None and v > top):
         span = f"an integer >= {low}" if top is None else f"an integer in [{low}, {top}]"
@@ -115,7 +122,10 @@ def need_module(module: str, extra: str):
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError:
-        said = f"{module} is missing: pip install 'private-bandits[{extra}]', or only {module}"
+        said = (
+            f"{module} is missing: pip install 'private-bandits[{extra}]', or only "
+            f"{module}"
+        )
         raise ModuleNotFoundError(said) from None
 
 
@@ -123,7 +133,8 @@ def need_choice(name: str, value, choices):
     """`value` if it is one of choices."""
     if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
         raise ValueError(
-            f"{name} must be one of {', '.join(map(repr, choices))}; got {name}={shown(value)}"
+            f"{name} must be one of {', '.join(map(repr, choices))}; got "
+            f"{name}={shown(value)}"
         )
     return value
 
@@ -135,11 +146,15 @@ def need_members(name: str, values, kind=object):
             raise TypeError
         values = tuple(values)
     except TypeError:
-        raise ValueError(f"{name} must be a sequence; got {name}={shown(values)}") from None
+        raise ValueError(
+            f"{name} must be a sequence; got {name}={shown(values)}"
+        ) from None
     wrong = [v for v in values if not isinstance(v, kind)]
     if wrong or not values:
         found = shown(wrong[0]) if wrong else "none"
-        raise ValueError(f"{name} must hold at least one {kind.__name__.lower()}; got {found}")
+        raise ValueError(
+            f"{name} must hold at least one {kind.__name__.lower()}; got {found}"
+        )
     return values
 
 
@@ -151,10 +166,13 @@ def need_array(name: str, value, shape) -> np.ndarray:
     a = _as_floats(value)
     if a is None:
         found = type(value).__name__
-        raise ValueError(f"{name} must be an array of numbers; got {found}{_first_wrong(value)}")
+        raise ValueError(
+            f"{name} must be an array of numbers; got {found}{_first_wrong(value)}"
+        )
     wanted = f"({', '.join(map(str, shape))})"
     fits = a.ndim == len(shape) and all(
-        n >= 1 and (isinstance(s, str) or n == s) for n, s in zip(a.shape, shape, strict=True)
+        n >= 1 and (isinstance(s, str) or n == s)
+        for n, s in zip(a.shape, shape, strict=True)
     )
     if not fits:
         raise ValueError(f"{name} must have shape {wanted}; got shape {a.shape}")
@@ -162,7 +180,8 @@ def need_array(name: str, value, shape) -> np.ndarray:
         bad = int((~np.isfinite(a)).sum())
         first = tuple(int(i) for i in np.argwhere(~np.isfinite(a))[0])
         raise ValueError(
-            f"{name} must be finite; got {bad} entries that are NaN or infinite, the first is "
+            f"{name} must be finite; got {bad} entries that are NaN or infinite, "
+            "the first is "
             f"{a[first]} at {list(first)}"
         )
     return a
@@ -171,7 +190,11 @@ def need_array(name: str, value, shape) -> np.ndarray:
 def need_indices(name: str, value, shape, size: int) -> np.ndarray:
     """`value` as an array of integers in 0..size-1, of this shape."""
     a = _as_floats(value)
-    if a is None or np.asarray(value).dtype.kind not in "iu" or not ((a >= 0) & (a < size)).all():
+    if (
+        a is None
+        or np.asarray(value).dtype.kind not in "iu"
+        or not ((a >= 0) & (a < size)).all()
+    ):
         raise ValueError(f"{name} must be integers in 0..{size - 1}; got {shown(value)}")
     return need_array(name, value, shape).astype(np.int64)
 

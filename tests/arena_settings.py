@@ -14,9 +14,31 @@ COMMON = one_context(3, 4, 2)
 WORLDS = {
     "plain": World(sphere(5, 2), 2, 5),
     "dense": World(sphere(5, 5), 5, 5, l1_bound=2.3),
-    "wide": World(None, 100, 5, "ball", sparsity=5, l1_bound=1.0),
-    "clicks": World(None, 3, 5, "ball", "logistic", theta_bound=3.0),
-    "common": World(Expanded(COMMON, 0.5), 12, 3, "ball", theta_bound=3.5, common=COMMON, p=4),
+    "wide": World(
+        env=None,
+        d=100,
+        K=5,
+        universe="ball",
+        sparsity=5,
+        l1_bound=1.0,
+    ),
+    "clicks": World(
+        env=None,
+        d=3,
+        K=5,
+        universe="ball",
+        link="logistic",
+        theta_bound=3.0,
+    ),
+    "common": World(
+        env=Expanded(COMMON, 0.5),
+        d=12,
+        K=3,
+        universe="ball",
+        theta_bound=3.5,
+        common=COMMON,
+        p=4,
+    ),
 }
 every_world = pytest.mark.parametrize("world", WORLDS.values(), ids=list(WORLDS))
 
@@ -30,13 +52,39 @@ def flat(value):
 def run(model, mean, spread=0.0, n=20, title=None):
     """A `Run` with final regrets around a mean."""
     finals = mean + spread * np.sin(np.arange(n) * (1 + mean))
-    g = NO_PRIVACY if model == "none" else Guarantee(model, 1.0, 0.0, "x", "user")
+    g = (
+        NO_PRIVACY
+        if model == "none"
+        else Guarantee(
+            model=model,
+            epsilon=1.0,
+            delta=0.0,
+            neighbours="x",
+            unit="user",
+        )
+    )
     call = Call("linucb", {"d": 2})
     default = finals if model == "none" else 1.1 * finals
-    return contest.Run(call, title or model, g, False, default, finals, call)
+    return contest.Run(
+        call=call,
+        title=title or model,
+        guarantee=g,
+        edge=False,
+        default=default,
+        tuned=finals,
+        default_call=call,
+    )
 
 
 def setting(world="w", T=100, epsilon=1.0, **runs):
     random = run("none", 100.0, title="Random")
     runs = {"random": random} | runs
-    return contest.Setting(world, T, epsilon, runs, {"lplr": "slow"}, 5, WORLDS["plain"])
+    return contest.Setting(
+        world=world,
+        T=T,
+        epsilon=epsilon,
+        runs=runs,
+        refusals={"lplr": "slow"},
+        K=5,
+        place=WORLDS["plain"],
+    )

@@ -42,7 +42,11 @@ class Reader(ast.NodeVisitor):
             if isinstance(part, ast.Name):
                 found |= self.records.get(part.id, frozenset())
             method = isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)
-            if method and part.func.attr in OPENS and ast.unparse(part.func.value) == "page":
+            if (
+                method
+                and part.func.attr in OPENS
+                and ast.unparse(part.func.value) == "page"
+            ):
                 found.add(ast.literal_eval(part.args[0]))
         return frozenset(found)
 
@@ -143,7 +147,9 @@ class Reader(ast.NodeVisitor):
             self.enter(self.functions[what], node)
         elif method == "append":
             name = ast.unparse(node.func.value)
-            self.records[name] = self.records.get(name, frozenset()) | self.named(node.args[0])
+            self.records[name] = self.records.get(name, frozenset()) | self.named(
+                node.args[0]
+            )
             self.nodes.pop(name, None)
             self.values.pop(name, None)
         elif method == "confirm":
@@ -180,7 +186,14 @@ class Reader(ast.NodeVisitor):
     def add(self, call, receiver, low, high):
         records = self.named(receiver)
         if records:
-            self.rules.append(Rule(ast.unparse(call), records, low, high))
+            self.rules.append(
+                Rule(
+                    call=ast.unparse(call),
+                    records=records,
+                    low=low,
+                    high=high,
+                )
+            )
 
     def ends(self, call) -> list:
         """The pairs (low, high) of a call: several if a name in it has several values."""
@@ -192,7 +205,9 @@ class Reader(ast.NodeVisitor):
         for keyword in call.keywords:
             if keyword.arg is None:  # a dictionary, one of several perhaps
                 given = self.nodes.get(ast.unparse(keyword.value), ast.Constant(None))
-                told = [self.entries(d) for d in ast.walk(given) if isinstance(d, ast.Dict)]
+                told = [
+                    self.entries(d) for d in ast.walk(given) if isinstance(d, ast.Dict)
+                ]
                 pairs = [(t.get("low"), t.get("high")) for t in told if t]
                 found = pairs or found
         return found

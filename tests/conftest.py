@@ -14,7 +14,8 @@ import wheel as wheels
 
 from companion.jit import CACHE
 
-os.environ["NUMBA_CACHE_DIR"] = str(CACHE)  # copies of the package compile no kernel again
+# copies of the package compile no kernel again
+os.environ["NUMBA_CACHE_DIR"] = str(CACHE)
 ROOT = Path(__file__).resolve().parent.parent
 COPIED = ["_config.yml", "_toc.yml", "requirements.txt", "pyproject.toml", "ERRATA.md"]
 COPIED += ["CHANGELOG.md", "CITATION.cff"]
@@ -55,7 +56,9 @@ def _turn(item):
 def _place(item):
     """The file of a test; of one about all algorithms, the algorithm as well."""
     values = getattr(getattr(item, "callspec", None), "params", {})
-    about = [values[name] for name in ("module", "name") if isinstance(values.get(name), str)]
+    about = [
+        values[name] for name in ("module", "name") if isinstance(values.get(name), str)
+    ]
     return " ".join([item.nodeid.split("::")[0], *about[:1]])
 
 
@@ -74,7 +77,8 @@ def smoke_site(shared):
     """
     if "BUILD" in os.environ:
         return Path(os.environ["BUILD"]).resolve() / "html"
-    root, log = shared / "book-copy", shared / "book-copy.log"
+    root = shared / "book-copy"
+    log = shared / "book-copy.log"
     with (shared / "book-copy.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not root.exists():
@@ -84,9 +88,22 @@ def smoke_site(shared):
             skip = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
             for name in ("book", "companion", "evidence", "tools"):
                 shutil.copytree(ROOT / name, root / name, ignore=skip)
-            command = [sys.executable, "-m", "tools.build", "--root", root, "--scale", "smoke"]
+            command = [
+                sys.executable,
+                "-m",
+                "tools.build",
+                "--root",
+                root,
+                "--scale",
+                "smoke",
+            ]
             with log.open("w") as stream:
-                code = subprocess.call(command, stdout=stream, stderr=subprocess.STDOUT, cwd=ROOT)
+                code = subprocess.call(
+                    command,
+                    stdout=stream,
+                    stderr=subprocess.STDOUT,
+                    cwd=ROOT,
+                )
             (root / "exit-code").write_text(str(code))
     code = (root / "exit-code").read_text()
     assert code == "0", log.read_text("utf8", "replace")[-8000:]

@@ -19,19 +19,41 @@ INIT = "State(np.zeros(p.d), np.zeros(p.d), np.zeros(p.d))"
 SENT = "        s.total[i] += s.message[i]\n"
 BROKEN = {  # check (: words of what it finds): what breaks it
     "complete": [('Guarantee("local",', 'Guarantee("trusted",')],
-    "rows": [("return rng.integers(0,", "return 1.0 * rng.integers(0,"),
-             ("    return arm\n", "    return 1.0 * arm\n")],
-    "inside its arrays": [("s.total[i] += s.message[i]", "s.total[i + 1] += s.message[i]")],
-    "fresh state": [(INIT, "State(np.zeros(p.d), LEFT, np.zeros(p.d))"),
-                    ("def init(p):", "LEFT = np.zeros(3)\n\n\ndef init(p):")],
-    "again: in blocks": [("    for t in range(X.shape[0]):\n", "    s.total[0] += 1.0\n"
-                       "    for t in range(X.shape[0]):\n")],
-    "again: with the same seed": [("rng.random() < p.explore", "np.random.random() < p.explore")],
+    "rows": [
+        ("return rng.integers(0,", "return 1.0 * rng.integers(0,"),
+        ("    return arm\n", "    return 1.0 * arm\n"),
+    ],
+    "inside its arrays": [
+        ("s.total[i] += s.message[i]", "s.total[i + 1] += s.message[i]")
+    ],
+    "fresh state": [
+        (INIT, "State(np.zeros(p.d), LEFT, np.zeros(p.d))"),
+        ("def init(p):", "LEFT = np.zeros(3)\n\n\ndef init(p):"),
+    ],
+    "again: in blocks": [
+        (
+            "    for t in range(X.shape[0]):\n",
+            "    s.total[0] += 1.0\n    for t in range(X.shape[0]):\n",
+        )
+    ],
+    "again: with the same seed": [
+        ("rng.random() < p.explore", "np.random.random() < p.explore")
+    ],
     "again: the State holds": [("s.total[i] += s.message[i]", "s.total[i] += np.inf")],
     "data: not played": [("R[t, arms[t]], rng)", "R[t].max(), rng)")],
-    "data: writes to X or R": [("        arms[t] = select(p, s, X[t], rng)\n",
-                          "        arms[t] = select(p, s, X[t], rng)\n        R[t, 0] = 0.0\n")],
-    "live equals play": [("        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)\n",
-                          "        update(p, s, arms[t], X[t, arms[t]], 0.5, rng)\n")],
-    "live equals play: select": [(SENT, SENT + "    return State(s.total, x, s.message)\n")],
-}  # fmt: skip
+    "data: writes to X or R": [
+        (
+            "        arms[t] = select(p, s, X[t], rng)\n",
+            "        arms[t] = select(p, s, X[t], rng)\n        R[t, 0] = 0.0\n",
+        )
+    ],
+    "live equals play": [
+        (
+            "        update(p, s, arms[t], X[t, arms[t]], R[t, arms[t]], rng)\n",
+            "        update(p, s, arms[t], X[t, arms[t]], 0.5, rng)\n",
+        )
+    ],
+    "live equals play: select": [
+        (SENT, SENT + "    return State(s.total, x, s.message)\n")
+    ],
+}

@@ -17,7 +17,13 @@ def project_in_norm(S, z, radius):
     y = U.T @ z
     out = lambda m: w * y / (w + m)  # noqa: E731
     top = w.max() * np.linalg.norm(z) / radius
-    far = brentq(lambda m: np.linalg.norm(out(m)) - radius, 0.0, top, xtol=1e-300, rtol=1e-15)
+    far = brentq(
+        lambda m: np.linalg.norm(out(m)) - radius,
+        0.0,
+        top,
+        xtol=1e-300,
+        rtol=1e-15,
+    )
     return U @ out(far)
 
 
@@ -26,7 +32,10 @@ class Twin:
 
     def __init__(self, d, T, D, G):
         n = int(np.ceil(0.5 * np.log2(T))) + 1
-        self.D, self.G, self.t, self.n = D, G, 0, n
+        self.D = D
+        self.G = G
+        self.t = 0
+        self.n = n
         self.eta = np.array([2.0**-i / (5 * 2 * D * G) for i in range(n)])
         self.eta_c = 1 / (2 * G * 2 * D * np.sqrt(T))
         prior = [(1 + 1 / n) / (3 * (i + 1) * (i + 2)) for i in range(n)]
@@ -38,7 +47,10 @@ class Twin:
 
     def update(self, g):
         self.t += 1
-        n, G, D, theta = self.n, self.G, self.D, self.theta
+        n = self.n
+        G = self.G
+        D = self.D
+        theta = self.theta
         gap = theta - self.experts
         along = gap @ g
         eta = np.concatenate([[self.eta_c], self.eta, self.eta])

@@ -20,9 +20,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "_build", "__pycache__", ".*_cache", "*.ipynb~")
-FAST = ("-m", "not slow and not browser and not nightly")  # `make check` has to see a fault
-SECONDS, WHOLE = 180, 3_600  # a run that takes longer hangs: of one fault, of all tests
+LEFT_OUT = shutil.ignore_patterns(
+    ".git",
+    ".venv",
+    "_build",
+    "__pycache__",
+    ".*_cache",
+    "*.ipynb~",
+)
+# `make check` has to see a fault
+FAST = ("-m", "not slow and not browser and not nightly")
+# a run that takes longer hangs: of one fault, of all tests
+SECONDS = 180
+WHOLE = 3_600
 
 
 class Mutant(NamedTuple):
@@ -66,12 +76,27 @@ def pytest(root, names, *options, seconds=SECONDS):
 
     Kernels are interpreted: short tests end sooner.
     """
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FAST, *options]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        *FAST,
+        *options,
+    ]
     told = {"PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
     told |= {"NUMBA_DISABLE_JIT": "1"}
     with tempfile.TemporaryFile("w+") as log:
-        run = subprocess.Popen([*command, *names], cwd=root, env=os.environ | told, stdout=log,
-                               stderr=subprocess.STDOUT, start_new_session=True)  # fmt: skip
+        run = subprocess.Popen(
+            [*command, *names],
+            cwd=root,
+            env=os.environ | told,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
         try:
             code = run.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -113,19 +138,29 @@ def main(arguments=None):
     """Plant the faults and print a line for each; 1 if one survives or a row is wrong, else 0."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="part of a mutant's name or file")
-    parser.add_argument("--jobs", type=int, default=1, help="copies in which faults are planted")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=1,
+        help="copies in which faults are planted",
+    )
     told = parser.parse_args(arguments)
     chosen = [m for m in MUTANTS if told.only in f"{m.name} {m.file}"]
-    sound, copies, alive = [m for m in chosen if not wrong(m)], queue.Queue(), 0
+    sound = [m for m in chosen if not wrong(m)]
+    copies = queue.Queue()
+    alive = 0
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(told.jobs) as pool:
         for i in range(told.jobs):
             copies.put(shutil.copytree(ROOT, Path(folder, str(i)), ignore=LEFT_OUT))
         bad = failing(Path(folder, "0"), sound)
 
         def one(m):
-            if why := wrong(m) or ", ".join(f"{t} fails without it" for t in tests(m) if t in bad):
+            if why := wrong(m) or ", ".join(
+                f"{t} fails without it" for t in tests(m) if t in bad
+            ):
                 return False, why, 0.0
-            root, begin = copies.get(), time.perf_counter()
+            root = copies.get()
+            begin = time.perf_counter()
             try:
                 return *tried(m, root), time.perf_counter() - begin
             finally:

@@ -12,7 +12,8 @@ from companion.core import need_contexts
 from evidence.judge.checks import THETA, flat, run, same_bits, stream, stream_for
 
 __all__ = ["THETA", "flat", "run", "same_bits", "stream", "stream_for"]
-ROWS = {1: 100, 2: 100, 7: 100, 300: 30, 5000: 4}  # contexts in a round, and how many rounds
+# contexts in a round, and how many rounds
+ROWS = {1: 100, 2: 100, 7: 100, 300: 30, 5000: 4}
 
 
 def names():
@@ -52,7 +53,8 @@ def records_for(o, seed=0):
 def learn(o, X, Y, *, seed=1, cuts=()):
     """(public parameters (n, d), state) after the optimiser read the records, cut before `cuts`."""
     rng = np.random.default_rng(seed)
-    state, out = o.init(o.params, rng), np.zeros(X.shape)
+    state = o.init(o.params, rng)
+    out = np.zeros(X.shape)
     for start, end in pairwise([0, *cuts, len(X)]):
         block = slice(start, end)
         o.run(o.params, state, X[block], Y[block], rng, out[block])

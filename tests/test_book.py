@@ -30,7 +30,9 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.ids, self.links, self.images = set(), [], []
+        self.ids = set()
+        self.links = []
+        self.images = []
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
@@ -57,7 +59,9 @@ def test_every_notebook_has_its_page_with_outputs(smoke_site):
     for name in load(ROOT):
         page = (smoke_site / "book" / f"{name}.html").read_text("utf8")
         assert "cell_output" in page, name
-        download = json.loads((smoke_site / "_sources" / "book" / f"{name}.ipynb").read_text())
+        download = json.loads(
+            (smoke_site / "_sources" / "book" / f"{name}.ipynb").read_text()
+        )
         code = [c for c in download["cells"] if c["cell_type"] == "code"]
         assert all(c["execution_count"] for c in code), name
 
@@ -97,22 +101,28 @@ def test_pages_name_no_path_of_the_machine(smoke_site):
     said = [
         p
         for p in smoke_site.rglob("*")
-        if p.suffix in (".html", ".ipynb") and str(smoke_site.parents[1]) in p.read_text("utf8")
+        if p.suffix in (".html", ".ipynb")
+        and str(smoke_site.parents[1]) in p.read_text("utf8")
     ]
     assert said == []
 
 
 def test_claims_of_the_smoke_build_are_on_the_scoreboard(smoke_site):
-    records = json.loads((smoke_site.parent / "results" / "claims.json").read_text("utf8"))
+    records = json.loads(
+        (smoke_site.parent / "results" / "claims.json").read_text("utf8")
+    )
     board = (smoke_site / "book" / "scoreboard.html").read_text("utf8")
     assert board.count('class="verdict ') >= len(records)
 
 
 def test_every_command_below_a_figure_names_a_figure_that_runs_again(smoke_site):
-    command, found = re.compile(r"report\.rerun (\S+)\.ipynb ([\w-]+)</code>"), 0
+    command = re.compile(r"report\.rerun (\S+)\.ipynb ([\w-]+)</code>")
+    found = 0
     for page in (smoke_site / "book").glob("*.html"):
         for chapter, figure in command.findall(page.read_text("utf8")):
-            cells = json.loads((ROOT / "book" / f"{chapter}.ipynb").read_text("utf8"))["cells"]
+            cells = json.loads((ROOT / "book" / f"{chapter}.ipynb").read_text("utf8"))[
+                "cells"
+            ]
             assert figure in rerun.figures(cells), (chapter, figure)
             found += 1
     assert found > 20

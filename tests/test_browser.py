@@ -16,7 +16,10 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.browser,
     pytest.mark.xdist_group("site"),
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium: apt-get install chromium"),
+    pytest.mark.skipif(
+        CHROMIUM is None,
+        reason="there is no chromium: apt-get install chromium",
+    ),
 ]
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf8")
 OFFLINE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
@@ -65,7 +68,10 @@ def pages(smoke_site):
 @pytest.fixture(scope="module")
 def chromium():
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", OFFLINE])
+        browser = driver.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", OFFLINE],
+        )
         yield browser
         browser.close()
 
@@ -73,21 +79,34 @@ def chromium():
 @pytest.fixture(scope="module")
 def opener(chromium, address):
     """(a function that opens pages, a list of everything that goes wrong on the way)."""
-    trouble, here = [], (address, "data:", "blob:")
+    trouble = []
+    here = (address, "data:", "blob:")
 
     def opened(path, width=1400, scheme="light", base=address, context=None):
-        context = context or chromium.new_context(viewport={"width": width, "height": 900},
-            color_scheme=scheme, permissions=["clipboard-read", "clipboard-write"])  # fmt: skip
+        context = context or chromium.new_context(
+            viewport={"width": width, "height": 900},
+            color_scheme=scheme,
+            permissions=["clipboard-read", "clipboard-write"],
+        )
         context.set_default_timeout(90_000)  # for busy machines
         page = context.new_page()
         if base == address:  # a route instead would switch off the cache
             page.on(
-                "request", lambda r: r.url.startswith(here) or trouble.append(f"asked for {r.url}")
+                "request",
+                lambda r: r.url.startswith(here) or trouble.append(f"asked for {r.url}"),
             )
         page.on("pageerror", lambda e: trouble.append(f"{path}: {e}"))
-        page.on("console", lambda m: m.type in ("error", "warning")
-                and trouble.append(f"{path}: {m.type} {m.text}"))  # fmt: skip
-        page.on("response", lambda r: r.status >= 400 and trouble.append(f"{r.status} {r.url}"))
+        page.on(
+            "console",
+            lambda m: (
+                m.type in ("error", "warning")
+                and trouble.append(f"{path}: {m.type} {m.text}")
+            ),
+        )
+        page.on(
+            "response",
+            lambda r: r.status >= 400 and trouble.append(f"{r.status} {r.url}"),
+        )
         page.goto(f"{base}/{path}", wait_until="load")
         page.wait_for_function(RENDERED)
         return page
@@ -109,13 +128,15 @@ def visit(opener, chromium):
 def test_every_page_renders_offline_without_errors_or_overflow(opener, pages):
     visit, trouble = opener
     trouble.clear()
-    wrong, reader = [], None
+    wrong = []
+    reader = None
     for path in pages:
         page = visit(path, context=reader)
         reader = page.context
         for width in (1400, 375):
             page.set_viewport_size({"width": width, "height": 900})
-            page.evaluate("new Promise(done => setTimeout(done, 100))")  # formulas are fitted anew
+            # formulas are fitted anew
+            page.evaluate("new Promise(done => setTimeout(done, 100))")
             wide = page.evaluate("document.documentElement.scrollWidth") > width
             cut = page.evaluate(CUT, "article mjx-math")
             if wide or cut or page.locator("mjx-merror").count():
@@ -133,10 +154,14 @@ def test_axe_finds_nothing_serious(visit, pages, scheme):
         page.evaluate(AXE)
         asked = json.dumps({"rules": {"region": {"enabled": False}}})
         found = page.evaluate(f"axe.run({asked})")["violations"]
-        assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == [], path
+        assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == [], (
+            path
+        )
 
 
 def test_search_finds_a_public_name(visit):
     page = visit("search.html?q=jdp_linucb")
-    page.locator("#search-results li a[href*='companion.']").first.wait_for(timeout=30_000)
+    page.locator("#search-results li a[href*='companion.']").first.wait_for(
+        timeout=30_000
+    )
     assert visit.trouble == []

@@ -18,7 +18,9 @@ def environment(root, text):
 
 def test_versions_of_packages_are_part_of_the_environment_and_comments_are_not(tmp_path):
     first = environment(tmp_path, PINNED)
-    assert environment(tmp_path, PINNED.replace("scipy==1.14.0", "scipy==1.14.1")) != first
+    assert (
+        environment(tmp_path, PINNED.replace("scipy==1.14.0", "scipy==1.14.1")) != first
+    )
     assert environment(tmp_path, PINNED.replace("a program", "another")) == first
 
 
@@ -46,14 +48,21 @@ def test_each_argument_is_part_of_the_key(tmp_path):
 
 def test_prose_is_no_part_of_the_key(tmp_path):
     first = chapters.read(notebook(tmp_path / "one.ipynb", "x = 1"))
-    other = chapters.read(notebook(tmp_path / "two.ipynb", "x = 1", title="Another title"))
+    other = chapters.read(
+        notebook(tmp_path / "two.ipynb", "x = 1", title="Another title")
+    )
     assert cache.key(first, {}, "") == cache.key(other, {}, "")
 
 
 def cell(count, *outputs):
     """An executed code cell."""
-    return {"cell_type": "code", "source": "1", "execution_count": count, "metadata": {},
-            "outputs": [{"output_type": kind} for kind in outputs]}  # fmt: skip
+    return {
+        "cell_type": "code",
+        "source": "1",
+        "execution_count": count,
+        "metadata": {},
+        "outputs": [{"output_type": kind} for kind in outputs],
+    }
 
 
 @pytest.mark.parametrize(
@@ -77,7 +86,12 @@ def test_the_latest_executions_are_kept(tmp_path):
         os.utime(path, (1_000 - age, 1_000 - age))
     (folder / "x.ipynb.7.part").write_text("")
     cache.prune(tmp_path, "one")
-    assert sorted(p.name for p in folder.iterdir()) == ["0.ipynb", "1.ipynb", "2.ipynb", "3.ipynb"]
+    assert sorted(p.name for p in folder.iterdir()) == [
+        "0.ipynb",
+        "1.ipynb",
+        "2.ipynb",
+        "3.ipynb",
+    ]
 
 
 def test_a_file_is_taken_for_an_execution_only_with_its_whole_key(tmp_path):

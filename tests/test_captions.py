@@ -15,14 +15,17 @@ from tools import chapters
 BOOK = chapters.load(Path(__file__).resolve().parent.parent)
 TYPED = {  # chapter: texts with numbers that no parameter and no run changes
     "fliphat_rows": ["(α = 0 without noise: "],  # the name of a law of margins
-    "online_linucb": ["(1 is right)", "(1/3)/(1/3 + σ²)"],  # of a unit vector in three dimensions
+    # of a unit vector in three dimensions
+    "online_linucb": ["(1 is right)", "(1/3)/(1/3 + σ²)"],
     "streaming_rows": [", scale 1: "],  # the paper's own step sizes
     "streaming_sco": ["β = 2, D = 2r, L = 2(r + Y)"],  # derived for squared loss
     "joint_rows": ["fig1"],  # the name of a preset
     "sco_bandit": ["at most 2C"],  # proved
 }
 PLACES = re.compile(
-    r"95 %|(?:Algorithm|Corollary|Figure|Figures|Lemma|Proposition|Table|Theorem) [A-Z]?\d*\.?\d+"
+    r"95 "
+    r"%|(?:Algorithm|Corollary|Figure|Figures|Lemma|Proposition|Table|Theorem) "
+    r"[A-Z]?\d*\.?\d+"
     r"(?: and \d+)?|row of Table \d"
 )
 NAMES = {"caption", "said"}  # `said` becomes a caption, too
@@ -73,12 +76,16 @@ def numbers(code, allowed=()):
 
 def cells(name):
     """The texts of a chapter's code cells."""
-    return [chapters.plain(chapters.source(c)) for c in chapters.code(BOOK[name].notebook)]
+    return [
+        chapters.plain(chapters.source(c)) for c in chapters.code(BOOK[name].notebook)
+    ]
 
 
 @pytest.mark.parametrize("name", BOOK)
 def test_no_caption_types_a_number(name):
-    assert [text for code in cells(name) for text in numbers(code, TYPED.get(name, ()))] == []
+    assert [
+        text for code in cells(name) for text in numbers(code, TYPED.get(name, ()))
+    ] == []
 
 
 @pytest.mark.parametrize("name", TYPED)

@@ -62,7 +62,9 @@ ONLY_A_RUN_KNOWS = {
 
 def written(name):
     """The `Rule`s of a chapter."""
-    return rules(chapters.plain(chapters.source(c)) for c in chapters.code(BOOK[name].notebook))
+    return rules(
+        chapters.plain(chapters.source(c)) for c in chapters.code(BOOK[name].notebook)
+    )
 
 
 def kept(name):
@@ -81,7 +83,8 @@ def test_every_chapter_with_a_claim_is_compared():
 
 @pytest.mark.parametrize("name", BOOK)
 def test_every_row_of_the_lock_has_the_limits_of_a_rule_in_a_cell(name):
-    own, open_ends = written(name), set()
+    own = written(name)
+    open_ends = set()
     for claim, rows in kept(name):
         mine = [rule for rule in own if claim in rule.records]
         for row in rows:
@@ -89,7 +92,9 @@ def test_every_row_of_the_lock_has_the_limits_of_a_rule_in_a_cell(name):
             assert fitting, (claim, row["setting"], row["limits"], mine)
             if all(COMPUTED in (rule.low, rule.high) for rule in fitting):
                 open_ends.add(f"{name}/{claim}")
-    assert open_ends == {place for place in ONLY_A_RUN_KNOWS if place.startswith(f"{name}/")}
+    assert open_ends == {
+        place for place in ONLY_A_RUN_KNOWS if place.startswith(f"{name}/")
+    }
 
 
 @pytest.mark.parametrize("name", BOOK)
@@ -110,7 +115,11 @@ def test_every_rule_in_a_cell_has_given_a_row_of_the_lock(name):
         ("a, b = page.open('a'), 2\na.row('', x, low=b / 4)", 0.5, None),
         ("a = page.open('a')\na.exact('', x, of='n', low=-1, high=f(3))", -1, COMPUTED),
         ("rule = {'low': 0.8, 'high': 1.25}\npage.open('a').each(x, **rule)", 0.8, 1.25),
-        ("for a in (page.open('a'),):\n    a.audited('', low, proved, 1.0)", None, 1.000000001),
+        (
+            "for a in (page.open('a'),):\n    a.audited('', low, proved, 1.0)",
+            None,
+            1.000000001,
+        ),
         ("confirm(page.open('a'), groups, 0.25, control)", 0.75, 1.25),
         ("def f(a, most):\n    a.row('', x, high=most)\nf(page.open('a'), 3)", None, 3),
         ("high = 1\nhigh = found\npage.open('a').row('', x, high=high)", None, COMPUTED),
@@ -134,9 +143,30 @@ for most in (1, 2):
 
 
 def test_a_limit_that_differs_by_a_millionth_or_in_its_side_does_not_fit():
-    rule = Rule("", frozenset("a"), None, 1.0)
+    rule = Rule(
+        call="",
+        records=frozenset("a"),
+        low=None,
+        high=1.0,
+    )
     assert fits(rule, [None, 1.0])
     for limits in ([None, 1.000001], [1.0, None], [0.0, 1.0]):
         assert not fits(rule, limits)
-    assert fits(Rule("", frozenset("a"), None, COMPUTED), [None, 7.0])
-    assert not fits(Rule("", frozenset("a"), None, COMPUTED), [7.0, None])
+    assert fits(
+        Rule(
+            call="",
+            records=frozenset("a"),
+            low=None,
+            high=COMPUTED,
+        ),
+        [None, 7.0],
+    )
+    assert not fits(
+        Rule(
+            call="",
+            records=frozenset("a"),
+            low=None,
+            high=COMPUTED,
+        ),
+        [7.0, None],
+    )

@@ -16,7 +16,15 @@ X = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 
 @pytest.mark.parametrize(
     "bad",
-    [np.ones(3), np.ones((2, 4)), np.ones((0, 3)), [[np.nan, 0, 0]], [[np.inf, 0, 0]], "X", None],
+    [
+        np.ones(3),
+        np.ones((2, 4)),
+        np.ones((0, 3)),
+        [[np.nan, 0, 0]],
+        [[np.inf, 0, 0]],
+        "X",
+        None,
+    ],
 )
 def test_bad_contexts_are_refused_and_change_nothing(bad):
     live = linucb(3).start(0)
@@ -29,7 +37,10 @@ def test_bad_contexts_are_refused_and_change_nothing(bad):
     assert live.rounds == 1
 
 
-@pytest.mark.parametrize(("arm", "r"), [(2, 0.0), (-1, 0.0), (0.5, 0.0), (0, np.nan), (0, "1")])
+@pytest.mark.parametrize(
+    ("arm", "r"),
+    [(2, 0.0), (-1, 0.0), (0.5, 0.0), (0, np.nan), (0, "1")],
+)
 def test_bad_feedback_is_refused_and_changes_nothing(arm, r):
     live = linucb(3).start(0)
     live.select(X)
@@ -42,7 +53,9 @@ def test_bad_feedback_is_refused_and_changes_nothing(arm, r):
 
 
 def test_what_is_outside_of_a_universe():
-    half, edge = np.sqrt(0.5), np.full(3, 3**-0.5) * (1.0 + 1e-12)  # by rounding alone
+    # by rounding alone
+    half = np.sqrt(0.5)
+    edge = np.full(3, 3**-0.5) * (1.0 + 1e-12)
     offset = core.Universe(low=0.0, offset=True)
     assert core.Universe().outside(edge, 1.0) == (False, False)
     assert core.Universe().outside(1.001 * edge, -1.1) == (True, True)
@@ -58,9 +71,12 @@ def test_another_arm_than_advised_may_be_played():
 
 
 def test_the_callers_array_may_be_reused():
-    contexts, live, other = X.copy(), linucb(3).start(0), linucb(3).start(0)
+    contexts = X.copy()
+    live = linucb(3).start(0)
+    other = linucb(3).start(0)
     for _ in range(3):
-        arm, same = live.select(contexts), other.select(X)
+        arm = live.select(contexts)
+        same = other.select(X)
         assert arm == same
         contexts[:] = 0.0
         live.update(arm, 1.0)
@@ -80,13 +96,17 @@ def test_policy_travels_by_name_and_keeps_its_kernels():
 
 
 def test_the_loop_plays_interpreted_as_it_does_compiled():
-    p, found = linucb(3), []
-    contexts, R = np.random.default_rng(0).random((40, 4, 3)) / 2, np.ones((40, 4))
+    p = linucb(3)
+    found = []
+    contexts = np.random.default_rng(0).random((40, 4, 3)) / 2
+    R = np.ones((40, 4))
     for play in (p.play, getattr(p.play, "py_func", p.play)):
-        arms, state = np.empty(40, np.int64), p.init(p.params)
+        arms = np.empty(40, np.int64)
+        state = p.init(p.params)
         held = [sys.getrefcount(a) for a in state]
         play(p.params, state, contexts, R, np.random.default_rng(1), arms)
-        assert [sys.getrefcount(a) for a in state] == held  # arrays are borrowed, not kept
+        # arrays are borrowed, not kept
+        assert [sys.getrefcount(a) for a in state] == held
         found.append([arms, *flat(state)])
     assert all(map(same_bits, *found))
     assert len(set(arms)) > 1
@@ -104,13 +124,16 @@ def keep(p, s, X, rng):
 
 
 def test_only_steps_of_the_package_play_without_counts_of_references():
-    own, foreign = linucb(3), core.jit(keep)
+    own = linucb(3)
+    foreign = core.jit(keep)
     loops = [core.plain_loop(select, own.update) for select in (own.select, foreign)]
     used = [getattr(loop, "py_func", loop).__globals__["borrowed"] for loop in loops]
     assert used == [core.borrowed, core.counted]
     policy = own._replace(select=foreign, play=None)
-    contexts, arms = np.tile(X, (5, 1, 1)), np.ones(5, dtype=int)
-    R, rng = np.ones((5, 2)), np.random.default_rng(1)
+    contexts = np.tile(X, (5, 1, 1))
+    arms = np.ones(5, dtype=int)
+    R = np.ones((5, 2))
+    rng = np.random.default_rng(1)
     policy.loop(policy.params, policy.init(policy.params), contexts, R, rng, arms)
     assert (arms == 0).all()
 

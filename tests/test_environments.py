@@ -34,7 +34,11 @@ def test_arms_means_and_rewards_are_in_range(options):
         assert (X[:, :, -1] == np.sqrt(0.5)).all()
         assert mu.min() >= 0.0
     assert np.abs(mu).max() <= 1.0 + 1e-12
-    values = {"bernoulli": {0.0, 1.0}, "signs": {-1.0, 1.0}, "gaussian": set(np.unique(R))}
+    values = {
+        "bernoulli": {0.0, 1.0},
+        "signs": {-1.0, 1.0},
+        "gaussian": set(np.unique(R)),
+    }
     assert set(np.unique(R)) == values[options.get("rewards", "bernoulli")]
 
 
@@ -47,7 +51,8 @@ def test_means_are_linear_and_rewards_are_centred_on_them(options):
         assert rank == 4
         assert np.linalg.norm(theta) == pytest.approx(1.0)
         assert residual.sum() < 1e-18
-    spread = 1.0 / np.sqrt(4000)  # of the mean of 4000 rewards, whose deviation is at most 1
+    # of the mean of 4000 rewards, whose deviation is at most 1
+    spread = 1.0 / np.sqrt(4000)
     assert (np.abs((R - mu).mean(axis=0)) < 6 * spread).all()
 
 
@@ -74,14 +79,17 @@ def test_a_longer_run_begins_like_a_shorter_one(options):
 
 
 def test_shrinking_makes_the_first_direction_rare():
-    X = rounds(sphere(5, 4, offset=False, rewards="signs", shrink=0.1), 2000, 7)[0].reshape(-1, 4)
+    X = rounds(sphere(5, 4, offset=False, rewards="signs", shrink=0.1), 2000, 7)[
+        0
+    ].reshape(-1, 4)
     moments = (X**2).mean(axis=0)
     assert moments[0] == pytest.approx(0.01 / 4, rel=0.1)
     np.testing.assert_allclose(moments[1:], 0.25, rtol=0.1)
 
 
 def test_replay_gives_back_what_was_recorded(monkeypatch):
-    monkeypatch.setattr(environments, "BLOCK", 60)  # ten rounds of three arms in the plane
+    # ten rounds of three arms in the plane
+    monkeypatch.setattr(environments, "BLOCK", 60)
     X, R, mu = rounds(sphere(3, 2), 100, 8)
     assert all(map(np.array_equal, (X, R, mu), rounds(replay(X, R, mu), 100, 0)))
     assert np.array_equal(rounds(replay(X, R), 40, 0)[2], R[:40])

@@ -16,7 +16,9 @@ ENTRIES = errata.entries(TEXT)
 
 
 def test_every_entry_is_found_and_numbered_in_order():
-    assert len(ENTRIES) == len(re.findall(r"^\* ", TEXT.split("\n## ", 1)[1], re.MULTILINE))
+    assert len(ENTRIES) == len(
+        re.findall(r"^\* ", TEXT.split("\n## ", 1)[1], re.MULTILINE)
+    )
     seen = {}
     for match in ENTRIES.values():
         seen.setdefault(match[2], []).append(int(match[3]))
@@ -31,7 +33,8 @@ def test_an_entry_is_whole_and_its_evidence_exists(number):
     assert match[5] in WEIGHTS
     assert re.findall(r"^  \*(\w+):\*", match[6], re.MULTILINE) == list(PARTS)
     for file in re.findall(
-        r"`((?:tests|companion|evidence|benchmarks)/[\w/]+\.py)(?:::\w+)?`", match[6]
+        r"`((?:tests|companion|evidence|benchmarks)/[\w/]+\.py)(?:::\w+)?`",
+        match[6],
     ):
         assert (ROOT / file).is_file(), file
     for file, test in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", match[6]):
@@ -41,11 +44,16 @@ def test_an_entry_is_whole_and_its_evidence_exists(number):
 
 
 def test_claims_name_errata_that_exist_and_errata_of_statements_are_shown():
-    named = {e for r in rooms() for c in sentences(r).values() for e in c.get("errata", ())}
+    named = {
+        e for r in rooms() for c in sentences(r).values() for e in c.get("errata", ())
+    }
     assert named <= set(ENTRIES)
     for number, match in ENTRIES.items():
         if match[5] in errata.WRONG - {"theorem unproved"}:
-            shown = re.search(r"book/\w+\.ipynb#|`tests/|`companion/|`evidence/", match[6])
+            shown = re.search(
+                r"book/\w+\.ipynb#|`tests/|`companion/|`evidence/",
+                match[6],
+            )
             assert number in named or shown, number
 
 
@@ -57,8 +65,14 @@ SAMPLE = """
   *Evidence:* [1.31](book/one.ipynb#evidence-c1 "row: c1 / all") and [2.5](book/one.ipynb "say: b").
 """
 ROW = {"setting": "all", "measured": "1.308", "outcome": "fails"}
-RECORD = {"chapter": "one", "id": "c1", "errata": ["XX1"], "finding": False, "verdict": "",
-          "evidence": [ROW]}  # fmt: skip
+RECORD = {
+    "chapter": "one",
+    "id": "c1",
+    "errata": ["XX1"],
+    "finding": False,
+    "verdict": "",
+    "evidence": [ROW],
+}
 SPOKEN = {"one": {"one_b": "2.5 [1, 3]"}}
 
 
@@ -93,7 +107,10 @@ def test_what_is_not_in_the_results_is_said(options, words):
 def test_a_proof_is_evidence_and_a_remark_needs_none():
     proof = SAMPLE.replace("Evidence:* ", "Evidence:* a proof in the chapter, ")
     assert found({"outcome": "holds"}, text=proof) == []
-    assert found({"outcome": "holds"}, text=SAMPLE.replace("[theorem false]", "[constant]")) == []
+    assert (
+        found({"outcome": "holds"}, text=SAMPLE.replace("[theorem false]", "[constant]"))
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,7 +133,10 @@ def test_a_number_agrees_to_the_digits_that_are_shown(shown, found, same):
 
 
 def test_the_number_of_a_row_is_that_of_its_own_setting_and_claim():
-    rows = [ROW | {"setting": "T", "measured": "1"}, ROW | {"setting": "all", "measured": "2"}]
+    rows = [
+        ROW | {"setting": "T", "measured": "1"},
+        ROW | {"setting": "all", "measured": "2"},
+    ]
     records = [RECORD | {"id": "c0", "evidence": [ROW]}, RECORD | {"evidence": rows}]
     assert errata.source_of("one", "row", "c1 / all", records, {}) == "2"
     assert errata.source_of("one", "row", "c1 / T", records, {}) == "1"
@@ -124,12 +144,23 @@ def test_the_number_of_a_row_is_that_of_its_own_setting_and_claim():
     assert errata.source_of("two", "row", "c1 / all", records, {}) is None
 
 
-@pytest.mark.parametrize(("weight", "needs"), [
-    ("privacy broken", True), ("theorem false", True), ("theorem unproved", True),
-    ("figure or number", True), ("program only", True), ("constant", False), ("misprint", False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("weight", "needs"),
+    [
+        ("privacy broken", True),
+        ("theorem false", True),
+        ("theorem unproved", True),
+        ("figure or number", True),
+        ("program only", True),
+        ("constant", False),
+        ("misprint", False),
+    ],
+)
 def test_what_is_wrong_needs_evidence_and_a_constant_or_misprint_does_not(weight, needs):
-    lines = found(text=SAMPLE.replace("[theorem false]", f"[{weight}]"), row={"outcome": "holds"})
+    lines = found(
+        text=SAMPLE.replace("[theorem false]", f"[{weight}]"),
+        row={"outcome": "holds"},
+    )
     assert (lines != []) is needs
 
 

@@ -33,12 +33,15 @@ def test_every_private_policy_offers_instances_to_measure(name):
     """In every calibration that it has."""
     cases = OFFERED[name]
     assert cases, (
-        f"{name} promises privacy: a row of `evidence.attacks.table` must name `measured`, a "
+        f"{name} promises privacy: a row of `evidence.attacks.table` must name "
+        "`measured`, a "
         "function that gives a tuple of `evidence.attacks.audit.AuditInstance`"
     )
     assert all(c.policy.guarantee.model != "none" for c in cases)
     taken = inspect.signature(FACTORIES[name]).parameters
-    calibrated = "calibration" in taken or any(p.kind is p.VAR_KEYWORD for p in taken.values())
+    calibrated = "calibration" in taken or any(
+        p.kind is p.VAR_KEYWORD for p in taken.values()
+    )
     # What was asked for is given, or claimed; optimisers may be calibrated by a bound (zCDP).
     least = 0.75 if isinstance(cases[0].policy, Optimiser) else 0.95
     for g in (c.policy.guarantee for c in cases):

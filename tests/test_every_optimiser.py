@@ -48,9 +48,17 @@ def test_live_refuses_what_it_cannot_read_and_changes_nothing(optimiser):
     live = optimiser.start(5)
     for x, y in zip(X[:-1], Y[:-1], strict=True):
         live.update(x, y)
-    for x, y in ((np.ones(4), 0.0), (np.full(3, np.nan), 0.0), (X[0], np.inf), ("a", 0.0)):
+    for x, y in (
+        (np.ones(4), 0.0),
+        (np.full(3, np.nan), 0.0),
+        (X[0], np.inf),
+        ("a", 0.0),
+    ):
         before = [a.copy() for a in flat(live.state)]
-        with pytest.raises(ValueError, match=r"records with d=3|finite|y must|array of numbers"):
+        with pytest.raises(
+            ValueError,
+            match=r"records with d=3|finite|y must|array of numbers",
+        ):
             live.update(x, y)
         assert all(map(same_bits, before, flat(live.state)))
     live.update(X[-1], Y[-1])
@@ -79,10 +87,13 @@ def test_compiled_equals_interpreted_to_the_bit(optimiser, name, interpreted):
 
 @every_stream
 def test_risk_does_not_depend_on_company_or_grid(optimiser):
-    world, n = regression(1.5, ones(3, 1.5)), 400
+    world = regression(1.5, ones(3, 1.5))
+    n = 400
     company = streams.optimiser("vertex_fw").renamed("company")
     alone = excess_risk(world, [optimiser], n, [1, 2]).final
-    both = excess_risk(world, [company, optimiser], n, [1, 2], grid=[7, 100]).of(optimiser.name)
+    both = excess_risk(world, [company, optimiser], n, [1, 2], grid=[7, 100]).of(
+        optimiser.name
+    )
     assert same_bits(alone[:, 0], both[:, -1].copy())
 
 
@@ -96,7 +107,13 @@ def test_risk_does_not_depend_on_company_or_grid(optimiser):
 )
 def test_the_runner_refuses_what_it_cannot_give(name, n, options, words):
     with pytest.raises(ValueError, match=words):
-        excess_risk(regression(1.5, ones(3, 1.5)), [streams.optimiser(name)], n, [1], **options)
+        excess_risk(
+            regression(1.5, ones(3, 1.5)),
+            [streams.optimiser(name)],
+            n,
+            [1],
+            **options,
+        )
 
 
 @every_stream

@@ -9,7 +9,10 @@ from tools.errors import Failure
 
 def output(**data):
     """A cell with one output of these kinds of data."""
-    return {"cell_type": "code", "outputs": [{"output_type": "display_data", "data": data}]}
+    return {
+        "cell_type": "code",
+        "outputs": [{"output_type": "display_data", "data": data}],
+    }
 
 
 def record(name, verdict, finding=False):
@@ -52,7 +55,9 @@ def test_verdicts_of_claims_are_counted_and_findings_are_not():
 
 def test_the_tally_tells_chapters_and_evidence_pages_apart():
     said = front.tally(BOOK)
-    assert "We tested <b>5</b> sentences of five papers, 3 in the chapters and 2 on" in said
+    assert (
+        "We tested <b>5</b> sentences of five papers, 3 in the chapters and 2 on" in said
+    )
     assert "<b>3</b> reproduced, <b>1</b> consistent, <b>1</b> not settled" in said
     assert "none yet" in front.tally({})
 
@@ -73,14 +78,19 @@ def test_a_figure_and_its_caption_stand_apart():
         assert "Means" not in front.figure(notebook, name)
 
 
-@pytest.mark.parametrize("line", ["% figure none first", "% figure pictures third", "% say one x"])
+@pytest.mark.parametrize(
+    "line",
+    ["% figure none first", "% figure pictures third", "% say one x"],
+)
 def test_what_no_chapter_shows_is_refused(line):
     with pytest.raises(Failure, match="the front page asks for"):
         front.fill(line, BOOK)
 
 
 def test_lines_of_the_front_page_are_filled():
-    text = "A title\n\n% caption pictures second\n% verdicts one one_rows missing\nThe end"
+    text = (
+        "A title\n\n% caption pictures second\n% verdicts one one_rows missing\nThe end"
+    )
     page = front.fill(text, BOOK)
     assert "Means of second." in page
     assert '<p class="verdicts">' in page

@@ -57,7 +57,11 @@ print(time.perf_counter() - begin, "numba" in sys.modules)
 
 def run(program, cwd, **more):
     """The words that a program prints in a new process."""
-    env = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT")}
+    env = {
+        k: v
+        for k, v in os.environ.items()
+        if k not in ("NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT")
+    }
     command = [sys.executable, "-c", program]
     return subprocess.check_output(command, cwd=cwd, env=env | more, text=True).split()
 
@@ -81,7 +85,10 @@ def test_the_closure_reads_every_kind_of_import(tmp_path):
     package = Package(root)
     assert package.closure(["p.a"]) == {"p.a", "p.b", "p.c", "p.room", "p.room.policy"}
     assert package.closure(["p.d", "os"]) == {"p.d"}
-    assert [path.name for path in package.data(["p.a"])] == ["claims.toml", "published.json"]
+    assert [path.name for path in package.data(["p.a"])] == [
+        "claims.toml",
+        "published.json",
+    ]
 
 
 def test_a_file_that_was_written_and_put_back_was_written(tmp_path):
@@ -108,7 +115,9 @@ def tiny(folder):
         (folder / "tiny" / f"{name}.py").write_text(text)
 
 
-def test_a_session_stores_nothing_under_the_name_of_sources_that_it_did_not_import(tmp_path):
+def test_a_session_stores_nothing_under_the_name_of_sources_that_it_did_not_import(
+    tmp_path,
+):
     tiny(tmp_path)
     assert run(EDITED, tmp_path) == ["21.0"]
     assert run(ASK, tmp_path)[0] == "31.0"
@@ -141,13 +150,20 @@ def test_an_empty_variable_is_unset_and_a_user_may_have_no_home(tmp_path, monkey
     monkeypatch.setattr(jit, "CACHE", None)
     jit.unstored_for.cache_clear()
     with pytest.warns(RuntimeWarning, match="set NUMBA_CACHE_DIR") as told:
-        assert [jit.stored_name.__wrapped__(m) for m in ("tiny", "tiny.a")] == [None, None]
+        assert [jit.stored_name.__wrapped__(m) for m in ("tiny", "tiny.a")] == [
+            None,
+            None,
+        ]
     assert len(told) == 1
 
 
 @pytest.mark.parametrize("kept", [b"", b"\0" * 20, b"a text", None])
 @pytest.mark.parametrize("which", ["*.nbi", "*.nbc"])
-def test_a_file_that_is_cut_or_foreign_is_a_miss_and_is_written_again(tmp_path, which, kept):
+def test_a_file_that_is_cut_or_foreign_is_a_miss_and_is_written_again(
+    tmp_path,
+    which,
+    kept,
+):
     files = jit._Files(str(tmp_path), "kernel", "a digest")
     files.save("a key", ("machine", "code"))
     (path,) = tmp_path.glob(which)

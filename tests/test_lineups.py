@@ -79,7 +79,9 @@ def strangers(code):
 
 def cells(name):
     """The code of a chapter as one text."""
-    return "\n".join(chapters.plain(chapters.source(c)) for c in chapters.code(BOOK[name].notebook))
+    return "\n".join(
+        chapters.plain(chapters.source(c)) for c in chapters.code(BOOK[name].notebook)
+    )
 
 
 @pytest.mark.parametrize("name", BOOK)
@@ -98,11 +100,17 @@ def test_no_policy_stands_under_the_name_of_another_in_experiments(path):
         ('{"JDP-LinUCB": jdp_linucb}', []),
         ('{"JDP-LinUCB": sdp_linucb}', [("JDP-LinUCB", "sdp_linucb")]),
         ('{"LinUCB": [linucb(3, width=w) for w in tried]}', []),
-        ('{"LinUCB": [ldp_linucb(3, width=w) for w in tried]}', [("LinUCB", "ldp_linucb")]),
+        (
+            '{"LinUCB": [ldp_linucb(3, width=w) for w in tried]}',
+            [("LinUCB", "ldp_linucb")],
+        ),
         ('{"SSP": partial(play, "ssp"), "LPLR, pooled": partial(play, "lplr")}', []),
         ('{"LPLR, pooled": partial(play, "ssp")}', [("LPLR,pooled", "suffstats")]),
         ('fliphat(3).renamed(f"FLIPHAT, {e}")', []),
-        ('residual_fliphat(3).renamed(f"FLIPHAT, {e}")', [("FLIPHAT,", "residual_fliphat")]),
+        (
+            'residual_fliphat(3).renamed(f"FLIPHAT, {e}")',
+            [("FLIPHAT,", "residual_fliphat")],
+        ),
         ('{"one step": residual_fliphat(3)}', []),
     ],
 )

@@ -45,7 +45,8 @@ def feed(live, X, R, rounds):
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_saved_run_goes_on_to_the_bit_but_for_its_generator(name, tmp_path):
-    policy, file = streams.example(name), tmp_path / "run.npz"
+    policy = streams.example(name)
+    file = tmp_path / "run.npz"
     X, R, _ = stream_for(policy, 200)
     live = policy.start(5)
     feed(live, X, R, range(100))
@@ -63,7 +64,9 @@ def test_a_saved_run_goes_on_to_the_bit_but_for_its_generator(name, tmp_path):
 
 def test_a_run_that_is_loaded_twice_draws_fresh_noise(tmp_path):
     """With the same noise the difference of the two releases would be 0.8 x, exactly."""
-    file, policy, x = tmp_path / "run", jdp(), np.array([0.5, 0.1, 0.2])
+    file = tmp_path / "run"
+    policy = jdp()
+    x = np.array([0.5, 0.1, 0.2])
     live = policy.start(1)
     live.save(file)
     live.close()
@@ -78,12 +81,19 @@ def test_a_run_that_is_loaded_twice_draws_fresh_noise(tmp_path):
 
 
 def test_a_file_is_held_by_one_run_until_it_is_closed_or_gone(tmp_path):
-    file, policy = tmp_path / "run", linucb(3)
+    file = tmp_path / "run"
+    policy = linucb(3)
     live = policy.start(0)
     live.save(file)
     live.save(file)
-    program = f"from companion.policies import linucb; linucb(3).start().save({str(file)!r})"
-    other = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    program = (
+        f"from companion.policies import linucb; linucb(3).start().save({str(file)!r})"
+    )
+    other = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+    )
     assert "path must be free; another run holds" in other.stderr
     with pytest.raises(ValueError, match="path must be free; another run holds"):
         Live.load(file, policy)
@@ -107,7 +117,10 @@ def test_a_file_is_held_by_one_run_until_it_is_closed_or_gone(tmp_path):
     ],
 )
 def test_a_run_of_another_policy_parameter_or_version_is_refused_by_name(
-    other, named, tmp_path, monkeypatch
+    other,
+    named,
+    tmp_path,
+    monkeypatch,
 ):
     jdp().start(0).save(tmp_path / "run")
     with pytest.raises(ValueError, match=f"its {named}"):
@@ -120,11 +133,21 @@ def test_a_run_of_another_policy_parameter_or_version_is_refused_by_name(
 def test_an_array_among_the_parameters_that_differs_is_refused(tmp_path):
     def made(noise):
         return fliphat(
-            3, 200, sparsity=1, epsilon=1.0, delta=0.1, b_max=1.0, iteration_rate=2.0, noise=noise
+            3,
+            200,
+            sparsity=1,
+            epsilon=1.0,
+            delta=0.1,
+            b_max=1.0,
+            iteration_rate=2.0,
+            noise=noise,
         )
 
     made(1.0).start(0).save(tmp_path / "run")
-    with pytest.raises(ValueError, match=r"its params\.\w+\[0\] is [\d.]+, here it is [\d.]+"):
+    with pytest.raises(
+        ValueError,
+        match=r"its params\.\w+\[0\] is [\d.]+, here it is [\d.]+",
+    ):
         Live.load(tmp_path / "run", made(9.0)._replace(guarantee=made(1.0).guarantee))
 
 
@@ -139,12 +162,16 @@ class Trap:
 
 
 def test_what_is_no_saved_run_is_refused_and_nothing_is_unpickled(tmp_path):
-    file, trap = tmp_path / "run.npz", tmp_path / "sprung"
+    file = tmp_path / "run.npz"
+    trap = tmp_path / "sprung"
     for content in (b"", b"nothing", pickle.dumps({"about": 1})):
         file.write_bytes(content)
         with pytest.raises(ValueError, match="path must lead to a saved run"):
             Live.load(file, linucb(3))
-    for path, words in ((tmp_path, "path of a file"), (tmp_path / "none", "there is none at")):
+    for path, words in (
+        (tmp_path, "path of a file"),
+        (tmp_path / "none", "there is none at"),
+    ):
         with pytest.raises(ValueError, match=words):
             Live.load(path, linucb(3))
     assert list(tmp_path.glob("*.lock")) == []
@@ -164,7 +191,8 @@ def test_what_is_no_saved_run_is_refused_and_nothing_is_unpickled(tmp_path):
 
 
 def test_saving_is_all_or_nothing_and_for_the_owner_alone(tmp_path, monkeypatch):
-    file, live = tmp_path / "run", linucb(3).start(0)
+    file = tmp_path / "run"
+    live = linucb(3).start(0)
     live.save(file)
     before = file.read_bytes()
     assert file.stat().st_mode & 0o077 == 0
@@ -184,12 +212,14 @@ def test_saving_is_all_or_nothing_and_for_the_owner_alone(tmp_path, monkeypatch)
 def test_clipped_records_are_counted_as_the_policy_counts_them(name):
     policy = streams.example(name)
     X, R, _ = stream_for(policy, 200)
-    X, R = X * np.linspace(0.5, 1.5, 200)[:, None, None], R * np.linspace(0.9, 1.1, 200)[:, None]
+    X = X * np.linspace(0.5, 1.5, 200)[:, None, None]
+    R = R * np.linspace(0.9, 1.1, 200)[:, None]
     live = policy.start(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         feed(live, X, R, range(200))
-    found, own = live.report().clipped, getattr(live.state, "clipped", None)
+    found = live.report().clipped
+    own = getattr(live.state, "clipped", None)
     assert (found is None) == (policy.universe is None)
     assert found is not None or policy.guarantee.model == "none"
     if found is not None and own is not None:
@@ -205,7 +235,8 @@ def test_one_warning_when_many_records_are_clipped(tmp_path):
         live.update(0, 7.0)  # one record is not many
     live.select(5.0 * X)
     with pytest.warns(
-        UserWarning, match="2 of 2 records were clipped: 'JDP-LinUCB' takes contexts with"
+        UserWarning,
+        match="2 of 2 records were clipped: 'JDP-LinUCB' takes contexts with",
     ):
         live.update(1, 0.5)
     with warnings.catch_warnings():
@@ -223,7 +254,8 @@ def test_one_warning_when_many_records_are_clipped(tmp_path):
 
 
 def test_two_clipped_records_in_150_are_many():
-    far = np.where(np.arange(150) % 149 == 0, 5.0, 1.0)[:, None, None]  # the first, the last
+    # the first, the last
+    far = np.where(np.arange(150) % 149 == 0, 5.0, 1.0)[:, None, None]
     with pytest.warns(UserWarning, match="2 of 150 records were clipped"):
         feed(jdp().start(0), far * X, np.full((150, 2), 0.5), range(150))
 
@@ -233,12 +265,17 @@ def test_two_clipped_records_in_150_are_many():
 def test_records_of_any_admitted_size_leave_a_finite_state(name, size):
     policy = streams.example(name)
     X, R, _ = stream_for(policy, 40)
-    X, R = X / np.abs(X).max() * size, np.full(R.shape, size)
+    X = X / np.abs(X).max() * size
+    R = np.full(R.shape, size)
     live = policy.start(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         feed(live, X, R, range(40))
-    for part, start in zip(flat(live.state), flat(policy.init(policy.params)), strict=True):
+    for part, start in zip(
+        flat(live.state),
+        flat(policy.init(policy.params)),
+        strict=True,
+    ):
         assert (np.isfinite(part) | ~np.isfinite(start)).all()
     with pytest.raises(ValueError, match=r"at most 1e\+30 in size"):
         live.select(np.full_like(X[0], 1e31))
@@ -249,15 +286,18 @@ def test_late_rewards_are_a_run_in_the_order_in_which_they_come(name):
     """Seven questions are open, rewards come in any order: kernels see the same calls."""
     policy = streams.example(name)
     X, R, _ = stream_for(policy, 84)
-    live, order = policy.start(3), np.random.default_rng(4)
-    rng, state = np.random.default_rng(3), policy.init(policy.params)
+    live = policy.start(3)
+    order = np.random.default_rng(4)
+    rng = np.random.default_rng(3)
+    state = policy.init(policy.params)
     for start in range(0, 84, 7):
         asked = {}
         for t in range(start, start + 7):
             asked[t] = live.select(X[t], str(t))
             assert asked[t] == policy.select(policy.params, state, X[t], rng)
         for t in order.permutation(list(asked)):
-            x, r = X[t, asked[t]].copy(), R[t, asked[t]]
+            x = X[t, asked[t]].copy()
+            r = R[t, asked[t]]
             live.update(asked[t], r, str(t))
             state = policy.update(policy.params, state, asked[t], x, r, rng) or state
     assert all(map(same_bits, flat(live.state), flat(state)))
@@ -269,7 +309,10 @@ def test_a_policy_without_delayed_feedback_takes_one_question_at_a_time(name):
     X, R, _ = stream_for(policy, 4)
     live = policy.start(0)
     arm = live.select(X[0], "a")
-    with pytest.raises(ValueError, match=rf"policy '{policy.name}' has no delayed feedback"):
+    with pytest.raises(
+        ValueError,
+        match=rf"policy '{policy.name}' has no delayed feedback",
+    ):
         live.select(X[1], "b")
     with pytest.raises(ValueError, match="has no delayed feedback"):
         live.drop("a")
@@ -293,13 +336,19 @@ def test_tickets(tmp_path):
     with pytest.raises(ValueError, match="T=3, the horizon"):
         live.select(X, "d")
     live.drop("b")
-    with pytest.raises(ValueError, match="ticket must be that of an open question, got 'b'"):
+    with pytest.raises(
+        ValueError,
+        match="ticket must be that of an open question, got 'b'",
+    ):
         live.drop("b")
     live.open["a"][0][:] = 9.0  # a copy
     live.save(tmp_path / "run")
     live.close()
     again = Live.load(tmp_path / "run", live.policy)
-    assert [seen.tolist() for seen, _ in again.open.values()] == [X.tolist(), X[::-1].tolist()]
+    assert [seen.tolist() for seen, _ in again.open.values()] == [
+        X.tolist(),
+        X[::-1].tolist(),
+    ]
     again.update(1, 0.5, "a")
     assert (again.rounds, list(again.open)) == (1, [None])
 
@@ -307,7 +356,8 @@ def test_tickets(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGALRM])
 def test_an_interrupt_waits_until_the_kernel_has_returned(number):
     """In the middle of a call it can end Python; here every kernel interrupts itself."""
-    done, policy = [], linucb(3)
+    done = []
+    policy = linucb(3)
 
     def interrupted(kernel):
         def called(*arguments):
@@ -371,7 +421,9 @@ def test_threads_lose_no_record_and_drop_or_save_beside_others(tmp_path):
 
 
 def test_a_child_refuses_at_once_what_a_thread_of_its_parent_was_doing():
-    live, entered, leave = linucb(3).start(0), threading.Event(), threading.Event()
+    live = linucb(3).start(0)
+    entered = threading.Event()
+    leave = threading.Event()
 
     def stay():
         with live._alone():
@@ -382,14 +434,17 @@ def test_a_child_refuses_at_once_what_a_thread_of_its_parent_was_doing():
     thread.start()
     entered.wait(60.0)
     try:
-        assert "RuntimeError: this run belongs to process" in runs.in_child(lambda: live.select(X))
+        assert "RuntimeError: this run belongs to process" in runs.in_child(
+            lambda: live.select(X)
+        )
     finally:
         leave.set()
         thread.join()
 
 
 def test_a_child_of_a_fork_does_not_hold_the_file_and_does_not_free_it(tmp_path):
-    file, live = tmp_path / "run", linucb(3).start(0)
+    file = tmp_path / "run"
+    live = linucb(3).start(0)
     live.save(file)
     assert runs.in_child(live.close) == "None"
     with pytest.raises(ValueError, match="another run holds"):
@@ -415,7 +470,8 @@ os._exit(0)
 
 
 def test_a_file_is_free_when_its_process_is_gone_though_a_child_lives(tmp_path):
-    file, pipe = tmp_path / "run", subprocess.PIPE
+    file = tmp_path / "run"
+    pipe = subprocess.PIPE
     command = [sys.executable, "-c", PARENT_GONE, str(file)]
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as parent:
         assert parent.stdout.readline() == "parent ends\n"
@@ -426,7 +482,8 @@ def test_a_file_is_free_when_its_process_is_gone_though_a_child_lives(tmp_path):
 
 def test_links_lead_to_the_run_that_is_held_and_saving_keeps_them(tmp_path):
     (tmp_path / "else").mkdir()
-    file, live = tmp_path / "run", linucb(3).start(0)
+    file = tmp_path / "run"
+    live = linucb(3).start(0)
     symbolic = tmp_path / "else" / "link"
     symbolic.symlink_to(file)
     live.save(symbolic)  # which leads nowhere yet
@@ -443,7 +500,10 @@ def test_links_lead_to_the_run_that_is_held_and_saving_keeps_them(tmp_path):
     with pytest.raises(ValueError, match=r"2 names \(hard links\)"):
         live.save(file)
     live.close()
-    with pytest.raises(ValueError, match=r"must be the only name of its file.* has 2 names"):
+    with pytest.raises(
+        ValueError,
+        match=r"must be the only name of its file.* has 2 names",
+    ):
         Live.load(tmp_path / "hard", linucb(3))
     assert os.path.samefile(file, tmp_path / "hard")
     (tmp_path / "hard").unlink()
@@ -458,7 +518,10 @@ def test_links_lead_to_the_run_that_is_held_and_saving_keeps_them(tmp_path):
         again.save(tmp_path / "circle")
 
 
-@pytest.mark.parametrize("number", [errno.ENOTSUP, errno.ENOLCK, errno.EINVAL, errno.ENOSYS])
+@pytest.mark.parametrize(
+    "number",
+    [errno.ENOTSUP, errno.ENOLCK, errno.EINVAL, errno.ENOSYS],
+)
 def test_a_file_system_without_locks_is_no_other_run(number, tmp_path, monkeypatch):
     linucb(3).start(0).save(tmp_path / "run")
 
@@ -501,13 +564,22 @@ def test_a_folder_that_is_read_only_is_refused_in_words():
         command = [sys.executable, "-c", READ_ONLY, str(file)]
         found = subprocess.run(command, capture_output=True, text=True)
         Path(folder).chmod(0o755)
-    assert found.stdout.count("path must lie in a folder in which this process may write") == 2, (
-        found.stderr
-    )
+    assert (
+        found.stdout.count("path must lie in a folder in which this process may write")
+        == 2
+    ), found.stderr
 
 
 def test_a_run_goes_on_where_a_processor_rounds_parameters_otherwise(tmp_path):
-    policy = fliphat(3, 200, sparsity=1, epsilon=1.0, delta=0.1, b_max=1.0, iteration_rate=2.0)
+    policy = fliphat(
+        3,
+        200,
+        sparsity=1,
+        epsilon=1.0,
+        delta=0.1,
+        b_max=1.0,
+        iteration_rate=2.0,
+    )
     policy.start(0).save(tmp_path / "run")
     clip = policy.params.reward_clip
     place = clip.shape[0] - 1
@@ -518,14 +590,18 @@ def test_a_run_goes_on_where_a_processor_rounds_parameters_otherwise(tmp_path):
         if fits:
             Live.load(tmp_path / "run", here).close()
             continue
-        words = rf"its params.reward_clip\[{place}\] is {clip[place]}, here it is {other[place]}"
+        words = (
+            rf"its params.reward_clip\[{place}\] is {clip[place]}, here it is "
+            rf"{other[place]}"
+        )
         with pytest.raises(ValueError, match=words):
             Live.load(tmp_path / "run", here)
 
 
 def test_threads_share_a_stream_and_none_passes_its_horizon():
     """Without a lock the count of records would be read by one thread while another learns."""
-    n, entered = 200, []
+    n = 200
+    entered = []
     made = streaming_fw(2, n, epsilon=1.0, delta=0.1)
 
     def slow(*arguments):

@@ -54,7 +54,10 @@ def test_each_change_is_said(records, words):
     assert words in "; ".join(found)
 
 
-@pytest.mark.parametrize(("old", "new"), [("not settled", "reproduced"), ("fails", "undecided")])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("not settled", "reproduced"), ("fails", "undecided")],
+)
 def test_a_verdict_that_got_better_is_said(old, new):
     kept = {"claims": {"one/c1": lock.entry(CLAIM | {"verdict": old})}}
     (found,) = lock.differences(kept, changed(verdict=new)).values()
@@ -65,13 +68,18 @@ def test_an_accepted_build_gives_its_numbers_to_the_claims_that_do_not_differ():
     moved = changed("measured", "1.2", id="c2") + changed("measured", "9")
     kept = {"claims": {f"one/{i}": lock.entry(CLAIM) for i in ("c1", "c2")}}
     assert lock.refresh(kept, moved) == 1
-    assert [kept["claims"][f"one/{i}"]["rows"][0]["measured"] for i in ("c1", "c2")] == ["1", "1.2"]
+    assert [kept["claims"][f"one/{i}"]["rows"][0]["measured"] for i in ("c1", "c2")] == [
+        "1",
+        "1.2",
+    ]
 
 
 def test_other_scales_compare_ids_and_rules_without_numbers():
     assert said(changed("measured", "9"), numbers=False) == {}
     assert said(changed(verdict="not tested at this scale"), numbers=False) == {}
-    assert said(changed("rule", "above"), numbers=False) == {"one/c1": ["has a new rule: above"]}
+    assert said(changed("rule", "above"), numbers=False) == {
+        "one/c1": ["has a new rule: above"]
+    }
     assert said([], numbers=False) == {"one/c1": ["has vanished"]}
 
 
@@ -97,7 +105,10 @@ def test_a_change_fails_until_it_is_accepted_with_a_reason(project):
         lock.check(root, records, numbers=True)
     with pytest.raises(Refusal, match="the reason must have"):
         accept.accept(root, ["one/c1"], "so", "2026-01-01")
-    assert accept.main(["--root", str(root), "one/c1", "more repetitions, another stream"]) == 0
+    assert (
+        accept.main(["--root", str(root), "one/c1", "more repetitions, another stream"])
+        == 0
+    )
     lock.check(root, records, numbers=True)
     (change,) = lock.read(root)["history"]
     assert change["why"] == "more repetitions, another stream"
@@ -122,22 +133,30 @@ def test_what_cannot_be_accepted_is_refused(project):
 
 def test_an_exact_number_may_move_by_a_thousandth():
     (row,) = CLAIM["evidence"]
-    kept = {"claims": {"one/c1": lock.entry(CLAIM | {"evidence": [row | {"interval": None}]})}}
+    kept = {
+        "claims": {"one/c1": lock.entry(CLAIM | {"evidence": [row | {"interval": None}]})}
+    }
     assert lock.differences(kept, changed("measured", "1.0005")) == {}
     assert lock.differences(kept, changed("measured", "1.002"))
 
 
 @pytest.mark.parametrize(
-    ("measured", "moved"), [("0.5", False), ("1.5", False), ("0.499", True), ("1.501", True)]
+    ("measured", "moved"),
+    [("0.5", False), ("1.5", False), ("0.499", True), ("1.501", True)],
 )
 def test_a_number_at_the_end_of_its_interval_is_within(measured, moved):
     assert bool(said(changed("measured", measured))) is moved
 
 
-@pytest.mark.parametrize(("ends", "measured"), [((None, 1.5), "1.6"), ((0.5, None), "0.4")])
+@pytest.mark.parametrize(
+    ("ends", "measured"),
+    [((None, 1.5), "1.6"), ((0.5, None), "0.4")],
+)
 def test_an_interval_with_one_end_is_left_there_alone(ends, measured):
     (row,) = CLAIM["evidence"]
-    kept = {"claims": {"one/c1": lock.entry(CLAIM | {"evidence": [row | {"interval": ends}]})}}
+    kept = {
+        "claims": {"one/c1": lock.entry(CLAIM | {"evidence": [row | {"interval": ends}]})}
+    }
     beyond = {"1.6": "-9", "0.4": "99"}[measured]
     assert lock.differences(kept, changed("measured", beyond)) == {}
     assert lock.differences(kept, changed("measured", measured)) != {}
@@ -160,7 +179,12 @@ def test_an_exact_number_below_zero_may_move_by_a_thousandth(measured, moved):
 def test_a_claim_shows_its_own_history_alone():
     """Of two claims that changed, a page with the place of one shows one."""
     changes = [
-        {"claim": f"one/c{i}", "when": "2026-01-01", "what": f"change {i}", "why": f"reason {i}"}
+        {
+            "claim": f"one/c{i}",
+            "when": "2026-01-01",
+            "what": f"change {i}",
+            "why": f"reason {i}",
+        }
         for i in (1, 2)
     ]
     page = lock.told({"claims": {}, "history": changes}, "<!-- history of one/c1 -->")

@@ -11,7 +11,8 @@ RNG = np.random.default_rng(1)
 
 
 def test_replay_keeps_the_rounds_in_which_the_policy_agrees():
-    X, arms = RNG.uniform(-0.5, 0.5, (4000, 4, 3)), RNG.integers(0, 4, 4000)
+    X = RNG.uniform(-0.5, 0.5, (4000, 4, 3))
+    arms = RNG.integers(0, 4, 4000)
     rewards = X[np.arange(4000), arms, 0]
     value, kept = replay_value(linucb(3, noise=0.1, width=0.1), X, arms, rewards, seed=1)
     best = X[:, :, 0].max(axis=1).mean()
@@ -28,7 +29,8 @@ def test_weighting_is_unbiased():
     arms = RNG.choice(3, 100_000, p=shares)
     rewards = arms + RNG.standard_normal(100_000)
     found = weighted_rewards(arms == 2, shares[arms], rewards)
-    assert abs(found.mean() - 2.0) < 6 * found.std() / np.sqrt(100_000)  # false alarm: 2e-9
+    # false alarm: 2e-9
+    assert abs(found.mean() - 2.0) < 6 * found.std() / np.sqrt(100_000)
 
 
 def test_the_noise_of_a_private_mean_is_laplace_and_its_interval_holds():
@@ -44,13 +46,28 @@ def test_the_noise_of_a_private_mean_is_laplace_and_its_interval_holds():
     ("call", "words"),
     [
         (lambda: weighted_rewards([1], [0.0], [1]), "propensities must be in"),
-        (lambda: weighted_rewards([1], [1e-300], [1e30]), r"propensities must be in \[1e-100, 1\]"),
-        (lambda: weighted_rewards([1], [0.5], [1e31]), "rewards must be finite, at most 1e"),
-        (lambda: replay_value(random(), np.ones((1, 2, 1)), [0], [1e31]), "rewards must be finite"),
+        (
+            lambda: weighted_rewards([1], [1e-300], [1e30]),
+            r"propensities must be in \[1e-100, 1\]",
+        ),
+        (
+            lambda: weighted_rewards([1], [0.5], [1e31]),
+            "rewards must be finite, at most 1e",
+        ),
+        (
+            lambda: replay_value(random(), np.ones((1, 2, 1)), [0], [1e31]),
+            "rewards must be finite",
+        ),
         (lambda: weighted_rewards([1], [0.5, 0.5], [1]), "propensities must have shape"),
         (lambda: private_mean([1], 1, 0, epsilon=1), "low must be below high"),
-        (lambda: replay_value(random(), np.ones((2, 2, 1)), [0, 2], [1, 1]), "arms must be"),
-        (lambda: replay_value(random(), np.ones((1, 2, 1)), ["tea"], [1]), "arms must be .* in 0"),
+        (
+            lambda: replay_value(random(), np.ones((2, 2, 1)), [0, 2], [1, 1]),
+            "arms must be",
+        ),
+        (
+            lambda: replay_value(random(), np.ones((1, 2, 1)), ["tea"], [1]),
+            "arms must be .* in 0",
+        ),
         (lambda: replay_value(None, np.ones((1, 2, 1)), [0], [1]), "policy must hold"),
     ],
 )
@@ -71,13 +88,21 @@ def test_the_interval_of_a_private_mean_by_hand():
 def test_replay_stops_at_the_horizon_of_the_policy():
     """One arm, so that every round agrees: of 5 rounds a policy for 2 keeps 2."""
     policy = jdp_linucb(1, 2, epsilon=1.0, delta=0.1)
-    _, kept = replay_value(policy, np.ones((5, 1, 1)), np.zeros(5, int), np.ones(5), seed=1)
+    _, kept = replay_value(
+        policy,
+        np.ones((5, 1, 1)),
+        np.zeros(5, int),
+        np.ones(5),
+        seed=1,
+    )
     assert kept == 2
 
 
 def test_replay_reads_all_rounds_of_a_log_that_is_cut_in_parts():
     """A part has 100 rounds; with one arm all 201 agree."""
-    X, arms, rewards = np.ones((201, 1, 1)), np.zeros(201, int), np.arange(201.0)
+    X = np.ones((201, 1, 1))
+    arms = np.zeros(201, int)
+    rewards = np.arange(201.0)
     value, kept = replay_value(random(), X, arms, rewards, seed=1)
     assert (value.value, kept) == (100.0, 201)
 

@@ -22,7 +22,8 @@ def test_notebook_is_clean_and_runs_anywhere(path):
     nbformat.validate(book)
     assert (book.nbformat, book.nbformat_minor >= 5) == (4, True)
     assert book.metadata["kernelspec"]["name"] == "python3"
-    kept = json.loads(path.read_text("utf8"))["cells"]  # a line a line, so that edits are readable
+    # a line a line, so that edits are readable
+    kept = json.loads(path.read_text("utf8"))["cells"]
     assert [cell["id"] for cell in kept if not isinstance(cell["source"], list)] == []
     ids = [cell["id"] for cell in kept]  # nbformat gives a new one to the second of two
     assert len(ids) == len(set(ids))
@@ -35,7 +36,8 @@ def test_notebook_is_clean_and_runs_anywhere(path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_parameters_are_the_first_code_and_documented(path):
-    chapter = read(path)  # raises unless there is one parameters cell that follows the grammar
+    # raises unless there is one parameters cell that follows the grammar
+    chapter = read(path)
     assert chapter.parameters
     code = [c for c in chapter.notebook["cells"] if c["cell_type"] == "code"]
     assert "parameters" in code[0]["metadata"].get("tags", [])
@@ -67,7 +69,9 @@ def test_what_a_cell_continues_is_above_it_and_visible(path):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_rules_of_the_parameters_are_repeated_for_papermill(path):
     chapter = read(path)
-    _, imports, *_ = (source(c) for c in chapter.notebook["cells"] if c["cell_type"] == "code")
+    _, imports, *_ = (
+        source(c) for c in chapter.notebook["cells"] if c["cell_type"] == "code"
+    )
     calls = [n for n in ast.walk(ast.parse(imports)) if isinstance(n, ast.Call)]
     needs_calls = [c for c in calls if ast.unparse(c.func) == "rules.need"]
     said = [ast.literal_eval(a) for c in needs_calls for a in c.args[1:]]
@@ -75,13 +79,18 @@ def test_rules_of_the_parameters_are_repeated_for_papermill(path):
 
 
 def test_names_of_a_cell():
-    code = "import math\nfor i in range(n):\n    f = lambda a: a + b + math.pi\n[z for z in f(i)]"
+    code = (
+        "import math\nfor i in range(n):\n    f = lambda a: a + b + math.pi\n[z for "
+        "z in f(i)]"
+    )
     assert names(code) == ({"math", "i", "f"}, {"n", "b"})
 
 
 def judged(path):
     """The names that a notebook opens as claims or findings, with the room of its `Page`."""
-    code = "\n".join(source(c) for c in read(path).notebook["cells"] if c["cell_type"] == "code")
+    code = "\n".join(
+        source(c) for c in read(path).notebook["cells"] if c["cell_type"] == "code"
+    )
     room = re.search(r'Page\(.*?room="(\w+)"', code)
     opened = re.findall(r'page\.open\(\s*"([^"]+)"', code)
     assert code.count("page.open(") == len(opened), "the name is a literal"

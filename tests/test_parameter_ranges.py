@@ -27,19 +27,33 @@ ROOT = Path(__file__).resolve().parent.parent
 SETS = 2  # drawn for each chapter: both ends of every range
 # The largest value tried where the range goes further than a test can (by default the least and one
 # more), and values between the ends at which something changes.
-LARGE = {"K": 60, "batch": 200, "d": 60, "horizons": 400, "max_sparsity": 400, "sparsity": 30}
+LARGE = {
+    "K": 60,
+    "batch": 200,
+    "d": 60,
+    "horizons": 400,
+    "max_sparsity": 400,
+    "sparsity": 30,
+}
 BETWEEN = {"T": [511, 512], "T_scaling": [300, 512], "T_long": [511]}
 NAN = re.compile(r"\bnan\b|\bNaN\b(?! or)")  # a refusal may speak of "NaN or infinite"
 # Its command line would take 1e-12 for a word.
-PAPERMILL = "import json, sys, papermill; papermill.execute_notebook(**json.loads(sys.argv[1]))"
+PAPERMILL = (
+    "import json, sys, papermill; papermill.execute_notebook(**json.loads(sys.argv[1]))"
+)
 HTML = re.compile(r"<(?:img|source|a)\b[^>]*>|<[^>]+>")
 
 
 def corners(parameter):
     """The values that a parameter is drawn from: ends of its range, lists of them in all orders."""
-    kind, name = parameter.kind, parameter.name
+    kind = parameter.kind
+    name = parameter.name
     if kind.base not in ("integer", "float"):
-        every = {"choice": kind.choices, "boolean": (False, True), "text": (parameter.default,)}
+        every = {
+            "choice": kind.choices,
+            "boolean": (False, True),
+            "text": (parameter.default,),
+        }
         return [[v] if kind.many else v for v in every[kind.base]]
     step = 1 if kind.base == "integer" else min(1e-3, 1e-6 * (kind.high - kind.low))
     low = kind.low if kind.closed[0] else kind.low + step
@@ -49,7 +63,11 @@ def corners(parameter):
     else:
         high = min(high, 1e3)
     if not kind.many:
-        return [low, high, *(v for v in BETWEEN.get(name, ()) if kind.low <= v <= kind.high)]
+        return [
+            low,
+            high,
+            *(v for v in BETWEEN.get(name, ()) if kind.low <= v <= kind.high),
+        ]
     middle = type(low)(math.sqrt(low * high))
     return [[low], [high, low], [middle, middle], [high, middle, low]]
 
@@ -100,21 +118,31 @@ def again(cells, parameters, i):
 def execute(path, several, folder, variables):
     """The notebook executed in an empty folder, with the first of several sets of parameters, then
     with the next: a list of the cells of each."""
-    empty, target, book = folder / "empty", folder / "out.ipynb", json.loads(path.read_text("utf8"))
+    empty = folder / "empty"
+    target = folder / "out.ipynb"
+    book = json.loads(path.read_text("utf8"))
     empty.mkdir()
     cells = book["cells"]
     book["cells"] = sum((again(cells, v, i) for i, v in enumerate(several[1:], 1)), cells)
     (folder / "in.ipynb").write_text(json.dumps(book))
     job = {"input_path": str(folder / "in.ipynb"), "output_path": str(target)}
     job |= {"cwd": str(empty), "execution_timeout": 300, "progress_bar": False}
-    run("-c", PAPERMILL, json.dumps(job | {"parameters": several[0]}), cwd=empty, env=variables)
+    run(
+        "-c",
+        PAPERMILL,
+        json.dumps(job | {"parameters": several[0]}),
+        cwd=empty,
+        env=variables,
+    )
     assert list(empty.iterdir()) == []
     done = json.loads(target.read_text("utf8"))["cells"]
     starts = [k for k, c in enumerate(done) if c["id"].startswith("forget-")]
     return [done[a:b] for a, b in pairwise([0, *starts, len(done)])]
 
 
-BOOK = {name: chapter for name, chapter in load(ROOT).items() if "seed" in chapter.parameters}
+BOOK = {
+    name: chapter for name, chapter in load(ROOT).items() if "seed" in chapter.parameters
+}
 
 
 @pytest.mark.parametrize("name", BOOK)
@@ -125,7 +153,9 @@ def test_corners_are_allowed_and_reach_both_ends(name):
         for value in corners(parameter):
             check(parameter, value)
         if not any(parameter.name in rule for rule in BOOK[name].rules):
-            assert len({str(values[parameter.name]) for values in drawn}) > 1, parameter.name
+            assert len({str(values[parameter.name]) for values in drawn}) > 1, (
+                parameter.name
+            )
 
 
 @pytest.mark.nightly
@@ -133,7 +163,9 @@ def test_corners_are_allowed_and_reach_both_ends(name):
 def test_corners_run_to_the_end(tmp_path, installed, name):
     several = sets(BOOK[name])
     if name == "performance":  # it runs `benchmarks`, which stand beside the book
-        installed = installed | {"PYTHONPATH": f"{installed['PYTHONPATH']}{os.pathsep}{ROOT}"}
+        installed = installed | {
+            "PYTHONPATH": f"{installed['PYTHONPATH']}{os.pathsep}{ROOT}"
+        }
     books = execute(BOOK[name].path, several, tmp_path, installed)
     for cells, parameters in zip(books, several, strict=True):
         assert all(c["execution_count"] for c in cells if c["cell_type"] == "code")

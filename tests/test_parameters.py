@@ -9,7 +9,11 @@ from tools.parameters import check, from_text, parse_cell, parse_line
 
 GOOD = {
     "T = 20_000  # rounds; integer in [100, 10_000_000]": 20_000,
-    "epsilons = [0.2, 1.0, 10.0]  # privacy budgets; list of float in (0, inf)": [0.2, 1.0, 10.0],
+    "epsilons = [0.2, 1.0, 10.0]  # privacy budgets; list of float in (0, inf)": [
+        0.2,
+        1.0,
+        10.0,
+    ],
     "delta = 0.1  # failure of privacy; float in (0, 1)": 0.1,
     'rewards = "bernoulli"  # law of rewards; one of "bernoulli", "gaussian"': "bernoulli",
     "full = True  # every curve or the fast ones; boolean": True,
@@ -45,11 +49,16 @@ def test_refuses_a_line_and_names_what_is_wrong(line):
 
 
 def test_a_cell_keeps_the_order_and_ignores_comments_and_blank_lines():
-    cell = "# what to change\n\nb = 1  # one; integer in [0, 2]\na = True  # yes; boolean\n"
+    cell = (
+        "# what to change\n\nb = 1  # one; integer in [0, 2]\na = True  # yes; boolean\n"
+    )
     assert list(parse_cell(cell, "x.ipynb")[0]) == ["b", "a"]
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, "1", None, True, [0.5], 2])
+@pytest.mark.parametrize(
+    "value",
+    [math.nan, math.inf, -math.inf, "1", None, True, [0.5], 2],
+)
 def test_a_float_refuses_what_is_none_or_out_of_range(value):
     parameter = parse_line("delta = 0.1  # x; float in (0, 1)")
     with pytest.raises(ValueError, match=r"delta = .* is not: float in \(0, 1\)"):
@@ -78,7 +87,9 @@ def test_command_line_values_that_are_refused(text):
 
 
 def test_a_cell_has_rules_that_its_defaults_obey():
-    cell = "T = 5  # rounds; integer in [1, 9]\n# a comment\n# needs: T >= 2\n#needs:T < 9"
+    cell = (
+        "T = 5  # rounds; integer in [1, 9]\n# a comment\n# needs: T >= 2\n#needs:T < 9"
+    )
     assert parse_cell(cell, "x")[1] == ["T >= 2", "T < 9"]
     with pytest.raises(Refusal, match=r"line 5 .*the defaults break it"):
         parse_cell(cell + "\n# needs: T > 5", "x")
@@ -88,9 +99,13 @@ def test_a_cell_has_rules_that_its_defaults_obey():
 
 @pytest.mark.parametrize(
     ("span", "low", "high"),
-    [("[0, 1]", True, True), ("(0, 1]", False, True), ("[0, 1)", True, False),
-     ("(0, 1)", False, False)],
-)  # fmt: skip
+    [
+        ("[0, 1]", True, True),
+        ("(0, 1]", False, True),
+        ("[0, 1)", True, False),
+        ("(0, 1)", False, False),
+    ],
+)
 def test_a_square_bracket_includes_its_end_and_a_round_one_does_not(span, low, high):
     parameter = parse_line(f"x = 0.5  # a share; float in {span}")
     for value, included in ((0.0, low), (1.0, high)):

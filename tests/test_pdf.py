@@ -11,7 +11,9 @@ from tiny_book import tiny
 from tools import pdf
 
 BROWSER = next(filter(None, map(shutil.which, pdf.BROWSERS)), None)
-CHAPTER, TALL = "sco_bandit", "audits"  # the latter has a figure taller than a page
+# the latter has a figure taller than a page
+CHAPTER = "sco_bandit"
+TALL = "audits"
 
 
 @pytest.fixture(scope="module")
@@ -20,14 +22,19 @@ def papers(smoke_site):
     found = {}
     for name, data in pdf.printed(smoke_site, [CHAPTER, TALL]):
         pages = [page.extract_text() for page in pypdf.PdfReader(io.BytesIO(data)).pages]
-        found[name] = [text.strip().removesuffix(str(i)) for i, text in enumerate(pages, 1)]
+        found[name] = [
+            text.strip().removesuffix(str(i)) for i, text in enumerate(pages, 1)
+        ]
     return found
 
 
 @pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.xdist_group("site")
-@pytest.mark.skipif(BROWSER is None, reason="there is no chromium: apt-get install chromium")
+@pytest.mark.skipif(
+    BROWSER is None,
+    reason="there is no chromium: apt-get install chromium",
+)
 def test_no_page_is_empty_and_words_figures_and_evidence_are_there(papers, smoke_site):
     for name, pages in papers.items():
         assert [i for i, text in enumerate(pages, 1) if len(text.split()) < 5] == [], name
@@ -42,10 +49,15 @@ def test_no_page_is_empty_and_words_figures_and_evidence_are_there(papers, smoke
     assert "One user moves one arm by at most 2C" in text  # the caption of a figure
     assert "The rule rejects" in text  # a column of the evidence of a claim
     lines, open_code = (
-        {line.strip() for c in some if c["cell_type"] == "code" for line in c["source"]
-         if len(line.split()) > 4 and len(line) < 70}
+        {
+            line.strip()
+            for c in some
+            if c["cell_type"] == "code"
+            for line in c["source"]
+            if len(line.split()) > 4 and len(line) < 70
+        }
         for some in (folded, [c for c in cells if c not in folded])
-    )  # fmt: skip
+    )
     assert lines - open_code
     assert [line for line in lines - open_code if line in text] == []
     assert any(line in text for line in open_code)

@@ -16,7 +16,10 @@ CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.xdist_group("site"),
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium: apt-get install chromium"),
+    pytest.mark.skipif(
+        CHROMIUM is None,
+        reason="there is no chromium: apt-get install chromium",
+    ),
 ]
 MEASURE = (Path(__file__).parent / "pictures.js").read_text("utf8")
 FIGURE = re.compile(r'<figure class="plot" id="fig-([^"]+)">(.*?)</figure>', re.DOTALL)
@@ -53,7 +56,9 @@ def executed(folder):
 def test_no_text_of_any_figure_is_covered_or_cut(faults, smoke_site):
     pages = dict(executed(smoke_site.parent / "executed"))
     assert sum(len(FIGURE.findall(page)) for page in pages.values()) > 40
-    assert {chapter: wrong for chapter, page in pages.items() if (wrong := faults(page))} == {}
+    assert {
+        chapter: wrong for chapter, page in pages.items() if (wrong := faults(page))
+    } == {}
 
 
 def test_a_text_on_a_line_is_found(faults):
@@ -62,6 +67,12 @@ def test_a_text_on_a_line_is_found(faults):
         fig, (ax,) = plots.panels(1)
         ax.plot([0, 1], [0, 1])
         ax.text(0.5, 0.5, "on the line", ha="center", va="center")
-        page = plots.figure_html(fig, alt="a", caption="c", data={"x": [1]}, name="planted")
+        page = plots.figure_html(
+            fig,
+            alt="a",
+            caption="c",
+            data={"x": [1]},
+            name="planted",
+        )
         plt.close(fig)
     assert any("is crossed by a line" in fault for fault in faults(page))

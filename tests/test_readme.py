@@ -31,7 +31,8 @@ COMMANDS = commands(TEXT)
 def test_the_parameters_of_a_command_are_allowed_at_the_papers_scale(command):
     args = arguments(shlex.split(command[command.index(" -p ") :]))
     assert args.pairs
-    requests(ROOT, load(ROOT), args.scale, ["online_linucb"], args.pairs)  # raises otherwise
+    # raises otherwise
+    requests(ROOT, load(ROOT), args.scale, ["online_linucb"], args.pairs)
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("make ")])

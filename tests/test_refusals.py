@@ -81,4 +81,7 @@ def test_values_that_make_no_sense_together(tmp_path, options):
         scale = "smoke: {one: {T: 100, K: 51}}"
         (root / "book" / "scales.yml").write_text(scale)  # checked at every scale
     message = refused(root, *options)
-    assert f"parameters need T >= 2 * K; got K = {k}, T = {500 if k == 251 else 100}" in message
+    assert (
+        f"parameters need T >= 2 * K; got K = {k}, T = {500 if k == 251 else 100}"
+        in message
+    )

@@ -15,7 +15,11 @@ def test_readme_is_short_and_its_example_runs(tmp_path):
     assert len(text.splitlines()) <= 80
     (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     done = subprocess.run(
-        [sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", example],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     assert "(1, 1e-05)-joint DP" in done.stdout
@@ -27,7 +31,9 @@ def test_the_lock_is_complete_and_names_no_address():
     lock = (ROOT / "requirements.txt").read_text("utf8").splitlines()
     assert lock[-1] == "-e ."
     pins = [line for line in lock if not line.startswith(("#", "-e"))]
-    assert all(re.match(r"[A-Za-z0-9_.\[\]-]+==[^ ]+( ;.*)?$", line) for line in pins), pins
+    assert all(re.match(r"[A-Za-z0-9_.\[\]-]+==[^ ]+( ;.*)?$", line) for line in pins), (
+        pins
+    )
     assert not any("://" in line for line in lock)
     names = {re.split("==", line)[0].lower() for line in pins}
     for line in (ROOT / "requirements.in").read_text("utf8").splitlines():

@@ -27,17 +27,28 @@ def runs(root):
 
 
 def test_parameters_of_one_chapter_leave_the_others_as_committed(tmp_path, monkeypatch):
-    root, wanted = tiny(tmp_path, one=["x = 1"], two=["x = 1"]), []
-    monkeypatch.setattr(runner, "execute", lambda *given: wanted.append(given[2]) or 1 / 0)
+    root = tiny(tmp_path, one=["x = 1"], two=["x = 1"])
+    wanted = []
+    monkeypatch.setattr(
+        runner,
+        "execute",
+        lambda *given: wanted.append(given[2]) or 1 / 0,
+    )
     for options in ([], ["--no-site"]):
         with pytest.raises(ZeroDivisionError):
-            runner.main(["--root", str(root), "--only", "two", "-p", "T", "200", *options])
+            runner.main(
+                ["--root", str(root), "--only", "two", "-p", "T", "200", *options]
+            )
     assert wanted == [{"one": {}, "two": {"T": 200}}, {"two": {"T": 200}}]
 
 
 @pytest.mark.slow
 def test_an_edit_executes_what_it_touches_and_nothing_else_does(tmp_path):
-    cells = ["if 0:\n    from companion.a import room", counting(tmp_path), "print(T, delta)"]
+    cells = [
+        "if 0:\n    from companion.a import room",
+        counting(tmp_path),
+        "print(T, delta)",
+    ]
     root = tiny(tmp_path, one=cells)
     (root / "book" / "scales.yml").write_text("smoke: {one: {T: 200, delta: 1.0e-6}}")
     package = root / "companion"
@@ -54,10 +65,18 @@ def test_an_edit_executes_what_it_touches_and_nothing_else_does(tmp_path):
         assert done.returncode == 0, done.stderr
         return runs(root)
 
-    room, path = package / "a" / "room.py", root / "book" / "one.ipynb"
+    room = package / "a" / "room.py"
+    path = root / "book" / "one.ipynb"
     assert after(room, '"""A room."""\nfrom companion import ground\n') == 1
-    assert after(room, '"""A room, described."""\n# at length\nfrom companion import ground\n') == 1
-    assert after(None, None, "-p", "T", "500") == 1  # the committed value: the same result
+    assert (
+        after(
+            room,
+            '"""A room, described."""\n# at length\nfrom companion import ground\n',
+        )
+        == 1
+    )
+    # the committed value: the same result
+    assert after(None, None, "-p", "T", "500") == 1
     assert after(None, None, "--scale", "smoke") == 2
     shown = executed(root, "one")[-1].read_text()
     assert "200 1e-06" in shown
@@ -70,7 +89,13 @@ def test_an_edit_executes_what_it_touches_and_nothing_else_does(tmp_path):
     book["cells"][0]["source"] = "# Another title"
     assert after(path, json.dumps(book)) == 4
     merged = cache.refreshed(  # prose of the source, outputs of the execution
-        json.loads(executed(root, "one")[0].read_bytes()), chapters.Chapter("one", root, book, {})
+        json.loads(executed(root, "one")[0].read_bytes()),
+        chapters.Chapter(
+            name="one",
+            path=root,
+            notebook=book,
+            parameters={},
+        ),
     )["cells"]
     assert merged[0]["source"] == "# Another title"
     assert merged[-1]["outputs"]
@@ -100,9 +125,14 @@ class Faked:
         return 0, "0.1"
 
 
-@pytest.mark.parametrize("what", ["a module", "its data", "the notebook", "prose", "another"])
+@pytest.mark.parametrize(
+    "what",
+    ["a module", "its data", "the notebook", "prose", "another"],
+)
 def test_a_result_is_kept_only_if_what_it_depends_on_was_not_written_to(
-    tmp_path, monkeypatch, what
+    tmp_path,
+    monkeypatch,
+    what,
 ):
     root = tiny(tmp_path, one=["if 0:\n    from companion.a import room"])
     book = root / "book" / "one.ipynb"
@@ -134,12 +164,19 @@ def test_a_result_is_kept_only_if_what_it_depends_on_was_not_written_to(
     kept = what in ("prose", "another")
     assert (done.returncode, len(executed(root, "one"))) == ((0, 1) if kept else (1, 0))
     if not kept:
-        named = {"a module": "room.py", "its data": "published.json", "the notebook": "one.ipynb"}
+        named = {
+            "a module": "room.py",
+            "its data": "published.json",
+            "the notebook": "one.ipynb",
+        }
         assert "ran while this was written to, so its result is not kept" in done.stderr
         assert f"{named[what]}. Say the same again." in done.stderr
 
 
-def test_the_scoreboard_is_kept_only_if_its_records_were_not_written_to(tmp_path, monkeypatch):
+def test_the_scoreboard_is_kept_only_if_its_records_were_not_written_to(
+    tmp_path,
+    monkeypatch,
+):
     root = tiny(tmp_path, one=["1"], scoreboard=["records"])
     cell = 'records = ""  # where the claims are; text'
     notebook(root / "book" / "scoreboard.ipynb", "records", parameters=cell)
@@ -158,7 +195,10 @@ def test_the_scoreboard_is_kept_only_if_its_records_were_not_written_to(tmp_path
     assert len(executed(root, "one")) == 1
 
 
-def test_kernels_are_this_python_without_the_settings_of_the_reader(tmp_path, monkeypatch):
+def test_kernels_are_this_python_without_the_settings_of_the_reader(
+    tmp_path,
+    monkeypatch,
+):
     other = tmp_path / "other" / "kernels" / "python3"
     other.mkdir(parents=True)
     told = {"argv": ["/no/python"], "display_name": "", "language": "python"}
@@ -176,7 +216,9 @@ def test_kernels_are_this_python_without_the_settings_of_the_reader(tmp_path, mo
     for name, value in theirs.items():
         monkeypatch.setenv(name, value)
     assert KernelSpecManager().get_kernel_spec("python3").argv == ["/no/python"]
-    variables = runner_of_chapters.surroundings() | runner_of_chapters.kernels(tmp_path / "build")
+    variables = runner_of_chapters.surroundings() | runner_of_chapters.kernels(
+        tmp_path / "build"
+    )
     assert not theirs.items() & variables.items()
     assert variables["PYTHONPATH"] == str(PROJECT)
     for name in theirs:
@@ -196,7 +238,10 @@ def test_a_chapter_runs_without_the_settings_of_the_reader(tmp_path, monkeypatch
     monkeypatch.setenv("PYTHONSTARTUP", str(startup / "theirs.py"))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     told = f"import sys\nassert sys.executable == {sys.executable!r}"
-    root = tiny(tmp_path, one=[told, 'assert "theirs" not in globals() | vars(__builtins__)'])
+    root = tiny(
+        tmp_path,
+        one=[told, 'assert "theirs" not in globals() | vars(__builtins__)'],
+    )
     done = asked(root)
     assert done.returncode == 0, done.stderr
 
@@ -241,9 +286,12 @@ def alive(pid):
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 def test_interrupted_run_ends_its_kernels_and_resumes_where_it_stopped(tmp_path, stop):
-    slow = (f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\n"
-            f"os.path.exists({str(tmp_path / 'go')!r}) or time.sleep(120)")  # fmt: skip
-    root, pid = tiny(tmp_path, one=[counting(tmp_path)], two=["z = 3", slow]), tmp_path / "pid"
+    slow = (
+        f"import os, time\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\n"
+        f"os.path.exists({str(tmp_path / 'go')!r}) or time.sleep(120)"
+    )
+    root = tiny(tmp_path, one=[counting(tmp_path)], two=["z = 3", slow])
+    pid = tmp_path / "pid"
     process = subprocess.Popen(
         command(root, "--jobs", "1"),
         env=os.environ | {"PYTHONPATH": str(PROJECT)},
@@ -270,8 +318,13 @@ def test_interrupted_run_ends_its_kernels_and_resumes_where_it_stopped(tmp_path,
 
 @pytest.mark.parametrize("kind", ["cut", "not executed", "error", "no key"])
 def test_what_is_not_whole_is_not_taken_for_a_result(tmp_path, kind):
-    cell = {"cell_type": "code", "source": "1", "execution_count": 1, "metadata": {},
-            "outputs": [{"output_type": "stream"}]}  # fmt: skip
+    cell = {
+        "cell_type": "code",
+        "source": "1",
+        "execution_count": 1,
+        "metadata": {},
+        "outputs": [{"output_type": "stream"}],
+    }
     book = cache.seal({"metadata": {}, "cells": [cell]}, "a key", 1.0, 1.0)
     path = cache.place(tmp_path, "one", "a key")
     cache.put(path, cache.dump(book))
@@ -290,7 +343,12 @@ def test_what_is_not_whole_is_not_taken_for_a_result(tmp_path, kind):
 
 def test_what_a_chapter_reads_is_part_of_its_key(tmp_path):
     book = json.loads(notebook(tmp_path / "one.ipynb", "print(T)").read_text())
-    chapter = chapters.Chapter("one", tmp_path, book, {})
+    chapter = chapters.Chapter(
+        name="one",
+        path=tmp_path,
+        notebook=book,
+        parameters={},
+    )
     told = ({"T": 1}, "code", ""), ({"T": 2}, "code", ""), ({"T": 1}, "other code", "")
     told += ({"T": 1}, "code", "claims"), ({"T": 1}, "code", "other claims")
     assert len({cache.key(chapter, *one) for one in told}) == 5

@@ -123,7 +123,11 @@ class Fixed:
 
 
 def block(n=10, K=4, d=3, **changes):
-    parts = {"X": np.ones((n, K, d)), "R": np.ones((n, K)), "mu": np.ones((n, K))} | changes
+    parts = {
+        "X": np.ones((n, K, d)),
+        "R": np.ones((n, K)),
+        "mu": np.ones((n, K)),
+    } | changes
     return tuple(parts.values())
 
 
@@ -136,7 +140,10 @@ def block(n=10, K=4, d=3, **changes):
         ("R must be finite", block(R=np.full((10, 4), np.nan))),
         ("mu must be finite", block(mu=np.full((10, 4), np.inf))),
         ("mu must have shape", block(mu=np.ones((9, 4)))),
-        ("X must have shape", block(X=np.ones((10, 3)), R=np.ones((10, 3)), mu=np.ones((10, 3)))),
+        (
+            "X must have shape",
+            block(X=np.ones((10, 3)), R=np.ones((10, 3)), mu=np.ones((10, 3))),
+        ),
         ("must have shape", block(n=0)),
         ("dimension d=3", block(d=2)),
         ("T=10 rounds", block(n=9)),
@@ -168,7 +175,8 @@ def test_regret_by_hand_at_the_ends_of_blocks(cuts):
     """Gaps 1, 2, 3, 4, 5: sums 1, 3, 6, 10, 15, wherever blocks end."""
     mu = np.zeros((5, 2))
     mu[:, 1] = [1.0, 2.0, 3.0, 4.0, 5.0]
-    blocks, start = [], 0
+    blocks = []
+    start = 0
     for n in cuts:
         part = np.ascontiguousarray(mu[start : start + n])
         blocks.append((np.ones((n, 2, 3)), np.zeros((n, 2)), part))
@@ -212,19 +220,28 @@ def test_to_frame_is_tidy():
 
 @pytest.mark.parametrize("every", [7, 50, 400])
 def test_trace_watches_the_run_of_simulate(every):
-    env, policy = sphere(30, 3), ldp_linucb(3, 400, epsilon=1.0, delta=0.1)
+    env = sphere(30, 3)
+    policy = ldp_linucb(3, 400, epsilon=1.0, delta=0.1)
     (seed,) = repetitions(3, 1)
     final = simulate(env, [policy], 400, [seed]).final[0, 0]
     *_, (t, _, _, _, _) = trace(env, policy, 400, seed, every)
     assert t == 400 // every * every
     rounds = trace(env, policy, 400, seed, 1)
-    gaps = [(mu.max(axis=1) - mu[np.arange(len(mu)), arms]).sum() for _, _, _, mu, arms in rounds]
+    gaps = [
+        (mu.max(axis=1) - mu[np.arange(len(mu)), arms]).sum()
+        for _, _, _, mu, arms in rounds
+    ]
     assert sum(gaps) == pytest.approx(final, rel=1e-12)
 
 
 @pytest.mark.parametrize(
     ("every", "seen"),
-    [(1, [(t, 1) for t in range(1, 11)]), (4, [(4, 4), (8, 4)]), (10, [(10, 10)]), (11, [])],
+    [
+        (1, [(t, 1) for t in range(1, 11)]),
+        (4, [(4, 4), (8, 4)]),
+        (10, [(10, 10)]),
+        (11, []),
+    ],
 )
 def test_trace_shows_the_rounds_since_it_showed_the_last_ones(every, seen):
     """Of ten rounds in one block."""
@@ -238,7 +255,10 @@ def test_trace_cuts_at_the_ends_of_blocks():
     assert [(t, len(arms)) for t, _, _, _, arms in rounds] == [(3, 3), (6, 2)]
 
 
-FEW = [linucb(3), *(make(3, 400, epsilon=1.0, delta=0.1) for make in (ldp_linucb, jdp_linucb))]
+FEW = [
+    linucb(3),
+    *(make(3, 400, epsilon=1.0, delta=0.1) for make in (ldp_linucb, jdp_linucb)),
+]
 SEEDS = repetitions(11, 4)
 
 
@@ -264,8 +284,12 @@ class Counted(NamedTuple):
         return self.world.blocks(T, rng)
 
 
-def test_finished_repetitions_are_kept_and_named_by_all_that_they_depend_on(tmp_path, monkeypatch):
-    world, plain = Counted(sphere(3, 3)), simulate(sphere(3, 3), FEW[:2], 60, [1, 2])
+def test_finished_repetitions_are_kept_and_named_by_all_that_they_depend_on(
+    tmp_path,
+    monkeypatch,
+):
+    world = Counted(sphere(3, 3))
+    plain = simulate(sphere(3, 3), FEW[:2], 60, [1, 2])
     for expected in (2, 0):
         PLAYED.clear()
         found = simulate(world, FEW[:2], 60, [1, 2], keep=tmp_path)
@@ -293,7 +317,10 @@ def test_finished_repetitions_are_kept_and_named_by_all_that_they_depend_on(tmp_
     assert len(PLAYED) == 1
 
 
-def test_nothing_is_kept_under_the_name_of_sources_that_were_not_imported(tmp_path, monkeypatch):
+def test_nothing_is_kept_under_the_name_of_sources_that_were_not_imported(
+    tmp_path,
+    monkeypatch,
+):
     path = str(simulation.PACKAGE.file("companion.stats"))
     monkeypatch.setitem(simulation.PACKAGE._seen, path, None)
     with pytest.raises(ValueError, match=f"written to since: {path}"):
@@ -301,9 +328,13 @@ def test_nothing_is_kept_under_the_name_of_sources_that_were_not_imported(tmp_pa
     monkeypatch.undo()
     with monkeypatch.context() as patch:
         patch.setattr(simulation.PACKAGE, "modules", set)  # as in an archive
-        with pytest.raises(ValueError, match="keep needs the sources of this package as files"):
+        with pytest.raises(
+            ValueError,
+            match="keep needs the sources of this package as files",
+        ):
             simulate(sphere(3, 3), FEW[:1], 60, [1], keep=tmp_path)
-    monkeypatch.setattr(simulation, "imported_code", lambda: "other sources")  # of a worker
+    # of a worker
+    monkeypatch.setattr(simulation, "imported_code", lambda: "other sources")
     with pytest.raises(ValueError, match="got other sources"):
         simulation.kept_repetition(tmp_path / "sources")
     assert list(tmp_path.iterdir()) == []
@@ -326,7 +357,10 @@ def test_a_killed_run_loses_at_most_the_repetitions_under_way(tmp_path):
     process.send_signal(signal.SIGKILL)
     process.wait()
     again = simulate(sphere(5, 3), [linucb(3)], 200_000, range(4), keep=tmp_path)
-    assert same_bits(again.regret, simulate(sphere(5, 3), [linucb(3)], 200_000, range(4)).regret)
+    assert same_bits(
+        again.regret,
+        simulate(sphere(5, 3), [linucb(3)], 200_000, range(4)).regret,
+    )
 
 
 class Endless(NamedTuple):
@@ -399,8 +433,11 @@ class Killing:
     """A Dask client that kills a process once `after` tasks are done."""
 
     def __init__(self, executor, pid, after):
-        self.executor, self.pid, self.left = executor, pid, after
-        self.lock, self.killed = threading.Lock(), threading.Event()
+        self.executor = executor
+        self.pid = pid
+        self.left = after
+        self.lock = threading.Lock()
+        self.killed = threading.Event()
 
     def submit(self, *call):
         future = self.executor.submit(*call)

@@ -11,7 +11,8 @@ from companion.stats import at_least, at_most
 
 
 def test_ratio_covers_and_is_exact_for_proportional_samples():
-    rng, covered = np.random.default_rng(3), 0
+    rng = np.random.default_rng(3)
+    covered = 0
     for _ in range(1000):
         b = rng.normal(10, 1, 10)
         found = stats.ratio(2 * b + rng.normal(0, 1, 10), b, 0.9)
@@ -27,7 +28,9 @@ def test_band_is_the_interval_of_every_column():
     samples = np.random.default_rng(4).normal(size=(5, 3))
     value, low, high = stats.band(samples, 0.9)
     for j in range(3):
-        assert stats.mean_interval(samples[:, j], 0.9) == pytest.approx((value[j], low[j], high[j]))
+        assert stats.mean_interval(samples[:, j], 0.9) == pytest.approx(
+            (value[j], low[j], high[j])
+        )
     ours = stats.mean_interval(samples[:, 0])
     theirs = sps.ttest_1samp(samples[:, 0], 0.0).confidence_interval(0.95)
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
@@ -67,7 +70,8 @@ def test_worst_cases_of_exact_powers():
     assert stats.worst_case_exponent(T, ours, 1).low == pytest.approx(0.5)
     np.testing.assert_allclose(stats.worst_case_band(ours, 1), [np.sqrt(T)] * 2)
     assert stats.worst_case_ratio(3 * ours, ours, 1).value == pytest.approx(3.0)
-    assert stats.crossing(T, ours, theirs, 1).value == pytest.approx(5**10, rel=1e-6)  # n^0.1 = 5
+    # n^0.1 = 5
+    assert stats.crossing(T, ours, theirs, 1).value == pytest.approx(5**10, rel=1e-6)
     assert stats.crossing(T, theirs, theirs * 2, 1).value == T[0]
     assert stats.crossing(T, theirs * 2, theirs, 1).value == math.inf
     with pytest.raises(ValueError, match="level"):
@@ -82,14 +86,17 @@ def test_the_jackknife_of_a_mean_is_students_interval():
 
 def test_of_two_crossings_the_last_counts():
     """Above, below, above, below: from 10^4.5 on ours stays below."""
-    T, theirs = np.array([1e2, 1e3, 1e4, 1e5]), np.ones((4, 1, 3))
+    T = np.array([1e2, 1e3, 1e4, 1e5])
+    theirs = np.ones((4, 1, 3))
     ours = np.exp([1.0, -1.0, 1.0, -1.0])[:, None, None] * theirs
     assert stats.crossing(T, ours, theirs, 1).value == pytest.approx(10**4.5)
 
 
 def test_an_exponent_is_that_of_the_mean_over_repetitions():
     """Means 2 and 4 at 1 and 2: slope 1; the logarithms' means would give log2(7/3)/2 = 0.61."""
-    assert stats.exponent([1.0, 2.0], [[1.0, 1.0], [3.0, 7.0]]).value == pytest.approx(1.0)
+    assert stats.exponent([1.0, 2.0], [[1.0, 1.0], [3.0, 7.0]]).value == pytest.approx(
+        1.0
+    )
 
 
 def test_a_ratio_of_worst_cases_is_the_mean_of_the_ratios():
@@ -133,16 +140,34 @@ def test_printed_bounds_are_bounds(spec):
     rng = np.random.default_rng(7)
     values = 10.0 ** rng.uniform(-3.0, 4.0, 500) * rng.choice([-1.0, 1.0], 500)
     for value in values.tolist():
-        low, high = float(at_least(value, spec)), float(at_most(value, spec))
+        low = float(at_least(value, spec))
+        high = float(at_most(value, spec))
         assert low <= value <= high
-        size = 10.0 ** -int(spec[1]) if spec[2] == "f" else abs(value) * 10.0 ** (1 - int(spec[1]))
+        size = (
+            10.0 ** -int(spec[1])
+            if spec[2] == "f"
+            else abs(value) * 10.0 ** (1 - int(spec[1]))
+        )
         assert high - low <= size * 1.001
 
 
 def test_bounds_that_were_rounded_the_wrong_way_on_pages():
-    assert [at_least(0.7285), at_least(3.396, ".2g"), at_least(1.289)] == ["0.728", "3.3", "1.28"]
-    assert [at_most(0.7285), at_most(3.31, ".2g"), at_most(1.281)] == ["0.729", "3.4", "1.29"]
-    assert [at_least(1.0 - 1e-15), at_most(1.0 + 1e-15)] == ["1", "1"]  # one, but for rounding
-    assert [at_least(np.inf), at_most(-np.inf), at_least(0.0, ".2f")] == ["inf", "-inf", "0.00"]
+    assert [at_least(0.7285), at_least(3.396, ".2g"), at_least(1.289)] == [
+        "0.728",
+        "3.3",
+        "1.28",
+    ]
+    assert [at_most(0.7285), at_most(3.31, ".2g"), at_most(1.281)] == [
+        "0.729",
+        "3.4",
+        "1.29",
+    ]
+    # one, but for rounding
+    assert [at_least(1.0 - 1e-15), at_most(1.0 + 1e-15)] == ["1", "1"]
+    assert [at_least(np.inf), at_most(-np.inf), at_least(0.0, ".2f")] == [
+        "inf",
+        "-inf",
+        "0.00",
+    ]
     with pytest.raises(ValueError, match="spec must be like"):
         at_least(1.0, ".0%")

@@ -20,14 +20,20 @@ def made(**changes):
 def test_values_by_hand():
     m = made(form="shared")
     rows = np.array([[0.5, 1, 0, 0, 1], [-1, 0, 1, 0, 1], [1, 0, 0, 1, 1]])
-    X, want = m.contexts(TABLE), rows / np.sqrt(3)
+    X = m.contexts(TABLE)
+    want = rows / np.sqrt(3)
     np.testing.assert_allclose(X, np.stack([want, want], axis=1))
     np.testing.assert_allclose(np.linalg.norm(X[2], axis=1), 1.0)  # the longest row
     for i, row in TABLE.iterrows():
         np.testing.assert_array_equal(m.context(row), X[i])
     blocks = made().contexts(TABLE)
-    np.testing.assert_allclose(blocks[0], [[*want[0], 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, *want[0]]])
-    offset, cube = (made(form="shared", universe=u).contexts(TABLE) for u in SIZES if u != "ball")
+    np.testing.assert_allclose(
+        blocks[0],
+        [[*want[0], 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, *want[0]]],
+    )
+    offset, cube = (
+        made(form="shared", universe=u).contexts(TABLE) for u in SIZES if u != "ball"
+    )
     np.testing.assert_allclose(offset[:, 0], rows * [0.5, 0.5, 0.5, 0.5, 0.5**0.5])
     np.testing.assert_allclose(cube[:, 1], rows)
 
@@ -58,10 +64,19 @@ def test_a_column_named_by_a_number_with_levels_that_are_truth_values():
     [
         (lambda: bounds(1, 1), "low must be below high"),
         (lambda: bounds(0, 5e-324), "low must be below high"),
-        (lambda: made().contexts(TABLE[["age", "drink", "age"]]), "must have one column 'age'"),
-        (lambda: made().context({"age": 3, "drink": ["tea"]}), "must be in .*; row 0 has .'tea'"),
+        (
+            lambda: made().contexts(TABLE[["age", "drink", "age"]]),
+            "must have one column 'age'",
+        ),
+        (
+            lambda: made().context({"age": 3, "drink": ["tea"]}),
+            "must be in .*; row 0 has .'tea'",
+        ),
         (lambda: levels("a"), "levels must be two or more"),
-        (lambda: levels("a", np.nan), "levels must be two or more different texts or numbers"),
+        (
+            lambda: levels("a", np.nan),
+            "levels must be two or more different texts or numbers",
+        ),
         (lambda: made(columns={"age": (0, 1)}), "'age' must have public bounds"),
         (lambda: made(reward=1.0), "'reward' must have public bounds"),
         (lambda: made(columns={}), "columns must be a dictionary"),
@@ -72,7 +87,10 @@ def test_a_column_named_by_a_number_with_levels_that_are_truth_values():
         (lambda: made(arms="ab"), "arms must be a sequence"),
         (lambda: made(form="cols"), "form must be one of"),
         (lambda: made(form="rows"), 'form must be "rows" if .* {arm}; got form='),
-        (lambda: made(columns={"{arm}": levels(1, 2)}), "only if a name has .*; got form=.blocks"),
+        (
+            lambda: made(columns={"{arm}": levels(1, 2)}),
+            "only if a name has .*; got form=.blocks",
+        ),
         (lambda: made(universe="sphere"), "universe must be one of"),
         (lambda: made(universe="offset_sphere"), "form must be .* in the offset_sphere"),
         (lambda: made().scaled(1.0), "reward must have public bounds"),
@@ -80,11 +98,26 @@ def test_a_column_named_by_a_number_with_levels_that_are_truth_values():
         (lambda: made().context({"age": 3}), "the table must have one column 'drink'"),
         (lambda: made().context(None), "the table must have one column 'age'"),
         (lambda: made().contexts([{"age": 3}]), "table must be a data frame"),
-        (lambda: made().context({"age": 3, "drink": "milk"}), "must be in .*; row 0 has 'milk'"),
-        (lambda: made().context({"age": 3, "drink": pd.NA}), "'drink' .*missing.* must be in"),
-        (lambda: made().context({"age": np.nan, "drink": "tea"}), "missing .*; row 0 has nan"),
-        (lambda: made().context({"age": None, "drink": "tea"}), "fill missing values by a public"),
-        (lambda: made().context({"age": "3", "drink": "tea"}), "'age' .* numbers .*row 0 has '3'"),
+        (
+            lambda: made().context({"age": 3, "drink": "milk"}),
+            "must be in .*; row 0 has 'milk'",
+        ),
+        (
+            lambda: made().context({"age": 3, "drink": pd.NA}),
+            "'drink' .*missing.* must be in",
+        ),
+        (
+            lambda: made().context({"age": np.nan, "drink": "tea"}),
+            "missing .*; row 0 has nan",
+        ),
+        (
+            lambda: made().context({"age": None, "drink": "tea"}),
+            "fill missing values by a public",
+        ),
+        (
+            lambda: made().context({"age": "3", "drink": "tea"}),
+            "'age' .* numbers .*row 0 has '3'",
+        ),
     ],
 )
 def test_what_is_wrong_is_refused_in_words(call, words):
@@ -136,11 +169,23 @@ HEAD = "id,age,income,score,city\n"
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (HEAD + "1,30,50,70,Rome,\n", r"people.csv, line 2 \(row 0\) has 6 .* column 6 .* ''"),
-        (HEAD + "1,2,3,4,5\n1,30,45,5,70,Rome\n", r"line 3 \(row 1\) .* column 6 .* 'Rome'"),
-        (HEAD + "1,30,50,70\n", r"people.csv, line 2 \(row 0\) has 4 .* none for column 'city'"),
+        (
+            HEAD + "1,30,50,70,Rome,\n",
+            r"people.csv, line 2 \(row 0\) has 6 .* column 6 .* ''",
+        ),
+        (
+            HEAD + "1,2,3,4,5\n1,30,45,5,70,Rome\n",
+            r"line 3 \(row 1\) .* column 6 .* 'Rome'",
+        ),
+        (
+            HEAD + "1,30,50,70\n",
+            r"people.csv, line 2 \(row 0\) has 4 .* none for column 'city'",
+        ),
         (HEAD[:-1] + ",\n1,30,50,70,Rome\n", r"people.csv, line 2 .* none for column ''"),
-        (HEAD + "1,30,50,70,Rome\n\n2,30,50,70,Rome\n", r"line 3 \(row 1\) has 0 entries"),
+        (
+            HEAD + "1,30,50,70,Rome\n\n2,30,50,70,Rome\n",
+            r"line 3 \(row 1\) has 0 entries",
+        ),
         ("age,income,age\n1,2,3\n", "people.csv: the column 'age' stands more than once"),
         ("city,age,income,city\na,1,2,b\n", "the column 'city' stands more than once"),
         ("", "people.csv must begin with a line of names; it is empty"),
@@ -157,7 +202,11 @@ HEAD = "id,age,income,score,city\n"
         ("age,income\n3,inf\n", "'income' must hold finite .*; row 0 has 'inf'"),
     ],
 )
-def test_a_file_whose_entries_and_columns_do_not_match_is_refused(tmp_path, content, words):
+def test_a_file_whose_entries_and_columns_do_not_match_is_refused(
+    tmp_path,
+    content,
+    words,
+):
     m = contexts_of(NUMBERS, arms=("a", "b"))
     with pytest.raises(ValueError, match=words):
         m.contexts(written(tmp_path, content))
@@ -180,7 +229,12 @@ LOOK_MISSING = ("NA", "null", "None", "nan", "", "N/A")
 
 
 def test_levels_that_look_like_missing_values_are_levels(tmp_path):
-    m = contexts_of({"x": levels(*LOOK_MISSING)}, arms=("a", "b"), form="shared", universe="cube")
+    m = contexts_of(
+        {"x": levels(*LOOK_MISSING)},
+        arms=("a", "b"),
+        form="shared",
+        universe="cube",
+    )
     file = "x,y\n" + "".join(f"{level},1\n" for level in LOOK_MISSING)
     for table in (written(tmp_path, file), pd.DataFrame({"x": LOOK_MISSING})):
         assert np.array_equal(m.contexts(table)[:, 0, :-1], np.eye(6))
@@ -200,21 +254,39 @@ def test_levels_that_are_numbers_or_truth_values_are_found_in_a_file(tmp_path):
 
 @pytest.mark.parametrize(
     "value",
-    [Decimal("2"), pd.Timestamp("2020-01-01"), pd.NA, None, "text", [2], 2j, np.nan, pd.NaT],
+    [
+        Decimal("2"),
+        pd.Timestamp("2020-01-01"),
+        pd.NA,
+        None,
+        "text",
+        [2],
+        2j,
+        np.nan,
+        pd.NaT,
+    ],
 )
 def test_every_refusal_of_a_number_names_its_row_and_value(value):
     table = pd.DataFrame({"age": pd.Series([1.0, value], dtype=object), "income": [1, 2]})
-    with pytest.raises(ValueError, match=r"column 'age' must hold finite .*; row 1 has") as refusal:
+    with pytest.raises(
+        ValueError,
+        match=r"column 'age' must hold finite .*; row 1 has",
+    ) as refusal:
         contexts_of(NUMBERS, arms=("a", "b")).contexts(table)
     assert repr(value) in str(refusal.value)
 
 
 def test_nullable_numbers_are_numbers_and_their_gap_is_named():
     m = contexts_of(NUMBERS, arms=("a", "b"))
-    table = pd.DataFrame({"age": pd.array([1, 2], "Int64"), "income": pd.array([3, 4], "Float64")})
+    table = pd.DataFrame(
+        {"age": pd.array([1, 2], "Int64"), "income": pd.array([3, 4], "Float64")}
+    )
     assert m.contexts(table).shape == (2, 2, m.d)
     table["age"] = pd.array([1, None], "Int64")
-    with pytest.raises(ValueError, match=r"'age' must hold finite numbers .*; row 1 has <NA>"):
+    with pytest.raises(
+        ValueError,
+        match=r"'age' must hold finite numbers .*; row 1 has <NA>",
+    ):
         m.contexts(table)
     with pytest.raises(ValueError, match="table must have at least one row"):
         m.contexts(table[:0])

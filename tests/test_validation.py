@@ -47,8 +47,17 @@ DOUBTFUL = {  # what some arguments may be
     "empty": [],
     "array of NaN": np.array([[np.nan, 0.0, 0.0]]),
 }
-GOOD = {"d": 3, "K": 4, "T": 400, "n": 64, "epsilon": 1.0, "delta": 0.05, "sparsity": 2,
-        "b_max": 2.0, "t0": 2}  # fmt: skip
+GOOD = {
+    "d": 3,
+    "K": 4,
+    "T": 400,
+    "n": 64,
+    "epsilon": 1.0,
+    "delta": 0.05,
+    "sparsity": 2,
+    "b_max": 2.0,
+    "t0": 2,
+}
 SIZES = {"d", "K", "T", "n"}  # of memory: large ones are allowed, and not played here
 
 
@@ -59,7 +68,9 @@ def factories():
         for name in table.TABLE:
             make = table.factory(name)
             needed = {k: v.default for k, v in inspect.signature(make).parameters.items()}
-            good = {k: GOOD[k] for k, v in needed.items() if k in GOOD and v is inspect._empty}
+            good = {
+                k: GOOD[k] for k, v in needed.items() if k in GOOD and v is inspect._empty
+            }
             found[name] = make, good
     found["sco_bandit"][1]["t0"] = 2
     bases = [policies.example("online_linucb"), policies.example("anytime_linucb")]
@@ -67,7 +78,8 @@ def factories():
     return found
 
 
-X, REGRET = np.full((2, 3, 2), 0.5), np.arange(1.0, 9.0).reshape(2, 2, 2)
+X = np.full((2, 3, 2), 0.5)
+REGRET = np.arange(1.0, 9.0).reshape(2, 2, 2)
 BITS = {"p": 0.25, "move": 2.0, "entries": 2, "largest": 2}
 OTHERS = {
     "sphere": (environments.sphere, {"K": 3, "d": 3}),
@@ -78,32 +90,59 @@ OTHERS = {
     "exponent": (stats.exponent, {"x": [1.0, 2.0], "samples": REGRET[0]}),
     "proportion": (stats.proportion, {"hits": 2, "trials": 10}),
     "worst_case_exponent": (
-        stats.worst_case_exponent, {"T": [10.0, 20.0], "regret": REGRET, "seed": 1}
+        stats.worst_case_exponent,
+        {"T": [10.0, 20.0], "regret": REGRET, "seed": 1},
     ),
     "gaussian_scale": (privacy.gaussian_scale, {"epsilon": 1.0, "delta": 0.05}),
     "zcdp_epsilon": (privacy.zcdp_epsilon, {"rho": 0.5, "delta": 0.1}),
     "laplace_scale": (privacy.laplace_scale, {"epsilon": 1.0}),
-    "shuffle_epsilon": (privacy.shuffle_epsilon, {"epsilon0": 1.0, "delta": 0.1, "n": 10_000}),
+    "shuffle_epsilon": (
+        privacy.shuffle_epsilon,
+        {"epsilon0": 1.0, "delta": 0.1, "n": 10_000},
+    ),
     "binomial_epsilon": (binomial.binomial_epsilon, {"delta": 0.05, "bits": 2000} | BITS),
     "binomial_bits": (
-        binomial.binomial_bits, {"epsilon": 1.0, "delta": 0.05, "users": 100} | BITS
+        binomial.binomial_bits,
+        {"epsilon": 1.0, "delta": 0.05, "users": 100} | BITS,
     ),
     "repetitions": (simulate.repetitions, {"seed": 1, "n_reps": 2}),
     "start": (policies.example("linucb").start, {"seed": 1}),
-}  # fmt: skip
+}
 CALLS = factories() | OTHERS
 OUT = {  # of the range of every function that takes it
-    "d": [0], "K": [0], "T": [0], "n": [0], "epsilon": [0.0, np.nan], "delta": [0.0, 1.0],
-}  # fmt: skip
+    "d": [0],
+    "K": [0],
+    "T": [0],
+    "n": [0],
+    "epsilon": [0.0, np.nan],
+    "delta": [0.0, 1.0],
+}
 STATISTICS = {
-    "d": [10**6], "ridge": [0.0, 5e-324], "shift": [-1.0], "noise": [-1.0], "theta_bound": [np.nan],
-    "failure": [0.0], "width": [-1.0], "calibration": ["none"], "universe": ["cube"],
-}  # fmt: skip
-GLM = {"theta_bound": [-1.0, 1e-300], "failure": [1.0], "kappa": [1.0], "link": ["linear"]}
+    "d": [10**6],
+    "ridge": [0.0, 5e-324],
+    "shift": [-1.0],
+    "noise": [-1.0],
+    "theta_bound": [np.nan],
+    "failure": [0.0],
+    "width": [-1.0],
+    "calibration": ["none"],
+    "universe": ["cube"],
+}
+GLM = {
+    "theta_bound": [-1.0, 1e-300],
+    "failure": [1.0],
+    "kappa": [1.0],
+    "link": ["linear"],
+}
 SQUARES = {
-    "n": [1], "epsilon": [5e-324], "delta": [1e-300], "radius": [-1.0, 1e60],
-    "label_bound": [0.0], "step_scale": [0.0], "calibration": ["exact"],
-}  # fmt: skip
+    "n": [1],
+    "epsilon": [5e-324],
+    "delta": [1e-300],
+    "radius": [-1.0, 1e60],
+    "label_bound": [0.0],
+    "step_scale": [0.0],
+    "calibration": ["exact"],
+}
 REFUSED = {  # beside OUT
     "linucb": {"ridge": [5e-324], "d": [10**6]},
     "online_linucb": {"d": [10**6], "ball": [1e78]},
@@ -115,29 +154,72 @@ REFUSED = {  # beside OUT
     "gloc": GLM | {"d": [10**6]},
     "rs_glinucb": GLM | {"T": [10**9]},
     "ecolog": {"theta_bound": [-1.0, 1e-300], "failure": [1.0]},
-    "forced_lasso": {"forced": [0, 2**30, 2**61], "K": [2**31], "gap": [0.0], "tolerance": [0.0],
-                     "penalty_forced": [0.0], "penalty_all": [-1.0], "d": [10**6]},
+    "forced_lasso": {
+        "forced": [0, 2**30, 2**61],
+        "K": [2**31],
+        "gap": [0.0],
+        "tolerance": [0.0],
+        "penalty_forced": [0.0],
+        "penalty_all": [-1.0],
+        "d": [10**6],
+    },
     "lasso_bandit": {"penalty": [0.0], "every": [0], "tolerance": [np.nan], "T": [10**9]},
     "local_md": SQUARES | {"p": [1.0]},
     "noisy_sfw": SQUARES | {"p": [2.5], "step_scale": [0.0, 10.0]},
     "noisy_sgd": SQUARES | {"p": [1.5], "lipschitz": [0.0]},
-    "joint_glm": {"theta_bound": [0.0], "kappa": [1.0], "preset": ["best"], "rule": ["literal"],
-                  "link": ["linear"], "calibration": ["tight"], "width": [-1.0], "T": [10**9]},
-    "shuffle_glm": {"T": [1, 10**15], "theta_bound": [np.inf], "kappa": [2.0], "kappa_star": [99.0],
-                    "M": [1], "first": [399], "gamma": [0.0], "steps": [0],
-                    "widths": ["all"], "penalty": [0.0], "tolerance": [1.0], "share": [0.0, 1e-100],
-                    "calibration": ["exact"], "link": ["cloglog"]},
-    "sphere": {"K": [1, 2.5], "d": [1], "noise": [-1.0, np.nan], "shrink": [0.0, 1.5],
-               "rewards": ["uniform"], "fresh": [1], "offset": [False]},
+    "joint_glm": {
+        "theta_bound": [0.0],
+        "kappa": [1.0],
+        "preset": ["best"],
+        "rule": ["literal"],
+        "link": ["linear"],
+        "calibration": ["tight"],
+        "width": [-1.0],
+        "T": [10**9],
+    },
+    "shuffle_glm": {
+        "T": [1, 10**15],
+        "theta_bound": [np.inf],
+        "kappa": [2.0],
+        "kappa_star": [99.0],
+        "M": [1],
+        "first": [399],
+        "gamma": [0.0],
+        "steps": [0],
+        "widths": ["all"],
+        "penalty": [0.0],
+        "tolerance": [1.0],
+        "share": [0.0, 1e-100],
+        "calibration": ["exact"],
+        "link": ["cloglog"],
+    },
+    "sphere": {
+        "K": [1, 2.5],
+        "d": [1],
+        "noise": [-1.0, np.nan],
+        "shrink": [0.0, 1.5],
+        "rewards": ["uniform"],
+        "fresh": [1],
+        "offset": [False],
+    },
     "replay": {"X": [X[0]], "R": [X[..., :1]], "mu": [X[:1, :, 0]]},
-    "binomial_epsilon": {"bits": [0], "p": [1.0], "move": [0.0], "entries": [0], "largest": [0]},
+    "binomial_epsilon": {
+        "bits": [0],
+        "p": [1.0],
+        "move": [0.0],
+        "entries": [0],
+        "largest": [0],
+    },
     "gaussian_scale": {"sensitivity": [0.0, np.inf], "method": ["best"]},
     "start": {"seed": ["abc", -1, 1.5, True, [1]]},
     "mean_interval": {"samples": [[1.0], [1.0, np.nan]], "level": [0.0, 1.0]},
-    "exponent": {"x": [[0.0, 1.0]], "samples": [[[1.0, 2.0]], [[1.0, -2.0]] * 2, np.ones((2, 3))]},
+    "exponent": {
+        "x": [[0.0, 1.0]],
+        "samples": [[[1.0, 2.0]], [[1.0, -2.0]] * 2, np.ones((2, 3))],
+    },
     "proportion": {"hits": [11, -1], "trials": [0]},
     "world": {"kind": ["cube"], "d": [41], "theta_bound": [0.0], "link": ["linear"]},
-}  # fmt: skip
+}
 
 
 def outcome(function, good, name, value):
@@ -171,7 +253,9 @@ def start_and_play(made):
         for t in range(len(Xs)):
             arm = live.select(Xs[t])
             live.update(arm, R[t, arm])
-    assert not any(np.isnan(a).any() for a in streams.flat(live.state)), "NaN in the State"
+    assert not any(np.isnan(a).any() for a in streams.flat(live.state)), (
+        "NaN in the State"
+    )
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -179,7 +263,9 @@ def test_every_bad_argument_is_refused_by_name(name):
     function, good = CALLS[name]
     function(**good)  # what the others are compared with
     taken = inspect.signature(function).parameters
-    assert not [n for n, p in taken.items() if p.kind is p.VAR_KEYWORD], "no options are hidden"
+    assert not [n for n, p in taken.items() if p.kind is p.VAR_KEYWORD], (
+        "no options are hidden"
+    )
     wrong = []
     for argument in [n for n, p in taken.items() if p.kind is not p.VAR_POSITIONAL]:
         for label, value in (NEVER | DOUBTFUL).items():
@@ -217,12 +303,27 @@ def test_a_door_without_its_extra_says_what_to_install(door):
 
 def test_helpers_say_name_value_and_range():
     for call, words in (
-        (lambda: need_float("x", np.nan, 0.0, 1.0), r"x must be in \[0.0, 1.0\]; got x=nan"),
+        (
+            lambda: need_float("x", np.nan, 0.0, 1.0),
+            r"x must be in \[0.0, 1.0\]; got x=nan",
+        ),
         (lambda: need_float("x", 1.0, 0.0, 1.0, open_high=True), r"in \[0.0, 1.0\)"),
-        (lambda: need_int("n", 3.5, 1, 10), r"n must be an integer in \[1, 10\]; got n=3.5"),
-        (lambda: need_choice("kind", 1, (True, False)), "kind must be one of True, False"),
-        (lambda: need_array("A", np.ones((2, 3)), ("n", 2)), r"A must have shape \(n, 2\)"),
-        (lambda: need_array("A", [[1.0, np.inf]], ("n", 2)), "A must be finite; got 1 entries"),
+        (
+            lambda: need_int("n", 3.5, 1, 10),
+            r"n must be an integer in \[1, 10\]; got n=3.5",
+        ),
+        (
+            lambda: need_choice("kind", 1, (True, False)),
+            "kind must be one of True, False",
+        ),
+        (
+            lambda: need_array("A", np.ones((2, 3)), ("n", 2)),
+            r"A must have shape \(n, 2\)",
+        ),
+        (
+            lambda: need_array("A", [[1.0, np.inf]], ("n", 2)),
+            "A must be finite; got 1 entries",
+        ),
     ):
         with pytest.raises(ValueError, match=words):
             call()
@@ -252,7 +353,11 @@ def test_helpers_say_name_value_and_range():
         (lambda v: need_array("x", v, ("n",)), [1.0], []),
     ],
 )
-def test_a_value_at_the_end_of_what_is_allowed_passes_and_one_beyond_does_not(call, fits, beyond):
+def test_a_value_at_the_end_of_what_is_allowed_passes_and_one_beyond_does_not(
+    call,
+    fits,
+    beyond,
+):
     call(fits)
     with pytest.raises(ValueError, match="x must"):
         call(beyond)

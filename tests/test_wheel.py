@@ -14,7 +14,8 @@ from wheel import ROOT, run
 from tools.chapters import load, scales
 
 pytestmark = pytest.mark.slow
-WITHOUT = sorted(load(ROOT).keys() - scales(ROOT)["smoke"].keys())  # chapters without parameters
+# chapters without parameters
+WITHOUT = sorted(load(ROOT).keys() - scales(ROOT)["smoke"].keys())
 
 
 def test_the_wheel_holds_the_package_and_nothing_else(wheel):
@@ -23,22 +24,40 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     kinds = ("*.py", "*.json", "*.toml", "*.txt", "*.html", "py.typed")
     packages = (ROOT / "companion", ROOT / "evidence")
     files = (p for package in packages for kind in kinds for p in package.rglob(kind))
-    assert held == {p.relative_to(ROOT).as_posix() for p in files if "__pycache__" not in p.parts}
+    assert held == {
+        p.relative_to(ROOT).as_posix() for p in files if "__pycache__" not in p.parts
+    }
 
 
 def test_the_package_comes_from_the_wheel(installed, tmp_path, wheel):
-    said = run("-c", "import companion; print(companion.__file__)", cwd=tmp_path, env=installed)
+    said = run(
+        "-c",
+        "import companion; print(companion.__file__)",
+        cwd=tmp_path,
+        env=installed,
+    )
     assert Path(said.strip()).is_relative_to(wheel.parent / "site")
 
 
 @pytest.mark.parametrize("name", ["playing", *WITHOUT])
 def test_chapters_run_under_papermill_in_an_empty_folder(name, installed, tmp_path):
     """One of those with parameters, and all without."""
-    empty, out = tmp_path / "empty", tmp_path / "out.ipynb"
+    empty = tmp_path / "empty"
+    out = tmp_path / "out.ipynb"
     empty.mkdir()
     values = json.dumps(scales(ROOT)["smoke"].get(name, {}))
     source = ROOT / "book" / f"{name}.ipynb"
-    command = ["-m", "papermill", source, out, "-y", values, "--cwd", empty, "--no-progress-bar"]
+    command = [
+        "-m",
+        "papermill",
+        source,
+        out,
+        "-y",
+        values,
+        "--cwd",
+        empty,
+        "--no-progress-bar",
+    ]
     run(*command, cwd=empty, env=installed)
     cells = json.loads(out.read_text("utf8"))["cells"]
     assert all(c["execution_count"] for c in cells if c["cell_type"] == "code")

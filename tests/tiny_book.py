@@ -44,7 +44,9 @@ CLAIM = {
     "errata": [],
     "bound": False,
 }
-PARAMETERS = "T = 500  # rounds; integer in [100, 1_000]\ndelta = 0.1  # privacy; float in (0, 1)"
+PARAMETERS = (
+    "T = 500  # rounds; integer in [100, 1_000]\ndelta = 0.1  # privacy; float in (0, 1)"
+)
 
 
 def notebook(path, *sources, parameters=PARAMETERS, title="A chapter"):
@@ -68,28 +70,49 @@ def tiny(root, **chapters):
     for name, sources in chapters.items():
         notebook(root / "book" / f"{name}.ipynb", *sources)
     listed = [{"file": f"book/{name}"} for name in list(chapters)[1:]]
-    toc = {"format": "jb-book", "root": f"book/{next(iter(chapters))}", "chapters": listed}
+    toc = {
+        "format": "jb-book",
+        "root": f"book/{next(iter(chapters))}",
+        "chapters": listed,
+    }
     (root / "_toc.yml").write_text(json.dumps(toc))  # JSON is YAML
     return root
 
 
 def command(root, *options):
     """The command line of the runner for the project in `root`."""
-    return [sys.executable, "-m", "tools.build", "--root", str(root), "--no-site", *options]
+    return [
+        sys.executable,
+        "-m",
+        "tools.build",
+        "--root",
+        str(root),
+        "--no-site",
+        *options,
+    ]
 
 
 def build(root, *options):
     """Run the runner; the finished process, with its output as text."""
-    told = {"PYTHONPATH": str(PROJECT), "PYTHONSAFEPATH": "1"}  # root has a `companion` as well
+    # root has a `companion` as well
+    told = {"PYTHONPATH": str(PROJECT), "PYTHONSAFEPATH": "1"}
     env = os.environ | told
     line = command(root, *options)
-    return subprocess.run(line, capture_output=True, text=True, env=env, cwd=root, timeout=240)
+    return subprocess.run(
+        line,
+        capture_output=True,
+        text=True,
+        env=env,
+        cwd=root,
+        timeout=240,
+    )
 
 
 def asked(root, *options):
     """What the runner says in this process, which starts none but for chapters; as `build` has
     it."""
-    out, err = io.StringIO(), io.StringIO()
+    out = io.StringIO()
+    err = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = runner.main([*map(str, command(root, *options)[3:])])
     return SimpleNamespace(returncode=code, stdout=out.getvalue(), stderr=err.getvalue())

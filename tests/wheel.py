@@ -12,13 +12,24 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ABOUT = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "CITATION.cff", "MANIFEST.in")
+ABOUT = (
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "CHANGELOG.md",
+    "CITATION.cff",
+    "MANIFEST.in",
+)
 
 
 def run(*command, **options):
     """What a new Python says when it is run with these arguments."""
     done = subprocess.run(
-        [sys.executable, *map(str, command)], capture_output=True, text=True, timeout=600, **options
+        [sys.executable, *map(str, command)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        **options,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     return done.stdout
@@ -32,7 +43,17 @@ def build(base):
     skip = shutil.ignore_patterns("__pycache__")
     for package in ("companion", "evidence"):
         shutil.copytree(ROOT / package, base / "src" / package, ignore=skip)
-    run("-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", base, base / "src")
+    run(
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        base,
+        base / "src",
+    )
     (built,) = base.glob("*.whl")
     return built
 

@@ -27,12 +27,17 @@ def accept(root, names, why, today):
         raise Refusal("there are no results to accept: run `make book` first")
     scale = json.loads((folder / "times.json").read_text("utf8"))["scale"]
     if scale != PAPER:
-        raise Refusal(f"the last build was at {scale} scale; the lock holds results of the papers'")
+        raise Refusal(
+            f"the last build was at {scale} scale; the lock holds results of the papers'"
+        )
     if len(why.strip()) < SHORTEST:
         raise Refusal(f"the reason must have {SHORTEST} characters at least; got {why!r}")
-    records = {lock.name(r): r for r in json.loads((folder / "claims.json").read_text("utf8"))}
+    records = {
+        lock.name(r): r for r in json.loads((folder / "claims.json").read_text("utf8"))
+    }
     kept = lock.read(root)
-    found, first = lock.differences(kept, records.values()), not kept["claims"]
+    found = lock.differences(kept, records.values())
+    first = not kept["claims"]
     lock.refresh(kept, records.values())
     for name in found if names is None else names:
         if name not in found:
@@ -43,7 +48,9 @@ def accept(root, names, why, today):
             del kept["claims"][name]
         if not first:  # the first record of all has no history
             what = "; ".join(found[name])
-            kept["history"].append({"claim": name, "when": today, "what": what, "why": why})
+            kept["history"].append(
+                {"claim": name, "when": today, "what": what, "why": why}
+            )
     lock.write(root, kept)
     return len(found if names is None else names)
 
@@ -52,7 +59,11 @@ def main(argv=None):
     """Exit code: 0 accepted, 2 refused."""
     parser = argparse.ArgumentParser(prog="python -m tools.accept")
     parser.add_argument("--all", action="store_true", help="every claim that differs")
-    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
+    parser.add_argument(
+        "--root",
+        type=Path,
+        default=Path(__file__).resolve().parent.parent,
+    )
     parser.add_argument("names", nargs="*", metavar="CHAPTER/ID")
     parser.add_argument("why", help="the reason")
     args = parser.parse_args(argv)

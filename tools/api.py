@@ -19,9 +19,13 @@ def fill(text, root):
         inside = (f"companion.{match[1]}.", f"evidence.{match[1]}.")
         modules = {m for m in public if m.startswith(inside)}
         if match[1] == GROUND:
-            modules = {m for m in public if m.startswith("companion.") and m.count(".") == 1}
+            modules = {
+                m for m in public if m.startswith("companion.") and m.count(".") == 1
+            }
         if not modules:
-            raise Failure(f"a page of the package asks for {match[1]}, which is no folder")
+            raise Failure(
+                f"a page of the package asks for {match[1]}, which is no folder"
+            )
         form = "## {0}\n\n```{{eval-rst}}\n.. automodule:: {0}\n   :members:\n```"
         return "\n\n".join(map(form.format, sorted(modules)))
 

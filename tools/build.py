@@ -34,22 +34,50 @@ def arguments(argv):
     parser = Parser(prog="python -m tools.build", description=WHAT)
     add = parser.add_argument
     add("--scale", default=PAPER, help="paper (default), or one of book/scales.yml")
-    add("--only", action="append", default=[], metavar="CHAPTER",
-        help="the chapter that -p is for (default: all); may be repeated")  # fmt: skip
-    add("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="pairs",
-        help="set a parameter of these chapters; may be repeated")  # fmt: skip
+    add(
+        "--only",
+        action="append",
+        default=[],
+        metavar="CHAPTER",
+        help="the chapter that -p is for (default: all); may be repeated",
+    )
+    add(
+        "-p",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
+        dest="pairs",
+        help="set a parameter of these chapters; may be repeated",
+    )
     add("--force", action="store_true", help="execute even what is in the cache")
     add("--jobs", type=int, default=2, help="chapters executed at a time (default 2)")
-    add("--cell-timeout", type=int, default=1800, metavar="SECONDS",
-        help="longest time one cell may take (default 1800)")  # fmt: skip
+    add(
+        "--cell-timeout",
+        type=int,
+        default=1800,
+        metavar="SECONDS",
+        help="longest time one cell may take (default 1800)",
+    )
     add("--no-site", action="store_true", help="execute (with --only these alone)")
-    add("--base-url", metavar="URL", help="where the site will be published: https://.../")
-    add("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the project")
+    add(
+        "--base-url",
+        metavar="URL",
+        help="where the site will be published: https://.../",
+    )
+    add(
+        "--root",
+        type=Path,
+        default=Path(__file__).resolve().parent.parent,
+        help="the project",
+    )
     args = parser.parse_args(argv)
     if min(args.jobs, args.cell_timeout) < 1:
         parser.error("--jobs and --cell-timeout must be 1 or more")
     if not re.fullmatch("https?://.*/", args.base_url or "http:///"):
-        parser.error(f"--base-url must be http(s)://.../ with its last slash; got {args.base_url}")
+        parser.error(
+            f"--base-url must be http(s)://.../ with its last slash; got {args.base_url}"
+        )
     return args
 
 
@@ -80,13 +108,22 @@ def execute(setting, book, wanted, force, inputs="", reads=()):
         depends = [around, cache.closure(setting.root, package, modules)]
         keys[name] = cache.key(book[name], parameters, depends, inputs)
         if force or cache.get(setting.build, name, keys[name]) is None:
-            jobs.append(Job(book[name], parameters, keys[name], given | package.seen(modules)))
+            jobs.append(
+                Job(
+                    chapter=book[name],
+                    parameters=parameters,
+                    key=keys[name],
+                    seen=given | package.seen(modules),
+                )
+            )
     cached = [name for name in wanted if all(name != job.chapter.name for job in jobs)]
     if cached:
         print(f"Nothing to execute, already whole: {', '.join(cached)}")
     run(setting, jobs)
     done = {name: cache.get(setting.build, name, key) for name, key in keys.items()}
-    return {name: cache.refreshed(notebook, book[name]) for name, notebook in done.items()}
+    return {
+        name: cache.refreshed(notebook, book[name]) for name, notebook in done.items()
+    }
 
 
 def note(args):
@@ -96,18 +133,25 @@ def note(args):
         return ""
     with_ = f" with {' in '.join([changed, *args.only])}" if changed else ""
     return (
-        f"Built at {args.scale} scale{with_}: these are not the numbers to compare with the papers."
+        f"Built at {args.scale} scale{with_}: these are not the numbers to compare "
+        "with the papers."
     )
 
 
 def make(args):
     """Carry out a checked request; return the last line to print."""
-    root, build = args.root.resolve(), args.root.resolve() / "_build"
+    root = args.root.resolve()
+    build = args.root.resolve() / "_build"
     book = chapters.load(root)
     wanted = chapters.requests(root, book, args.scale, args.only, args.pairs)
     if args.only and not args.no_site:  # the site has all other chapters, as committed
         wanted = chapters.requests(root, book, args.scale, [], []) | wanted
-    setting = Setting(root, build, args.jobs, args.cell_timeout)
+    setting = Setting(
+        root=root,
+        build=build,
+        jobs=args.jobs,
+        cell_timeout=args.cell_timeout,
+    )
     with alone(build):
         executed = execute(setting, book, wanted, args.force)
         if args.only and args.no_site:
@@ -154,7 +198,10 @@ def main(argv=None):
         print(f"Failed: {plainly(error)}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("Interrupted: what is whole is kept; say the same again to go on.", file=sys.stderr)
+        print(
+            "Interrupted: what is whole is kept; say the same again to go on.",
+            file=sys.stderr,
+        )
         return 130
     return 0
 

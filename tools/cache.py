@@ -13,7 +13,8 @@ from tools.chapters import code, plain, source, tags
 from tools.errors import Failure
 
 RUN = "book_run"  # notebook metadata of an executed chapter: key, seconds, cpu_seconds
-KEPT = 4  # executions kept per chapter, so that going back to earlier parameters runs nothing
+# executions kept per chapter, so that going back to earlier parameters runs nothing
+KEPT = 4
 
 
 def digest(thing):
@@ -34,13 +35,17 @@ def put(path, data):
 
 def dump(thing):
     """The bytes of a JSON file that people can read."""
-    return (json.dumps(thing, indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
+    return (
+        json.dumps(thing, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    ).encode()
 
 
 def environment(root):
     """Digest of what every chapter depends on: pinned requirements, Python."""
     lines = (root / "requirements.txt").read_text("utf8").splitlines()
-    return digest([[line for line in lines if not line.startswith("#")], sys.version_info[:3]])
+    return digest(
+        [[line for line in lines if not line.startswith("#")], sys.version_info[:3]]
+    )
 
 
 def package(root):
@@ -71,7 +76,8 @@ def need_same(chapter, executed, seen):
     if changed:
         names = ", ".join(map(os.path.relpath, changed))
         raise Failure(
-            f"{chapter.name} ran while this was written to, so its result is not kept: {names}. "
+            f"{chapter.name} ran while this was written to, so its result is not "
+            f"kept: {names}. "
             "Say the same again."
         )
 
@@ -80,7 +86,8 @@ def _files(paths, root):
     """[(name, digest)] of files below root."""
     found = sorted(p for p in paths if p.is_file())
     return [
-        [p.relative_to(root).as_posix(), hashlib.sha256(p.read_bytes()).hexdigest()] for p in found
+        [p.relative_to(root).as_posix(), hashlib.sha256(p.read_bytes()).hexdigest()]
+        for p in found
     ]
 
 
@@ -102,7 +109,10 @@ def refreshed(executed, chapter):
     for cell in copy.deepcopy(chapter.notebook["cells"]):
         if cell["cell_type"] == "code" and source(cell).strip():
             done = next(outputs)
-            cell |= {"outputs": done["outputs"], "execution_count": done["execution_count"]}
+            cell |= {
+                "outputs": done["outputs"],
+                "execution_count": done["execution_count"],
+            }
         now.append(cell)
         if "parameters" in tags(cell):
             hidden = [t for t in tags(cell) if t != "parameters"]
@@ -125,7 +135,11 @@ def seal(notebook, run_key, seconds, cpu_seconds):
         cell["metadata"].pop("execution", None)
         if "injected-parameters" in cell["metadata"].get("tags", []):
             cell["id"] = "injected-parameters"  # random otherwise
-    notebook["metadata"][RUN] = {"key": run_key, "seconds": seconds, "cpu_seconds": cpu_seconds}
+    notebook["metadata"][RUN] = {
+        "key": run_key,
+        "seconds": seconds,
+        "cpu_seconds": cpu_seconds,
+    }
     return notebook
 
 

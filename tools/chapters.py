@@ -35,12 +35,16 @@ def tags(cell):
 
 def code(notebook):
     """The code cells of a notebook that hold something."""
-    return [c for c in notebook["cells"] if c["cell_type"] == "code" and source(c).strip()]
+    return [
+        c for c in notebook["cells"] if c["cell_type"] == "code" and source(c).strip()
+    ]
 
 
 def plain(code):
     """The code of a cell without lines for IPython alone."""
-    return "\n".join(line for line in code.splitlines() if not line.startswith(("%", "!")))
+    return "\n".join(
+        line for line in code.splitlines() if not line.startswith(("%", "!"))
+    )
 
 
 def title(notebook):
@@ -62,7 +66,9 @@ def pages(root):
     walk(yaml.safe_load((root / "_toc.yml").read_text("utf8")))
     for page in found:
         if not any((root / f"{page}{suffix}").is_file() for suffix in (".ipynb", ".md")):
-            raise Refusal(f"_toc.yml lists {page}, but there is no {page}.ipynb and no {page}.md")
+            raise Refusal(
+                f"_toc.yml lists {page}, but there is no {page}.ipynb and no {page}.md"
+            )
     return found
 
 
@@ -74,9 +80,17 @@ def read(path):
     except (ValueError, KeyError, TypeError) as error:
         raise Refusal(f"{path.name} is not a notebook: {error!r}") from error
     if len(cells) != 1:
-        raise Refusal(f"{path.name} needs one cell tagged `parameters`; it has {len(cells)}")
+        raise Refusal(
+            f"{path.name} needs one cell tagged `parameters`; it has {len(cells)}"
+        )
     parameters, needed = parse_cell(source(cells[0]), path.name)
-    return Chapter(path.stem, path, notebook, parameters, tuple(needed))
+    return Chapter(
+        name=path.stem,
+        path=path,
+        notebook=notebook,
+        parameters=parameters,
+        rules=tuple(needed),
+    )
 
 
 def load(root):
@@ -110,7 +124,10 @@ def overrides(chapter, values, where):
         if value != parameter.default:
             wanted[name] = value
     try:
-        rules.need({n: p.default for n, p in chapter.parameters.items()} | wanted, *chapter.rules)
+        rules.need(
+            {n: p.default for n, p in chapter.parameters.items()} | wanted,
+            *chapter.rules,
+        )
     except ValueError as error:
         raise Refusal(f"{where}: {error}") from error
     return wanted
@@ -124,7 +141,8 @@ def requests(root, chapters, scale, only, pairs):
     """
     known = scales(root)
     one_of("scale", scale, [PAPER, *(s for s in known if s != PAPER)])
-    for level, settings in known.items():  # every scale is checked, whichever is asked for
+    # every scale is checked, whichever is asked for
+    for level, settings in known.items():
         for name, values in (settings or {}).items():
             one_of(f"chapter in book/scales.yml, {level},", name, chapters)
             overrides(chapters[name], values or {}, f"{name} in book/scales.yml, {level}")
@@ -142,5 +160,7 @@ def requests(root, chapters, scale, only, pairs):
                 raise Refusal(f"{name}: {error}") from error
         wanted[name] = overrides(chapters[name], values, name)
     if SCOREBOARD in wanted:
-        raise Refusal(f"{SCOREBOARD} shows the results of all chapters: run without --only")
+        raise Refusal(
+            f"{SCOREBOARD} shows the results of all chapters: run without --only"
+        )
     return wanted

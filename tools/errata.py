@@ -14,10 +14,22 @@ from tools.errors import Failure
 
 HEAD = r'^\* <a id="(\w+)"></a>\*\*([A-Z]+)(\d+)\. (.+?)\*\* \[([\w ]+)\]\.$'
 ENTRY = re.compile(HEAD + r"(.*?)(?=^\* |^## |^### |\Z)", re.MULTILINE | re.DOTALL)
-NUMBER = re.compile(r'\[([^\]]+)\]\(book/(\w+)\.ipynb(?:#[\w-]+)?\s+"(row|say): ([^"]+)"\)')
-ARGUMENT = re.compile(r"\b(proof|derivation|derived|algebra|reading|by hand)\b", re.IGNORECASE)
-WEIGHTS = ("privacy broken", "theorem false", "theorem unproved", "figure or number",
-           "program only", "constant", "misprint")  # fmt: skip
+NUMBER = re.compile(
+    r'\[([^\]]+)\]\(book/(\w+)\.ipynb(?:#[\w-]+)?\s+"(row|say): ([^"]+)"\)'
+)
+ARGUMENT = re.compile(
+    r"\b(proof|derivation|derived|algebra|reading|by hand)\b",
+    re.IGNORECASE,
+)
+WEIGHTS = (
+    "privacy broken",
+    "theorem false",
+    "theorem unproved",
+    "figure or number",
+    "program only",
+    "constant",
+    "misprint",
+)
 WRONG = set(WEIGHTS[:5])
 CONSEQUENCE = re.compile(r"\*Consequence:\*\s(.*?)\n  \*Repair", re.DOTALL)
 PREFIX = "application/papermill.record/text/plain"
@@ -34,10 +46,13 @@ def overview(text):
     lines = ["| | place | how bad | what follows |", "|---|---|---|---|"]
     for number, match in found:
         follows = " ".join(CONSEQUENCE.search(match[6])[1].split()).replace("|", "\\|")
-        link, follows = f'<a href="#{match[1]}">{number}</a>', follows[:1].upper() + follows[1:]
+        link = f'<a href="#{match[1]}">{number}</a>'
+        follows = follows[:1].upper() + follows[1:]
         lines.append(f"| {link} | {match[4]} | {match[5]} | {follows} |")
     head, section, rest = text.partition("\n## ")
-    return f"{head}\n## All papers, by weight\n\n" + "\n".join(lines) + f"\n{section}{rest}"
+    return (
+        f"{head}\n## All papers, by weight\n\n" + "\n".join(lines) + f"\n{section}{rest}"
+    )
 
 
 def said(notebook):
@@ -83,11 +98,15 @@ def problems(text, records, spoken):
             if found is None:
                 lines.append(f"{number}: {chapter} has no {kind} {place!r}")
             elif not agrees(shown, found):
-                lines.append(f"{number}: shows {shown} where {chapter} has {found} ({place})")
+                lines.append(
+                    f"{number}: shows {shown} where {chapter} has {found} ({place})"
+                )
         naming = [r for r in records if number in r["errata"]]
         shown_by = any(_shows(r) for r in naming)
         if match[5] in WRONG and not shown_by and not ARGUMENT.search(match[6]):
-            lines.append(f"{number}: no row fails, no finding holds and no proof is named")
+            lines.append(
+                f"{number}: no row fails, no finding holds and no proof is named"
+            )
     return lines
 
 

@@ -17,7 +17,11 @@ def one_of(what, name, known):
     known = list(known)
     if name not in known:
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else f"there is {', '.join(known) or 'none'}"
+        hint = (
+            f"did you mean {near[0]!r}?"
+            if near
+            else f"there is {', '.join(known) or 'none'}"
+        )
         raise Refusal(f"unknown {what} {name!r}; {hint}")
 
 

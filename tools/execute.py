@@ -16,7 +16,8 @@ from tools import cache
 from tools.errors import Failure, plain
 
 TAIL = 15  # lines of a log that are shown
-READERS = ("PYTHON", "IPYTHON", "JUPYTER", "MPL", "MATPLOTLIB", "PAPERMILL")  # of variables
+# of variables
+READERS = ("PYTHON", "IPYTHON", "JUPYTER", "MPL", "MATPLOTLIB", "PAPERMILL")
 PLACE = "Exception encountered at"  # papermill's line that names the cell
 
 
@@ -69,10 +70,14 @@ def start(command, *arguments, log, **environment):
     """Start a command of a library, "module:function", in a process that ends with this one."""
     return subprocess.Popen(
         [sys.executable, "-m", "tools.child", command, *map(str, arguments)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=log,
         env=surroundings() | environment,
-        text=True, errors="replace", start_new_session=True,
-    )  # fmt: skip
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
 
 
 def finish(process):
@@ -89,26 +94,47 @@ def execute(setting, job, running, variables):
     variables: those of `kernels`.  Raises Failure with the chapter, the cell and the end of the
     traceback.
     """
-    name, source = job.chapter.name, job.chapter.path
+    name = job.chapter.name
+    source = job.chapter.path
     final = cache.place(setting.build, name, job.key)
-    part, log = final.with_name(f"{os.getpid()}.part"), final.with_name("last.log")
+    part = final.with_name(f"{os.getpid()}.part")
+    log = final.with_name("last.log")
     final.parent.mkdir(parents=True, exist_ok=True)
     threads = max(1, (os.cpu_count() or 1) // setting.jobs)
     begin = time.perf_counter()
     with log.open("w") as stream:
         process = start(
-            "papermill.cli:papermill", source, part, "--cwd", source.parent, "-k", "python3",
-            "-y", yaml.safe_dump(job.parameters), "--execution-timeout", setting.cell_timeout,
-            "--log-output", "--no-progress-bar", log=stream,
-            OPENBLAS_NUM_THREADS="1", COMPANION_THREADS=str(threads), **variables,
-        )  # fmt: skip
+            "papermill.cli:papermill",
+            source,
+            part,
+            "--cwd",
+            source.parent,
+            "-k",
+            "python3",
+            "-y",
+            yaml.safe_dump(job.parameters),
+            "--execution-timeout",
+            setting.cell_timeout,
+            "--log-output",
+            "--no-progress-bar",
+            log=stream,
+            OPENBLAS_NUM_THREADS="1",
+            COMPANION_THREADS=str(threads),
+            **variables,
+        )
         running.append(process)
         code, printed = finish(process)
     if code:
         lines = plain(log.read_text("utf8", "replace")).rstrip().splitlines()
-        where = next((line for line in reversed(lines) if PLACE in line), f"Exit code {code}")
-        raise Failure("\n".join([f"{name} failed. {where}", *lines[-TAIL:], f"Log: {log}"]))
-    seconds, cpu = round(time.perf_counter() - begin, 2), float(printed.split()[-1])
+        where = next(
+            (line for line in reversed(lines) if PLACE in line),
+            f"Exit code {code}",
+        )
+        raise Failure(
+            "\n".join([f"{name} failed. {where}", *lines[-TAIL:], f"Log: {log}"])
+        )
+    seconds = round(time.perf_counter() - begin, 2)
+    cpu = float(printed.split()[-1])
     notebook = json.loads(part.read_bytes())
     cache.need_same(job.chapter, notebook, job.seen)
     notebook = cache.seal(notebook, job.key, seconds, cpu)
@@ -125,7 +151,8 @@ def run(setting, jobs):
     """
     if not jobs:
         return
-    times, running = setting.build / "results" / "times.json", []
+    times = setting.build / "results" / "times.json"
+    running = []
     rows = json.loads(times.read_text("utf8"))["chapters"] if times.is_file() else []
     before = {row["chapter"]: row["seconds"] for row in rows}
     jobs = sorted(jobs, key=lambda job: -before.get(job.chapter.name, 0.0))

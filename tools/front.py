@@ -28,7 +28,8 @@ def fill(text, notebooks):
     """
 
     def filled(match):
-        what, names = match[1], match[2].split()
+        what = match[1]
+        names = match[2].split()
         if what == "tally":
             return raw(tally(notebooks))
         if names[0] not in notebooks:
@@ -38,10 +39,14 @@ def fill(text, notebooks):
             return raw(f'<p class="verdicts">{verdicts(there)}</p>')
         chapter, name = names
         if what == "figure":
-            return raw(f'<div class="cell_output">{figure(notebooks[chapter], name)}</div>')
+            return raw(
+                f'<div class="cell_output">{figure(notebooks[chapter], name)}</div>'
+            )
         if what == "caption":
             return raw(f"<p><em>{caption(notebooks[chapter], name)}</em></p>")
-        return raw(f"<p>{html.escape(spoken(notebooks[chapter], f'{chapter}_{name}'))}</p>")
+        return raw(
+            f"<p>{html.escape(spoken(notebooks[chapter], f'{chapter}_{name}'))}</p>"
+        )
 
     return LINE.sub(filled, text)
 
@@ -56,7 +61,8 @@ def spoken(notebook, name):
 
 def verdicts(notebooks):
     """The verdicts of these pages, counted, as links to the first claim of each."""
-    first, counts = {}, Counter()
+    first = {}
+    counts = Counter()
     for chapter, notebook in notebooks.items():
         for r in results.claims(chapter, notebook):
             if not r["finding"]:
@@ -74,7 +80,9 @@ def verdicts(notebooks):
 
 def counted(notebooks):
     """{verdict: number} of the tested sentences of all chapters, findings left out."""
-    records = [r for name, notebook in notebooks.items() for r in results.claims(name, notebook)]
+    records = [
+        r for name, notebook in notebooks.items() for r in results.claims(name, notebook)
+    ]
     counts = Counter(r["verdict"] for r in records if not r["finding"])
     return {v: counts[v] for v in markup.SIGNS if counts[v]}
 
@@ -83,10 +91,13 @@ def tally(notebooks):
     """How many sentences of the papers were tested, and how they came out: a sentence and a bar."""
     given = counted(notebooks)
     total = sum(given.values())
-    main = sum(counted({n: b for n, b in notebooks.items() if not n.endswith(EVIDENCE)}).values())
+    main = sum(
+        counted({n: b for n, b in notebooks.items() if not n.endswith(EVIDENCE)}).values()
+    )
     listed = ", ".join(f"<b>{n}</b> {html.escape(v)}" for v, n in given.items())
     said = (
-        f"<p>We tested <b>{total}</b> sentences of five papers, {main} in the chapters and "
+        f"<p>We tested <b>{total}</b> sentences of five papers, {main} in the "
+        "chapters and "
         f"{total - main} on their evidence pages: {listed or 'none yet'} "
         '(<a href="scoreboard.html#what-a-verdict-means">what a verdict means</a>).</p>'
     )
@@ -96,7 +107,10 @@ def tally(notebooks):
         for v, n in given.items()
     )
     keys = "".join(
-        f'<li><i style="background:{SHADES[v]}"></i>{markup.SIGNS[v][0]} {html.escape(v)}</li>'
+        (
+            f'<li><i style="background:{SHADES[v]}"></i>{markup.SIGNS[v][0]} '
+            f"{html.escape(v)}</li>"
+        )
         for v in given
     )
     bar = f'<div class="tally" aria-hidden="true"><div>{parts}</div><ul>{keys}</ul></div>'
@@ -116,7 +130,11 @@ def figure(notebook, name):
 
 def caption(notebook, name):
     """The words of the caption of the figure `name`, without its links."""
-    words = re.search(r"<figcaption>(.*?)</figcaption>", found(notebook, name), re.DOTALL)[1]
+    words = re.search(
+        r"<figcaption>(.*?)</figcaption>",
+        found(notebook, name),
+        re.DOTALL,
+    )[1]
     return re.sub(r" <a\b.*?</a>| Run again.*", "", words, flags=re.DOTALL).strip()
 
 
@@ -128,4 +146,6 @@ def found(notebook, name):
             text = "".join(output.get("data", {}).get("text/html", ""))
             if match := re.search(pattern, text, re.DOTALL):
                 return match[0]
-    raise Failure(f"the front page asks for the figure {name}, which its chapter does not show")
+    raise Failure(
+        f"the front page asks for the figure {name}, which its chapter does not show"
+    )

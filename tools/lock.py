@@ -17,8 +17,17 @@ from tools.errors import Failure
 PLACE = "book/results.lock"
 NUMBER = re.compile(r"-?\d[\d.,]*(e[-+]?\d+)?")
 WHERE = re.compile(r"<!-- history of (.+?) -->")
-GRADES = ("holds", "reproduced", "reproduced with changes", "consistent", "undecided",
-          "not settled", "fails", "not reproduced", "wrong as printed")  # fmt: skip
+GRADES = (
+    "holds",
+    "reproduced",
+    "reproduced with changes",
+    "consistent",
+    "undecided",
+    "not settled",
+    "fails",
+    "not reproduced",
+    "wrong as printed",
+)
 
 
 def read(root):
@@ -35,7 +44,9 @@ def write(root, lock):
     def line(thing):
         return json.dumps(thing, ensure_ascii=False, sort_keys=True)
 
-    claims = ",\n".join(f"{line(k)}: {line(v)}" for k, v in sorted(lock["claims"].items()))
+    claims = ",\n".join(
+        f"{line(k)}: {line(v)}" for k, v in sorted(lock["claims"].items())
+    )
     told = ",\n".join(map(line, lock["history"]))
     text = f'{{"claims": {{\n{claims}\n}},\n"history": [\n{told}\n]}}\n'
     cache.put(root / PLACE, text.encode())
@@ -46,8 +57,15 @@ def entry(record):
     rows = []
     for row in record["evidence"]:
         control = row["control"] or {}
-        kept = {k: row[k] for k in ("setting", "rule", "limits", "measured", "interval", "outcome")}
-        told = {"control": "what", "control measured": "measured", "control outcome": "outcome"}
+        kept = {
+            k: row[k]
+            for k in ("setting", "rule", "limits", "measured", "interval", "outcome")
+        }
+        told = {
+            "control": "what",
+            "control measured": "measured",
+            "control outcome": "outcome",
+        }
         rows.append(kept | {k: control.get(field) for k, field in told.items()})
     return {k: record[k] for k in ("statement", "bound", "verdict")} | {"rows": rows}
 
@@ -62,7 +80,8 @@ def differences(lock, records, *, numbers=True):
 
     numbers: False compares ids and the words of rules alone, as at another scale.
     """
-    known, now = lock["claims"], {name(r): entry(r) for r in records}
+    known = lock["claims"]
+    now = {name(r): entry(r) for r in records}
     found = {i: ["has vanished"] for i in sorted(known.keys() - now.keys())}
     found |= {i: ["is new"] for i in sorted(now.keys() - known.keys())}
     for i in sorted(known.keys() & now.keys()):
@@ -77,7 +96,8 @@ def refresh(lock, records):
 
     So the numbers in the lock are those on the pages.
     """
-    differ, moved = differences(lock, records), 0
+    differ = differences(lock, records)
+    moved = 0
     for record in records:
         if (i := name(record)) not in differ:
             moved += lock["claims"][i] != entry(record)
@@ -100,12 +120,15 @@ def _changes(old, new):
         grade = "better" if better else "worse"
         said.append(f"verdict {old['verdict']} -> {new['verdict']} ({grade})")
     said += [
-        f"{k} {old[k]} -> {new[k]}" for k in ("statement", "bound") if old.get(k, new[k]) != new[k]
+        f"{k} {old[k]} -> {new[k]}"
+        for k in ("statement", "bound")
+        if old.get(k, new[k]) != new[k]
     ]
     before = {r["setting"]: r for r in old["rows"]}
     after = {r["setting"]: r for r in new["rows"]}
     for setting in [*before, *(s for s in after if s not in before)]:
-        a, b = before.get(setting), after.get(setting)
+        a = before.get(setting)
+        b = after.get(setting)
         if a is None or b is None:
             said.append(f"row {setting!r} {'has vanished' if b is None else 'is new'}")
             continue
@@ -158,9 +181,17 @@ def told(lock, page):
 
     def one(match):
         mine = [h for h in lock["history"] if h["claim"] == html.unescape(match[1])]
-        lines = [f"{h['when']}: {h['what'].split('; ')[0]}. Reason: {h['why']}" for h in mine]
-        lines = [re.sub(r"\d+\.\d{5,}", lambda n: f"{float(n[0]):.4g}", line) for line in lines]
+        lines = [
+            f"{h['when']}: {h['what'].split('; ')[0]}. Reason: {h['why']}" for h in mine
+        ]
+        lines = [
+            re.sub(r"\d+\.\d{5,}", lambda n: f"{float(n[0]):.4g}", line) for line in lines
+        ]
         items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
-        return folded(f"History: {len(mine)}", f'<ul class="history">{items}</ul>') if mine else ""
+        return (
+            folded(f"History: {len(mine)}", f'<ul class="history">{items}</ul>')
+            if mine
+            else ""
+        )
 
     return WHERE.sub(one, page)

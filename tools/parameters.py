@@ -26,7 +26,8 @@ NEEDS = re.compile(r"\s*#\s*needs:(.*)")
 TYPES = {"boolean": bool, "text": str, "integer": int, "float": float}
 NUMBER = r"-?(?:inf|[0-9_.]+(?:e[-+]?[0-9]+)?)"
 RANGE = re.compile(
-    rf"(integer|float) in ([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])", re.IGNORECASE
+    rf"(integer|float) in ([\[(])\s*({NUMBER})\s*,\s*({NUMBER})\s*([\])])",
+    re.IGNORECASE,
 )
 
 
@@ -36,7 +37,8 @@ class Kind(NamedTuple):
     many: bool = False  # a list of these
     low: float = -math.inf
     high: float = math.inf
-    closed: tuple[bool, bool] = (False, False)  # whether low and high are allowed themselves
+    # whether low and high are allowed themselves
+    closed: tuple[bool, bool] = (False, False)
     choices: tuple = ()
 
     def __str__(self):
@@ -53,7 +55,9 @@ class Parameter(NamedTuple):
 def literal(source):
     """The value of a Python literal, or of one that contains `float("inf")`.  Raises ValueError."""
     try:
-        return ast.literal_eval(re.sub(r"float\(['\"]inf['\"]\)", "1e999", source.strip()))
+        return ast.literal_eval(
+            re.sub(r"float\(['\"]inf['\"]\)", "1e999", source.strip())
+        )
     except (SyntaxError, TypeError, ValueError) as error:
         raise ValueError(f"{source!r} is not a literal value") from error
 
@@ -73,11 +77,21 @@ def parse_kind(text):
         return Kind(text, "choice", choices=choices)
     if match := RANGE.fullmatch(text):
         base, left, low, high, right = match.groups()
-        low, high = float(low), float(high)
+        low = float(low)
+        high = float(high)
         if not low < high and not (low == high and left + right == "[]"):
             raise ValueError(f"the range of {text!r} is empty")
-        return Kind(text, base.lower(), False, low, high, (left == "[", right == "]"))
-    raise ValueError(f"{text!r} is no KIND: integer or float in RANGE, one of, boolean, text")
+        return Kind(
+            text=text,
+            base=base.lower(),
+            many=False,
+            low=low,
+            high=high,
+            closed=(left == "[", right == "]"),
+        )
+    raise ValueError(
+        f"{text!r} is no KIND: integer or float in RANGE, one of, boolean, text"
+    )
 
 
 def parse_line(line):
@@ -99,15 +113,22 @@ def parse_line(line):
     purpose, _, kind = comment.lstrip("# ").rpartition(";")
     if not purpose.strip():
         raise ValueError("its comment is not `purpose; KIND`")
-    parameter = Parameter(name, default, purpose.strip(), parse_kind(kind))
+    parameter = Parameter(
+        name=name,
+        default=default,
+        purpose=purpose.strip(),
+        kind=parse_kind(kind),
+    )
     return parameter._replace(default=check(parameter, default))
 
 
 def parse_cell(source, where):
     """({name: parameter} in order, list of rules) of a cell.  Raises Refusal naming the line."""
-    found, needed = {}, []
+    found = {}
+    needed = []
     lines = list(enumerate(source.splitlines(), 1))
-    lines.sort(key=lambda line: bool(NEEDS.fullmatch(line[1])))  # rules after what they speak of
+    # rules after what they speak of
+    lines.sort(key=lambda line: bool(NEEDS.fullmatch(line[1])))
     for number, line in lines:
         try:
             if match := NEEDS.fullmatch(line):
@@ -119,7 +140,9 @@ def parse_cell(source, where):
                     raise ValueError(f"{parameter.name} is there twice")
                 found[parameter.name] = parameter
         except (ValueError, SyntaxError) as error:
-            raise Refusal(f"{where}, parameters cell, line {number} ({line!r}): {error}") from error
+            raise Refusal(
+                f"{where}, parameters cell, line {number} ({line!r}): {error}"
+            ) from error
     return found, needed
 
 

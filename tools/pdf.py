@@ -13,16 +13,23 @@ from tools import cache, chapters
 from tools.errors import Refusal, one_of
 
 BROWSERS = ("chromium", "google-chrome", "chromium-browser")
-SETTLED = "'settled' in document.documentElement.dataset"  # formulas are set, site.js has said so
+# formulas are set, site.js has said so
+SETTLED = "'settled' in document.documentElement.dataset"
 LOADED = """Promise.all([...document.images].map(image => {
     image.loading = 'eager';
     return image.decode().catch(() => {});
 }))"""
 FOOT = """<div style="font-size: 8px; width: 100%; text-align: center">
     <span class="pageNumber"></span></div>"""
-PAPER = {"format": "A4", "margin": dict.fromkeys(("top", "bottom", "left", "right"), "15mm"),
-         "display_header_footer": True, "header_template": "<span></span>",
-         "footer_template": FOOT, "tagged": True, "outline": True}  # fmt: skip
+PAPER = {
+    "format": "A4",
+    "margin": dict.fromkeys(("top", "bottom", "left", "right"), "15mm"),
+    "display_header_footer": True,
+    "header_template": "<span></span>",
+    "footer_template": FOOT,
+    "tagged": True,
+    "outline": True,
+}
 
 
 def chromium():
@@ -38,7 +45,10 @@ def printed(html, names):
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        browser = driver.chromium.launch(
+            executable_path=chromium(),
+            args=["--no-sandbox"],
+        )
         page = browser.new_page(color_scheme="light")
         page.set_default_timeout(120_000)  # for busy machines
         for name in names:
@@ -51,7 +61,8 @@ def printed(html, names):
 
 def make(root, names):
     """Print chapters (none named: all) into _build/pdf; return the last line to print."""
-    book, html = chapters.load(root), root / "_build" / "html"
+    book = chapters.load(root)
+    html = root / "_build" / "html"
     for name in names:
         one_of("chapter", name, book)
     names = names or list(book)

@@ -35,7 +35,12 @@ def configuration(root, note, base_url):
             "ogp_site_url": base_url,
             "ogp_social_cards": {"enable": False},
             "sitemap_url_scheme": "{link}",
-            "sitemap_excludes": ["search.html", "genindex.html", "404.html", "prf-prf.html"],
+            "sitemap_excludes": [
+                "search.html",
+                "genindex.html",
+                "404.html",
+                "prf-prf.html",
+            ],
             "notfound_urls_prefix": urlsplit(base_url).path or "/",
         }
     return yaml.safe_dump(config, allow_unicode=True).encode()
@@ -82,11 +87,20 @@ def mirror(root, executed, config):
 def _sphinx(source, output, log):
     """Run jupyter-book, which ends with this process.  Raises Failure with what it complains of."""
     process = execute.start(
-        "jupyter_book.cli.main:main", "build", source, "--path-output", output, "-W", "-n",
-        "--keep-going", "-q", log=subprocess.STDOUT,
+        "jupyter_book.cli.main:main",
+        "build",
+        source,
+        "--path-output",
+        output,
+        "-W",
+        "-n",
+        "--keep-going",
+        "-q",
+        log=subprocess.STDOUT,
         NUMBA_DISABLE_JIT="1",  # autodoc sees functions
-    )  # fmt: skip
-    code, printed = execute.finish(process)  # not into the log at once: a full disk would lose it
+    )
+    # not into the log at once: a full disk would lose it
+    code, printed = execute.finish(process)
     if code:
         lines = printed.splitlines()
         words = ("WARNING", "ERROR", "Error: ", "exception: ", os.strerror(errno.ENOSPC))
@@ -107,7 +121,8 @@ def build(root, build_dir, executed, note="", base_url=None):
     sums = {name: hashlib.sha256(data).hexdigest() for name, data in stage.items()}
     digest = cache.digest([sums, pins])
     html, new, old = (build_dir / name for name in ("html", "site", "html.old"))
-    if old.exists() and not html.exists():  # a run was killed between the two renames below
+    # a run was killed between the two renames below
+    if old.exists() and not html.exists():
         os.replace(old, html)
     mark = html / MARK
     if not (mark.is_file() and mark.read_text() == digest):

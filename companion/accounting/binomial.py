@@ -50,7 +50,8 @@ MOST = 2**52  # more bits are treated as so many: further independent noise cann
 NODES = 20_000  # beyond so many values of k, they are treated in blocks
 REACH = 12.0  # standard deviations on either side; what lies beyond is counted as lost
 GRID = 32  # values of r
-LEAST_DELTA = 1e-20  # below it the search for bits meets rounding errors, and does not end soon
+# below it the search for bits meets rounding errors, and does not end soon
+LEAST_DELTA = 1e-20
 
 
 def quantiles(bits: int, p: float, largest: int) -> tuple[np.ndarray, np.ndarray, int]:
@@ -60,14 +61,19 @@ def quantiles(bits: int, p: float, largest: int) -> tuple[np.ndarray, np.ndarray
     probability in its block over the least normal density there; both are unimodal, so this is
     read off the block's ends, and the mode in the block that has it.
     """
-    mean, deviation = bits * p, np.sqrt(bits * p * (1 - p))
+    mean = bits * p
+    deviation = np.sqrt(bits * p * (1 - p))
     low = max(0, int(mean - REACH * deviation) - largest)
     high = min(bits - 1, int(np.ceil(mean + REACH * deviation)) + largest)
     h = max(1, -((low - high) // NODES))
     k = low + h * np.arange((high - low) // h + 1)
     left = k < mean
-    z = np.concatenate([ndtri(binom.cdf(k[left], bits, p)), -ndtri(binom.sf(k[~left], bits, p))])
-    k, z = k[np.isfinite(z)], z[np.isfinite(z)]  # without those whose tail underflows
+    z = np.concatenate(
+        [ndtri(binom.cdf(k[left], bits, p)), -ndtri(binom.sf(k[~left], bits, p))]
+    )
+    # without those whose tail underflows
+    k = k[np.isfinite(z)]
+    z = z[np.isfinite(z)]
     if h == 1 or len(k) < 2:
         return z, np.diff(z), h
     mass = np.maximum(binom.pmf(k[:-1], bits, p), binom.pmf(k[1:], bits, p))
@@ -93,7 +99,8 @@ def shortfall(z: np.ndarray, rise: np.ndarray, h: int, r: float, largest: int) -
         drop = np.arange(len(z)) * r - z
         # With this origin the filter ends at its own place, so it is read one place earlier.
         before = maximum_filter1d(drop, back, origin=(back - 1) // 2, mode="nearest")
-        e, at = before[back - 1 : -1] - drop[back:], z[back:]
+        e = before[back - 1 : -1] - drop[back:]
+        at = z[back:]
     else:
         total = np.concatenate([[0.0], np.cumsum(np.maximum(rise - r, 0.0) * h)])
         e = total[back + 1 :] - total[: -back - 1]
@@ -103,7 +110,12 @@ def shortfall(z: np.ndarray, rise: np.ndarray, h: int, r: float, largest: int) -
 
 
 @functools.lru_cache(maxsize=256)
-def trade_offs(bits: int, p: float, entries: int, largest: int) -> tuple[np.ndarray, np.ndarray]:
+def trade_offs(
+    bits: int,
+    p: float,
+    entries: int,
+    largest: int,
+) -> tuple[np.ndarray, np.ndarray]:
     """(r, entries times D(r)) on a grid of r: the largest rise of z within c normal deviations of
     the centre, for c from 0 to 9.
     """
@@ -111,9 +123,13 @@ def trade_offs(bits: int, p: float, entries: int, largest: int) -> tuple[np.ndar
     if len(z) < 2:
         return np.array([np.inf]), np.array([1.0])
     far = np.minimum(np.abs(z[:-1]), np.abs(z[1:]))
-    r = np.unique([rise[far <= max(c, far.min())].max() for c in np.linspace(0.0, 9.0, GRID)])
+    r = np.unique(
+        [rise[far <= max(c, far.min())].max() for c in np.linspace(0.0, 9.0, GRID)]
+    )
     mirror = -z[::-1], rise[::-1]
-    lost = [max(shortfall(*side, h, x, largest) for side in ((z, rise), mirror)) for x in r]
+    lost = [
+        max(shortfall(*side, h, x, largest) for side in ((z, rise), mirror)) for x in r
+    ]
     return r, entries * np.array(lost)
 
 
@@ -121,7 +137,8 @@ def need_searchable(delta: float) -> float:
     """delta in [`LEAST_DELTA`, 1), for which noise is searched; ValueError on anything else."""
     if not need_probability("delta", delta) >= LEAST_DELTA:
         raise ValueError(
-            f"delta must be at least {LEAST_DELTA:g} for binomial noise, whose tails are hidden "
+            f"delta must be at least {LEAST_DELTA:g} for binomial noise, whose "
+            "tails are hidden "
             f"by rounding errors below; got delta={delta}"
         )
     return float(delta)
@@ -144,28 +161,31 @@ class Noise(NamedTuple):
 def need_noise(release: Noise) -> Noise:
     """The same `Noise`, checked; raises ValueError by name."""
     return Noise(
-        need_int("bits", release.bits, 1),
-        need_probability("p", release.p),
-        need_positive("move", release.move),
-        need_int("entries", release.entries, 1),
-        need_int("largest", release.largest, 1),
-        need_int("times", release.times, 0),
+        bits=need_int("bits", release.bits, 1),
+        p=need_probability("p", release.p),
+        move=need_positive("move", release.move),
+        entries=need_int("entries", release.entries, 1),
+        largest=need_int("largest", release.largest, 1),
+        times=need_int("times", release.times, 0),
     )
 
 
 def frontier(releases) -> tuple[np.ndarray, np.ndarray]:
     """(shift, lost): for every useful choice of one r per `Noise`, sqrt(sum (r_k move_k)^2) and the
     sum of the D_k.  Choices that another beats in both are dropped."""
-    squares, lost = np.zeros(1), np.zeros(1)
+    squares = np.zeros(1)
+    lost = np.zeros(1)
     for release in releases:
         n = need_noise(release)
         r, loss = trade_offs(min(n.bits, MOST), n.p, n.entries, n.largest)
         squares = np.add.outer(squares, n.times * (r * n.move) ** 2).ravel()
         lost = np.add.outer(lost, n.times * loss).ravel()
         order = np.lexsort((lost, squares))
-        squares, lost = squares[order], lost[order]
+        squares = squares[order]
+        lost = lost[order]
         best = np.concatenate([[np.inf], np.minimum.accumulate(lost)[:-1]])
-        squares, lost = squares[lost < best], lost[lost < best]
+        squares = squares[lost < best]
+        lost = lost[lost < best]
     return np.sqrt(squares), lost
 
 
@@ -177,12 +197,14 @@ def releases_delta(epsilon: float, releases) -> float:
 def frontier_delta(epsilon: float, a: np.ndarray, lost: np.ndarray) -> float:
     """`releases_delta` from what `frontier` returns: shifts a, and what is lost beside them."""
     gaussian = np.where(a > 0.0, delta_bound(epsilon, np.where(a > 0.0, a, 1.0)), 0.0)
-    return float(min(1.0, np.min(gaussian + lost)))  # a list without releases loses nothing
+    # a list without releases loses nothing
+    return float(min(1.0, np.min(gaussian + lost)))
 
 
 def releases_epsilon(delta: float, releases) -> float:
     """Upper bound on epsilon at delta of the same releases; inf where no bound is proved."""
-    delta, found = need_probability("delta", delta), frontier(releases)
+    delta = need_probability("delta", delta)
+    found = frontier(releases)
     if frontier_delta(0.0, *found) <= delta:
         return 0.0
     high = beyond(lambda e: e > 1e4 or frontier_delta(e, *found) <= delta, 1.0, 2.0)
@@ -196,15 +218,37 @@ def releases_epsilon(delta: float, releases) -> float:
 
 
 def binomial_epsilon(
-    delta: float, bits: int, p: float, move: float, entries: int, largest: int
+    delta: float,
+    bits: int,
+    p: float,
+    move: float,
+    entries: int,
+    largest: int,
 ) -> float:
     """Upper bound on epsilon at delta of Bin(bits, p) noise on every entry of a query in Z^n, as
     `Noise` has it; inf where no bound is proved."""
-    return releases_epsilon(delta, [Noise(bits, p, move, entries, largest)])
+    return releases_epsilon(
+        delta,
+        [
+            Noise(
+                bits=bits,
+                p=p,
+                move=move,
+                entries=entries,
+                largest=largest,
+            )
+        ],
+    )
 
 
 def binomial_bits(
-    epsilon: float, delta: float, users: int, p: float, move: float, entries: int, largest: int
+    epsilon: float,
+    delta: float,
+    users: int,
+    p: float,
+    move: float,
+    entries: int,
+    largest: int,
 ) -> tuple[int, float]:
     """(b, epsilon proved): the least b whose Bin(b, p) noise from each of `users` is proved to be
     (epsilon, delta)-DP.
@@ -215,7 +259,15 @@ def binomial_bits(
     """
     epsilon = need_positive("epsilon", epsilon)
     delta = need_searchable(delta)
-    one = need_noise(Noise(1, p, move, entries, largest))
+    one = need_noise(
+        Noise(
+            bits=1,
+            p=p,
+            move=move,
+            entries=entries,
+            largest=largest,
+        )
+    )
     return _bits(epsilon, delta, need_int("users", users, 1), one)
 
 
@@ -230,13 +282,17 @@ def _bits(epsilon, delta, users, one):
     wanted = np.ceil(normal**2 / (users * one.p * (1 - one.p)))
     if not max(wanted, 1.0) * users <= MOST:
         raise ValueError(
-            f"users, epsilon, delta, p and move need more than {MOST} bits; got {users=}, "
+            f"users, epsilon, delta, p and move need more than {MOST} bits; got "
+            f"{users=}, "
             f"{epsilon=}, {delta=}, p={one.p}, move={one.move}"
         )
-    low, high = 0, max(1, int(wanted))
+    low = 0
+    high = max(1, int(wanted))
     step = max(1, high // 100)
     while not suffices(high):
-        low, high, step = high, high + step, 2 * step
+        low = high
+        high = high + step
+        step = 2 * step
         if high * users > MOST:
             raise ValueError(
                 "delta is too small, or largest too large, for doubles; got "

@@ -76,7 +76,8 @@ def delta_at(epsilon: float, a):
     x = epsilon / a - a / 2.0
     with np.errstate(over="ignore", invalid="ignore"):  # in the branch that is not taken
         density = np.exp(-x * x / 2.0) / np.sqrt(2.0 * np.pi)
-        tail = np.where(x > 0.0, density * tail_ratio(x), ndtr(-x))  # ndtr errs more far out
+        # ndtr errs more far out
+        tail = np.where(x > 0.0, density * tail_ratio(x), ndtr(-x))
         wide = tail - density * tail_ratio(x + a)
         t = x[..., None] + a[..., None] * (NODES + 1.0) / 2.0
         slope = np.maximum(1.0 - t * tail_ratio(t), 0.0) @ (WEIGHTS / 2.0)
@@ -144,11 +145,20 @@ class Guarantee(NamedTuple):
         text = f"({self.epsilon:.3g}, {self.delta:.3g})-{self.model} DP"
         text += f", {self.neighbours}, per {self.unit}"
         if self.claimed is not None:
-            text += f" (claimed: epsilon = {self.claimed[0]:.3g}, delta = {self.claimed[1]:.3g})"
+            text += (
+                f" (claimed: epsilon = {self.claimed[0]:.3g}, delta = "
+                f"{self.claimed[1]:.3g})"
+            )
         return text
 
 
-NO_PRIVACY = Guarantee("none", np.inf, 1.0, "none", "none")
+NO_PRIVACY = Guarantee(
+    model="none",
+    epsilon=np.inf,
+    delta=1.0,
+    neighbours="none",
+    unit="none",
+)
 REPLACE_RECORD = "replace one record"
 ADD_OR_REMOVE = "add or remove one record"
 REPLACE_REWARD = "replace one reward"  # contexts are public
@@ -170,7 +180,10 @@ UNIVERSES = tuple(PAIR_SENSITIVITY)
 
 def need_budget(epsilon: float, delta) -> tuple[float, float]:
     """(epsilon, delta) as floats, epsilon in (0, inf], delta in (0, 1)."""
-    return need_positive("epsilon", epsilon, allow_inf=True), need_probability("delta", delta)
+    return need_positive("epsilon", epsilon, allow_inf=True), need_probability(
+        "delta",
+        delta,
+    )
 
 
 def gaussian_delta(epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
@@ -191,13 +204,17 @@ def gaussian_epsilon(delta: float, sigma: float, sensitivity: float = 1.0) -> fl
     >>> round(gaussian_epsilon(1e-5, sigma=3.73), 2)
     1.0
     """
-    delta, sigma = need_probability("delta", delta), need_float("sigma", sigma, 0.0)
+    delta = need_probability("delta", delta)
+    sigma = need_float("sigma", sigma, 0.0)
     sensitivity = need_positive("sensitivity", sensitivity)
     return np.inf if sigma == 0.0 else epsilon_at(delta, sensitivity / sigma)
 
 
 def gaussian_scale(
-    epsilon: float, delta: float, sensitivity: float = 1.0, method: str = "analytic"
+    epsilon: float,
+    delta: float,
+    sensitivity: float = 1.0,
+    method: str = "analytic",
 ) -> float:
     """Standard deviation of the Gaussian mechanism for a query of this L2 sensitivity.
 
@@ -215,7 +232,8 @@ def gaussian_scale(
         return 0.0
     if method == "classical" and epsilon > 1.0:
         raise ValueError(
-            f"epsilon must be in (0, 1] for the classical Gaussian mechanism; got epsilon={epsilon}"
+            "epsilon must be in (0, 1] for the classical Gaussian mechanism; "
+            f"got epsilon={epsilon}"
         )
     if method != "analytic":
         return sensitivity * np.sqrt(2.0 * np.log(1.25 / delta)) / epsilon
@@ -223,7 +241,15 @@ def gaussian_scale(
 
 
 def gaussian_release(
-    model, epsilon, delta, calibration, universe, sensitivities, *, paper=None, releases=1
+    model,
+    epsilon,
+    delta,
+    calibration,
+    universe,
+    sensitivities,
+    *,
+    paper=None,
+    releases=1,
 ) -> tuple[float, Guarantee]:
     """(sigma, Guarantee) of one Gaussian release of one user's record, or of several at once.
 
@@ -238,14 +264,23 @@ def gaussian_release(
     epsilon, delta = need_budget(epsilon, delta)
     if epsilon == np.inf:
         return 0.0, NO_PRIVACY
-    sensitivity, claimed = sensitivities[universe] * np.sqrt(releases), None
+    sensitivity = sensitivities[universe] * np.sqrt(releases)
+    claimed = None
     if calibration == "corrected":
         sigma = gaussian_scale(epsilon, delta, sensitivity)
     else:
-        printed, claimed = sensitivity if paper is None else paper, (epsilon, delta)
+        printed = sensitivity if paper is None else paper
+        claimed = (epsilon, delta)
         sigma = gaussian_scale(epsilon, delta, printed, "classical-unchecked")
     true = gaussian_epsilon(delta, sigma, sensitivity)
-    return sigma, Guarantee(model, true, delta, REPLACE_RECORD, f"user ({universe})", claimed)
+    return sigma, Guarantee(
+        model=model,
+        epsilon=true,
+        delta=delta,
+        neighbours=REPLACE_RECORD,
+        unit=f"user ({universe})",
+        claimed=claimed,
+    )
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
@@ -277,9 +312,14 @@ def _zcdp_delta(rho, epsilon):
         with np.errstate(over="ignore"):  # beyond all floats is not the minimum
             return over * ((1.0 + over) * rho - epsilon) + factor
 
-    centre = np.log(max((epsilon - rho) / (2.0 * rho), 1e-3))  # the minimum but for the factor
-    found = minimize_scalar(log_delta, bounds=(centre - 12, centre + 12), method="bounded",
-                            options={"xatol": 1e-10})  # fmt: skip
+    # the minimum but for the factor
+    centre = np.log(max((epsilon - rho) / (2.0 * rho), 1e-3))
+    found = minimize_scalar(
+        log_delta,
+        bounds=(centre - 12, centre + 12),
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
     return float(np.exp(min(0.0, found.fun)))
 
 
@@ -292,7 +332,8 @@ def _within(rho, epsilon, delta):
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
     """Smallest epsilon >= 0 that `zcdp_delta` gives for rho-zCDP at delta in (0, 1), rounded up."""
-    rho, delta = need_float("rho", rho, 0.0, allow_inf=True), need_probability("delta", delta)
+    rho = need_float("rho", rho, 0.0, allow_inf=True)
+    delta = need_probability("delta", delta)
     return np.inf if rho == np.inf else _epsilon_of_rho(rho, delta)
 
 
@@ -323,7 +364,8 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
 def _rho_of_epsilon(epsilon, delta):
     """`zcdp_rho` of checked, finite numbers."""
     root = np.sqrt(np.log(1.0 / delta))
-    low = float((epsilon / (root + np.sqrt(root * root + epsilon))) ** 2)  # Bun and Steinke (2016)
+    # Bun and Steinke (2016)
+    low = float((epsilon / (root + np.sqrt(root * root + epsilon))) ** 2)
     if epsilon > FAR_RHO:
         return low * (1.0 - 1e-12)
 

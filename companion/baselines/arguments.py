@@ -32,7 +32,9 @@ def need_kappa(link, theta_bound, kappa):
     if kappa is None:
         least = slope(link, theta_bound)
         if not least > 0.0:
-            raise ValueError(f"theta_bound must leave the link a slope above 0; got {theta_bound=}")
+            raise ValueError(
+                f"theta_bound must leave the link a slope above 0; got {theta_bound=}"
+            )
         return 1.0 / least
     # one part in 1e9 below is allowed: a measured kappa is rounded
     return need_float("kappa", kappa, (1.0 - 1e-9) / slope(link, 0.0))
@@ -40,15 +42,25 @@ def need_kappa(link, theta_bound, kappa):
 
 def need_model(d, link, theta_bound, kappa, failure):
     """(d, number of the link, theta_bound, kappa, failure), checked; ValueError by name."""
-    d, link = need_int("d", d, 1, WIDEST), need_bernoulli_link(link)
+    d = need_int("d", d, 1, WIDEST)
+    link = need_bernoulli_link(link)
     bound = need_float("theta_bound", theta_bound, 1e-30, 1e30)
-    return d, link, bound, need_kappa(link, bound, kappa), need_probability("failure", failure)
+    return (
+        d,
+        link,
+        bound,
+        need_kappa(link, bound, kappa),
+        need_probability("failure", failure),
+    )
 
 
 # --- optimisers ---------------------------------------------------------------------------------
 
-SMALLEST = 1e-30  # sizes lie between this and its inverse: what is made of them stays finite
-LEAST_EPSILON, LEAST_DELTA = 1e-4, 1e-100  # below, the accountants lose their digits
+# sizes lie between this and its inverse: what is made of them stays finite
+SMALLEST = 1e-30
+# below, the accountants lose their digits
+LEAST_EPSILON = 1e-4
+LEAST_DELTA = 1e-100
 
 
 class SquaresProblem(NamedTuple):
@@ -83,11 +95,24 @@ def need_spending(epsilon, delta, n):
 
 def squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration, *, least):
     """The checked `SquaresProblem`, of at least so many records; callers check p further."""
-    d, n, p = need_int("d", d, 1), need_int("n", n, least), need_exponent("p", p)
+    d = need_int("d", d, 1)
+    n = need_int("n", n, least)
+    p = need_exponent("p", p)
     need_choice("calibration", calibration, ("paper", "corrected"))
-    r, Y = need_size("radius", radius), need_size("label_bound", label_bound)
+    r = need_size("radius", radius)
+    Y = need_size("label_bound", label_bound)
     epsilon, delta = need_spending(epsilon, delta, n)
-    return SquaresProblem(d, n, p, dual_exponent(p), r, Y, 2.0 * (r + Y), epsilon, delta)
+    return SquaresProblem(
+        d=d,
+        n=n,
+        p=p,
+        q=dual_exponent(p),
+        radius=r,
+        high=Y,
+        lipschitz=2.0 * (r + Y),
+        epsilon=epsilon,
+        delta=delta,
+    )
 
 
 def central_guarantee(problem, true, calibration) -> Guarantee:
@@ -95,4 +120,11 @@ def central_guarantee(problem, true, calibration) -> Guarantee:
     if problem.epsilon == np.inf:
         return NO_PRIVACY
     claimed = (problem.epsilon, problem.delta) if calibration == "paper" else None
-    return Guarantee("central", true, problem.delta, REPLACE_RECORD, "record", claimed)
+    return Guarantee(
+        model="central",
+        epsilon=true,
+        delta=problem.delta,
+        neighbours=REPLACE_RECORD,
+        unit="record",
+        claimed=claimed,
+    )

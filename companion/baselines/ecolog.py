@@ -45,9 +45,22 @@ class State(NamedTuple):
 def init(p):
     """State before the first round."""
     d = p.d
-    t, clipped = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    V, V_inv, theta, surplus = p.ridge * np.eye(d), np.eye(d) / p.ridge, np.zeros(d), np.zeros(1)
-    return State(t, V, V_inv, theta, surplus, clipped, np.zeros((5, d)), np.zeros((d, d)))
+    t = np.zeros(1, np.int64)
+    clipped = np.zeros(1, np.int64)
+    V = p.ridge * np.eye(d)
+    V_inv = np.eye(d) / p.ridge
+    theta = np.zeros(d)
+    surplus = np.zeros(1)
+    return State(
+        t=t,
+        V=V,
+        V_inv=V_inv,
+        theta_hat=theta,
+        surplus=surplus,
+        clipped=clipped,
+        work=np.zeros((5, d)),
+        L=np.zeros((d, d)),
+    )
 
 
 @jit
@@ -56,7 +69,11 @@ def radius(p, s):
     root = math.sqrt(p.ridge)
     inside = 2.0 / p.failure * math.sqrt(1.0 + (s.t[0] + 1.0) / (4.0 * p.ridge))
     gain = 0.5 * root + 2.0 / root * math.log(inside)
-    grown = 2.0 * p.ridge * p.theta_bound**2 + (1.0 + p.theta_bound) ** 2 * gain + s.surplus[0]
+    grown = (
+        2.0 * p.ridge * p.theta_bound**2
+        + (1.0 + p.theta_bound) ** 2 * gain
+        + s.surplus[0]
+    )
     return math.sqrt(max(grown, 0.0))
 
 
@@ -74,10 +91,13 @@ def descend(p, s, x, centre, scale, target, steps, theta):
 
     s.work: row 0 holds V^-1 x; rows 2 to 4 are overwritten.
     """
-    direction, out, outside = s.work[0], s.work[2], s.work[3]
+    direction = s.work[0]
+    out = s.work[2]
+    outside = s.work[3]
     size = STEP / (0.25 + 1.0 / (1.0 + 0.5 * p.theta_bound))
     for _ in range(steps):
-        g, moved = scale * mean(LOGISTIC, linalg.dot(x, theta)) - target, 0.0
+        g = scale * mean(LOGISTIC, linalg.dot(x, theta)) - target
+        moved = 0.0
         for i in range(p.d):
             out[i] = theta[i] - size * (theta[i] - centre[i] + g * direction[i])
         if linalg.norm(out) > p.theta_bound:
@@ -96,16 +116,21 @@ def update(p, s, arm, x, r, rng):
     y = clipped_reward(r)
     s.t[0] += 1
     s.clipped[0] += y != r
-    depth = math.ceil((2.25 + p.theta_bound / 8.0) * math.log(p.theta_bound * (s.t[0] + 1.0)))
+    depth = math.ceil(
+        (2.25 + p.theta_bound / 8.0) * math.log(p.theta_bound * (s.t[0] + 1.0))
+    )
     steps = int(max(depth, 1.0) / STEP)
-    direction, shifted, out = s.work[0], s.work[1], s.work[2]
+    direction = s.work[0]
+    shifted = s.work[1]
+    out = s.work[2]
     linalg.matvec(s.V_inv, x, direction)
     theta = s.theta_hat
     linalg.copy(theta, shifted)  # the old estimate is the centre of the first problem
     descend(p, s, x, shifted, 1.0, y, steps, theta)
     linalg.copy(theta, shifted)
     descend(p, s, x, theta, 2.0, 1.0, steps, shifted)
-    z, z_shifted = linalg.dot(x, theta), linalg.dot(x, shifted)
+    z = linalg.dot(x, theta)
+    z_shifted = linalg.dot(x, shifted)
     weight = slope(LOGISTIC, z)
     gain = true_loss(LOGISTIC, z_shifted, y) - true_loss(LOGISTIC, z, y)
     for i in range(p.d):

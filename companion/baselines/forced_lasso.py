@@ -45,7 +45,8 @@ class State(NamedTuple):
 
 def init(p):
     """State before the first round."""
-    K, d = p.K, p.d
+    K = p.K
+    d = p.d
     sums = np.zeros((2, K), np.int64), np.zeros((2, K, d, d)), np.zeros((2, K, d))
     rest = np.zeros((2, K, d)), np.arange(d), np.zeros(d), np.zeros(1, np.int64)
     return State(np.zeros(1, np.int64), *sums, *rest)
@@ -72,12 +73,14 @@ def select(p, s, X, rng):
     top = -np.inf
     for k in range(p.K):
         top = max(top, dot(X[0], s.theta[0, k]))
-    best, arm = -np.inf, 0
+    best = -np.inf
+    arm = 0
     for k in range(p.K):
         if dot(X[0], s.theta[0, k]) >= top - 0.5 * p.gap:
             z = dot(X[0], s.theta[1, k])
             if z > best:
-                best, arm = z, k
+                best = z
+                arm = k
     return arm
 
 
@@ -85,7 +88,9 @@ def select(p, s, X, rng):
 def learn(p, s, which, arm, x, r, penalty):
     """Add the row to one lasso and refit it: ||y - X theta||^2/n + penalty ||theta||_1."""
     s.count[which, arm] += 1
-    theta, G, c = s.theta[which, arm], s.G[which, arm], s.c[which, arm]
+    theta = s.theta[which, arm]
+    G = s.G[which, arm]
+    c = s.c[which, arm]
     add_outer(1.0, x, G)
     axpy(r, x, c)
     copy(c, s.q)
@@ -93,7 +98,12 @@ def learn(p, s, which, arm, x, r, penalty):
         if theta[j] != 0.0:
             axpy(-theta[j], G[j], s.q)
     half = 0.5 * penalty * s.count[which, arm]
-    whole = Gram(G, s.index, s.index, G)
+    whole = Gram(
+        rows=G,
+        index=s.index,
+        seen=s.index,
+        X=G,
+    )
     if not lasso_descent(whole, 0, p.d, half, p.tolerance, theta, s.q):
         s.capped[0] += 1
 
@@ -105,7 +115,15 @@ def update(p, s, arm, x, r, rng):
     t = s.t[0]
     if forced_arm(p, t) == arm:
         learn(p, s, 0, arm, x, r, p.penalty_forced)
-    learn(p, s, 1, arm, x, r, p.penalty_all * math.sqrt((math.log(t) + math.log(p.d)) / t))
+    learn(
+        p,
+        s,
+        1,
+        arm,
+        x,
+        r,
+        p.penalty_all * math.sqrt((math.log(t) + math.log(p.d)) / t),
+    )
 
 
 play = plain_loop(select, update)
@@ -144,9 +162,18 @@ def forced_lasso(
     >>> forced_lasso(20, 3).params.forced
     1
     """
-    d, K = need_int("d", d, 1, WIDEST), need_int("K", K, 1, WIDEST)
+    d = need_int("d", d, 1, WIDEST)
+    K = need_int("K", K, 1, WIDEST)
     forced = need_int("forced", forced, 1, (2**31 - 1) // K)
     sizes = {"gap": gap, "penalty_forced": penalty_forced, "penalty_all": penalty_all}
     sizes = [need_positive(name, value) for name, value in sizes.items()]
     p = Params(d, K, forced, *sizes, need_float("tolerance", tolerance, 1e-14), True)
-    return Policy("Forced lasso", p, init, select, update, play, NO_PRIVACY)
+    return Policy(
+        name="Forced lasso",
+        params=p,
+        init=init,
+        select=select,
+        update=update,
+        play=play,
+        guarantee=NO_PRIVACY,
+    )

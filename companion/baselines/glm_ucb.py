@@ -45,17 +45,29 @@ class State(NamedTuple):
     y: np.ndarray  # (T,)
     started: np.ndarray  # (1,) whether theta_hat was drawn
     clipped: np.ndarray  # (1,) rewards that were outside [0, 1]
-    work: np.ndarray  # (d + 3, d) scratch of a fit; rows :d keep the last Hessian's Cholesky factor
+    # (d + 3, d) scratch of a fit; rows :d keep the last Hessian's Cholesky factor
+    work: np.ndarray
     column: np.ndarray  # (d,) scratch
 
 
 def init(p):
     """State before the first round."""
-    d, count = p.d, np.zeros(1, np.int64)
+    d = p.d
+    count = np.zeros(1, np.int64)
     rows = np.zeros((p.T, d)), np.zeros(p.T)
-    flags, work = (np.zeros(1, np.int64), np.zeros(1, np.int64)), work_for(d)
-    work[:d] = np.sqrt(2.0 * p.ridge) * np.eye(d)  # Cholesky factor of the Hessian without rows
-    return State(count, np.eye(d) / p.ridge, np.zeros(d), *rows, *flags, work, np.zeros(d))
+    flags = (np.zeros(1, np.int64), np.zeros(1, np.int64))
+    work = work_for(d)
+    # Cholesky factor of the Hessian without rows
+    work[:d] = np.sqrt(2.0 * p.ridge) * np.eye(d)
+    return State(
+        count,
+        np.eye(d) / p.ridge,
+        np.zeros(d),
+        *rows,
+        *flags,
+        work,
+        np.zeros(d),
+    )
 
 
 @jit
@@ -81,7 +93,8 @@ def approach(p, s, x, y):
 @jit
 def update(p, s, arm, x, r, rng):
     """Learn from reward r on context x (d,); s is changed in place."""
-    y, n = clipped_reward(r), s.t[0]
+    y = clipped_reward(r)
+    n = s.t[0]
     s.clipped[0] += y != r
     s.y[n] = y
     copy(x, s.X[n])
@@ -116,5 +129,11 @@ def glm_ucb(
     T = need_int("T", T, 1, ROOM // d)
     log_term = 2.0 * d * math.log(2.0 * d * T / failure)
     root = math.sqrt((3.0 + 2.0 * math.log1p(2.0 / d)) * log_term)
-    p = Params(d, T, number, float(d), 2.0 * slope(number, 0.0) * kappa * root)
+    p = Params(
+        d=d,
+        T=T,
+        link=number,
+        ridge=float(d),
+        width=2.0 * slope(number, 0.0) * kappa * root,
+    )
     return Policy("GLM-UCB", p, init, select, update, play, NO_PRIVACY, **GLM)

@@ -40,10 +40,19 @@ class State(NamedTuple):
 
 def init(p):
     """State before the first round."""
-    d, regret = p.d, 2.0 * p.k * p.theta_bound * p.theta_bound * p.ridge
+    d = p.d
+    regret = 2.0 * p.k * p.theta_bound * p.theta_bound * p.ridge
     counts = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    V_inv, theta = np.eye(d) / p.ridge, np.zeros(d)
-    return State(counts[0], V_inv, theta, np.array([regret]), counts[1], np.zeros(d))
+    V_inv = np.eye(d) / p.ridge
+    theta = np.zeros(d)
+    return State(
+        t=counts[0],
+        V_inv=V_inv,
+        theta_hat=theta,
+        regret=np.array([regret]),
+        clipped=counts[1],
+        work=np.zeros(d),
+    )
 
 
 @jit
@@ -98,5 +107,13 @@ def gloc(
     """
     d, number, bound, kappa, failure = need_model(d, link, theta_bound, kappa, failure)
     L = slope(number, 0.0)
-    p = Params(d, number, bound, 1.0 / kappa, L * L * kappa, float(d), failure)
+    p = Params(
+        d=d,
+        link=number,
+        theta_bound=bound,
+        k=1.0 / kappa,
+        q=L * L * kappa,
+        ridge=float(d),
+        failure=failure,
+    )
     return Policy("GLOC", p, init, select, update, play, NO_PRIVACY, **GLM)

@@ -37,9 +37,11 @@ class State(NamedTuple):
     X: np.ndarray  # (T, d) contexts of the chosen arms
     y: np.ndarray  # (T,)
     c: np.ndarray  # (d,) X'y
-    G: np.ndarray  # (d, d) row i: X'X of the i-th coordinate that became active, as `seen` says
+    # (d, d) row i: X'X of the i-th coordinate that became active, as `seen` says
+    G: np.ndarray
     index: np.ndarray  # (d,) which coordinate that is
-    seen: np.ndarray  # (d,) rows of X that are in row i of G: it lacks the others until it is read
+    # (d,) rows of X that are in row i of G: it lacks the others until it is read
+    seen: np.ndarray
     place: np.ndarray  # (d,) -1, or where the coordinate stands in index
     q: np.ndarray  # (d,) X'(y - X theta)
     capped: np.ndarray  # (1,) fits that ended before the solver had converged
@@ -49,8 +51,11 @@ def init(p):
     """State before the first round."""
     counters = [np.zeros(1, np.int64) for _ in range(3)]
     theta_hat, c, q = (np.zeros(p.d) for _ in range(3))
-    X, y, G = np.zeros((p.T, p.d)), np.zeros(p.T), np.zeros((p.d, p.d))
-    index, seen = np.zeros(p.d, np.int64), np.zeros(p.d, np.int64)
+    X = np.zeros((p.T, p.d))
+    y = np.zeros(p.T)
+    G = np.zeros((p.d, p.d))
+    index = np.zeros(p.d, np.int64)
+    seen = np.zeros(p.d, np.int64)
     data = X, y, c, G, index, seen, np.full(p.d, -1), q
     return State(counters[0], counters[1], theta_hat, *data, counters[2])
 
@@ -68,8 +73,16 @@ def lasso(p, s):
     Sweeps the coordinates that were ever active; then takes in those that violate the optimality
     conditions: at most d + 1 times.
     """
-    t, G = s.t[0], Gram(s.G, s.index, s.seen, s.X)
-    penalty, converged, before = level(p, t) * t, True, -1
+    t = s.t[0]
+    G = Gram(
+        rows=s.G,
+        index=s.index,
+        seen=s.seen,
+        X=s.X,
+    )
+    penalty = level(p, t) * t
+    converged = True
+    before = -1
     copy(s.c, s.q)
     for a in range(s.active[0]):
         if s.theta_hat[s.index[a]] != 0.0:
@@ -93,13 +106,15 @@ def select(p, s, X, rng):
     """
     if s.t[0] < p.every:
         return random_integer(rng, X.shape[0])
-    best, arm = -np.inf, 0
+    best = -np.inf
+    arm = 0
     for k in range(X.shape[0]):
         z = 0.0
         for a in range(s.active[0]):
             z += X[k, s.index[a]] * s.theta_hat[s.index[a]]
         if z > best:
-            best, arm = z, k
+            best = z
+            arm = k
     return arm
 
 
@@ -118,7 +133,12 @@ play = plain_loop(select, update)
 
 
 def lasso_bandit(
-    d: int, T: int, *, penalty: float = 1.0, every: int = 1, tolerance: float = 1e-8
+    d: int,
+    T: int,
+    *,
+    penalty: float = 1.0,
+    every: int = 1,
+    tolerance: float = 1e-8,
 ) -> Policy:
     """Sparsity-agnostic lasso bandit for T rounds in R^d.
 
@@ -141,7 +161,24 @@ def lasso_bandit(
     >>> lasso_bandit(20, 100).params.every
     1
     """
-    d, every = need_int("d", d, 1, WIDEST), need_int("every", every, 1)
-    T, penalty = need_int("T", T, 1, ROOM // d), need_positive("penalty", penalty)
-    p = Params(d, T, penalty, every, need_float("tolerance", tolerance, 1e-14))
-    return Policy("Lasso bandit", p, init, select, update, play, NO_PRIVACY, delayed_feedback=True)
+    d = need_int("d", d, 1, WIDEST)
+    every = need_int("every", every, 1)
+    T = need_int("T", T, 1, ROOM // d)
+    penalty = need_positive("penalty", penalty)
+    p = Params(
+        d=d,
+        T=T,
+        penalty=penalty,
+        every=every,
+        tolerance=need_float("tolerance", tolerance, 1e-14),
+    )
+    return Policy(
+        name="Lasso bandit",
+        params=p,
+        init=init,
+        select=select,
+        update=update,
+        play=play,
+        guarantee=NO_PRIVACY,
+        delayed_feedback=True,
+    )

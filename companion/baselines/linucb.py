@@ -35,15 +35,24 @@ class State(NamedTuple):
 
 def init(p):
     """State before the first round."""
-    t, d = np.zeros(1, np.int64), p.d
-    return State(t, np.eye(d) / p.ridge, np.zeros(d), np.zeros(d), np.zeros(d))
+    t = np.zeros(1, np.int64)
+    d = p.d
+    return State(
+        t=t,
+        V_inv=np.eye(d) / p.ridge,
+        b=np.zeros(d),
+        theta_hat=np.zeros(d),
+        work=np.zeros(d),
+    )
 
 
 @jit
 def theorem_radius(d, t, ridge, noise, theta_bound, failure):
     """Theorem 2 for contexts in the unit ball: confidence radius after t rounds."""
     log_det = d * math.log1p(t / (ridge * d))
-    return noise * np.sqrt(log_det - 2.0 * math.log(failure)) + np.sqrt(ridge) * theta_bound
+    return (
+        noise * np.sqrt(log_det - 2.0 * math.log(failure)) + np.sqrt(ridge) * theta_bound
+    )
 
 
 @jit
@@ -105,11 +114,20 @@ def linucb(
     0
     """
     p = Params(
-        need_int("d", d, 1, WIDEST),
-        need_positive("ridge", ridge),
-        need_float("noise", noise, 0.0),
-        need_float("theta_bound", theta_bound, 0.0),
-        need_probability("failure", failure),
-        need_float("width", width, 0.0),
+        d=need_int("d", d, 1, WIDEST),
+        ridge=need_positive("ridge", ridge),
+        noise=need_float("noise", noise, 0.0),
+        theta_bound=need_float("theta_bound", theta_bound, 0.0),
+        failure=need_probability("failure", failure),
+        width=need_float("width", width, 0.0),
     )
-    return Policy("LinUCB", p, init, select, update, play, NO_PRIVACY, delayed_feedback=True)
+    return Policy(
+        name="LinUCB",
+        params=p,
+        init=init,
+        select=select,
+        update=update,
+        play=play,
+        guarantee=NO_PRIVACY,
+        delayed_feedback=True,
+    )

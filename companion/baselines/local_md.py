@@ -108,9 +108,17 @@ def release(p, i, x, X, Y, rows, rng, gradient):
 @jit
 def phase(p, i, X, Y, theta, rng):
     """Phase i on its records X, Y: theta <- the average of its iterates, started from theta."""
-    d, n, b = p.d, X.shape[0], p.batch[i]
-    centre, x, u, mean = theta.copy(), theta.copy(), np.zeros(d), np.zeros(d)
-    gradient, z, order, at = np.zeros(d), np.zeros(d), np.arange(n), n
+    d = p.d
+    n = X.shape[0]
+    b = p.batch[i]
+    centre = theta.copy()
+    x = theta.copy()
+    u = np.zeros(d)
+    mean = np.zeros(d)
+    gradient = np.zeros(d)
+    z = np.zeros(d)
+    order = np.arange(n)
+    at = n
     for k in range(p.steps[i]):
         if at + b > n:
             shuffle(rng, order)
@@ -127,7 +135,9 @@ def phase(p, i, X, Y, theta, rng):
 @jit
 def run(p, s, X, Y, rng, out):
     """All phases on the n records X (n, d), Y (n,); the last row of out <- the parameter."""
-    A, b, start = np.empty(X.shape), np.empty(Y.shape), 0
+    A = np.empty(X.shape)
+    b = np.empty(Y.shape)
+    start = 0
     s.clipped[0] = admit_all(X, Y, p.q, p.high, A, b)
     for i in range(p.records.shape[0]):
         end = start + p.records[i]
@@ -140,10 +150,14 @@ def run(p, s, X, Y, rng, out):
 def phases(problem, epsilon, eta):
     """Arrays records, batch, steps, eta, radius, printed sigma of the phases of two steps or more;
     epsilon is finite."""
-    rows, (d, n, p, q), L = [], problem[:4], problem.lipschitz
+    rows = []
+    d, n, p, q = problem[:4]
+    L = problem.lipschitz
     root = math.sqrt(d ** (1.0 - 2.0 / q) * math.log(1.0 / problem.delta))
     for i in range(1, int(math.log2(n)) + 1):
-        epsilon_i, n_i, eta_i = epsilon / 2**i, n // 2**i, eta / 2 ** (4 * i)
+        epsilon_i = epsilon / 2**i
+        n_i = n // 2**i
+        eta_i = eta / 2 ** (4 * i)
         # log d = 0 at d = 1 would ask for an infinite batch
         b = max(math.sqrt(n_i / max(math.log(d), 1e-9)), math.sqrt(d / epsilon_i), 1.0)
         b = min(int(b), n_i)
@@ -205,14 +219,25 @@ def local_md(
     True
     """
     need_float("p", p, 1.0, 2.0, open_low=True)
-    c = squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration, least=4)
+    c = squares_problem(
+        d,
+        n,
+        p,
+        radius,
+        label_bound,
+        epsilon,
+        delta,
+        calibration,
+        least=4,
+    )
     asked = c.epsilon if c.epsilon < np.inf else 1.0
     limit = asked / math.sqrt(c.d * math.log(1.0 / c.delta) * (1.0 + math.log(c.d)))
     eta = need_positive("step_scale", step_scale) * 2.0 * c.radius / c.lipschitz
     eta *= min(1.0 / math.sqrt((c.p - 1.0) * c.n), limit)
     clip = c.lipschitz if calibration == "corrected" else np.inf
     params = Params(c.d, c.n, c.p, c.q, c.high, *phases(c, asked, eta), clip)
-    moved, sigma = movement(params), params.sigma
+    moved = movement(params)
+    sigma = params.sigma
     if calibration == "corrected":
         sigma = moved / gaussian_mu(asked, c.delta)
     true = gaussian_epsilon(c.delta, 1.0, float((moved / sigma).max()))

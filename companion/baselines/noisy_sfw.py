@@ -123,7 +123,8 @@ def step(p, s, x, y, rng):
 @jit
 def run(p, s, X, Y, rng, out):
     """Read n records X (n, d), Y (n,); out (n, d) <- the public parameter after each."""
-    p, s = borrowed(p), borrowed(s)
+    p = borrowed(p)
+    s = borrowed(s)
     for t in range(X.shape[0]):
         step(p, s, X[t], Y[t], rng)
         copy(s.theta, out[t])
@@ -131,17 +132,25 @@ def run(p, s, X, Y, rng, out):
 
 def noise(p, problem, calibration):
     """(exponent, sigma_first, sigma, true epsilon): of `Params` p without noise."""
-    epsilon, delta, lipschitz = problem.epsilon, problem.delta, problem.lipschitz
-    first, later = 2.0 * lipschitz / p.half, 4.0 * BETA * p.eta * p.radius / p.batch
+    epsilon = problem.epsilon
+    delta = problem.delta
+    lipschitz = problem.lipschitz
+    first = 2.0 * lipschitz / p.half
+    later = 4.0 * BETA * p.eta * p.radius / p.batch
     s2 = euclidean_factor(p.q, p.d)
     if calibration == "corrected":
         scale = s2 / gaussian_mu(epsilon, delta)
         return 2.0, first * scale, later * scale, gaussian_epsilon(delta, scale, s2)
     if epsilon > 2.0:
-        raise ValueError(f"epsilon must be at most 2 for calibration='paper'; got {epsilon=}")
+        raise ValueError(
+            f"epsilon must be at most 2 for calibration='paper'; got {epsilon=}"
+        )
     exponent, kappa = smooth_exponent(p.q, p.d)
     unit = math.sqrt(2.0 * kappa * math.log(1.0 / delta)) / epsilon
-    sigmas = unit * 4.0 * lipschitz / p.n, unit * 8.0 * BETA * p.eta * p.radius / math.sqrt(p.n)
+    sigmas = (
+        unit * 4.0 * lipschitz / p.n,
+        unit * 8.0 * BETA * p.eta * p.radius / math.sqrt(p.n),
+    )
     ratio = max(first / sigmas[0], later / sigmas[1])
     true = zcdp_epsilon(kappa * ratio * ratio / 2.0, delta)
     if exponent == 2.0:  # an ordinary Gaussian: its privacy is known exactly
@@ -189,12 +198,26 @@ def noisy_sfw(
     200
     """
     need_float("p", p, 1.0, 2.0, open_low=True)
-    c = squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration, least=4)
+    c = squares_problem(
+        d,
+        n,
+        p,
+        radius,
+        label_bound,
+        epsilon,
+        delta,
+        calibration,
+        least=4,
+    )
     eta = need_positive("step_scale", step_scale) * math.log(c.n) / (2.0 * math.sqrt(c.n))
     if eta > 1.0:
-        raise ValueError(f"step_scale must keep the step at most 1; got {step_scale=}: {eta:.3g}")
-    batch, steps = max(1, int(math.sqrt(c.n) / 2.0)), math.isqrt(c.n) - 1
-    params, true = Params(*c[:6], half=c.n // 2, batch=batch, steps=steps, eta=eta), np.inf
+        raise ValueError(
+            f"step_scale must keep the step at most 1; got {step_scale=}: {eta:.3g}"
+        )
+    batch = max(1, int(math.sqrt(c.n) / 2.0))
+    steps = math.isqrt(c.n) - 1
+    params = Params(*c[:6], half=c.n // 2, batch=batch, steps=steps, eta=eta)
+    true = np.inf
     if c.epsilon < np.inf:
         exponent, at_first, later, true = noise(params, c, calibration)
         params = params._replace(exponent=exponent, sigma_first=at_first, sigma=later)

@@ -39,7 +39,8 @@ def log_profile(epsilon, g, noise):
     """
     inner = np.log1p(np.expm1(epsilon) / g)
     a = 1.0 / noise
-    above, below = log_ndtr(a / 2 - inner / a), inner + log_ndtr(-a / 2 - inner / a)
+    above = log_ndtr(a / 2 - inner / a)
+    below = inner + log_ndtr(-a / 2 - inner / a)
     with np.errstate(divide="ignore"):
         return math.log(g) + above + np.log(-np.expm1(np.minimum(below - above, 0.0)))
 
@@ -50,7 +51,8 @@ def renyi(order, g, noise, points=4000):
     exp((a - 1) D_a) <= 1 + a (a - 1) int_0^inf (e^((a - 1) e) + e^(-a e)) h(e) de.
     On each cell the weight is at most its larger end (it is convex), h at most its left end.
     """
-    top = math.log1p(g * math.expm1(min(0.5 / noise**2 + 40.0 / noise, 700.0)))  # where h ends
+    # where h ends
+    top = math.log1p(g * math.expm1(min(0.5 / noise**2 + 40.0 / noise, 700.0)))
     e = top * np.linspace(0.0, 1.0, points) ** 3  # dense near 0
     weight = np.logaddexp((order - 1.0) * e, -order * e)
     cells = np.maximum(weight[1:], weight[:-1]) + log_profile(e[:-1], g, noise)
@@ -86,8 +88,10 @@ def smallest_noise(epsilon, delta, n, steps):
     """The noise at which `composed` gives epsilon; ValueError where no noise does."""
     least = min(conversion(a, delta) for a in ORDERS)
     if not epsilon > 1.01 * least:
-        raise ValueError(f"epsilon must be above {1.01 * least:.3g} at delta={delta}, where the"
-                         f" orders of the accountant end; got {epsilon=}")  # fmt: skip
+        raise ValueError(
+            f"epsilon must be above {1.01 * least:.3g} at delta={delta}, where the"
+            f" orders of the accountant end; got {epsilon=}"
+        )
     if composed(delta, n, LEAST_NOISE, steps) < epsilon:
         return LEAST_NOISE  # a smaller noise would need orders below those tried
 
@@ -140,8 +144,11 @@ def descend(p, theta, A, b, rng, gradient):
 @jit
 def run(p, s, X, Y, rng, out):
     """All steps on the n records X (n, d), Y (n,); the last row of out <- the parameter."""
-    p, s = borrowed(p), borrowed(s)
-    A, b, gradient = np.empty(X.shape), np.empty(Y.shape), np.empty(p.d)
+    p = borrowed(p)
+    s = borrowed(s)
+    A = np.empty(X.shape)
+    b = np.empty(Y.shape)
+    gradient = np.empty(p.d)
     s.clipped[0] = admit_all(X, Y, p.q, p.high, A, b)
     s.t[0] = X.shape[0]
     for _ in range(p.steps):
@@ -192,14 +199,28 @@ def noisy_sgd(
     3600
     """
     if need_float("p", p, 2.0, allow_inf=True) not in (2.0, np.inf):
-        raise ValueError(f"p must be 2 or inf, whose balls have a projection in one step; got {p=}")
-    c = squares_problem(d, n, p, radius, label_bound, epsilon, delta, calibration, least=2)
-    valid, steps = c.lipschitz, c.n * c.n
+        raise ValueError(
+            f"p must be 2 or inf, whose balls have a projection in one step; got {p=}"
+        )
+    c = squares_problem(
+        d,
+        n,
+        p,
+        radius,
+        label_bound,
+        epsilon,
+        delta,
+        calibration,
+        least=2,
+    )
+    valid = c.lipschitz
+    steps = c.n * c.n
     L = valid if lipschitz is None else need_size("lipschitz", lipschitz)
     limit = math.sqrt(c.d * math.log(1.0 / c.delta)) / c.epsilon  # 0 without noise
     eta = need_positive("step_scale", step_scale) * c.radius / L
     eta /= c.n * max(math.sqrt(c.n), limit)
-    sigma, true = 0.0, np.inf
+    sigma = 0.0
+    true = np.inf
     if c.epsilon < np.inf:
         sigma = math.sqrt(8.0 * math.log(1.0 / c.delta)) * L / c.epsilon
         if calibration == "corrected":

@@ -64,7 +64,8 @@ P = 0.25  # chance that a noise bit is one
 def vector_sum(d, epsilon, delta, batch, sensitivity, calibration):
     """(g, b, epsilon proved at delta) of the shuffled vector sum for statistics of this
     sensitivity."""
-    g, n = max(2.0 * np.sqrt(batch), float(d), 4.0), mechanisms.statistics_size(d)
+    g = max(2.0 * np.sqrt(batch), float(d), 4.0)
+    n = mechanisms.statistics_size(d)
     # No entry changes by more than the sensitivity, nor by more than 2L; rounding adds below one.
     largest = int(np.ceil(min(sensitivity, 2.0 * RANGE) * g / RANGE))
     query = sensitivity * g / RANGE + np.sqrt(n), n, largest
@@ -88,7 +89,8 @@ class Params(NamedTuple):
     theta_bound: float  # S
     failure: float  # chance that some confidence set misses theta
     width: float  # multiple of the theorem's radius that is used; 1 is the theorem
-    sigma: float  # standard deviation of the noise on every coordinate, of one user or node
+    # standard deviation of the noise on every coordinate, of one user or node
+    sigma: float
     batch: int = 1  # rounds between two models
     noise_at: int = LOCAL
     g: float = 0.0  # shuffler: counts per unit of an entry
@@ -125,19 +127,26 @@ class State(NamedTuple):
     message: np.ndarray
     clipped: np.ndarray  # (1,) records outside the universe: exact, must not be shown
     exact: np.ndarray  # server: packed exact statistics (secret)
-    nodes: np.ndarray  # server: (levels, packed) noise of the prefix up to each live block
+    # server: (levels, packed) noise of the prefix up to each live block
+    nodes: np.ndarray
     release: np.ndarray  # server: packed, what the next user sees
     counts: np.ndarray  # shuffler: rounded statistics of the running batch
 
 
 def init(p):
     """State before the first round."""
-    d, n = p.d, mechanisms.statistics_size(p.d)
-    at_server, at_shuffler = n * (p.noise_at == SERVER), n * (p.noise_at == SHUFFLER)
+    d = p.d
+    n = mechanisms.statistics_size(p.d)
+    at_server = n * (p.noise_at == SERVER)
+    at_shuffler = n * (p.noise_at == SHUFFLER)
     start = np.array([radius(p, 0, p.ridge)])
     model = np.zeros((d, d)), np.zeros(d), np.eye(d) / p.ridge, np.zeros(d), start
     user = np.zeros((2, d, d)), np.zeros(d), np.zeros(n), np.zeros(1, np.int64)
-    server = np.zeros(at_server), np.zeros((tree_levels(p.T), at_server)), np.zeros(at_server)
+    server = (
+        np.zeros(at_server),
+        np.zeros((tree_levels(p.T), at_server)),
+        np.zeros(at_server),
+    )
     return State(np.zeros(1, np.int64), *model, *user, *server, np.zeros(at_shuffler))
 
 
@@ -148,7 +157,8 @@ def refit(p, s, size):
     A noisy Gram matrix may stay indefinite after the shift; its inverse is then used as it is.  One
     that has no inverse (a shuffler's noise is discrete) leaves the last model in force.
     """
-    ridge, A = p.ridge + p.shift * size, s.work[0]
+    ridge = p.ridge + p.shift * size
+    A = s.work[0]
     copy(s.G, A)
     for i in range(p.d):
         A[i, i] += ridge
@@ -198,7 +208,9 @@ def update(p, s, arm, x, r, rng):
     if p.noise_at == LOCAL:  # a noisy message enters the sums
         s.clipped[0] += randomize(p, x, r, rng, s.x, s.message)
         mechanisms.add_unpacked(1.0, s.message, s.G, s.b)
-    elif p.noise_at == SERVER:  # the exact sums grow, and their noisy version is shown anew
+    elif (
+        p.noise_at == SERVER
+    ):  # the exact sums grow, and their noisy version is shown anew
         s.clipped[0] += statistics(p, x, r, s.x, s.message)
         axpy(1.0, s.message, s.exact)
         release(p, s, t, rng)
@@ -209,8 +221,18 @@ def update(p, s, arm, x, r, rng):
     else:  # rounded counts; at the end of a batch the analyser's estimate enters the sums
         s.clipped[0] += statistics(p, x, r, s.x, s.message)
         mechanisms.shuffle_add(rng, s.message, RANGE, p.g, s.counts)
-        if t % p.batch == 0:  # all users' noise bits are drawn at once: their sum has the same law
-            mechanisms.shuffle_analyse(rng, s.counts, p.batch, RANGE, p.g, p.b, P, s.message)
+        # all users' noise bits are drawn at once: their sum has the same law
+        if t % p.batch == 0:
+            mechanisms.shuffle_analyse(
+                rng,
+                s.counts,
+                p.batch,
+                RANGE,
+                p.g,
+                p.b,
+                P,
+                s.message,
+            )
             mechanisms.add_unpacked(1.0, s.message, s.G, s.b)
             s.counts[:] = 0.0
     if t % p.batch == 0:
@@ -282,7 +304,13 @@ def ldp_linucb(
     (1, 0.1)-local DP, replace one record, per user (ball)
     """
     sigma, guarantee = gaussian_release(
-        "local", epsilon, delta, calibration, universe, STATISTICS_SENSITIVITY, paper=4.0
+        "local",
+        epsilon,
+        delta,
+        calibration,
+        universe,
+        STATISTICS_SENSITIVITY,
+        paper=4.0,
     )
     model = need_ridge(d, T, universe, ridge, shift, noise, theta_bound, failure, width)
     p = Params(*model, sigma)
@@ -316,7 +344,13 @@ def jdp_linucb(
     """
     levels = tree_levels(need_int("T", T, 1))
     sigma, guarantee = gaussian_release(
-        "joint", epsilon, delta, calibration, universe, STATISTICS_SENSITIVITY, releases=levels
+        "joint",
+        epsilon,
+        delta,
+        calibration,
+        universe,
+        STATISTICS_SENSITIVITY,
+        releases=levels,
     )
     model = need_ridge(d, T, universe, ridge, shift, noise, theta_bound, failure, width)
     p = Params(*model, sigma, noise_at=SERVER)
@@ -357,14 +391,30 @@ def sdp_linucb(
     """
     need_choice("calibration", calibration, ("paper", "corrected"))
     need_choice("universe", universe, privacy.UNIVERSES)
-    epsilon, delta = need_positive("epsilon", epsilon), need_probability("delta", delta)
-    batch, d = need_int("batch", batch, 1, 10**12), need_int("d", d, 1, WIDEST)
+    epsilon = need_positive("epsilon", epsilon)
+    delta = need_probability("delta", delta)
+    batch = need_int("batch", batch, 1, 10**12)
+    d = need_int("d", d, 1, WIDEST)
     model = need_ridge(d, T, universe, ridge, shift, noise, theta_bound, failure, width)
-    sensitivity, unit = STATISTICS_SENSITIVITY[universe], f"user ({universe})"
+    sensitivity = STATISTICS_SENSITIVITY[universe]
+    unit = f"user ({universe})"
     g, b, true = vector_sum(d, epsilon, delta, batch, sensitivity, calibration)
     sigma = float(RANGE / g * np.sqrt(b * P * (1 - P)))  # of a user's noise bits
     claimed = None if calibration == "corrected" else (epsilon, delta)
-    guarantee = privacy.Guarantee("shuffle", true, delta, privacy.REPLACE_RECORD, unit, claimed)
+    guarantee = privacy.Guarantee(
+        model="shuffle",
+        epsilon=true,
+        delta=delta,
+        neighbours=privacy.REPLACE_RECORD,
+        unit=unit,
+        claimed=claimed,
+    )
     p = Params(*model, sigma, batch, SHUFFLER, float(g), b)
     sums = Release(mechanisms.shuffle_analyse, "out", "counts")
-    return _policy("SDP-LinUCB", p, guarantee, sums, ("x", "message", "counts", "clipped"))
+    return _policy(
+        "SDP-LinUCB",
+        p,
+        guarantee,
+        sums,
+        ("x", "message", "counts", "clipped"),
+    )

@@ -39,4 +39,13 @@ play = plain_loop(select, update)
 
 def random() -> Policy:
     """Every arm with the same chance, whatever the rewards."""
-    return Policy("Random", Params(), init, select, update, play, NO_PRIVACY, delayed_feedback=True)
+    return Policy(
+        name="Random",
+        params=Params(),
+        init=init,
+        select=select,
+        update=update,
+        play=play,
+        guarantee=NO_PRIVACY,
+        delayed_feedback=True,
+    )

@@ -58,7 +58,8 @@ class State(NamedTuple):
     y_warm: np.ndarray  # (T,)
     X: np.ndarray  # (T, d)
     y: np.ndarray  # (T,)
-    warm: np.ndarray  # (2,) whether the round under way is a warm-up, whether theta_warm is stale
+    # (2,) whether the round under way is a warm-up, whether theta_warm is stale
+    warm: np.ndarray
     clipped: np.ndarray  # (1,) rewards that were outside [0, 1]
     L: np.ndarray  # (d, d) scratch
     work: np.ndarray  # (d + 3, d) scratch
@@ -66,8 +67,10 @@ class State(NamedTuple):
 
 def init(p):
     """State before the first round."""
-    d, T = p.d, p.T
-    V_inv, H = np.eye(d) / p.ridge, p.ridge * np.eye(d)
+    d = p.d
+    T = p.T
+    V_inv = np.eye(d) / p.ridge
+    H = p.ridge * np.eye(d)
     rows = np.zeros((T, d)), np.zeros(T), np.zeros((T, d)), np.zeros(T)
     last = np.zeros((d, d)), np.full(1, -np.inf), np.zeros(d), np.zeros(d)
     flag = np.zeros(2, np.int64)
@@ -101,7 +104,16 @@ def fit_warm_up(p, s):
     """theta_warm <- of the warm-up rounds, if there are new ones since the last fit."""
     if s.warm[1] == 1:
         s.warm[1] = 0
-        fit(p.link, s.X_warm, s.y_warm, s.n_warm[0], PENALTY, p.tolerance, s.theta_warm, s.work)
+        fit(
+            p.link,
+            s.X_warm,
+            s.y_warm,
+            s.n_warm[0],
+            PENALTY,
+            p.tolerance,
+            s.theta_warm,
+            s.work,
+        )
 
 
 @inlined
@@ -132,7 +144,8 @@ def update(p, s, arm, x, r, rng):
     """Learn from reward r on context x (d,); s is changed in place."""
     y = clipped_reward(r)
     s.clipped[0] += y != r
-    t, n = s.t[0], s.n_warm[0]
+    t = s.t[0]
+    n = s.n_warm[0]
     s.y[t] = y
     copy(x, s.X[t])
     s.t[0] += 1
@@ -167,6 +180,24 @@ def rs_glinucb(
     d, number, bound, kappa, failure = need_model(d, link, theta_bound, kappa, failure)
     T = need_int("T", T, 1, ROOM // d)
     root = math.sqrt(d * math.log(T / failure))
-    elimination, threshold = bound * root * math.sqrt(kappa), 100.0 / (kappa * bound**2 * d)
-    p = Params(d, T, number, 0.5, elimination, 4.0 * root, threshold)
-    return Policy("RS-GLinUCB", p, init, select, update, play, NO_PRIVACY, universe=GLM["universe"])
+    elimination = bound * root * math.sqrt(kappa)
+    threshold = 100.0 / (kappa * bound**2 * d)
+    p = Params(
+        d=d,
+        T=T,
+        link=number,
+        ridge=0.5,
+        elimination=elimination,
+        width=4.0 * root,
+        threshold=threshold,
+    )
+    return Policy(
+        name="RS-GLinUCB",
+        params=p,
+        init=init,
+        select=select,
+        update=update,
+        play=play,
+        guarantee=NO_PRIVACY,
+        universe=GLM["universe"],
+    )

@@ -32,7 +32,9 @@ def pad(signal, d: int) -> np.ndarray:
 @jit
 def draw_noise(rng, uniform, noise):
     """One reward error: N(0, noise^2), or uniform on [-noise, noise]."""
-    return noise * (2.0 * rng.random() - 1.0) if uniform else noise * rng.standard_normal()
+    return (
+        noise * (2.0 * rng.random() - 1.0) if uniform else noise * rng.standard_normal()
+    )
 
 
 @jit
@@ -69,7 +71,8 @@ def fill_margin(rng, beta, gap, power, noise, X, R, mu):
             X[t, 0, j] = np.sqrt(2.0) * rng.standard_normal()  # z, for the moment
             z += X[t, 0, j] * beta[j]
             X[t, 1, j] = np.sqrt(0.5) * rng.standard_normal()  # c
-        g = gap * rng.random() ** power  # drawn for power 0, too: all margins share one stream
+        # drawn for power 0, too: all margins share one stream
+        g = gap * rng.random() ** power
         b = ((g if rng.random() < 0.5 else -g) - z) / size
         for j in range(X.shape[2]):
             half = 0.5 * (X[t, 0, j] + b * beta[j])
@@ -108,7 +111,12 @@ class Autoregressive(NamedTuple):
 
 
 def autoregressive(
-    K: int, beta, *, phi: float = 0.1, rewards: str = "gaussian", noise: float = 0.1
+    K: int,
+    beta,
+    *,
+    phi: float = 0.1,
+    rewards: str = "gaussian",
+    noise: float = 0.1,
 ) -> Autoregressive:
     """Sparse linear bandit with K >= 1 fresh Gaussian arms per round.
 
@@ -120,7 +128,13 @@ def autoregressive(
     beta = need_array("beta", beta, ("d",))
     phi = need_float("phi", phi, -1.0, 1.0, open_low=True, open_high=True)
     need_choice("rewards", rewards, ("gaussian", "uniform"))
-    return Autoregressive(need_int("K", K, 1), beta, phi, rewards, need_float("noise", noise, 0.0))
+    return Autoregressive(
+        K=need_int("K", K, 1),
+        beta=beta,
+        phi=phi,
+        rewards=rewards,
+        noise=need_float("noise", noise, 0.0),
+    )
 
 
 class Margin(NamedTuple):
@@ -154,7 +168,12 @@ def margin(beta, *, gap: float, alpha: float, noise: float = 0.5) -> Margin:
     if not beta.any():
         raise ValueError("beta must have a non-zero entry; got zeros")
     alpha = need_positive("alpha", alpha, allow_inf=True)
-    return Margin(beta, need_positive("gap", gap), alpha, need_float("noise", noise, 0.0))
+    return Margin(
+        beta=beta,
+        gap=need_positive("gap", gap),
+        alpha=alpha,
+        noise=need_float("noise", noise, 0.0),
+    )
 
 
 def gaussian_statistics(rng: np.random.Generator, n: int, beta, noise: float):
@@ -162,7 +181,8 @@ def gaussian_statistics(rng: np.random.Generator, n: int, beta, noise: float):
 
     They are a (d + 1)-dimensional Wishart matrix, drawn by its Cholesky factor (Bartlett 1933).
     """
-    beta, noise = need_array("beta", beta, ("d",)), need_float("noise", noise, 0.0)
+    beta = need_array("beta", beta, ("d",))
+    noise = need_float("noise", noise, 0.0)
     d = len(beta)
     n = need_int("n", n, d + 1)
     A = np.tril(rng.standard_normal((d + 1, d + 1)), -1)

@@ -45,7 +45,8 @@ class KernelEnvironment(NamedTuple):
     H: np.ndarray  # (2, d) Cov(e, x)
     L: np.ndarray  # (3,) z = L_0 e_1, mu = L_1 e_1 + L_2 e_2
     x: np.ndarray  # (d,) a fresh row
-    sums: np.ndarray  # (4,) of clip(y) e_1, clip(y) e_2, clip(y)^2 over an episode; regret so far
+    # (4,) of clip(y) e_1, clip(y) e_2, clip(y)^2 over an episode; regret so far
+    sums: np.ndarray
 
 
 def kernel_environment(env) -> KernelEnvironment:
@@ -58,7 +59,8 @@ def kernel_environment(env) -> KernelEnvironment:
 @jit
 def multiply_covariance(phi, v, out):
     """out (d,) <- Sigma v, Sigma_ij = phi^|i-j|: sums from the left and from the right."""
-    d, s = v.shape[0], 0.0
+    d = v.shape[0]
+    s = 0.0
     for i in range(d):
         s = phi * s + v[i]
         out[i] = s
@@ -74,10 +76,12 @@ def factor_scores(env, theta):
 
     A part of no variance (theta = 0; beta along theta, or 0) gets weight 0 and direction 0.
     """
-    first, second = env.H[0], env.H[1]
+    first = env.H[0]
+    second = env.H[1]
     multiply_covariance(env.phi, theta, first)
     multiply_covariance(env.phi, env.beta, second)
-    a, variance = np.sqrt(max(dot(theta, first), 0.0)), dot(env.beta, second)
+    a = np.sqrt(max(dot(theta, first), 0.0))
+    variance = dot(env.beta, second)
     for i in range(theta.shape[0]):
         first[i] = first[i] / a if a > 0.0 else 0.0
     b = dot(env.beta, first)
@@ -85,21 +89,32 @@ def factor_scores(env, theta):
     c = np.sqrt(rest) if rest > COLLINEAR * variance else 0.0
     for i in range(theta.shape[0]):
         second[i] = (second[i] - b * first[i]) / c if c > 0.0 else 0.0
-    env.L[0], env.L[1], env.L[2] = a, b, c
+    env.L[0] = a
+    env.L[1] = b
+    env.L[2] = c
 
 
 @jit
 def play_round(env, at_random, bound, rng):
     """Draw the scores of the arms, play greedily or at random, draw the reward; env.sums take in
     clip(y) e, clip(y)^2 and the regret."""
-    best_z, best_mu, played_mu, played_1, played_2 = -np.inf, -np.inf, 0.0, 0.0, 0.0
+    best_z = -np.inf
+    best_mu = -np.inf
+    played_mu = 0.0
+    played_1 = 0.0
+    played_2 = 0.0
     arm = random_integer(rng, env.K) if at_random else -1
     for k in range(env.K):
-        e_1, e_2 = rng.standard_normal(), rng.standard_normal()
-        z, mu = env.L[0] * e_1, env.L[1] * e_1 + env.L[2] * e_2
+        e_1 = rng.standard_normal()
+        e_2 = rng.standard_normal()
+        z = env.L[0] * e_1
+        mu = env.L[1] * e_1 + env.L[2] * e_2
         best_mu = max(best_mu, mu)
         if k == arm or (not at_random and z > best_z):
-            best_z, played_mu, played_1, played_2 = z, mu, e_1, e_2
+            best_z = z
+            played_mu = mu
+            played_1 = e_1
+            played_2 = e_2
     y = clip(played_mu + draw_noise(rng, env.uniform, env.noise), bound)
     env.sums[0] += y * played_1
     env.sums[1] += y * played_2
@@ -111,12 +126,16 @@ def play_round(env, at_random, bound, rng):
 def draw_moment(env, s, rng):
     """s.moment (d,) <- u of the module's formula."""
     draw_row(env.phi, rng, env.x)  # v
-    scale, (a, b, c) = np.sqrt(env.sums[2]), (env.L[0], env.L[1], env.L[2])
+    scale = np.sqrt(env.sums[2])
+    a = env.L[0]
+    b = env.L[1]
+    c = env.L[2]
     z = sparse_dot(env.x, s.theta_hat, s.picks, s.picks.shape[0])
     mu = sparse_dot(env.x, env.beta, env.support, env.support.shape[0])
     e_1 = z / a if a > 0.0 else 0.0  # e(v)
     e_2 = (mu - b * e_1) / c if c > 0.0 else 0.0
-    weight_1, weight_2 = env.sums[0] - scale * e_1, env.sums[1] - scale * e_2
+    weight_1 = env.sums[0] - scale * e_1
+    weight_2 = env.sums[1] - scale * e_2
     for j in range(env.x.shape[0]):
         s.moment[j] = scale * env.x[j] + (weight_1 * env.H[0, j] + weight_2 * env.H[1, j])
 
@@ -129,11 +148,13 @@ def step_with_unit_noise(p, s, episode, n, unit_noise, rng):
     for j in range(p.d):
         s.v[j] = p.eta * 2.0 / n * s.moment[j]
     for i in range(p.sparsity):
-        best, at = -np.inf, 0
+        best = -np.inf
+        at = 0
         for j in range(p.d):
             z = abs(s.v[j]) + xi * unit_noise[i, j]
             if not s.taken[j] and z > best:
-                best, at = z, j
+                best = z
+                at = j
         s.taken[at] = True
         s.picks[i] = at
     for i in range(p.sparsity):
@@ -148,8 +169,11 @@ def play_episodes(p, s, env, rng, noise_rng, reused, grid, regret):
 
     reused: empty, or (episodes + sparsity, d), overwritten with the unit noise of all releases.
     """
-    p, s, env = borrowed(p), borrowed(s), borrowed(env)
-    at, episode = 0, 0
+    p = borrowed(p)
+    s = borrowed(s)
+    env = borrowed(env)
+    at = 0
+    episode = 0
     for i in range(reused.shape[0]):
         for j in range(p.d):
             reused[i, j] = laplace(noise_rng, 1.0)
@@ -169,7 +193,14 @@ def play_episodes(p, s, env, rng, noise_rng, reused, grid, regret):
             s.theta_hat[:] = 0.0
             s.n_picks[0] = 0
             if p.iterations[episode] == 1 and reused.shape[0] > 0:
-                step_with_unit_noise(p, s, episode, 1 << episode, reused[episode:], noise_rng)
+                step_with_unit_noise(
+                    p,
+                    s,
+                    episode,
+                    1 << episode,
+                    reused[episode:],
+                    noise_rng,
+                )
             elif p.iterations[episode] == 1:
                 step(p, s, episode, 0, 1 << episode, noise_rng)
         episode += 1
@@ -181,11 +212,20 @@ def is_exact(policy) -> bool:
     if not isinstance(p, Params):
         return False
     unclipped = p.row_clip == p.gradient_clip == p.residual_clip == np.inf
-    return unclipped and p.forget and not p.warm_start and p.iterations.max(initial=0) <= 1
+    return (
+        unclipped and p.forget and not p.warm_start and p.iterations.max(initial=0) <= 1
+    )
 
 
 def simulate_one_step(
-    env, policies, T: int, seeds, executor=None, *, grid=None, reuse_noise: bool = False
+    env,
+    policies,
+    T: int,
+    seeds,
+    executor=None,
+    *,
+    grid=None,
+    reuse_noise: bool = False,
 ):
     """`simulate` for one-step FLIPHAT policies on an `Autoregressive` environment.
 
@@ -197,11 +237,14 @@ def simulate_one_step(
     policies, T, seeds, grid = need_run(policies, T, seeds, grid)
     need_choice("reuse_noise", reuse_noise, (True, False))
     if not isinstance(env, Autoregressive):
-        raise ValueError(f"env must be an Autoregressive environment; got {type(env).__name__}")
+        raise ValueError(
+            f"env must be an Autoregressive environment; got {type(env).__name__}"
+        )
     for p in policies:
         if not is_exact(p) or p.params.d != env.d:
             raise ValueError(
-                "policies must be FLIPHAT of at most one step, from zero, on unclipped contexts of "
+                "policies must be FLIPHAT of at most one step, from zero, on "
+                "unclipped contexts of "
                 f"dimension d={env.d}; got {p.name!r}"
             )
     jobs = [(env, policies, grid, reuse_noise, seed) for seed in seeds]
@@ -210,12 +253,16 @@ def simulate_one_step(
 
 def _repetition(env, policies, grid, reuse_noise, seed):
     """One repetition: (regret (n_policies, n_grid), seconds (n_policies,)), contexts included."""
-    regret, seconds = np.zeros((len(policies), len(grid))), np.zeros(len(policies))
+    regret = np.zeros((len(policies), len(grid)))
+    seconds = np.zeros(len(policies))
     for i, policy in enumerate(policies):
-        p, begin = policy.params, time.thread_time()
-        contexts, noise = stream(seed, f"contexts of {policy.name}"), stream(seed, policy.name)
+        p = policy.params
+        begin = time.thread_time()
+        contexts = stream(seed, f"contexts of {policy.name}")
+        noise = stream(seed, policy.name)
         reused = np.empty((len(p.iterations) + p.sparsity if reuse_noise else 0, p.d))
-        state, arrays = init(p, 0), kernel_environment(env)
+        state = init(p, 0)
+        arrays = kernel_environment(env)
         play_episodes(p, state, arrays, contexts, noise, reused, grid, regret[i])
         seconds[i] = time.thread_time() - begin
     return regret, seconds

@@ -23,17 +23,40 @@ from companion.validate import need_array, need_int, need_positive, need_probabi
 # Settings
 
 
-def as_published(epsilon: float, d: int, T: int, *, signal, calibration="paper", **options):
+def as_published(
+    epsilon: float,
+    d: int,
+    T: int,
+    *,
+    signal,
+    calibration="paper",
+    **options,
+):
     """FLIPHAT with the paper's noise, b_max = |signal|_1, raw contexts; named by epsilon.
 
     options: all else that `fliphat` takes.
     """
     b_max = np.abs(signal).sum()
-    policy = fliphat(d, T, epsilon=epsilon, b_max=b_max, calibration=calibration, **options)
+    policy = fliphat(
+        d,
+        T,
+        epsilon=epsilon,
+        b_max=b_max,
+        calibration=calibration,
+        **options,
+    )
     return policy.renamed(f"ε = {epsilon:g}")
 
 
-def private_variants(epsilon: float, d: int, T: int, *, signal, sparsity: int, delta: float):
+def private_variants(
+    epsilon: float,
+    d: int,
+    T: int,
+    *,
+    signal,
+    sparsity: int,
+    delta: float,
+):
     """{name: FLIPHAT with a proved guarantee}: "corrected" has the paper's constants, "one step",
     "warm start" and "three steps" clip gradients with all bounds 1.
 
@@ -71,12 +94,25 @@ def niht_from_gram(p, s, G, c, n, rng):
     """s.theta_hat <- Algorithm 1 from G = X'X, c = X'y of n rows (no clipping): cost free of n."""
     for m in range(p.iterations[0]):
         for j in range(p.d):
-            s.moment[j] = c[j] - algorithm.sparse_dot(G[j], s.theta_hat, s.picks, s.n_picks[0])
+            s.moment[j] = c[j] - algorithm.sparse_dot(
+                G[j],
+                s.theta_hat,
+                s.picks,
+                s.n_picks[0],
+            )
         algorithm.step(p, s, 0, m, n, rng)
 
 
 def niht_errors(
-    truth, ns, epsilons, seeds, *, sparsity: int, delta: float, iterations: int, eta: float = 0.4
+    truth,
+    ns,
+    epsilons,
+    seeds,
+    *,
+    sparsity: int,
+    delta: float,
+    iterations: int,
+    eta: float = 0.4,
 ) -> np.ndarray:
     """Squared errors of N-IHT on n > d Gaussian rows with N(0, 1) errors, (n_reps, len(epsilons),
     len(ns)); one data set for all epsilons.
@@ -85,12 +121,19 @@ def niht_errors(
     themselves are not clipped); radius |truth|_1; epsilons may be inf.  Raises ValueError on
     anything else.
     """
-    truth, eta = need_array("truth", truth, ("d",)), need_positive("eta", eta)
+    truth = need_array("truth", truth, ("d",))
+    eta = need_positive("eta", eta)
     iterations = need_int("iterations", iterations, 1)
-    sparsity, seeds = need_int("sparsity", sparsity, 1, len(truth)), need_seeds(seeds)
-    multipliers = [algorithm.noise_multiplier(sparsity * iterations, e, delta) for e in epsilons]
-    d, radius, unclipped = len(truth), np.abs(truth).sum(), np.array([np.inf])
-    errors, steps = np.empty((len(seeds), len(multipliers), len(ns))), np.array([iterations])
+    sparsity = need_int("sparsity", sparsity, 1, len(truth))
+    seeds = need_seeds(seeds)
+    multipliers = [
+        algorithm.noise_multiplier(sparsity * iterations, e, delta) for e in epsilons
+    ]
+    d = len(truth)
+    radius = np.abs(truth).sum()
+    unclipped = np.array([np.inf])
+    errors = np.empty((len(seeds), len(multipliers), len(ns)))
+    steps = np.array([iterations])
     for r, seed in enumerate(seeds):
         rng = np.random.default_rng(seed)
         for i, n in enumerate(ns):
@@ -98,7 +141,17 @@ def niht_errors(
             sensitivity = algorithm.gradient_sensitivity(n, eta, 3.0, 6.0 + 3.0 * radius)
             for j, multiplier in enumerate(multipliers):
                 xi = np.array([sensitivity * multiplier])
-                p = algorithm.Params(d, 2, sparsity, eta, radius, steps, unclipped, xi, xi)
+                p = algorithm.Params(
+                    d=d,
+                    T=2,
+                    sparsity=sparsity,
+                    eta=eta,
+                    l1_radius=radius,
+                    iterations=steps,
+                    reward_clip=unclipped,
+                    xi_first=xi,
+                    xi_rest=xi,
+                )
                 s = algorithm.init(p, 0)
                 niht_from_gram(p, s, G, c, n, rng)
                 errors[r, j, i] = ((s.theta_hat - truth) ** 2).sum()
@@ -109,7 +162,8 @@ def doubling_budget(epsilons, regret: np.ndarray) -> float:
     """Logarithm of the epsilon at which mean regret (n_reps, len(epsilons) + 1) comes down to twice
     its last column, that without noise: linear in the logarithms, within the range of epsilons.
     """
-    y, at = np.log(regret.mean(axis=0)), np.log(epsilons)
+    y = np.log(regret.mean(axis=0))
+    at = np.log(epsilons)
     excess = np.minimum.accumulate(y[:-1] - y[-1] - np.log(2.0))
     return float(np.interp(0.0, excess[::-1], at[::-1]))
 
@@ -120,11 +174,14 @@ def doubling_budget(epsilons, regret: np.ndarray) -> float:
 def epsilon_of_signs(u: float, count: int, delta: float) -> float:
     """Exact epsilon at delta of `count` independent signs of u or -u plus unit Laplace noise."""
     right = np.arange(count + 1)
-    loss = (2 * right - count) * (u + np.log(2 - np.exp(-u)))  # log(right / wrong) for each sign
+    # log(right / wrong) for each sign
+    loss = (2 * right - count) * (u + np.log(2 - np.exp(-u)))
     chance = binom.pmf(right, count, 1 - 0.5 * np.exp(-u))
 
     def excess(epsilon):
-        return (chance * np.maximum(0, -np.expm1(np.minimum(epsilon - loss, 0)))).sum() - delta
+        return (
+            chance * np.maximum(0, -np.expm1(np.minimum(epsilon - loss, 0)))
+        ).sum() - delta
 
     return float(brentq(excess, 0.0, loss[-1])) if excess(0.0) > 0.0 else 0.0
 
@@ -133,7 +190,8 @@ def sign_epsilon(policy, delta: float) -> float:
     """Exact epsilon at delta of the signs that `sign_attack` counts: those of `sparsity`
     independent values +-Delta/2 with Laplace(xi) noise, Delta the sensitivity; one step only.
     """
-    p, delta = policy.params, need_probability("delta", delta)
+    p = policy.params
+    delta = need_probability("delta", delta)
     if p.iterations[-1] != 1:
         raise ValueError(f"policy must take one step; got {p.iterations[-1]}")
     n = 1 << (len(p.iterations) - 1) if p.forget else (1 << len(p.iterations)) - 1
@@ -145,7 +203,13 @@ def sign_epsilon(policy, delta: float) -> float:
 
 
 def printed_epsilon(
-    epsilon: float, steps: int, *, sparsity: int, delta: float, x_max: float, factor: float = 4.0
+    epsilon: float,
+    steps: int,
+    *,
+    sparsity: int,
+    delta: float,
+    x_max: float,
+    factor: float = 4.0,
 ) -> float:
     """Epsilon that exact composition proves of a release of `steps` steps with the printed noise.
 
@@ -156,7 +220,11 @@ def printed_epsilon(
     x_max = need_positive("x_max", x_max)
     factor = need_positive("factor", factor)
     multiplier = algorithm.paper_multiplier(sparsity, epsilon, delta, steps)
-    return algorithm.composition_epsilon(delta, sparsity * steps, factor * x_max / multiplier)
+    return algorithm.composition_epsilon(
+        delta,
+        sparsity * steps,
+        factor * x_max / multiplier,
+    )
 
 
 def enough_steps(epsilon: float, *, most: int = 1000, **setting) -> int:
@@ -167,7 +235,9 @@ def enough_steps(epsilon: float, *, most: int = 1000, **setting) -> int:
     for steps in range(1, need_int("most", most, 1) + 1):
         if printed_epsilon(epsilon, steps, **setting) <= epsilon:
             return steps
-    raise ValueError(f"most must be enough for the printed noise to be private; got {most}")
+    raise ValueError(
+        f"most must be enough for the printed noise to be private; got {most}"
+    )
 
 
 # Closed forms
@@ -193,22 +263,29 @@ def one_step_fixed_point(env, sparsity: int):
     """
     sparsity = need_int("sparsity", sparsity, 1, env.d)
     cov = env.phi ** np.abs(np.subtract.outer(np.arange(env.d), np.arange(env.d)))
-    first, second = maximum_moment(env.K), maximum_moment(env.K, 2)
+    first = maximum_moment(env.K)
+    second = maximum_moment(env.K, 2)
     theta = env.beta.copy()
     for _ in range(100):
         along = theta @ cov @ env.beta / (theta @ cov @ theta)
         moment = cov @ env.beta + (second - 1) * along * (cov @ theta)
         kept = np.argsort(-np.abs(moment))[:sparsity]
-        before, theta = theta, np.zeros(env.d)
+        before = theta
+        theta = np.zeros(env.d)
         theta[kept] = moment[kept]
     best = np.sqrt(env.beta @ cov @ env.beta)
     change = np.abs(theta - before).max()
-    return theta, change, first * (best - theta @ cov @ env.beta / np.sqrt(theta @ cov @ theta))
+    return (
+        theta,
+        change,
+        first * (best - theta @ cov @ env.beta / np.sqrt(theta @ cov @ theta)),
+    )
 
 
 def zcdp_root(epsilon: float, delta: float) -> float:
     """The positive root z of epsilon - sqrt(z log(1/delta)) - z/4 + 5 z^(1/4) = 0 (appendix C)."""
-    epsilon, delta = need_positive("epsilon", epsilon), need_probability("delta", delta)
+    epsilon = need_positive("epsilon", epsilon)
+    delta = need_probability("delta", delta)
     t = np.roots([0.25, 0.0, np.sqrt(np.log(1 / delta)), -5.0, -epsilon])
     return float(t[(np.abs(t.imag) < 1e-9) & (t.real > 0)].real.max() ** 4)
 
@@ -220,11 +297,13 @@ def peeling_error(rng: np.random.Generator, d: int) -> float:
     size = rng.integers(2, d + 1)
     sparsity = rng.integers(1, size)
     rival_size = rng.integers(1, sparsity + 1)
-    v, rival = np.zeros(d), np.zeros(d)
+    v = np.zeros(d)
+    rival = np.zeros(d)
     v[rng.choice(d, size, replace=False)] = rng.standard_normal(size)
     largest = np.argsort(-np.abs(v))[:rival_size]
     rival[largest] = v[largest] + rng.exponential(0.3) * rng.standard_normal(rival_size)
-    noise, picks = rng.laplace(0, rng.exponential(0.5), (sparsity, d)), []
+    noise = rng.laplace(0, rng.exponential(0.5), (sparsity, d))
+    picks = []
     for row in noise:
         scores = np.abs(v) + row
         scores[picks] = -np.inf
@@ -233,4 +312,5 @@ def peeling_error(rng: np.random.Generator, d: int) -> float:
     kept[picks] = v[picks]
     a = (size - sparsity) / (size - rival_size) * ((rival - v) ** 2).sum()
     b = 4 * (np.abs(noise).max(axis=1) ** 2).sum()
-    return ((kept - v) ** 2).sum() / (np.sqrt(a) + np.sqrt(b)) ** 2  # min over c of (1+1/c)a+(1+c)b
+    # min over c of (1+1/c)a+(1+c)b
+    return ((kept - v) ** 2).sum() / (np.sqrt(a) + np.sqrt(b)) ** 2

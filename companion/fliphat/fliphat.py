@@ -40,7 +40,8 @@ from companion.kernels.linalg import axpy
 from companion.kernels.mechanisms import peel, random_integer
 from companion.validate import LARGEST, need_choice, need_float, need_int, need_positive
 
-MAX_ITERATIONS = 1000  # largest `iterations` of the variant, and `iteration_rate` of FLIPHAT
+# largest `iterations` of the variant, and `iteration_rate` of FLIPHAT
+MAX_ITERATIONS = 1000
 
 
 # Calibration: the noise multiplier xi / sensitivity for a budget
@@ -66,7 +67,8 @@ def composition_delta(epsilon: float, picks: int, ratio: float) -> float:
     those of the two values of b whose L passes epsilon.  All terms are positive: the time is linear
     in `picks`, and the error relative, at most 1e-11 + 1e-14 picks, however small delta is.
     """
-    epsilon, ratio = need_float("epsilon", epsilon, 0.0), need_float("ratio", ratio, 0.0)
+    epsilon = need_float("epsilon", epsilon, 0.0)
+    ratio = need_float("ratio", ratio, 0.0)
     k = need_int("picks", picks, 0)
     if k == 0 or epsilon >= 3.0 * k * ratio:  # the largest loss
         return 0.0
@@ -99,7 +101,8 @@ def composition_epsilon(delta: float, picks: int, ratio: float) -> float:
     """Smallest epsilon >= 0 with composition_delta(epsilon, picks, ratio) <= delta in (0, 1),
     rounded up."""
     _, delta = need_budget(1.0, delta)
-    picks, ratio = need_int("picks", picks, 0), need_float("ratio", ratio, 0.0, allow_inf=True)
+    picks = need_int("picks", picks, 0)
+    ratio = need_float("ratio", ratio, 0.0, allow_inf=True)
     if picks == 0 or ratio == 0.0:
         return 0.0
     if ratio == np.inf:
@@ -118,7 +121,12 @@ def composition_epsilon(delta: float, picks: int, ratio: float) -> float:
 def _need_noise_budget(epsilon, delta):
     """(epsilon, delta), epsilon in [1e-9, 1e9] or inf: a budget whose noise can be computed."""
     epsilon, delta = need_budget(epsilon, delta)
-    return epsilon if epsilon == np.inf else need_float("epsilon", epsilon, 1e-9, 1e9), delta
+    return epsilon if epsilon == np.inf else need_float(
+        "epsilon",
+        epsilon,
+        1e-9,
+        1e9,
+    ), delta
 
 
 @lru_cache(maxsize=4096)
@@ -142,12 +150,19 @@ def noise_multiplier(picks: int, epsilon: float, delta: float) -> float:
     return (1.0 + LAST_DIGITS) / ratio
 
 
-def paper_multiplier(sparsity: int, epsilon: float, delta: float, iterations: int = 1) -> float:
+def paper_multiplier(
+    sparsity: int,
+    epsilon: float,
+    delta: float,
+    iterations: int = 1,
+) -> float:
     """The paper's xi / sensitivity, 2 sqrt(3 s log(M/delta)) M / epsilon (Algorithms 1 and 3)."""
     sparsity = need_int("sparsity", sparsity, 1)
     iterations = need_int("iterations", iterations, 1)
     epsilon, delta = need_budget(epsilon, delta)
-    return 2.0 * np.sqrt(3.0 * sparsity * np.log(iterations / delta)) * iterations / epsilon
+    return (
+        2.0 * np.sqrt(3.0 * sparsity * np.log(iterations / delta)) * iterations / epsilon
+    )
 
 
 def gradient_sensitivity(n, eta, x_bound, residual_bound):
@@ -172,7 +187,9 @@ def noise_scales(paper, n, sparsity, epsilon, delta, eta, x_max, b_max, R, itera
     rest = gradient_sensitivity(n, eta, x_max, R + x_max * b_max)
     steps = [max(int(m), 1) for m in iterations]
     if not paper:
-        multipliers = np.array([noise_multiplier(sparsity * m, epsilon, delta) for m in steps])
+        multipliers = np.array(
+            [noise_multiplier(sparsity * m, epsilon, delta) for m in steps]
+        )
         return (first * multipliers, rest * multipliers), epsilon
     multipliers = np.array([paper_multiplier(sparsity, epsilon, delta, m) for m in steps])
     xi = eta * (R + x_max * b_max) / n * multipliers  # line 7
@@ -210,7 +227,8 @@ class State(NamedTuple):
     n_picks: np.ndarray  # (1,) picks in use: 0 or sparsity; 0: the estimate is zero
     theta_hat: np.ndarray  # (d,) estimate, zero off picks[:n_picks]
     picks: np.ndarray  # (sparsity,) coordinates
-    X: np.ndarray  # (capacity, d) contexts of the current episode (of all, if nothing is forgotten)
+    # (capacity, d) contexts of the current episode (of all, if nothing is forgotten)
+    X: np.ndarray
     y: np.ndarray  # (capacity,) their rewards
     moment: np.ndarray  # (d,) scratch: sum of clipped context times clipped residual
     v: np.ndarray  # (d,) scratch: the vector handed to peeling
@@ -230,7 +248,8 @@ def init(p, rows=None):
     if rows is None:
         rows = int(rows_in_release(p.T, p.forget)[-1]) if p.T > 1 else 1
     counters = [np.zeros(1, np.int64) for _ in range(4)]
-    estimate, data = (np.zeros(p.d), np.zeros(p.sparsity, np.int64)), (rows, p.d)
+    estimate = (np.zeros(p.d), np.zeros(p.sparsity, np.int64))
+    data = (rows, p.d)
     scratch = np.zeros(p.d), np.zeros(p.d), np.zeros(p.d, np.bool_), np.zeros(p.sparsity)
     return State(*counters, *estimate, np.zeros(data), np.zeros(rows), *scratch)
 
@@ -267,7 +286,8 @@ def l1_project(v, picks, n_picks, radius, magnitudes):
         magnitudes[k] = a
     if total <= radius:
         return
-    running, level = 0.0, 0.0
+    running = 0.0
+    level = 0.0
     for k in range(n_picks):
         running += magnitudes[k]
         if magnitudes[k] > (running - radius) / (k + 1):
@@ -320,7 +340,9 @@ def release(p, s, episode, rng):
 @jit
 def store(p, s, x, r):
     """Append the row (clipped x, r) to the data of the episode."""
-    outside, row, bound = 0, s.X[s.n[0]], min(p.row_clip, p.gradient_clip)
+    outside = 0
+    row = s.X[s.n[0]]
+    bound = min(p.row_clip, p.gradient_clip)
     for j in range(p.d):
         outside += abs(x[j]) > bound
         row[j] = clip(x[j], p.row_clip)
@@ -336,11 +358,13 @@ def select(p, s, X, rng):
     """
     if s.n_picks[0] == 0:
         return random_integer(rng, X.shape[0])  # line 2
-    best, arm = -np.inf, 0
+    best = -np.inf
+    arm = 0
     for k in range(X.shape[0]):
         z = sparse_dot(X[k], s.theta_hat, s.picks, s.n_picks[0])
         if z > best:
-            best, arm = z, k
+            best = z
+            arm = k
     return arm  # line 11
 
 
@@ -348,7 +372,9 @@ def select(p, s, X, rng):
 def update(p, s, arm, x, r, rng):
     """Learn from reward r on context x (d,); s is changed in place."""
     s.t[0] += 1
-    t, end = s.t[0], 1 << p.iterations.shape[0]  # the last release comes before round `end`
+    # the last release comes before round `end`
+    t = s.t[0]
+    end = 1 << p.iterations.shape[0]
     if t < end:
         store(p, s, x, r)  # line 13
     if (t + 1) & t == 0 and t + 1 <= end:  # line 6: round t + 1 = 2^l begins an episode
@@ -367,7 +393,8 @@ RELEASES = (
     Release(peel, "out", "peeled"),
     Release(peel, "picks", "picks"),
 )
-PRIVATE = ("X", "y", "moment", "v", "taken", "magnitudes", "clipped")  # the curator's fields
+# the curator's fields
+PRIVATE = ("X", "y", "moment", "v", "taken", "magnitudes", "clipped")
 
 
 # The two policies
@@ -388,9 +415,16 @@ def _need_scale(name, value):
 def _policy(name, p, guarantee):
     """The `Policy` with these Params."""
     if not (p.iterations > 0).any():
-        text = f"{name} cannot learn as configured: none of its {len(p.iterations)} releases"
+        text = (
+            f"{name} cannot learn as configured: none of its {len(p.iterations)} releases"
+        )
         warnings.warn(f"{text} takes a step", UserWarning, stacklevel=3)
-    cube = Universe(min(p.row_clip, p.gradient_clip), -np.inf, np.inf, np.inf)
+    cube = Universe(
+        radius=min(p.row_clip, p.gradient_clip),
+        low=-np.inf,
+        high=np.inf,
+        norm=np.inf,
+    )
     return Policy(
         name=name,
         params=p,
@@ -452,24 +486,49 @@ def fliphat(
     0
     """
     d, T, sparsity, epsilon, delta = _need_problem(d, T, sparsity, epsilon, delta)
-    b_max, eta = _need_scale("b_max", b_max), _need_scale("eta", eta)
-    x_max = _need_scale("x_max", np.sqrt(2.0 * np.log(max(d, 2))) if x_max is None else x_max)
+    b_max = _need_scale("b_max", b_max)
+    eta = _need_scale("eta", eta)
+    x_max = _need_scale(
+        "x_max",
+        np.sqrt(2.0 * np.log(max(d, 2))) if x_max is None else x_max,
+    )
     noise = need_float("noise", noise, 0.0, 1e50)
     rate = need_float("iteration_rate", iteration_rate, 0.0, MAX_ITERATIONS)
     need_choice("calibration", calibration, ("corrected", "paper"))
     need_choice("clip_contexts", clip_contexts, (None, True, False))
     paper = calibration == "paper"
     if clip_contexts is False and not paper:
-        raise ValueError('clip_contexts must be True with calibration="corrected"; got False')
+        raise ValueError(
+            'clip_contexts must be True with calibration="corrected"; got False'
+        )
     bound = np.inf if paper and not clip_contexts else x_max
     n = rows_in_release(T)
     iterations = np.floor(rate * np.log1p(n * b_max**2)).astype(np.int64)
     R = x_max * b_max + noise * np.sqrt(2.0 * np.log1p(n))
-    xi, proved = noise_scales(paper, n, sparsity, epsilon, delta, eta, x_max, b_max, R, iterations)
+    xi, proved = noise_scales(
+        paper,
+        n,
+        sparsity,
+        epsilon,
+        delta,
+        eta,
+        x_max,
+        b_max,
+        R,
+        iterations,
+    )
     guarantee = NO_PRIVACY
     if epsilon < np.inf:
-        proved, claim = proved if bound < np.inf else np.inf, (epsilon, delta) if paper else None
-        guarantee = Guarantee("joint", proved, delta, REPLACE_RECORD, "user", claim)
+        proved = proved if bound < np.inf else np.inf
+        claim = (epsilon, delta) if paper else None
+        guarantee = Guarantee(
+            model="joint",
+            epsilon=proved,
+            delta=delta,
+            neighbours=REPLACE_RECORD,
+            unit="user",
+            claimed=claim,
+        )
     p = Params(d, T, sparsity, eta, b_max, iterations, R, *xi, row_clip=bound)
     return _policy("FLIPHAT", p, guarantee)
 
@@ -523,7 +582,8 @@ def residual_fliphat(
     x_clip = _need_scale("x_clip", x_clip)
     residual_clip = _need_scale("residual_clip", residual_clip)
     l1_radius = need_positive("l1_radius", l1_radius, allow_inf=True)
-    eta, m = _need_scale("eta", eta), need_int("iterations", iterations, 1, MAX_ITERATIONS)
+    eta = _need_scale("eta", eta)
+    m = need_int("iterations", iterations, 1, MAX_ITERATIONS)
     need_choice("warm_start", warm_start, (True, False))
     need_choice("forget", forget, (True, False))
     min_rows = need_int("min_rows", min_rows, 0, LARGEST)
@@ -533,10 +593,26 @@ def residual_fliphat(
     xi = gradient_sensitivity(n, eta, x_clip, residual_clip)
     xi = xi * noise_multiplier(sparsity * m * uses, epsilon, delta)
     unclipped = np.full(len(n), np.inf)  # a reward is clipped with its residual
-    p = Params(d, T, sparsity, eta, l1_radius, steps, unclipped, xi, xi.copy())
+    p = Params(
+        d=d,
+        T=T,
+        sparsity=sparsity,
+        eta=eta,
+        l1_radius=l1_radius,
+        iterations=steps,
+        reward_clip=unclipped,
+        xi_first=xi,
+        xi_rest=xi.copy(),
+    )
     p = p._replace(gradient_clip=x_clip, residual_clip=residual_clip)
     p = p._replace(warm_start=bool(warm_start), forget=bool(forget))
     guarantee = NO_PRIVACY
     if epsilon < np.inf:
-        guarantee = Guarantee("joint", epsilon, delta, REPLACE_RECORD, "user")
+        guarantee = Guarantee(
+            model="joint",
+            epsilon=epsilon,
+            delta=delta,
+            neighbours=REPLACE_RECORD,
+            unit="user",
+        )
     return _policy("Residual FLIPHAT", p, guarantee)

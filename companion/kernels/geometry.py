@@ -41,7 +41,8 @@ def smooth_exponent(q, d):
     kappa only grows and r = 2 is best; else the smaller root lies below 2, kappa falls up to the
     larger one, and that (or q, if it comes first) is best.  ValueError unless q >= 2 and d >= 1.
     """
-    q, d = need_float("q", q, 2.0, allow_inf=True), need_int("d", d, 1)
+    q = need_float("q", q, 2.0, allow_inf=True)
+    d = need_int("d", d, 1)
     log_d = math.log(d)
     r = 2.0 if log_d <= 2.0 else min(q, log_d + math.sqrt(log_d * (log_d - 2.0)))
     return r, regularity(r, q, d)
@@ -81,7 +82,8 @@ def lq_norm(x, q):
     """The l_q norm of a vector, q in [1, inf]; scaled by the largest entry if powers overflow."""
     if q == 1.0:
         return power_sum(x, q, 1.0)
-    top, total = 1.0, 0.0
+    top = 1.0
+    total = 0.0
     if q < np.inf:
         total = power_sum(x, q, 1.0)
     if not 1e-200 < total < 1e200:
@@ -122,18 +124,21 @@ def vertex(gradient, p, radius, out):
     is zero so is the coordinate; out is 0 for a zero gradient.
     """
     d = gradient.shape[0]
-    top, at = 0.0, 0
+    top = 0.0
+    at = 0
     for i in range(d):
         a = abs(gradient[i])
         if a > top:
-            top, at = a, i
+            top = a
+            at = i
     if p == 1.0 or p == np.inf or top == 0.0:
         for i in range(d):
             out[i] = -radius * np.sign(gradient[i]) if p == np.inf else 0.0
         if p == 1.0:
             out[at] = -radius * np.sign(gradient[at])
         return
-    total, q = 0.0, p / (p - 1.0)
+    total = 0.0
+    q = p / (p - 1.0)
     for i in range(d):
         a = abs(gradient[i]) / top
         w = math.pow(a, q - 1.0)

@@ -102,7 +102,8 @@ def true_derivatives(link, z, r):
         return (1.0 if z >= 0.0 else e) / (1.0 + e) - r, e / ((1.0 + e) * (1.0 + e))
     first = second = 0.0
     if r > 0.0:
-        first, second = -r * mills(z), r * mills_slope(z)
+        first = -r * mills(z)
+        second = r * mills_slope(z)
     if r < 1.0:
         first += (1.0 - r) * mills(-z)
         second += (1.0 - r) * mills_slope(-z)
@@ -146,10 +147,14 @@ def fit(link, X, y, n, penalty, tolerance, theta, work):
     is below tolerance; returns STEPS + 1 if it does not.
     """
     d = theta.shape[0]
-    H, g, step, trial = work[:d], work[d], work[d + 1], work[d + 2]
+    H = work[:d]
+    g = work[d]
+    step = work[d + 1]
+    trial = work[d + 2]
     for k in range(STEPS):
         newton_system(link, X, y, n, penalty, theta, g, H)
-        if not linalg.cholesky(H, H):  # contexts so long that the penalty is lost beside them
+        # contexts so long that the penalty is lost beside them
+        if not linalg.cholesky(H, H):
             return STEPS + 1
         linalg.cholesky_solve(H, g, step)
         decrement = linalg.dot(g, step)
@@ -217,7 +222,9 @@ def projected_step(k, steps, penalty, radius, P, theta, work):
 
     work (3, d): the gradient of this step, scratch, and the average so far; overwritten.
     """
-    gradient, move, average = work[0], work[1], work[2]
+    gradient = work[0]
+    move = work[1]
+    average = work[2]
     linalg.axpy(penalty, theta, gradient)
     linalg.matvec(P, gradient, move)
     linalg.axpy(-1.0, move, theta)

@@ -99,7 +99,8 @@ def inverse(A, out, work):
     (and leaves out undefined) if a pivot is zero.  A column that is done holds the inverse's: the
     bits are those of the elimination on A and I side by side, without its zeros and ones.
     """
-    d, turned = A.shape[0], False
+    d = A.shape[0]
+    turned = False
     copy(A, out)
     for k in range(d):
         p = k
@@ -123,7 +124,8 @@ def inverse(A, out, work):
                 out[i, k] = 0.0
                 for j in range(d):
                     out[i, j] -= c * out[k, j]
-    for k in range(d - 1 if turned else -1, -1, -1):  # rows that were exchanged are columns here
+    # rows that were exchanged are columns here
+    for k in range(d - 1 if turned else -1, -1, -1):
         p = int(work[0, k])
         for i in range(d):
             out[i, k], out[i, p] = out[i, p], out[i, k]
@@ -218,7 +220,8 @@ def jacobi(A, rows):
     m = A.shape[0]
     set_identity(1.0, rows)
     for _ in range(30):
-        off, total = 0.0, 0.0
+        off = 0.0
+        total = 0.0
         for i in range(m):
             total += A[i, i] * A[i, i]
             for j in range(i):
@@ -241,19 +244,23 @@ def rotate(A, rows, i, j):
     s = t * c
     m = A.shape[0]
     for k in range(m):
-        x, y = A[k, i], A[k, j]
+        x = A[k, i]
+        y = A[k, j]
         A[k, i], A[k, j] = c * x - s * y, s * x + c * y
     for k in range(m):
-        x, y = A[i, k], A[j, k]
+        x = A[i, k]
+        y = A[j, k]
         A[i, k], A[j, k] = c * x - s * y, s * x + c * y
-        x, y = rows[i, k], rows[j, k]
+        x = rows[i, k]
+        y = rows[j, k]
         rows[i, k], rows[j, k] = c * x - s * y, s * x + c * y
 
 
 class Gram(NamedTuple):
     """X'X, row by row: a row takes in new rows of data when it is read, for few are."""
 
-    rows: np.ndarray  # (m, d) row a: X'X of coordinate index[a], over the first seen[a] rows of X
+    # (m, d) row a: X'X of coordinate index[a], over the first seen[a] rows of X
+    rows: np.ndarray
     index: np.ndarray  # (m,) coordinates
     seen: np.ndarray  # (m,)
     X: np.ndarray  # (n or more, d) rows of data
@@ -262,7 +269,8 @@ class Gram(NamedTuple):
 @jit
 def whole(G, a, n):
     """Row a of G, over at least n rows of X: those that it lacks enter in their order."""
-    row, j = G.rows[a], G.index[a]
+    row = G.rows[a]
+    j = G.index[a]
     for i in range(G.seen[a], n):
         axpy(G.X[i, j], G.X[i], row)
     G.seen[a] = max(G.seen[a], n)
@@ -280,7 +288,8 @@ def lasso_descent(G, n, active, penalty, tolerance, theta, q):
     where the last of them left it.
     """
     for _ in range(SWEEPS):
-        change, largest = 0.0, 0.0
+        change = 0.0
+        largest = 0.0
         for a in range(active):
             j = G.index[a]
             old = theta[j]

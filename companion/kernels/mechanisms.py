@@ -257,11 +257,13 @@ def noisy_largest(rng, scores, scale, extreme):
 
     The first one wins ties.
     """
-    best, at = -np.inf, 0
+    best = -np.inf
+    at = 0
     for i in range(scores.shape[0]):
         z = scores[i] + (gumbel(rng, scale) if extreme else laplace(rng, scale))
         if z > best:
-            best, at = z, i
+            best = z
+            at = i
     return at
 
 
@@ -303,11 +305,13 @@ def signed_exponential(rng, x, scale, top):
         place = random_integer(rng, places)
         if scale * rng.standard_exponential() >= top - at_place(x, place):
             return place
-    best, at = -np.inf, 0
+    best = -np.inf
+    at = 0
     for place in range(places):
         z = at_place(x, place) + gumbel(rng, scale)
         if z > best:
-            best, at = z, place
+            best = z
+            at = place
     return at
 
 
@@ -320,17 +324,24 @@ def signed_noisy_max(rng, x, scale, top):
     next candidate is found by one geometric draw, with the chance of s = top, and kept with chance
     exp((s - top)/scale).
     """
-    places, best, at, place = 2 * x.shape[0], -np.inf, 0, 0
+    places = 2 * x.shape[0]
+    best = -np.inf
+    at = 0
+    place = 0
     while place < places:
         if best < top:
             z = at_place(x, place) + laplace(rng, scale)
             if z > best:
-                best, at = z, place
+                best = z
+                at = place
         else:
             rate = -math.log1p(-0.5 * math.exp((top - best) / scale))
             place += int(min(rng.standard_exponential() / rate, places))
-            if place < places and (scale * rng.standard_exponential() >= top - at_place(x, place)):
-                best, at = best + scale * rng.standard_exponential(), place
+            if place < places and (
+                scale * rng.standard_exponential() >= top - at_place(x, place)
+            ):
+                best = best + scale * rng.standard_exponential()
+                at = place
         place += 1
     return at
 
@@ -347,17 +358,20 @@ def peel(rng, v, sparsity, xi, out, picks, taken):
         out[j] = 0.0
         taken[j] = False
     for i in range(sparsity):  # line 2
-        best, at = -np.inf, 0
+        best = -np.inf
+        at = 0
         for j in range(v.shape[0]):
             if not taken[j]:
                 z = abs(v[j])
                 if xi > 0.0:
                     z += laplace(rng, xi)  # lines 3, 4: fresh noise for every pick
                 if z > best:
-                    best, at = z, j
+                    best = z
+                    at = j
         taken[at] = True  # line 5
         picks[i] = at
-    for i in range(sparsity):  # lines 7-9; noise off the picks is never seen, so it is not drawn
+    # lines 7-9; noise off the picks is never seen, so it is not drawn
+    for i in range(sparsity):
         out[picks[i]] = v[picks[i]]
         if xi > 0.0:
             out[picks[i]] += laplace(rng, xi)

@@ -37,7 +37,8 @@ def complete(rows, t):
     The rounds before that block are a prefix, too: that of t without its lowest one-bit.  Blocks
     below the new one merge into it; their rows are set to 0.
     """
-    q, rest = trailing_zeros(t), t & (t - 1)
+    q = trailing_zeros(t)
+    rest = t & (t - 1)
     if rest > 0:
         before = trailing_zeros(rest)
         for i in range(rows.shape[1]):
@@ -69,4 +70,6 @@ def root_noise(n, d, sigma, rng):
     size = fft.next_fast_len(2 * n, real=True)
     f = fft.rfft(root_coefficients(n), size)[:, None]
     z = sigma * rng.standard_normal((n, d))
-    return np.ascontiguousarray(fft.irfft(f * fft.rfft(z, size, axis=0), size, axis=0)[:n])
+    return np.ascontiguousarray(
+        fft.irfft(f * fft.rfft(z, size, axis=0), size, axis=0)[:n]
+    )

@@ -37,9 +37,11 @@ def optimistic_mean(link, theta, A_inv, width, X):
     `row_sum`: with 100 arms in five dimensions a round of LinUCB takes half the time.
     """
     bound = width * width * (1.0 + 1e-9) * row_sum(A_inv)  # by more than rounding
-    best, arm = -np.inf, 0
+    best = -np.inf
+    arm = 0
     for k in range(X.shape[0]):
-        z, size = 0.0, TINY
+        z = 0.0
+        size = TINY
         for i in range(X.shape[1]):
             z += X[k, i] * theta[i]
             size += X[k, i] * X[k, i]
@@ -49,7 +51,8 @@ def optimistic_mean(link, theta, A_inv, width, X):
             continue
         index = middle + width * math.sqrt(max(quad(A_inv, X[k]), 0.0))
         if index > best:
-            best, arm = index, k
+            best = index
+            arm = k
     return arm
 
 
@@ -70,12 +73,14 @@ def optimistic_arm(X, V_inv, theta, width):
 def widest(X, A, forms):
     """(largest x'Ax of the rows of X (K, d), the first row that has it); forms (K,) <- all of them,
     at least 0."""
-    best, arm = -np.inf, 0
+    best = -np.inf
+    arm = 0
     for k in range(X.shape[0]):
         form = quad(A, X[k])
         forms[k] = max(form, 0.0)
         if form > best:
-            best, arm = form, k
+            best = form
+            arm = k
     return best, arm
 
 
@@ -86,10 +91,12 @@ def best_left(X, first, forms, reach, second, B, width):
     low = -np.inf
     for k in range(X.shape[0]):
         low = max(low, dot(X[k], first) - reach * math.sqrt(forms[k]))
-    best, arm = -np.inf, 0
+    best = -np.inf
+    arm = 0
     for k in range(X.shape[0]):
         if dot(X[k], first) + reach * math.sqrt(forms[k]) >= low:
             index = dot(X[k], second) + width * math.sqrt(max(quad(B, X[k]), 0.0))
             if index > best:
-                best, arm = index, k
+                best = index
+                arm = k
     return arm

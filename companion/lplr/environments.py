@@ -49,7 +49,12 @@ def design(points, theta, prob=None) -> Design:
     if not ((prob >= 0).all() and prob.sum() <= 1 + SLACK):
         found = f"min {prob.min():.6g}, sum {prob.sum():.12g}"
         raise ValueError(f"prob must be at least 0 with sum at most 1; got {found}")
-    return Design(points, prob, theta, points @ theta)
+    return Design(
+        points=points,
+        prob=prob,
+        theta=theta,
+        means=points @ theta,
+    )
 
 
 def constant(r: float, theta: float = 0.7) -> Design:
@@ -87,12 +92,16 @@ def family(name: str, d: int, n: int, seed: int = 0, K: int = 500) -> Design:
     norm 1, estimates from the unit ball would be exactly right by chance.  Raises ValueError if
     there is no such design.
     """
-    d, n = need_int("d", d, 1, MAX_DIMENSION), need_int("n", n, 2, MAX_USERS)
+    d = need_int("d", d, 1, MAX_DIMENSION)
+    n = need_int("n", n, 2, MAX_USERS)
     need_choice("name", name, ("case II", "theorem 1", "ball", "log-scale"))
     K = need_int("K", K, 1, MAX_POINTS)
-    rng, theta = need_generator("seed", seed), np.full(d, 0.9 / math.sqrt(d))
+    rng = need_generator("seed", seed)
+    theta = np.full(d, 0.9 / math.sqrt(d))
     if name == "case II":
-        sizes = [n ** (-j / (4.0 * (need_int("d", d, 2, 3) - 1))) / 2 for j in range(1, d)]
+        sizes = [
+            n ** (-j / (4.0 * (need_int("d", d, 2, 3) - 1))) / 2 for j in range(1, d)
+        ]
         signs = np.array(np.meshgrid(*[[1, -1]] * (d - 1))).reshape(d - 1, -1).T
         return design(np.column_stack([np.full(len(signs), 0.5), signs * sizes]), theta)
     if name == "theorem 1":
@@ -124,7 +133,11 @@ class Contexts(NamedTuple):
             yield np.ascontiguousarray(self.X[c]), R, mu
 
 
-def contexts(X: np.ndarray, theta: np.ndarray, prob: np.ndarray | None = None) -> Contexts:
+def contexts(
+    X: np.ndarray,
+    theta: np.ndarray,
+    prob: np.ndarray | None = None,
+) -> Contexts:
     """A bandit: X (C, A, d) and theta (d,) in unit balls, prob (C,) with sum 1 (None: uniform)."""
     X = need_array("X", X, ("C", "A", "d"))
     C, A, d = X.shape
@@ -132,7 +145,12 @@ def contexts(X: np.ndarray, theta: np.ndarray, prob: np.ndarray | None = None) -
     checked = design(X.reshape(C * A, d), theta)
     if not ((prob >= 0).all() and abs(prob.sum() - 1) <= SLACK):
         raise ValueError(f"prob must be at least 0 with sum 1; got sum {prob.sum():.12g}")
-    return Contexts(X, prob / prob.sum(), checked.theta, checked.means.reshape(C, A))
+    return Contexts(
+        X=X,
+        prob=prob / prob.sum(),
+        theta=checked.theta,
+        mu=checked.means.reshape(C, A),
+    )
 
 
 def hard_bandit(d: int, r: float, repeats: int = 1) -> Contexts:
@@ -143,7 +161,8 @@ def hard_bandit(d: int, r: float, repeats: int = 1) -> Contexts:
     +-sqrt(r/2), +-r), r in (0, 0.6], all four sign pairs, rotated by the context.  Every action
     stands repeats >= 1 times.  Raises ValueError on anything else.
     """
-    d, repeats = need_int("d", d, 1, 3), need_int("repeats", repeats, 1, MAX_POINTS)
+    d = need_int("d", d, 1, 3)
+    repeats = need_int("repeats", repeats, 1, MAX_POINTS)
     r = need_float("r", r, 0.0, (1.0, 0.8, 0.6)[d - 1], open_low=True)
     if d == 1:
         X = np.array([[[r], [-r]]])
@@ -181,7 +200,8 @@ class Law(NamedTuple):
     points: np.ndarray  # (K, d)
     means: np.ndarray  # (K,) of the labels
     prob: np.ndarray  # (K,) chances with sum at most 1; the rest are dummies
-    owner: np.ndarray  # (K,) number of the oracle that receives a point; others get the dummy
+    # (K,) number of the oracle that receives a point; others get the dummy
+    owner: np.ndarray
     signs: bool  # labels are +1 or -1 with these means (True), or the means themselves
 
 
@@ -212,7 +232,9 @@ def multinomial(rng, n, prob, out):
 
     The rest fall on none; the chance of that, 1 - sum(prob), is 0 where it can be rounding.
     """
-    total, tail = prob.sum(), np.empty(len(prob))  # chance of a point or a later one, or of none
+    # chance of a point or a later one, or of none
+    total = prob.sum()
+    tail = np.empty(len(prob))
     rest = 1.0 - total if 1.0 - total >= 1e-12 else 0.0
     for j in range(prob.shape[0] - 1, -1, -1):
         rest += prob[j]

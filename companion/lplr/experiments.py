@@ -44,7 +44,13 @@ def drawn(design, seed, signs: bool) -> Law:
     from the environment's stream."""
     design = design(stream(seed, "environment")) if callable(design) else design
     owner = np.zeros(len(design.points), dtype=np.int64)
-    return Law(design.points, design.means, design.prob, owner, bool(signs))
+    return Law(
+        points=design.points,
+        means=design.means,
+        prob=design.prob,
+        owner=owner,
+        signs=bool(signs),
+    )
 
 
 # Fits from grouped sums
@@ -73,7 +79,15 @@ def fit_sums(oracle, forest, law, n, rng, users):
                     b, f, eta = lplr.walk(oracle, tree, h, law.points[j], users.residual)
                     if b >= 0 and stage % 2 == 0:
                         labels = label_sum(rng, count, law.means[j], law.signs)
-                        lplr.add_statistics(oracle, tree, b, users.residual, count, labels, f)
+                        lplr.add_statistics(
+                            oracle,
+                            tree,
+                            b,
+                            users.residual,
+                            count,
+                            labels,
+                            f,
+                        )
                     elif b >= 0:
                         lplr.add_error(tree, h, b, users.residual, count, eta)
                 lplr.add_noise(oracle, tree, stage, n, rng)
@@ -107,23 +121,42 @@ class Trials(NamedTuple):
 @jit
 def score(oracle, tree, law, residual):
     """The `Trials` of one tree."""
-    mad, mse, width, covered, informed = 0.0, 0.0, 0.0, 1.0, 0.0
+    mad = 0.0
+    mse = 0.0
+    width = 0.0
+    covered = 1.0
+    informed = 0.0
     for j in range(law.points.shape[0]):
         f, half = lplr.predict(oracle, tree, law.points[j], residual)
-        error, length = abs(f - law.means[j]), norm(law.points[j])
+        error = abs(f - law.means[j])
+        length = norm(law.points[j])
         mad += law.prob[j] * error
         mse += law.prob[j] * error**2
         if half >= length:  # as `lplr.interval`
-            error, half = abs(law.means[j]), length
+            error = abs(law.means[j])
+            half = length
         else:
             informed += law.prob[j]
         width += law.prob[j] * half
         if error > half + 1e-12:
             covered = 0.0
-    return Trials(mad, mse, width, covered, informed)
+    return Trials(
+        mad=mad,
+        mse=mse,
+        width=width,
+        covered=covered,
+        informed=informed,
+    )
 
 
-def estimate_lplr(design, oracle: lplr.Oracle, n: int, seeds, *, signs: bool = True) -> Trials:
+def estimate_lplr(
+    design,
+    oracle: lplr.Oracle,
+    n: int,
+    seeds,
+    *,
+    signs: bool = True,
+) -> Trials:
     """LPLR runs with an oracle (`lplr_params`) on n users, n // (2d) in a stage: `Trials`.
 
     design: a `Design`, or a function of a generator that draws one for every repetition; seeds as
@@ -141,16 +174,19 @@ def _score(design, oracle, n, signs, seed):
 
 def _fit(design, oracle, n, signs, seed):
     """(law, tree) of one repetition."""
-    law, forest = drawn(design, seed, signs), lplr.allocate_tree(oracle, 1)
+    law = drawn(design, seed, signs)
+    forest = lplr.allocate_tree(oracle, 1)
     need_array("design", law.points, ("K", oracle.d))
-    rng, users = stream(seed, "LPLR"), no_users(*law.points.shape)
+    rng = stream(seed, "LPLR")
+    users = no_users(*law.points.shape)
     fit_sums(oracle, forest, law, n // (2 * oracle.d), rng, users)
     return law, lplr.tree_of(forest, 0)
 
 
 def fit_design(design, oracle, n: int, seed, *, signs: bool = True) -> lplr.Tree:
     """The tree of one repetition of `estimate_lplr`; seed: an integer or a SeedSequence."""
-    n, (seed,) = need_int("n", n, 2 * oracle.d, lplr.MAX_USERS), need_seeds([seed])
+    n = need_int("n", n, 2 * oracle.d, lplr.MAX_USERS)
+    (seed,) = need_seeds([seed])
     return _fit(design, oracle, n, signs, seed)[1]
 
 
@@ -162,7 +198,8 @@ def ball_least_squares(A, b) -> np.ndarray:
     coordinate of v exceeds 1, so t >= |c_i| - a_i for all i; and t = ||c|| is enough.
     """
     values, basis = np.linalg.eigh(A)
-    a, c = np.maximum(values, 0.0), basis.T @ b
+    a = np.maximum(values, 0.0)
+    c = basis.T @ b
 
     def coordinates(t):
         return np.divide(c, a + t, out=np.zeros(len(c)), where=a + t > 0.0)
@@ -170,7 +207,8 @@ def ball_least_squares(A, b) -> np.ndarray:
     def excess(t):
         return np.linalg.norm(coordinates(t)) - 1.0
 
-    low, high = max((np.abs(c) - a).max(), 0.0), 1.001 * np.linalg.norm(c)
+    low = max((np.abs(c) - a).max(), 0.0)
+    high = 1.001 * np.linalg.norm(c)
     return basis @ coordinates(brentq(excess, low, high) if excess(low) > 0.0 else low)
 
 
@@ -184,13 +222,15 @@ def estimate_ssp(design, n: int, seeds, *, epsilon: float = 1.0, signs: bool = T
     """(mad, mse), each (n_reps,), of least squares in the unit ball from perturbed sufficient
     statistics; arguments as for `estimate_lplr`.
     """
-    n, epsilon = need_int("n", n, 1, lplr.MAX_USERS), lplr.need_budget(epsilon)
+    n = need_int("n", n, 1, lplr.MAX_USERS)
+    epsilon = lplr.need_budget(epsilon)
     return by_seed(_ssp_error, (design, n, epsilon, signs), seeds).T
 
 
 def _ssp_error(design, n, epsilon, signs, seed):
     law = drawn(design, seed, signs)
-    oracle, users = ssp.ssp_params(law.points.shape[1], epsilon), no_users(*law.points.shape)
+    oracle = ssp.ssp_params(law.points.shape[1], epsilon)
+    users = no_users(*law.points.shape)
     model = ssp.allocate_model(oracle.d)
     ssp_sums(oracle, model, law, n, stream(seed, "SSP"), users)
     return theta_error(model, law)
@@ -205,7 +245,12 @@ def lplr_and_ssp(design, d: int, n: int, seeds, epsilon: float, signs: bool = Tr
 # Bandits, epoch by epoch
 
 EPOCHS = 64  # 2^64 rounds: more than any run has
-LOST, MISSED, BOUND, ROUNDS, REGRET = 0, 1, 2, 3, 4  # columns of a log, see `elimination`
+# columns of a log, see `elimination`
+LOST = 0
+MISSED = 1
+BOUND = 2
+ROUNDS = 3
+REGRET = 4
 
 
 class Runs(NamedTuple):
@@ -233,10 +278,23 @@ def game_of(bandit, per_action: bool = False) -> Game:
     C, A, d = bandit.X.shape
     owner = np.tile(np.arange(A) if per_action else np.zeros(A), C).astype(np.int64)
     points = np.ascontiguousarray(bandit.X.reshape(C * A, d))
-    law = Law(points, bandit.mu.reshape(C * A), np.zeros(C * A), owner, True)
+    law = Law(
+        points=points,
+        means=bandit.mu.reshape(C * A),
+        prob=np.zeros(C * A),
+        owner=owner,
+        signs=True,
+    )
     gap = (bandit.mu.max(axis=1, keepdims=True) - bandit.mu).ravel()
     arms = np.zeros((C, A), np.int64), np.zeros((C, A)), np.zeros((C, A))
-    return Game(law, bandit.prob, bandit.mu.argmax(axis=1), gap, no_users(C * A, d), *arms)
+    return Game(
+        law,
+        bandit.prob,
+        bandit.mu.argmax(axis=1),
+        gap,
+        no_users(C * A, d),
+        *arms,
+    )
 
 
 @jit
@@ -246,19 +304,23 @@ def play_uniformly(game):
     for c in range(C):
         left = game.alive[c].sum()
         for a in range(A):
-            game.law.prob[c * A + a] = game.prob[c] / left if game.alive[c, a] == 1 else 0.0
+            game.law.prob[c * A + a] = (
+                game.prob[c] / left if game.alive[c, a] == 1 else 0.0
+            )
 
 
 @jit
 def learn_lplr(oracle, forest, game, rounds, rng):
     """An epoch's users at once, then estimates and half-widths everywhere -> game.f, game.width;
     returns how many were asked."""
-    n, A = rounds // (2 * oracle.d), game.f.shape[1]
+    n = rounds // (2 * oracle.d)
+    A = game.f.shape[1]
     fit_sums(oracle, forest, game.law, n, rng, game.users)
     for j in range(game.law.points.shape[0]):
         tree = lplr.tree_of(forest, game.law.owner[j])
         f, width = lplr.interval(oracle, tree, game.law.points[j], game.users.residual)
-        game.f[j // A, j % A], game.width[j // A, j % A] = f, width
+        game.f[j // A, j % A] = f
+        game.width[j // A, j % A] = width
     return (2 * oracle.d - 1) * n
 
 
@@ -270,7 +332,8 @@ def learn_ssp(oracle, model, game, rounds, rng):
     A = game.f.shape[1]
     for j in range(game.law.points.shape[0]):
         f, width = ssp.ssp_interval(oracle, model, game.law.points[j])
-        game.f[j // A, j % A], game.width[j // A, j % A] = f, width
+        game.f[j // A, j % A] = f
+        game.width[j // A, j % A] = width
     return rounds
 
 
@@ -280,14 +343,18 @@ def eliminate_and_log(game, log):
     C, A = game.alive.shape
     log[LOST] = log[MISSED] = log[BOUND] = 0.0
     for c in range(C):
-        f, width, alive, best = game.f[c], game.width[c], game.alive[c], game.best[c]
+        f = game.f[c]
+        width = game.width[c]
+        alive = game.alive[c]
+        best = game.best[c]
         for a in range(A):
             error = abs(f[a] - game.law.means[c * A + a])
             if alive[a] == 1 and error > width[a] + 1e-12:
                 log[MISSED] += 1.0
         lplr.eliminate(f, width, alive)
         log[LOST] += 1.0 - alive[best]
-        left, total = 0, 0.0
+        left = 0
+        total = 0.0
         for a in range(A):
             if alive[a] == 1:
                 left += 1
@@ -314,7 +381,8 @@ def elimination(learn, oracle, model, game, T, n0, rng, log):
     of 2 (width_a + width_a*) over what the next epoch plays, which bounds its regret per round;
     ROUNDS; REGRET.
     """
-    left, tau = T, 0
+    left = T
+    tau = 0
     game.alive[:] = 1
     while left > 0:
         n = min(lplr.epoch_length(n0, tau), left)
@@ -349,16 +417,23 @@ def eliminate_with(
     need_choice("per_action", per_action, (True, False) if layered else (False,))
     d, T, _, n0 = lplr.need_horizon(bandit.X.shape[2], T, 1, n0)
     make = partial(lplr.lplr_params, d, T) if layered else partial(ssp.ssp_params, d)
-    log = by_seed(_elimination, (make(epsilon, **settings), bandit, per_action, T, n0), seeds)
+    log = by_seed(
+        _elimination,
+        (make(epsilon, **settings), bandit, per_action, T, n0),
+        seeds,
+    )
     return Runs(log[:, :, REGRET].sum(axis=1), log)
 
 
 def _elimination(oracle, bandit, per_action, T, n0, seed):
-    game, log = game_of(bandit, per_action), np.zeros((EPOCHS, 5))
-    learn, model = learn_ssp, ssp.allocate_model(oracle.d)
+    game = game_of(bandit, per_action)
+    log = np.zeros((EPOCHS, 5))
+    learn = learn_ssp
+    model = ssp.allocate_model(oracle.d)
     if isinstance(oracle, lplr.Oracle):
         trees = bandit.X.shape[1] if per_action else 1
-        learn, model = learn_lplr, lplr.allocate_tree(oracle, trees)
+        learn = learn_lplr
+        model = lplr.allocate_tree(oracle, trees)
     elimination(learn, oracle, model, game, T, n0, stream(seed, "elimination"), log)
     return log
 
@@ -371,14 +446,18 @@ def layer_widths(oracle, tree, design) -> np.ndarray:
 
     Points that stop on a layer count there, with the half-width they stop with.
     """
-    sums, residual = [{} for _ in range(oracle.d)], np.empty(oracle.d)
+    sums = [{} for _ in range(oracle.d)]
+    residual = np.empty(oracle.d)
     for phi, chance in zip(design.points, design.prob, strict=True):
         path = ()
         for h in range(oracle.d):
             b, _, eta = lplr.walk(oracle, tree, h, phi, residual)
-            active, path = b >= 0 and tree.link[b, lplr.ACTIVE] == 1, (*path, b)
+            active = b >= 0 and tree.link[b, lplr.ACTIVE] == 1
+            path = (*path, b)
             left = norm(residual)
-            eta = lplr.walk(oracle, tree, h + 1, phi, residual)[2] if active else eta + left
+            eta = (
+                lplr.walk(oracle, tree, h + 1, phi, residual)[2] if active else eta + left
+            )
             share, squares = sums[h].get(path, (0.0, 0.0))
             sums[h][path] = share + chance, squares + chance * min(eta, oracle.cap) ** 2
             if not active:
@@ -391,13 +470,20 @@ def tree_summary(oracle, tree, n: int):
 
     A bin of layer 1 is called B and its index k; a deeper one its parent's name and its own k.
     """
-    rows, names = [], {tree.link.shape[0] - 1: "root"}
+    rows = []
+    names = {tree.link.shape[0] - 1: "root"}
     for h in range(oracle.d):
         for b in range(tree.start[h], tree.start[h + 1]):
-            k, up = (b - tree.start[h]) % oracle.M, names[tree.link[b, lplr.PARENT]]
+            k = (b - tree.start[h]) % oracle.M
+            up = names[tree.link[b, lplr.PARENT]]
             names[b] = f"B{k}" if h == 0 else f"{up}{k}"
             count, _, value, coef = tree.stat[b, : lplr.COEF + 1]
-            row = {"bin": names[b], "layer": h + 1, "parent": up, "noisy_share": count / n}
+            row = {
+                "bin": names[b],
+                "layer": h + 1,
+                "parent": up,
+                "noisy_share": count / n,
+            }
             row["active"] = tree.link[b, lplr.ACTIVE] == 1
             row |= {"eigenvalue": value, "coefficient": coef}
             rows.append(row | {f"u{i + 1}": u for i, u in enumerate(tree.frame[b, h])})
@@ -419,7 +505,9 @@ def theorem_1(n: int, epsilon: float = 1.0) -> tuple[float, float]:
     """
     c = 1 / (4 * math.sqrt(2) * math.expm1(epsilon))
     if not c <= math.sqrt(n):
-        raise ValueError(f"n must be at least {c * c:.3g} for epsilon={epsilon}; got n={n}")
+        raise ValueError(
+            f"n must be at least {c * c:.3g} for epsilon={epsilon}; got n={n}"
+        )
     return c / math.sqrt(n), 3 * c / (16 * math.sqrt(n))
 
 
@@ -445,9 +533,11 @@ def chi_square_laplace(mu: np.ndarray, epsilon: float = 1.0) -> float:
 @jit
 def _llr(v, w, size, epsilon):
     """Log-likelihood ratio of Theorem 2's models for one user's perturbed (phi_2, y - 1/4)."""
-    near, far = -epsilon * abs(v - size), -epsilon * abs(v + size)
+    near = -epsilon * abs(v - size)
+    far = -epsilon * abs(v + size)
     first = np.logaddexp(near, far) - epsilon * abs(w)
-    below, above = epsilon * abs(w - size / 2), epsilon * abs(w + size / 2)
+    below = epsilon * abs(w - size / 2)
+    above = epsilon * abs(w + size / 2)
     return np.logaddexp(near - below, far - above) - first
 
 
@@ -473,14 +563,17 @@ def _sum_of_ratios(size, epsilon, n, second, rng):
     (-v, -w) has that of (v, w).  So all users may be drawn about +size, most are only counted, and
     the others get exponential distances from the centre, cut at the limits.
     """
-    near, half, total = epsilon * size, size / 2, 0.0
+    near = epsilon * size
+    half = size / 2
+    total = 0.0
     over = 0.5 if second else 0.5 * math.exp(-near / 2)
     under = 0.5 * math.exp(-near) if second else over
     rows = _thirds(rng, n, 0.5, 0.5 * math.exp(-2 * near))
     for i in range(3):
         cells = _thirds(rng, rows[i], over, under)
         for j in range(3):
-            v, w = size * (1 - i), half * (1 - j)
+            v = size * (1 - i)
+            w = half * (1 - j)
             if i != 1 and j != 1:
                 total += cells[j] * _llr(v, w, size, epsilon)
                 continue
@@ -518,14 +611,21 @@ def lemma_1(oracle, n: int, epsilon: float, failure: float, k: int = 0):
     """Bounds of Lemma 1 (logarithm corrected) on the (share, vector, matrix) errors of bin k, with
     all n users in it.
     """
-    d, unit = oracle.d, log_term(oracle, epsilon, failure) / math.sqrt(n)
-    vector, matrix = 19 * d**2 + 29 * d, 7 * (d + 1) ** 3 + 29 * d
-    return 6.2 * d * unit, vector * oracle.edge[k] * unit, matrix * oracle.edge[k] ** 2 * unit
+    d = oracle.d
+    unit = log_term(oracle, epsilon, failure) / math.sqrt(n)
+    vector = 19 * d**2 + 29 * d
+    matrix = 7 * (d + 1) ** 3 + 29 * d
+    return (
+        6.2 * d * unit,
+        vector * oracle.edge[k] * unit,
+        matrix * oracle.edge[k] ** 2 * unit,
+    )
 
 
 def lemma_3(oracle, n: int, epsilon: float, failure: float) -> np.ndarray:
     """12 M^h K / sqrt n of Lemma 3 for every layer h, (d,), n users per stage, smallest kappas."""
-    gamma, d = math.exp(oracle.log_gamma), oracle.d
+    gamma = math.exp(oracle.log_gamma)
+    d = oracle.d
     inactive = max(43 * gamma**2 * (d + 1) ** 3, 15 * gamma * d**1.5)
     K = 300 * gamma**2 * (d + 1) ** 4 + 118 * gamma * d**2 + inactive
     K *= log_term(oracle, epsilon, failure)

@@ -67,19 +67,22 @@ class Oracle(NamedTuple):
 
     d: int  # dimension, and number of layers
     M: int  # bins per node; bin M collects vectors below gamma^-M and is never tracked
-    log_gamma: float  # logarithm of the ratio gamma between the edges of neighbouring bins
+    # logarithm of the ratio gamma between the edges of neighbouring bins
+    log_gamma: float
     edge: np.ndarray  # (M+1,) gamma^-k
     count_scale: float  # b_c, Laplace scale of counts
     vector_scale: np.ndarray  # (d,) b_v, Laplace scale of vectors on every layer
     matrix_scale: float  # c, Wishart scale of matrices
     error_scale: float  # b_e, Laplace scale of the interval statistic
-    one_sided: bool  # matrix noise as printed (True) or a difference of two Wishart matrices
+    # matrix noise as printed (True) or a difference of two Wishart matrices
+    one_sided: bool
     clip: bool  # coefficients, and predictions that enter a label, are clipped to [-1, 1]
     cap: float  # largest half-width
     threshold: float  # a bin is active if its noisy share exceeds threshold / sqrt(n)
     flat: float  # kappa_3 gamma^2 (d+1)^4, 0 if calibrated
     tilt: float  # kappa_2 gamma d^1.5, 0 if calibrated
-    calibrated: bool  # half-widths from the known noise (True) or from the constants flat and tilt
+    # half-widths from the known noise (True) or from the constants flat and tilt
+    calibrated: bool
     z: float  # calibrated widths: number of standard deviations
 
 
@@ -100,15 +103,30 @@ def noise_scales(d: int, epsilon: float, calibration: str) -> dict:
     Y = 1; deeper, y_h = y - clip(prediction), so Y = 2.  The interval statistic is at most
     cap gamma^-k / sqrt(s) in one bin and may move to another: the loss is 2 cap / b_e.
     """
-    root, printed = math.sqrt(d), calibration == "paper"
+    root = math.sqrt(d)
+    printed = calibration == "paper"
     bounds = np.array([1.0] + [2.0] * (d - 1))  # Y on every layer
-    noise = (3, 3 * root * np.ones(d), 4.5, 1) if printed else (6, 6 * root * bounds, 3, 4)
+    noise = (
+        (3, 3 * root * np.ones(d), 4.5, 1) if printed else (6, 6 * root * bounds, 3, 4)
+    )
     names = "count_scale", "vector_scale", "matrix_scale", "error_scale"
     scales = {name: scale / epsilon for name, scale in zip(names, noise, strict=True)}
-    return scales | {"one_sided": printed, "clip": not printed, "cap": 1.0 if printed else 2.0}
+    return scales | {
+        "one_sided": printed,
+        "clip": not printed,
+        "cap": 1.0 if printed else 2.0,
+    }
 
 
-def width_constants(d, T, epsilon, gamma, *, constants="calibrated", failure=0.05) -> dict:
+def width_constants(
+    d,
+    T,
+    epsilon,
+    gamma,
+    *,
+    constants="calibrated",
+    failure=0.05,
+) -> dict:
     """threshold, flat and tilt of an `Oracle`: as in Lemmas 2 and 3, or calibrated.
 
     Arguments as for `lplr_params`.
@@ -118,7 +136,11 @@ def width_constants(d, T, epsilon, gamma, *, constants="calibrated", failure=0.0
     if constants == "theory":
         flat = 300 * log_term * gamma**2 * (d + 1) ** 4  # Lemma 3
         tilt = 118 * log_term * gamma * d**1.5
-        return {"threshold": 43 * log_term * gamma**2 * (d + 1) ** 3, "flat": flat, "tilt": tilt}
+        return {
+            "threshold": 43 * log_term * gamma**2 * (d + 1) ** 3,
+            "flat": flat,
+            "tilt": tilt,
+        }
     # 4.4 standard deviations of the count's noise for d = 1; gamma is kept in [e, 4] as wider bins
     # need no more.
     threshold = 5 * d * min(max(gamma, math.e), 4.0) ** 2 / epsilon
@@ -167,22 +189,37 @@ def lplr_params(
     >>> lplr_params(2, 10**8).M
     10
     """
-    d, T = need_int("d", d, 1, MAX_DIMENSION), need_int("T", T, 2, MAX_USERS)
-    epsilon, gamma = need_budget(epsilon), need_float("gamma", gamma, 1.0, open_low=True)
+    d = need_int("d", d, 1, MAX_DIMENSION)
+    T = need_int("T", T, 2, MAX_USERS)
+    epsilon = need_budget(epsilon)
+    gamma = need_float("gamma", gamma, 1.0, open_low=True)
     if M is None:  # the smallest edge is at most T^(-1/2)
         M = max(1, math.ceil(math.log(T) / (2.0 * math.log(gamma)) - 1e-9))
     M = need_int("M", M, 1)
     if max_nodes(d, float(M)) > MAX_NODES:
-        raise ValueError(f"M ** d must give at most {MAX_NODES} bins in total; got M={M}, d={d}")
+        raise ValueError(
+            f"M ** d must give at most {MAX_NODES} bins in total; got M={M}, d={d}"
+        )
     need_choice("calibration", calibration, ("corrected", "paper"))
     need_choice("constants", constants, ("theory", "calibrated"))
-    failure, z = need_probability("failure", failure), need_float("z", z, 0.0)
+    failure = need_probability("failure", failure)
+    z = need_float("z", z, 0.0)
     noise = noise_scales(d, epsilon, calibration)
     limits = width_constants(d, T, epsilon, gamma, constants=constants, failure=failure)
     if threshold is not None:
         limits["threshold"] = need_float("threshold", threshold, 0.0)
-    edge, calibrated = gamma ** -np.arange(M + 1.0), constants == "calibrated"
-    return Oracle(d, M, math.log(gamma), edge, **noise, **limits, calibrated=calibrated, z=z)
+    edge = gamma ** -np.arange(M + 1.0)
+    calibrated = constants == "calibrated"
+    return Oracle(
+        d,
+        M,
+        math.log(gamma),
+        edge,
+        **noise,
+        **limits,
+        calibrated=calibrated,
+        z=z,
+    )
 
 
 def guarantee(oracle: Oracle, epsilon: float) -> Guarantee:
@@ -190,16 +227,31 @@ def guarantee(oracle: Oracle, epsilon: float) -> Guarantee:
     if epsilon == math.inf:
         return NO_PRIVACY
     if oracle.one_sided or not oracle.clip:
-        return Guarantee("local", math.inf, 0.0, REPLACE_RECORD, "user", claimed=(epsilon, 0.0))
+        return Guarantee(
+            model="local",
+            epsilon=math.inf,
+            delta=0.0,
+            neighbours=REPLACE_RECORD,
+            unit="user",
+            claimed=(epsilon, 0.0),
+        )
     worst = max(update_loss(oracle), 2 * oracle.cap / oracle.error_scale)
-    return Guarantee("local", worst, 0.0, REPLACE_RECORD, "user")
+    return Guarantee(
+        model="local",
+        epsilon=worst,
+        delta=0.0,
+        neighbours=REPLACE_RECORD,
+        unit="user",
+    )
 
 
 def update_loss(oracle: Oracle) -> float:
     """Largest loss of a message of Algorithm 3 with symmetric matrix noise: two bins change, each
     by 1/b_c + sqrt(d) Y/b_v + 1/(2c), on the layer where that is most.
     """
-    vector = max(math.sqrt(oracle.d) * min(h + 1, 2) / b for h, b in enumerate(oracle.vector_scale))
+    vector = max(
+        math.sqrt(oracle.d) * min(h + 1, 2) / b for h, b in enumerate(oracle.vector_scale)
+    )
     return 2.0 * (1 / oracle.count_scale + vector + 0.5 / oracle.matrix_scale)
 
 
@@ -239,8 +291,17 @@ def add_matrix_noise(rng, n, scale, one_sided, root, out):
 # of every active node of the layer above.  Node b of layer h holds vectors whose residual has norm
 # in (gamma^(-k-1), gamma^-k], where k = (b - start[h]) mod M.
 
-PARENT, CHILD, ACTIVE = 0, 1, 2  # columns of Tree.link
-COUNT, ERROR, VALUE, COEF, FLAT, SLOPE = 0, 1, 2, 3, 4, 5  # columns of Tree.stat
+# columns of Tree.link
+PARENT = 0
+CHILD = 1
+ACTIVE = 2
+# columns of Tree.stat
+COUNT = 0
+ERROR = 1
+VALUE = 2
+COEF = 3
+FLAT = 4
+SLOPE = 5
 
 
 class Tree(NamedTuple):
@@ -256,7 +317,8 @@ class Tree(NamedTuple):
     stat: np.ndarray  # (nodes+1, 6)
     vec: np.ndarray  # (nodes+1, d) noisy sum of y_h phi_h
     mat: np.ndarray  # (nodes+1, d, d) noisy sum of phi_h phi_h'
-    frame: np.ndarray  # (nodes+1, d, d) rows: directions of the path, then a basis of the rest
+    # (nodes+1, d, d) rows: directions of the path, then a basis of the rest
+    frame: np.ndarray
     work: np.ndarray  # (3, d, d) scratch
 
 
@@ -267,7 +329,9 @@ def max_nodes(d, M):
 
 def allocate_tree(oracle: Oracle, trees: int | None = None) -> Tree:
     """An empty tree, or a forest whose arrays have a leading axis of so many trees."""
-    lead, n, d = () if trees is None else (trees,), max_nodes(oracle.d, oracle.M) + 1, oracle.d
+    lead = () if trees is None else (trees,)
+    n = max_nodes(oracle.d, oracle.M) + 1
+    d = oracle.d
     counts = [np.zeros((*lead, *s), dtype=np.int64) for s in ((d + 1,), (n, 3))]
     shapes = (n, 6), (n, d), (n, d, d), (n, d, d), (3, d, d)
     return Tree(*counts, *[np.zeros((*lead, *s)) for s in shapes])
@@ -276,7 +340,15 @@ def allocate_tree(oracle: Oracle, trees: int | None = None) -> Tree:
 @jit
 def tree_of(f, i):
     """Tree number i of the forest f, sharing its memory."""
-    return Tree(f.start[i], f.link[i], f.stat[i], f.vec[i], f.mat[i], f.frame[i], f.work[i])
+    return Tree(
+        start=f.start[i],
+        link=f.link[i],
+        stat=f.stat[i],
+        vec=f.vec[i],
+        mat=f.mat[i],
+        frame=f.frame[i],
+        work=f.work[i],
+    )
 
 
 @jit
@@ -288,7 +360,8 @@ def open_layer(oracle, tree, h):
     root = tree.link.shape[0] - 1
     first, last = (root, root + 1) if h == 0 else (tree.start[h - 1], tree.start[h])
     if h == 0:
-        tree.start[0], tree.link[root, ACTIVE] = 0, 1
+        tree.start[0] = 0
+        tree.link[root, ACTIVE] = 1
         set_identity(1.0, tree.frame[root])
     b = tree.start[h]
     for parent in range(first, last):
@@ -296,8 +369,12 @@ def open_layer(oracle, tree, h):
             continue
         tree.link[parent, CHILD] = b
         for _ in range(oracle.M):
-            tree.link[b, PARENT], tree.link[b, CHILD], tree.link[b, ACTIVE] = parent, -1, 0
-            tree.stat[b], tree.vec[b], tree.mat[b] = 0.0, 0.0, 0.0
+            tree.link[b, PARENT] = parent
+            tree.link[b, CHILD] = -1
+            tree.link[b, ACTIVE] = 0
+            tree.stat[b] = 0.0
+            tree.vec[b] = 0.0
+            tree.mat[b] = 0.0
             b += 1
     tree.start[h + 1] = b
 
@@ -331,18 +408,28 @@ def walk(oracle, tree, h, phi, residual):
     Returns (node, prediction and half-width gathered on the way); residual (d,) <- what is left of
     phi.  node is -1 where a bin on the way has no model, or what is left is too short for any bin.
     """
-    node, prediction, eta = tree.link.shape[0] - 1, 0.0, 0.0
+    node = tree.link.shape[0] - 1
+    prediction = 0.0
+    eta = 0.0
     copy(phi, residual)
     for layer in range(h):
         b = child_bin(oracle, tree, node, residual)
         if b < 0 or tree.link[b, ACTIVE] == 0:
             return -1, prediction, eta
         coordinate = dot(tree.frame[b, layer], residual)
-        axpy(-coordinate, tree.frame[b, layer], residual)  # the direction of b is taken out
-        eta = min(oracle.cap, eta + tree.stat[b, FLAT] + tree.stat[b, SLOPE] * abs(coordinate))
+        # the direction of b is taken out
+        axpy(-coordinate, tree.frame[b, layer], residual)
+        eta = min(
+            oracle.cap,
+            eta + tree.stat[b, FLAT] + tree.stat[b, SLOPE] * abs(coordinate),
+        )
         prediction += tree.stat[b, COEF] * coordinate
         node = b
-    return (child_bin(oracle, tree, node, residual) if h < oracle.d else node), prediction, eta
+    return (
+        (child_bin(oracle, tree, node, residual) if h < oracle.d else node),
+        prediction,
+        eta,
+    )
 
 
 # A user's message: Algorithm 3 (LPLR-UPDATE) in stage 2h, lines 4 to 7 of Algorithm 5 (LPLR-CI) in
@@ -389,7 +476,14 @@ def add_noise(oracle, tree, stage, n, rng):
                 for i in range(oracle.d):
                     tree.vec[b, i] += laplace_sum(rng, n, edge * oracle.vector_scale[h])
                 scale = oracle.matrix_scale * edge**2
-                add_matrix_noise(rng, n, scale, oracle.one_sided, tree.work[2], tree.mat[b])
+                add_matrix_noise(
+                    rng,
+                    n,
+                    scale,
+                    oracle.one_sided,
+                    tree.work[2],
+                    tree.mat[b],
+                )
         elif tree.link[b, ACTIVE] == 1:
             scale = edge * oracle.error_scale / math.sqrt(tree.stat[b, VALUE])
             tree.stat[b, ERROR] += laplace_sum(rng, n, scale)
@@ -419,11 +513,15 @@ def fit_node(oracle, tree, h, b, n):
 
     The frame of b <- the directions above it, its own, then the other eigenvectors.
     """
-    d, m, count = oracle.d, oracle.d - h, tree.stat[b, COUNT]
+    d = oracle.d
+    m = oracle.d - h
+    count = tree.stat[b, COUNT]
     if not count > max(oracle.threshold * math.sqrt(n), 0.0):  # line 2
         return
-    X, rows = tree.work[0, :m, :m], tree.work[1, :m, :m]
-    above, frame = tree.frame[tree.link[b, PARENT]], tree.frame[b]
+    X = tree.work[0, :m, :m]
+    rows = tree.work[1, :m, :m]
+    above = tree.frame[tree.link[b, PARENT]]
+    frame = tree.frame[b]
     for i in range(m):  # line 6: compress to the complement of the directions above
         for j in range(m):
             X[i, j] = 0.0
@@ -447,18 +545,24 @@ def fit_node(oracle, tree, h, b, n):
             axpy(rows[source, j], above[h + j], frame[h + i])
     coef = dot(frame[h], tree.vec[b]) / (value * count)  # line 8
     tree.stat[b, COEF] = min(max(coef, -1.0), 1.0) if oracle.clip else coef
-    tree.stat[b, VALUE], tree.link[b, ACTIVE] = value, 1
+    tree.stat[b, VALUE] = value
+    tree.link[b, ACTIVE] = 1
 
 
 @jit
 def fit_width(oracle, tree, h, b, n):
     """Algorithm 5, lines 9 to 16: the half-width's coefficients of an active node b of layer h."""
-    edge, count, value = edge_of(oracle, tree, h, b), tree.stat[b, COUNT], tree.stat[b, VALUE]
+    edge = edge_of(oracle, tree, h, b)
+    count = tree.stat[b, COUNT]
+    value = tree.stat[b, VALUE]
     share = count / math.sqrt(n)  # psi sqrt(n)
     if oracle.calibrated:  # standard deviations of the known noise
-        mean = 0.0  # of eta |u'phi| / sqrt(s): how far errors of the layers above move the labels
+        # of eta |u'phi| / sqrt(s): how far errors of the layers above move the labels
+        mean = 0.0
         if h > 0:
-            noise = math.sqrt(2.0) * oracle.error_scale * edge / (math.sqrt(value) * share)
+            noise = (
+                math.sqrt(2.0) * oracle.error_scale * edge / (math.sqrt(value) * share)
+            )
             mean = max(0.0, tree.stat[b, ERROR] / count + oracle.z * noise)
         # a user's matrix noise N has var(u'Nv) <= matrix^2 for unit u and v
         matrix = edge**2 * oracle.matrix_scale
@@ -468,7 +572,9 @@ def fit_width(oracle, tree, h, b, n):
         tree.stat[b, SLOPE] = own + mean / math.sqrt(value)
     else:
         tree.stat[b, FLAT] = oracle.flat / share
-        tree.stat[b, SLOPE] = (tree.stat[b, ERROR] / count + oracle.tilt / share) / math.sqrt(value)
+        tree.stat[b, SLOPE] = (
+            tree.stat[b, ERROR] / count + oracle.tilt / share
+        ) / math.sqrt(value)
         tree.stat[b, SLOPE] = max(tree.stat[b, SLOPE], 0.0)
 
 
@@ -530,7 +636,9 @@ def fit_users(oracle: Oracle, phi, y, rng: np.random.Generator) -> Tree:
 def need_ball(name: str, rows) -> None:
     """Raise ValueError unless rows (..., d) are finite, with norms of at most 1."""
     if not (largest := np.linalg.norm(rows, axis=-1).max()) <= 1 + SLACK:
-        raise ValueError(f"{name} must be finite with norm at most 1; got norm {largest:.6g}")
+        raise ValueError(
+            f"{name} must be finite with norm at most 1; got norm {largest:.6g}"
+        )
 
 
 @jit
@@ -552,7 +660,8 @@ def interval(oracle, tree, phi, residual):
 
 def intervals(oracle: Oracle, tree: Tree, points):
     """Estimates and half-widths (0 and ||phi|| where trivial), each (n,), at points (n, d)."""
-    points, residual = np.ascontiguousarray(points, dtype=float), np.empty(oracle.d)
+    points = np.ascontiguousarray(points, dtype=float)
+    residual = np.empty(oracle.d)
     return tuple(np.array([interval(oracle, tree, x, residual) for x in points]).T)
 
 
@@ -572,7 +681,8 @@ def is_fitted(tree):
 
 def n_epochs(T: int, n0: int) -> int:
     """Number of epochs that T rounds begin."""
-    count, left = 0, T
+    count = 0
+    left = T
     while left > 0:
         count += 1
         left -= 2**count * n0
@@ -620,14 +730,17 @@ def random_arm(alive, rng):
 def need_horizon(d, T, K, n0):
     """(d, T, K, n0), checked: T >= 4d rounds with K >= 1 arms; epoch tau has 2^tau n0 >= 2d."""
     d = need_int("d", d, 1, MAX_DIMENSION)
-    T, K = need_int("T", T, 4 * d, MAX_USERS), need_int("K", K, 1, WIDEST)
+    T = need_int("T", T, 4 * d, MAX_USERS)
+    K = need_int("K", K, 1, WIDEST)
     return d, T, K, need_int("n0", n0, d, MAX_USERS)
 
 
 def need_memory(size: int) -> None:
     """Raise ValueError if a policy would need more numbers than `MAX_NUMBERS`."""
     if size > MAX_NUMBERS:
-        raise ValueError(f"T, d and K need {size} numbers of memory, more than {MAX_NUMBERS}")
+        raise ValueError(
+            f"T, d and K need {size} numbers of memory, more than {MAX_NUMBERS}"
+        )
 
 
 class Params(NamedTuple):
@@ -688,7 +801,8 @@ def update(p, s, arm, x, r, rng):
     length = epoch_length(p.n0, s.epoch[0])
     y, _ = clip_to_ball(x, r, s.x)
     if s.begin[0] + length < p.T:
-        user, n = s.t[0] - s.begin[0], length // (2 * p.d)
+        user = s.t[0] - s.begin[0]
+        n = length // (2 * p.d)
         for k in range(p.K if p.per_action else 1):
             phi = s.x if k == arm or not p.per_action else s.dummy
             tree = tree_of(s.forest, oracle_index(p, s.epoch[0], k))
@@ -741,12 +855,28 @@ def lplr(
     d, T, K, n0 = need_horizon(d, T, K, n0)
     per_action = need_choice("per_action", per_action, (True, False))
     oracle = lplr_params(
-        d, T, epsilon, gamma=gamma, M=M, calibration=calibration, constants=constants,
-        failure=failure, z=z, threshold=threshold,
-    )  # fmt: skip
+        d,
+        T,
+        epsilon,
+        gamma=gamma,
+        M=M,
+        calibration=calibration,
+        constants=constants,
+        failure=failure,
+        z=z,
+        threshold=threshold,
+    )
     trees = n_epochs(T, n0) * (K if per_action else 1)
     need_memory(trees * max(max_nodes(d, oracle.M), 2) * (2 * d * d + d + 9) + 3 * K)
-    p, promise = Params(d, T, K, per_action, n0, oracle), guarantee(oracle, float(epsilon))
+    p = Params(
+        d=d,
+        T=T,
+        K=K,
+        per_action=per_action,
+        n0=n0,
+        oracle=oracle,
+    )
+    promise = guarantee(oracle, float(epsilon))
     return Policy(
         name="LPLR",
         params=p,

@@ -49,9 +49,15 @@ class Model(NamedTuple):
 
 def ssp_params(d: int, epsilon: float = 1.0, z: float | None = None) -> Oracle:
     """The oracle for epsilon in [1e-100, inf] (inf: least squares); z >= 0 (None: 3, 4 for inf)."""
-    d, epsilon = need_int("d", d, 1, lplr.MAX_DIMENSION), lplr.need_budget(epsilon)
+    d = need_int("d", d, 1, lplr.MAX_DIMENSION)
+    epsilon = lplr.need_budget(epsilon)
     z = (4.0 if epsilon == math.inf else 3.0) if z is None else need_float("z", z, 0.0)
-    return Oracle(d, 4 * math.sqrt(d) / epsilon, 2 / epsilon, z)
+    return Oracle(
+        d=d,
+        vector_scale=4 * math.sqrt(d) / epsilon,
+        matrix_scale=2 / epsilon,
+        z=z,
+    )
 
 
 def ssp_guarantee(oracle: Oracle) -> Guarantee:
@@ -59,7 +65,13 @@ def ssp_guarantee(oracle: Oracle) -> Guarantee:
     if oracle.matrix_scale == 0.0:
         return NO_PRIVACY
     epsilon = 1 / oracle.matrix_scale + 2 * math.sqrt(oracle.d) / oracle.vector_scale
-    return Guarantee("local", epsilon, 0.0, REPLACE_RECORD, "user")
+    return Guarantee(
+        model="local",
+        epsilon=epsilon,
+        delta=0.0,
+        neighbours=REPLACE_RECORD,
+        unit="user",
+    )
 
 
 def allocate_model(d: int, models: int | None = None) -> Model:
@@ -72,7 +84,14 @@ def allocate_model(d: int, models: int | None = None) -> Model:
 @jit
 def model_of(m, i):
     """Model number i of several, m, sharing their memory."""
-    return Model(m.V_inv[i], m.theta[i], m.error[i], m.mat[i], m.vec[i], m.work[i])
+    return Model(
+        V_inv=m.V_inv[i],
+        theta=m.theta[i],
+        error=m.error[i],
+        mat=m.mat[i],
+        vec=m.vec[i],
+        work=m.work[i],
+    )
 
 
 @jit
@@ -81,7 +100,14 @@ def ssp_noise(oracle, model, n, rng):
     if oracle.matrix_scale > 0.0:
         for i in range(oracle.d):
             model.vec[i] += lplr.laplace_sum(rng, n, oracle.vector_scale)
-        lplr.add_matrix_noise(rng, n, oracle.matrix_scale, False, model.work[0], model.mat)
+        lplr.add_matrix_noise(
+            rng,
+            n,
+            oracle.matrix_scale,
+            False,
+            model.work[0],
+            model.mat,
+        )
 
 
 @jit
@@ -105,10 +131,14 @@ def ssp_fit(oracle, model, n):
     is z standard deviations of the matrix noise, w is z of vector and matrix noise together.
     """
     root = math.sqrt(n)
-    ridge = max(1.0, oracle.z * 2.0 * math.sqrt(oracle.d + 1.0) * oracle.matrix_scale * root)
+    ridge = max(
+        1.0,
+        oracle.z * 2.0 * math.sqrt(oracle.d + 1.0) * oracle.matrix_scale * root,
+    )
     spread = 2.0 * oracle.vector_scale**2 + 4.0 * (oracle.d + 1) * oracle.matrix_scale**2
     model.error[0] = ridge + oracle.z * root * math.sqrt(spread)
-    V, rows = model.work[0], model.work[1]
+    V = model.work[0]
+    rows = model.work[1]
     copy(model.mat, V)
     for i in range(oracle.d):
         V[i, i] += ridge
@@ -127,7 +157,9 @@ def ssp_interval(oracle, model, phi):
     The half-width is (w + ridge) ||V^-1 phi|| for noise and ridge, as ||theta|| <= 1, and
     z sqrt(phi'V^-1 phi) for the labels.
     """
-    far, near = 0.0, 0.0  # ||V^-1 phi||^2 and phi'V^-1 phi
+    # ||V^-1 phi||^2 and phi'V^-1 phi
+    far = 0.0
+    near = 0.0
     for i in range(oracle.d):
         c = dot(model.V_inv[i], phi)
         far += c * c
@@ -162,7 +194,12 @@ def init(p: Params) -> State:
     """State before the first round."""
     clock = [np.zeros(1, np.int64) for _ in range(3)]
     arms = np.zeros(p.K, np.int64), np.zeros(p.K), np.zeros(p.K)
-    return State(*clock, allocate_model(p.d, lplr.n_epochs(p.T, p.n0)), *arms, np.zeros(p.d))
+    return State(
+        *clock,
+        allocate_model(p.d, lplr.n_epochs(p.T, p.n0)),
+        *arms,
+        np.zeros(p.d),
+    )
 
 
 @jit
@@ -185,7 +222,8 @@ def update(p, s, arm, x, r, rng):
     length = lplr.epoch_length(p.n0, s.epoch[0])
     y, _ = clip_to_ball(x, r, s.x)
     if s.begin[0] + length < p.T:
-        user, model = s.t[0] - s.begin[0], model_of(s.models, s.epoch[0])
+        user = s.t[0] - s.begin[0]
+        model = model_of(s.models, s.epoch[0])
         ssp_receive(p.oracle, model, user, length, s.x, y, rng)
     lplr.next_round(s, p.n0)
 
@@ -194,7 +232,13 @@ play = plain_loop(select, update)
 
 
 def suffstats(
-    d: int, T: int, K: int, *, epsilon: float = 1.0, n0: int = 64, z: float | None = None
+    d: int,
+    T: int,
+    K: int,
+    *,
+    epsilon: float = 1.0,
+    n0: int = 64,
+    z: float | None = None,
 ) -> Policy:
     """Elimination with perturbed sufficient statistics for T rounds with K arms each.
 
@@ -222,7 +266,14 @@ def suffstats(
     oracle = ssp_params(d, epsilon, z)
     lplr.need_memory(lplr.n_epochs(T, n0) * (4 * d * d + 2 * d + 1) + 3 * K)
     promise = ssp_guarantee(oracle)
-    p, name = Params(d, T, K, n0, oracle), "Least squares" if promise.model == "none" else "SSP"
+    p = Params(
+        d=d,
+        T=T,
+        K=K,
+        n0=n0,
+        oracle=oracle,
+    )
+    name = "Least squares" if promise.model == "none" else "SSP"
     return Policy(
         name=name,
         params=p,

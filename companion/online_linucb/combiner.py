@@ -90,8 +90,22 @@ def of_epochs(runs) -> AnytimeParams:
 @jit
 def epoch_params(p, m):
     """Parameters of Algorithm 1 in epoch m."""
-    maler = Maler(p.d, p.horizon[m], p.ball, p.clip[m], p.n_rates[m])
-    return EpochParams(p.d, p.horizon[m], p.sigma, p.jitter[m], p.offset, p.width[m], maler)
+    maler = Maler(
+        d=p.d,
+        T=p.horizon[m],
+        ball=p.ball,
+        gradient=p.clip[m],
+        n=p.n_rates[m],
+    )
+    return EpochParams(
+        d=p.d,
+        T=p.horizon[m],
+        sigma=p.sigma,
+        jitter=p.jitter[m],
+        offset=p.offset,
+        width=p.width[m],
+        maler=maler,
+    )
 
 
 def init_anytime(p: AnytimeParams) -> AnytimeState:
@@ -157,20 +171,24 @@ def anytime_linucb(
     >>> print(anytime_linucb(2, epsilon=1.0, delta=0.1).guarantee)
     (1, 0.1)-local DP, replace one record, per user (ball)
     """
-    k, lambda_min = need_positive("k", k), need_float("lambda_min", lambda_min, 0.0, 1.0)
+    k = need_positive("k", k)
+    lambda_min = need_float("lambda_min", lambda_min, 0.0, 1.0)
     for name, given in (("width", width), ("clip", clip)):  # every epoch has its own
         if given is not None:
             need_method(name, given)
     options = {"calibration": calibration, "universe": universe, "learner": learner}
     options |= {"epsilon": epsilon, "delta": delta, "ball": ball}
     first = online_linucb(d, 1, **options)
-    sigma, runs = first.params.sigma, []
+    sigma = first.params.sigma
+    runs = []
     for m in range(EPOCHS):
         jitter = 2.0 ** (-m * k)
         jitter = jitter if sigma > 0.0 and lambda_min <= jitter else 0.0
         beta = None if width is None else width(sigma, 2**m)
         G = None if clip is None else clip(sigma, jitter, d)
-        runs.append(online_linucb(d, 2**m, jitter=jitter, width=beta, clip=G, **options).params)
+        runs.append(
+            online_linucb(d, 2**m, jitter=jitter, width=beta, clip=G, **options).params
+        )
     return first._replace(
         name=f"{first.name}, anytime",
         params=of_epochs(runs),
@@ -202,22 +220,36 @@ def theory_constants(d: int, T: int, epsilon: float, failure: float, M=None) -> 
     >>> (theory_constants(5, 20000, 1.0, 0.1).R / 20000).round(1).tolist()
     [36.9, 6.1, 3.2]
     """
-    d, T = need_int("d", d, 1, LARGEST), need_int("T", T, 2, LARGEST)
+    d = need_int("d", d, 1, LARGEST)
+    T = need_int("T", T, 2, LARGEST)
     epsilon = need_positive("epsilon", epsilon)
     M = int(np.ceil(np.log2(T) / 8)) + 1 if M is None else need_int("M", M, 1, LARGEST)
     failure = need_probability("failure", failure)
-    log, root = np.log(T) ** 1.5, epsilon * T**0.125
+    log = np.log(T) ** 1.5
+    root = epsilon * T**0.125
     guess = 2.0 ** np.arange(M) / T**0.125
     L = log * np.sqrt(d) / (epsilon * guess)
     eta = np.full(M, epsilon / (log * np.sqrt(d * T)))
     alpha = np.full(M, 0.5)
-    L[0], eta[0] = log * np.sqrt(d) * (root + 1) / root, root / (np.sqrt(d * T) * (log * root + 1))
+    L[0], eta[0] = (
+        log * np.sqrt(d) * (root + 1) / root,
+        root / (np.sqrt(d * T) * (log * root + 1)),
+    )
     alpha[0] = 0.75
     inner = (1 - alpha) / alpha
     factor = (1 - alpha) ** inner * (1 + alpha) ** (1 / alpha) / alpha**inner
     R = L * T**alpha + factor * L ** (1 / alpha) * T * eta**inner
-    R += 288.0 * (3 * np.log(T) + np.log(M / failure)) * T * eta + (1 / eta).sum() - 1 / eta
-    return Constants(guess, L, alpha, R)
+    R += (
+        288.0 * (3 * np.log(T) + np.log(M / failure)) * T * eta
+        + (1 / eta).sum()
+        - 1 / eta
+    )
+    return Constants(
+        guess=guess,
+        L=L,
+        alpha=alpha,
+        R=R,
+    )
 
 
 class Params(NamedTuple):
@@ -260,7 +292,9 @@ def init(p: Params) -> State:
 def promise(p, i, n):
     """Regret that base learner i promises after n >= 1 rounds, plus the rewards' concentration."""
     spread = n * (1.0 + p.sigma * p.sigma)
-    log = 3.0 * math.log(p.T) + math.log(p.L.shape[0] * max(math.log(spread), 1.0) / p.failure)
+    log = 3.0 * math.log(p.T) + math.log(
+        p.L.shape[0] * max(math.log(spread), 1.0) / p.failure
+    )
     return p.L[i] * n ** p.alpha[i] + p.p * np.sqrt(spread * log)
 
 
@@ -268,15 +302,18 @@ def promise(p, i, n):
 def choose(p, s):
     """Lines 9, 10: the active base learner of the largest bound, +infinity if it was never asked;
     the smaller R_i on ties."""
-    best, chosen = -np.inf, -1
+    best = -np.inf
+    chosen = -1
     for i in range(p.L.shape[0]):
         if not s.active[i]:
             continue
-        n, bound = float(s.counts[i]), np.inf
+        n = float(s.counts[i])
+        bound = np.inf
         if n > 0.0:
             bound = s.total[i] / n + min(1.0, promise(p, i, n) / n) - p.R[i] / p.T
         if bound > best or (bound == best and p.R[i] < p.R[chosen]):
-            best, chosen = bound, i
+            best = bound
+            chosen = i
     return chosen
 
 
@@ -319,14 +356,22 @@ def need_bases(bases, T: int):
         q = getattr(b, "params", None)
         if isinstance(q, EpochParams):
             if q.T < T:
-                raise ValueError(f"bases[{i}] must have a horizon of at least {T=}; got {q.T}")
+                raise ValueError(
+                    f"bases[{i}] must have a horizon of at least {T=}; got {q.T}"
+                )
             q = of_epochs([q])
         if not isinstance(q, AnytimeParams):
-            raise ValueError(f"bases[{i}] must be online_linucb or anytime_linucb; got {shown(b)}")
+            raise ValueError(
+                f"bases[{i}] must be online_linucb or anytime_linucb; got {shown(b)}"
+            )
         params.append(q)
-    messages = {(b.guarantee, q.d, q.sigma, q.offset) for b, q in zip(bases, params, strict=True)}
+    messages = {
+        (b.guarantee, q.d, q.sigma, q.offset) for b, q in zip(bases, params, strict=True)
+    }
     if len(messages) > 1:
-        raise ValueError(f"bases must share d, noise, universe, guarantee; got {messages}")
+        raise ValueError(
+            f"bases must share d, noise, universe, guarantee; got {messages}"
+        )
     return tuple(params)
 
 
@@ -384,19 +429,26 @@ def combiner(
     T = need_int("T", T, 2, LARGEST)
     need_choice("constants", constants, ("practical", "theory"))
     bases = tuple(need_members("bases", bases))
-    params, M, guarantee = need_bases(bases, T), len(bases), bases[0].guarantee
+    params = need_bases(bases, T)
+    M = len(bases)
+    guarantee = bases[0].guarantee
     failure = 1.0 / T if failure is None else need_probability("failure", failure)
     if constants == "theory":
         epsilon = (guarantee.claimed or (guarantee.epsilon,))[0]
         c = theory_constants(params[0].d, T, epsilon, failure, M)
-        L, alpha, R = c.L, c.alpha, c.R
+        L = c.L
+        alpha = c.alpha
+        R = c.R
     elif alpha is None:
         alpha = [0.75 if isinstance(b.params, AnytimeParams) else 0.5 for b in bases]
-    promises, p = need_promises(L, alpha, R, M), need_float("p", p, 0.0)
+    promises = need_promises(L, alpha, R, M)
+    p = need_float("p", p, 0.0)
     first = params[0]
     q = Params(first.d, T, first.sigma, *promises, p, failure, params)
     counts = [
-        f"bases.{i}.run.clipped" if isinstance(b.params, AnytimeParams) else f"bases.{i}.clipped"
+        f"bases.{i}.run.clipped"
+        if isinstance(b.params, AnytimeParams)
+        else f"bases.{i}.clipped"
         for i, b in enumerate(bases)
     ]
     return Policy(

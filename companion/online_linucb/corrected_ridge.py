@@ -81,7 +81,8 @@ def update(p, s, arm, x, r, rng):
     """
     s.clipped[0] += randomize(p, x, r, rng, s.message)
     s.t[0] += 1
-    noisy_x, square = s.message[: p.d], p.sigma * p.sigma
+    noisy_x = s.message[: p.d]
+    square = p.sigma * p.sigma
     add_outer(1.0, noisy_x, s.G)
     for i in range(p.d):
         s.G[i, i] -= square

@@ -19,13 +19,24 @@ def with_noise(sigma: float, d: int, T: int, delta: float) -> Policy:
     The budget is the one for which the paper's formula gives sigma.
     """
     epsilon = 2.0 * np.sqrt(2.0 * np.log(1.25 / delta)) / sigma
-    options = {"epsilon": epsilon, "delta": delta, "calibration": "paper", "learner": "ogd"}
-    width, clip = online.practical_width(sigma, T, 1.0), online.practical_clip(sigma, 0.0, d, 3.0)
-    return online.online_linucb(d, T, width=width, clip=clip, **options).renamed(f"σ = {sigma:g}")
+    options = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "calibration": "paper",
+        "learner": "ogd",
+    }
+    width = online.practical_width(sigma, T, 1.0)
+    clip = online.practical_clip(sigma, 0.0, d, 3.0)
+    return online.online_linucb(d, T, width=width, clip=clip, **options).renamed(
+        f"σ = {sigma:g}"
+    )
 
 
 def minimisers(
-    theta: np.ndarray, sigma: float, n: int, rng: np.random.Generator
+    theta: np.ndarray,
+    sigma: float,
+    n: int,
+    rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Minimisers of the squared and of the corrected loss over n noisy pairs, times theta.
 
@@ -35,7 +46,8 @@ def minimisers(
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     y = x @ theta + sigma * rng.standard_normal(n)
     x += sigma * rng.standard_normal(x.shape)
-    A, b = x.T @ x / n, x.T @ y / n
+    A = x.T @ x / n
+    b = x.T @ y / n
     corrected = A - sigma**2 * np.eye(len(theta))
     return np.linalg.solve(A, b) @ theta, np.linalg.solve(corrected, b) @ theta
 
@@ -56,13 +68,17 @@ def proof_terms(env, policy, T: int, seed: int) -> np.ndarray:
     noise, sum of <x - u, gap>^2; Q_T, sum of ||gap||^2; potential, sum of min(1, u'V^-1 u) with V
     as it was before the round.
     """
-    s, total = policy.init(policy.params), np.zeros(5)
+    s = policy.init(policy.params)
+    total = np.zeros(5)
     before = s.experts.theta.copy(), s.V_inv.copy()
     for _, s, X, mu, arms in trace(env, policy, T, seed, 1):
-        theta, u = np.linalg.lstsq(X[0], mu[0], rcond=None)[0], X[0, arms[0]]
-        gap, V_inv = before[0] - theta, before[1]
+        theta = np.linalg.lstsq(X[0], mu[0], rcond=None)[0]
+        u = X[0, arms[0]]
+        gap = before[0] - theta
+        V_inv = before[1]
         noise = s.message[:-1] - u
-        lost, potential = mu[0].max() - mu[0, arms[0]], min(1.0, u @ V_inv @ u)
+        lost = mu[0].max() - mu[0, arms[0]]
+        potential = min(1.0, u @ V_inv @ u)
         total += lost, (u @ gap) ** 2, (noise @ gap) ** 2, gap @ gap, potential
         before = s.experts.theta.copy(), s.V_inv.copy()
     return total
@@ -74,17 +90,22 @@ def learner_regret(maler, sigma: float, T: int, rng: np.random.Generator) -> np.
     The online learner sees noisy pairs: contexts uniform on the unit sphere, rewards signs with
     mean <x, theta*>, theta* = 1/sqrt(d) in every coordinate; so S = I/d and mu = 2/d.
     """
-    d, theta, s = maler.d, np.ones(maler.d) / np.sqrt(maler.d), online.init_experts(maler)
+    d = maler.d
+    theta = np.ones(maler.d) / np.sqrt(maler.d)
+    s = online.init_experts(maler)
     p = online.Params(d, T, sigma, jitter=0.0, offset=False, width=0.0, maler=maler)
     X = rng.standard_normal((T, d))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     Y = np.where(rng.random(T) < 0.5 + 0.5 * X @ theta, 1.0, -1.0)
     Y += sigma * rng.standard_normal(T)
     X += sigma * rng.standard_normal(X.shape)
-    g, out = np.empty(d), np.empty((T, 3))
+    g = np.empty(d)
+    out = np.empty((T, 3))
     for t in range(T):
-        ours, best = online.gradient(p, X[t], Y[t], s.theta, g) - Y[t], X[t] @ theta - Y[t]
-        energy, gap = s.theta @ s.theta - theta @ theta, s.theta - theta
+        ours = online.gradient(p, X[t], Y[t], s.theta, g) - Y[t]
+        best = X[t] @ theta - Y[t]
+        energy = s.theta @ s.theta - theta @ theta
+        gap = s.theta - theta
         out[t] = ours**2 - best**2 - sigma**2 * energy, g @ gap, gap @ gap
         online.update_experts(maler, s, g)
     return out.cumsum(axis=0)
@@ -101,10 +122,14 @@ def oracle_loss(env, T: int, sigmas, rng: np.random.Generator) -> np.ndarray:
     S = X[0].T @ X[0] / K
     picks = rng.integers(0, K, T)
     y = (rng.random(T) < mu[0, picks]).astype(float)
-    noise_x, noise_y = rng.standard_normal((T, d)), rng.standard_normal(T)
+    noise_x = rng.standard_normal((T, d))
+    noise_y = rng.standard_normal(T)
     loss = np.empty(len(sigmas))
     for i, sigma in enumerate(sigmas):
-        estimate = np.linalg.solve(S, (X[0, picks] + sigma * noise_x).T @ (y + sigma * noise_y) / T)
+        estimate = np.linalg.solve(
+            S,
+            (X[0, picks] + sigma * noise_x).T @ (y + sigma * noise_y) / T,
+        )
         loss[i] = T * (mu[0].max() - mu[0, np.argmax(X[0] @ estimate)])
     return loss
 
@@ -122,11 +147,14 @@ def least_eigenvalues(policy, K: int, sizes, T: int, seed: int):
     max(sizes) runs share theta but not the action set, rewards are Bernoulli; they are cut into as
     many disjoint groups of M as there are, for every M in sizes.
     """
-    rng, d = np.random.default_rng(seed), policy.params.d
-    theta, runs = figure_one_arms(1, d, rng)[0], []
+    rng = np.random.default_rng(seed)
+    d = policy.params.d
+    theta = figure_one_arms(1, d, rng)[0]
+    runs = []
     for _ in range(max(sizes)):
         arms = figure_one_arms(K, d, rng)
-        s, played = policy.init(policy.params), np.empty(T, dtype=np.int64)
+        s = policy.init(policy.params)
+        played = np.empty(T, dtype=np.int64)
         for start in range(0, T, 1000):
             n = min(1000, T - start)
             R = (rng.random((n, K)) < arms @ theta).astype(float)
@@ -135,8 +163,11 @@ def least_eigenvalues(policy, K: int, sizes, T: int, seed: int):
         runs.append(arms[played])
     least = {}
     for M in sizes:
-        groups = [np.stack(runs[i : i + M], axis=1) for i in range(0, len(runs) - M + 1, M)]
-        second = (np.swapaxes(x, 1, 2) @ x / M for x in groups)  # (T, d, d), from x (T, M, d)
+        groups = [
+            np.stack(runs[i : i + M], axis=1) for i in range(0, len(runs) - M + 1, M)
+        ]
+        # (T, d, d), from x (T, M, d)
+        second = (np.swapaxes(x, 1, 2) @ x / M for x in groups)
         least[M] = np.array([np.linalg.eigvalsh(m)[:, 0] for m in second])
     return least
 
@@ -150,7 +181,13 @@ def theory_clip(sigma: float, T: int, failure: float) -> float:
     return 8.0 * np.sqrt(2.0 * log) * sigma + 10.0 * log * sigma**2 + 4.0
 
 
-def theory_width_and_clip(d: int, T: int, epsilon: float, delta: float, noise: float = 0.5):
+def theory_width_and_clip(
+    d: int,
+    T: int,
+    epsilon: float,
+    delta: float,
+    noise: float = 0.5,
+):
     """Algorithm 1 with OGD as the theory has it: {"width": Lemma 3.3's, "clip": Corollary C.1's}.
 
     With the paper's noise, failure 1/T, gamma = 1, M_T from Lemma H.6 and the trivial Q_T <= 4 T.
@@ -160,7 +197,8 @@ def theory_width_and_clip(d: int, T: int, epsilon: float, delta: float, noise: f
     14167
     """
     sigma = gaussian_scale(epsilon, delta, 2.0, "classical-unchecked")  # line 2
-    clip, log = theory_clip(sigma, T, 1.0 / T), np.log(T * T)
+    clip = theory_clip(sigma, T, 1.0 / T)
+    log = np.log(T * T)
     scale = np.sqrt(np.log(1.0 / delta)) / epsilon
     M = online.regret_bound(online.maler_params("ogd", d, T, gradient=clip), T)
     K = (noise + scale) ** 2 * log + scale**2 * log * 4.0 * T
@@ -172,9 +210,12 @@ def strong_bounds(maler, mu: float, T: int, failure: float) -> tuple[float, floa
 
     The second, on Q_T = sum ||theta_t - theta*||^2, is 2/mu times the first.
     """
-    G, D = maler.gradient, maler.ball
+    G = maler.gradient
+    D = maler.ball
     A = 2.0 * np.log(np.sqrt(3.0) * (0.5 * np.log2(T) + 3.0)) + 1.0 + np.log(T)
-    regret = (40.0 * G * D + 18.0 * G**2 / mu) * A + 32.0 * G**2 * np.log(1.0 / failure) / mu
+    regret = (40.0 * G * D + 18.0 * G**2 / mu) * A + 32.0 * G**2 * np.log(
+        1.0 / failure
+    ) / mu
     return regret, 2.0 / mu * regret
 
 

@@ -59,7 +59,13 @@ def pair_noise(epsilon: float, delta: float, calibration: str, universe: str):
     """(sigma, Guarantee) of the pair (x, y) with Gaussian noise: nothing else is released."""
     # Line 2 prints one block's sensitivity, 2, for each of the two blocks.
     return gaussian_release(
-        "local", epsilon, delta, calibration, universe, PAIR_SENSITIVITY, paper=2.0
+        "local",
+        epsilon,
+        delta,
+        calibration,
+        universe,
+        PAIR_SENSITIVITY,
+        paper=2.0,
     )
 
 
@@ -90,7 +96,8 @@ def conversion_width(maler, T: int, noise: float = 0.5, failure: float = 0.01) -
 # --- Maler, or its convex expert alone -----------------------------------------------------------
 
 LEARNERS = ("maler", "ogd")
-NEWTON = 0.5 * 1.0 / (8.0 * 7.0 / 50.0)  # 1/2 min(1/(8 G_l D), 1), surrogates' bound G_l = 7/(50 D)
+# 1/2 min(1/(8 G_l D), 1), surrogates' bound G_l = 7/(50 D)
+NEWTON = 0.5 * 1.0 / (8.0 * 7.0 / 50.0)
 
 
 class Maler(NamedTuple):
@@ -101,7 +108,8 @@ class Maler(NamedTuple):
     T: int  # horizon
     ball: float  # D: predictions stay in the ball of this radius
     gradient: float  # G: bound on the norm of every gradient
-    n: int  # learning rates, each of one strongly convex and one exp-concave (Newton) expert
+    # learning rates, each of one strongly convex and one exp-concave (Newton) expert
+    n: int
 
 
 class Experts(NamedTuple):
@@ -119,20 +127,39 @@ class Experts(NamedTuple):
     work: np.ndarray  # (d + 3, d) scratch
 
 
-def maler_params(learner: str, d: int, T: int, *, ball: float = 1.0, gradient: float) -> Maler:
+def maler_params(
+    learner: str,
+    d: int,
+    T: int,
+    *,
+    ball: float = 1.0,
+    gradient: float,
+) -> Maler:
     """Parameters of a learner of `LEARNERS` with D = ball in [1e-30, 1e30], or ValueError."""
     need_choice("learner", learner, LEARNERS)
     n = int(np.ceil(0.5 * np.log2(T))) + 1 if learner == "maler" else 0
-    return Maler(d, T, need_float("ball", ball, 1e-30, 1e30), gradient, n)
+    return Maler(
+        d=d,
+        T=T,
+        ball=need_float("ball", ball, 1e-30, 1e30),
+        gradient=gradient,
+        n=n,
+    )
 
 
 def init_experts(p: Maler) -> Experts:
     """State before the first gradient."""
-    n, d = p.n, p.d
+    n = p.n
+    d = p.d
     vectors = np.zeros(d), np.zeros((n, d)), np.zeros((n, d))
     squares = np.zeros((n, d, d)), np.zeros((n, d, d)), np.zeros((d + 3, d))
     s = Experts(
-        np.zeros(1, np.int64), np.zeros(d), np.zeros(n), np.zeros(2 * n + 1), *vectors, *squares
+        np.zeros(1, np.int64),
+        np.zeros(d),
+        np.zeros(n),
+        np.zeros(2 * n + 1),
+        *vectors,
+        *squares,
     )
     reset_experts(p, s)
     return s
@@ -141,7 +168,8 @@ def init_experts(p: Maler) -> Experts:
 @jit
 def reset_experts(p, s):
     """Every expert at 0, with Maler's learning rates and priors (which sum to 1)."""
-    n, scale = p.n, 4.0 * NEWTON**2 * p.ball**2
+    n = p.n
+    scale = 4.0 * NEWTON**2 * p.ball**2
     s.t[0] = 0
     s.theta[:] = 0.0
     s.convex[:] = 0.0
@@ -151,7 +179,8 @@ def reset_experts(p, s):
     for i in range(n):
         s.rates[i] = 2.0**-i / (10.0 * p.ball * p.gradient)  # 2^-i / (5 D_m G), D_m = 2 D
         prior = math.log((1.0 + 1.0 / n) / (3.0 * (i + 1.0) * (i + 2.0)))
-        s.log_w[1 + i], s.log_w[1 + n + i] = prior, prior
+        s.log_w[1 + i] = prior
+        s.log_w[1 + n + i] = prior
         set_identity(1.0 / scale, s.S[i])
         set_identity(scale, s.S_inv[i])
 
@@ -171,18 +200,22 @@ def update_experts(p, s, g):
 @jit
 def reweigh(p, s, g):
     """Algorithm 5: log_w <- log_w - surrogate loss of every expert, normalised to sum 1."""
-    n, G, eta = p.n, p.gradient, convex_rate(p)
+    n = p.n
+    G = p.gradient
+    eta = convex_rate(p)
     c = 2.0 * eta * G * p.ball
     s.log_w[0] += eta * advantage(s.theta, s.convex, g) - c * c
     for i in range(n):
-        eta, square = s.rates[i], 0.0
+        eta = s.rates[i]
+        square = 0.0
         for j in range(p.d):
             square += (s.theta[j] - s.strong[i, j]) ** 2
         along = advantage(s.theta, s.strong[i], g)
         s.log_w[1 + i] += eta * along - eta * eta * G * G * square
         along = advantage(s.theta, s.newton[i], g)
         s.log_w[1 + n + i] += eta * along - eta * eta * along * along
-    top, total = s.log_w.max(), 0.0
+    top = s.log_w.max()
+    total = 0.0
     for k in range(2 * n + 1):
         total += math.exp(s.log_w[k] - top)
     for k in range(2 * n + 1):
@@ -223,12 +256,17 @@ def step_strong(p, x, eta, g, theta, t):
 @jit
 def step_newton(p, s, i, g):
     """Algorithm 7: online Newton step of expert i in the norm of S, projected in that norm."""
-    x, eta, grad, v, z = s.newton[i], s.rates[i], s.work[0], s.work[1], s.work[2]
+    x = s.newton[i]
+    eta = s.rates[i]
+    grad = s.work[0]
+    v = s.work[1]
+    z = s.work[2]
     c = eta - 2.0 * eta * eta * advantage(s.theta, x, g)
     for j in range(p.d):
         grad[j] = c * g[j]
     add_outer(1.0, grad, s.S[i])
-    sherman_morrison(s.S_inv[i], grad, v)  # v: the old S_inv grad, parallel to the new one
+    # v: the old S_inv grad, parallel to the new one
+    sherman_morrison(s.S_inv[i], grad, v)
     shrink = 1.0 / (1.0 + dot(grad, v))
     for j in range(p.d):
         z[j] = x[j] - shrink * v[j] / NEWTON
@@ -238,7 +276,8 @@ def step_newton(p, s, i, g):
 @jit
 def predict(p, s):
     """Algorithm 5: theta <- mean of the experts, weighted by weight times rate."""
-    n, total = p.n, math.exp(s.log_w[0]) * convex_rate(p)
+    n = p.n
+    total = math.exp(s.log_w[0]) * convex_rate(p)
     for j in range(p.d):
         s.theta[j] = total * s.convex[j]
     for i in range(n):
@@ -338,10 +377,13 @@ def gradient(p, x, y, theta, out):
 def update(p, s, arm, x, r, rng):
     """Lines 11 to 19 after reward r on context x (d,)."""
     s.clipped[0] += randomize(p, x, r, rng, s.message)  # lines 11, 12
-    noisy_x, noisy_y = s.message[: p.d], s.message[p.d]
+    noisy_x = s.message[: p.d]
+    noisy_y = s.message[p.d]
     prediction = gradient(p, noisy_x, noisy_y, s.experts.theta, s.g)  # line 14
-    sherman_morrison(s.V_inv, noisy_x, s.centre)  # line 19: V <- V + x x' (centre is scratch)
-    axpy(prediction, noisy_x, s.u)  # line 19, with the prediction made before the experts move
+    # line 19: V <- V + x x' (centre is scratch)
+    sherman_morrison(s.V_inv, noisy_x, s.centre)
+    # line 19, with the prediction made before the experts move
+    axpy(prediction, noisy_x, s.u)
     matvec(s.V_inv, s.u, s.centre)
     update_experts(p.maler, s.experts, s.g)  # line 17
     s.t[0] += 1
@@ -395,7 +437,8 @@ def online_linucb(
     >>> print(online_linucb(2, T=100, epsilon=1.0, delta=0.1).guarantee)
     (1, 0.1)-local DP, replace one record, per user (ball)
     """
-    d, T = need_int("d", d, 1, WIDEST), need_int("T", T, 1, LARGEST)
+    d = need_int("d", d, 1, WIDEST)
+    T = need_int("T", T, 1, LARGEST)
     sigma, guarantee = pair_noise(epsilon, delta, calibration, universe)
     jitter = need_float("jitter", jitter, 0.0)
     G = practical_clip(sigma, jitter, d) if clip is None else need_positive("clip", clip)
@@ -405,7 +448,15 @@ def online_linucb(
     width = float(need_float("width", width, 0.0))
     offset = universe == "offset_sphere"
     name = "OnlineLinUCB" if learner == "maler" else "OnlineLinUCB (OGD)"
-    p = Params(d, T, sigma, jitter, offset, width, maler)
+    p = Params(
+        d=d,
+        T=T,
+        sigma=sigma,
+        jitter=jitter,
+        offset=offset,
+        width=width,
+        maler=maler,
+    )
     return Policy(
         name=name,
         params=p,

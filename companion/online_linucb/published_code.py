@@ -38,7 +38,8 @@ from companion.validate import LARGEST, need_choice, need_int
 
 KINDS = ("LinUCB", "LDP", "JDP", "SDP (amplification)", "SDP (vector)")
 LINUCB, LDP, JDP, AMPLIFIED, VECTOR = range(len(KINDS))  # as kernels know them
-NORM = np.sqrt(2.0)  # L, norm of the program's contexts; ours have norm 1 and are stretched by it
+# L, norm of the program's contexts; ours have norm 1 and are stretched by it
+NORM = np.sqrt(2.0)
 # Of (x x', r x) at that norm: ||x x' - z z'||_F^2 <= 8, ||r x - q z||^2 <= 4.
 SENSITIVITY = 2.0 * np.sqrt(3.0)
 P = 0.25  # chance that a noise bit is one (vector protocol)
@@ -75,14 +76,24 @@ class Arms(NamedTuple):
 
     def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu), Bernoulli rewards; theta and arms are new in every repetition."""
-        K, d = self.K, self.d
-        theta, arms = np.empty(d), np.empty((K, d))
+        K = self.K
+        d = self.d
+        theta = np.empty(d)
+        arms = np.empty((K, d))
         draw_arm(rng, True, 1.0, theta)
         for k in range(K):
             draw_arm(rng, True, 1.0, arms[k])
         arms[:d] = np.sqrt(0.5) * np.eye(d)[d - 1]
         arms[: d - 1] += np.sqrt(0.5) * np.eye(d)[: d - 1]
-        yield from filled_blocks(fill, (theta, True, 1.0, False, 1, 0.0), K, d, T, rng, arms)
+        yield from filled_blocks(
+            fill,
+            (theta, True, 1.0, False, 1, 0.0),
+            K,
+            d,
+            T,
+            rng,
+            arms,
+        )
 
 
 def init(p: Params) -> State:
@@ -97,13 +108,15 @@ def init(p: Params) -> State:
 @jit
 def select(p, s, X, rng):
     """First row of X with the largest score, where NaN counts as largest (departure 5)."""
-    best, arm = -np.inf, 0
+    best = -np.inf
+    arm = 0
     for k in range(X.shape[0]):
         ucb = dot(X[k], s.theta) + p.width * np.sqrt(quad(s.V_inv, X[k]))
         if np.isnan(ucb):
             return k
         if ucb > best:
-            best, arm = ucb, k
+            best = ucb
+            arm = k
     return arm
 
 
@@ -145,7 +158,9 @@ def count(p, v, rng):
 def refit(p, s, t):
     """New model after t rounds; JDP adds its first floor(ln(1 + t)) + 1 noises (departure 3)."""
     live = int(math.log(1.0 + t)) + 1 if p.kind == JDP else 0
-    A, square, u = s.work[: p.d], s.work[p.d : 2 * p.d], s.work[2 * p.d]
+    A = s.work[: p.d]
+    square = s.work[p.d : 2 * p.d]
+    u = s.work[2 * p.d]
     for i in range(p.d):
         u[i] = s.b[i]
         for m in range(live):
@@ -182,7 +197,10 @@ def scales(kind: str, d: int, T: int, epsilon: float, delta: float, batch: int):
 
     Gamma bounds the noise in the Gram matrix of T rounds; ridge and width are made from it.
     """
-    sigma, gamma, g, b = 0.0, 1.0, 0.0, 0.0
+    sigma = 0.0
+    gamma = 1.0
+    g = 0.0
+    b = 0.0
     if kind == "LDP":
         sigma = np.sqrt(np.log(2.5 / delta)) / epsilon
         gamma = sigma * np.sqrt(T * d)
@@ -200,13 +218,22 @@ def scales(kind: str, d: int, T: int, epsilon: float, delta: float, batch: int):
     return sigma, gamma, g, b
 
 
-def baseline(kind: str, d: int, T: int, *, epsilon: float, delta: float, batch: int = 20) -> Policy:
+def baseline(
+    kind: str,
+    d: int,
+    T: int,
+    *,
+    epsilon: float,
+    delta: float,
+    batch: int = 20,
+) -> Policy:
     """One of KINDS as the program ran it, on contexts of norm 1 in R^d, d >= 2, for T >= 2 rounds.
 
     Raises ValueError on an unknown kind or budget, or a d, T or batch out of range.
     """
     need_choice("kind", kind, KINDS)
-    d, T = need_int("d", d, 2, LARGEST), need_int("T", T, 2, LARGEST)
+    d = need_int("d", d, 2, LARGEST)
+    T = need_int("T", T, 2, LARGEST)
     batch = need_int("batch", batch, 1, LARGEST)
     epsilon, delta = need_budget(epsilon, delta)
     sigma, gamma, g, b = scales(kind, d, T, epsilon, delta, batch)
@@ -214,12 +241,45 @@ def baseline(kind: str, d: int, T: int, *, epsilon: float, delta: float, batch: 
     width = np.sqrt(gamma * d) + 0.5 * np.sqrt(d * log)
     ridge = 1e-4 if kind == "LinUCB" else 2.0 * gamma
     every = batch if kind.startswith("SDP") else 1
-    p = Params(d, T, KINDS.index(kind), every, sigma, g, b, ridge, width)
+    p = Params(
+        d=d,
+        T=T,
+        kind=KINDS.index(kind),
+        batch=every,
+        sigma=sigma,
+        g=g,
+        b=b,
+        ridge=ridge,
+        width=width,
+    )
     model = {"LinUCB": "none", "LDP": "local", "JDP": "joint"}.get(kind, "shuffle")
     if model == "none":
-        return Policy(kind, p, init, select, update, play, NO_PRIVACY)
+        return Policy(
+            name=kind,
+            params=p,
+            init=init,
+            select=select,
+            update=update,
+            play=play,
+            guarantee=NO_PRIVACY,
+        )
     # What is private by itself stays so behind a shuffler; departures 3 and 4 guarantee nothing.
     local = kind in ("LDP", "SDP (amplification)")
     true = privacy.gaussian_epsilon(delta, sigma, SENSITIVITY) if local else np.inf
-    guarantee = Guarantee(model, true, delta, REPLACE_RECORD, "user", (epsilon, delta))
-    return Policy(kind, p, init, select, update, play, guarantee)
+    guarantee = Guarantee(
+        model=model,
+        epsilon=true,
+        delta=delta,
+        neighbours=REPLACE_RECORD,
+        unit="user",
+        claimed=(epsilon, delta),
+    )
+    return Policy(
+        name=kind,
+        params=p,
+        init=init,
+        select=select,
+        update=update,
+        play=play,
+        guarantee=guarantee,
+    )

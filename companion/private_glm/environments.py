@@ -39,13 +39,15 @@ def ball_arms(rng, X):
 @jit
 def spiked_arms(rng, X):
     """X (n, K, d) <- arms within 0.05 of 0.9 e_1; with chance 0.05 one of them is 0.9 e_j."""
-    K, d = X.shape[1], X.shape[2]
+    K = X.shape[1]
+    d = X.shape[2]
     for t in range(X.shape[0]):
         for k in range(K):
             for i in range(d):
                 X[t, k, i] = (0.9 if i == 0 else 0.0) + 0.05 * (2.0 * rng.random() - 1.0)
         if rng.random() < 0.05:
-            k, j = rng.integers(0, K), rng.integers(1, d)
+            k = rng.integers(0, K)
+            j = rng.integers(1, d)
             for i in range(d):
                 X[t, k, i] = 0.9 if i == j else 0.0
 
@@ -87,7 +89,8 @@ class Fixed(NamedTuple):
     def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu) of the first T rounds; ValueError if there are fewer."""
         for rows in recorded_rows(T, self.X):
-            X, mu = self.X[rows], self.mu[rows]
+            X = self.X[rows]
+            mu = self.mu[rows]
             R = np.empty(mu.shape)
             draw(rng, mu, R)
             yield X, R, mu
@@ -100,7 +103,8 @@ class Fixed(NamedTuple):
 
 def curvature(link: int, X: np.ndarray, theta: np.ndarray):
     """(kappa, kappa*): largest and least 1/slope(x'theta) over contexts X (..., d)."""
-    X, theta = np.asarray(X, dtype=float), np.asarray(theta, dtype=float)
+    X = np.asarray(X, dtype=float)
+    theta = np.asarray(theta, dtype=float)
     far = np.abs(X.reshape(-1, X.shape[-1]) @ theta)
     return 1.0 / slope(link, far.max()), 1.0 / slope(link, far.min())
 
@@ -109,19 +113,32 @@ def fixed(X: np.ndarray, theta: np.ndarray, link: int) -> Fixed:
     """`Fixed` with its means, from contexts X (T, K, d) in the unit ball and theta (d,)."""
     mu = np.empty(X.shape[:2])
     means(link, theta, X, mu)
-    return Fixed(X, theta, link, mu)
+    return Fixed(
+        X=X,
+        theta=theta,
+        link=link,
+        mu=mu,
+    )
 
 
 def paper_world(
-    T: int, d: int, theta_bound: float, link: int, K: int = 20, seed: int = PAPER_SEED
+    T: int,
+    d: int,
+    theta_bound: float,
+    link: int,
+    K: int = 20,
+    seed: int = PAPER_SEED,
 ) -> Fixed:
     """The paper's stream, `Fixed`: arms uniform in the ball, theta of norm theta_bound > 0.
 
     T, d, K >= 1; link "logistic" or "probit"; seed of the public program's generator.  Raises
     ValueError on anything else.
     """
-    T, d, K = need_int("T", T, 1), need_int("d", d, 1), need_int("K", K, 1)
-    bound, link = need_positive("theta_bound", theta_bound), need_bernoulli_link(link)
+    T = need_int("T", T, 1)
+    d = need_int("d", d, 1)
+    K = need_int("K", K, 1)
+    bound = need_positive("theta_bound", theta_bound)
+    link = need_bernoulli_link(link)
     rng = np.random.default_rng(need_seed("seed", seed))
     cube = rng.uniform(-1.0, 1.0, size=d)
     X = np.empty((T, K, d))
@@ -159,9 +176,12 @@ class World(NamedTuple):
 
     def blocks(self, T: int, rng: np.random.Generator):
         """Yield (X, R, mu) for T rounds."""
-        theta, start = self.theta(rng), 0
+        theta = self.theta(rng)
+        start = 0
         for n in block_lengths(T, self.K, self.d):
-            X, R, mu = np.empty((n, self.K, self.d)), np.empty((n, self.K)), np.empty((n, self.K))
+            X = np.empty((n, self.K, self.d))
+            R = np.empty((n, self.K))
+            mu = np.empty((n, self.K))
             self.fill(rng, start, X)
             means(self.link, theta, X, mu)
             draw(rng, mu, R)
@@ -184,14 +204,27 @@ class World(NamedTuple):
             spiked_arms(rng, X)
 
 
-def world(kind: str, d: int, theta_bound: float, link: str = "logistic", K: int = 10) -> World:
+def world(
+    kind: str,
+    d: int,
+    theta_bound: float,
+    link: str = "logistic",
+    K: int = 10,
+) -> World:
     """A `World`: kind "ball", "spiked" or "rotating" (two arms, whatever K says).
 
     d >= 1 (spiked: 2 to 40); theta_bound > 0; link "logistic" or "probit"; K >= 1.  Raises
     ValueError on anything else.
     """
-    kind, link = need_choice("kind", kind, KINDS), need_bernoulli_link(link)
+    kind = need_choice("kind", kind, KINDS)
+    link = need_bernoulli_link(link)
     # within 0.05 of 0.9 in each of d coordinates: 0.95^2 + (d - 1) 0.05^2 <= 1 up to d = 40
     d = need_int("d", d, 2 if kind == "spiked" else 1, 40 if kind == "spiked" else None)
     K = 2 if kind == "rotating" else need_int("K", K, 1)
-    return World(kind, K, d, link, need_float("theta_bound", theta_bound, 0.0, open_low=True))
+    return World(
+        kind=kind,
+        K=K,
+        d=d,
+        link=link,
+        theta_bound=need_float("theta_bound", theta_bound, 0.0, open_low=True),
+    )

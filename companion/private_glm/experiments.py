@@ -20,7 +20,8 @@ from companion.private_glm import joint_glm as joint
 from companion.private_glm.joint_glm import joint_glm
 from companion.simulate import need_seeds, parallel_map, stream, trace
 
-means, slopes = np.vectorize(mean), np.vectorize(slope)
+means = np.vectorize(mean)
+slopes = np.vectorize(slope)
 
 
 class FitCounts(NamedTuple):
@@ -29,7 +30,8 @@ class FitCounts(NamedTuple):
     regret: np.ndarray  # (n,) after the last round
     fits: np.ndarray  # (n, 2) of theta_o and theta_tau
     explored: np.ndarray  # (n,) rounds in which Criterion I fired
-    first_fit: np.ndarray  # (n,) at most 50 rounds before the first fit of theta_tau, or T + 1
+    # (n,) at most 50 rounds before the first fit of theta_tau, or T + 1
+    first_fit: np.ndarray
 
 
 def fit_counts(env, policy, T: int, seeds, executor=None) -> FitCounts:
@@ -37,14 +39,24 @@ def fit_counts(env, policy, T: int, seeds, executor=None) -> FitCounts:
 
     Raises AssertionError if a run makes more fits than its ledger pays for.
     """
-    runs = parallel_map(_fit_counts, [(env, policy, T, s) for s in need_seeds(seeds)], executor)
-    found, p = FitCounts(*map(np.array, zip(*runs, strict=True))), policy.params
-    assert (found.fits <= [p.fit_o.cutoff, p.fit_tau.cutoff]).all(), "more fits than were paid for"
+    runs = parallel_map(
+        _fit_counts,
+        [(env, policy, T, s) for s in need_seeds(seeds)],
+        executor,
+    )
+    found = FitCounts(*map(np.array, zip(*runs, strict=True)))
+    p = policy.params
+    assert (found.fits <= [p.fit_o.cutoff, p.fit_tau.cutoff]).all(), (
+        "more fits than were paid for"
+    )
     return found
 
 
 def _fit_counts(env, policy, T, seed):
-    state, rng, gaps, first = policy.init(policy.params), stream(seed, policy.name), [], T + 1
+    state = policy.init(policy.params)
+    rng = stream(seed, policy.name)
+    gaps = []
+    first = T + 1
     for X, R, mu in env.blocks(T, stream(seed, "environment")):
         for cut in (slice(begin, begin + 50) for begin in range(0, len(X), 50)):
             arms = np.empty(len(X[cut]), np.int64)
@@ -64,12 +76,17 @@ def lineup(d: int, T: int, delta: float, choices, **model):
     Raises AssertionError if one spends more than its epsilon.
     """
     policies = [
-        joint_glm(d, T, epsilon=e, delta=delta, preset=name, **model) for name, e in choices
+        joint_glm(d, T, epsilon=e, delta=delta, preset=name, **model)
+        for name, e in choices
     ]
     spent = [p.guarantee.epsilon for p in policies]
-    assert all(s <= e * (1 + 1e-9) for s, (_, e) in zip(spent, choices, strict=True)), spent
+    assert all(s <= e * (1 + 1e-9) for s, (_, e) in zip(spent, choices, strict=True)), (
+        spent
+    )
     budgets = ["no noise" if e == math.inf else f"ε = {e:g}" for _, e in choices]
-    names = [f"{name}, {budget}" for (name, _), budget in zip(choices, budgets, strict=True)]
+    names = [
+        f"{name}, {budget}" for (name, _), budget in zip(choices, budgets, strict=True)
+    ]
     return [p.renamed(name) for p, name in zip(policies, names, strict=True)]
 
 
@@ -79,9 +96,12 @@ def lineup(d: int, T: int, delta: float, choices, **model):
 class Coverage(NamedTuple):
     """Several runs of a ShuffleGLM up to its last batch, and what it says of fresh contexts."""
 
-    inside: np.ndarray  # (n, M - 1) arms whose score is within the width of that batch, share
-    too_heavy: np.ndarray  # (n,) arms whose weight exceeds the slope at theta*, share (Lemma F.7)
-    excess: np.ndarray  # (n,) least eigenvalue of H* - H over lambda, batch 2 (nan for M = 2)
+    # (n, M - 1) arms whose score is within the width of that batch, share
+    inside: np.ndarray
+    # (n,) arms whose weight exceeds the slope at theta*, share (Lemma F.7)
+    too_heavy: np.ndarray
+    # (n,) least eigenvalue of H* - H over lambda, batch 2 (nan for M = 2)
+    excess: np.ndarray
     alive: np.ndarray  # (n, M - 1) arms left after that batch, mean
     lost: np.ndarray  # (n,) rounds in which the best arm was ruled out, share
 
@@ -89,17 +109,24 @@ class Coverage(NamedTuple):
 def coverage(env, policy, T: int, seeds, fresh=400, executor=None) -> Coverage:
     """`Coverage` of a ShuffleGLM in a `World`, a run per seed, on the streams of `simulate`."""
     jobs = [(env, policy, T, s, fresh) for s in need_seeds(seeds)]
-    return Coverage(*map(np.array, zip(*parallel_map(_coverage, jobs, executor), strict=True)))
+    return Coverage(
+        *map(np.array, zip(*parallel_map(_coverage, jobs, executor), strict=True))
+    )
 
 
 def _coverage(env, policy, T, seed, fresh):
-    p, theta = policy.params, env.theta(stream(seed, "environment"))  # what `blocks` draws first
+    # what `blocks` draws first
+    p = policy.params
+    theta = env.theta(stream(seed, "environment"))
     _, s, *_ = next(trace(env, policy, T, seed, int(p.ends[-2])))
     X = env.arms(stream(seed, "fresh"), fresh)
     true = X @ theta
-    widths = p.widths[:, None, None] * np.sqrt(np.einsum("nki,jil,nkl->jnk", X, s.V_inv[:-1], X))
+    widths = p.widths[:, None, None] * np.sqrt(
+        np.einsum("nki,jil,nkl->jnk", X, s.V_inv[:-1], X)
+    )
     scores = np.einsum("nki,ji->jnk", X, s.theta[:-1])
-    alive, left = np.ones(true.shape, bool), []
+    alive = np.ones(true.shape, bool)
+    left = []
     for score, width in zip(scores, widths, strict=True):
         low = np.where(alive, score - width, -np.inf).max(axis=1, keepdims=True)
         alive &= score + width >= low
@@ -139,7 +166,16 @@ def aliased_select(p, s, X, rng):
         rs_glinucb.fit_warm_up(p, s)
         if s.log_det[0] == -np.inf:
             s.log_det[0] = 0.0
-            fit(p.link, s.X, s.y, s.t[0], rs_glinucb.PENALTY, p.tolerance, s.theta_hat, s.work)
+            fit(
+                p.link,
+                s.X,
+                s.y,
+                s.t[0],
+                rs_glinucb.PENALTY,
+                p.tolerance,
+                s.theta_hat,
+                s.work,
+            )
         inverse(s.H, s.H_inv, s.L)
         arm = rs_glinucb.choose(p, s, X, forms)
     return arm
@@ -163,7 +199,11 @@ def proof_terms(env, policy, T: int, seeds, executor=None):
     both elliptical potentials, without noise, beside 2 d log(1 + n L/(d ridge)) for n rounds and
     weights up to L; the share of weights above the slope at theta*.
     """
-    rows = parallel_map(_proof_terms, [(env, policy, T, s) for s in need_seeds(seeds)], executor)
+    rows = parallel_map(
+        _proof_terms,
+        [(env, policy, T, s) for s in need_seeds(seeds)],
+        executor,
+    )
     found = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
     for side in "VH":
         assert found[f"potential of {side}"] <= found[f"bound {side}"], "Lemma P.1"
@@ -171,19 +211,30 @@ def proof_terms(env, policy, T: int, seeds, executor=None):
 
 
 def _proof_terms(env, policy, T, seed):
-    p, theta = policy.params, env.theta(stream(seed, "environment"))  # what `blocks` draws first
-    gaps, fitted, theta_o = np.empty(T), np.empty(T, bool), np.empty((T, p.d))
+    # what `blocks` draws first
+    p = policy.params
+    theta = env.theta(stream(seed, "environment"))
+    gaps = np.empty(T)
+    fitted = np.empty(T, bool)
+    theta_o = np.empty((T, p.d))
     for t, s, _, mu, arms in trace(env, policy, T, seed, 1):
         gaps[t - 1] = mu[0].max() - mu[0, arms[0]]
         fitted[t - 1], theta_o[t - 1] = s.fits[1] > 0, s.theta_o
-    x, wide = s.X[:T], s.explored[:T] == 1
+    x = s.X[:T]
+    wide = s.explored[:T] == 1
     weights = np.vectorize(joint.leaf_weight)(p.link, (x * theta_o).sum(axis=1))
     weighted = np.sqrt(weights[~wide])[:, None] * x[~wide]
     above = weights / slopes(p.link, x @ theta) > 1 + 1e-12
-    top = 2.0 * p.d * np.log1p([
-        wide.sum() / (p.d * p.ridge_v),
-        (~wide).sum() * joint.leaf_weight(p.link, 0.0) / (p.d * p.ridge_h),
-    ])  # fmt: skip
+    top = (
+        2.0
+        * p.d
+        * np.log1p(
+            [
+                wide.sum() / (p.d * p.ridge_v),
+                (~wide).sum() * joint.leaf_weight(p.link, 0.0) / (p.d * p.ridge_h),
+            ]
+        )
+    )
     return {
         "explored": wide.sum(),
         "regret exploring": gaps[wide].sum(),
@@ -199,7 +250,9 @@ def _proof_terms(env, policy, T, seed):
 
 def potential(rows: np.ndarray, ridge: float) -> float:
     """Sum of x' V^-1 x, at most 1 each, over rows x of (n, d), V growing by x x' from ridge I."""
-    V_inv, work, total = np.eye(rows.shape[1]) / ridge, np.empty(rows.shape[1]), 0.0
+    V_inv = np.eye(rows.shape[1]) / ridge
+    work = np.empty(rows.shape[1])
+    total = 0.0
     for x in rows:
         total += min(1.0, quad(V_inv, x))
         sherman_morrison(V_inv, x, work)
@@ -228,8 +281,10 @@ def fits_with_excess(n: int, d: int, norm, ridge: float, excesses, runs, seed: i
 
 def _fits(n, d, norm, ridge, excesses, rng):
     X, true, way = (rng.standard_normal((k, d)) for k in (n, 1, 1))
-    X *= (rng.random(n) ** (1.0 / d) / np.linalg.norm(X, axis=1))[:, None]  # uniform in the ball
-    true, way = norm * true[0] / np.linalg.norm(true), way[0] / np.linalg.norm(way)
+    # uniform in the ball
+    X *= (rng.random(n) ** (1.0 / d) / np.linalg.norm(X, axis=1))[:, None]
+    true = norm * true[0] / np.linalg.norm(true)
+    way = way[0] / np.linalg.norm(way)
     r = (rng.random(n) < means(LOGISTIC, X @ true)).astype(float)
     best = np.zeros(d)
     fit(LOGISTIC, X, r, n, 0.5 * ridge, 1e-20, best, work_for(d))
@@ -238,13 +293,19 @@ def _fits(n, d, norm, ridge, excesses, rng):
         return objective(LOGISTIC, X, r, n, 0.5 * ridge, best + s * way)
 
     H = (X.T * slopes(LOGISTIC, X @ true)) @ X + ridge * np.eye(d)
-    gap = X.T @ (means(LOGISTIC, X @ best) - means(LOGISTIC, X @ true)) + ridge * (best - true)
-    gamma, share, moved = np.sqrt(gap @ np.linalg.solve(H, gap)), [], []
+    gap = X.T @ (means(LOGISTIC, X @ best) - means(LOGISTIC, X @ true)) + ridge * (
+        best - true
+    )
+    gamma = np.sqrt(gap @ np.linalg.solve(H, gap))
+    share = []
+    moved = []
     for nu in excesses:
         far = brentq(lambda s, nu=nu: loss(s) - loss(0.0) - nu, 0.0, 1e4)
         off = best + far * way - true
         c = 2.0 + np.abs(X @ off).max()
-        bound = c * (gamma + np.sqrt(nu)) + np.sqrt(c * (gamma**2 / np.sqrt(ridge) + gamma))
+        bound = c * (gamma + np.sqrt(nu)) + np.sqrt(
+            c * (gamma**2 / np.sqrt(ridge) + gamma)
+        )
         share.append(np.sqrt(off @ H @ off) / bound)
         moved.append(far * np.sqrt(way @ H @ way))
     return share, moved
@@ -280,27 +341,42 @@ def excess_losses(cases, reps: int, seed: int, failure: float = 0.02) -> np.ndar
     Logistic rewards, theta of norm 1.87 in R^3, contexts on the unit sphere, radius 2.  The least
     loss is that of 500 steps without noise, of the inverse of the largest curvature, 1/4.
     """
-    rng, theta, radius, out = np.random.default_rng(seed), np.array([1.5, -1.0, 0.5]), 2.0, []
+    rng = np.random.default_rng(seed)
+    theta = np.array([1.5, -1.0, 0.5])
+    radius = 2.0
+    out = []
     for n, rho in cases:
         X = rng.standard_normal((reps, n, 3))
         X /= np.linalg.norm(X, axis=2, keepdims=True)
         r = (rng.random((reps, n)) < 1.0 / (1.0 + np.exp(-X @ theta))).astype(float)
         steps = max(1, round((n * n * rho + math.log(1.0 / failure)) / 3))
-        sigma, eta = math.sqrt(2.0 * steps / (n * n * rho)), 2.0 * radius / math.sqrt(steps)
+        sigma = math.sqrt(2.0 * steps / (n * n * rho))
+        eta = 2.0 * radius / math.sqrt(steps)
         noisy, _ = descent(X, r, sigma, steps, eta, radius, rng)
         _, best = descent(X, r, 0.0, 500, 4.0, radius, rng)
         out.append(mean_loss(X, r, noisy) - mean_loss(X, r, best))
     return np.array(out).T
 
 
-def axis_switches(d: int, T: int, weight: float, ridge: float, blocks, growth=joint.GROWTH) -> int:
+def axis_switches(
+    d: int,
+    T: int,
+    weight: float,
+    ridge: float,
+    blocks,
+    growth=joint.GROWTH,
+) -> int:
     """Noise-free switches of the directional rule where contexts are unit vectors of this weight:
     each axis for T/d rounds on end if blocks, else all in turn."""
-    made, total, last = 0, np.zeros(d), np.full(d, ridge)  # the matrix is diagonal
+    # the matrix is diagonal
+    made = 0
+    total = np.zeros(d)
+    last = np.full(d, ridge)
     for axis in np.arange(T) * d // T if blocks else np.arange(T) % d:
         total[axis] += weight
         if ridge + total[axis] >= growth * last[axis]:
-            made, last = made + 1, ridge + total
+            made = made + 1
+            last = ridge + total
     return made
 
 
@@ -309,15 +385,28 @@ def axis_switches(d: int, T: int, weight: float, ridge: float, blocks, growth=jo
 
 def printed_ridge(*, d, T, epsilon, delta, failure, kappa_star) -> float:
     """lambda of (50) for rewards in [0, 1] (R = 1)."""
-    L_T, L_d = math.log(T / failure), math.log(1.0 / delta)
+    L_T = math.log(T / failure)
+    L_d = math.log(1.0 / delta)
     noise = math.sqrt(d) * L_d * math.log(T) * (math.sqrt(L_T) + math.sqrt(d))
     return 1.25 * d * L_T + 100.0 * noise / (epsilon * kappa_star)
 
 
-def printed_gamma(*, d, T, epsilon, delta, failure, theta_bound, kappa, kappa_star) -> float:
+def printed_gamma(
+    *,
+    d,
+    T,
+    epsilon,
+    delta,
+    failure,
+    theta_bound,
+    kappa,
+    kappa_star,
+) -> float:
     """gamma of (52) for rewards in [0, 1]; Criterion I fires at squared widths from 1/(gamma^2
     kappa) on."""
-    L_T, L_d, S = math.log(T / failure), math.log(1.0 / delta), theta_bound
+    L_T = math.log(T / failure)
+    L_d = math.log(1.0 / delta)
+    S = theta_bound
     private = d**0.25 * math.sqrt(L_T * L_d) * (d + L_T) ** 0.25
     fits = S**4 * d * math.sqrt(kappa) * L_T * math.sqrt(L_d) / epsilon
     return S * math.sqrt(d * L_T) + S * private / math.sqrt(epsilon * kappa_star) + fits
@@ -334,10 +423,18 @@ def printed_tree_rho(epsilon: float, delta: float, kappa_star: float) -> float:
     return (kappa_star * epsilon / math.log(32.0 / delta)) ** 2 / 72.0
 
 
-def first_batch(kappa: float, theta_bound: float, d: int, gamma: float, alpha: float) -> float:
+def first_batch(
+    kappa: float,
+    theta_bound: float,
+    d: int,
+    gamma: float,
+    alpha: float,
+) -> float:
     """B_1 of (6): (sqrt(kappa) e^(3S) d^2 gamma^2 alpha/S)^(2/3)."""
     S = theta_bound
-    return (math.sqrt(kappa) * math.exp(3.0 * S) * d * d * gamma**2 * alpha / S) ** (2.0 / 3.0)
+    return (math.sqrt(kappa) * math.exp(3.0 * S) * d * d * gamma**2 * alpha / S) ** (
+        2.0 / 3.0
+    )
 
 
 def composed(epsilon: float, delta: float, iterations: int) -> float:

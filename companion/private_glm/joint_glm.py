@@ -74,7 +74,14 @@ class Preset(NamedTuple):
 PRESETS = {
     "table2": Preset("paper", a_h=8.0),
     "fig1": Preset("paper", a_h=5.0),
-    "tight": Preset("corrected", a_h=3.0, steps_o=12, steps_tau=4, cutoff_o=3, penalty=3.0),
+    "tight": Preset(
+        "corrected",
+        a_h=3.0,
+        steps_o=12,
+        steps_tau=4,
+        cutoff_o=3,
+        penalty=3.0,
+    ),
     "explore": Preset("corrected", a_h=3.0, gamma=1.2),
 }
 
@@ -87,7 +94,9 @@ def need_preset(preset, **changes) -> Preset:
     """
     named = not isinstance(preset, Preset)
     q = PRESETS[need_choice("preset", preset, tuple(PRESETS))] if named else preset
-    q = q._replace(**{name: value for name, value in changes.items() if value is not None})
+    q = q._replace(
+        **{name: value for name, value in changes.items() if value is not None}
+    )
     need_choice("calibration", q.calibration, CALIBRATIONS)
     scales = {n: need_float(n, getattr(q, n), 0.0) for n in ("a_v", "a_h", "width")}
     counts = ("steps_o", "steps_tau", "cutoff_o", "cutoff_tau")
@@ -125,7 +134,9 @@ def exact_epsilon(rho: float, delta: float) -> float:
     rho = need_float("rho", rho, 0.0, allow_inf=True)
     if rho == math.inf:
         return math.inf
-    return privacy.gaussian_epsilon(delta, 1.0, math.sqrt(2.0 * rho)) if rho > 0.0 else 0.0
+    return (
+        privacy.gaussian_epsilon(delta, 1.0, math.sqrt(2.0 * rho)) if rho > 0.0 else 0.0
+    )
 
 
 def simple_rho(epsilon: float, delta: float) -> float:
@@ -169,7 +180,11 @@ def rho_budget(epsilon: float, delta: float, calibration: str, share: float = 0.
         rho = simple_rho(epsilon / 3.0, delta / 3.0)
         return rho, rho
     if calibration == "corrected":
-        rho = 0.5 / privacy.gaussian_scale(epsilon, delta) ** 2 / combined_rho(share, 1.0 - share)
+        rho = (
+            0.5
+            / privacy.gaussian_scale(epsilon, delta) ** 2
+            / combined_rho(share, 1.0 - share)
+        )
     else:
         rho = privacy.zcdp_rho(epsilon, delta)
     return share * rho, (1.0 - share) * rho
@@ -196,7 +211,8 @@ class Params(NamedTuple):
     T: int  # horizon
     link: int  # number of the link
     theta_bound: float  # S
-    threshold: float  # 1/(gamma^2 kappa): Criterion I fires at squared widths from here on
+    # 1/(gamma^2 kappa): Criterion I fires at squared widths from here on
+    threshold: float
     elimination: float  # gamma sqrt(kappa)
     width: float  # beta
     ridge_v: float  # lambda of V
@@ -223,22 +239,64 @@ def ledgers(p: Params) -> dict[str, list[Release]]:
     sigma_v L/e, both trees have the same rho = m/sigma_v^2, and who changes sides loses m (1/2 +
     1/2)/sigma_v^2 there, the same again, and rho/4 in each of the two fits.
     """
-    m, root, top = tree_levels(p.T), math.sqrt(2.0), leaf_weight(p.link, 0.0)
+    m = tree_levels(p.T)
+    root = math.sqrt(2.0)
+    top = leaf_weight(p.link, 0.0)
     n_o, n_tau = (q.cutoff * q.steps for q in (p.fit_o, p.fit_tau))
     return {
         "explores": [
-            Release("nodes of tree V", m, root, p.sigma_v),
-            Release("gradients, explored", n_o, SENSITIVITY, p.fit_o.sigma),
+            Release(
+                name="nodes of tree V",
+                times=m,
+                sensitivity=root,
+                sigma=p.sigma_v,
+            ),
+            Release(
+                name="gradients, explored",
+                times=n_o,
+                sensitivity=SENSITIVITY,
+                sigma=p.fit_o.sigma,
+            ),
         ],
         "exploits": [
-            Release("nodes of tree H", m, root * top, p.sigma_h),
-            Release("gradients, exploited", n_tau, SENSITIVITY, p.fit_tau.sigma),
+            Release(
+                name="nodes of tree H",
+                times=m,
+                sensitivity=root * top,
+                sigma=p.sigma_h,
+            ),
+            Release(
+                name="gradients, exploited",
+                times=n_tau,
+                sensitivity=SENSITIVITY,
+                sigma=p.fit_tau.sigma,
+            ),
         ],
         "changes sides": [
-            Release("nodes of tree V", m, 1.0, p.sigma_v),
-            Release("nodes of tree H", m, top, p.sigma_h),
-            Release("gradients, explored", n_o, 0.5 * SENSITIVITY, p.fit_o.sigma),
-            Release("gradients, exploited", n_tau, 0.5 * SENSITIVITY, p.fit_tau.sigma),
+            Release(
+                name="nodes of tree V",
+                times=m,
+                sensitivity=1.0,
+                sigma=p.sigma_v,
+            ),
+            Release(
+                name="nodes of tree H",
+                times=m,
+                sensitivity=top,
+                sigma=p.sigma_h,
+            ),
+            Release(
+                name="gradients, explored",
+                times=n_o,
+                sensitivity=0.5 * SENSITIVITY,
+                sigma=p.fit_o.sigma,
+            ),
+            Release(
+                name="gradients, exploited",
+                times=n_tau,
+                sensitivity=0.5 * SENSITIVITY,
+                sigma=p.fit_tau.sigma,
+            ),
         ],
     }
 
@@ -248,7 +306,9 @@ def total_rho(p: Params) -> float:
     if p.sigma_v == 0.0:
         return math.inf
     found = ledgers(p)
-    same_side = [combined_rho(*(r.rho for r in found[who])) for who in ("explores", "exploits")]
+    same_side = [
+        combined_rho(*(r.rho for r in found[who])) for who in ("explores", "exploits")
+    ]
     return max(*same_side, math.fsum(r.rho for r in found["changes sides"]))
 
 
@@ -314,14 +374,17 @@ class State(NamedTuple):
 
 def init_sum(d: int, levels: int, ridge: float) -> ContinualSum:
     """`ContinualSum` before the first round: ridge I."""
-    n, eye = d * (d + 1) // 2, np.eye(d)
+    n = d * (d + 1) // 2
+    eye = np.eye(d)
     sums = np.zeros((levels, n)), np.zeros(n), np.zeros(n)
     return ContinualSum(*sums, ridge * eye, eye / ridge, ridge * eye)
 
 
 def init(p) -> State:
     """State before the first round."""
-    d, T, levels = p.d, p.T, tree_levels(p.T)
+    d = p.d
+    T = p.T
+    levels = tree_levels(p.T)
     matrices = init_sum(d, levels, p.ridge_v), init_sum(d, levels, p.ridge_h)
     fits = np.zeros(d), np.zeros(d), np.zeros(2, np.int64)
     rows = np.zeros((T, d)), np.zeros(T), np.zeros(T, np.int64), np.zeros(1, np.int64)
@@ -430,7 +493,8 @@ def select(p, s, X, rng):
     that of theta_tau, and only in rounds that do not explore.
     """
     t = s.t[0]
-    if not p.printed_rule:  # from released matrices alone, before a round's contexts are seen
+    # from released matrices alone, before a round's contexts are seen
+    if not p.printed_rule:
         if may_refresh(s.fits[0], p.fit_o.cutoff, s.V.value, s.V.last, s.A, s.B):
             refresh_explored(p, s, rng)
         if may_refresh(s.fits[1], p.fit_tau.cutoff, s.H.value, s.H.last, s.A, s.B):
@@ -440,10 +504,23 @@ def select(p, s, X, rng):
     s.explored[t] = 1 if square >= p.threshold else 0
     if s.explored[t] == 1:  # lines 4 to 6: Criterion I
         return arm
-    if p.printed_rule and may_refresh(s.fits[1], p.fit_tau.cutoff, s.H.value, s.H.last, s.A, s.B):
+    if p.printed_rule and may_refresh(
+        s.fits[1],
+        p.fit_tau.cutoff,
+        s.H.value,
+        s.H.last,
+        s.A,
+        s.B,
+    ):
         refresh_exploited(p, s, rng)
     return best_left(  # line 14 rules arms out, line 15 chooses
-        X, s.theta_o, forms, p.elimination, s.theta_tau, s.H.inverse, p.width
+        X,
+        s.theta_o,
+        forms,
+        p.elimination,
+        s.theta_tau,
+        s.H.inverse,
+        p.width,
     )
 
 
@@ -451,7 +528,8 @@ def select(p, s, X, rng):
 def update(p, s, arm, x, r, rng):
     """Learn from reward r on context x (d,); s is changed in place."""
     t = s.t[0]
-    row, y = s.X[t], min(max(r, 0.0), 1.0)
+    row = s.X[t]
+    y = min(max(r, 0.0), 1.0)
     _, outside = clip_to_ball(x, 0.0, row)
     s.y[t] = y
     s.clipped[0] += 1 if outside + (y != r) > 0 else 0
@@ -460,7 +538,9 @@ def update(p, s, arm, x, r, rng):
         add_leaf(1.0, row, s.V.exact)  # line 21
     else:
         add_leaf(leaf_weight(p.link, dot(row, s.theta_o)), row, s.H.exact)  # line 24
-    V, H = s.V, s.H  # both trees have a leaf in every round
+    # both trees have a leaf in every round
+    V = s.V
+    H = s.H
     release_sum(V.exact, V.nodes, t + 1, p.sigma_v, rng, V.released)
     regularise(V.released, p.ridge_v, V.value, s.A, s.B)
     inverse(V.value, V.inverse, s.A)
@@ -518,17 +598,18 @@ def joint_glm(
     d = need_int("d", d, 1, WIDEST)
     T = need_int("T", T, 1, ROOM // d)
     epsilon, delta = need_budget(epsilon, delta)
-    link, bound = need_bernoulli_link(link), need_positive("theta_bound", theta_bound)
+    link = need_bernoulli_link(link)
+    bound = need_positive("theta_bound", theta_bound)
     kappa = need_kappa(link, bound, kappa)
     printed_rule = need_choice("rule", rule, ("corrected", "paper")) == "paper"
     sigma_v, sigma_h, sigma_o, sigma_tau = noise_scales(epsilon, delta, T, link, q)
     worst = sigma_v * math.sqrt(tree_levels(T))  # noise of the prefix with most blocks
     size = math.sqrt(d / 3.0)
     p = Params(
-        d,
-        T,
-        link,
-        bound,
+        d=d,
+        T=T,
+        link=link,
+        theta_bound=bound,
         threshold=1.0 / (q.gamma**2 * kappa),
         elimination=q.gamma * math.sqrt(kappa),
         width=q.width,
@@ -545,8 +626,17 @@ def joint_glm(
     guarantee = NO_PRIVACY
     if epsilon < math.inf:
         true = math.inf if printed_rule else exact_epsilon(total_rho(p), delta)
-        claimed = (epsilon, delta) if printed_rule or q.calibration != "corrected" else None
-        guarantee = privacy.Guarantee("joint", true, delta, privacy.REPLACE_RECORD, UNIT, claimed)
+        claimed = (
+            (epsilon, delta) if printed_rule or q.calibration != "corrected" else None
+        )
+        guarantee = privacy.Guarantee(
+            model="joint",
+            epsilon=true,
+            delta=delta,
+            neighbours=privacy.REPLACE_RECORD,
+            unit=UNIT,
+            claimed=claimed,
+        )
     return Policy(
         name="Joint-DP GLM",
         params=p,

@@ -69,7 +69,23 @@ from companion.validate import (
 COIN = 0.25  # chance that a noise bit is one
 UNIT = "user (contexts in the unit ball, reward in [0, 1])"
 # multiples of the Gaussian noise's variance that are tried in turn
-FACTORS = (1.0, 1.005, 1.01, 1.02, 1.03, 1.05, 1.08, 1.12, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0)
+FACTORS = (
+    1.0,
+    1.005,
+    1.01,
+    1.02,
+    1.03,
+    1.05,
+    1.08,
+    1.12,
+    1.2,
+    1.3,
+    1.5,
+    2.0,
+    3.0,
+    5.0,
+    10.0,
+)
 
 
 def batch_lengths(T: int, M: int, first: int | None = None) -> np.ndarray:
@@ -84,8 +100,14 @@ def batch_lengths(T: int, M: int, first: int | None = None) -> np.ndarray:
     if first is None:
         first = max(1, min(int(4.0 * T ** (4.0 / 9.0)), T // 2))
     first = need_int("first", first, 1, T - M + 1)
-    powers, left = [2.0 - 2.0 ** (2 - k) for k in range(2, M + 1)], T - first
-    alpha = brentq(lambda a: sum(a**q for q in powers) - left, 1e-9, left + 1.0, xtol=1e-12)
+    powers = [2.0 - 2.0 ** (2 - k) for k in range(2, M + 1)]
+    left = T - first
+    alpha = brentq(
+        lambda a: sum(a**q for q in powers) - left,
+        1e-9,
+        left + 1.0,
+        xtol=1e-12,
+    )
     out = [first]
     for q in powers[:-1]:  # every later batch keeps at least one round
         room = T - sum(out) - (M - len(out) - 1)
@@ -103,10 +125,19 @@ def sensitivity(levels: int, entries: int, ratio: float) -> float:
     return levels * ratio + math.sqrt(entries)
 
 
-GRADIENT_RATIO, MATRIX_RATIO = 1.0, math.sqrt(0.5)  # sensitivity of either sum over its range 2L
+# sensitivity of either sum over its range 2L
+GRADIENT_RATIO = 1.0
+MATRIX_RATIO = math.sqrt(0.5)
 
 
-def noise_bits(n: int, levels: int, entries: int, ratio: float, rho: float, factor: float) -> int:
+def noise_bits(
+    n: int,
+    levels: int,
+    entries: int,
+    ratio: float,
+    rho: float,
+    factor: float,
+) -> int:
     """b with which n users' Bin(b, 1/4) have the variance of N(0, sigma^2) at rho, times factor."""
     variance = factor * sensitivity(levels, entries, ratio) ** 2 / (2.0 * rho)
     return math.ceil(variance / (COIN * (1.0 - COIN) * n))
@@ -114,12 +145,21 @@ def noise_bits(n: int, levels: int, entries: int, ratio: float, rho: float, fact
 
 def printed_bits(n: int, levels: int, d: int, epsilon: float, delta: float) -> int:
     """b of the paper's (122), rounded up: 24e4 g^2 log^2(4(d^2 + 1)/delta)/(epsilon^2 n)."""
-    return math.ceil(24e4 * (levels * math.log(4 * (d * d + 1) / delta) / epsilon) ** 2 / n)
+    return math.ceil(
+        24e4 * (levels * math.log(4 * (d * d + 1) / delta) / epsilon) ** 2 / n
+    )
 
 
-def releases(n: int, d: int, steps: int, bits_matrix: int, bits_gradient: int) -> list[Noise]:
+def releases(
+    n: int,
+    d: int,
+    steps: int,
+    bits_matrix: int,
+    bits_gradient: int,
+) -> list[Noise]:
     """All that one user of a batch of n enters, as a list of `binomial.Noise`."""
-    levels, entries = n_levels(n, d), d * (d + 1) // 2
+    levels = n_levels(n, d)
+    entries = d * (d + 1) // 2
     known = {"p": COIN, "largest": levels + 1}  # no entry moves further
     matrix = sensitivity(levels, entries, MATRIX_RATIO)
     gradient = sensitivity(levels, d, GRADIENT_RATIO)
@@ -147,9 +187,12 @@ def calibrated(
     matrix and, for a gradient, at (epsilon/2)/(2 sqrt(2 steps log(2/delta))) and (delta/2)/(steps +
     1), as in Algorithm 7.
     """
-    n, d, steps = need_int("n", n, 1), need_int("d", d, 1), need_int("steps", steps, 1)
+    n = need_int("n", n, 1)
+    d = need_int("d", d, 1)
+    steps = need_int("steps", steps, 1)
     epsilon = need_positive("epsilon", epsilon)
-    levels, entries = n_levels(n, d), d * (d + 1) // 2
+    levels = n_levels(n, d)
+    entries = d * (d + 1) // 2
     if calibration == "paper":
         per_step = epsilon / (4.0 * math.sqrt(2.0 * steps * math.log(2.0 / delta)))
         bits = (
@@ -167,7 +210,9 @@ def calibrated(
         found = releases(n, d, steps, *bits)
         if releases_delta(epsilon, found) <= delta:
             return *bits, releases_epsilon(delta, found)
-    raise ValueError(f"no noise is proved enough for batches of {n} at {epsilon=}, {delta=}")
+    raise ValueError(
+        f"no noise is proved enough for batches of {n} at {epsilon=}, {delta=}"
+    )
 
 
 # --- what is fixed, and what is remembered ------------------------------------------------------
@@ -214,7 +259,8 @@ class State(NamedTuple):
     size: np.ndarray  # (1,) users of the batch that is under way, so far
     X: np.ndarray  # (n, d) their clipped contexts (each stays with its user)
     y: np.ndarray  # (n,) their clipped rewards
-    counts: np.ndarray  # (d(d+1)/2,) sum of the rounded values (or of the exact ones) of the matrix
+    # (d(d+1)/2,) sum of the rounded values (or of the exact ones) of the matrix
+    counts: np.ndarray
     sums: np.ndarray  # (d,) the same for a gradient
     triangle: np.ndarray  # (d(d+1)/2,) one user's, then the analyser's
     x: np.ndarray  # (d,) clipped context of this round
@@ -235,12 +281,22 @@ def work_for(K: int, d: int) -> Work:
 
 def init(p: Params) -> State:
     """State before the first round."""
-    d, K, M, m = p.d, p.K, len(p.ends), p.d * (p.d + 1) // 2
-    n = int(np.diff(p.ends[:-1], prepend=0).max())  # the longest batch whose data are read
+    d = p.d
+    K = p.K
+    M = len(p.ends)
+    m = p.d * (p.d + 1) // 2
+    # the longest batch whose data are read
+    n = int(np.diff(p.ends[:-1], prepend=0).max())
     released = np.zeros((M, d, d)), np.zeros((M, d, d)), np.zeros((M, d))
     t, k, size, clipped = (np.zeros(1, np.int64) for _ in range(4))
     users = size, np.zeros((n, d)), np.zeros(n), np.zeros(m), np.zeros(d), np.zeros(m)
-    arms = np.ones(K, np.int64), np.zeros((M, K)), np.zeros(K), np.zeros((K, d)), np.zeros(K)
+    arms = (
+        np.ones(K, np.int64),
+        np.zeros((M, K)),
+        np.zeros(K),
+        np.zeros((K, d)),
+        np.zeros(K),
+    )
     last = clipped, np.zeros((3, d)), work_for(K, d)
     return State(t, k, *released, *users, np.zeros(d), *arms, *last)
 
@@ -263,10 +319,12 @@ def eliminate(p, s, X):
         for a in range(p.K):
             if s.alive[a] == 1 and s.score[a] + s.half[k, a] < low:
                 s.alive[a] = 0
-    n, last = 0, 0
+    n = 0
+    last = 0
     for a in range(p.K):
         if s.alive[a] == 1:
-            n, last = n + 1, a
+            n = n + 1
+            last = a
     return n, last
 
 
@@ -279,14 +337,17 @@ def eliminate(p, s, X):
 # log det M* - log det M is at most r log(tolerance), the duality gap.  Lemma 4.3's relaxed bound is
 # tolerance 2.
 
-DESIGN_RIDGE = 1e-8  # of the largest squared norm: makes M invertible where the arms do not span
+# of the largest squared norm: makes M invertible where the arms do not span
+DESIGN_RIDGE = 1e-8
 
 
 @jit
 def uniform_design(A, alive, pi, w):
     """pi <- uniform on the arms alive, w.M_inv <- inverse of its matrix; False if all are tiny."""
     K, d = A.shape
-    n, top, first = 0, 0.0, -1
+    n = 0
+    top = 0.0
+    first = -1
     for k in range(K):
         pi[k] = 0.0
         if alive[k]:
@@ -332,13 +393,16 @@ def g_optimal(A, alive, tolerance, most, pi, w):
         return 0, 0.0, 0.0
     moves = 0
     while True:
-        rank, best, at = 0.0, -1.0, 0
+        rank = 0.0
+        best = -1.0
+        at = 0
         for k in range(A.shape[0]):
             if alive[k]:
                 w.leverage[k] = quad(w.M_inv, A[k])
                 rank += pi[k] * w.leverage[k]
                 if w.leverage[k] > best:
-                    best, at = w.leverage[k], k
+                    best = w.leverage[k]
+                    at = k
         if best <= tolerance * rank or moves == most or best <= 1.0:
             return moves, best, rank
         s = (best / rank - 1.0) / (best - 1.0)
@@ -352,7 +416,8 @@ def g_optimal(A, alive, tolerance, most, pi, w):
 @jit
 def draw(pi, rng):
     """An arm drawn from the design pi (K,)."""
-    u, last = rng.random(), 0
+    u = rng.random()
+    last = 0
     for k in range(pi.shape[0]):
         if pi[k] > 0.0:
             last = k
@@ -373,7 +438,9 @@ def design(A: np.ndarray, tolerance: float = 2.0, most: int = 500):
     """
     A = need_array("A", A, ("K", "d"))
     tolerance = need_float("tolerance", tolerance, 1.0, open_low=True)
-    most, pi, alive = need_int("most", most, 0), np.zeros(len(A)), np.ones(len(A), np.int64)
+    most = need_int("most", most, 0)
+    pi = np.zeros(len(A))
+    alive = np.ones(len(A), np.int64)
     moves, largest, rank = g_optimal(A, alive, tolerance, most, pi, work_for(*A.shape))
     return pi, largest, rank, moves
 
@@ -415,8 +482,17 @@ def add_user(p, s, k, w, y, rng):
 @jit
 def release_matrix(p, s, k, rng):
     """V_k, V_inv_k <- ridge I + the batch's weighted sum of x x', eigenvalues at least ridge/2."""
-    V, w = s.V[k], s.design
-    analyse(rng, s.counts, s.size[0], p.caps[k], p.levels[k], p.bits_matrix[k], s.triangle)
+    V = s.V[k]
+    w = s.design
+    analyse(
+        rng,
+        s.counts,
+        s.size[0],
+        p.caps[k],
+        p.levels[k],
+        p.bits_matrix[k],
+        s.triangle,
+    )
     set_identity(p.ridge[k], V)
     unpack(1.0, 1.0, s.triangle, V)
     clip_eigenvalues(V, 0.5 * p.ridge[k], w.M, w.B)
@@ -442,7 +518,8 @@ SLOPES_OVER_WEIGHTS = 1.5
 @jit
 def release_batch(p, s, k, rng):
     """Release batch k: its matrix, then theta_k by p.steps gradients from where it stands."""
-    w, theta = s.design, s.theta[k]
+    w = s.design
+    theta = s.theta[k]
     release_matrix(p, s, k, rng)
     curvature = slope(p.link, 0.0) if k == 0 else SLOPES_OVER_WEIGHTS
     preconditioner(curvature, p.penalty, s.V[k], w.B, w.M, w.M_inv)
@@ -470,7 +547,8 @@ def scale_arms(p, s, X):
         if s.alive[a] == 1:
             root = 1.0
             if s.k[0] > 0:
-                score, cap = dot(X[a], s.theta[0]), p.caps[s.k[0]]
+                score = dot(X[a], s.theta[0])
+                cap = p.caps[s.k[0]]
                 root = math.sqrt(weight(p.link, score, s.half[0, a], p.theta_bound, cap))
             for i in range(p.d):
                 s.A[a, i] = root * X[a, i]
@@ -491,7 +569,8 @@ def select(p, s, X, rng):
 def update(p, s, arm, x, r, rng):
     """Learn from reward r on context x (d,): the user sends a message, and at the end of a batch
     its sums are released; s is changed in place."""
-    k, y = s.k[0], min(max(r, 0.0), 1.0)
+    k = s.k[0]
+    y = min(max(r, 0.0), 1.0)
     _, outside = clip_to_ball(x, 0.0, s.x)
     s.clipped[0] += 1 if outside + (y != r) > 0 else 0
     s.t[0] += 1
@@ -564,37 +643,57 @@ def shuffle_glm(
     >>> policy.guarantee.model, bool(0.9 < policy.guarantee.epsilon <= 1.0)
     ('shuffle', True)
     """
-    d, K = need_int("d", d, 1, WIDEST), need_int("K", K, 1, WIDEST)
+    d = need_int("d", d, 1, WIDEST)
+    K = need_int("K", K, 1, WIDEST)
     epsilon, delta = need_budget(epsilon, delta)
-    link, bound = need_bernoulli_link(link), need_positive("theta_bound", theta_bound)
+    link = need_bernoulli_link(link)
+    bound = need_positive("theta_bound", theta_bound)
     kappa = need_kappa(link, bound, kappa)
     top = slope(link, 0.0)  # Delta, the largest weight of x x' after the first batch
     if kappa_star is not None:
-        top = min(top, 1.0 / need_float("kappa_star", kappa_star, 0.0, kappa, open_low=True))
+        top = min(
+            top,
+            1.0 / need_float("kappa_star", kappa_star, 0.0, kappa, open_low=True),
+        )
     gamma = max(1.0, epsilon**-0.5) if gamma is None else need_positive("gamma", gamma)
     everywhere = need_choice("widths", widths, ("corrected", "paper")) == "paper"
-    steps, penalty = need_int("steps", steps, 1, 10_000), need_positive("penalty", penalty)
+    steps = need_int("steps", steps, 1, 10_000)
+    penalty = need_positive("penalty", penalty)
     tolerance = need_float("tolerance", tolerance, 1.0, open_low=True)
     n = batch_lengths(need_int("T", T, 2, ROOM // d), M, first)
-    read, first_batch = n[:-1], np.arange(len(n)) == 0  # nobody reads the last batch
-    caps, levels = np.where(first_batch, 1.0, top), np.array([n_levels(m, d) for m in read])
+    # nobody reads the last batch
+    read = n[:-1]
+    first_batch = np.arange(len(n)) == 0
+    caps = np.where(first_batch, 1.0, top)
+    levels = np.array([n_levels(m, d) for m in read])
     factors = np.where(first_batch | everywhere, math.sqrt(kappa), 1.0)
     need_choice("calibration", calibration, ("corrected", "paper"))
     share = need_float("share", share, 1e-6, 1.0 - 1e-6)
-    bits, guarantee = np.zeros((2, len(read)), np.int64), NO_PRIVACY
-    if epsilon < math.inf:  # users of one batch do not enter another: the worst batch counts
-        found = [calibrated(int(m), d, steps, epsilon, delta, calibration, share) for m in read]
+    bits = np.zeros((2, len(read)), np.int64)
+    guarantee = NO_PRIVACY
+    # users of one batch do not enter another: the worst batch counts
+    if epsilon < math.inf:
+        found = [
+            calibrated(int(m), d, steps, epsilon, delta, calibration, share) for m in read
+        ]
         *bits, proved = (np.array(column) for column in zip(*found, strict=True))
         claimed = (epsilon, delta) if calibration == "paper" else None
-        guarantee = Guarantee("shuffle", float(proved.max()), delta, REPLACE_RECORD, UNIT, claimed)
+        guarantee = Guarantee(
+            model="shuffle",
+            epsilon=float(proved.max()),
+            delta=delta,
+            neighbours=REPLACE_RECORD,
+            unit=UNIT,
+            claimed=claimed,
+        )
     # of an entry of the matrix: n b coins, in steps of 2L/levels
     noise = caps[:-1] * np.sqrt(COIN * (1.0 - COIN) * read * bits[0]) / (0.5 * levels)
     p = Params(
-        d,
-        K,
-        int(n.sum()),
-        link,
-        bound,
+        d=d,
+        K=K,
+        T=int(n.sum()),
+        link=link,
+        theta_bound=bound,
         ends=np.cumsum(n),
         levels=levels,
         bits_matrix=bits[0],

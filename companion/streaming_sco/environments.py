@@ -51,7 +51,8 @@ class Regression(NamedTuple):
 
     def records(self, n, rng):
         """(X (n, d), Y (n,))."""
-        X, Y = np.empty((n, len(self.theta))), np.empty(n)
+        X = np.empty((n, len(self.theta)))
+        Y = np.empty(n)
         signs = self.design == "signs"
         fill_records(rng, signs, dual_exponent(self.p), self.theta, self.noise, X, Y)
         return X, Y
@@ -86,7 +87,11 @@ def first(d, p, s):
 
 
 def regression(
-    p: float, theta: np.ndarray, *, noise: float = 0.05, design: str = "sphere"
+    p: float,
+    theta: np.ndarray,
+    *,
+    noise: float = 0.05,
+    design: str = "sphere",
 ) -> Regression:
     """The paper's linear regression in the geometry of l_p.
 
@@ -96,9 +101,16 @@ def regression(
     """
     theta = need_array("theta", theta, ("d",))
     if not (theta != 0).any():
-        raise ValueError(f"theta must not be zero (SubOpt is relative to it); got {theta}")
+        raise ValueError(
+            f"theta must not be zero (SubOpt is relative to it); got {theta}"
+        )
     need_choice("design", design, DESIGNS)
-    return Regression(need_exponent("p", p), theta, need_float("noise", noise, 0.0), design)
+    return Regression(
+        p=need_exponent("p", p),
+        theta=theta,
+        noise=need_float("noise", noise, 0.0),
+        design=design,
+    )
 
 
 class Functional(NamedTuple):
@@ -116,7 +128,11 @@ class Functional(NamedTuple):
     def records(self, n, rng):
         """(X (n, d), labels that nothing reads)."""
         X = np.where(rng.random((n, self.d)) < 0.5, self.size, -self.size)
-        X[:, 0] = np.where(rng.random(n) < 0.5 * (1.0 + self.slope), -self.size, self.size)
+        X[:, 0] = np.where(
+            rng.random(n) < 0.5 * (1.0 + self.slope),
+            -self.size,
+            self.size,
+        )
         return X, np.zeros(n)
 
     def excess(self, theta):
@@ -165,16 +181,29 @@ class CommonContext(NamedTuple):
 
 
 def one_context(
-    K: int, d: int, s: int, *, link: str = "linear", noise: float = 0.05
+    K: int,
+    d: int,
+    s: int,
+    *,
+    link: str = "linear",
+    noise: float = 0.05,
 ) -> CommonContext:
     """K arms with s-sparse parameters of l_1 norm 1, new in every repetition, on one context.
 
     K >= 2, 1 <= s <= d; link "linear" (rewards with normal noise) or "logistic", "probit"
     (Bernoulli rewards); noise >= 0.  Raises ValueError on anything else.
     """
-    K, d = need_int("K", K, 2), need_int("d", d, 1)
-    s, number = need_int("s", s, 1, d), glm.need_link("link", link)
-    return CommonContext(K, d, s, number, need_float("noise", noise, 0.0))
+    K = need_int("K", K, 2)
+    d = need_int("d", d, 1)
+    s = need_int("s", s, 1, d)
+    number = glm.need_link("link", link)
+    return CommonContext(
+        K=K,
+        d=d,
+        s=s,
+        link=number,
+        noise=need_float("noise", noise, 0.0),
+    )
 
 
 class Risk(NamedTuple):
@@ -202,10 +231,13 @@ def excess_risk(env, optimisers, n: int, seeds, executor=None, *, grid=None) -> 
     streams these are; grid: increasing numbers of records at which the risk is kept (default: n
     alone, which is all that a batch method can give).  Raises ValueError on anything else.
     """
-    optimisers, n = tuple(optimisers), need_int("n", n, 1)
+    optimisers = tuple(optimisers)
+    n = need_int("n", n, 1)
     names = tuple(o.name for o in optimisers)
     if not optimisers or len(set(names)) < len(names):
-        raise ValueError(f"optimisers must have distinct names, one at least; got {names}")
+        raise ValueError(
+            f"optimisers must have distinct names, one at least; got {names}"
+        )
     grid = np.array([n]) if grid is None else need_grid(grid, n)
     batch = [o.name for o in optimisers if o.step is None]
     if batch and len(grid) > 1:
@@ -224,7 +256,9 @@ def watch(optimiser, X, Y, seed, grid):
 
     The run is that of `excess_risk` with this seed.  Arrays of `state` are overwritten afterwards.
     """
-    o, rng, begin = optimiser, stream(seed, optimiser.name), 0
+    o = optimiser
+    rng = stream(seed, optimiser.name)
+    begin = 0
     state = o.init(o.params, rng)
     rows = len(X) if o.step is None else block_lengths(len(X), 1, X.shape[1])[0]
     out = np.empty((rows, X.shape[1]))  # a small one is faster than a row for each record
@@ -247,6 +281,8 @@ def _repetition(env, optimisers, n, seed, grid):
     for o in optimisers:
         public = np.array([theta for _, _, theta in watch(o, X, Y, seed, grid)])
         if not np.isfinite(public).all():
-            raise ValueError(f"optimiser {o.name!r} released a parameter that is not finite")
+            raise ValueError(
+                f"optimiser {o.name!r} released a parameter that is not finite"
+            )
         excess.append(env.excess(public))
     return np.array(excess)

@@ -51,10 +51,13 @@ def envelope(optimiser, slopes, n, seeds, grid):
     """
     p = optimiser.params
     runs = [
-        excess_risk(Functional(p.d, g, p.p), [optimiser], n, seeds, grid=grid).excess[:, 0, :-1]
+        excess_risk(Functional(p.d, g, p.p), [optimiser], n, seeds, grid=grid).excess[
+            :, 0, :-1
+        ]
         for g in slopes
     ]
-    samples, at = np.array(runs), np.arange(len(grid))
+    samples = np.array(runs)
+    at = np.arange(len(grid))
     means = samples.mean(axis=1)
     return means, samples[means.argmax(axis=0), :, at].T
 
@@ -67,7 +70,8 @@ def errors_and_risks(env, optimiser, n, seeds, grid, c):
 
 
 def _errors_and_risks(env, optimiser, n, seed, grid, c):
-    errors, public = [], []
+    errors = []
+    public = []
     for _, s, theta in watch(optimiser, *drawn(env, n, seed), seed, grid):
         errors.append(lq_norm(s.gradient - env.gradient(s.old, c), optimiser.params.q))
         public.append(theta)
@@ -82,8 +86,11 @@ def gradient_error_bound(t, problem, sigma, kappa, failure=0.05):
     """
     t = np.asarray(t, dtype=float)
     size = problem.beta * 2.0 * problem.radius + 2.0 * problem.lipschitz
-    sampling = math.sqrt(2.0 * math.e * kappa) + 8.0 * math.sqrt(4.0 * math.log(2.0 / failure))
-    nodes, d = math.ceil(math.log2(problem.n)), problem.d
+    sampling = math.sqrt(2.0 * math.e * kappa) + 8.0 * math.sqrt(
+        4.0 * math.log(2.0 / failure)
+    )
+    nodes = math.ceil(math.log2(problem.n))
+    d = problem.d
     log_term = math.log(2.0 * nodes / failure)
     noise = math.sqrt(d + 2.0 * math.sqrt(d * log_term) + 2.0 * d * log_term)
     return sampling * 2.0 * size / np.sqrt(t + 1.0) + nodes * sigma * noise / (t + 1.0)
@@ -96,7 +103,9 @@ def gradient_error_bound(t, problem, sigma, kappa, failure=0.05):
 
 ROWS = ("as run", "as printed", "corrected", "square root", "clipped at 3", "no privacy")
 OURS = ROWS[3:5]  # variants of Algorithm 1 alone; its rivals are corrected
-RADIUS, LABELS = 2.0, 1.2  # r of the program; |y| <= 1 + 4 standard deviations of the noise
+# r of the program; |y| <= 1 + 4 standard deviations of the noise
+RADIUS = 2.0
+LABELS = 1.2
 
 
 def scales(method, row, p, grids):
@@ -133,11 +142,14 @@ def table(methods, rows, settings, p, seeds, grids):
     found = {}
     for (n, d), (method, reps) in product(settings, methods.items()):
         keys = [
-            (row, c) for row in rows if row not in OURS or method == "Algorithm 1"
+            (row, c)
+            for row in rows
+            if row not in OURS or method == "Algorithm 1"
             for c in scales(method, row, p, grids)
-        ]  # fmt: skip
+        ]
         made = [
-            candidate(method, row, d, n, p, c).renamed(f"{method}, {row}, {c:g}") for row, c in keys
+            candidate(method, row, d, n, p, c).renamed(f"{method}, {row}, {c:g}")
+            for row, c in keys
         ]
         env = regression(p, flat(d, p))
         if method == "NoisySGD":
@@ -161,9 +173,13 @@ def shown(found, settings):
         line = {"method": method, "noise": row}
         for n, d in settings:
             scale, y = best(found[method, row, (n, d)])
-            line[f"T = {n}, d = {d}"] = f"{y.mean():.2g} ± {y.std(ddof=1):.1g} (×{scale:g})"
+            line[f"T = {n}, d = {d}"] = (
+                f"{y.mean():.2g} ± {y.std(ddof=1):.1g} (×{scale:g})"
+            )
         one = found[method, row, settings[-1]].get(1.0)
-        rows.append(line | {"scale 1, last column": "" if one is None else f"{one.mean():.2g}"})
+        rows.append(
+            line | {"scale 1, last column": "" if one is None else f"{one.mean():.2g}"}
+        )
     return rows
 
 
@@ -175,7 +191,8 @@ def beside_printed(found, printed, method, row, settings, raw=False):
     """
     lines = []
     for (n, d), (mean, spread) in zip(settings, printed, strict=True):
-        world, y = regression(np.inf, flat(d, np.inf)), best(found[method, row, (n, d)])[1]
+        world = regression(np.inf, flat(d, np.inf))
+        y = best(found[method, row, (n, d)])[1]
         if raw:
             y = world.noise**2 + world.second_moment()[0] * (world.theta**2).sum() * y
         lines.append((f"{method}, T = {n}, d = {d}", mean, spread / math.sqrt(3.0), y))
@@ -187,9 +204,11 @@ def gaps(found, a, b, settings, level):
     repetitions that both have; OURS meet b's corrected row."""
     results = {}
     for row in ROWS:
-        rival, results[row] = "corrected" if row in OURS else row, []
+        rival = "corrected" if row in OURS else row
+        results[row] = []
         for at in settings:
-            mine, theirs = best(found[a, row, at])[1], best(found[b, rival, at])[1]
+            mine = best(found[a, row, at])[1]
+            theirs = best(found[b, rival, at])[1]
             k = min(len(mine), len(theirs))
             results[row].append(difference(mine[:k], theirs[:k], level))
     return results
@@ -216,7 +235,8 @@ def descend_all(A, b, steps, eta, sigma, radius, rng, theta):
         for k in range(m):
             c[k] = 2.0 * (c[k] - b[j])
         for i in range(d):
-            x, z = A[j, i], rng.standard_normal()
+            x = A[j, i]
+            z = rng.standard_normal()
             for k in range(m):
                 moved = theta[i, k] - eta[k] * (c[k] * x + sigma[k] * z)
                 theta[i, k] = min(max(moved, -radius[k]), radius[k])
@@ -231,14 +251,20 @@ def noisy_sgds(env, optimisers, n, seeds):
     made = tuple(o.params for o in optimisers)
     alike = {(p.d, p.n, p.p, p.high, p.steps) for p in made}
     if alike != {(made[0].d, n, np.inf, made[0].high, n * n)}:
-        raise ValueError(f"optimisers must be NoisySGD for p = inf, n={n}, alike in d and"
-                         f" label_bound; got {sorted(alike)}")  # fmt: skip
-    return np.array(parallel_map(_noisy_sgds, [(env, made, n, seed) for seed in need_seeds(seeds)]))
+        raise ValueError(
+            f"optimisers must be NoisySGD for p = inf, n={n}, alike in d and"
+            f" label_bound; got {sorted(alike)}"
+        )
+    return np.array(
+        parallel_map(_noisy_sgds, [(env, made, n, seed) for seed in need_seeds(seeds)])
+    )
 
 
 def _noisy_sgds(env, made, n, seed):
     X, Y = drawn(env, n, seed)
-    p, A, b = made[0], np.empty(X.shape), np.empty(Y.shape)
+    p = made[0]
+    A = np.empty(X.shape)
+    b = np.empty(Y.shape)
     admit_all(X, Y, p.q, p.high, A, b)
     eta, sigma, radius = np.array([(q.eta, q.sigma, q.radius) for q in made]).T.copy()
     theta = np.zeros((p.d, len(made)))
@@ -256,7 +282,8 @@ def _noisy_sgds(env, made, n, seed):
 # 4. Algorithm 3's program takes the coordinate of the vertex from noisy scores, but its sign from
 #    the exact gradient.
 
-BETA, LIPSCHITZ = 1.0, 4.0
+BETA = 1.0
+LIPSCHITZ = 4.0
 
 
 def misprinted(p, d):
@@ -357,7 +384,12 @@ def run_program_sfw(p, s, X, Y, rng, out):
         sfw.gather(p, s, X[i], Y[i])
         size = sfw.batch_end(p, s.t[0])
         if size > 0:
-            program_noise(rng, p.exponent, p.sigma_first if s.t[0] == p.half else p.sigma, s.noise)
+            program_noise(
+                rng,
+                p.exponent,
+                p.sigma_first if s.t[0] == p.half else p.sigma,
+                s.noise,
+            )
             sfw.add_mean(p, s, size)
             sfw.descend(p, s)
         out[i] = s.theta
@@ -365,14 +397,24 @@ def run_program_sfw(p, s, X, Y, rng, out):
 
 def program_tree(d, n, epsilon, delta, *, p, radius, step_scale=1.0):
     """Algorithm 1 as run: the optimiser with the program's noise; no guarantee."""
-    keys = {"epsilon": np.inf, "label_bound": 1e9, "clip": np.inf, "step_scale": step_scale}
+    keys = {
+        "epsilon": np.inf,
+        "label_bound": 1e9,
+        "clip": np.inf,
+        "step_scale": step_scale,
+    }
     made = streaming_fw(d, n, delta=delta, p=p, radius=radius, **keys)
     exponent, kappa = misprinted(p, d)
     m = math.ceil(math.log2(n)) + 1
     size = BETA * 2.0 * radius + LIPSCHITZ
     sigma = math.sqrt(8.0 * kappa * math.log(m / delta)) * m * size / epsilon
     params = made.params._replace(exponent=exponent, sigma=sigma)
-    return made._replace(name="Algorithm 1 as run", params=params, step=None, run=run_program_tree)
+    return made._replace(
+        name="Algorithm 1 as run",
+        params=params,
+        step=None,
+        run=run_program_tree,
+    )
 
 
 def program_sfw(d, n, epsilon, delta, *, p, radius, step_scale):
@@ -384,7 +426,12 @@ def program_sfw(d, n, epsilon, delta, *, p, radius, step_scale):
     at_first = unit * LIPSCHITZ / n
     later = unit * BETA * 2.0 * radius * made.params.eta / math.sqrt(n)
     params = made.params._replace(exponent=exponent, sigma_first=at_first, sigma=later)
-    return made._replace(name="NoisySFW as run", params=params, step=None, run=run_program_sfw)
+    return made._replace(
+        name="NoisySFW as run",
+        params=params,
+        step=None,
+        run=run_program_sfw,
+    )
 
 
 PROGRAMS = {"Algorithm 1": program_tree, "NoisySFW": program_sfw}
@@ -395,12 +442,14 @@ def clean_sign(rng, score, b, out):
     """out (runs, d) <- vertices whose coordinate is noisy and whose sign is not: the choice of
     Algorithm 3's program, for the scores (d,) and Laplace scale b."""
     for i in range(out.shape[0]):
-        largest, at = -np.inf, 0
+        largest = -np.inf
+        at = 0
         out[i] = 0.0
         for j in range(score.shape[0]):
             z = abs(score[j] + laplace(rng, b))
             if z > largest:
-                largest, at = z, j
+                largest = z
+                at = j
         out[i, at] = -np.sign(score[at])
 
 
@@ -413,16 +462,21 @@ def removed(env, policy, later, seeds):
 
     The filter is fixed after the forced rounds, which alone are played.
     """
-    return np.array(parallel_map(_removed, [(env, policy, later, seed) for seed in seeds]))
+    return np.array(
+        parallel_map(_removed, [(env, policy, later, seed) for seed in seeds])
+    )
 
 
 def _removed(env, policy, later, seed):
     p = policy.params
-    forced, blocks = p.K * p.t0, env.blocks(p.K * p.t0 + later, stream(seed, "environment"))
+    forced = p.K * p.t0
+    blocks = env.blocks(p.K * p.t0 + later, stream(seed, "environment"))
     X, R, mu = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    s, arms = policy.init(p), np.empty(forced, np.int64)
+    s = policy.init(p)
+    arms = np.empty(forced, np.int64)
     policy.play(p, s, X[:forced], R[:forced], stream(seed, policy.name), arms)
-    z, top = X[forced:, 0] @ s.forced.T, mu[forced:].argmax(axis=1)
+    z = X[forced:, 0] @ s.forced.T
+    top = mu[forced:].argmax(axis=1)
     gone = z <= z.max(axis=1, keepdims=True) - 0.5 * p.gap
     return gone[np.arange(later), top].mean(), gone.any(axis=1).mean()
 
@@ -432,13 +486,16 @@ def played(env, policy, T, seed, grid):
 
     The true parameters are solved from the means of a linear environment.
     """
-    s, rng, done = policy.init(policy.params), stream(seed, policy.name), 0
+    s = policy.init(policy.params)
+    rng = stream(seed, policy.name)
+    done = 0
     for X, R, mu in env.blocks(T, stream(seed, "environment")):
         if done == 0:
             true = np.linalg.lstsq(X[:, 0], mu, rcond=None)[0].T
         stops = [t - done for t in grid if done < t <= done + len(X)]
         for begin, end in pairwise(dict.fromkeys([0, *stops, len(X)])):
-            cut, arms = slice(begin, end), np.empty(end - begin, np.int64)
+            cut = slice(begin, end)
+            arms = np.empty(end - begin, np.int64)
             policy.play(policy.params, s, X[cut], R[cut], rng, arms)
             if end in stops:
                 yield s, true
@@ -447,7 +504,9 @@ def played(env, policy, T, seed, grid):
 
 def estimates(env, policy, T, seeds, grid):
     """(n_reps, n_grid): largest squared l_1 error of an arm's estimate at every t of the grid."""
-    return np.array(parallel_map(_estimates, [(env, policy, T, seed, grid) for seed in seeds]))
+    return np.array(
+        parallel_map(_estimates, [(env, policy, T, seed, grid) for seed in seeds])
+    )
 
 
 def _estimates(env, policy, T, seed, grid):
@@ -468,17 +527,23 @@ def drifts(env, policy, T, seeds, grid):
     the last two estimates differs} (x'(theta_t - theta*_i))^2, a bound on what section B.1 drops,
     F_t(theta_t) - F_(t-1)(theta_t).  The policy is greedy: its filter removes nobody.
     """
-    found = np.array(parallel_map(_drifts, [(env, policy, T, seed, tuple(grid)) for seed in seeds]))
+    found = np.array(
+        parallel_map(_drifts, [(env, policy, T, seed, tuple(grid)) for seed in seeds])
+    )
     return found[:, 0], found[:, 1]
 
 
 def _drifts(env, policy, T, seed, grid):
     blocks = env.blocks(SAMPLE, stream(seed, "fresh contexts"))
-    fresh = np.concatenate([X[:, 0] for X, _, _ in blocks])  # its parameters do not matter
-    errors, dropped = [], []
+    # its parameters do not matter
+    fresh = np.concatenate([X[:, 0] for X, _, _ in blocks])
+    errors = []
+    dropped = []
     for s, true in played(env, policy, T, seed, grid):
         now, before = ((fresh @ a.T).argmax(axis=1) for a in (s.arms.theta, s.arms.old))
-        turned, error, lost = fresh[now != before], [], []
+        turned = fresh[now != before]
+        error = []
+        lost = []
         for i, theta in enumerate(true):
             own = fresh * (before == i)[:, None]
             mean = 2.0 * own.T @ (own @ (s.arms.old[i] - theta)) / len(fresh)
@@ -496,15 +561,20 @@ def stands_still(policy, sign, runs, seed, rounds=20):
     policy: Algorithm 3 with two arms; runs in which the parameters agree after the first rounds are
     played again.
     """
-    still, done, rng, p = 0, 0, np.random.default_rng(seed), policy.params
+    still = 0
+    done = 0
+    rng = np.random.default_rng(seed)
+    p = policy.params
     while done < runs:
         s = policy.init(p)
         for t in range(rounds):
             policy.update(p, s, t % 2, rng.uniform(-1.0, 1.0, p.d), 0.2, rng)
-        before, other = s.arms.theta[0].copy(), s.arms.theta[1].copy()
+        before = s.arms.theta[0].copy()
+        other = s.arms.theta[1].copy()
         if (before == other).all():
             continue
-        x, done = sign * np.sign(before - other), done + 1
+        x = sign * np.sign(before - other)
+        done = done + 1
         policy.update(p, s, policy.select(p, s, np.array([x, x]), rng), x, 0.5, rng)
         still += int((s.arms.theta[0] == before).all())
     return still

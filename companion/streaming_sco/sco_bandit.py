@@ -73,8 +73,17 @@ def init(p) -> State:
 @inlined
 def of_arm(m, k):
     """State of arm k's learner; views, nothing is copied."""
-    return streaming.State(m.t[k], m.clipped[k], m.theta[k], m.old[k], m.total[k], m.gradient[k],
-                           m.v[k], m.noise[k], m.x[k])  # fmt: skip
+    return streaming.State(
+        t=m.t[k],
+        clipped=m.clipped[k],
+        theta=m.theta[k],
+        old=m.old[k],
+        total=m.total[k],
+        gradient=m.gradient[k],
+        v=m.v[k],
+        noise=m.noise[k],
+        x=m.x[k],
+    )
 
 
 @jit
@@ -82,15 +91,18 @@ def select(p, s, X, rng):
     """The forced arm; then the best present estimate among those near the best forced one."""
     if s.t[0] < p.K * p.t0:  # line 1
         return s.t[0] // p.t0
-    x, top = X[0], -np.inf
+    x = X[0]
+    top = -np.inf
     for k in range(p.K):
         top = max(top, glm.mean(p.link, dot(x, s.forced[k])))
-    best, arm = -np.inf, 0
+    best = -np.inf
+    arm = 0
     for k in range(p.K):
         if glm.mean(p.link, dot(x, s.forced[k])) > top - 0.5 * p.gap:  # line 2
             z = dot(x, s.arms.theta[k])
             if z > best:  # line 3
-                best, arm = z, k
+                best = z
+                arm = k
     return arm
 
 
@@ -102,7 +114,9 @@ def update(p, s, arm, x, r, rng):
         learner = of_arm(s.arms, k)
         if k == arm:
             step(p.learner, learner, x, r, rng)  # line 4
-        elif p.synthetic and s.t[0] > p.K * p.t0:  # the record (0, zeta(0)), whose leaf is 0
+        elif (
+            p.synthetic and s.t[0] > p.K * p.t0
+        ):  # the record (0, zeta(0)), whose leaf is 0
             learner.t[0] += 1
             publish(p.learner, learner, rng)
     if s.t[0] == p.K * p.t0:
@@ -168,18 +182,37 @@ def sco_bandit(
     >>> live.select([[0.5, 1.0]] * 3)
     0
     """
-    T, K, t0 = need_int("T", T, 2), need_int("K", K, 1, WIDEST), need_int("t0", t0, 0)
+    T = need_int("T", T, 2)
+    K = need_int("K", K, 1, WIDEST)
+    t0 = need_int("t0", t0, 0)
     if t0 * K >= T:
-        raise ValueError(f"t0 must leave rounds after the K t0 forced ones; got {t0=}, {K=}, {T=}")
-    number, gap = glm.need_link("link", link), need_float("gap", gap, 0.0, open_low=True)
-    problem = make_problem(d, T, 1.0, radius, "squares" if link == "linear" else link, label_bound)
+        raise ValueError(
+            f"t0 must leave rounds after the K t0 forced ones; got {t0=}, {K=}, {T=}"
+        )
+    number = glm.need_link("link", link)
+    gap = need_float("gap", gap, 0.0, open_low=True)
+    problem = make_problem(
+        d,
+        T,
+        1.0,
+        radius,
+        "squares" if link == "linear" else link,
+        label_bound,
+    )
     need_choice("calibration", calibration, ("paper", "corrected"))
     need_choice("learner", learner, LEARNERS)
     need_choice("synthetic", synthetic, (True, False))
     if clip is None and learner == "tree" and calibration == "corrected":
         clip = leaf_clip(problem, None, calibration)  # in l_2, without the factor sqrt(d)
     q, guarantee = calibrated(
-        problem, epsilon, delta, calibration, learner, schedule, clip, step_scale=1.0
+        problem,
+        epsilon,
+        delta,
+        calibration,
+        learner,
+        schedule,
+        clip,
+        step_scale=1.0,
     )
     joint = {"model": "joint", "unit": "user (context and rewards)"}
     private = synthetic and guarantee is not NO_PRIVACY

@@ -59,7 +59,8 @@ METHODS = ("tree", "sqrt", "argmin", "coordinates", "gumbel")
 TREE, SQRT, ARGMIN, COORDINATES, GUMBEL = range(5)
 SCHEDULES = ("paper", "falling", "constant")
 PAPER, FALLING, CONSTANT = range(3)
-FACTORISATIONS, SELECTORS = METHODS[: SQRT + 1], METHODS[SQRT + 1 :]
+FACTORISATIONS = METHODS[: SQRT + 1]
+SELECTORS = METHODS[SQRT + 1 :]
 
 
 # What a record and a parameter may be.
@@ -92,17 +93,36 @@ def make_problem(d, n, p, radius, loss, label_bound) -> Problem:
     logistic, probit: gradient (mean(x'theta) - y) x, 0 <= y <= Y: beta is the largest slope of the
     link (1/4, 1/sqrt(2 pi)), L = max(1, Y).  inner product: gradient x, so beta = 0, L = 1.
     """
-    d, n, p = need_int("d", d, 1), need_int("n", n, 1), geometry.need_exponent("p", p)
-    r, Y = need_size("radius", radius), need_size("label_bound", label_bound)
+    d = need_int("d", d, 1)
+    n = need_int("n", n, 1)
+    p = geometry.need_exponent("p", p)
+    r = need_size("radius", radius)
+    Y = need_size("label_bound", label_bound)
     kind = LOSSES.index(need_choice("loss", loss, LOSSES))
     if kind == SQUARES:
-        beta, lipschitz, low = 2.0, 2.0 * (r + Y), -Y
+        beta = 2.0
+        lipschitz = 2.0 * (r + Y)
+        low = -Y
     elif kind == INNER:
-        beta, lipschitz, low = 0.0, 1.0, -Y
+        beta = 0.0
+        lipschitz = 1.0
+        low = -Y
     else:
         beta = 0.25 if loss == "logistic" else 1.0 / math.sqrt(2.0 * math.pi)
-        lipschitz, low = max(1.0, Y), 0.0
-    return Problem(d, n, p, geometry.dual_exponent(p), r, kind, low, Y, beta, lipschitz)
+        lipschitz = max(1.0, Y)
+        low = 0.0
+    return Problem(
+        d=d,
+        n=n,
+        p=p,
+        q=geometry.dual_exponent(p),
+        radius=r,
+        loss=kind,
+        low=low,
+        high=Y,
+        beta=beta,
+        lipschitz=lipschitz,
+    )
 
 
 def leaf_clip(problem, clip, calibration):
@@ -124,7 +144,11 @@ def leaf_growth(n, method):
     tree: floor(log2 n) + 1 blocks hold the first leaf; sqrt: sum f_k^2, the largest squared column
     norm of the root of the matrix of prefix sums.
     """
-    return float((root_coefficients(n) ** 2).sum()) if method == SQRT else float(tree_levels(n))
+    return (
+        float((root_coefficients(n) ** 2).sum())
+        if method == SQRT
+        else float(tree_levels(n))
+    )
 
 
 def leaf_movement(size, labels):
@@ -163,9 +187,14 @@ def movement(problem, method, clip):
     at most (3/2) r as ||theta_2|| <= r/2.  So |w| <= (3/2) r.  Only the first leaf has all
     releases: leaf i of the tree lies in as many less the one-bits of i - 1.
     """
-    n, first = problem.n, leaf_growth(problem.n, method)
+    n = problem.n
+    first = leaf_growth(problem.n, method)
     if clip == np.inf:
-        return problem.sensitivity * euclidean_factor(problem.q, problem.d) * math.sqrt(first)
+        return (
+            problem.sensitivity
+            * euclidean_factor(problem.q, problem.d)
+            * math.sqrt(first)
+        )
     if problem.p != 2.0 or problem.loss != SQUARES:
         return 2.0 * clip * math.sqrt(first)
     later = leaf_growth(n - 1, SQRT) if method == SQRT and n > 1 else first - 1.0
@@ -186,7 +215,8 @@ def smooth_norm(q, d):
     return 2.0, kappa, 1.0 / math.sqrt(kappa)
 
 
-LEMMA_LIMIT = 2.0  # epsilon per release up to which Lemma 2.7 is proved (by concentrated privacy)
+# epsilon per release up to which Lemma 2.7 is proved (by concentrated privacy)
+LEMMA_LIMIT = 2.0
 
 
 def sum_noise(problem, epsilon, delta, calibration, method, clip):
@@ -203,7 +233,9 @@ def sum_noise(problem, epsilon, delta, calibration, method, clip):
         sigma = moved / privacy.gaussian_mu(epsilon, delta)
         return 2.0, sigma, privacy.gaussian_epsilon(delta, sigma, moved)
     if method == SQRT:
-        raise ValueError(f"factorisation 'sqrt' needs calibration='corrected'; got {calibration!r}")
+        raise ValueError(
+            f"factorisation 'sqrt' needs calibration='corrected'; got {calibration!r}"
+        )
     growth = leaf_growth(problem.n, method)
     s = problem.sensitivity if clip == np.inf else 2.0 * clip
     exponent, kappa, shrink = smooth_norm(problem.q, problem.d)
@@ -213,14 +245,19 @@ def sum_noise(problem, epsilon, delta, calibration, method, clip):
         m = math.ceil(math.log2(problem.n)) + 1
         if epsilon / m > LEMMA_LIMIT:
             raise ValueError(
-                f"epsilon must be at most {LEMMA_LIMIT * m:g} (2 per node) for calibration='paper';"
+                f"epsilon must be at most {LEMMA_LIMIT * m:g} (2 per node) for "
+                "calibration='paper';"
                 f" got epsilon={epsilon}"
             )
         sigma = math.sqrt(2.0 * m * m * kappa * math.log(m / delta)) * s / epsilon
     if exponent == 2.0:  # an ordinary Gaussian: its privacy is known exactly
         sigma *= shrink
         s2 = s * euclidean_factor(problem.q, problem.d)
-        return exponent, sigma, privacy.gaussian_epsilon(delta, sigma, s2 * math.sqrt(growth))
+        return (
+            exponent,
+            sigma,
+            privacy.gaussian_epsilon(delta, sigma, s2 * math.sqrt(growth)),
+        )
     rho = growth * kappa * s * s / (2.0 * sigma * sigma)
     return exponent, sigma, privacy.zcdp_epsilon(rho, delta)
 
@@ -252,7 +289,9 @@ def vertex_noise(problem, epsilon, delta, calibration, method, schedule, clip):
     epsilon_t = a/sqrt t (falling) or constant, so that the sum is rho(epsilon, delta).
     """
     n = problem.n
-    spread = 2.0 * problem.radius * (problem.sensitivity if clip == np.inf else 2.0 * clip)
+    spread = (
+        2.0 * problem.radius * (problem.sensitivity if clip == np.inf else 2.0 * clip)
+    )
     unit = 8.0 if method == GUMBEL else 2.0
     if calibration == "paper":
         if n < 2:
@@ -293,16 +332,21 @@ def calibrated(problem, epsilon, delta, calibration, method, schedule, clip, ste
     """
     epsilon, delta = need_spending(epsilon, delta, problem.n)
     schedule = SCHEDULES.index(need_choice("schedule", schedule, SCHEDULES[1:]))
-    step = need_float("step_scale", step_scale, 0.0, 1.0, open_low=True)  # > 1: longer than D
+    # > 1: longer than D
+    step = need_float("step_scale", step_scale, 0.0, 1.0, open_low=True)
     printed = METHODS[TREE], METHODS[ARGMIN]
     if calibration == "paper" and (clip is not None or method not in printed):
         raise ValueError(
-            f"calibration='paper' must go with one of {printed} and clip=None; got {method!r}, "
+            f"calibration='paper' must go with one of {printed} and clip=None; "
+            f"got {method!r}, "
             f"clip={clip!r}"
         )
-    number, bound, norm = METHODS.index(method), leaf_clip(problem, clip, calibration), np.inf
+    number = METHODS.index(method)
+    bound = leaf_clip(problem, clip, calibration)
+    norm = np.inf
     if number == SQRT:
-        need_int("n", problem.n, 1, max(1, 100_000_000 // problem.d))  # n d numbers are kept
+        # n d numbers are kept
+        need_int("n", problem.n, 1, max(1, 100_000_000 // problem.d))
     if number <= SQRT:
         norm = problem.q if calibration == "zcdp" else 2.0
         bound *= euclidean_factor(problem.q, problem.d) if clip is None else 1.0
@@ -317,7 +361,14 @@ def calibrated(problem, epsilon, delta, calibration, method, schedule, clip, ste
         scale, schedule, true = vertex_noise(*how, schedule, bound)
         p = p._replace(scale=scale, schedule=schedule)
     claimed = (epsilon, delta) if calibration == "paper" else None
-    return p, Guarantee("central", true, delta, REPLACE_RECORD, "record", claimed)
+    return p, Guarantee(
+        model="central",
+        epsilon=true,
+        delta=delta,
+        neighbours=REPLACE_RECORD,
+        unit="record",
+        claimed=claimed,
+    )
 
 
 # The algorithms.
@@ -331,7 +382,8 @@ class State(NamedTuple):
     total: np.ndarray  # (d,) exact g_1 + ... + g_t (secret)
     gradient: np.ndarray  # (d,) d_t as released; for vertices it is exact, and secret
     v: np.ndarray  # (d,) vertex
-    noise: np.ndarray  # tree: (levels, d) prefix noise by last level; sqrt: (n, d) of every prefix
+    # tree: (levels, d) prefix noise by last level; sqrt: (n, d) of every prefix
+    noise: np.ndarray
     x: np.ndarray  # (d,) clipped context
 
 
@@ -358,7 +410,8 @@ def loss_slope(loss, z, y):
 @inlined
 def leaf(p, t, x, y, theta, old):
     """The slope with g_t = slope x, clipped: a gradient of a linear model is a multiple of x."""
-    z, z_old = 0.0, 0.0
+    z = 0.0
+    z_old = 0.0
     for i in range(x.shape[0]):
         z += x[i] * theta[i]
         z_old += x[i] * old[i]
@@ -413,7 +466,9 @@ def noise_scale(p, t):
 @jit
 def choose(p, t, total, gradient, v, rng):
     """Algorithm 2: v <- a vertex +-r e_j with noisily small <d_t, v>; d_t stays secret."""
-    b, best, at = noise_scale(p, t) / p.radius, 0.0, 0
+    b = noise_scale(p, t) / p.radius
+    best = 0.0
+    at = 0
     for j in range(p.d):
         gradient[j] = total[j] / (t + 1.0)
         v[j] = 0.0
@@ -424,7 +479,8 @@ def choose(p, t, total, gradient, v, rng):
         for j in range(p.d):
             z = gradient[j] + laplace(rng, b)
             if abs(z) > abs(best):
-                best, at = z, 2 * j if z > 0.0 else 2 * j + 1
+                best = z
+                at = 2 * j if z > 0.0 else 2 * j + 1
     elif p.method == ARGMIN:
         at = signed_noisy_max(rng, gradient, b, geometry.largest(gradient))
     else:
@@ -462,7 +518,8 @@ def step(p, s, x, y, rng):
 @jit
 def run(p, s, X, Y, rng, out):
     """Read n records X (n, d), Y (n,); out (n, d) <- the public parameter after each."""
-    p, s = borrowed(p), borrowed(s)
+    p = borrowed(p)
+    s = borrowed(s)
     for t in range(X.shape[0]):
         step(p, s, X[t], Y[t], rng)
         for i in range(p.d):
@@ -520,7 +577,14 @@ def streaming_fw(
     need_choice("calibration", calibration, ("paper", "zcdp", "corrected"))
     need_choice("factorisation", factorisation, FACTORISATIONS)
     params, guarantee = calibrated(
-        problem, epsilon, delta, calibration, factorisation, "constant", clip, step_scale
+        problem,
+        epsilon,
+        delta,
+        calibration,
+        factorisation,
+        "constant",
+        clip,
+        step_scale,
     )
     name = "Algorithm 1" if factorisation == "tree" else "Algorithm 1, square root"
     law = "gaussian" if params.exponent == 2.0 else "prefix"
@@ -581,7 +645,14 @@ def vertex_fw(
     need_choice("calibration", calibration, ("paper", "corrected"))
     need_choice("selector", selector, SELECTORS)
     params, guarantee = calibrated(
-        problem, epsilon, delta, calibration, selector, schedule, clip, step_scale
+        problem,
+        epsilon,
+        delta,
+        calibration,
+        selector,
+        schedule,
+        clip,
+        step_scale,
     )
     law = "scores: laplace" if selector == "argmin" else f"scores: {selector}"
     return Optimiser(

@@ -48,7 +48,9 @@ def leader(finals, looks: int = 1):
     rivals = [n for n in finals if n != first]
     level = 1 - 0.05 / (looks * max(len(rivals), 1))
     mine = judging(finals[first])
-    return first, [n for n in rivals if not difference(mine, judging(finals[n]), level).high < 0]
+    return first, [
+        n for n in rivals if not difference(mine, judging(finals[n]), level).high < 0
+    ]
 
 
 def judged(a, b: np.ndarray):
@@ -101,7 +103,10 @@ class Setting(NamedTuple):
     @property
     def untuned(self):
         """The same setting with default constants in place of tuned ones."""
-        runs = {n: r._replace(call=r.default_call, tuned=r.default) for n, r in self.runs.items()}
+        runs = {
+            n: r._replace(call=r.default_call, tuned=r.default)
+            for n, r in self.runs.items()
+        }
         return self._replace(runs=runs)
 
     def of(self, model: str):
@@ -133,19 +138,36 @@ class Setting(NamedTuple):
 
 
 def play(
-    title: str, world, T: int, epsilons, n_reps: int, tune_reps: int, seed: int
+    title: str,
+    world,
+    T: int,
+    epsilons,
+    n_reps: int,
+    tune_reps: int,
+    seed: int,
 ) -> dict[float, Setting]:
     """{epsilon: Setting}: every policy of the package that can, in one world, at every budget."""
-    settings, runs = {}, {}
+    settings = {}
+    runs = {}
     for e in epsilons:
         calls, why = recipes.lineup(world, T, e)
         own = {}
-        for name, free in ((c.factory, c.policy().guarantee.model == "none") for c in calls):
+        for name, free in (
+            (c.factory, c.policy().guarantee.model == "none") for c in calls
+        ):
             label = name if free else f"{name} | {e:g}"
             if label not in runs:
                 runs[label] = tuned(name, world, T, e, n_reps, tune_reps, seed, label)
             own[name] = runs[label]
-        settings[e] = Setting(title, T, e, own, why, world.K, world)
+        settings[e] = Setting(
+            world=title,
+            T=T,
+            epsilon=e,
+            runs=own,
+            refusals=why,
+            K=world.K,
+            place=world,
+        )
     return settings
 
 
@@ -162,20 +184,45 @@ def played(call, label: str, env, T: int, n_reps: int, seed: int, key: int = 2) 
     policy = call.policy()
     seeds = repetitions(seed, n_reps, key)
     final = simulate(env, [policy.renamed(label)], T, seeds, grid=[T]).final[:, 0]
-    return Run(call, policy.name, policy.guarantee, False, final, final, call)
+    return Run(
+        call=call,
+        title=policy.name,
+        guarantee=policy.guarantee,
+        edge=False,
+        default=final,
+        tuned=final,
+        default_call=call,
+    )
 
 
 def tuned(
-    name: str, world, T: int, epsilon: float, n_reps: int, tune_reps: int, seed: int, label: str,
+    name: str,
+    world,
+    T: int,
+    epsilon: float,
+    n_reps: int,
+    tune_reps: int,
+    seed: int,
+    label: str,
     **extra,
-) -> Run:  # fmt: skip
+) -> Run:
     """A policy of the recipes, tuned by the rule of this module, then played; extra: arguments
     beside the recipe's."""
-    env, short = recipes.stream(world, name), tuning_rounds(T)
-    run = played(recipes.call(name, world, T, epsilon, **extra), label, env, T, n_reps, seed)
+    env = recipes.stream(world, name)
+    short = tuning_rounds(T)
+    run = played(
+        recipes.call(name, world, T, epsilon, **extra),
+        label,
+        env,
+        T,
+        n_reps,
+        seed,
+    )
     if not recipes.RECIPES[name].tuned:
         return run
-    tried = [recipes.call(name, world, short, epsilon, m, **extra) for m in recipes.MULTIPLES]
+    tried = [
+        recipes.call(name, world, short, epsilon, m, **extra) for m in recipes.MULTIPLES
+    ]
     group = {label: [call.policy() for call in tried]}
     best = tune(group, env, short, repetitions(seed, tune_reps, 1))[label]
     multiple = recipes.MULTIPLES[best.index]
@@ -192,11 +239,14 @@ def record(settings, own, model: str):
     Rivals are the published policies of the trust model: REPAIRS do not compete.  Won: shown, as
     `Setting.leader` has it, with the intervals widened for all settings.
     """
-    won, lost, there = [], 0, [s for s in settings if set(own) & set(s.runs)]
+    won = []
+    lost = 0
+    there = [s for s in settings if set(own) & set(s.runs)]
     for s in there:
         names = [n for n in s.of(model) if n not in REPAIRS]
         first, close = s.leader(names, looks=len(settings))
-        ahead, rivals = {first, *close}, set(names) - set(own)
+        ahead = {first, *close}
+        rivals = set(names) - set(own)
         if rivals and not ahead & rivals:
             won.append(s)
         lost += not ahead & set(own)
@@ -213,10 +263,14 @@ def summary(settings):
         recipe = recipes.RECIPES.get(name, recipes.Recipe())
         edges = sum(s.runs[name].edge for s in played)
         refused = sorted({s.refusals[name] for s in settings if name in s.refusals})
-        rows.append({
-            "policy": name, "worlds": len({s.world for s in played}),
-            "call": str(longest.runs[name].default_call) if longest else "",
-            "tuned": recipe.tuned or "nothing", "at an end": f"{edges} of {len(played)}",
-            "elsewhere": "; ".join(refused),
-        })  # fmt: skip
+        rows.append(
+            {
+                "policy": name,
+                "worlds": len({s.world for s in played}),
+                "call": str(longest.runs[name].default_call) if longest else "",
+                "tuned": recipe.tuned or "nothing",
+                "at an end": f"{edges} of {len(played)}",
+                "elsewhere": "; ".join(refused),
+            }
+        )
     return rows

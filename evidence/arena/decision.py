@@ -25,7 +25,9 @@ TRUSTED = {"local": "nobody", "shuffle": "a shuffler", "joint": "the server"}  #
 NOTHING = "Nothing is shown to be better than random play"
 NOBODY = "No private policy with this guarantee can play here."
 MEANS = {  # arguments that a reader of a printed program may not know
-    "universe": "the set of contexts: ball, or offset_sphere: (u, sqrt(1/2)) with |u|^2 <= 1/2",
+    "universe": (
+        "the set of contexts: ball, or offset_sphere: (u, sqrt(1/2)) with |u|^2 <= 1/2"
+    ),
     "theta_bound": "bound on the norm of the parameter of X; epsilon holds whatever it is",
     "ball": "bound on the norm of the parameter of X; epsilon holds whatever it is",
     "l1_radius": "bound on the 1-norm of the parameter of X; epsilon holds whatever it is",
@@ -55,23 +57,37 @@ class Answer(NamedTuple):
     def words(self) -> str:
         """The answer in a sentence or two."""
         low, high = (f"{v:.0%}" for v in self.share[1:])
-        share = f"{self.share.value:.0%} of random play's regret (95 % interval {low} to {high})"
+        share = (
+            f"{self.share.value:.0%} of random play's regret (95 % interval {low} to "
+            f"{high})"
+        )
         if not self.learns:
             return (
-                f"{NOTHING}. The best candidate, {self.factory}, has {share}. Play at random, "
-                "which reads no data: any ε holds. Or find more users, a larger ε or more trust."
+                f"{NOTHING}. The best candidate, {self.factory}, has {share}. "
+                "Play at random, "
+                "which reads no data: any ε holds. Or find more users, a larger "
+                "ε or more trust."
             )
         others = "All others are shown to be worse."
         if self.close or not self.rivals:
-            others = f"Not shown to be worse: {', '.join(self.close) or 'no other plays here'}."
-        whom = TRUSTED[self.model] + (self.model == "shuffle") * ", or a server that does its work"
+            others = (
+                "Not shown to be worse: "
+                f"{', '.join(self.close) or 'no other plays here'}."
+            )
+        whom = (
+            TRUSTED[self.model]
+            + (self.model == "shuffle") * ", or a server that does its work"
+        )
         return f"Use {self.factory}: {share}. Users need to trust {whom}. {others}"
 
     @property
     def code(self) -> str:
         """A program that plays on contexts of one's own: the policy, or random play if nothing is
         shown to be better."""
-        return snippet(self.call if self.learns else recipes.Call("random", {}), self.world)
+        return snippet(
+            self.call if self.learns else recipes.Call("random", {}),
+            self.world,
+        )
 
     def __str__(self):
         return f"{self.words}\n\n{self.code}"
@@ -82,27 +98,40 @@ class Answer(NamedTuple):
 
 def snippet(call, world) -> str:
     """A program around the call that maps numbers in [-1, 1] into the contexts that it takes."""
-    policy, text, told, K = call.policy(), str(call), call.arguments, world.K
+    policy = call.policy()
+    text = str(call)
+    told = call.arguments
+    K = world.K
     d = world.p or world.d - (world.universe == "offset_sphere")
-    size, whose = (d, "that all arms share") if world.common else (f"({K}, {d})", "of every arm")
-    records, offset = policy.universe or Universe(np.inf), world.universe == "offset_sphere"
+    size, whose = (
+        (d, "that all arms share") if world.common else (f"({K}, {d})", "of every arm")
+    )
+    records = policy.universe or Universe(np.inf)
+    offset = world.universe == "offset_sphere"
     radius = 0.5**0.5 if offset else records.radius
     # for any z in [-1, 1]^d, and for |z| <= 1; no larger when they are written with six digits
     some, more = (
         f"{0.999999 * most:.6g} * z" if (most := radius * d**power) < 1.0 else "z"
         for power in (-1.0 / records.norm, 0.0)
     )
-    X, base = some, ", one of them always 1 (base rate)" if world.link == "logistic" else ""
+    X = some
+    base = ", one of them always 1 (base rate)" if world.link == "logistic" else ""
     if offset:
         X = f"np.column_stack([{some}, np.full({K}, 0.5**0.5)])"
     elif world.common:
-        X = f"np.tile({some}, ({K}, 1))" if one_context(policy) else f"np.kron(np.eye({K}), {some})"
+        X = (
+            f"np.tile({some}, ({K}, 1))"
+            if one_context(policy)
+            else f"np.kron(np.eye({K}), {some})"
+        )
     form = "rows" if not world.common else "shared" if one_context(policy) else "blocks"
     kind = "offset_sphere" if offset else "cube" if records.norm == np.inf else "ball"
     note = "" if some == more else f"  # {more} if always |z| <= 1"
-    said, report = "policy.guarantee", "live.report()"
+    said = "policy.guarantee"
+    report = "live.report()"
     if call.factory == "random":
-        said, report = '"Random play reads no data: any epsilon holds."', "live.report().arms"
+        said = '"Random play reads no data: any epsilon holds."'
+        report = "live.report().arms"
     means = "".join(f"# {name}: {MEANS[name]}\n" for name in told if name in MEANS)
     used = sorted({n for n in re.findall(r"\b(\w+)\(", text) if n in policies.TABLE})
     return f"""{"import math" if "math." in text else ""}
@@ -135,12 +164,29 @@ def answer(setting, trust: str) -> Answer | None:
         return None
     setting = setting.untuned
     first, close = setting.leader(names)
-    share, run = setting.judged(first), setting.runs[first]
-    return Answer(first, run.model, tuple(close), share, run.call, setting.place, len(names) - 1)
+    share = setting.judged(first)
+    run = setting.runs[first]
+    return Answer(
+        factory=first,
+        model=run.model,
+        close=tuple(close),
+        share=share,
+        call=run.call,
+        world=setting.place,
+        rivals=len(names) - 1,
+    )
 
 
 def choose(
-    trust: str, d: int, K: int, T: int, epsilon: float, world="dense", *, n_reps=20, seed=0
+    trust: str,
+    d: int,
+    K: int,
+    T: int,
+    epsilon: float,
+    world="dense",
+    *,
+    n_reps=20,
+    seed=0,
 ) -> Answer:
     """Which private policy to use: the candidates play a world of this size.
 
@@ -156,15 +202,35 @@ def choose(
     True
     """
     enough = MODELS[: 1 + MODELS.index(need_choice("trust", trust, tuple(TRUSTED)))]
-    T, n_reps = need_int("T", T, 100), need_int("n_reps", n_reps, 4)
-    epsilon, place = need_float("epsilon", epsilon, 0.01, 100.0), world_of(world, d, K)
+    T = need_int("T", T, 100)
+    n_reps = need_int("n_reps", n_reps, 4)
+    epsilon = need_float("epsilon", epsilon, 0.01, 100.0)
+    place = world_of(world, d, K)
     calls, why = recipes.lineup(place, T, epsilon)
     runs = {
-        c.factory: contest.played(c, c.factory, recipes.stream(place, c.factory), T, n_reps, seed)
+        c.factory: contest.played(
+            c,
+            c.factory,
+            recipes.stream(place, c.factory),
+            T,
+            n_reps,
+            seed,
+        )
         for c in calls
         if c.factory == "random" or c.policy().guarantee.model in enough
     }
-    found = answer(Setting(world, T, epsilon, runs, why, place.K, place), trust)
+    found = answer(
+        Setting(
+            world=world,
+            T=T,
+            epsilon=epsilon,
+            runs=runs,
+            refusals=why,
+            K=place.K,
+            place=place,
+        ),
+        trust,
+    )
     if found is None:
         reasons = "; ".join(f"{name} {reason}" for name, reason in why.items())
         raise ValueError(f"no policy can play {T=} rounds of world={world!r}: {reasons}")
@@ -177,12 +243,18 @@ def explorer(settings) -> Shown:
 
     All shares are of default constants, in the repetitions that judge: one number for a policy.
     """
-    parts, head = [], "Policy | Trust model | Regret / random play"
+    parts = []
+    head = "Policy | Trust model | Regret / random play"
     for s in (setting.untuned for setting in settings):
         for trust, whom in TRUSTED.items():
-            choice = {"World": s.world, "Users trust": whom, "Budget ε": f"{s.epsilon:g}",
-                      "Rounds T": f"{s.T:,}"}  # fmt: skip
-            one, names = answer(s, trust), [*allowed(s, trust), *s.of("none"), "random"]
+            choice = {
+                "World": s.world,
+                "Users trust": whom,
+                "Budget ε": f"{s.epsilon:g}",
+                "Rounds T": f"{s.T:,}",
+            }
+            one = answer(s, trust)
+            names = [*allowed(s, trust), *s.of("none"), "random"]
             rows = [(n, s.runs[n].model, s.judged(n)) for n in dict.fromkeys(names)]
             rows.sort(key=lambda row: row[2].value)
             table = numbers(rows, head, formats={"Regret / random play": ".0%"})

@@ -34,7 +34,8 @@ class World(NamedTuple):
     largest: float = 1.0  # coordinate of a context
     noise: float = 0.5  # sub-Gaussian scale of rewards
     sparsity: int | None = None  # None: dense
-    common: object = None  # the same stream as one context (p,) per round, a theta for each arm
+    # the same stream as one context (p,) per round, a theta for each arm
+    common: object = None
     p: int = 0  # dimension of that context
 
 
@@ -57,19 +58,39 @@ def dense(d: int, K: int, **options) -> World:
 
 def sparse(d: int, K: int) -> World:
     """Gaussian contexts of dimension d >= 5, of which five coordinates matter."""
-    env, s = autoregressive(K, pad(np.array(SPARSE), d)), len(SPARSE)
-    return World(env, d, K, theta_bound=5.0, l1_bound=1.0, largest=3.0, sparsity=s, **BALL)
+    env = autoregressive(K, pad(np.array(SPARSE), d))
+    s = len(SPARSE)
+    return World(
+        env,
+        d,
+        K,
+        theta_bound=5.0,
+        l1_bound=1.0,
+        largest=3.0,
+        sparsity=s,
+        **BALL,
+    )
 
 
 def clicks(d: int, K: int, bound=3.0) -> World:
     """Clicks with a logistic mean; the parameter has norm at most `bound`."""
-    env, l1_bound = glm_world("ball", d, bound, K=K), bound * math.sqrt(d)
-    return World(env, d, K, "ball", "logistic", theta_bound=bound, l1_bound=l1_bound)
+    env = glm_world("ball", d, bound, K=K)
+    l1_bound = bound * math.sqrt(d)
+    return World(
+        env=env,
+        d=d,
+        K=K,
+        universe="ball",
+        link="logistic",
+        theta_bound=bound,
+        l1_bound=l1_bound,
+    )
 
 
 def common(d: int, K: int) -> World:
     """One context in R^d, d >= 2, that all K >= 2 arms share, each with a parameter of its own."""
-    env, scale = one_context(K, d, 2), 1.0 / math.sqrt(d)
+    env = one_context(K, d, 2)
+    scale = 1.0 / math.sqrt(d)
     bounds = {"theta_bound": math.sqrt(K) / scale, "l1_bound": K / scale}
     return World(Expanded(env, scale), K * d, K, common=env, p=d, **bounds, **BALL)
 
@@ -111,7 +132,8 @@ class Fitted(NamedTuple):
 
     shares: np.ndarray  # (K,) of the labels
     means: np.ndarray  # (K, m)
-    factors: np.ndarray  # (K, m, m): a column vector of standard normals becomes a deviation
+    # (K, m, m): a column vector of standard normals becomes a deviation
+    factors: np.ndarray
 
     def blocks(self, T: int, rng: np.random.Generator):
         """Yield as many people as are asked for."""
@@ -142,7 +164,9 @@ def fitted_to(z: np.ndarray, labels) -> Fitted:
     K = int(labels.max()) + 1
     counts = np.bincount(labels, minlength=K)
     if counts.min() < 2:
-        raise ValueError(f"labels must have two people each at least; got counts {counts}")
+        raise ValueError(
+            f"labels must have two people each at least; got counts {counts}"
+        )
     groups = [z[labels == k] for k in range(K)]
     floor = 1e-6 * np.eye(z.shape[1])
     covariances = [np.atleast_2d(np.cov(g.T)) + floor for g in groups]
@@ -156,8 +180,11 @@ def separated(m: int, K: int, rng: np.random.Generator) -> Fitted:
     Every column has standard deviation 0.2; the means of two labels are twice that apart, on
     average, in all columns together.
     """
-    m, K, spread = need_int("m", m, 1), need_int("K", K, 2), 0.2
-    size, directions = spread * 2.0 / np.sqrt(2.0), rng.standard_normal((K, m))
+    m = need_int("m", m, 1)
+    K = need_int("K", K, 2)
+    spread = 0.2
+    size = spread * 2.0 / np.sqrt(2.0)
+    directions = rng.standard_normal((K, m))
     means = size * directions / np.linalg.norm(directions, axis=1, keepdims=True)
     return Fitted(np.full(K, 1.0 / K), means, np.tile(spread * np.eye(m), (K, 1, 1)))
 

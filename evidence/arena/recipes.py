@@ -16,7 +16,8 @@ from companion.fliphat.fliphat import rows_in_release
 
 MULTIPLES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # of a default, the same for every policy
 NO_RECIPE = "has no recipe: write one in evidence/arena/recipes.py to let it play"
-CLICKS, COMMON = "clicks with a logistic mean", "one context for all arms"
+CLICKS = "clicks with a logistic mean"
+COMMON = "one context for all arms"
 ALONE = {  # why what is made for one kind of world plays no other
     CLICKS: "its rewards are clicks with a logistic mean",
     COMMON: "takes one context per round and learns a parameter for each arm",
@@ -39,7 +40,9 @@ class Call(NamedTuple):
 
     def policy(self):
         """The policy that the call makes."""
-        plain = {k: v.value if isinstance(v, Text) else v for k, v in self.arguments.items()}
+        plain = {
+            k: v.value if isinstance(v, Text) else v for k, v in self.arguments.items()
+        }
         make = self.factory if callable(self.factory) else policies.factory(self.factory)
         return make(**plain)
 
@@ -84,7 +87,8 @@ def _widths(w, T, e, m):
 
 def _rate(w, T, *_):
     """The default, or the least rate at which the last release takes a step."""
-    make, last = policies.factory("fliphat"), rows_in_release(T)[-1]
+    make = policies.factory("fliphat")
+    last = rows_in_release(T)[-1]
     least = 1.0 / math.log1p(last * w.l1_bound**2)
     default = inspect.signature(make).parameters["iteration_rate"].default
     return None if default >= least else math.ceil(1e4 * least) / 1e4
@@ -107,43 +111,87 @@ RECIPES = {
     "jdp_linucb": _RIDGE,
     "corrected_ridge": _RIDGE,
     "sdp_linucb": _RIDGE._replace(
-        given={"batch": lambda w, T, *_: round(math.sqrt(T))}, short=5_000
+        given={"batch": lambda w, T, *_: round(math.sqrt(T))},
+        short=5_000,
     ),
     "online_linucb": Recipe(
-        "width", {"width": _width, "learner": lambda w, *_: "ogd" if w.d > DENSE else None},
-        longest=50_000, widest=DENSE, short=5_000,
+        "width",
+        {"width": _width, "learner": lambda w, *_: "ogd" if w.d > DENSE else None},
+        longest=50_000,
+        widest=DENSE,
+        short=5_000,
     ),
     "anytime_linucb": Recipe("width", {"width": _widths}, widest=DENSE, longest=5_000),
     "combiner": Recipe(
-        "widths of the two base learners", {"bases": _bases}, widest=DENSE, longest=5_000
+        "widths of the two base learners",
+        {"bases": _bases},
+        widest=DENSE,
+        longest=5_000,
     ),
     "lplr": _BINS,
     "suffstats": _BINS,
     "fliphat": Recipe(
-        "x_max", {"x_max": lambda w, T, e, m: m * w.largest, "iteration_rate": _rate},
+        "x_max",
+        {"x_max": lambda w, T, e, m: m * w.largest, "iteration_rate": _rate},
         longest=50_000,
     ),
     "residual_fliphat": Recipe("residual_clip", longest=50_000),
     "lasso_bandit": Recipe("penalty", {"every": 50}, longest=5_000),
     "forced_lasso": Recipe("gap", only=COMMON),
-    "sco_bandit": Recipe("gap", {"clip": 1.0, "t0": lambda w, T, *_: T // (20 * w.K)}, COMMON),
-    "ecolog": Recipe("", {}, CLICKS, 50_000),
-    "gloc": Recipe("", {}, CLICKS),
-    "glm_ucb": Recipe("", {}, CLICKS, 5_000),
-    "rs_glinucb": Recipe("", {}, CLICKS, 50_000),
-    "joint_glm": Recipe("width", {"width": lambda w, T, e, m: 0.5 * m}, CLICKS, 50_000),
-    "shuffle_glm": Recipe(
-        "gamma", {"gamma": lambda w, T, e, m: m * max(1.0, e**-0.5)}, CLICKS, 50_000
+    "sco_bandit": Recipe(
+        "gap",
+        {"clip": 1.0, "t0": lambda w, T, *_: T // (20 * w.K)},
+        COMMON,
     ),
-}  # fmt: skip
+    "ecolog": Recipe(
+        tuned="",
+        given={},
+        only=CLICKS,
+        longest=50_000,
+    ),
+    "gloc": Recipe("", {}, CLICKS),
+    "glm_ucb": Recipe(
+        tuned="",
+        given={},
+        only=CLICKS,
+        longest=5_000,
+    ),
+    "rs_glinucb": Recipe(
+        tuned="",
+        given={},
+        only=CLICKS,
+        longest=50_000,
+    ),
+    "joint_glm": Recipe(
+        tuned="width",
+        given={"width": lambda w, T, e, m: 0.5 * m},
+        only=CLICKS,
+        longest=50_000,
+    ),
+    "shuffle_glm": Recipe(
+        tuned="gamma",
+        given={"gamma": lambda w, T, e, m: m * max(1.0, e**-0.5)},
+        only=CLICKS,
+        longest=50_000,
+    ),
+}
 
 
 def known(world, T: int, epsilon: float, only: str = ""):
     """What a factory may be told by the name of its argument."""
-    told = {"d": world.p if only == COMMON else world.d, "K": world.K, "T": T, "epsilon": epsilon}
+    told = {
+        "d": world.p if only == COMMON else world.d,
+        "K": world.K,
+        "T": T,
+        "epsilon": epsilon,
+    }
     told |= {"delta": Text(1.0 / T, f"1/{T}"), "sparsity": world.sparsity or world.d}
     told |= {k: getattr(world, k) for k in ("universe", "noise", "theta_bound")}
-    told |= {"ball": world.theta_bound, "b_max": world.l1_bound, "l1_radius": world.l1_bound}
+    told |= {
+        "ball": world.theta_bound,
+        "b_max": world.l1_bound,
+        "l1_radius": world.l1_bound,
+    }
     return told | ({} if world.link == "linear" else {"link": world.link})
 
 
@@ -152,19 +200,32 @@ def refused(name: str, world, T: int) -> str:
     if name not in RECIPES:
         return NO_RECIPE
     r = RECIPES[name]
-    if (r.only == CLICKS and world.link == "linear") or (r.only == COMMON and not world.common):
+    if (r.only == CLICKS and world.link == "linear") or (
+        r.only == COMMON and not world.common
+    ):
         return ALONE[r.only]
     if world.d > r.widest and r.short < T:
-        return f"too slow here with d = {world.d}" + (f" beyond T = {r.short:,}" if r.short else "")
+        return f"too slow here with d = {world.d}" + (
+            f" beyond T = {r.short:,}" if r.short else ""
+        )
     return f"too slow here beyond T = {r.longest:,}" if r.longest < T else ""
 
 
-def call(name: str, world, T: int, epsilon: float, multiple: float = 1.0, /, **extra) -> Call:
+def call(
+    name: str,
+    world,
+    T: int,
+    epsilon: float,
+    multiple: float = 1.0,
+    /,
+    **extra,
+) -> Call:
     """The `Call` of a policy for T rounds of a world, with a multiple of its one number.
 
     extra: arguments beside the recipe's.
     """
-    r, takes = RECIPES[name], inspect.signature(policies.factory(name)).parameters
+    r = RECIPES[name]
+    takes = inspect.signature(policies.factory(name)).parameters
     told = {k: v for k, v in known(world, T, epsilon, r.only).items() if k in takes}
     for k, v in r.given.items():
         told[k] = v(world, T, epsilon, multiple) if callable(v) else v
@@ -193,5 +254,9 @@ def lineup(world, T: int, epsilon: float) -> tuple[list[Call], dict[str, str]]:
 def need_guarantee(policy, T: int, epsilon: float) -> None:
     """ValueError unless the policy keeps nothing private, or is truly (epsilon, 1/T)-private."""
     g = policy.guarantee
-    if g.model != "none" and not (g.epsilon <= epsilon * (1 + 1e-9) and g.delta <= 1.0 / T):
-        raise ValueError(f"policy must be ({epsilon:g}, 1/T)-private; {policy.name} is {g}")
+    if g.model != "none" and not (
+        g.epsilon <= epsilon * (1 + 1e-9) and g.delta <= 1.0 / T
+    ):
+        raise ValueError(
+            f"policy must be ({epsilon:g}, 1/T)-private; {policy.name} is {g}"
+        )

@@ -61,7 +61,8 @@ def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, level=0.95)
     bound(low, high) -> what is lost at least if the event's probability is at least low under one
     input and at most high under the other; all else as for `epsilon_lower_bound`.
     """
-    trials, seed = need_int("trials", trials, 4), need_seed("seed", seed)
+    trials = need_int("trials", trials, 4)
+    seed = need_seed("seed", seed)
     tail = (1.0 - need_probability("level", level)) / 2
     need_method("mechanism", mechanism)
     score = np.asarray if statistic is None else need_method("statistic", statistic)
@@ -69,14 +70,22 @@ def counted(mechanism, a, b, bound, *, trials, seed, statistic=None, level=0.95)
     n = trials // 2
     choose_a, choose_b, count_a, count_b = (
         _scores(score, mechanism(data, rng, m), m)
-        for data, rng, m in zip((a, b, a, b), rngs, (n, n, trials - n, trials - n), strict=True)
+        for data, rng, m in zip(
+            (a, b, a, b),
+            rngs,
+            (n, n, trials - n, trials - n),
+            strict=True,
+        )
     )
     side, cut, swap = _best_event(choose_a, choose_b, bound, tail)
     likely, other = (count_b, count_a) if swap else (count_a, count_b)
     hits = tuple(int((side * s >= side * cut).sum()) for s in (likely, other))
-    low, high = lower_end(hits[0], len(likely), tail), upper_end(hits[1], len(other), tail)
+    low = lower_end(hits[0], len(likely), tail)
+    high = upper_end(hits[1], len(other), tail)
     event = f"statistic {'>=' if side > 0 else '<='} {cut:.6g}"
-    return (level, event, "b" if swap else "a", hits, len(likely)), float(bound(low, high))
+    return (level, event, "b" if swap else "a", hits, len(likely)), float(
+        bound(low, high)
+    )
 
 
 def _scores(score, outputs, n):
@@ -88,7 +97,9 @@ def _scores(score, outputs, n):
     with np.errstate(over="ignore"):
         s = np.asarray(score(np.asarray(outputs)), dtype=np.float64).astype(np.float32)
     if s.shape != (n,):
-        raise ValueError(f"statistic must give one number per output, shape ({n},); got {s.shape}")
+        raise ValueError(
+            f"statistic must give one number per output, shape ({n},); got {s.shape}"
+        )
     if np.isnan(s).any():
         raise ValueError("statistic must not be NaN")
     return s
@@ -101,9 +112,11 @@ def _best_event(a, b, bound, tail):
     winner would be a rare event that was lucky on this half.
     """
     tail /= 4 * THRESHOLDS
-    best, choice = -np.inf, None
+    best = -np.inf
+    choice = None
     for side in (1, -1):
-        sa, sb = np.sort(side * a), np.sort(side * b)
+        sa = np.sort(side * a)
+        sb = np.sort(side * b)
         cuts = _candidates(np.concatenate([sa, sb]))
         over_a = len(sa) - np.searchsorted(sa, cuts)
         over_b = len(sb) - np.searchsorted(sb, cuts)
@@ -111,7 +124,8 @@ def _best_event(a, b, bound, tail):
             value = bound(lower_end(up, len(a), tail), upper_end(down, len(b), tail))
             i = int(value.argmax())
             if value[i] > best:
-                best, choice = value[i], (side, side * cuts[i], swap)
+                best = value[i]
+                choice = (side, side * cuts[i], swap)
     return choice
 
 
@@ -155,7 +169,14 @@ class Attack(NamedTuple):
     runs: bool = True
 
 
-def attacked(attack: Attack, *, delta: float, trials: int, seed: int, level: float = 0.95) -> Audit:
+def attacked(
+    attack: Attack,
+    *,
+    delta: float,
+    trials: int,
+    seed: int,
+    level: float = 0.95,
+) -> Audit:
     """`epsilon_lower_bound` of one `Attack`.  Raises ValueError where its inputs are no neighbours:
     streams that differ in more than one user, or in another than the one whose arm is hidden.
     """
@@ -175,9 +196,13 @@ def need_neighbours(a, b, user: int | None = None) -> None:
     for x, y in zip(a, b, strict=True):
         apart |= (np.asarray(x) != y).reshape(len(apart), -1).any(axis=1)
     if len(rows := np.flatnonzero(apart).tolist()) > 1:
-        raise ValueError(f"inputs a and b must differ in one user alone; got users {rows[:5]}")
+        raise ValueError(
+            f"inputs a and b must differ in one user alone; got users {rows[:5]}"
+        )
     if user is not None and rows not in ([], [user]):
-        raise ValueError(f"user must be the one whose data differ, {rows[0]}; got user={user}")
+        raise ValueError(
+            f"user must be the one whose data differ, {rows[0]}; got user={user}"
+        )
 
 
 class along:
@@ -232,7 +257,8 @@ def playing(policy, *, user: int | None = None):
     user: round (from 0) whose own arm is hidden, as joint differential privacy does for the user
     whose data differ.  Raises ValueError on a user past the policy's horizon or the data's end.
     """
-    T, several = getattr(policy.params, "T", None), runs_of(policy)
+    T = getattr(policy.params, "T", None)
+    several = runs_of(policy)
     user = user if user is None else need_int("user", user, 0, T and T - 1)
 
     def mechanism(data, rng, n):
@@ -257,7 +283,17 @@ def filled(shape: tuple[int, ...], fill):
     return mechanism
 
 
-def on_first_nodes(policy, a, b, several, move, *, K: int = 2, weights=np.ones_like, note=""):
+def on_first_nodes(
+    policy,
+    a,
+    b,
+    several,
+    move,
+    *,
+    K: int = 2,
+    weights=np.ones_like,
+    note="",
+):
     """`Attack` on the nodes of a tree that hold the first user's record, of which each is the sum
     after 1, 2, 4, ... rounds if all others send zeros.
 
@@ -265,11 +301,14 @@ def on_first_nodes(policy, a, b, several, move, *, K: int = 2, weights=np.ones_l
     are released; move: how far the record moves them; weights: what they are multiplied by, of the
     rounds (m,).
     """
-    p, data = policy.params, []
+    p = policy.params
+    data = []
     ends = 1 << np.arange(tree_levels(p.T))
     for x, r in (a, b):
-        X, R = np.zeros((ends[-1], K, p.d)), np.zeros((ends[-1], K))
-        X[0], R[0] = x, r
+        X = np.zeros((ends[-1], K, p.d))
+        R = np.zeros((ends[-1], K))
+        X[0] = x
+        R[0] = r
         data.append((X, R))
 
     def nodes(data, rng, n):
@@ -284,7 +323,8 @@ def learning(optimiser):
     parameters after each, (n, records, d), of a batch method the last alone."""
 
     def mechanism(data, rng, n):
-        (X, Y), p = data, optimiser.params
+        X, Y = data
+        p = optimiser.params
         out = np.zeros((n, *X.shape))
         for i in range(n):
             optimiser.run(p, optimiser.init(p, rng), X, Y, rng, out[i])
@@ -298,9 +338,17 @@ def on_first_label(optimiser, note: str) -> Attack:
     as it may be, or its opposite, at the context e_1; all other records are zero.
     """
     p = optimiser.params
-    X, Y = np.zeros((p.n, p.d)), np.zeros(p.n)
+    X = np.zeros((p.n, p.d))
+    Y = np.zeros(p.n)
     X[0, 0], Y[0] = 1.0, p.high
-    return Attack(learning(optimiser), (X, Y), (X, -Y), along(X[0]), "parameters", note)
+    return Attack(
+        mechanism=learning(optimiser),
+        a=(X, Y),
+        b=(X, -Y),
+        statistic=along(X[0]),
+        sees="parameters",
+        note=note,
+    )
 
 
 class AuditInstance(NamedTuple):
@@ -353,7 +401,8 @@ def readers(releases) -> dict:
     for one in releases:
         shown.setdefault(one.kernel, []).append(one)
     return {
-        kernel: functools.partial(_read, _places(kernel, ones)) for kernel, ones in shown.items()
+        kernel: functools.partial(_read, _places(kernel, ones))
+        for kernel, ones in shown.items()
     }
 
 
@@ -398,7 +447,9 @@ def instances(*policies, rounds: int | None = None, **options):
 
 def in_both(factory, *arguments, **named):
     """(corrected, paper): an instance in both calibrations."""
-    return tuple(factory(*arguments, calibration=c, **named) for c in ("corrected", "paper"))
+    return tuple(
+        factory(*arguments, calibration=c, **named) for c in ("corrected", "paper")
+    )
 
 
 def runs_of(policy, show=None):
@@ -409,10 +460,14 @@ def runs_of(policy, show=None):
     """
 
     def several(data, rng, n, ends):
-        (X, R), p, loop = data, policy.params, policy.loop
-        arms, shown = np.empty((n, ends[-1]), np.int64), []
+        X, R = data
+        p = policy.params
+        loop = policy.loop
+        arms = np.empty((n, ends[-1]), np.int64)
+        shown = []
         for told in arms:
-            state, begin = policy.init(p), 0
+            state = policy.init(p)
+            begin = 0
             for end in ends:
                 now = slice(begin, end)
                 loop(p, state, X[now], R[now], rng, told[now])

@@ -21,12 +21,14 @@ OUTLIER = 1e3  # size of a context or reward that a policy does not clip
 def neighbouring_inputs(policy):
     """(a, b, user): streams (X (T, 2, d), R (T, 2)) that differ in round `user` (from 0) alone."""
     p = policy.params
-    first, rounds = 1 << len(p.iterations), (1 << len(p.iterations)) - 1 + 2 * p.d
+    first = 1 << len(p.iterations)
+    rounds = (1 << len(p.iterations)) - 1 + 2 * p.d
     if rounds > p.T or p.iterations[-1:].sum() == 0:
         raise ValueError(f"policy must have a step and T >= {rounds} rounds; got T={p.T}")
     inputs = []
     for sign in (1.0, -1.0):
-        X, R = np.zeros((rounds, 2, p.d)), np.zeros((rounds, 2))
+        X = np.zeros((rounds, 2, p.d))
+        R = np.zeros((rounds, 2))
         X[first - 2] = min(p.row_clip, p.gradient_clip, OUTLIER)
         R[first - 2] = sign * min(p.reward_clip[-1], p.residual_clip, OUTLIER)
         for j in range(p.d):
@@ -49,13 +51,22 @@ def sign_attack(policy: Policy) -> Attack:
     """
     a, b, user = neighbouring_inputs(policy)
     shown = playing(policy, user=user)
-    return Attack(shown, a, b, partial(count_signs, policy.params.d), "actions", "the values")
+    return Attack(
+        mechanism=shown,
+        a=a,
+        b=b,
+        statistic=partial(count_signs, policy.params.d),
+        sees="actions",
+        note="the values",
+    )
 
 
 def log_likelihood_ratio(unit, scale, theta):
     """That of releases theta (n, 2): the noisy larger of (3, 1) units, or of (1, 3)."""
-    first, gap = np.abs(theta[:, 0]) > 0.0, 2 * unit / scale
-    wrong = np.log1p(gap / 2) - gap  # log of twice the chance that Laplace noise turns the order
+    first = np.abs(theta[:, 0]) > 0.0
+    gap = 2 * unit / scale
+    # log of twice the chance that Laplace noise turns the order
+    wrong = np.log1p(gap / 2) - gap
     z = theta.sum(axis=1)
     value = (np.abs(z - unit) - np.abs(z - 3 * unit)) / scale
     return np.where(first, 1.0, -1.0) * (np.log(2 - np.exp(wrong)) - wrong + value)
@@ -77,7 +88,8 @@ def pick_attacks(policy):
     """
     p = policy.params
     a, b, last = neighbouring_inputs(policy)
-    x, r = np.abs(a[0][last, 0, 0]), a[1][last, 0]
+    x = np.abs(a[0][last, 0, 0])
+    r = a[1][last, 0]
     for X, R in (a, b):
         X[last - 2 : last + 1] = x
         X[last, :, 1] = -x
@@ -92,8 +104,22 @@ def pick_attacks(policy):
 
     shown = playing(policy, user=last)
     return (
-        Attack(released, a, b, ratio, "releases", runs=False),
-        Attack(shown, a, b, picked_coordinate, "actions", "the values"),
+        Attack(
+            mechanism=released,
+            a=a,
+            b=b,
+            statistic=ratio,
+            sees="releases",
+            runs=False,
+        ),
+        Attack(
+            mechanism=shown,
+            a=a,
+            b=b,
+            statistic=picked_coordinate,
+            sees="actions",
+            note="the values",
+        ),
     )
 
 
@@ -112,23 +138,47 @@ def attack_instances():
     """
     options = {"sparsity": 1, "b_max": 1.0, "x_max": 3.0, "noise": 10.0}
     options |= {"delta": 0.1, "iteration_rate": 0.7}
-    printed = fliphat(2, 12, epsilon=1.0, calibration="paper", clip_contexts=True, **options)
+    printed = fliphat(
+        2,
+        12,
+        epsilon=1.0,
+        calibration="paper",
+        clip_contexts=True,
+        **options,
+    )
     return fliphat(2, 12, epsilon=4.0, **options), printed
 
 
 def residual_attack_instances():
     """The same for `residual_fliphat`."""
-    return (residual_fliphat(2, 12, sparsity=1, epsilon=4.0, delta=0.1, iterations=1, min_rows=4),)
+    return (
+        residual_fliphat(
+            2,
+            12,
+            sparsity=1,
+            epsilon=4.0,
+            delta=0.1,
+            iterations=1,
+            min_rows=4,
+        ),
+    )
 
 
 def audit_instances():
     """What the audits play: three releases, in both calibrations."""
-    options = {"sparsity": 2, "epsilon": 1.0, "delta": 0.01, "b_max": 1.0, "iteration_rate": 1.5}
+    options = {
+        "sparsity": 2,
+        "epsilon": 1.0,
+        "delta": 0.01,
+        "b_max": 1.0,
+        "iteration_rate": 1.5,
+    }
     paper = {"calibration": "paper", "noise": 10.0, **options}
     printed = fliphat(3, 8, clip_contexts=True, **paper)
     return (
         *instances(fliphat(3, 8, **options), rounds=7),
-        *instances(printed, rounds=7, bound_is_tight=False),  # a step is charged as the worst
+        # a step is charged as the worst
+        *instances(printed, rounds=7, bound_is_tight=False),
         *instances(fliphat(3, 8, **paper), rounds=7),
     )
 

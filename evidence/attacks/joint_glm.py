@@ -28,25 +28,42 @@ def on_nodes(policy):
     Her leaf lies in the nodes that end at 1, 2, 4, ...: with all later contexts at 0 the released
     sums at powers of two are that leaf plus one draw of the node noise each.
     """
-    first, (a, b) = policy.init(policy.params), np.eye(policy.params.d)[:2]
+    first = policy.init(policy.params)
+    a, b = np.eye(policy.params.d)[:2]
     tree_v = first.V.inverse[0, 0] >= policy.params.threshold
     move = np.zeros_like(first.V.exact)
     add_leaf(1.0, a, move)
     add_leaf(-1.0, b, move)
     sums = audit.runs_of(policy, lambda s: (s.V if tree_v else s.H).released)
-    return audit.on_first_nodes(policy, (a, 0.0), (b, 0.0), sums, move, K=1, note="gradients")
+    return audit.on_first_nodes(
+        policy,
+        (a, 0.0),
+        (b, 0.0),
+        sums,
+        move,
+        K=1,
+        note="gradients",
+    )
 
 
 def on_exploration(policy):
     """A late user has unit vectors, or zeros: has theta_o changed before the next user's selection,
     and does a later user with short contexts, a probe, get another arm than the first?"""
-    p, note = policy.params, "what the estimates say"
+    p = policy.params
+    note = "what the estimates say"
     T = min(p.T, 21)
-    state, hidden = estimate_changes(policy, T - 2), T - 1 - p.d
+    state = estimate_changes(policy, T - 2)
+    hidden = T - 1 - p.d
     arms = audit.playing(policy, user=hidden)
     return (
         audit.Attack(state, *attack_world(T, T - 2, d=p.d), np.asarray, "state", note),
-        audit.Attack(arms, *probe_world(T, hidden, p.d), lambda a: a.any(axis=1), "actions", note),
+        audit.Attack(
+            arms,
+            *probe_world(T, hidden, p.d),
+            lambda a: a.any(axis=1),
+            "actions",
+            note,
+        ),
     )
 
 
@@ -57,12 +74,14 @@ def probe_world(T: int, user: int, d: int, size: float = 0.1):
     Short contexts do not explore.  With the estimates still 0 both arms have one index and the
     first is shown; the second is, once theta_o rules out the first.
     """
-    X, R = np.zeros((T, 2, d)), np.zeros((T, 2))
+    X = np.zeros((T, 2, d))
+    R = np.zeros((T, 2))
     for t in range(T):
         X[t, 0, t % d], X[t, 1, t % d] = size, -size
     R[:, 0] = 1.0
     other = X.copy()
-    X[user], other[user] = np.eye(d)[:2], 0.0
+    X[user] = np.eye(d)[:2]
+    other[user] = 0.0
     return (X, R), (other, R)
 
 
@@ -99,7 +118,8 @@ def attack_instances():
 
     At this gamma every unit vector is explored.
     """
-    often, known = PRESETS["explore"]._replace(gamma=3.0), {"epsilon": 1.0, "delta": 0.1}
+    often = PRESETS["explore"]._replace(gamma=3.0)
+    known = {"epsilon": 1.0, "delta": 0.1}
     known["kappa"] = 20.0
     once = often._replace(share=0.9, steps_o=1, steps_tau=1, cutoff_o=1, cutoff_tau=1)
     many = often._replace(cutoff_o=100)  # an estimate of noise alone rules arms out
@@ -118,14 +138,22 @@ def audit_instances() -> tuple[audit.AuditInstance, ...]:
     last life some users explore, others do not, and both estimates are fitted.
     """
     found = []
-    once = {"a_v": 0.0, "a_h": 0.0, "steps_o": 1, "steps_tau": 1, "cutoff_o": 1, "cutoff_tau": 1}
+    once = {
+        "a_v": 0.0,
+        "a_h": 0.0,
+        "steps_o": 1,
+        "steps_tau": 1,
+        "cutoff_o": 1,
+        "cutoff_tau": 1,
+    }
     known = {"epsilon": 1.0, "delta": 0.02, "theta_bound": 200.0, "kappa": 4.0}
     kinds = ("corrected", "paper", "corrected", "corrected")
     for calibration, gamma in zip(kinds, (0.1, 0.1, 1e3, 1.3), strict=True):
         T, known["link"] = (8, "probit") if gamma == 1.3 else (4, "logistic")
         preset = PRESETS["tight"]._replace(gamma=gamma, **once)
         policy = joint_glm(2, T, preset=preset, calibration=calibration, **known)
-        past, p = init(policy.params), policy.params
+        past = init(policy.params)
+        p = policy.params
         if gamma < 1e3:
             past.theta_tau[1] = 200.0
             past.H.last[:] = (0.5 * p.ridge_h + 1e-3) * np.eye(2)
@@ -184,11 +212,20 @@ def leaks(rule: str, trials: int, seed: int, level: float = 0.999):
     return {
         "arms of others": audit.attacked(arms, **options).epsilon,
         "times of θ_o": audit.attacked(state, **options).epsilon,
-        "times of θ_τ": audit.epsilon_lower_bound(counted, *late_world(), **options).epsilon,
+        "times of θ_τ": audit.epsilon_lower_bound(
+            counted,
+            *late_world(),
+            **options,
+        ).epsilon,
     }
 
 
-def exploration_audit(epsilon: float, trials: int, seed: int, level: float = 0.999) -> float:
+def exploration_audit(
+    epsilon: float,
+    trials: int,
+    seed: int,
+    level: float = 0.999,
+) -> float:
     """The audit's lower bound at delta = 0.01 for the number of rounds of all users but the 21st in
     which Criterion I fired, on data of this user that move it."""
     preset = joint.PRESETS["tight"]._replace(gamma=2.0, a_v=1.0)

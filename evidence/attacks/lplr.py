@@ -43,7 +43,9 @@ def public_state(oracle: Oracle, coef: float = 0.0, width: float = 0.0) -> Tree:
     tree = allocate_tree(oracle)
     open_layer(oracle, tree, 0)
     if oracle.d == 2:
-        tree.link[0, ACTIVE], tree.stat[0, VALUE], tree.frame[0] = 1, 1.0, np.eye(2)
+        tree.link[0, ACTIVE] = 1
+        tree.stat[0, VALUE] = 1.0
+        tree.frame[0] = np.eye(2)
         tree.stat[0, COEF] = need_float("coef", coef)
         tree.stat[0, FLAT] = need_float("width", width, 0.0)
         open_layer(oracle, tree, 1)
@@ -60,7 +62,9 @@ def draw_messages(oracle, tree, stage, phi, y, rng, out):
 
     Per bin: count (or interval statistic), vector, matrix by rows.  The tree's statistics are lost.
     """
-    residual, h, d = np.empty(oracle.d), stage // 2, oracle.d
+    residual = np.empty(oracle.d)
+    h = stage // 2
+    d = oracle.d
     for i in range(out.shape[0]):
         for b in range(tree.start[h], tree.start[h + 1]):
             tree.stat[b, COUNT] = tree.stat[b, ERROR] = 0.0
@@ -76,7 +80,9 @@ def draw_messages(oracle, tree, stage, phi, y, rng, out):
 
 def messages(oracle: Oracle, tree: Tree, stage: int, user, rng, n: int) -> np.ndarray:
     """n messages of a user (phi (d,), y) to a stage of the last layer: see `draw_messages`."""
-    out = np.zeros((n, tree.start[oracle.d] - tree.start[oracle.d - 1], 1 + oracle.d + oracle.d**2))
+    out = np.zeros(
+        (n, tree.start[oracle.d] - tree.start[oracle.d - 1], 1 + oracle.d + oracle.d**2)
+    )
     own = Tree(*(a.copy() for a in tree))  # audits of one tree may run side by side
     draw_messages(oracle, own, stage, *user, rng, out)
     return out
@@ -93,9 +99,13 @@ def message_loss(oracle: Oracle):
 
     For d = 1 its matrix noise is Laplace noise of scale 2c.
     """
-    edge, a, b = oracle.edge[:2], np.zeros((2, 3)), np.zeros((2, 3))  # what both users send
+    # what both users send
+    edge = oracle.edge[:2]
+    a = np.zeros((2, 3))
+    b = np.zeros((2, 3))
     a[0], b[1] = 1.0, (1.0, -edge[1], edge[1] ** 2)
-    vector, matrix = edge * oracle.vector_scale[0], edge**2 * 2 * oracle.matrix_scale
+    vector = edge * oracle.vector_scale[0]
+    matrix = edge**2 * 2 * oracle.matrix_scale
     scales = np.stack([np.full(2, oracle.count_scale), vector, matrix], axis=1)
     return partial(laplace_loss, a, b, scales)
 
@@ -144,7 +154,8 @@ def released(_, oracle, tree, stage, *user):
 
 def second_layer(policy: Policy, t: int) -> State:
     """A State in which the server has made up layer 1: direction (1, -1), a coefficient of 5."""
-    s, tree = init(policy.params), public_state(policy.params.oracle, 5.0, 7.0)
+    s = init(policy.params)
+    tree = public_state(policy.params.oracle, 5.0, 7.0)
     tree.frame[:] = np.sqrt(0.5) * np.array([[1.0, -1.0], [1.0, 1.0]])
     for several, one in zip(s.forest, tree, strict=True):
         several[0] = one
@@ -156,10 +167,14 @@ def audit_instances() -> tuple[AuditInstance, ...]:
     """Messages of three stages, and of one oracle per arm, in both calibrations; records on the
     edges of both bins, in both layers."""
     settings = {"n0": 8, "gamma": 20.0, "M": 2}
-    first, rest = np.meshgrid([-0.99, -0.25, 0.0, 0.25, 0.99], [-0.96, -0.05, 0.0, 0.05, 0.96])
+    first, rest = np.meshgrid(
+        [-0.99, -0.25, 0.0, 0.25, 0.99],
+        [-0.96, -0.05, 0.0, 0.05, 0.96],
+    )
     x = np.sqrt(0.5) * np.column_stack([(first + rest).ravel(), (rest - first).ravel()])
     records = np.vstack([np.column_stack([x, np.full(len(x), y)]) for y in (-1.0, 1.0)])
-    one, apart = lplr(2, 64, 3, **settings), lplr(2, 64, 2, per_action=True, **settings)
+    one = lplr(2, 64, 3, **settings)
+    apart = lplr(2, 64, 2, per_action=True, **settings)
     printed = lplr(2, 64, 3, calibration="paper", **settings)
     deeper = [(one, second_layer(one, t)) for t in (9, 12)]
     begun = (one, None), *deeper, (apart, None), (printed, None)
@@ -226,13 +241,17 @@ def audits(epsilon: float, coef: float = 8.0):
         [lplr.lplr_params(d, 10**4, epsilon, M=2, calibration=how) for d in (1, 2)]
         for how in ("paper", "corrected")
     )
-    edge, root = printed_1.edge[1], math.sqrt(0.5)
-    bins = (np.array([1.0]), 1.0), (np.array([edge]), -1.0)  # d = 1: users of bins 0 and 1
-    deep = (np.array([0.0, 1.0]), 0.0), (np.array([math.sqrt(1 - edge**2), edge]), 0.0)  # layer 2
+    edge = printed_1.edge[1]
+    root = math.sqrt(0.5)
+    # d = 1: users of bins 0 and 1
+    bins = (np.array([1.0]), 1.0), (np.array([edge]), -1.0)
+    # layer 2
+    deep = (np.array([0.0, 1.0]), 0.0), (np.array([math.sqrt(1 - edge**2), edge]), 0.0)
     signs = (np.array([-root, root]), 1.0), (np.array([root, root]), -1.0)
 
     def attack(oracle, users, statistic, part=0, **state):
-        stage = 2 * oracle.d - 2 + part  # LPLR-UPDATE (0) or LPLR-CI (1) of the last layer
+        # LPLR-UPDATE (0) or LPLR-CI (1) of the last layer
+        stage = 2 * oracle.d - 2 + part
         mechanism = partial(messages, oracle, public_state(oracle, **state), stage)
         return Attack(mechanism, *users, statistic, "message", runs=False)
 
@@ -244,15 +263,29 @@ def audits(epsilon: float, coef: float = 8.0):
 
     def intervals(oracle):
         statistic = partial(laplace_loss, *oracle.cap * np.eye(2), oracle.error_scale)
-        return attack(oracle, deep, lambda o: statistic(o[:, :, 0]), part=1, width=oracle.cap)
+        return attack(
+            oracle,
+            deep,
+            lambda o: statistic(o[:, :, 0]),
+            part=1,
+            width=oracle.cap,
+        )
 
     def on_bins(statistic):
         return lambda oracle: attack(oracle, bins, statistic)
 
     def case(what, oracle, on, claimed, proven, fault="half of the noise", plant=halved):
-        return Case(what, on(oracle), claimed, proven, fault, on(plant(oracle)))
+        return Case(
+            what=what,
+            attack=on(oracle),
+            claimed=claimed,
+            proven=proven,
+            fault=fault,
+            faulty=on(plant(oracle)),
+        )
 
-    third, label = epsilon / 3, f"printed: residual label, past coefficient {coef:g}"
+    third = epsilon / 3
+    label = f"printed: residual label, past coefficient {coef:g}"
     unclipped = "labels that are not clipped", lambda oracle: oracle._replace(clip=False)
     vectors = on_bins(counts_and_vectors)
     return [
@@ -262,6 +295,13 @@ def audits(epsilon: float, coef: float = 8.0):
         case(label, printed_2, labels, third, third * (1 + coef * root)),
         case("printed: interval stage", printed_2, intervals, epsilon, 2 * epsilon),
         case("corrected: whole message", corrected_1, message_attack, epsilon, epsilon),
-        case("corrected: residual label", corrected_2, labels, third, epsilon / 6, *unclipped),
+        case(
+            "corrected: residual label",
+            corrected_2,
+            labels,
+            third,
+            epsilon / 6,
+            *unclipped,
+        ),
         case("corrected: interval stage", corrected_2, intervals, epsilon, epsilon),
     ]

@@ -21,9 +21,15 @@ def first_releases(p, s, x, y, rng, out):
 def attacks(optimiser):
     """`audit.Attack`: the first release; a label is as large as it may be, or its opposite."""
     p = optimiser.params
-    x, s = np.full(p.d, p.d ** (-1.0 / p.q)), init(p, None)  # no context is longer in l_2
-    mechanism = audit.filled((p.d,), lambda z, rng, out: first_releases(p, s, *z, rng, out))
-    pair, statistic = [(x, p.high), (x, -p.high)], audit.along(-x)
+    # no context is longer in l_2
+    x = np.full(p.d, p.d ** (-1.0 / p.q))
+    s = init(p, None)
+    mechanism = audit.filled(
+        (p.d,),
+        lambda z, rng, out: first_releases(p, s, *z, rng, out),
+    )
+    pair = [(x, p.high), (x, -p.high)]
+    statistic = audit.along(-x)
     how = {"note": "later gradients", "runs": False}
     return (audit.Attack(mechanism, *pair, statistic, "releases", **how),)
 

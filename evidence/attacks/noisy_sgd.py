@@ -13,7 +13,8 @@ from evidence.attacks import audit
 @jit
 def gradients(p, X, Y, rng, out):
     """out (runs, steps, d) <- all that the steps show of the records X, Y."""
-    A, b = np.empty(X.shape), np.empty(Y.shape)
+    A = np.empty(X.shape)
+    b = np.empty(Y.shape)
     admit_all(X, Y, p.q, p.high, A, b)
     for i in range(out.shape[0]):
         theta = np.zeros(p.d)
@@ -28,11 +29,21 @@ def attacks(optimiser):
     The first label is as large as it may be, or its opposite, as in the former are all others.
     """
     p = optimiser.params
-    X, Y, Z = np.zeros((p.n, p.d)), np.full(p.n, -p.high), np.full(p.n, -p.high)
+    X = np.zeros((p.n, p.d))
+    Y = np.full(p.n, -p.high)
+    Z = np.full(p.n, -p.high)
     X[:, 0], Y[0] = 1.0, p.high
-    steps, statistic = lambda z, rng, out: gradients(p, *z, rng, out), partial(sampled_loss, p)
+    steps = lambda z, rng, out: gradients(p, *z, rng, out)
+    statistic = partial(sampled_loss, p)
     seen = audit.filled((p.steps, p.d), steps)
-    released = audit.Attack(seen, (X, Y), (X, Z), statistic, "releases", runs=False)
+    released = audit.Attack(
+        mechanism=seen,
+        a=(X, Y),
+        b=(X, Z),
+        statistic=statistic,
+        sees="releases",
+        runs=False,
+    )
     return released, audit.on_first_label(optimiser, "the order of steps")
 
 

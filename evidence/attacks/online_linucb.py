@@ -24,20 +24,38 @@ def messages(p, x, y, rng, out):
 def own_attacks(policy: Policy):
     """One user's message, for two records that are as far apart as any."""
     p = policy.params
-    x, y, size = np.zeros(p.d), 0.0 if p.offset else -1.0, np.sqrt(0.5) if p.offset else 1.0
+    x = np.zeros(p.d)
+    y = 0.0 if p.offset else -1.0
+    size = np.sqrt(0.5) if p.offset else 1.0
     x[0] = size
     z = -x
     if p.offset:
         x[-1] = z[-1] = size
 
-    mechanism = audit.filled((p.d + 1,), lambda record, rng, out: messages(p, *record, rng, out))
+    mechanism = audit.filled(
+        (p.d + 1,),
+        lambda record, rng, out: messages(p, *record, rng, out),
+    )
     far = audit.along(np.append(x - z, 1.0 - y))
-    return (audit.Attack(mechanism, (x, 1.0), (z, y), far, "message", runs=False),)
+    return (
+        audit.Attack(
+            mechanism=mechanism,
+            a=(x, 1.0),
+            b=(z, y),
+            statistic=far,
+            sees="message",
+            runs=False,
+        ),
+    )
 
 
 def audit_instances() -> tuple[AuditInstance, ...]:
     """Both calibrations in both universes."""
-    kinds = [{"calibration": c, "universe": u} for c in ("corrected", "paper") for u in UNIVERSES]
+    kinds = [
+        {"calibration": c, "universe": u}
+        for c in ("corrected", "paper")
+        for u in UNIVERSES
+    ]
     policies = (online_linucb(2, 8, epsilon=1.0, delta=0.1, **kind) for kind in kinds)
     return instances(*policies, rounds=3)
 

@@ -24,7 +24,8 @@ from evidence.attacks import audit
 
 def far_records(offset, d):
     """Two records (x, r) of the universe, d >= 2, whose statistics are as far apart as any."""
-    x, z = np.zeros(d), np.zeros(d)
+    x = np.zeros(d)
+    z = np.zeros(d)
     if offset:
         x[0] = x[-1] = z[-1] = np.sqrt(0.5)
         z[0] = -x[0]
@@ -45,7 +46,8 @@ def on_one_user(p, draw, *how):
     """`audit.Attack` on what draw(record, rng, out) lets out of one user's statistics: those two
     records, and the best statistic."""
     mechanism = audit.filled((mechanisms.statistics_size(p.d),), draw)
-    ends, best = far_records(p.offset, p.d), audit.along(far_move(p.offset, p.d))
+    ends = far_records(p.offset, p.d)
+    best = audit.along(far_move(p.offset, p.d))
     return (audit.Attack(mechanism, *ends, best, *how),)
 
 
@@ -72,7 +74,8 @@ def tree_attacks(policy):
     """
     p = policy.params
     several = audit.runs_of(policy, lambda s: s.release)
-    ends, move = far_records(p.offset, p.d), far_move(p.offset, p.d)
+    ends = far_records(p.offset, p.d)
+    move = far_move(p.offset, p.d)
     return audit.on_first_nodes(policy, *ends, several, move), later_signs_attack(policy)
 
 
@@ -81,14 +84,25 @@ def later_signs_attack(policy):
     has either sign.  The others are offered e_1 and -e_1 and are paid nothing, so they play the
     noisy sign of the first reward; those count who meet a sum of the nodes that hold it.
     """
-    d, T = policy.params.d, 1 << (tree_levels(policy.params.T) - 1)
-    X, a, b = np.zeros((T, 2, d)), np.zeros((T, 2)), np.zeros((T, 2))
-    X[:, 0, 0], X[:, 1, 0] = 1.0, -1.0
+    d = policy.params.d
+    T = 1 << (tree_levels(policy.params.T) - 1)
+    X = np.zeros((T, 2, d))
+    a = np.zeros((T, 2))
+    b = np.zeros((T, 2))
+    X[:, 0, 0] = 1.0
+    X[:, 1, 0] = -1.0
     X[0, 1, 0] = 1.0  # either arm
-    a[0], b[0] = 1.0, -1.0
+    a[0] = 1.0
+    b[0] = -1.0
     seen = audit.along([-1.0 if t & (t - 1) == 0 else 0.0 for t in range(1, T)])
     arms = audit.playing(policy, user=0)
-    return audit.Attack(arms, (X, a), (X, b), seen, "actions")
+    return audit.Attack(
+        mechanism=arms,
+        a=(X, a),
+        b=(X, b),
+        statistic=seen,
+        sees="actions",
+    )
 
 
 @jit
@@ -121,14 +135,21 @@ def after(policy, t):
 def ldp_audits():
     """One message of every user."""
     kinds = itertools.product(("corrected", "paper"), privacy.UNIVERSES)
-    made = (ldp_linucb(2, 8, epsilon=1.0, delta=0.1, calibration=c, universe=u) for c, u in kinds)
+    made = (
+        ldp_linucb(2, 8, epsilon=1.0, delta=0.1, calibration=c, universe=u)
+        for c, u in kinds
+    )
     return audit.instances(*made, rounds=3)
 
 
 def jdp_audits():
     """Every prefix sum."""
     known = {"epsilon": 1.0, "delta": 0.1}
-    kinds = (10, "corrected", "ball"), (3, "corrected", "offset_sphere"), (2, "paper", "ball")
+    kinds = (
+        (10, "corrected", "ball"),
+        (3, "corrected", "offset_sphere"),
+        (2, "paper", "ball"),
+    )
     made = (jdp_linucb(2, T, calibration=c, universe=u, **known) for T, c, u in kinds)
     return audit.instances(*made)
 
@@ -137,7 +158,12 @@ def sdp_audits():
     """The last user of a batch, and two small batches."""
     known = {"epsilon": 1.0, "delta": 0.1}
     kinds = ("corrected", "ball"), ("corrected", "offset_sphere"), ("paper", "ball")
-    made = [sdp_linucb(2, 800, batch=400, calibration=c, universe=u, **known) for c, u in kinds]
-    last = [audit.instance(q, initial_state=after(q, 399), bound_is_tight=False) for q in made]
+    made = [
+        sdp_linucb(2, 800, batch=400, calibration=c, universe=u, **known)
+        for c, u in kinds
+    ]
+    last = [
+        audit.instance(q, initial_state=after(q, 399), bound_is_tight=False) for q in made
+    ]
     small = sdp_linucb(2, 4, batch=2, **known)
     return (*last, audit.instance(small, rounds=4, bound_is_tight=None))

@@ -15,12 +15,19 @@ def on_later_users(policy):
     so a later user is sent to arm 0 just if arm 0 has met no other: a bit of every released sum.
     """
     p = policy.params
-    X, R = np.zeros((p.T, p.K, p.d)), np.zeros((p.T, p.K))
+    X = np.zeros((p.T, p.K, p.d))
+    R = np.zeros((p.T, p.K))
     X[:, :, 0], R[0] = 1.0, p.learner.high
     other = R.copy()
     other[0] = p.learner.low
     seen = audit.playing(policy, user=0)
-    return audit.Attack(seen, (X, R), (X, other), lambda arms: (arms == 0).sum(axis=1), "actions")
+    return audit.Attack(
+        mechanism=seen,
+        a=(X, R),
+        b=(X, other),
+        statistic=lambda arms: (arms == 0).sum(axis=1),
+        sees="actions",
+    )
 
 
 def attacks(policy):
@@ -29,8 +36,17 @@ def attacks(policy):
     p = policy.params
     x = np.eye(p.d)[0]
     a, b = ((x, r) for r in (p.learner.high, p.learner.low))
-    several = audit.runs_of(policy, lambda s: s.arms.gradient[0])  # means, of t + 1 records
-    released = audit.on_first_nodes(policy, a, b, several, -x, K=p.K, weights=lambda t: t + 1.0)
+    # means, of t + 1 records
+    several = audit.runs_of(policy, lambda s: s.arms.gradient[0])
+    released = audit.on_first_nodes(
+        policy,
+        a,
+        b,
+        several,
+        -x,
+        K=p.K,
+        weights=lambda t: t + 1.0,
+    )
     return released, on_later_users(policy)
 
 
@@ -45,7 +61,9 @@ def measured():
     The printed constants, 2 (beta D + L), are nearly attained for a small ball and large rewards.
     """
     keys = {"epsilon": 1.0, "delta": 1e-2}
-    clipped, forced = (sco_bandit(2, 2, 5 + t0, t0=t0, clip=0.05, **keys) for t0 in (0, 1))
+    clipped, forced = (
+        sco_bandit(2, 2, 5 + t0, t0=t0, clip=0.05, **keys) for t0 in (0, 1)
+    )
     printed = sco_bandit(2, 2, 3, t0=0, radius=0.01, calibration="paper", **keys)
     return (
         *audit.instances(clipped),
@@ -63,8 +81,15 @@ def on_standing_arms(policy):
     no synthetic updates stays at 0, and then arm 2 never beats arm 1.
     """
     p = policy.params
-    X, R = np.ones((p.T, p.K, p.d)), np.zeros((p.T, p.K))
+    X = np.ones((p.T, p.K, p.d))
+    R = np.zeros((p.T, p.K))
     silent = X.copy()
     silent[1] = 0.0
     seen = audit.playing(policy, user=1)
-    return audit.Attack(seen, (X, R), (silent, R), lambda arms: arms[:, 1] == 2, "actions")
+    return audit.Attack(
+        mechanism=seen,
+        a=(X, R),
+        b=(silent, R),
+        statistic=lambda arms: arms[:, 1] == 2,
+        sees="actions",
+    )

@@ -20,17 +20,31 @@ def first_matrices(p, s, x, rng, out):
         s.size[0] = p.ends[0] - 1
         clip_to_ball(x, 0.0, s.x)
         add_user(p, s, 0, 1.0, 0.0, rng)
-        analyse(rng, s.counts, s.size[0], p.caps[0], p.levels[0], p.bits_matrix[0], s.triangle)
+        analyse(
+            rng,
+            s.counts,
+            s.size[0],
+            p.caps[0],
+            p.levels[0],
+            p.bits_matrix[0],
+            s.triangle,
+        )
         copy(s.triangle, out[i])
 
 
 def own_attacks(policy):
     """`audit.Attack`: the matrix of the first batch (d >= 2), whose last user has the context e_1
     or e_2."""
-    p, s = policy.params, policy.init(policy.params)
+    p = policy.params
+    s = policy.init(policy.params)
     move = np.zeros(len(s.triangle))
-    move[0], move[2] = 1.0, -1.0  # of rows (11), (21, 22), ...
-    mechanism = audit.filled(move.shape, lambda x, rng, out: first_matrices(p, s, x, rng, out))
+    # of rows (11), (21, 22), ...
+    move[0] = 1.0
+    move[2] = -1.0
+    mechanism = audit.filled(
+        move.shape,
+        lambda x, rng, out: first_matrices(p, s, x, rng, out),
+    )
     how = {"sees": "batch", "note": "gradients", "runs": False}
     return (audit.Attack(mechanism, *np.eye(p.d)[:2], audit.along(move), **how),)
 
@@ -51,16 +65,43 @@ def audit_instances() -> tuple[audit.AuditInstance, ...]:
     """
     found = []
     flat = np.array([[np.cos(a), np.sin(a), 0.0] for a in (0.05, np.pi - 0.05)])
-    known = {"epsilon": 1.0, "delta": 0.01, "theta_bound": 200.0, "kappa": 4.0, "first": 50}
+    known = {
+        "epsilon": 1.0,
+        "delta": 0.01,
+        "theta_bound": 200.0,
+        "kappa": 4.0,
+        "first": 50,
+    }
     for share, calibration in ((0.98, "corrected"), (0.02, "corrected"), (0.5, "paper")):
-        policy = shuffle_glm(2, 3, 2000, steps=1, share=share, calibration=calibration, **known)
-        ends, past = policy.params.ends, init(policy.params)
+        policy = shuffle_glm(
+            2,
+            3,
+            2000,
+            steps=1,
+            share=share,
+            calibration=calibration,
+            **known,
+        )
+        ends = policy.params.ends
+        past = init(policy.params)
         past.t[0], past.k[0], past.size[0] = ends[1] - 1, 1, ends[1] - ends[0] - 1
         past.theta[0, 1] = 200.0 if share == 0.02 else 0.0
-        case = audit.instance(policy, initial_state=past, records=flat, bound_is_tight=False)
+        case = audit.instance(
+            policy,
+            initial_state=past,
+            records=flat,
+            bound_is_tight=False,
+        )
         found.append(case)
     both = shuffle_glm(2, 3, 53, steps=1, share=0.98, **known)
     past = init(both.params)
-    past.t[0], past.size[0] = 49, 49
-    last = audit.instance(both, initial_state=past, rounds=2, records=flat, bound_is_tight=None)
+    past.t[0] = 49
+    past.size[0] = 49
+    last = audit.instance(
+        both,
+        initial_state=past,
+        rounds=2,
+        records=flat,
+        bound_is_tight=None,
+    )
     return (*found, last)

@@ -27,14 +27,19 @@ def message_loss(oracle: Oracle, a, b, outputs: np.ndarray) -> np.ndarray:
     both: exp(-(nuclear norm)/(2 c)).
     """
     vector = laplace_loss(a, b, oracle.vector_scale, outputs[:, 0])
-    far = [abs(np.linalg.eigvalsh(outputs[:, 1:] - np.outer(x, x))).sum(axis=1) for x in (b, a)]
+    far = [
+        abs(np.linalg.eigvalsh(outputs[:, 1:] - np.outer(x, x))).sum(axis=1)
+        for x in (b, a)
+    ]
     return vector + (far[0] - far[1]) / (2 * oracle.matrix_scale)
 
 
 def own_attacks(policy: Policy) -> tuple[Attack, ...]:
     """`Attack`: one user's message, d >= 2: e_1 or e_2, with reward 1."""
     oracle = policy.params.oracle
-    model, x, user = allocate_model(oracle.d), np.empty(oracle.d), np.eye(oracle.d)
+    model = allocate_model(oracle.d)
+    x = np.empty(oracle.d)
+    user = np.eye(oracle.d)
 
     def sent(record, rng, out):
         draw_messages(oracle, model, x, clip_to_ball(*record, x)[0], rng, out)
@@ -42,7 +47,16 @@ def own_attacks(policy: Policy) -> tuple[Attack, ...]:
     mechanism = filled((1 + oracle.d, oracle.d), sent)
     loss = partial(message_loss, oracle, *user[:2])
     a, b = ((x, 1.0) for x in user[:2])
-    return (Attack(mechanism, a, b, loss, "message", runs=False),)
+    return (
+        Attack(
+            mechanism=mechanism,
+            a=a,
+            b=b,
+            statistic=loss,
+            sees="message",
+            runs=False,
+        ),
+    )
 
 
 def attack_instances() -> tuple[Policy, ...]:

@@ -25,7 +25,8 @@ from evidence.attacks import audit
 
 def record_leaf(p, t, x, y):
     """g_t (d,) of the record x (d,), y, t = 1 or 2, after theta_1 = 0 and the vertex r e_1."""
-    inside, theta = np.empty(p.d), np.zeros(p.d)
+    inside = np.empty(p.d)
+    theta = np.zeros(p.d)
     theta[0] = 0.5 * p.step * p.radius * (t - 1)
     y, _ = geometry.admit(x, float(y), p.q, p.low, p.high, inside)
     return leaf(p, t, inside, y, theta, np.zeros(p.d)) * inside
@@ -68,7 +69,8 @@ def on_nodes(optimiser, outputs=node_outputs, labels=None):
     """Two `audit.Attack`s: the nodes that hold the first record, and the vertices that they lead
     to, which the public parameters reveal.  outputs: as in `node_sums`; labels: the record's (None:
     the ends of their range)."""
-    p, levels = optimiser.params, tree_levels(optimiser.params.n)
+    p = optimiser.params
+    levels = tree_levels(optimiser.params.n)
     nodes = node_sums(p, 1, levels, outputs)
 
     def seen(record, rng, n):
@@ -91,7 +93,8 @@ def farthest_pair(p):
     pairs = []
     for a in np.linspace(0.0, 0.99, 100):
         rest = ((1.0 - a**p.q) / (p.d - 1)) ** (1.0 / p.q) if p.q < np.inf else 1.0
-        x, z = np.full(p.d, rest), np.full(p.d, -rest)
+        x = np.full(p.d, rest)
+        z = np.full(p.d, -rest)
         x[0] = z[0] = a
         far = np.linalg.norm(record_leaf(p, 2, x, p.low) - record_leaf(p, 2, z, p.low))
         pairs.append((float(far), a, (x, p.low), (z, p.low)))
@@ -101,11 +104,22 @@ def farthest_pair(p):
 def on_second_nodes(optimiser):
     """`audit.Attack` on the nodes that hold the second record, d >= 2: its leaf can move further
     than the first, at theta = 0, ever does.  It lies in one node less."""
-    p, levels = optimiser.params, tree_levels(optimiser.params.n) - 1
+    p = optimiser.params
+    levels = tree_levels(optimiser.params.n) - 1
     a, b = farthest_pair(p)
-    statistic = audit.along(np.tile(record_leaf(p, 2, *a) - record_leaf(p, 2, *b), levels))
+    statistic = audit.along(
+        np.tile(record_leaf(p, 2, *a) - record_leaf(p, 2, *b), levels)
+    )
     nodes = node_sums(p, 2, levels)
-    return audit.Attack(nodes, a, b, statistic, "releases", "the first node", runs=False)
+    return audit.Attack(
+        mechanism=nodes,
+        a=a,
+        b=b,
+        statistic=statistic,
+        sees="releases",
+        note="the first node",
+        runs=False,
+    )
 
 
 def vertex_weights(p):
@@ -131,10 +145,18 @@ def on_parameters(optimiser):
     The label of the first record has either sign; all later records are zero.
     """
     p = optimiser.params
-    X, Y, Z = np.zeros((p.n, p.d)), np.zeros(p.n), np.zeros(p.n)
+    X = np.zeros((p.n, p.d))
+    Y = np.zeros(p.n)
+    Z = np.zeros(p.n)
     X[0], Y[0], Z[0] = longest_context(p), p.high, p.low
     statistic = partial(vertices_along, p.step, X[0], vertex_weights(p))
-    return audit.Attack(audit.learning(optimiser), (X, Y), (X, Z), statistic, "parameters")
+    return audit.Attack(
+        mechanism=audit.learning(optimiser),
+        a=(X, Y),
+        b=(X, Z),
+        statistic=statistic,
+        sees="parameters",
+    )
 
 
 @jit
@@ -167,12 +189,22 @@ def choice_attacks(optimiser):
     the sum stays the first leaf), and as public parameters show them."""
     p = optimiser.params
     x = longest_context(p)
-    a, b, statistic = (x, p.high), (x, p.low), audit.along(vertex_weights(p)[:, None] * x)
-    drawn = audit.Attack(chosen(optimiser, p.n), a, b, statistic, "parameters", runs=False)
+    a = (x, p.high)
+    b = (x, p.low)
+    statistic = audit.along(vertex_weights(p)[:, None] * x)
+    drawn = audit.Attack(
+        mechanism=chosen(optimiser, p.n),
+        a=a,
+        b=b,
+        statistic=statistic,
+        sees="parameters",
+        runs=False,
+    )
     return drawn, on_parameters(optimiser)
 
 
-SMALL = {"epsilon": 1.0, "delta": 0.1, "radius": 0.02}  # a ball in which constants are attained
+# a ball in which constants are attained
+SMALL = {"epsilon": 1.0, "delta": 0.1, "radius": 0.02}
 
 
 def sum_attack_instances():
@@ -192,7 +224,9 @@ def measured_sums():
     The printed constants, 2 (beta D + L), are nearly attained for a small ball and large labels.
     """
     known = {"epsilon": 1.0, "delta": 1e-2, "p": 1.5}
-    exact = [streaming_fw(2, 5, clip=0.05, factorisation=f, **known) for f in FACTORISATIONS]
+    exact = [
+        streaming_fw(2, 5, clip=0.05, factorisation=f, **known) for f in FACTORISATIONS
+    ]
     found = list(audit.instances(*exact))
     for kind in ("paper", "zcdp"):
         for d in (2, 9):
@@ -203,7 +237,8 @@ def measured_sums():
 
 def measured_choices():
     """Instances whose every chosen vertex is measured."""
-    how, found = {"epsilon": 1.0, "delta": 1e-2}, ()
+    how = {"epsilon": 1.0, "delta": 1e-2}
+    found = ()
     made = [
         ("argmin", True, {"schedule": "falling", "clip": 0.05}),
         ("coordinates", True, {"schedule": "constant", "clip": 0.05}),

@@ -2,5 +2,6 @@
 
 from companion.validate import need_module
 
-for _module in ("pandas", "jinja2"):  # all of them, and the arena and the judge, need both
+# all of them, and the arena and the judge, need both
+for _module in ("pandas", "jinja2"):
     need_module(_module, "notebooks")

@@ -29,7 +29,10 @@ def table(cells, epsilons):
 def finals(result, epsilons):
     """Mean final regret with its 95 % interval, a row per policy, a column per budget, folded."""
     cells = dict(zip(result.names, map(tables.mean, result.final.T), strict=True))
-    return tables.numbers(table(cells, epsilons), fold="Final regrets, mean and 95 % interval")
+    return tables.numbers(
+        table(cells, epsilons),
+        fold="Final regrets, mean and 95 % interval",
+    )
 
 
 def over_best(result, epsilon: float, ours: str, baselines, level: float = 0.95):
@@ -48,7 +51,8 @@ def panels(result, epsilons, shared, title: str):
     fig, axes = plots.panels(len(epsilons), sharex=True)
     for ax, epsilon in zip(axes, epsilons, strict=True):
         names = [*shared, *(n for n in result.names if n.endswith(f"| {epsilon:g}"))]
-        ends, note = {name: result.of(name)[:, -1].mean() for name in names}, ""
+        ends = {name: result.of(name)[:, -1].mean() for name in names}
+        note = ""
         random = ends.pop("Random", 0.0)
         if random > 2.0 * max(ends.values()):
             names.remove("Random")
@@ -56,7 +60,13 @@ def panels(result, epsilons, shared, title: str):
         shown = {name.split(" |")[0]: result.of(name) for name in names}
         how = regret.OVER_ROUNDS | {"xlim": (0, result.rounds[-1]), "xlabel": ""}
         how["styles"] = plots.looks(shown)
-        regret.against(result.rounds, shown, ax=ax, title=f"{title}, ε = {epsilon:g}{note}", **how)
+        regret.against(
+            result.rounds,
+            shown,
+            ax=ax,
+            title=f"{title}, ε = {epsilon:g}{note}",
+            **how,
+        )
     axes[-1].set_xlabel("round")
     grouped = result.to_frame().groupby(["policy", "round"], sort=False).regret
     return fig, grouped.agg(["mean", "std"]).reset_index()

@@ -84,7 +84,8 @@ class Claim:
     paper: str  # place in the paper
     at_scale: bool = True  # False (a smoke run): not tested
     changes: str = ""  # what is not as printed: algorithm, constants or noise
-    left_open: str = ""  # settings that the paper leaves open and that decide, with other choices
+    # settings that the paper leaves open and that decide, with other choices
+    left_open: str = ""
     finding: bool = False
     bound: bool = False  # with a hidden constant, so that measuring cannot refute it
     errata: tuple = ()  # their numbers in ERRATA.md
@@ -120,9 +121,16 @@ class Claim:
         return "reproduced with changes" if self.changes else "reproduced"
 
     def row(
-        self, setting, measured, *, of="95 % interval", low=-math.inf, high=math.inf, control=None,
+        self,
+        setting,
+        measured,
+        *,
+        of="95 % interval",
+        low=-math.inf,
+        high=math.inf,
+        control=None,
         decisive=False,
-    ) -> str:  # fmt: skip
+    ) -> str:
         """Add a row: an `Interval` (or exact number) that has to lie within [low, high]; its
         outcome.
 
@@ -131,13 +139,17 @@ class Claim:
         without limits.
         """
         if not low <= high or (low == -math.inf and high == math.inf):
-            raise ValueError(f"a rule needs low <= high, one of them finite; got {low=}, {high=}")
+            raise ValueError(
+                f"a rule needs low <= high, one of them finite; got {low=}, {high=}"
+            )
         rule = f"{of} within [{low:.4g}, {high:.4g}]"
         if low == -math.inf:
             rule = f"{of} at most {high:.4g}"
         elif high == math.inf:
             rule = f"{of} at least {low:.4g}"
-        planted = Control(control[0], *_judged(control[1], low, high)) if control else None
+        planted = (
+            Control(control[0], *_judged(control[1], low, high)) if control else None
+        )
         text, interval, found = _judged(measured, low, high)
         limits = _ends(low, high)
         row = Evidence(setting, text, interval, rule, found, decisive, limits, planted)
@@ -177,7 +189,15 @@ class Claim:
         self.evidence.append(Evidence(setting, text, None, PROOF, result, True))
         return result
 
-    def audited(self, setting, lower: float, proven: float, claimed: float, *, control=None) -> str:
+    def audited(
+        self,
+        setting,
+        lower: float,
+        proven: float,
+        claimed: float,
+        *,
+        control=None,
+    ) -> str:
         """Add a row of a privacy claim: an audit's lower bound and a proven upper bound on epsilon.
 
         Fails if the audit counts more than was claimed, holds if the proof needs no more, and is
@@ -192,4 +212,6 @@ class Claim:
         return markup.claim(self)
 
     def __repr__(self):
-        return f"{self.id}: {self.verdict} ({'; '.join(e.measured for e in self.evidence)})"
+        return (
+            f"{self.id}: {self.verdict} ({'; '.join(e.measured for e in self.evidence)})"
+        )

@@ -17,7 +17,8 @@ TRUST = {  # trust model: boxes from left to right
     "joint": ("user", "server", "other users"),
     "central": ("user", "server", "everybody"),
 }
-EXACT = {"local": 1, "shuffle": 1, "joint": 2, "central": 2}  # so many boxes know the exact record
+# so many boxes know the exact record
+EXACT = {"local": 1, "shuffle": 1, "joint": 2, "central": 2}
 DONE = {  # what is done to the record: {number of the box: words}
     "local": {0: "adds noise"},
     "shuffle": {0: "adds a\nlittle noise", 1: "mixes\na batch"},
@@ -115,9 +116,17 @@ def prefix_tree(T: int = 8, t: int = 6, record: int = 3):
                 )
                 ax.add_patch(edge)
             words = f"{start + 1}" if size == 1 else f"{start + 1}-{start + size}"
-            ax.text(start + size / 2, level + 0.41, words, ha="center", va="center", fontsize=8)
+            ax.text(
+                start + size / 2,
+                level + 0.41,
+                words,
+                ha="center",
+                va="center",
+                fontsize=8,
+            )
     words = (
-        f"filled: the noisy sums that add up to records 1 to {t}; orange: all that hold {record}"
+        f"filled: the noisy sums that add up to records 1 to {t}; orange: all that "
+        f"hold {record}"
     )
     ax.text(0.1, -0.3, words, fontsize=7.5)
     return fig

@@ -21,12 +21,15 @@ SIGNS = {  # verdict: sign, style of the site, colour dark enough below white nu
     "undecided": ("?", "none", ""),
 }
 SHADES = {verdict: shade for verdict, (_, _, shade) in SIGNS.items()}
-KINDS = ("theorem", "figure", "table", "privacy", "text")  # of claims, in the order of tables
+# of claims, in the order of tables
+KINDS = ("theorem", "figure", "table", "privacy", "text")
 HERE = FileSystemLoader(str(files("evidence.claims")))
 site = Environment(loader=HERE, autoescape=True, trim_blocks=True)
 site.globals["SIGNS"] = SIGNS
 site = site.get_template("markup.html").module
-badge, folded, table = site.badge, site.folded, site.table
+badge = site.badge
+folded = site.folded
+table = site.table
 
 
 def claim(record) -> str:

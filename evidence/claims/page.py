@@ -24,8 +24,11 @@ class Page:
     """
 
     def __init__(self, chapter, at_scale=True, room=None):
-        self.chapter, self.at_scale, self.room = chapter, bool(at_scale), room or chapter
-        self._claims, self._started = {}, time.perf_counter()
+        self.chapter = chapter
+        self.at_scale = bool(at_scale)
+        self.room = room or chapter
+        self._claims = {}
+        self._started = time.perf_counter()
         plots.use_style(chapter)
 
     def open(self, name: str, **words) -> Claim:
@@ -83,13 +86,18 @@ class Page:
             text = value if isinstance(value, str) else format(value, spec)
             # Sphinx shows the `repr` of a text without its quotes, so quotes are part of the data.
             data = {f"{PREFIX}text/plain": repr(text)}
-            meta = {"scrapbook": {"name": f"{self.chapter}_{name}", "mime_prefix": PREFIX}}
+            meta = {
+                "scrapbook": {"name": f"{self.chapter}_{name}", "mime_prefix": PREFIX}
+            }
             display(data, raw=True, metadata=meta)
 
     def provenance(self, seed: int, **settings) -> None:
         """Print seed, settings, time and versions, and say `seconds` and `summary` to the prose."""
         seconds = time.perf_counter() - self._started
-        told = [f"{k} = {v:,}" if isinstance(v, int) else f"{k} = {v}" for k, v in settings.items()]
+        told = [
+            f"{k} = {v:,}" if isinstance(v, int) else f"{k} = {v}"
+            for k, v in settings.items()
+        ]
         print(f"seed {seed}; {', '.join(told)}; {seconds:.0f} s on {platform.machine()}")
         used = ", ".join(f"{name} {version(name)}" for name in SOFTWARE)
         print(f"Python {platform.python_version()}, {used}")

@@ -28,11 +28,23 @@ COLOURS = (*sns.color_palette("colorblind", 6).as_hex(), "#4d4d4d", "#7a5195", "
 _DOTS = (5, 1), (3, 1, 1, 1), (1, 1), (8, 2), (6, 1, 1, 1)  # ink and gaps
 DASHES = ("-", "--", "-.", ":", *((0, dots) for dots in _DOTS))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "p")
-POLICIES = {  # the number of the look of each, so that those that meet have different colours
-    "OnlineLinUCB": 0, "LDP": 1, "SDP": 2, "JDP": 3, "Combiner": 4, "Corrected ridge": 5,
-    "Random": 6, "LinUCB": 7, "FLIPHAT": 8, "SSP": 10, "LPLR": 11, "OnlineLinUCB, anytime": 12,
-    "Lasso bandit": 13, "Residual FLIPHAT": 15,
-}  # fmt: skip
+# the number of the look of each, so that those that meet have different colours
+POLICIES = {
+    "OnlineLinUCB": 0,
+    "LDP": 1,
+    "SDP": 2,
+    "JDP": 3,
+    "Combiner": 4,
+    "Corrected ridge": 5,
+    "Random": 6,
+    "LinUCB": 7,
+    "FLIPHAT": 8,
+    "SSP": 10,
+    "LPLR": 11,
+    "OnlineLinUCB, anytime": 12,
+    "Lasso bandit": 13,
+    "Residual FLIPHAT": 15,
+}
 MODELS = {"local": 1, "shuffle": 2, "joint": 3}  # colours of the LinUCB that keeps each
 _again = ""  # the command that runs a figure of the present chapter again
 
@@ -70,7 +82,9 @@ def look(which) -> dict[str, str]:
     """
     number = _number(which) if isinstance(which, str) else which
     if number is None:
-        raise ValueError(f"which must begin with one of {', '.join(POLICIES)}; got {which!r}")
+        raise ValueError(
+            f"which must begin with one of {', '.join(POLICIES)}; got {which!r}"
+        )
     colour = number % len(COLOURS)
     dash = (number + number // len(COLOURS)) % len(DASHES)
     return {"color": COLOURS[colour], "linestyle": DASHES[dash], "marker": MARKERS[dash]}
@@ -85,11 +99,13 @@ def looks(names) -> dict[str, dict[str, str]]:
     """Name -> look of policies in one panel: `POLICIES` keep theirs, others get a free colour, and
     a second variant of a policy another dash.
     """
-    known, found = {name: _number(name) for name in names}, {}
+    known = {name: _number(name) for name in names}
+    found = {}
     taken = {n % len(COLOURS) for n in known.values() if n is not None}
     spare = [i for i in range(999) if i % len(COLOURS) not in taken] or range(999)
     for name in sorted(known, key=lambda n: n not in POLICIES):  # full names choose first
-        own = spare if known[name] is None else count(known[name], len(COLOURS))  # one colour
+        # one colour
+        own = spare if known[name] is None else count(known[name], len(COLOURS))
         found[name] = next(number for number in own if number not in found.values())
     return {name: look(found[name]) for name in known}
 
@@ -109,7 +125,9 @@ def _round_ticks(axis) -> None:
     """Ticks 1, 2, 5, 10, ... on a logarithmic axis, or powers of ten where these are too many."""
     low, high = axis.get_view_interval()
     for steps in ((1, 2, 5), (1,)):
-        inside = [v for k in range(-20, 20) for m in steps if low <= (v := m * 10.0**k) <= high]
+        inside = [
+            v for k in range(-20, 20) for m in steps if low <= (v := m * 10.0**k) <= high
+        ]
         if 2 <= len(inside) <= 5:
             break
     if len(inside) >= 2:
@@ -121,7 +139,8 @@ def label_ends(ax) -> None:
     unit = (ax.transScale + ax.transLimits).transform
     lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
     height = 72 * ax.get_position().height * ax.figure.get_figheight()  # in points
-    labels, top = [], -np.inf
+    labels = []
+    top = -np.inf
     for line in sorted(lines, key=lambda line: unit(line.get_xydata()[-1])[1]):
         text = _wrapped(line.get_label(), WORDS)
         tall = (1.15 * text.count("\n") + 1.35) * 8.8 / height
@@ -132,12 +151,23 @@ def label_ends(ax) -> None:
     for line, text, centre in labels:
         colour = line.get_color()
         ax.annotate(
-            text, line.get_xydata()[-1], (1.05, centre - max(0.0, top - 1.0)),
-            textcoords="axes fraction", va="center", fontsize="small", linespacing=1.0,
+            text,
+            line.get_xydata()[-1],
+            (1.05, centre - max(0.0, top - 1.0)),
+            textcoords="axes fraction",
+            va="center",
+            fontsize="small",
+            linespacing=1.0,
             color=sns.set_hls_values(colour, l=0.25),
-            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.6, "relpos": (0, 0.5),
-                        "shrinkA": 0, "shrinkB": 0},
-        )  # fmt: skip
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "lw": 0.6,
+                "relpos": (0, 0.5),
+                "shrinkA": 0,
+                "shrinkB": 0,
+            },
+        )
 
 
 def _wrapped(text, width):
@@ -181,6 +211,9 @@ def figure_html(fig, *, alt: str, caption: str, data, name: str) -> str:
     out = io.BytesIO()
     fig.savefig(out, format="svg", metadata={"Date": None})
     csv = pd.DataFrame(data).to_csv(index=False, float_format="%.6g", lineterminator="\n")
-    picture, table = (base64.b64encode(b).decode() for b in (out.getvalue(), csv.encode()))
-    size = 96 * fig.get_size_inches()  # in pixels: the picture keeps its place while it loads
+    picture, table = (
+        base64.b64encode(b).decode() for b in (out.getvalue(), csv.encode())
+    )
+    # in pixels: the picture keeps its place while it loads
+    size = 96 * fig.get_size_inches()
     return markup.site.figure(name, alt, size, picture, caption, table, _again)

@@ -35,7 +35,9 @@ def paper(room: str):
 def rooms() -> list[str]:
     """The names of the rooms that judge sentences of their paper."""
     folders = files("companion").iterdir()
-    return sorted(f.name for f in folders if f.is_dir() and f.joinpath("claims.toml").is_file())
+    return sorted(
+        f.name for f in folders if f.is_dir() and f.joinpath("claims.toml").is_file()
+    )
 
 
 def _text(room, name):

@@ -10,11 +10,25 @@ from companion.simulate import simulate
 from companion.stats import band, exponent
 from evidence.claims import plots
 
-OVER_ROUNDS = dict(marker=False, xlabel="round", ylabel="cumulative regret", ylim=(0, None))
+OVER_ROUNDS = dict(
+    marker=False,
+    xlabel="round",
+    ylabel="cumulative regret",
+    ylim=(0, None),
+)
 
 
 def against(
-    x, samples, *, points=(), ticked=False, styles=(), marker=True, ax=None, height=2.7, **axes
+    x,
+    samples,
+    *,
+    points=(),
+    ticked=False,
+    styles=(),
+    marker=True,
+    ax=None,
+    height=2.7,
+    **axes,
 ):
     """(figure, axes) with a curve and band for every label, labelled at their ends.
 
@@ -34,9 +48,18 @@ def against(
         ax.fill_between(x, low, high, color=own["color"], alpha=0.18, linewidth=0)
         if label in points:
             at, printed, error = np.transpose(points[label])
-            ax.errorbar(at, printed, yerr=1.96 * error, fmt="o", color=own["color"],
-                        markerfacecolor="white", capsize=2, elinewidth=1, zorder=4,
-                        label="_published")  # fmt: skip
+            ax.errorbar(
+                at,
+                printed,
+                yerr=1.96 * error,
+                fmt="o",
+                color=own["color"],
+                markerfacecolor="white",
+                capsize=2,
+                elinewidth=1,
+                zorder=4,
+                label="_published",
+            )
     ax.set(**{f"{which}scale": "log" for which in axes.pop("log", "")}, **axes)
     if ticked:
         plots.ticks(ax.xaxis, x)
@@ -52,11 +75,27 @@ def growth(x: np.ndarray, samples, *, styles=(), **axes):
     fits = {label: exponent(x, y) for label, y in samples.items()}
     named = {label: f"{label}: {fit.value:.2f}" for label, fit in fits.items()}
     styles = {named[label]: style for label, style in dict(styles).items()}
-    against(x, {named[label]: y for label, y in samples.items()}, styles=styles, log="xy", **axes)
+    against(
+        x,
+        {named[label]: y for label, y in samples.items()},
+        styles=styles,
+        log="xy",
+        **axes,
+    )
     return fits
 
 
-def picture(x, samples, *, name: str, alt: str, caption: str, data=None, lines=(), **how) -> None:
+def picture(
+    x,
+    samples,
+    *,
+    name: str,
+    alt: str,
+    caption: str,
+    data=None,
+    lines=(),
+    **how,
+) -> None:
     """Show `against` as a figure of its own: how, as there; the ends of the curves follow alt.
 
     data: as for `plots.show` (None: `moments`); lines: (y, dash) of grey reference lines over x.
@@ -71,8 +110,19 @@ def picture(x, samples, *, name: str, alt: str, caption: str, data=None, lines=(
 def figure(result, title: str, *, alt: str, caption: str, name: str) -> None:
     """Show the cumulative regret of a `simulate.Result` over its rounds; the data are the means."""
     samples = {policy: result.of(policy) for policy in result.names}
-    how = OVER_ROUNDS | {"styles": plots.looks(result.names), "xlim": (0, result.rounds[-1])}
-    picture(result.rounds, samples, name=name, alt=alt, caption=caption, title=title, **how)
+    how = OVER_ROUNDS | {
+        "styles": plots.looks(result.names),
+        "xlim": (0, result.rounds[-1]),
+    }
+    picture(
+        result.rounds,
+        samples,
+        name=name,
+        alt=alt,
+        caption=caption,
+        title=title,
+        **how,
+    )
 
 
 def finals(points, seeds) -> dict[str, np.ndarray]:

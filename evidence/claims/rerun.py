@@ -26,8 +26,11 @@ SHOWN = re.compile(r'\bname"?\s*[=:]\s*"([^"]+)"')  # in a cell with a caption
 def names(code: str) -> tuple[set[str], set[str]]:
     """(names that a cell binds, names that it takes from elsewhere)."""
     top = symtable.symtable(code, "cell", "exec")
-    bound = {s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported()}
-    used, tables = set(), [top]
+    bound = {
+        s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported()
+    }
+    used = set()
+    tables = [top]
     while tables:
         table = tables.pop()
         tables += table.get_children()
@@ -38,7 +41,9 @@ def names(code: str) -> tuple[set[str], set[str]]:
 
 def sources(cells) -> dict[int, str]:
     """Index of a code cell -> its text."""
-    return {i: "".join(c["source"]) for i, c in enumerate(cells) if c["cell_type"] == "code"}
+    return {
+        i: "".join(c["source"]) for i, c in enumerate(cells) if c["cell_type"] == "code"
+    }
 
 
 def needs(cells) -> dict[int, dict]:
@@ -51,7 +56,8 @@ def needs(cells) -> dict[int, dict]:
     given = {"parameters", "injected-parameters"}
     first = sum(bool(given & set(cells[i]["metadata"].get("tags", []))) for i in code) + 1
     always = set().union(*(bound for bound, _ in list(code.values())[:first]))
-    found, where = {}, {}
+    found = {}
+    where = {}
     for i in list(code)[first:]:
         bound, used = code[i]
         found[i] = {name: where.get(name) for name in sorted(used - always)}
@@ -62,7 +68,9 @@ def needs(cells) -> dict[int, dict]:
 def figures(cells) -> dict[str, int]:
     """{name of a figure: index of the cell that shows it}."""
     code = sources(cells)
-    return {n: i for i, text in code.items() if "caption" in text for n in SHOWN.findall(text)}
+    return {
+        n: i for i, text in code.items() if "caption" in text for n in SHOWN.findall(text)
+    }
 
 
 def part(notebook, figure: str) -> dict:
@@ -71,10 +79,14 @@ def part(notebook, figure: str) -> dict:
     Raises ValueError, with the names of its figures, if the chapter has no such figure.
     """
     cells = notebook["cells"]
-    known, taken = figures(cells), needs(cells)
+    known = figures(cells)
+    taken = needs(cells)
     if figure not in known:
-        raise ValueError(f"FIGURE must be one of {', '.join(known) or 'none'}; got {figure!r}")
-    wanted, todo = set(), [known[figure]]
+        raise ValueError(
+            f"FIGURE must be one of {', '.join(known) or 'none'}; got {figure!r}"
+        )
+    wanted = set()
+    todo = [known[figure]]
     while todo:
         i = todo.pop()
         wanted.add(i)
@@ -86,7 +98,8 @@ def part(notebook, figure: str) -> dict:
 def needed(code) -> set[str]:
     """Names that the cells of a `part` take from elsewhere; code: parameters, imports, others."""
     _, imports, *others = code
-    found = set().union(*(names(text)[1] for text in others)) - {"page"}  # which keeps what is said
+    # which keeps what is said
+    found = set().union(*(names(text)[1] for text in others)) - {"page"}
     lines = [one for line in ast.parse(imports).body for one in split(line)]
     for line in reversed(lines):
         bound, used = names(ast.unparse(line))
@@ -98,7 +111,9 @@ def split(line):
     """The assignments of `a, b = x, y` one by one; any other line as it is."""
     match line:
         case ast.Assign([ast.Tuple(left)], ast.Tuple(right)) if len(left) == len(right):
-            return [ast.Assign([a], b, lineno=0) for a, b in zip(left, right, strict=True)]
+            return [
+                ast.Assign([a], b, lineno=0) for a, b in zip(left, right, strict=True)
+            ]
     return [line]
 
 
@@ -138,7 +153,9 @@ def need_kind(name: str, value, stands) -> None:
     """Raise ValueError unless a value is of the kind of the one that stands in the chapter."""
     if isinstance(stands, list):
         if not isinstance(value, list) or not value:
-            raise ValueError(f"VALUE of {name} must be a list, such as {stands}; got {value!r}")
+            raise ValueError(
+                f"VALUE of {name} must be a list, such as {stands}; got {value!r}"
+            )
         for one in value:
             need_kind(f"each entry of {name}", one, stands[0])
         return
@@ -157,10 +174,13 @@ def checked(cells, given) -> dict:
     """
     text, *_ = code = list(sources(cells).values())
     set_to = {n.targets[0].id: n.value for n in ast.parse(text).body}
-    found, used = {}, sorted(set_to.keys() & needed(code))
+    found = {}
+    used = sorted(set_to.keys() & needed(code))
     for name, text in given:
         if name not in used:
-            raise ValueError(f"NAME must be one that it uses, {', '.join(used)}; got {name!r}")
+            raise ValueError(
+                f"NAME must be one that it uses, {', '.join(used)}; got {name!r}"
+            )
         stands = default(set_to[name])
         found[name] = value_of(text, stands)
         need_kind(name, found[name], stands)
@@ -177,11 +197,15 @@ def rerun(path, figure: str, given=()) -> str:
     kept = part(json.loads(Path(path).read_text("utf8")), figure)
     values = checked(kept["cells"], given)
     try:
-        cells = papermill.execute_notebook(nbformat.from_dict(kept), None, values)["cells"]
+        cells = papermill.execute_notebook(nbformat.from_dict(kept), None, values)[
+            "cells"
+        ]
     except papermill.PapermillExecutionError as error:
         raise ValueError(f"{error.ename}: {error.evalue}") from None
     body = "".join(o.get("data", {}).get("text/html", "") for o in cells[-1]["outputs"])
-    said = "; ".join(f"{name} = {value!r}" for name, value in values.items()) or "unchanged"
+    said = (
+        "; ".join(f"{name} = {value!r}" for name, value in values.items()) or "unchanged"
+    )
     return str(markup.site.alone(figure, f"{Path(path).name}, {figure}: {said}", body))
 
 
@@ -190,13 +214,21 @@ def main(argv=None) -> int:
     parser = argparse.ArgumentParser(prog="python -m evidence.claims.rerun")
     parser.add_argument("notebook", type=Path, help="a chapter: CHAPTER.ipynb")
     parser.add_argument("figure", nargs="?", help="its name; without it: all names")
-    parser.add_argument("-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
+    parser.add_argument(
+        "-p",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
+    )
     args = parser.parse_args(argv)
     if not args.notebook.exists() and Path("book", args.notebook).exists():
         args.notebook = Path("book", args.notebook)  # from the root of the sources
     try:
         if not args.figure:
-            print("\n".join(figures(json.loads(args.notebook.read_text("utf8"))["cells"])))
+            print(
+                "\n".join(figures(json.loads(args.notebook.read_text("utf8"))["cells"]))
+            )
             return 0
         page = rerun(args.notebook, args.figure, args.p)
     except (OSError, ValueError) as error:

@@ -24,7 +24,9 @@ def holds(rule, values) -> bool:
     What cannot be computed (a division by zero, an empty list's maximum) does not hold.
     """
     if missing := names(rule) - set(values):
-        raise ValueError(f"{rule!r} is about {', '.join(sorted(missing))}, which is no parameter")
+        raise ValueError(
+            f"{rule!r} is about {', '.join(sorted(missing))}, which is no parameter"
+        )
     try:
         return bool(eval(rule.strip(), {"__builtins__": FUNCTIONS}, dict(values)))
     except (ArithmeticError, TypeError, ValueError):

@@ -45,7 +45,8 @@ class Multiplicity(NamedTuple):
     records: int
     resting: int  # records with a row that rests on a 95 % interval
     intervals: int  # such rows
-    missing: float  # of these, how many miss their number on average, if each has its level
+    # of these, how many miss their number on average, if each has its level
+    missing: float
     hanging: list  # of `Hanging`
 
 
@@ -55,7 +56,8 @@ class Scoreboard:
     """
 
     def __init__(self, records=""):
-        self.claims, self.times = [], {"chapters": []}
+        self.claims = []
+        self.times = {"chapters": []}
         if records:
             path = Path(records)
             claims = pd.DataFrame(json.loads(path.read_text("utf8")))
@@ -66,7 +68,8 @@ class Scoreboard:
         """Verdicts counted, of all chapters and per chapter; findings apart."""
         if not self.claims:
             return Shown(f"<p>{NOTHING}</p>", NOTHING)
-        claims, titles = pd.DataFrame(self.claims), {"all": "all pages"}
+        claims = pd.DataFrame(self.claims)
+        titles = {"all": "all pages"}
         for c in self.times["chapters"]:
             titles[c["chapter"]] = markup.site.page(c["chapter"], c["title"])
         kinds = claims["verdict"].where(~claims["finding"], FINDINGS)
@@ -79,7 +82,11 @@ class Scoreboard:
     def chance(self) -> Shown:
         """How many intervals miss by chance, and the verdicts that hang on one of them."""
         tested = {
-            f"{c.chapter}/{c.id}": {"verdict": c.verdict, "bound": c.bound, "rows": c.evidence}
+            f"{c.chapter}/{c.id}": {
+                "verdict": c.verdict,
+                "bound": c.bound,
+                "rows": c.evidence,
+            }
             for c in self.claims
             if c.verdict != UNTESTED
         }
@@ -89,7 +96,8 @@ class Scoreboard:
         names = {h.name for h in found.hanging}
         text = (
             f"{found.resting} of the {found.records} records rest on intervals of 95 %, "
-            f"{found.intervals} in all. About {found.missing:.0f} of these intervals miss their "
+            f"{found.intervals} in all. About {found.missing:.0f} of these "
+            "intervals miss their "
             f"number by chance. {len(names)} verdicts hang on one interval."
         )
         rows = [
@@ -124,8 +132,11 @@ class Scoreboard:
         """One table per chapter that has such records; those of evidence pages are folded."""
         parts = [first]
         for c in self.times["chapters"]:
-            name, title = c["chapter"], c["title"]
-            if own := [r for r in self.claims if (r.chapter, r.finding) == (name, finding)]:
+            name = c["chapter"]
+            title = c["title"]
+            if own := [
+                r for r in self.claims if (r.chapter, r.finding) == (name, finding)
+            ]:
                 table = markup.listed(title, own, f"{name}.html")
                 further = name.endswith(EVIDENCE)
                 summary = f"{title}: {len(own)} sentences"
@@ -236,7 +247,14 @@ def sentences(records) -> str:
             [s["place"], s["says"], markup.site.judged(s, own), s.get("why", "")]
             for s in told["sentences"]
         ]
-        table = markup.table(told["paper"], ["Place", "Sentence", "Verdict", "Remark"], rows)
+        table = markup.table(
+            told["paper"],
+            ["Place", "Sentence", "Verdict", "Remark"],
+            rows,
+        )
         judged = sum("claims" in s for s in told["sentences"])
-        shown += markup.folded(f"{told['paper']}: {len(rows)} sentences, {judged} judged", table)
+        shown += markup.folded(
+            f"{told['paper']}: {len(rows)} sentences, {judged} judged",
+            table,
+        )
     return shown

@@ -12,7 +12,8 @@ class Shown:
     """HTML for a page, with a plain text for terminals."""
 
     def __init__(self, page, text):
-        self._page, self._text = page, text
+        self._page = page
+        self._text = text
 
     def _repr_html_(self):
         return self._page
@@ -21,7 +22,15 @@ class Shown:
         return self._text
 
 
-def numbers(data, head=None, *, caption="", precision=3, formats=None, fold=None) -> Shown:
+def numbers(
+    data,
+    head=None,
+    *,
+    caption="",
+    precision=3,
+    formats=None,
+    fold=None,
+) -> Shown:
     """A table as the book shows it.
 
     data: a DataFrame, or what makes one (rows as dicts); a default index is left out, any other
@@ -36,7 +45,9 @@ def numbers(data, head=None, *, caption="", precision=3, formats=None, fold=None
     frame = pd.DataFrame(data)
     if not isinstance(frame.index, pd.RangeIndex):
         frame = frame.rename_axis([n or "" for n in frame.index.names]).reset_index()
-    frame.columns = [" ".join(c) if isinstance(c, tuple) else str(c) for c in frame.columns]
+    frame.columns = [
+        " ".join(c) if isinstance(c, tuple) else str(c) for c in frame.columns
+    ]
 
     def cell(column, value):
         spec = (formats or {}).get(column)
@@ -68,7 +79,10 @@ def beside(rows):
     table = []
     for setting, mean, se, samples in rows:
         ours = mean_interval(samples)
-        z = (ours.value - mean) / np.hypot(se, np.std(samples, ddof=1) / np.sqrt(len(samples)))
+        z = (ours.value - mean) / np.hypot(
+            se,
+            np.std(samples, ddof=1) / np.sqrt(len(samples)),
+        )
         table.append([setting, mean, se, ours.value, ours.low, ours.high, z])
     columns = ["setting", "paper", "paper's s.e.", "ours", "95 % from", "to", "z"]
     return pd.DataFrame(table, columns=columns)
@@ -77,7 +91,9 @@ def beside(rows):
 def compared(table, *, how: str = ".1f", fold: str = "All settings") -> Shown:
     """The table that `beside` made, its numbers formatted as `how` says, or why there is none."""
     if table.empty:
-        text = "These are not the parameters of the published numbers: nothing to compare."
+        text = (
+            "These are not the parameters of the published numbers: nothing to compare."
+        )
         return Shown(f"<p>{text}</p>", text)
     return numbers(table, formats={c: how for c in table.columns[1:]}, fold=fold)
 
@@ -93,7 +109,8 @@ def share(groups) -> Interval:
     groups: lists of rows as for `beside`; rows of one group come from the same runs, so that their
     errors add up; groups are independent.
     """
-    means, errors = [], []
+    means = []
+    errors = []
     for rows in groups:
         samples = np.mean([np.asarray(y) / mean for _, mean, _, y in rows], axis=0)
         own = samples.std(ddof=1) / np.sqrt(len(samples))
@@ -111,7 +128,8 @@ def published_curves(values, final, table, word, per=1.0):
     epsilon, published mean, error), an error being `per` standard errors.  Between our settings we
     interpolate in the logarithm, repetition by repetition.
     """
-    groups, points = [], {}
+    groups = []
+    points = {}
     for v, e, mean, error in table:
         if e in final and values[0] <= v <= values[-1]:
             ours = np.stack([np.interp(np.log(v), np.log(values), y) for y in final[e]])
@@ -126,18 +144,25 @@ def published_rounds(rounds, curves, table):
     curves: {label: samples (n_reps, len(rounds))}; table: rows (label or epsilon as text, round,
     published mean, half width of its 95 % interval).
     """
-    groups, points = {}, {}
+    groups = {}
+    points = {}
     for label, t, mean, half in table:
         label = f"ε = {label}" if label[0].isdigit() else label
         if label in curves and t in rounds:
             ours = curves[label][:, np.searchsorted(rounds, t)]
-            groups.setdefault(label, []).append([f"{label}, t = {t}", mean, half / 1.96, ours])
+            groups.setdefault(label, []).append(
+                [f"{label}, t = {t}", mean, half / 1.96, ours]
+            )
             points.setdefault(label, []).append((t, mean, half / 1.96))
     return list(groups.values()), points
 
 
 def confirm(
-    claim, groups, tolerance, control, setting="mean over all settings of ours / published"
+    claim,
+    groups,
+    tolerance,
+    control,
+    setting="mean over all settings of ours / published",
 ):
     """Add two rows to a claim: `share` within the tolerance, and no single wild difference.
 
@@ -151,10 +176,23 @@ def confirm(
     mean = others and (what, share(others))
     wildest = others and (what, _wildest(others))
     of = "ours over published, 95 % interval"
-    claim.row(setting, share(groups), of=of, low=1 - tolerance, high=1 + tolerance, control=mean)
+    claim.row(
+        setting,
+        share(groups),
+        of=of,
+        low=1 - tolerance,
+        high=1 + tolerance,
+        control=mean,
+    )
     limit = -ndtri(5e-7 / len(joined(groups)))
     of = "largest |z| of all settings (false alarm one in a million)"
-    claim.row("largest single difference", _wildest(groups), of=of, high=limit, control=wildest)
+    claim.row(
+        "largest single difference",
+        _wildest(groups),
+        of=of,
+        high=limit,
+        control=wildest,
+    )
     return claim
 
 
@@ -175,8 +213,15 @@ def without_errors(claim, rows):
         over, wrong = (_over(a, mean, 10) for a in (samples, theirs))
         rule = {"low": 0.9, "high": 1.1, "control": (other, wrong)}
         outcome = claim.row(setting, over, of="ours over the printed mean", **rule)
-        table.append({"setting": setting, "paper": mean, "ours": float(np.mean(samples)),
-                      "ratio": over, "agrees": outcome})  # fmt: skip
+        table.append(
+            {
+                "setting": setting,
+                "paper": mean,
+                "ours": float(np.mean(samples)),
+                "ratio": over,
+                "agrees": outcome,
+            }
+        )
     return table
 
 

@@ -24,5 +24,10 @@ def tune(groups, env, T: int, seeds) -> dict[str, Tuned]:
         paid = simulate(env, named, T, seeds, grid=[T]).final.mean(axis=0)
         best = int(paid.argmin())
         spread = float(paid.max() / paid[best]) if paid[best] > 0 else np.inf
-        found[label] = Tuned(policies[best], best, spread, best in (0, len(policies) - 1))
+        found[label] = Tuned(
+            policy=policies[best],
+            index=best,
+            spread=spread,
+            edge=best in (0, len(policies) - 1),
+        )
     return found

@@ -26,11 +26,13 @@ from evidence.attacks import audit
 from evidence.judge.checks import run, stream_for
 from evidence.measure.neighbours import corners_of
 
-LEVEL = 0.999  # of every bound: a promise that holds is refuted with this chance less than 1
+# of every bound: a promise that holds is refuted with this chance less than 1
+LEVEL = 0.999
 ROUNDS = {True: 100, False: 400}  # quick: of the streams that are played, at most
 FAR = 50.0  # times the size of the largest record
 SURE = 2.0  # standard errors below which a term of the statistic is taken for noise
-TRIALS = {True: (300, 1_500), False: (1_000, 10_000)}  # plain Python: quick, or not; compiled
+# plain Python: quick, or not; compiled
+TRIALS = {True: (300, 1_500), False: (1_000, 10_000)}
 DRAWN = 10  # times as many trials where a kernel draws many outputs at once
 
 
@@ -43,9 +45,13 @@ def row(g, one, n: int, seed: int, note: str):
     """One attack, counted: a row of the report, with the largest epsilon that so many trials could
     show, were the two inputs told apart always."""
     need_choice("neighbours", g.neighbours, RELATIONS)
-    epsilon, delta = g.epsilon, g.delta
+    epsilon = g.epsilon
+    delta = g.delta
     if g.neighbours == ADD_OR_REMOVE:  # a replaced record is two steps
-        epsilon, delta = 2.0 * epsilon, min((1.0 + np.exp(min(epsilon, 700.0))) * delta, 0.999)
+        epsilon, delta = (
+            2.0 * epsilon,
+            min((1.0 + np.exp(min(epsilon, 700.0))) * delta, 0.999),
+        )
     found = audit.attacked(one, delta=delta, trials=n, seed=seed, level=LEVEL)
     tail = ((1.0 - LEVEL) / 2.0) ** (1.0 / found.trials)
     largest = np.log(max(tail - delta, 1.0 - tail) / (1.0 - tail))
@@ -58,7 +64,8 @@ def row(g, one, n: int, seed: int, note: str):
 
 def own(subject, quick: bool, trials, seed: int):
     """A `row` for every known attack: of the package's table, or of the file's `attacks`."""
-    policy, found = subject.policy, []
+    policy = subject.policy
+    found = []
     for one in subject.spec.attacks(policy):
         n = n_trials(policy, quick, trials) * (1 if one.runs else DRAWN)
         found.append(row(policy.guarantee, one, n, seed, one.note or one.sees))
@@ -74,7 +81,13 @@ def general(subject, quick: bool, trials, seed: int):
     tried = [fitted(policy, pair, max(n // 40, 8), seed) for pair in pairs]
     best = max(tried, key=lambda found: found[0])[2]
     _, statistic, (name, a, b, user) = fitted(policy, best, max(n // 5, 8), seed + 2)
-    one = audit.Attack(audit.playing(policy, user=user), a, b, statistic, "actions")
+    one = audit.Attack(
+        mechanism=audit.playing(policy, user=user),
+        a=a,
+        b=b,
+        statistic=statistic,
+        sees="actions",
+    )
     note = f"{name}, the best of {len(pairs)} pairs, {len(a[0])} rounds"
     return row(policy.guarantee, one, n, seed + 1, note)
 
@@ -83,20 +96,28 @@ def neighbours(policy, world, rounds: int = 80):
     """Yield (name, a, b, user): two streams (X, R) that differ in the record of one user, among
     random or quiet others; among the quiet ones also by records `FAR` times as large."""
     n = min(rounds, horizon(policy) or rounds)
-    K, d = getattr(policy.params, "K", 2), getattr(policy.params, "d", 3)
+    K = getattr(policy.params, "K", 2)
+    d = getattr(policy.params, "d", 3)
     ways = np.unique(corners_of(world, d)[:, :-1], axis=0)
     along = (ways - ways.mean(axis=0)) @ ways[-1]
-    x, y, z = ways[[-1, along.argmin(), np.abs(along).argmin()]]  # a corner, the farthest, across
-    low, high = max(world.low, -1e6), min(world.high, 1e6)
+    # a corner, the farthest, across
+    x, y, z = ways[[-1, along.argmin(), np.abs(along).argmin()]]
+    low = max(world.low, -1e6)
+    high = min(world.high, 1e6)
     records = {"the reward changes": ((x, low), (x, high))}
     if policy.guarantee.neighbours != REPLACE_REWARD:
         records["the context turns"] = (x, high), (y, high)
         records["another coordinate"] = (x, high), (z, high)
-    company = {"quiet others": 1.0, "random others": 1.0, f"records {FAR:g} times too large": FAR}
+    company = {
+        "quiet others": 1.0,
+        "random others": 1.0,
+        f"records {FAR:g} times too large": FAR,
+    }
     tried = product(records.items(), (0, n // 3), company.items())
     for (what, (one, two)), user, (others, size) in tried:
         X, R, _ = stream_for(policy, n, K)
-        if others != "random others":  # they ask along the line that tells the two records apart
+        # they ask along the line that tells the two records apart
+        if others != "random others":
             X[:, 0::2], X[:, 1::2] = one[0], two[0] if one[0] is not two[0] else y
             R[:] = 0.0 if low <= 0.0 else low  # and pay nothing
             if one_context(policy):
@@ -110,7 +131,8 @@ def neighbours(policy, world, rounds: int = 80):
 def fitted(policy, pair, pilot, seed: int):
     """(how far apart the statistic sees the two streams, the statistic, the pair)."""
     _, a, b, user = pair
-    play, rng = audit.playing(policy, user=user), np.random.default_rng(seed)
+    play = audit.playing(policy, user=user)
+    rng = np.random.default_rng(seed)
     K = a[0].shape[1]
     fit, check = ([play(data, rng, pilot) for data in (a, b)] for _ in range(2))
     found = []
@@ -152,7 +174,8 @@ def speaks(subject):
     """The row on what a run of the example says beside its arms: files it opens to write,
     connections, and text it prints, which goes into the child's file.  The first of two runs
     compiles and imports all that is needed, and is not looked at."""
-    policy, seen = subject.policy, set()
+    policy = subject.policy
+    seen = set()
     X, R, _ = stream_for(policy)
 
     def hook(event, args):

@@ -47,9 +47,11 @@ def rows(make) -> None:
             if K != 4:
                 continue  # it is not made for so few, or so many
             raise
-        X, R, _ = stream_for(policy, 100, getattr(policy.params, "K", K))  # kernels check nothing
+        # kernels check nothing
+        X, R, _ = stream_for(policy, 100, getattr(policy.params, "K", K))
         wide = np.full(len(X) + 2 * GUARD, -7, dtype=np.int64)
-        arms, rng = wide[GUARD:-GUARD], np.random.default_rng(1)
+        arms = wide[GUARD:-GUARD]
+        rng = np.random.default_rng(1)
         policy.loop(policy.params, policy.init(policy.params), X, R, rng, arms)
         outside = np.delete(wide, slice(GUARD, -GUARD))
         need((outside == -7).all(), "play writes outside the array of arms")
@@ -64,10 +66,16 @@ def complete(make) -> None:
     policy = make(4)
     g = policy.guarantee
     need(g.model in MODELS, f"its model is {g.model!r}, not one of {sorted(MODELS)}")
-    need(g.neighbours and g.unit, "it does not say what neighbours are, or whose data it protects")
+    need(
+        g.neighbours and g.unit,
+        "it does not say what neighbours are, or whose data it protects",
+    )
     need(g.epsilon > 0 and 0 <= g.delta <= 1, f"epsilon = {g.epsilon}, delta = {g.delta}")
     free = (g.epsilon, g.delta) == (np.inf, 1.0)
-    need(free or g.model != "none", "a policy without privacy has the guarantee NO_PRIVACY")
+    need(
+        free or g.model != "none",
+        "a policy without privacy has the guarantee NO_PRIVACY",
+    )
     same = same_state(policy, pickle.loads(pickle.dumps(policy)))
     need(same, "another policy comes out of pickle")
 
@@ -85,12 +93,16 @@ def fresh_state(make) -> None:
 def inside_its_arrays(make) -> None:
     """size every array of the State from Params; in compiled code use math.exp, math.log"""
     policy, X, R = begun(make)
-    X, R = X[:60], R[:60]
+    X = X[:60]
+    R = R[:60]
     try:
         arms = run(Interpreter()(policy), X, R)[0]
     except IndexError as error:
         raise CheckFailed(f"an index leaves its array: {error}") from error
-    need(np.array_equal(arms, run(policy, X, R)[0]), "compiled arms differ from interpreted ones")
+    need(
+        np.array_equal(arms, run(policy, X, R)[0]),
+        "compiled arms differ from interpreted ones",
+    )
 
 
 def again(make) -> None:
@@ -99,13 +111,19 @@ def again(make) -> None:
     arms, state = run(policy, X, R)
     before = flat(state)
     run(policy, X, 1.0 - R, seed=4)
-    need(all(map(same_bits, before, flat(state))), "a later run writes into the state of this")
+    need(
+        all(map(same_bits, before, flat(state))),
+        "a later run writes into the state of this",
+    )
     for how, cuts in (("with the same seed", ()), ("in blocks", CUTS)):
         others, other = run(policy, X, R, cuts=cuts)
         same = np.array_equal(arms, others) and same_state(state, other)
         need(same, f"arms or state differ when it plays again {how}")
     for start, end in zip(flat(policy.init(policy.params)), before, strict=True):
-        need(np.isfinite(end).all() or not np.isfinite(start).all(), "the State holds NaN or inf")
+        need(
+            np.isfinite(end).all() or not np.isfinite(start).all(),
+            "the State holds NaN or inf",
+        )
 
 
 def data(make) -> None:
@@ -129,10 +147,12 @@ def live_equals_play(make) -> None:
     """
     policy, X, R = begun(make)
     arms, state = run(policy, X, R, seed=5)
-    p, rng = policy.params, np.random.default_rng(5)
+    p = policy.params
+    rng = np.random.default_rng(5)
     found = policy.init(p)
     for t, expected in enumerate(arms):
-        shown, x = X[t].copy(), X[t, expected].copy()
+        shown = X[t].copy()
+        x = X[t, expected].copy()
         arm = policy.select(p, found, shown, rng)
         need(arm == expected, f"round {t}: select says arm {arm}, play says {expected}")
         shown[:] = np.nan
@@ -176,7 +196,8 @@ def stream_for(policy, n: int = ROUNDS, K: int = 0):
     (3 where it does not care), with at most as many rounds as it was built for, and one context in
     all rows where it takes no other.
     """
-    n, K = min(n, core.horizon(policy) or n), K or getattr(policy.params, "K", 4)
+    n = min(n, core.horizon(policy) or n)
+    K = K or getattr(policy.params, "K", 4)
     X, R, mu = stream(n, K, getattr(policy.params, "d", 3))
     if core.one_context(policy):
         X = np.ascontiguousarray(np.repeat(X[:, :1], X.shape[1], axis=1))
@@ -185,12 +206,16 @@ def stream_for(policy, n: int = ROUNDS, K: int = 0):
 
 def run(policy, X: np.ndarray, R: np.ndarray, *, seed: int = 1, cuts=()):
     """(arms, state) after the policy played the stream, cut into blocks before rounds `cuts`."""
-    rng, state = np.random.default_rng(seed), policy.init(policy.params)
+    rng = np.random.default_rng(seed)
+    state = policy.init(policy.params)
     arms = np.full(len(X), -1, dtype=np.int64)
     ends = [0, *(c for c in cuts if c < len(X)), len(X)]
     for start, end in pairwise(ends):
         block = slice(start, end)
-        state = policy.loop(policy.params, state, X[block], R[block], rng, arms[block]) or state
+        state = (
+            policy.loop(policy.params, state, X[block], R[block], rng, arms[block])
+            or state
+        )
     return arms, state
 
 
@@ -206,5 +231,6 @@ def same_bits(a, b: np.ndarray) -> bool:
 
 def same_state(a, b: np.ndarray) -> bool:
     """Whether two states agree to the bit."""
-    a, b = flat(a), flat(b)
+    a = flat(a)
+    b = flat(b)
     return len(a) == len(b) and all(map(same_bits, a, b))

@@ -20,7 +20,16 @@ from evidence.judge.load import Child
 pd = validate.need_module("pandas", "notebooks")
 
 
-def judge(what, *, worlds=None, epsilons=(1.0, 8.0), seed=1, quick=False, trials=None, limit=90.0):
+def judge(
+    what,
+    *,
+    worlds=None,
+    epsilons=(1.0, 8.0),
+    seed=1,
+    quick=False,
+    trials=None,
+    limit=90.0,
+):
     """A `Report` on a policy that need not be of this package, compiled or plain Python.
 
     what: the path of a file, the dotted name of a module, a function that makes the policy, or a
@@ -39,7 +48,11 @@ def judge(what, *, worlds=None, epsilons=(1.0, 8.0), seed=1, quick=False, trials
     for epsilon in validate.need_members("epsilons", epsilons):
         validate.need_float("epsilons", epsilon, 0.01, 100.0)
     trials = trials if trials is None else validate.need_int("trials", trials, 4, 10**7)
-    how = {"quick": bool(quick), "trials": trials, "seed": validate.need_seed("seed", seed)}
+    how = {
+        "quick": bool(quick),
+        "trials": trials,
+        "seed": validate.need_seed("seed", seed),
+    }
     child = Child(what, validate.need_positive("limit", limit))
     return made(investigate(child.ask, worlds, epsilons, **how))
 
@@ -78,11 +91,17 @@ def investigate(ask, worlds, epsilons, quick: bool, trials, seed: int):
     for title, world in worlds.items():
         there = contest.play(title, world, T, epsilons, n_reps, 2, seed)
         for epsilon, setting in there.items():
-            where, game = f"{title}, epsilon = {epsilon:g}", (world, T, epsilon, n_reps, seed)
+            where = f"{title}, epsilon = {epsilon:g}"
+            game = (world, T, epsilon, n_reps, seed)
             (row,) = add("arena", where, leaderboard.newcomer, *game)
             if "run" in row:
                 looks = len(worlds) * len(epsilons)
-                placed = leaderboard.table(promise["factory"], row["run"], setting.untuned, looks)
+                placed = leaderboard.table(
+                    promise["factory"],
+                    row["run"],
+                    setting.untuned,
+                    looks,
+                )
                 rows[-1:] = [{"part": "arena", "where": where} | row for row in placed]
     return rows
 
@@ -90,7 +109,10 @@ def investigate(ask, worlds, epsilons, quick: bool, trials, seed: int):
 # --- the report -----------------------------------------------------------------------------------
 
 WORDS = {  # the verdict: exit code, meaning
-    "MEASURED": (0, "the promise lies in or above what was measured, and no attack refutes it"),
+    "MEASURED": (
+        0,
+        "the promise lies in or above what was measured, and no attack refutes it",
+    ),
     "REFUTED": (1, "less private than promised"),
     "NOTHING": (2, "nothing could be judged"),
     "BOUNDED ONLY": (3, "no attack refutes it, but its noise was not measured"),
@@ -121,13 +143,22 @@ class Report(NamedTuple):
 
     def save(self, path) -> None:
         """Write the report to a file, `.json` (infinite numbers as null) or `.html` (complete)."""
-        kind = validate.need_choice("the ending of path", Path(path).suffix, (".json", ".html"))
-        page = '<!doctype html><meta charset="utf-8"><title>judged</title>' + self._repr_html_()
+        kind = validate.need_choice(
+            "the ending of path",
+            Path(path).suffix,
+            (".json", ".html"),
+        )
+        page = (
+            '<!doctype html><meta charset="utf-8"><title>judged</title>'
+            + self._repr_html_()
+        )
         data = pd.Series(self._asdict()).to_json(indent=1)
         Path(path).write_text(data if kind == ".json" else page, "utf8")
 
     def __str__(self):
-        played = [f"  {row['what']}: {row['played']}" for row in self.found if "played" in row]
+        played = [
+            f"  {row['what']}: {row['played']}" for row in self.found if "played" in row
+        ]
         *lines, word = self.lines
         return "\n".join([*lines, "What was played:", *played, UNSEEN + word])
 
@@ -143,19 +174,32 @@ class Report(NamedTuple):
 
 def made(rows) -> Report:
     """The `Report` of rows, the promise first; every finding has one line."""
-    word, names = verdict(rows), {}
-    for row in sorted(rows, key=lambda row: {"refuted": 0, "broken": 1}.get(row["outcome"], 2)):
+    word = verdict(rows)
+    names = {}
+    for row in sorted(
+        rows,
+        key=lambda row: {"refuted": 0, "broken": 1}.get(row["outcome"], 2),
+    ):
         if row["outcome"] not in QUIET:
             what = row.get("where", row["what"])
             names.setdefault((row["outcome"], row["found"]), []).append(what)
-    said = (f"{how[0].upper()}{how[1:]}: {'; '.join(w)}: {why}." for (how, why), w in names.items())
+    said = (
+        f"{how[0].upper()}{how[1:]}: {'; '.join(w)}: {why}."
+        for (how, why), w in names.items()
+    )
     exit_code, meaning = WORDS[word]
-    return Report(word, exit_code, (*said, f"{word}: {meaning}."), rows)
+    return Report(
+        word=word,
+        exit_code=exit_code,
+        lines=(*said, f"{word}: {meaning}."),
+        found=rows,
+    )
 
 
 def verdict(rows) -> str:
     """The word of rows, the promise first."""
-    found, promise = {row["outcome"] for row in rows}, rows[0]
+    found = {row["outcome"] for row in rows}
+    promise = rows[0]
     if promise["outcome"] != "promised":
         return "NOTHING"
     if "refuted" in found or "broken" in found:
@@ -163,4 +207,8 @@ def verdict(rows) -> str:
     needed = [r for r in rows if r["part"] == "measured" and not r.get("optional")]
     if needed and all(row["outcome"] == "measured" for row in needed):
         return "MEASURED"
-    return "BOUNDED ONLY" if "not refuted" in found or promise["model"] == "none" else "NOTHING"
+    return (
+        "BOUNDED ONLY"
+        if "not refuted" in found or promise["model"] == "none"
+        else "NOTHING"
+    )

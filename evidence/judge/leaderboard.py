@@ -20,7 +20,9 @@ def played(subject, world, T: int, epsilon: float, n_reps: int, seed: int):
     """The `contest.Run` of the newcomer with its own constants; raises ValueError, or what its
     factory raises, where it cannot play."""
     if subject.name in policies.TABLE:
-        raise ValueError(f"what must have a name of its own; {subject.name} plays already")
+        raise ValueError(
+            f"what must have a name of its own; {subject.name} plays already"
+        )
     common = one_context(subject.policy)
     if common and not world.common:
         raise ValueError(recipes.ALONE[recipes.COMMON])
@@ -45,7 +47,9 @@ def table(name: str, run, setting, looks: int):
     first, close = there.leader(there.of(run.model), looks)
     text = f"{there.share(name).value:.0%} of random play's regret; in its trust model "
     text += "it leads" if first == name else f"{first} leads"
-    text += f", not shown to be better than {', '.join(close)}" if close else ", as is shown"
+    text += (
+        f", not shown to be better than {', '.join(close)}" if close else ", as is shown"
+    )
     rows = [
         {"what": n, "outcome": "beside", "model": r.model} | there.share(n)._asdict()
         for n, r in there.runs.items()
@@ -71,7 +75,8 @@ def board(settings):
     """A row for every trust model of every setting, models by the trust they ask for: the leader,
     those that it is not shown to beat, both with nanoseconds a round over random play on this
     machine, and the leader's share of random play's regret."""
-    rows, times = [], {}
+    rows = []
+    times = {}
 
     def priced(setting, name):
         key = name, setting.world
@@ -81,11 +86,18 @@ def board(settings):
 
     for s in settings:
         for model, (first, close) in s.winners.items():
-            rows.append({
-                "trust model": model, "world": s.world, "rounds": s.T, "ε": s.epsilon,
-                "leads": priced(s, first), "regret / random play": s.judged(first).value,
-                "not shown to be worse": ", ".join(priced(s, n) for n in close) or "nobody",
-            })  # fmt: skip
+            rows.append(
+                {
+                    "trust model": model,
+                    "world": s.world,
+                    "rounds": s.T,
+                    "ε": s.epsilon,
+                    "leads": priced(s, first),
+                    "regret / random play": s.judged(first).value,
+                    "not shown to be worse": ", ".join(priced(s, n) for n in close)
+                    or "nobody",
+                }
+            )
     return sorted(rows, key=lambda row: contest.MODELS.index(row["trust model"]))
 
 
@@ -93,9 +105,12 @@ def cost(subject):
     """The row on a round of the example over random play, on this machine, and on the bytes of its
     first state."""
     policy = subject.policy
-    size, ns = sum(a.nbytes for a in flat(policy.init(policy.params))), nanoseconds(policy, 4)
+    size = sum(a.nbytes for a in flat(policy.init(policy.params)))
+    ns = nanoseconds(policy, 4)
     kind = "compiled" if hasattr(policy.loop, "py_func") else "plain Python"
-    said = f"{ns:,.0f} ns over random play ({kind}, this machine); {size:,} bytes of state"
+    said = (
+        f"{ns:,.0f} ns over random play ({kind}, this machine); {size:,} bytes of state"
+    )
     return {"outcome": "cost", "found": said, "ns": ns, "state": size}
 
 

@@ -26,10 +26,14 @@ try:
 except ImportError:  # Windows
     resource = None
 
-TEMPLATE = Path(__file__).with_name("template.txt")  # a private epsilon-greedy in plain Python
-ANNOTATED = (Policy, "Policy", "core.Policy")  # as it stands, or as text under postponed evaluation
-GUESSES = {"d": 3, "K": 4, "T": 400, "epsilon": 1.0, "delta": 0.01}  # where there is no example()
-OTHERS = str(Path(__file__).parents[1]), "site-packages", "/lib/python", "<"  # not the author's
+# a private epsilon-greedy in plain Python
+TEMPLATE = Path(__file__).with_name("template.txt")
+# as it stands, or as text under postponed evaluation
+ANNOTATED = (Policy, "Policy", "core.Policy")
+# where there is no example()
+GUESSES = {"d": 3, "K": 4, "T": 400, "epsilon": 1.0, "delta": 0.01}
+# not the author's
+OTHERS = str(Path(__file__).parents[1]), "site-packages", "/lib/python", "<"
 MEMORY = 8 << 30  # bytes that the policy may use
 PATIENCE = 10.0  # times the limit may pass on the clock, on a machine that others use
 IDLE = 3_600.0  # seconds after which a process ends that nobody asks
@@ -52,7 +56,9 @@ class Subject(NamedTuple):
     def takes(self):
         """Parameters of the factory; none where it needs more than the judge can tell it."""
         taken = inspect.signature(self.factory).parameters
-        needed = [n for n, p in taken.items() if p.default is p.empty and n not in GUESSES]
+        needed = [
+            n for n, p in taken.items() if p.default is p.empty and n not in GUESSES
+        ]
         return {} if needed else taken
 
     def made(self, **told):
@@ -73,14 +79,26 @@ def load(what) -> Subject:
         return Subject(what.name, lambda: what, lambda K: what)
     if what in policies.TABLE:
         make = functools.partial(policies.example, what)
-        return Subject(what, policies.factory(what), make, known(what))
-    factory, example, spec = (what, None, NOTHING) if callable(what) else _offered(str(what))
+        return Subject(
+            name=what,
+            factory=policies.factory(what),
+            make=make,
+            spec=known(what),
+        )
+    factory, example, spec = (
+        (what, None, NOTHING) if callable(what) else _offered(str(what))
+    )
     told = {} if example else GUESSES
 
     def make(K):
         return given(example or factory, told | {"K": K})
 
-    return Subject(factory.__name__, factory, make, spec)
+    return Subject(
+        name=factory.__name__,
+        factory=factory,
+        make=make,
+        spec=spec,
+    )
 
 
 def _offered(what):
@@ -94,7 +112,9 @@ def _offered(what):
             spec.loader.exec_module(module)
         else:
             module = importlib.import_module(what)
-    except BaseException as error:  # whatever a stranger's file raises, SystemExit included
+    except (
+        BaseException
+    ) as error:  # whatever a stranger's file raises, SystemExit included
         raise ValueError(f"{what} does not import: {said(error)}") from None
 
     def makes(f):
@@ -104,7 +124,9 @@ def _offered(what):
     makers = [f for name, f in inspect.getmembers(module, makes) if name != "example"]
     if len(makers) != 1:
         names = [f.__name__ for f in makers]
-        raise ValueError(f"{what} must have one function annotated `-> Policy`; got {names}")
+        raise ValueError(
+            f"{what} must have one function annotated `-> Policy`; got {names}"
+        )
     attacks = getattr(module, "attacks", None)
     spec = NOTHING if attacks is None else AuditSpec(attacks=attacks)
     return makers[0], getattr(module, "example", None), spec
@@ -115,7 +137,9 @@ def said(error) -> str:
     text = textwrap.shorten(f"{type(error).__name__}: {error}", 200)
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if not any(part in frame.filename for part in OTHERS):
-            return f"{text} ({Path(frame.filename).name}, line {frame.lineno}: {frame.line})"
+            return (
+                f"{text} ({Path(frame.filename).name}, line {frame.lineno}: {frame.line})"
+            )
     return text
 
 
@@ -135,7 +159,8 @@ class Child:
     def __init__(self, what, limit: float):
         if resource is None or "fork" not in multiprocessing.get_all_start_methods():
             raise OSError(
-                "the judge does not run here: it forks a process and limits it, which needs Linux "
+                "the judge does not run here: it forks a process and limits it, "
+                "which needs Linux "
                 "or macOS"
             )
         self.what = what
@@ -149,17 +174,22 @@ class Child:
 
         Raises ValueError if the file of the policy was written to.
         """
-        began, fork = time.perf_counter(), multiprocessing.get_context("fork")
+        began = time.perf_counter()
+        fork = multiprocessing.get_context("fork")
         self.pool = self.pool or ProcessPoolExecutor(1, fork, _begin, (self.what,))
         try:
             found = self.pool.submit(_answer, task, args, self.limit).result()
         except BrokenProcessPool:
             self.pool = None
             late = time.perf_counter() - began >= self.limit
-            why = f"does not return within {self.limit:g} s" if late else "its process ends"
+            why = (
+                f"does not return within {self.limit:g} s" if late else "its process ends"
+            )
             found = failed(why)
         if self.file and stamp(self.file) != self.seen:
-            raise ValueError(f"{self.file} was written to while it was judged: judge it again")
+            raise ValueError(
+                f"{self.file} was written to while it was judged: judge it again"
+            )
         return found if isinstance(found, list) else [found]
 
 
@@ -175,7 +205,8 @@ def _begin(what):
         for stream in (1, 2):
             os.dup2(log.fileno(), stream)
     sys.stdout, sys.stderr = (os.fdopen(stream, "w", closefd=False) for stream in (1, 2))
-    for clock in (signal.SIGPROF, signal.SIGALRM):  # a handler would wait for compiled code
+    # a handler would wait for compiled code
+    for clock in (signal.SIGPROF, signal.SIGALRM):
         signal.signal(clock, signal.SIG_DFL)
     _, most = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, most))

@@ -27,7 +27,9 @@ from evidence.measure.recording import (
 ASKED = (0.5, 1.0, 2.0)  # budgets for which instances are made
 # quick: (d, epsilon) that are measured, too
 OTHER = {True: ((5, 4.0),), False: ((5, 4.0), (2, 0.5))}
-SHORT, LONG = (16, 23), 400  # rounds of whole short lives, and of a long run, at most
+# rounds of whole short lives, and of a long run, at most
+SHORT = (16, 23)
+LONG = 400
 RELEASES = 3  # a run goes on until it has shown so much
 LAWS = {"gaussian": sps.norm, "laplace": sps.laplace}
 BINS = np.array([0.0, 0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999, 1.0])
@@ -35,9 +37,15 @@ BINS = np.array([0.0, 0.001, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999, 1.0])
 
 def promised(subject):
     """The row on the example's guarantee."""
-    p, g = subject.policy, subject.policy.guarantee
+    p = subject.policy
+    g = subject.policy.guarantee
     known = p.universe or "no universe declared: unit ball, rewards [-1, 1]"
-    row = {"outcome": "promised", "found": str(g), "model": g.model, "factory": subject.name}
+    row = {
+        "outcome": "promised",
+        "found": str(g),
+        "model": g.model,
+        "factory": subject.name,
+    }
     return row | {"what": p.name, "played": f"{g.neighbours}; {g.model} model; {known}"}
 
 
@@ -46,9 +54,11 @@ def shown(subject):
     declares them or, where a kernel shows different numbers in turn, as its instances do."""
     policy = subject.policy
     own = tuple(subject.spec.measured())
-    kernels, private = readers(policy.releases), policy.private
+    kernels = readers(policy.releases)
+    private = policy.private
     for case in () if kernels else own:
-        kernels, private = kernels | case.releases, case.private_fields
+        kernels = kernels | case.releases
+        private = case.private_fields
     return kernels, private, own
 
 
@@ -56,8 +66,11 @@ def plans(subject, quick: bool):
     """Rows with "what" and "plan", the arguments of `instance`: the policy's own instances, or its
     example for a few rounds; other dimensions and budgets; whole short lives.  Optional: a long
     run, its end, and where its noise is least."""
-    takes, own = subject.takes, shown(subject)[2]
-    found = {f"own instance {i + 1}": {"number": i} for i in range(len(own))} or {"its example": {}}
+    takes = subject.takes
+    own = shown(subject)[2]
+    found = {f"own instance {i + 1}": {"number": i} for i in range(len(own))} or {
+        "its example": {}
+    }
     for d, epsilon in OTHER[quick] if {"d", "epsilon"} & takes.keys() else ():
         told = {n: v for n, v in (("d", d), ("epsilon", epsilon)) if n in takes}
         found[" and ".join(f"{n} = {v:g}" for n, v in told.items())] = {"told": told}
@@ -79,7 +92,9 @@ def odd_rounds(case):
         return set()
     least = [fresh_rows(call, 20, 5).std(axis=0).min() for call in calls]
     at = [call.round for call in calls]
-    shown = {(at[i], at[min(i + 2, len(at) - 1)]) for i in (np.argmin(least), len(at) - 1)}
+    shown = {
+        (at[i], at[min(i + 2, len(at) - 1)]) for i in (np.argmin(least), len(at) - 1)
+    }
     return {(first, last + 1 - first) for first, last in shown if first > 0}
 
 
@@ -89,17 +104,30 @@ def instance(subject, number=None, told=None, rounds=None, start=0):
     policy = subject.made(**told) if told else subject.policy
     kernels, private, own = shown(subject)
     if not kernels:
-        raise NotMeasured("the policy does not say what others see: Policy(..., releases=...)")
+        raise NotMeasured(
+            "the policy does not say what others see: Policy(..., releases=...)"
+        )
     if number is not None:
         return own[number]
     rest = min(horizon(policy) or LONG, LONG) - start
     state = run(policy, *stream_for(policy, start)[:2])[1] if start else None
-    n, follows = min(rounds or 3, rest), any(c.assumes_compliance for c in own)
+    n = min(rounds or 3, rest)
+    follows = any(c.assumes_compliance for c in own)
     tight = (n < LONG and all(c.bound_is_tight for c in own)) or None
-    case = AuditInstance(policy, kernels, private, state, n, None, tight, follows)
+    case = AuditInstance(
+        policy=policy,
+        releases=kernels,
+        private_fields=private,
+        initial_state=state,
+        rounds=n,
+        records=None,
+        bound_is_tight=tight,
+        assumes_compliance=follows,
+    )
     while not rounds and case.rounds < rest and releases(case) < RELEASES:
         case = case._replace(rounds=min(2 * case.rounds, rest))
-    if policy.guarantee.neighbours == ADD_OR_REMOVE:  # without a record the last one is missing
+    # without a record the last one is missing
+    if policy.guarantee.neighbours == ADD_OR_REMOVE:
         n = releases(case)
         while n and releases(shorter := case._replace(rounds=case.rounds - 1)) == n:
             case = shorter
@@ -119,20 +147,32 @@ def measured(subject, plan):
         found = found._replace(chance=min(found.chance, law_chance(case)))
         g, d = case.policy.guarantee, getattr(case.policy.params, "d", None)
         holds, words = verdict(g, found)
-        by_size = verdict(g, found._replace(low=0.0))[0] is not False and found.low < np.inf
+        by_size = (
+            verdict(g, found._replace(low=0.0))[0] is not False and found.low < np.inf
+        )
         if holds is False and by_size and draws_elsewhere(case):
-            raise NotMeasured("what is drawn outside the declared kernels may hide a record")
+            raise NotMeasured(
+                "what is drawn outside the declared kernels may hide a record"
+            )
     except (Leak, NotMeasured) as why:
         outcome = "refuted" if isinstance(why, Leak) else "not measured"
         return {"outcome": outcome, "found": str(why)}
-    played = f"{case.rounds} rounds, d = {d}, budget {g.epsilon:.3g}, {found.releases} releases"
-    row = {"outcome": "refuted" if holds is False else "measured", "found": words, "played": played}
+    played = (
+        f"{case.rounds} rounds, d = {d}, budget {g.epsilon:.3g}, {found.releases} "
+        "releases"
+    )
+    row = {
+        "outcome": "refuted" if holds is False else "measured",
+        "found": words,
+        "played": played,
+    }
     return row | {n: getattr(found, n) for n in ("low", "high", "movement", "releases")}
 
 
 def draws_elsewhere(case) -> bool:
     """Whether the first release without its noise still depends on draws: a secret coin, say."""
-    recorder, seen = Recorder(case), set()
+    recorder = Recorder(case)
+    seen = set()
     for seed in range(8):
         clean = recorder.play(filler(case), seed=seed).calls[0].clean
         seen.add(b"".join(a.round(9).tobytes() for _, a in clean))
@@ -142,7 +182,8 @@ def draws_elsewhere(case) -> bool:
 def law_chance(case, n: int = 20_000):
     """p-value of many draws of the first release, of at most 100 numbers: how many fall into `BINS`
     of their law, by Bonferroni; 0 where one value comes more than three times."""
-    call, chances = Recorder(case).play(filler(case)).calls[0], [1.0]
+    call = Recorder(case).play(filler(case)).calls[0]
+    chances = [1.0]
     laws = {law for law, _ in call.clean}
     if not laws & LAWS.keys() or sum(a.size for _, a in call.clean) > 100:
         return 1.0
@@ -166,6 +207,12 @@ def asked(subject):
     got = [p.guarantee.epsilon for p in made]
     text = ", ".join(f"{g:.3g} for {e:g}" for g, e in zip(got, ASKED, strict=True))
     if len(set(got)) == 1 or same_state(made[0].params, made[-1].params):
-        return {"outcome": "refuted", "found": f"guarantee or noise stays as it is: {text}"}
+        return {
+            "outcome": "refuted",
+            "found": f"guarantee or noise stays as it is: {text}",
+        }
     less = any(g > e * (1 + 1e-9) for g, e in zip(got, ASKED, strict=True))
-    return {"outcome": "broken" if less else "holds", "found": f"epsilon by budget: {text}"}
+    return {
+        "outcome": "broken" if less else "holds",
+        "found": f"epsilon by budget: {text}",
+    }

@@ -34,7 +34,8 @@ from companion.validate import (
 )
 from evidence.attacks.audit import playing, runs_of
 
-PILOT = 400  # outputs of each input by which an auditor finds the middle of the scores, beforehand
+# outputs of each input by which an auditor finds the middle of the scores, beforehand
+PILOT = 400
 LARGEST = 60.0  # no bound is looked for above this epsilon or mu
 
 
@@ -52,7 +53,12 @@ class OneRun(NamedTuple):
 
 
 def audit(
-    scores: np.ndarray, coins: np.ndarray, *, delta: float, guesses: int, level: float = 0.95
+    scores: np.ndarray,
+    coins: np.ndarray,
+    *,
+    delta: float,
+    guesses: int,
+    level: float = 0.95,
 ) -> OneRun:
     """`OneRun` of scores (m,), large where the coin of a canary seems to be 1, and coins (m,).
 
@@ -61,30 +67,53 @@ def audit(
     [1, m], fixed before the scores were seen.  Raises ValueError on anything else.
     """
     scores, m = need_array("scores", scores, ("m",)), len(scores)
-    coins, g = need_indices("coins", coins, (m,), 2), need_int("guesses", guesses, 1, m)
+    coins = need_indices("coins", coins, (m,), 2)
+    g = need_int("guesses", guesses, 1, m)
     chosen = np.argsort(-np.abs(scores), kind="stable")[:g]
     right = int(((scores[chosen] > 0) == (coins[chosen] == 1)).sum())
     mu = gaussian_mu(right, g, m, level)
     gaussian = 0.0 if mu == 0.0 or delta == 0.0 else gaussian_epsilon(delta, 1.0, mu)
-    return OneRun(right, g, m, pure_epsilon(right, g, m, delta, level), mu, gaussian)
+    return OneRun(
+        right=right,
+        guesses=g,
+        canaries=m,
+        epsilon=pure_epsilon(right, g, m, delta, level),
+        mu=mu,
+        gaussian=gaussian,
+    )
 
 
 def pure_epsilon(
-    right: int, guesses: int, canaries: int, delta: float, level: float = 0.95
+    right: int,
+    guesses: int,
+    canaries: int,
+    delta: float,
+    level: float = 0.95,
 ) -> float:
     """Largest epsilon that so many right guesses refute at delta >= 0, by the trade-off curve of
     all (epsilon, delta)-private mechanisms."""
     delta = need_float("delta", delta, 0.0, 1.0, open_high=True)
 
-    def inverse(r, epsilon):  # of B(x) = min(delta + e^epsilon x, 1 - e^-epsilon (1 - delta - x))
-        return max(0.0, (r - delta) * exp(-epsilon), 1.0 - delta - (1.0 - r) * exp(epsilon))
+    # of B(x) = min(delta + e^epsilon x, 1 - e^-epsilon (1 - delta - x))
+    def inverse(r, epsilon):
+        return max(
+            0.0,
+            (r - delta) * exp(-epsilon),
+            1.0 - delta - (1.0 - r) * exp(epsilon),
+        )
 
     return _largest(right, guesses, canaries, level, inverse)
 
 
 def gaussian_mu(right: int, guesses: int, canaries: int, level: float = 0.95) -> float:
     """Largest mu at which so many right guesses refute the trade-off of N(0, 1) and N(mu, 1)."""
-    return _largest(right, guesses, canaries, level, lambda r, mu: float(ndtr(ndtri(r) - mu)))
+    return _largest(
+        right,
+        guesses,
+        canaries,
+        level,
+        lambda r, mu: float(ndtr(ndtri(r) - mu)),
+    )
 
 
 def _largest(right, guesses, canaries, level, inverse):
@@ -92,8 +121,10 @@ def _largest(right, guesses, canaries, level, inverse):
     B, increasing in its first argument, at the value that is its second."""
     m = need_int("canaries", canaries, 1)
     g = need_int("guesses", guesses, 1, m)
-    right, tau = need_int("right", right, 0, g), 1.0 - need_probability("level", level)
-    low, high = 0.0, LARGEST
+    right = need_int("right", right, 0, g)
+    tau = 1.0 - need_probability("level", level)
+    low = 0.0
+    high = LARGEST
     while high - low > 1e-4:
         middle = 0.5 * (low + high)
         refuted = _tail(right, g, m, tau, lambda r, at=middle: inverse(r, at)) > 1.0
@@ -103,7 +134,9 @@ def _largest(right, guesses, canaries, level, inverse):
 
 def _tail(right, g, m, tau, inverse):
     """What P(W >= 0) would at least be if P(W >= right) were tau."""
-    excess, tail = 0.0, tau  # F_k and q_k
+    # F_k and q_k
+    excess = 0.0
+    tail = tau
     for k in range(right - 1, -1, -1):
         r = min(1.0, (excess + (k + 1) * tail) / m)  # r_(k+1)
         excess += tail
@@ -125,7 +158,8 @@ def single(attack, canaries: int, rng: np.random.Generator):
         return attack.statistic(attack.mechanism(data, rng, n))
 
     coins = rng.integers(0, 2, canaries)
-    wrong, right = seen(attack.b, canaries), seen(attack.a, canaries)
+    wrong = seen(attack.b, canaries)
+    right = seen(attack.a, canaries)
     middle = np.mean([np.median(seen(data, PILOT)) for data in (attack.a, attack.b)])
     return np.where(coins == 1, right, wrong) - middle, coins
 
@@ -134,9 +168,11 @@ def stream(policy, gap: int, direction, records, rng: np.random.Generator):
     """Rounds (X (T, 2, d), R (T, 2)) and coins: every gap-th user, from the first on, is a canary
     with the first of two records (x, r) for coin 1; the others have the contexts +-direction and
     no reward."""
-    T, d = policy.params.T, policy.params.d
+    T = policy.params.T
+    d = policy.params.d
     coins = rng.integers(0, 2, T // gap)
-    X, R = np.zeros((T, 2, d)), np.zeros((T, 2))
+    X = np.zeros((T, 2, d))
+    R = np.zeros((T, 2))
     X[:, 0], X[:, 1] = direction, -np.asarray(direction)
     for i, coin in enumerate(coins):
         X[i * gap], R[i * gap] = records[1 - coin]
@@ -169,11 +205,18 @@ def actions(policy, gap: int, rng: np.random.Generator):
 
 
 def rates(
-    attack, canaries: int, guesses: int, delta: float, promised: float, repeats: int, seed: int
+    attack,
+    canaries: int,
+    guesses: int,
+    delta: float,
+    promised: float,
+    repeats: int,
+    seed: int,
 ):
     """(share of right guesses (repeats,), bounds at level 0.95 (repeats,), alarms): of `single`
     runs again and again; an alarm is a bound above what is promised."""
-    shares, bounds = np.empty(repeats), np.empty(repeats)
+    shares = np.empty(repeats)
+    bounds = np.empty(repeats)
     for i, child in enumerate(np.random.SeedSequence(seed).spawn(repeats)):
         rng = np.random.default_rng(child)
         found = audit(*single(attack, canaries, rng), delta=delta, guesses=guesses)

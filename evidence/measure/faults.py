@@ -23,10 +23,22 @@ from evidence.claims import plots
 from evidence.measure.recording import Interpreter
 
 CALIBRATIONS = "corrected", "paper"
-NORMAL = "message", "batch", "releases"  # what is seen through normal noise, if it is a sum
+# what is seen through normal noise, if it is a sum
+NORMAL = "message", "batch", "releases"
 DRAWS = 100_000  # outputs of each input by which moves and noise are measured
-SCALES = {"sigma", "sigma_first", "sigma_v", "sigma_h", "scale", "xi_first", "xi_rest",
-          "count_scale", "vector_scale", "matrix_scale", "spread_scale"}  # fmt: skip
+SCALES = {
+    "sigma",
+    "sigma_first",
+    "sigma_v",
+    "sigma_h",
+    "scale",
+    "xi_first",
+    "xi_rest",
+    "count_scale",
+    "vector_scale",
+    "matrix_scale",
+    "spread_scale",
+}
 BITS = {"b", "bits_matrix", "bits_gradient"}
 BOUNDS = {"clip", "row_clip", "gradient_clip", "residual_clip", "reward_clip"}
 FAR = 50.0  # records of this times the size that is allowed
@@ -59,7 +71,9 @@ def targets() -> tuple[Target, ...]:
         for name in table.TABLE:
             spec = known(name)
             first = {said(case.policy): case.policy for case in reversed(spec.measured())}
-            several = spec.attack_instances() or [first[c] for c in CALIBRATIONS if c in first]
+            several = spec.attack_instances() or [
+                first[c] for c in CALIBRATIONS if c in first
+            ]
             found += [Target(name, said(a), a) for a in several]
     return tuple(found)
 
@@ -90,33 +104,49 @@ def trials_for(attack, trials: int) -> int:
 
 def row(target: Target, attack, trials: int, seed: int, level: float):
     """One attack as a row of the table."""
-    g, n = target.algorithm.guarantee, trials_for(attack, trials)
-    claimed = g.epsilon if g.claimed is None else g.claimed[0]  # by the source, where it differs
+    g = target.algorithm.guarantee
+    n = trials_for(attack, trials)
+    # by the source, where it differs
+    claimed = g.epsilon if g.claimed is None else g.claimed[0]
     sharp = measured(attack, g.delta, trials_for(attack, DRAWS), seed)
     found = attacked(attack, delta=g.delta, trials=n, seed=seed, level=level)
     return {
-        "algorithm": target.algorithm.name, "calibration": target.calibration, "model": g.model,
-        "claimed": claimed, "proved": g.epsilon, "delta": g.delta,
-        "measured": sharp, "counted": found.epsilon,
-        "sees": attack.sees, "event": f"{found.event} ({found.likely})", "hits": found.hits,
-        "trials": found.trials, "leaves aside": attack.note,
-    }  # fmt: skip
+        "algorithm": target.algorithm.name,
+        "calibration": target.calibration,
+        "model": g.model,
+        "claimed": claimed,
+        "proved": g.epsilon,
+        "delta": g.delta,
+        "measured": sharp,
+        "counted": found.epsilon,
+        "sees": attack.sees,
+        "event": f"{found.event} ({found.likely})",
+        "hits": found.hits,
+        "trials": found.trials,
+        "leaves aside": attack.note,
+    }
 
 
 def audited(found, *, trials: int, seed: int, level: float):
     """A table with one row per attack on `targets`, each bound at this level."""
-    return pd.DataFrame([row(t, one, trials, seed, level) for t in found for one in t.attacks])
+    return pd.DataFrame(
+        [row(t, one, trials, seed, level) for t in found for one in t.attacks]
+    )
 
 
 def strongest(table):
     """The rows of `audited` with the largest bound for each instance, in the order of the table."""
     keys = ["algorithm", "calibration", "delta", "proved"]
-    return table.loc[table.groupby(keys, sort=False)["counted"].idxmax()].reset_index(drop=True)
+    return table.loc[table.groupby(keys, sort=False)["counted"].idxmax()].reset_index(
+        drop=True
+    )
 
 
 def figure(table):
     """Claim, proof and count of every row of `strongest`, as a picture."""
-    colours, right, top = plots.COLOURS, table["counted"] <= table["claimed"], 8.0
+    colours = plots.COLOURS
+    right = table["counted"] <= table["claimed"]
+    top = 8.0
     series = [
         (table["claimed"], "|", colours[0], "claimed"),
         (table["proved"], "o", colours[1], "proved"),
@@ -127,9 +157,26 @@ def figure(table):
     fig, (ax,) = plots.panels(1, height=0.26 * len(table) + 1.2)
     at = np.arange(len(table))[::-1]
     for x, marker, colour, label in series:  # infinity is at `top`
-        ax.plot(x.clip(upper=top), at, marker, ms=7, mfc="none", color=colour, label=label)
-    ax.hlines(at, *(table[k].clip(upper=top) for k in ("counted", "proved")), color="0.6", lw=1)
-    ax.set_yticks(at, table["algorithm"] + " (" + table["calibration"] + ")", fontsize="small")
+        ax.plot(
+            x.clip(upper=top),
+            at,
+            marker,
+            ms=7,
+            mfc="none",
+            color=colour,
+            label=label,
+        )
+    ax.hlines(
+        at,
+        *(table[k].clip(upper=top) for k in ("counted", "proved")),
+        color="0.6",
+        lw=1,
+    )
+    ax.set_yticks(
+        at,
+        table["algorithm"] + " (" + table["calibration"] + ")",
+        fontsize="small",
+    )
     ax.set(xlabel="ε", xlim=(-0.2, top + 0.3), ylim=(-0.8, len(table) - 0.2))
     ax.set_xticks([0, 1, 2, 3, 4, 6, top], [*"012346", "∞"])
     ax.tick_params(labeltop=True)
@@ -192,7 +239,9 @@ def weighed(outputs: np.ndarray) -> np.ndarray:
 
 
 def _scaled(data):
-    return tuple(map(_scaled, data)) if isinstance(data, tuple) else np.multiply(data, FAR)
+    return (
+        tuple(map(_scaled, data)) if isinstance(data, tuple) else np.multiply(data, FAR)
+    )
 
 
 def twice(attack):
@@ -227,8 +276,10 @@ def farthest(pairs: np.ndarray) -> np.ndarray:
 def planted(target, *, trials: int, seed: int, level: float) -> dict[str, float]:
     """{fault: bound of the strongest attack on it}, and {"far": the same on the honest algorithm,
     with records far outside the universe}."""
-    algorithm, (attack, *_) = target.algorithm, target.attacks
-    epsilon, delta = algorithm.guarantee.epsilon, algorithm.guarantee.delta
+    algorithm = target.algorithm
+    attack, *_ = target.attacks
+    epsilon = algorithm.guarantee.epsilon
+    delta = algorithm.guarantee.delta
     certain = int(CERTAIN * max(1.0, np.exp(epsilon - 1.0)))  # so many can show epsilon
     n = trials_for(attack, trials)
     weak, *_ = target.attack(half_noise(algorithm))

@@ -18,14 +18,16 @@ from evidence.measure.recording import Leak, NotMeasured, Recorder, fresh_rows
 
 FEW = 16  # candidates for every round of a run of many rounds
 LONG = 40  # rounds that are many
-CHOSEN = {"peeled", "picks", "vertex"}  # laws of numbers that others, which are let out, choose
+# laws of numbers that others, which are let out, choose
+CHOSEN = {"peeled", "picks", "vertex"}
 
 
 class Seen(NamedTuple):
     """What all candidates in place of one round's record let out, after one and the same past."""
 
     base: Any  # the run whose outcomes all others share
-    clean: list  # per call and part of it: (candidates, ...) released numbers, with the same noise
+    # per call and part of it: (candidates, ...) released numbers, with the same noise
+    clean: list
     laws: list  # and their laws
     kind: np.ndarray  # (candidates,) see `candidates`
     pairs: np.ndarray  # (pairs, 2) candidates that are neighbours of each other
@@ -60,7 +62,9 @@ class Seen(NamedTuple):
         far = [size[kinds == k].max(initial=0.0) for k in (1, 2)]
         bounded = bool(far[1] <= far[0] * (1 + 1e-6))
         if not bounded and far[1] <= 1e3 * far[0]:
-            raise NotMeasured(f"a release grows with the record's size, but slowly: {far}")
+            raise NotMeasured(
+                f"a release grows with the record's size, but slowly: {far}"
+            )
         return bounded
 
     def releases(self) -> int:
@@ -92,10 +96,16 @@ def records(d: int):
     else:
         all_corners = d <= 6  # else two of them and their opposites
         signs = [np.ones(d), np.cos(np.pi * np.arange(d))]
-        signs = list(product((-1.0, 1.0), repeat=d)) if all_corners else [*signs, *-np.array(signs)]
+        signs = (
+            list(product((-1.0, 1.0), repeat=d))
+            if all_corners
+            else [*signs, *-np.array(signs)]
+        )
         ways = np.vstack([np.eye(d), -np.eye(d), signs])
         ways /= np.linalg.norm(ways, axis=1, keepdims=True)
-    near = [(*x, r) for x in ways for r in (-1.0, 0.0, 1.0)] + [(*x, 1.0) for x in ways / 2]
+    near = [(*x, r) for x in ways for r in (-1.0, 0.0, 1.0)] + [
+        (*x, 1.0) for x in ways / 2
+    ]
     coarse = np.array([(*x, r) for x in ways[:: 3 if d == 2 else 1] for r in (-1.0, 1.0)])
     paid = np.append(np.zeros(d), 1.0)  # of some the reward alone is too large
 
@@ -107,9 +117,12 @@ def records(d: int):
 
 def corners_of(universe, d: int) -> np.ndarray:
     """(n, d + 1) records on the corners of a `Universe`: axes and diagonals, extreme rewards."""
-    ways, rewards = records(d)[0][:, :d], (max(universe.low, -1e6), min(universe.high, 1e6))
+    ways = records(d)[0][:, :d]
+    rewards = (max(universe.low, -1e6), min(universe.high, 1e6))
     if universe.offset:
-        ways = np.array([(*np.sqrt(0.5) * x, np.sqrt(0.5)) for x in records(d - 1)[0][:, :-1]])
+        ways = np.array(
+            [(*np.sqrt(0.5) * x, np.sqrt(0.5)) for x in records(d - 1)[0][:, :-1]]
+        )
     else:
         sizes = np.linalg.norm(ways, universe.norm, axis=1, keepdims=True)
         radius = universe.radius if universe.radius < np.inf else 1.0
@@ -121,7 +134,8 @@ def candidates(case, x=None):
     """([(arm, x, r) or None: no record], kinds, (pairs, 2) of those that are neighbours); kinds: 0
     near, 1 a thousand, 2 a billion times too large.  x: the public context, where rewards alone
     are private."""
-    relation, d = case.policy.guarantee.neighbours, dimension(case.policy)
+    relation = case.policy.guarantee.neighbours
+    d = dimension(case.policy)
     if relation not in RELATIONS:
         raise NotMeasured(f"neighbours must be one of {RELATIONS}; got {relation!r}")
     near, far = records(d)
@@ -131,7 +145,10 @@ def candidates(case, x=None):
     rows = [near, far(1e3), far(1e9)]
     if case.rounds > LONG:
         best = near[np.abs(near[:, -1]) == np.abs(near[:, -1]).max()]
-        rows = [best[np.linspace(0, len(best) - 1, FEW).astype(int)], *(r[:4] for r in rows[1:])]
+        rows = [
+            best[np.linspace(0, len(best) - 1, FEW).astype(int)],
+            *(r[:4] for r in rows[1:]),
+        ]
     if relation == REPLACE_REWARD:
         rewards = [np.unique(r[:, -1]) for r in rows]
         rows = [np.column_stack([np.tile(x, (len(r), 1)), r]) for r in rewards]
@@ -149,8 +166,12 @@ def positions(case) -> list[tuple[int, Any]]:
     rounds = sorted({0, case.rounds // 2, case.rounds - 1})
     if case.policy.guarantee.neighbours != REPLACE_REWARD:
         return [(at, None) for at in rounds]
-    d, world = dimension(case.policy), getattr(case.policy, "universe", None)
-    longest = max(corners_of(world or Universe(norm=np.inf), d)[:, :-1], key=lambda x: abs(x).sum())
+    d = dimension(case.policy)
+    world = getattr(case.policy, "universe", None)
+    longest = max(
+        corners_of(world or Universe(norm=np.inf), d)[:, :-1],
+        key=lambda x: abs(x).sum(),
+    )
     return [(at, x) for at in rounds for x in (np.eye(d)[0], -np.eye(d)[-1], longest)]
 
 
@@ -164,23 +185,33 @@ def compare(run, base, at: int) -> None:
         raise Leak("advice depends on more of a record than what was released")
     for a, b in zip(run.public, base.public, strict=True):
         if a.tobytes() != b.tobytes() and not np.array_equal(a, b, equal_nan=True):
-            raise Leak("the public state depends on more of a record than what was released")
+            raise Leak(
+                "the public state depends on more of a record than what was released"
+            )
 
 
 def see(case, position, seed: int = 1) -> Seen:
     """`Seen`: every candidate at this position.  Raises `Leak` if more than the releases depends on
     it: their number, the advice to others, the public part of the state."""
-    (at, x), recorder, fixed = position, Recorder(case), filler(case)
+    at, x = position
+    recorder = Recorder(case)
+    fixed = filler(case)
     rows, kind, pairs = candidates(case, x)
     if x is not None:
         fixed[at] = rows[0]
-    base, runs = recorder.play(fixed, seed=seed), []
+    base = recorder.play(fixed, seed=seed)
+    runs = []
 
     def play(row, script=None):
-        return recorder.play([*fixed[:at], row, *fixed[at + 1 :]], seed=seed, script=script)
+        return recorder.play(
+            [*fixed[:at], row, *fixed[at + 1 :]],
+            seed=seed,
+            script=script,
+        )
 
     if rows[-1] is None and len(play(None).calls) != len(base.calls):
-        rows[-1] = (0, np.zeros(dimension(case.policy)), 0.0)  # where it adds nothing, it is none
+        # where it adds nothing, it is none
+        rows[-1] = (0, np.zeros(dimension(case.policy)), 0.0)
         quiet = recorder.play([rows[-1]] * case.rounds).calls[:LONG]
         drawn = [fresh_rows(call, 2000, 1) for call in quiet]
         if any((np.abs(z.mean(axis=0)) > 0.16 * z.std(axis=0)).any() for z in drawn):
@@ -193,4 +224,12 @@ def see(case, position, seed: int = 1) -> Seen:
         [np.array([run.calls[i].clean[j][1] for run in runs]) for j in range(len(parts))]
         for i, parts in enumerate(laws)
     ]
-    return Seen(base, clean, laws, kind, pairs, runs, at)
+    return Seen(
+        base=base,
+        clean=clean,
+        laws=laws,
+        kind=kind,
+        pairs=pairs,
+        runs=runs,
+        at=at,
+    )

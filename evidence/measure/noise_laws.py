@@ -38,7 +38,8 @@ class Measured(NamedTuple):
     releases: int  # calls that this record enters
     low: float  # epsilon at the guarantee's delta
     high: float
-    bounded: bool  # whether noise hides all that any record moves, however far outside the universe
+    # whether noise hides all that any record moves, however far outside the universe
+    bounded: bool
     chance: float = 1.0
 
 
@@ -46,7 +47,9 @@ def verdict(guarantee, found: Measured):
     """(True, False or None: more private than promised, words) of a promise beside a `Measured`."""
     epsilon = guarantee.epsilon
     if found.bounded == (epsilon == np.inf):
-        said = "is limited, though nothing is promised" if found.bounded else "has no limit"
+        said = (
+            "is limited, though nothing is promised" if found.bounded else "has no limit"
+        )
         return found.bounded and None, f"what one record can show {said}"
     if not found.chance > ALARM:
         return False, f"the noise has not the declared law (p-value {found.chance:.1g})"
@@ -54,11 +57,21 @@ def verdict(guarantee, found: Measured):
     if found.low > epsilon + 1e-9:
         return False, f"epsilon = {span} is measured, {epsilon:.3g} is promised"
     if epsilon > found.high + 1e-9:
-        return None, f"more private than promised: {span} is measured, {epsilon:.3g} promised"
+        return (
+            None,
+            f"more private than promised: {span} is measured, {epsilon:.3g} promised",
+        )
     return True, f"epsilon = {epsilon:.3g} lies in the measured {span}"
 
 
-UNBOUNDED = Measured(np.inf, 0, np.inf, np.inf, False)  # where a record moves as far as it likes
+# where a record moves as far as it likes
+UNBOUNDED = Measured(
+    movement=np.inf,
+    releases=0,
+    low=np.inf,
+    high=np.inf,
+    bounded=False,
+)
 
 
 def measure(case) -> Measured:
@@ -75,9 +88,13 @@ def measure(case) -> Measured:
     if not laws:
         raise NotMeasured(f"nothing is let out in {case.rounds} rounds")
     if laws not in LAWS:
-        raise NotMeasured(f"laws must be one of {[*map(sorted, LAWS)]}; got {sorted(laws)}")
+        raise NotMeasured(
+            f"laws must be one of {[*map(sorted, LAWS)]}; got {sorted(laws)}"
+        )
     seeds = (1,) if "counts" not in laws else range(6 if case.rounds <= LONG else 2)
-    found, kept = [], {}  # of every position; the noise, which is drawn once
+    # of every position; the noise, which is drawn once
+    found = []
+    kept = {}
     for at in positions(case):
         several = [see(case, at, seed) for seed in seeds]
         far = [s.distances() for s in several]
@@ -88,13 +105,24 @@ def measure(case) -> Measured:
         found.append((np.max(far), max(s.releases() for s in several), *ends, -chance))
     movement, releases, low, high, chance = np.max(found, axis=0).tolist()
     if g.model == "shuffle" and "counts" not in laws and low > g.epsilon:
-        raise NotMeasured("messages are shown before the shuffler, which amplifies their privacy")
-    return Measured(movement, int(releases), low, high, low < np.inf, -chance)
+        raise NotMeasured(
+            "messages are shown before the shuffler, which amplifies their privacy"
+        )
+    return Measured(
+        movement=movement,
+        releases=int(releases),
+        low=low,
+        high=high,
+        bounded=low < np.inf,
+        chance=-chance,
+    )
 
 
 def reach(case) -> float:
     """By how much the promise may exceed what the search finds."""
-    return np.inf if case.bound_is_tight is None else REACH if case.bound_is_tight else SLACK
+    return (
+        np.inf if case.bound_is_tight is None else REACH if case.bound_is_tight else SLACK
+    )
 
 
 def law_chance(z: np.ndarray, law, error: float = 0.0, independent: bool = True) -> float:
@@ -113,7 +141,8 @@ def law_chance(z: np.ndarray, law, error: float = 0.0, independent: bool = True)
     shape = sps.kstwo.sf(max(apart - error, 0.0), n)
     largest = np.abs(z).max(axis=0) * (1.0 + 2.0 * error)
     inside = n * np.log1p(-2.0 * law.sf(largest))
-    within, beyond = np.exp(inside.min()), 1.0 if error else -np.expm1(inside.max())
+    within = np.exp(inside.min())
+    beyond = 1.0 if error else -np.expm1(inside.max())
     tests = [m * shape, m * within, m * beyond]
     if independent:
         tests += [unrelated(z), unrelated(np.abs(z))]
@@ -152,13 +181,18 @@ def normal(case, several, kept, law: str, n: int = 16_000):
     Counts are rounded at random: `low` is the largest of six draws of rounding, `high` that of
     their largest moves, entry by entry, which need not happen together.
     """
-    delta, seen = case.policy.guarantee.delta, several[0]
+    delta = case.policy.guarantee.delta
+    seen = several[0]
     if delta == 0.0 and law == "counts":
-        raise NotMeasured("binomial noise is measured by a normal law, which needs delta > 0")
+        raise NotMeasured(
+            "binomial noise is measured by a normal law, which needs delta > 0"
+        )
     n = int(np.clip(10 * n // len(seen.base.calls), min(n, 2_000), n))
     if not kept:
         if seen.stacked(law).shape[1] > max(n // 8, 100):
-            raise NotMeasured("too many numbers are shown to measure their noise together")
+            raise NotMeasured(
+                "too many numbers are shown to measure their noise together"
+            )
         z = recording.joint_noise(case, seen.base, law, n, 3)
         power, ways = np.linalg.eigh(z.T @ z / n)
         hidden = power > 1e-10 * power.max()  # ways in which there is noise
@@ -174,7 +208,8 @@ def normal(case, several, kept, law: str, n: int = 16_000):
     tail = ALARM / 2 / len(merged)
     ends = np.sqrt(sps.chi2.ppf([tail, 1 - tail], n - white.shape[1] + 1) / n)
     low, high = (np.linalg.norm(D @ white, axis=-1).max() for D in (moves, merged))
-    low, high = low * ends[0], high * ends[1] * reach(case)
+    low = low * ends[0]
+    high = high * ends[1] * reach(case)
     return normal_epsilon(delta, low), normal_epsilon(delta, high), chance
 
 
@@ -212,7 +247,9 @@ def normal_epsilon(delta: float, mu: float) -> float:
 def sampled(case, several, kept):
     """The promise lies between the exact loss of draws of one record and a few per cent above it
     (Renyi accounting)."""
-    ((seen,), p, delta) = several, case.policy.params, case.policy.guarantee.delta
+    (seen,) = several
+    p = case.policy.params
+    delta = case.policy.guarantee.delta
     if not kept:
         z = recording.joint_noise(case, seen.base, "sampled", 2000, 3)
         chance = min(law_chance(z / z.std(), sps.norm), evenly_drawn(case))
@@ -221,16 +258,24 @@ def sampled(case, several, kept):
     about = [np.allclose(c.args[2], filler(case)[seen.at][1]) for c in seen.base.calls]
     alone = about == [size > 0.0 for size in far] and len(far) == p.steps
     noise = kept["noise"] / max(far)
-    low, high = (sampled_epsilon(noise * f, p.n, p.steps, delta) for f in (1.02, 1 / SLACK / 1.02))
-    return low, 1.13 * high, kept["chance"] * alone  # every draw is about one record, and no other
+    low, high = (
+        sampled_epsilon(noise * f, p.n, p.steps, delta) for f in (1.02, 1 / SLACK / 1.02)
+    )
+    # every draw is about one record, and no other
+    return low, 1.13 * high, kept["chance"] * alone
 
 
 def evenly_drawn(case) -> float:
     """p-value of the test that every record is as likely to be drawn as any other."""
-    recorder, records = Recorder(case), np.array([x for _, x, _ in filler(case)])
-    calls = [c for seed in range(40) for c in recorder.play(filler(case), seed=seed).calls]
+    recorder = Recorder(case)
+    records = np.array([x for _, x, _ in filler(case)])
+    calls = [
+        c for seed in range(40) for c in recorder.play(filler(case), seed=seed).calls
+    ]
     apart = [np.abs(records - c.args[2]).sum(axis=1) for c in calls]
-    return sps.chisquare(np.bincount(np.argmin(apart, axis=1), minlength=len(records))).pvalue
+    return sps.chisquare(
+        np.bincount(np.argmin(apart, axis=1), minlength=len(records))
+    ).pvalue
 
 
 def sampled_epsilon(noise: float, n: int, steps: int, delta: float) -> float:
@@ -259,19 +304,26 @@ def pure(case, several, kept):
     pair of every part of the message in `high`.  Else Laplace losses are composed exactly, by the
     accountant library, for the pairs with the largest sums of losses and of their squares.
     """
-    ((seen,), delta, parts, columns) = several, case.policy.guarantee.delta, [], []
-    chance, n = 1.0, int(np.clip(20_000 // max(seen.releases(), 1), 2_000, 10_000))
+    (seen,) = several
+    delta = case.policy.guarantee.delta
+    parts = []
+    columns = []
+    chance = 1.0
+    n = int(np.clip(20_000 // max(seen.releases(), 1), 2_000, 10_000))
     for i, call in enumerate(seen.base.calls):
         for j, (law, _) in enumerate(call.clean):
             D = seen.moves(seen.clean[i][j])
             if not D.any():
                 continue
             if i not in kept:
-                kept[i] = [*map(recording.centred, recording.fresh_draws(call, n, [9, i]))]
+                kept[i] = [
+                    *map(recording.centred, recording.fresh_draws(call, n, [9, i]))
+                ]
             z = kept[i][j]
             if law == "laplace":
                 columns.append(z.reshape(len(z), -1))
-                scale, error = np.abs(z).mean(axis=0), len(z) ** -0.5
+                scale = np.abs(z).mean(axis=0)
+                error = len(z) ** -0.5
                 terms = np.abs(D) / np.maximum(scale, 1e-300)
             elif delta > 0.0:
                 raise NotMeasured("Wishart noise is measured at delta = 0 alone")
@@ -303,7 +355,8 @@ def pure_ends(parts, power: int, delta: float, reached: float):
     apart = np.concatenate([terms[totals[j].argmax()] for j, terms, _ in parts])
     spread = [terms[totals[j].argmax()] * error for j, terms, error in parts]
     error = 6.5 * np.linalg.norm(np.concatenate(spread)) / apart.sum()
-    low, high = (1.0 - error) * together, (1.0 + error) * reached * np.maximum(apart, 1e-9)
+    low = (1.0 - error) * together
+    high = (1.0 + error) * reached * np.maximum(apart, 1e-9)
     if delta == 0.0:
         return low.sum(), high.sum()
     return laplace_epsilon(low, delta, False), laplace_epsilon(high, delta, True)
@@ -316,10 +369,12 @@ def wishart_scales(N: np.ndarray):
     The difference of two Wishart_d(d+1, cI), of density proportional to exp(-tr/(2c)) each, loses
     at most half the nuclear norm of the move over c.
     """
-    n, d = len(N), N.shape[-1]
+    n = len(N)
+    d = N.shape[-1]
     ways = np.vstack([np.eye(d), np.full(d, d**-0.5)])
     z = np.einsum("ki,nbij,kj->nbk", ways, N.reshape(n, -1, d, d), ways)
-    scale, kurtosis = z.std(axis=0) / np.sqrt(4 * (d + 1)), 3 + 12 / (2 * (d + 1))
+    scale = z.std(axis=0) / np.sqrt(4 * (d + 1))
+    kurtosis = 3 + 12 / (2 * (d + 1))
     law = np.subtract(*np.random.default_rng(8).chisquare(d + 1, (2, 4 * n)))
     columns = (z / scale)[:, :2].reshape(n, -1).T
     chance = min(sps.ks_2samp(column, law).pvalue for column in columns)
@@ -333,10 +388,16 @@ def laplace_epsilon(ratios, delta: float, pessimistic: bool) -> float:
 
     if not ratios.max() < 1e3:
         return np.inf
-    sizes = np.exp(np.round(np.log(ratios[ratios > 1e-6]), 2)) * (1.005 if pessimistic else 0.995)
+    sizes = np.exp(np.round(np.log(ratios[ratios > 1e-6]), 2)) * (
+        1.005 if pessimistic else 0.995
+    )
     how = grid(1e-3, pessimistic)
     sizes, times = np.unique(sizes, return_counts=True)
-    return composed([pld.from_laplace_mechanism(1.0 / r, **how) for r in sizes], times, delta)
+    return composed(
+        [pld.from_laplace_mechanism(1.0 / r, **how) for r in sizes],
+        times,
+        delta,
+    )
 
 
 def composed(losses, times, delta: float) -> float:
@@ -363,9 +424,14 @@ def moved(seen: Seen, kept, find):
 def peeling(case, several, kept):
     """Laplace noise of one scale, fresh for every pick and value that is shown, composed."""
     found = list(moved(several[0], kept, peeling_noise))
-    times, delta = [s for _, (*_, s, _) in found], case.policy.guarantee.delta
+    times = [s for _, (*_, s, _) in found]
+    delta = case.policy.guarantee.delta
     low = picks_epsilon([far / most for far, (_, most, *_) in found], times, delta)
-    high = picks_epsilon([reach(case) * far / least for far, (least, *_) in found], times, delta)
+    high = picks_epsilon(
+        [reach(case) * far / least for far, (least, *_) in found],
+        times,
+        delta,
+    )
     return low, high, min(chance for _, (*_, chance) in found)
 
 
@@ -374,8 +440,14 @@ def picks_epsilon(ratios, times, delta: float) -> float:
     twice the ratio (Dwork and Roth 2014, Claim 3.9), a value the ratio."""
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    pure = [pld.common.DifferentialPrivacyParameters(r * f, 0.0) for f in (2, 1) for r in ratios]
-    ones = [pld.from_privacy_parameters(p, value_discretization_interval=2e-4) for p in pure]
+    pure = [
+        pld.common.DifferentialPrivacyParameters(r * f, 0.0)
+        for f in (2, 1)
+        for r in ratios
+    ]
+    ones = [
+        pld.from_privacy_parameters(p, value_discretization_interval=2e-4) for p in pure
+    ]
     return composed(ones, [*times, *times], delta)
 
 
@@ -383,10 +455,13 @@ def peeling_noise(call, n: int = 8000):
     """(low, high) of the noise scale of one call of peeling, how many entries it shows, and the
     chance.  The scale is read off the values; the picks must then have the law of fresh noise of
     that scale."""
-    names, rows = [law for law, _ in call.clean], np.arange(n)[:, None]
+    names = [law for law, _ in call.clean]
+    rows = np.arange(n)[:, None]
     seen = dict(zip(names, recording.fresh_draws(call, n, 5), strict=True))
-    picks, s = seen["picks"].astype(int), seen["picks"].shape[1]
-    alone = (np.count_nonzero(seen["peeled"], axis=1) == s).all()  # no value but those picked
+    picks = seen["picks"].astype(int)
+    s = seen["picks"].shape[1]
+    # no value but those picked
+    alone = (np.count_nonzero(seen["peeled"], axis=1) == s).all()
     z = seen["peeled"][rows, picks] - seen["peeling"][rows, picks]
     # 2 sum|z|/scale is chi-square
     low, high = 2 * np.abs(z).sum() / sps.chi2.ppf([1 - ALARM / 2, ALARM / 2], 2 * z.size)
@@ -400,7 +475,8 @@ def peeling_noise(call, n: int = 8000):
 
 def picked(scores: np.ndarray, s: int, n: int, rng) -> np.ndarray:
     """(n, s): where the largest scores are, with fresh Laplace noise of scale 1 for every pick."""
-    left, picks = np.tile(scores, (n, 1)), []
+    left = np.tile(scores, (n, 1))
+    picks = []
     for _ in range(s):
         picks.append((left + rng.laplace(size=left.shape)).argmax(axis=1))
         left[np.arange(n), picks[-1]] = -np.inf
@@ -411,9 +487,11 @@ def vertex(case, several, kept, law: str):
     """Noisy choices of a vertex: the losses range/scale of all choices that one record enters, by
     concentrated privacy: loss^2/2; for Gumbel noise, which is range-bounded, loss^2/8."""
     found = list(moved(several[0], kept, partial(vertex_noise, law=law)))
-    ends, delta = [], case.policy.guarantee.delta
+    ends = []
+    delta = case.policy.guarantee.delta
     for end in (1, 0):  # of the scale
-        loss = np.array([2 * far / noise[end] for far, noise in found])  # over +- unit vectors
+        # over +- unit vectors
+        loss = np.array([2 * far / noise[end] for far, noise in found])
         rho = (loss**2).sum() / (8 if law == "gumbel" else 2)
         ends.append(min(concentrated(rho, delta), loss.sum()))
     chance = min(noise[2] for _, noise in found)
@@ -427,8 +505,11 @@ def vertex_noise(call, law: str, n: int = 20_000):
     scores (size, 0, ..., 0) that is -e_1 where size/scale exceeds a threshold of the noise, whose
     law is that of many draws.
     """
-    rng, d, size = np.random.default_rng(5), call.clean[0][1].size, 1e-3
-    axis, tilted = np.eye(d)[0], np.where(np.arange(d) == 0, 1.0, -0.7)
+    rng = np.random.default_rng(5)
+    d = call.clean[0][1].size
+    size = 1e-3
+    axis = np.eye(d)[0]
+    tilted = np.where(np.arange(d) == 0, 1.0, -0.7)
 
     def vertices(scores, n, seed):
         v = recording.fresh_draws(call, n, seed, size * scores)[1]
@@ -465,7 +546,9 @@ def smooth(case, several, kept, law: str, n: int = 4000):
     """Generalized Gaussian noise, in independent calls or in the dyadic blocks of prefix sums, by
     concentrated privacy, from the moves in l_q and the noise of l_r: rho adds up over calls,
     kappa (move/scale)^2/2 each (Bassily, Guzman and Nandi 2021)."""
-    (seen,), p, delta = several, case.policy.params, case.policy.guarantee.delta
+    (seen,) = several
+    p = case.policy.params
+    delta = case.policy.guarantee.delta
     kappa = (p.exponent - 1) * p.d ** (2 / p.exponent - 2 / p.q)
     calls = len(seen.base.calls)
     if not kept:
@@ -493,11 +576,14 @@ def sizes(z: np.ndarray, r: np.ndarray):
     """((calls, 2) ends of 1/(mean of |z|_r^2/d), chance) for noise z (n, calls, d) of exponent r:
     the squared norm is gamma, shares are beta, calls are independent."""
     n, calls, d = z.shape
-    squares, chances = np.linalg.norm(z, r, axis=2) ** 2, [unrelated(z[:, :, 0])]
+    squares = np.linalg.norm(z, r, axis=2) ** 2
+    chances = [unrelated(z[:, :, 0])]
     size = squares.mean(axis=0) / d
     for k in range(calls):
         share = np.abs(z[:, k, 0]) ** r / squares[:, k] ** (r / 2)
-        chances.append(sps.kstest(squares[:, k] / size[k], sps.gamma(d / 2, scale=2).cdf).pvalue)
+        chances.append(
+            sps.kstest(squares[:, k] / size[k], sps.gamma(d / 2, scale=2).cdf).pvalue
+        )
         chances.append(sps.kstest(share, sps.beta(1 / r, (d - 1) / r).cdf).pvalue)
     ends = sps.chi2.ppf([ALARM / 2, 1 - ALARM / 2], n * d) / (n * d)
     return ends / size[:, None], min(chances)
@@ -545,10 +631,14 @@ def tallied(draws: np.ndarray) -> np.ndarray:
 
 def both_ways(a, b, n: int = 20_000) -> np.ndarray:
     """((low, high) of the loss of a against b, the same of b against a), from n draws of calls."""
-    drawn = [recording.fresh_rows(call, n + n // 4, [17, i]) for i, call in enumerate((a, b))]
+    drawn = [
+        recording.fresh_rows(call, n + n // 4, [17, i]) for i, call in enumerate((a, b))
+    ]
     counts = tallied(np.reshape(drawn, (2, 5, n // 4, -1)))
-    first, rest = counts[:, 0], counts[:, 1:].sum(axis=1)
-    low, high = lower_end(rest, n, ALARM / 4), upper_end(rest, n, ALARM / 4)
+    first = counts[:, 0]
+    rest = counts[:, 1:].sum(axis=1)
+    low = lower_end(rest, n, ALARM / 4)
+    high = upper_end(rest, n, ALARM / 4)
     found = []
     for p, q in ((0, 1), (1, 0)):
         v = np.log((first[p] + 0.5) / (first[q] + 0.5)).argmax()

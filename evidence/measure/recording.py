@@ -22,11 +22,18 @@ from numba.core.dispatcher import Dispatcher
 
 from companion.core import Optimiser, one_context
 
-OTHERS, LONG = 6, 16  # users who ask for advice in every round, besides the one who is served; in
+# users who ask for advice in every round, besides the one who is served; in
+OTHERS = 6
+LONG = 16
 #                       runs of more rounds than this one does
-VALUES, MANY = "values", 400  # the law of few values, drawn afresh, whose chances are counted
-LIBRARIES = tuple(Path(sysconfig.get_path(k)) for k in ("stdlib", "platstdlib", "purelib"))
-DRAWN = {  # methods that noise is drawn by: the law that follows, where only these are met
+# the law of few values, drawn afresh, whose chances are counted
+VALUES = "values"
+MANY = 400
+LIBRARIES = tuple(
+    Path(sysconfig.get_path(k)) for k in ("stdlib", "platstdlib", "purelib")
+)
+# methods that noise is drawn by: the law that follows, where only these are met
+DRAWN = {
     "gaussian": {"standard_normal", "normal"},
     "laplace": {"laplace", "standard_exponential", "exponential"},
     "counts": {"binomial", "random"},
@@ -56,7 +63,8 @@ class RecordingRng:
     """A generator that notes the methods by which numbers were drawn."""
 
     def __init__(self, seed: int = 0):
-        self.rng, self.methods = np.random.default_rng(seed), set()
+        self.rng = np.random.default_rng(seed)
+        self.methods = set()
 
     def __getattr__(self, name):
         self.methods.add(name)
@@ -89,7 +97,9 @@ def is_own(name: str, file) -> bool:
     """Whether the module in this file is the package's or the policy's author's: no library's."""
     if name.partition(".")[0] == "companion":
         return True
-    return bool(file) and not any(Path(file).is_relative_to(folder) for folder in LIBRARIES)
+    return bool(file) and not any(
+        Path(file).is_relative_to(folder) for folder in LIBRARIES
+    )
 
 
 class Interpreter:
@@ -100,7 +110,8 @@ class Interpreter:
 
     def __init__(self, instead=None):
         self.instead = {uncompiled(k): f for k, f in (instead or {}).items()}
-        self.copies, self.spaces = {}, {}
+        self.copies = {}
+        self.spaces = {}
 
     def __call__(self, value):
         if isinstance(value, Dispatcher | FunctionType):
@@ -110,7 +121,10 @@ class Interpreter:
             return partial(self(value.func), *map(self, value.args), **value.keywords)
         if isinstance(value, tuple):  # a policy, too
             return tuple.__new__(type(value), map(self, value))
-        if isinstance(value, ModuleType) and is_own(value.__name__, getattr(value, "__file__", "")):
+        if isinstance(value, ModuleType) and is_own(
+            value.__name__,
+            getattr(value, "__file__", ""),
+        ):
             copy = self.copies.setdefault(value, ModuleType(value.__name__))
             copy.__getattr__ = lambda name: self(getattr(value, name))
             return copy
@@ -124,10 +138,12 @@ class Interpreter:
             return function  # a library's; what was typed in a notebook has no file
         if function not in self.copies:
             cells = tuple(CellType() for _ in function.__closure__ or ())
-            code, names = function.__code__, (function.__name__, function.__defaults__)
+            code = function.__code__
+            names = (function.__name__, function.__defaults__)
             space = self.spaces.setdefault(id(space), _Space(self, space))
             copy = FunctionType(code, space, *names, cells or None)
-            copy.__kwdefaults__, copy.__doc__ = function.__kwdefaults__, function.__doc__
+            copy.__kwdefaults__ = function.__kwdefaults__
+            copy.__doc__ = function.__doc__
             copy.__module__, self.copies[function] = function.__module__, copy
             for cell, old in zip(cells, function.__closure__ or (), strict=True):
                 cell.cell_contents = self(old.cell_contents)
@@ -138,7 +154,8 @@ class _Space(dict):
     """The global names of copies: each is mapped when it is first asked for."""
 
     def __init__(self, copies, names):
-        self.copies, self.names = copies, names
+        self.copies = copies
+        self.names = names
 
     def __missing__(self, name):
         self[name] = self.copies(self.names[name])
@@ -161,7 +178,9 @@ def copied(tree, rng=None):
 
 def leaves(tree) -> list:
     """All parts of a nested tuple that are no tuples."""
-    return [a for part in tree for a in leaves(part)] if isinstance(tree, tuple) else [tree]
+    return (
+        [a for part in tree for a in leaves(part)] if isinstance(tree, tuple) else [tree]
+    )
 
 
 def arrays(tree) -> list[np.ndarray]:
@@ -177,7 +196,9 @@ def public(state, private_fields, path: str = "") -> list[np.ndarray]:
         return [np.array(state)]
     names = getattr(state, "_fields", map(str, range(len(state))))
     paths = [f"{path}.{name}" if path else name for name in names]
-    parts = [public(part, private_fields, p) for part, p in zip(state, paths, strict=True)]
+    parts = [
+        public(part, private_fields, p) for part, p in zip(state, paths, strict=True)
+    ]
     return [a for part in parts for a in part]
 
 
@@ -190,13 +211,16 @@ class Call(NamedTuple):
     kernel: Any
     read: Any
     live: tuple  # its arguments as handed over, not copied; in a run with a script ()
-    args: tuple  # as they were before the call, generator included; in a run with a script () but
+    # as they were before the call, generator included; in a run with a script () but
+    args: tuple
     #              for `VALUES`
     clean: list  # [(law, numbers)] with the same noise in every call
-    noise: list  # what the noise of two generators differs by, the same whatever the record
+    # what the noise of two generators differs by, the same whatever the record
+    noise: list
     outcome: tuple  # (result, {number of a released array: what it holds afterwards})
     round: int = 0  # counted from 0
-    kept: Any = ()  # [(array, what it held before)] of arguments that no recorded kernel changes
+    # [(array, what it held before)] of arguments that no recorded kernel changes
+    kept: Any = ()
 
 
 class Run(NamedTuple):
@@ -214,22 +238,30 @@ class Recorder:
     """An `AuditInstance` as plain Python, whose releases are recorded: `play` gives a `Run`."""
 
     def __init__(self, case):
-        self.case, self.laws, self.drawn, self.script = case, {}, {}, None
+        self.case = case
+        self.laws = {}
+        self.drawn = {}
+        self.script = None
         calls = {k: partial(self._call, k, read) for k, read in case.releases.items()}
         self.copies = Interpreter(calls)
         self.policy = self.copies(case.policy)
 
     def _call(self, kernel, read, *args):
-        mine, clean, noise = arrays(args), self._numbers(kernel, read, args), []
-        if added := {law for law, _ in clean} <= {"gaussian", "laplace"}:  # else one is picked
+        mine = arrays(args)
+        clean = self._numbers(kernel, read, args)
+        noise = []
+        # else one is picked
+        if added := {law for law, _ in clean} <= {"gaussian", "laplace"}:
             noisy = self._released(kernel, read, args, np.random.default_rng(11))
             noise = [a - b for (_, a), (_, b) in zip(noisy, clean, strict=True)]
         told = "asked" if self.asking else "calls"
-        seen, first = getattr(self, told), self.script is None
+        seen = getattr(self, told)
+        first = self.script is None
         before = copied(args) if first or self.laws[kernel] == VALUES else ()
         if first and not self.asking:
             for a in mine:
-                place = a.__array_interface__["data"][0], a.shape, a.strides  # views are made anew
+                # views are made anew
+                place = a.__array_interface__["data"][0], a.shape, a.strides
                 self.first.setdefault(place, (a, a.copy()))
         result = self.copies.plain(kernel)(*args)
         kept = [*zip(mine, arrays(before), strict=True)] if first else []
@@ -246,12 +278,26 @@ class Recorder:
                 if a.tobytes() != b.tobytes() and not np.allclose(a, b, *near):
                     raise Leak("the noise depends on a record")
             outcome = same.outcome
-            if added and not any(np.array_equal(result, a) for _, a in read(result, *args)):
+            if added and not any(
+                np.array_equal(result, a) for _, a in read(result, *args)
+            ):
                 outcome = result, same.outcome[1]  # what is not shown follows the record
             for i, after in outcome[1].items():
                 mine[i][...] = after
         live = args if first else ()
-        seen.append(Call(kernel, read, live, before, clean, noise, outcome, self.round, kept))
+        seen.append(
+            Call(
+                kernel=kernel,
+                read=read,
+                live=live,
+                args=before,
+                clean=clean,
+                noise=noise,
+                outcome=outcome,
+                round=self.round,
+                kept=kept,
+            )
+        )
         return outcome[0]
 
     def _released(self, kernel, read, args, rng):
@@ -268,9 +314,24 @@ class Recorder:
             told = [law for law, _ in self._released(kernel, read, args, rng)]
             self.laws[kernel] = law_of(rng.methods) if None in told else told[0]
         if self.laws[kernel] == VALUES:
-            key = kernel, *(np.asarray(a).tobytes() for a in leaves(args) if not is_generator(a))
+            key = (
+                kernel,
+                *(np.asarray(a).tobytes() for a in leaves(args) if not is_generator(a)),
+            )
             if key not in self.drawn:
-                self.drawn[key] = fresh_rows(Call(kernel, read, (), args, [], [], ()), MANY, 13)
+                self.drawn[key] = fresh_rows(
+                    Call(
+                        kernel=kernel,
+                        read=read,
+                        live=(),
+                        args=args,
+                        clean=[],
+                        noise=[],
+                        outcome=(),
+                    ),
+                    MANY,
+                    13,
+                )
             return [(VALUES, self.drawn[key])]
         clean = self._released(kernel, read, args, np.random.default_rng(12))
         return [(law or self.laws[kernel], a) for law, a in clean]
@@ -281,13 +342,21 @@ class Recorder:
         Every round, advice and update get streams of their own, so that runs with different records
         share all draws that no recorded kernel makes.
         """
-        self.script, self.asking = script, False
-        self.calls, self.asked, self.first, self.changed, self.round = [], [], {}, [], 0
-        case, policy = self.case, self.policy
+        self.script = script
+        self.asking = False
+        self.calls = []
+        self.asked = []
+        self.first = {}
+        self.changed = []
+        self.round = 0
+        case = self.case
+        policy = self.policy
         s = first = begin(case, np.random.default_rng(seed), policy)
-        arms, shown = [], []
+        arms = []
+        shown = []
         if isinstance(policy, Optimiser):
-            s, records = self._learn(s, records, seed), ()
+            s = self._learn(s, records, seed)
+            records = ()
         for t, record in enumerate(records):
             self.round = t
             advice, others = (np.random.default_rng([seed, t, i]) for i in (0, 2))
@@ -300,14 +369,27 @@ class Recorder:
             shown += public(s, case.private_fields)
         shown += public(s, case.private_fields)
         for call in self.calls:  # what holds noise is changed by a recorded kernel
-            noisy = (any(np.may_share_memory(a, b) for b in self.changed) for a, _ in call.kept)
-            call.kept[:] = [one for one, hides in zip(call.kept, noisy, strict=True) if not hides]
-        return Run(self.calls, self.asked, arms, shown, list(self.first.values()), first)
+            noisy = (
+                any(np.may_share_memory(a, b) for b in self.changed) for a, _ in call.kept
+            )
+            call.kept[:] = [
+                one for one, hides in zip(call.kept, noisy, strict=True) if not hides
+            ]
+        return Run(
+            calls=self.calls,
+            asked=self.asked,
+            arms=arms,
+            public=shown,
+            first=list(self.first.values()),
+            state=first,
+        )
 
     def _advice(self, s, x, rng, others):
         """(arm of a user with context x (d,) in all rows, *arms of the others) in state s."""
-        policy, d = self.policy, getattr(self.policy.params, "d", 1)
-        K, arms = getattr(policy.params, "K", 3), []
+        policy = self.policy
+        d = getattr(self.policy.params, "d", 1)
+        K = getattr(policy.params, "K", 3)
+        arms = []
         mine = np.zeros(d) if x is None else x
         arms.append(int(policy.select(policy.params, s, np.tile(mine, (K, 1)), rng)))
         self.asking = True
@@ -323,7 +405,8 @@ class Recorder:
         o = self.policy
         if o.step is None:
             X, Y = (np.array([r[i] for r in records], dtype=float) for i in (1, 2))
-            rng, out = np.random.default_rng([seed, 0]), np.zeros(X.shape)
+            rng = np.random.default_rng([seed, 0])
+            out = np.zeros(X.shape)
             return o.run(o.params, s, X, Y, rng, out) or s
         for t, (_, x, y) in enumerate(records):
             rng = np.random.default_rng([seed, t])
@@ -376,7 +459,10 @@ def joint_noise(case, run: Run, law: str, n: int, seed: int) -> np.ndarray:
     def once(rng):
         first = run.first
         if isinstance(case.policy, Optimiser):
-            first = [*first, *zip(arrays(run.state), arrays(begin(case, rng)), strict=True)]
+            first = [
+                *first,
+                *zip(arrays(run.state), arrays(begin(case, rng)), strict=True),
+            ]
         parts = [a for numbers in replayed(run.calls, first, rng) for a in numbers]
         named = zip(laws, parts, strict=True)
         return np.concatenate([a for name, a in named if name == law], axis=None)
@@ -394,11 +480,14 @@ def centred(z: np.ndarray) -> np.ndarray:
 def fresh_draws(call: Call, n: int, seed, scores: np.ndarray | None = None):
     """[(n, ...) fresh outcomes of every part] of one call; scores: from which it chooses, in place
     of its own, which are its first part."""
-    args, rng = copied(call.args), np.random.default_rng(seed)
+    args = copied(call.args)
+    rng = np.random.default_rng(seed)
     if scores is not None:
         call.read(None, *args)[0][1][...] = scores
     first = list(zip(arrays(args), arrays(copied(args)), strict=True))
-    drawn = [replayed([call._replace(live=args, kept=[])], first, rng)[0] for _ in range(n)]
+    drawn = [
+        replayed([call._replace(live=args, kept=[])], first, rng)[0] for _ in range(n)
+    ]
     return [np.array(part) for part in zip(*drawn, strict=True)]
 
 

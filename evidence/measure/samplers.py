@@ -14,10 +14,21 @@ from companion.accounting.binomial import binomial_bits
 from companion.kernels import mechanisms, tree
 from companion.kernels.geometry import smooth_exponent
 
-N, PICKS = 1000, 10  # numbers in a vector, picks of the table
-SQUARE, STREAM = (31, 31), (1023, N)  # a matrix; rounds of N sums each
+# numbers in a vector, picks of the table
+N = 1000
+PICKS = 10
+# a matrix; rounds of N sums each
+SQUARE = (31, 31)
+STREAM = (1023, N)
 STEP = 40.0  # of the binomial: a query is an integer multiple of 1/STEP
-COLUMNS = ("sampler", "sensitivity s in", "scale", "tail", "1 in 1000 exceeds", "ns per number")
+COLUMNS = (
+    "sampler",
+    "sensitivity s in",
+    "scale",
+    "tail",
+    "1 in 1000 exceeds",
+    "ns per number",
+)
 
 
 def everything(epsilon: float, delta: float, rng: np.random.Generator):
@@ -26,8 +37,10 @@ def everything(epsilon: float, delta: float, rng: np.random.Generator):
     draw(a) adds noise to an array, or fills it with that of many streams' sums; what only chooses
     leaves it as it is.
     """
-    c, sigma = 1.0 / epsilon, privacy.gaussian_scale(epsilon, delta)
-    bits, rho = bits_for(epsilon, delta), privacy.zcdp_rho(epsilon, delta)
+    c = 1.0 / epsilon
+    sigma = privacy.gaussian_scale(epsilon, delta)
+    bits = bits_for(epsilon, delta)
+    rho = privacy.zcdp_rho(epsilon, delta)
     exponent, kappa = smooth_exponent(np.inf, N)
 
     def symmetric(a):
@@ -45,7 +58,8 @@ def everything(epsilon: float, delta: float, rng: np.random.Generator):
         mechanisms.generalized_gaussian(rng, exponent, np.sqrt(kappa / (2.0 * rho)), a)
 
     def peeling(a):
-        picks, taken = np.zeros(PICKS, np.int64), np.zeros(len(a), np.bool_)
+        picks = np.zeros(PICKS, np.int64)
+        taken = np.zeros(len(a), np.bool_)
         mechanisms.peel(rng, a, PICKS, 3 * PICKS * c, np.zeros_like(a), picks, taken)
 
     def in_a_tree(a):
@@ -59,12 +73,28 @@ def everything(epsilon: float, delta: float, rng: np.random.Generator):
         a[:] = tree.root_noise(len(a), a.shape[1], size * sigma, rng)
 
     def choice(name, choose, tail, *top):
-        return name, "L∞ of scores", "2s/ε", tail, N, lambda a: choose(rng, a, 2.0 * c, *top)
+        return (
+            name,
+            "L∞ of scores",
+            "2s/ε",
+            tail,
+            N,
+            lambda a: choose(rng, a, 2.0 * c, *top),
+        )
 
-    normal, T = ("exact σ", "exp(-z²/2σ²)"), f"T = {STREAM[0]:,}"
-    noisy, exponential = "report noisy max", "exponential mechanism"
+    normal = ("exact σ", "exp(-z²/2σ²)")
+    T = f"T = {STREAM[0]:,}"
+    noisy = "report noisy max"
+    exponential = "exponential mechanism"
     return (
-        ("Laplace", "L1", "s/ε", "exp(-εz/s)", N, lambda a: mechanisms.add_laplace(rng, c, a)),
+        (
+            "Laplace",
+            "L1",
+            "s/ε",
+            "exp(-εz/s)",
+            N,
+            lambda a: mechanisms.add_laplace(rng, c, a),
+        ),
         ("Gaussian", "L2", *normal, N, lambda a: mechanisms.add_gaussian(rng, sigma, a)),
         ("symmetric Gaussian", "Frobenius", *normal, SQUARE, symmetric),
         ("symmetrised Wishart", "‖x‖²", "s/ε", "exp(-εz/2s)", SQUARE, wishart),
@@ -88,7 +118,9 @@ def bits_for(epsilon: float, delta: float) -> int:
 def measured(shape, draw):
     """(size that one number in a thousand exceeds, NaN where nothing is shown; nanoseconds per
     number of the array) of a sampler."""
-    a, seen, seconds = np.zeros(shape), [], []
+    a = np.zeros(shape)
+    seen = []
+    seconds = []
     draw(a)  # compiled now
     for _ in range(3 if shape == STREAM else 40):
         a[...] = 0.0

@@ -35,7 +35,8 @@ def exact_deltas(shift, bits, p):
     """delta at EPSILONS for one shift in Z^n, by the whole product law: both directions."""
     far = max(map(abs, shift))
     x = np.arange(-far, bits + far + 1)
-    here, there = np.ones(1), np.ones(1)
+    here = np.ones(1)
+    there = np.ones(1)
     for s in shift:
         here = np.multiply.outer(here, binom.pmf(x, bits, p)).ravel()
         there = np.multiply.outer(there, binom.pmf(x - s, bits, p)).ravel()
@@ -58,23 +59,32 @@ def test_dominates_the_exact_delta_of_one_entry(bits, p, move):
         assert (exact_deltas([shift], bits, p) <= bound + 1e-13).all()
 
 
-@pytest.mark.parametrize(("n", "bits", "move"), [(2, 25, 3.0), (2, 120, 12.0), (3, 40, 3.5)])
+@pytest.mark.parametrize(
+    ("n", "bits", "move"),
+    [(2, 25, 3.0), (2, 120, 12.0), (3, 40, 3.5)],
+)
 def test_dominates_the_exact_delta_of_every_allocation(n, bits, move):
     largest = int(move)
     bound = bounds(bits, 0.25, move, n, largest)
-    steps = [s for s in itertools.product(range(largest + 1), repeat=n) if np.hypot.reduce(s) > 0]
+    steps = [
+        s
+        for s in itertools.product(range(largest + 1), repeat=n)
+        if np.hypot.reduce(s) > 0
+    ]
     steps = [s for s in steps if np.hypot.reduce(s) <= move and list(s) == sorted(s)]
     steps = steps if n == 2 else [s for s in steps if np.hypot.reduce(s) > move - 1][::3]
     for s in steps:
         for signs in itertools.product((1, -1), repeat=n - 1):
-            shift = [s[0], *np.multiply(s[1:], signs)]  # the law of -s is the other direction of s
+            # the law of -s is the other direction of s
+            shift = [s[0], *np.multiply(s[1:], signs)]
             assert (exact_deltas(shift, bits, 0.25) <= bound + 1e-13).all()
 
 
 def test_is_close_to_the_exact_delta():
     """One entry, the worst case: within a fifth where delta is at least a thousandth."""
     for bits, move in ((300, 7), (5000, 40)):
-        exact, bound = exact_deltas([move], bits, 0.25), bounds(bits, 0.25, move, 1, move)
+        exact = exact_deltas([move], bits, 0.25)
+        bound = bounds(bits, 0.25, move, 1, move)
         large = exact > 1e-3
         assert large.sum() >= 3
         assert (bound[large] < 1.2 * exact[large]).all()
@@ -115,7 +125,10 @@ def test_blocks_are_a_bound_on_single_steps(bits, nodes, monkeypatch):
     assert (exact_deltas([10], bits, 0.25) <= blocked + 1e-13).all()
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.2, 0.1), (1.0, 1e-5), (10.0, 0.1), (50.0, 1e-9)])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    [(0.2, 0.1), (1.0, 1e-5), (10.0, 0.1), (50.0, 1e-9)],
+)
 @pytest.mark.parametrize("users", [1, 20, 1000])
 def test_calibration_meets_the_request_with_no_bit_to_spare(epsilon, delta, users):
     query = 0.25, 22.4, 20, 18
@@ -160,12 +173,16 @@ def test_the_epsilon_of_many_bits_is_found_at_any_size():
 
 def exact_adaptive_delta(epsilon, first, second, choose):
     """Exact hockey-stick of two one-entry releases; the second's shift is choose(first result)."""
-    (n1, p1, s1), (n2, p2) = first, second
-    y1, y2 = np.arange(-n1, 2 * n1 + 1), np.arange(-n2, 2 * n2 + 1)
+    n1, p1, s1 = first
+    n2, p2 = second
+    y1 = np.arange(-n1, 2 * n1 + 1)
+    y2 = np.arange(-n2, 2 * n2 + 1)
     total = 0.0
     for y in y1:
-        a, b = binom.pmf(y, n1, p1), binom.pmf(y - s1, n1, p1)
-        P, Q = a * binom.pmf(y2, n2, p2), b * binom.pmf(y2 - choose(y), n2, p2)
+        a = binom.pmf(y, n1, p1)
+        b = binom.pmf(y - s1, n1, p1)
+        P = a * binom.pmf(y2, n2, p2)
+        Q = b * binom.pmf(y2 - choose(y), n2, p2)
         total += np.maximum(P - np.exp(epsilon) * Q, 0.0).sum()
     return total
 
@@ -173,7 +190,22 @@ def exact_adaptive_delta(epsilon, first, second, choose):
 @pytest.mark.parametrize("epsilon", [0.2, 0.8])
 def test_two_adaptive_releases_are_bounded(epsilon):
     """Shifts up to 2, 3 that depend on the first result, in either direction."""
-    noise = [Noise(300, 0.25, 2.0, 1, 2), Noise(500, 0.25, 3.0, 1, 3)]
+    noise = [
+        Noise(
+            bits=300,
+            p=0.25,
+            move=2.0,
+            entries=1,
+            largest=2,
+        ),
+        Noise(
+            bits=500,
+            p=0.25,
+            move=3.0,
+            entries=1,
+            largest=3,
+        ),
+    ]
     bound = releases_delta(epsilon, noise)
     exact = [
         exact_adaptive_delta(epsilon, (300, 0.25, 2), (500, 0.25), choose)
@@ -183,12 +215,22 @@ def test_two_adaptive_releases_are_bounded(epsilon):
 
 
 def test_times_is_repetition():
-    one = Noise(4000, 0.25, 5.0, 3, 4)
+    one = Noise(
+        bits=4000,
+        p=0.25,
+        move=5.0,
+        entries=3,
+        largest=4,
+    )
     assert releases_delta(0.5, [one, one]) <= releases_delta(0.5, [one._replace(times=2)])
     assert releases_delta(0.5, [one._replace(times=2)]) > releases_delta(0.5, [one])
     assert releases_delta(0.3, []) == 0.0
     epsilon = binomial.releases_epsilon(0.01, [one, one])
-    assert releases_delta(epsilon, [one, one]) <= 0.01 < releases_delta(0.99 * epsilon, [one, one])
+    assert (
+        releases_delta(epsilon, [one, one])
+        <= 0.01
+        < releases_delta(0.99 * epsilon, [one, one])
+    )
     with pytest.raises(ValueError, match="times"):
         releases_delta(0.5, [one._replace(times=-1)])
 

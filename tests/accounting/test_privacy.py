@@ -23,7 +23,8 @@ def test_scale_and_delta_have_their_known_values():
     assert gaussian_scale(1.0, 1e-5) == pytest.approx(3.7306316348, abs=2e-10)
     assert gaussian_scale(10.0, 0.1, 2.0) == pytest.approx(0.5636241443, abs=2e-10)
     assert gaussian_delta(1.0, 2.0) == pytest.approx(0.006829594983, abs=1e-12)
-    assert gaussian_delta(0.0, 1.0) == pytest.approx(0.382924922548, abs=1e-12)  # total variation
+    # total variation
+    assert gaussian_delta(0.0, 1.0) == pytest.approx(0.382924922548, abs=1e-12)
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -31,7 +32,11 @@ def test_scale_and_delta_have_their_known_values():
 def test_scale_round_trips_and_is_linear_in_the_sensitivity(epsilon, delta, sensitivity):
     sigma = gaussian_scale(epsilon, delta, sensitivity)
     assert gaussian_delta(epsilon, sigma, sensitivity) == pytest.approx(delta, rel=1e-6)
-    assert gaussian_epsilon(delta, sigma, sensitivity) == pytest.approx(epsilon, rel=1e-6, abs=1e-9)
+    assert gaussian_epsilon(delta, sigma, sensitivity) == pytest.approx(
+        epsilon,
+        rel=1e-6,
+        abs=1e-9,
+    )
     assert sigma == pytest.approx(sensitivity * gaussian_scale(epsilon, delta), rel=1e-12)
 
 
@@ -46,14 +51,20 @@ def test_agrees_with_dp_accounting(epsilon, delta):
 def test_agrees_with_the_pld_accountant():
     accountant = PLDAccountant(value_discretization_interval=1e-4)
     accountant.compose(GaussianDpEvent(1.7))
-    assert gaussian_epsilon(1e-5, 1.7) == pytest.approx(accountant.get_epsilon(1e-5), rel=1e-4)
+    assert gaussian_epsilon(1e-5, 1.7) == pytest.approx(
+        accountant.get_epsilon(1e-5),
+        rel=1e-4,
+    )
     assert gaussian_delta(0.8, 1.7) == pytest.approx(accountant.get_delta(0.8), rel=1e-3)
 
 
 @pytest.mark.parametrize("a", [1e3, 1e5, 1e7])
 def test_epsilon_at_almost_no_noise_is_that_of_the_loss_tail(a):
     """There the second tail is a share 1/a of the first, so epsilon is off by about 1."""
-    assert privacy.epsilon_at(0.1, a) == pytest.approx(a * a / 2 - a * norm.ppf(0.1), abs=10.0)
+    assert privacy.epsilon_at(0.1, a) == pytest.approx(
+        a * a / 2 - a * norm.ppf(0.1),
+        abs=10.0,
+    )
 
 
 def test_extremes():
@@ -99,7 +110,11 @@ def squared_distances(universe, d):
     (x, a), (z, b) = (records(universe, 200_000, rng, d) for _ in range(2))
     flat = 0.5 if universe == "offset_sphere" else 0.0
     v, w = (s[:, :-1] if flat else s for s in (x, z))
-    w *= np.where(rng.random((len(w), 1)) < 0.3, -np.sign((v * w).sum(1, keepdims=True)), 1.0)
+    w *= np.where(
+        rng.random((len(w), 1)) < 0.3,
+        -np.sign((v * w).sum(1, keepdims=True)),
+        1.0,
+    )
     pair = ((x - z) ** 2).sum(1) + (a - b) ** 2
     c = (x * z).sum(1)
     gram = (x * x).sum(1) ** 2 + (z * z).sum(1) ** 2 - 2 * c**2
@@ -117,18 +132,29 @@ def test_sensitivities_are_the_suprema_over_all_pairs(universe):
 
 
 def test_tree_levels():
-    assert [privacy.tree_levels(T) for T in (1, 2, 3, 4, 7, 8, 20_000)] == [1, 2, 2, 3, 3, 4, 15]
+    assert [privacy.tree_levels(T) for T in (1, 2, 3, 4, 7, 8, 20_000)] == [
+        1,
+        2,
+        2,
+        3,
+        3,
+        4,
+        15,
+    ]
     with pytest.raises(ValueError, match="T"):
         privacy.tree_levels(0)
 
 
 def test_amplification_by_shuffling_is_the_published_bound():
-    e, n, delta = np.exp(0.7), 5000, 1e-6
+    e = np.exp(0.7)
+    n = 5000
+    delta = 1e-6
     bound = 8 * np.sqrt(e * np.log(4 / delta) / n) + 8 * e / n
     expected = np.log(1 + (e - 1) / (e + 1) * bound)
     assert privacy.shuffle_epsilon(0.7, delta, n) == pytest.approx(expected, rel=1e-12)
     assert privacy.shuffle_epsilon(0.7, delta, n) < 0.5
-    assert privacy.shuffle_epsilon(0.7, 0.1, 20) == 0.7  # ln(20 / (16 ln 20)) < 0: not covered
+    # ln(20 / (16 ln 20)) < 0: not covered
+    assert privacy.shuffle_epsilon(0.7, 0.1, 20) == 0.7
     limit = np.log(n / (16 * np.log(2 / delta)))
     assert privacy.shuffle_epsilon(limit + 1e-9, delta, n) == limit + 1e-9
     several = [privacy.shuffle_epsilon(e, delta, n) for e in (0.1, 0.3, 1.0, 2.0)]
@@ -158,7 +184,10 @@ def test_zcdp_conversions_invert_each_other(epsilon, delta):
 def test_zcdp_equals_the_accountant_library():
     accountant = RdpAccountant(list(1 + np.geomspace(0.1, 300, 3000)))
     accountant.compose(GaussianDpEvent(1 / np.sqrt(2 * 0.05)))
-    assert privacy.zcdp_epsilon(0.05, 1e-4) == pytest.approx(accountant.get_epsilon(1e-4), rel=1e-4)
+    assert privacy.zcdp_epsilon(0.05, 1e-4) == pytest.approx(
+        accountant.get_epsilon(1e-4),
+        rel=1e-4,
+    )
 
 
 def test_limits_of_zcdp_and_mu():
@@ -203,8 +232,10 @@ def test_a_node_more_where_the_horizon_reaches_a_power_of_two():
 def true_delta(epsilon, sigma):
     """The delta of a Gaussian at sensitivity 1, in 150 digits."""
     with mpmath.workdps(150):
-        e, a = mpmath.mpf(epsilon), 1 / mpmath.mpf(sigma)
-        x, y = e / a - a / 2, e / a + a / 2
+        e = mpmath.mpf(epsilon)
+        a = 1 / mpmath.mpf(sigma)
+        x = e / a - a / 2
+        y = e / a + a / 2
         root = mpmath.sqrt(2)
         return (mpmath.erfc(x / root) - mpmath.exp(e) * mpmath.erfc(y / root)) / 2
 
@@ -213,14 +244,22 @@ def budgets_at_random(n, lowest, highest):
     """n budgets, uniform in logarithms: epsilon between the two, delta in [1e-100, 0.9]."""
     rng = np.random.default_rng(5)
     epsilons = 10.0 ** rng.uniform(np.log10(lowest), np.log10(highest), n)
-    return zip(epsilons.tolist(), (10.0 ** rng.uniform(-100.0, -0.05, n)).tolist(), strict=True)
+    return zip(
+        epsilons.tolist(),
+        (10.0 ** rng.uniform(-100.0, -0.05, n)).tolist(),
+        strict=True,
+    )
 
 
 SMALL = [(1e-9, 1e-100), (1e-9, 1e-17), (1e-9, 1e-9), (1e-8, 1e-30), (1e-100, 1e-100)]
 
 
 def test_gaussian_noise_never_spends_more_than_was_asked():
-    several = [*SMALL, *budgets_at_random(60, 1e-9, 1e-4), *budgets_at_random(40, 1e-4, 20.0)]
+    several = [
+        *SMALL,
+        *budgets_at_random(60, 1e-9, 1e-4),
+        *budgets_at_random(40, 1e-4, 20.0),
+    ]
     for epsilon, delta in several:
         sigma = gaussian_scale(epsilon, delta)
         exact = true_delta(epsilon, sigma)

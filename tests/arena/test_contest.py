@@ -44,10 +44,15 @@ def test_tuning_has_seeds_that_nothing_else_uses(monkeypatch):
 
 
 def test_the_record_of_a_paper_leaves_our_repairs_out():
-    s = setting(corrected_ridge=run("local", 1.0), lplr=run("local", 10.0), ssp=run("local", 50.0))
+    s = setting(
+        corrected_ridge=run("local", 1.0),
+        lplr=run("local", 10.0),
+        ssp=run("local", 50.0),
+    )
     assert contest.record([s], ["lplr"], "local") == ([s], 0, 1)
     assert contest.record([s], ["ssp"], "local") == ([], 1, 1)
-    assert contest.record([setting(lplr=run("local", 10.0))], ["lplr"], "local")[0] == []  # alone
+    # alone
+    assert contest.record([setting(lplr=run("local", 10.0))], ["lplr"], "local")[0] == []
 
 
 def test_the_price_of_trust_is_a_mark_for_every_model_that_plays():
@@ -73,26 +78,36 @@ def close_race(mean=10.0):
 def race():
     """A setting with that race between `lplr` and `ssp`."""
     first, rival = close_race()
-    a, b = run("local", 1.0), run("local", 1.0)
+    a = run("local", 1.0)
+    b = run("local", 1.0)
     return setting(lplr=a._replace(tuned=first), ssp=b._replace(tuned=rival))
 
 
 def test_a_win_is_shown_in_one_setting_and_not_among_a_hundred_that_are_looked_at():
     """t with 9 degrees: 2.3 at 5 % and 4.8 at 0.05 %; settings without the paper count as looks."""
-    s, others = race(), [setting(ssp=run("local", 5.0))] * 99
+    s = race()
+    others = [setting(ssp=run("local", 5.0))] * 99
     assert contest.record([s], ["lplr"], "local") == ([s], 0, 1)
     assert contest.record([s, *others], ["lplr"], "local") == ([], 0, 1)
 
 
 def test_who_is_not_shown_to_be_worse_has_not_lost():
-    s, others = race(), [setting(lplr=run("local", 5.0))] * 99
+    s = race()
+    others = [setting(lplr=run("local", 5.0))] * 99
     assert contest.record([s], ["ssp"], "local") == ([], 1, 1)
     assert contest.record([s, *others], ["ssp"], "local") == ([], 0, 1)
 
 
 def test_numbers_are_chosen_over_a_fifth_of_the_rounds_or_two_thousand():
     rounds = (100, 2_000, 5_000, 10_000, 15_000, 100_000)
-    assert [contest.tuning_rounds(T) for T in rounds] == [100, 2_000, 2_000, 2_000, 3_000, 20_000]
+    assert [contest.tuning_rounds(T) for T in rounds] == [
+        100,
+        2_000,
+        2_000,
+        2_000,
+        3_000,
+        20_000,
+    ]
 
 
 def test_there_is_no_price_over_a_regret_of_zero():
@@ -101,10 +116,21 @@ def test_there_is_no_price_over_a_regret_of_zero():
 
 
 @pytest.mark.parametrize(("index", "edge"), [(0, True), (2, False), (5, True)])
-def test_a_run_says_whether_its_number_is_the_least_or_the_largest(monkeypatch, index, edge):
+def test_a_run_says_whether_its_number_is_the_least_or_the_largest(
+    monkeypatch,
+    index,
+    edge,
+):
     def chosen(groups, *_):
         (label,) = groups
-        return {label: Tuned(groups[label][index], index, 1.0, edge)}
+        return {
+            label: Tuned(
+                policy=groups[label][index],
+                index=index,
+                spread=1.0,
+                edge=edge,
+            )
+        }
 
     monkeypatch.setattr(contest, "tune", chosen)
     tuned = contest.tuned("linucb", World(sphere(3, 2), 2, 3), 20, 1.0, 2, 2, 7, "linucb")

@@ -25,26 +25,33 @@ def test_what_is_printed_to_copy_makes_the_policy(world):
     calls, _ = recipes.lineup(world, 2_000, 1.0)
     for name in (c.factory for c in calls):
         for c in (recipes.call(name, world, 2_000, 1.0, m) for m in (1.0, 0.3)):
-            copied, made = {}, c.policy()
+            copied = {}
+            made = c.policy()
             exec(decision.snippet(c, world).partition("\nlive")[0], copied)
             said = copied["policy"]
             assert said.name == made.name
             assert said.guarantee.model == made.guarantee.model
             for a, b in zip(flat(said.params), flat(made.params), strict=True):
-                np.testing.assert_allclose(a, b, rtol=2e-3)  # numbers are said with four digits
+                # numbers are said with four digits
+                np.testing.assert_allclose(a, b, rtol=2e-3)
 
 
 @every_world
 def test_the_printed_contexts_reach_the_edge_of_the_universe_and_no_further(world):
     """All numbers are 1: the corner that is farthest out."""
     for c in recipes.lineup(world, 2_000, 1.0)[0]:
-        text, records = decision.snippet(c, world), c.policy().universe or Universe(np.inf)
+        text = decision.snippet(c, world)
+        records = c.policy().universe or Universe(np.inf)
         assert ("base rate" in text) == (world.link == "logistic")
         offset = world.universe == "offset_sphere"
         assert ('universe="cube"' in text) == (not offset and records.norm == np.inf)
-        size, made = re.search(r"z = rng.uniform\(-1, 1, (.*)\)  [^$]*    X = (.*)", text).groups()
+        size, made = re.search(
+            r"z = rng.uniform\(-1, 1, (.*)\)  [^$]*    X = (.*)",
+            text,
+        ).groups()
         one = np.ones(eval(size))
-        x, z = eval(made, {"np": np, "z": one})[0], one.reshape(-1, one.shape[-1])[0]
+        x = eval(made, {"np": np, "z": one})[0]
+        z = one.reshape(-1, one.shape[-1])[0]
         assert not records.outside(x, 0.5)[0]
         far = np.sqrt(0.5) if offset else records.radius
         there = np.linalg.norm(x[:-1] if offset else x, records.norm)
@@ -53,18 +60,24 @@ def test_the_printed_contexts_reach_the_edge_of_the_universe_and_no_further(worl
 
 def test_the_decision_takes_any_private_guarantee_that_is_enough():
     s = setting(
-        a=run("local", 40.0), b=run("shuffle", 20.0), c=run("joint", 30.0), free=run("none", 1.0)
+        a=run("local", 40.0),
+        b=run("shuffle", 20.0),
+        c=run("joint", 30.0),
+        free=run("none", 1.0),
     )
     found = {trust: decision.answer(s, trust) for trust in decision.TRUSTED}
     assert {trust: one.factory for trust, one in found.items()} == {
-        "local": "a", "shuffle": "b", "joint": "b"
-    }  # fmt: skip
+        "local": "a",
+        "shuffle": "b",
+        "joint": "b",
+    }
     assert found["joint"].share.value == pytest.approx(0.22)
     assert decision.answer(setting(free=run("none", 1.0)), "joint") is None
 
 
 def test_the_decision_compares_constants_that_nobody_tuned():
-    a, b = run("local", 20.0), run("local", 30.0)
+    a = run("local", 20.0)
+    b = run("local", 30.0)
     s = setting(a=a, b=b._replace(default=np.full(20, 15.0)))
     one = decision.answer(s, "local")
     assert one.factory == "b"
@@ -86,23 +99,40 @@ def test_the_decision_says_when_nothing_beats_random_play():
 
 
 def test_the_decision_names_all_that_are_not_shown_to_be_worse():
-    one = decision.answer(setting(**{n: run("local", 30.0, 20.0) for n in "abc"}), "local")
+    one = decision.answer(
+        setting(**{n: run("local", 30.0, 20.0) for n in "abc"}),
+        "local",
+    )
     assert one.words.endswith("Not shown to be worse: b, c.")
 
 
 @pytest.mark.parametrize(("high", "learns"), [(0.999, True), (1.0, False), (1.1, False)])
 def test_learning_is_shown_by_the_upper_end_of_the_interval(high, learns):
     """The estimate and the lower end are below random play's regret in each case."""
-    one = decision.Answer("a", "local", (), Interval(0.9, 0.8, high), None, None, 0)
+    one = decision.Answer(
+        factory="a",
+        model="local",
+        close=(),
+        share=Interval(0.9, 0.8, high),
+        call=None,
+        world=None,
+        rivals=0,
+    )
     assert one.learns is learns
 
 
 def from_a_table(text, K, d):
     """Contexts of 20 rows by the map that the program names."""
     form, universe = re.search('form="(.*)", universe="(.*)"', text).groups()
-    width, arms = d // K if form == "blocks" else d, [f"arm {k}" for k in range(K)]
+    width = d // K if form == "blocks" else d
+    arms = [f"arm {k}" for k in range(K)]
     names = [f"{i} of {{arm}}" if form == "rows" else f"{i}" for i in range(width - 1)]
-    made = contexts_of(dict.fromkeys(names, bounds(0, 1)), arms=arms, form=form, universe=universe)
+    made = contexts_of(
+        dict.fromkeys(names, bounds(0, 1)),
+        arms=arms,
+        form=form,
+        universe=universe,
+    )
     assert (made.K, made.d) == (K, d)
     columns = {name.replace("{arm}", arm) for name in names for arm in arms}
     numbers = np.random.default_rng(0).integers(0, 2, (20, len(columns)))  # the corners
@@ -111,14 +141,18 @@ def from_a_table(text, K, d):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("world", ["dense", "sparse", "clicks", "one context"])
-def test_the_code_takes_what_is_chosen_to_a_reader_s_numbers_and_clips_nothing(world, capsys):
+def test_the_code_takes_what_is_chosen_to_a_reader_s_numbers_and_clips_nothing(
+    world,
+    capsys,
+):
     for trust, enough in (("local", ["local"]), ("joint", ["local", "shuffle", "joint"])):
         one = choose(trust, world=world, **SMALL | {"d": 5})
         guarantee = one.call.policy().guarantee
         assert guarantee.model in enough
         assert guarantee.epsilon <= 50.0 * (1 + 1e-9)
         for call in (one.call, recipes.Call("random", {})):
-            copied, text = {}, decision.snippet(call, one.world)
+            copied = {}
+            text = decision.snippet(call, one.world)
             exec(text.replace("range(3)", "range(40)"), copied)
             for x in from_a_table(text, *copied["X"].shape):
                 copied["live"].select(x)
@@ -131,9 +165,16 @@ def test_the_code_takes_what_is_chosen_to_a_reader_s_numbers_and_clips_nothing(w
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("trust", "nobody"), ("d", 1), ("K", 1), ("T", 99), ("epsilon", 0.0), ("world", "flat"),
-     ("n_reps", 3)],
-)  # fmt: skip
+    [
+        ("trust", "nobody"),
+        ("d", 1),
+        ("K", 1),
+        ("T", 99),
+        ("epsilon", 0.0),
+        ("world", "flat"),
+        ("n_reps", 3),
+    ],
+)
 def test_bad_input_is_refused_by_name(name, value):
     with pytest.raises(ValueError, match=f"{name}.*{value}"):
         choose(**{"trust": "local", **SMALL, name: value})
@@ -141,8 +182,13 @@ def test_bad_input_is_refused_by_name(name, value):
 
 @pytest.mark.slow
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium: apt-get install chromium")
-def test_menus_offer_what_was_played_and_show_one_answer_with_one_share_of_a_policy(tmp_path):
+@pytest.mark.skipif(
+    CHROMIUM is None,
+    reason="there is no chromium: apt-get install chromium",
+)
+def test_menus_offer_what_was_played_and_show_one_answer_with_one_share_of_a_policy(
+    tmp_path,
+):
     settings = [
         setting("flat", 2_000, 0.25, a=run("local", 95.0, 9.0), b=run("joint", 60.0)),
         setting("flat", 10_000, 1.0, a=run("local", 30.0)),
@@ -152,10 +198,16 @@ def test_menus_offer_what_was_played_and_show_one_answer_with_one_share_of_a_pol
     assert page.count(decision.NOBODY) == 1  # steep, and nobody is trusted
     assert "Use b: 66% of random play" in page
     assert re.search(r"b</th>.*?>66% \[66%, 66%\]</td>", page)
-    page = f"<!doctype html><meta charset=utf-8>{page}<script>{SCRIPT.read_text('utf8')}</script>"
+    page = (
+        "<!doctype html><meta "
+        f"charset=utf-8>{page}<script>{SCRIPT.read_text('utf8')}</script>"
+    )
     (tmp_path / "page.html").write_text(page)
     with sync_playwright() as driver:
-        page = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"]).new_page()
+        page = driver.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox"],
+        ).new_page()
         page.goto((tmp_path / "page.html").as_uri())
         world, trust, _, rounds = page.locator("select").all()
         world.select_option("steep")  # was played at 2,000 rounds alone

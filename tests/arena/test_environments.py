@@ -25,7 +25,8 @@ def test_every_kind_of_world_has_candidates_of_any_size(kind):
 
 def test_expanded_contexts_have_the_same_rewards():
     (X, R, mu), (Z, R2, mu2) = (
-        next(world.blocks(50, np.random.default_rng(1))) for world in (COMMON, WORLDS["common"].env)
+        next(world.blocks(50, np.random.default_rng(1)))
+        for world in (COMMON, WORLDS["common"].env)
     )
     assert np.array_equal(R, R2)
     assert np.array_equal(mu, mu2)
@@ -52,13 +53,21 @@ def test_people_come_once_in_a_new_order_and_their_contexts_are_those_of_a_table
 
 def test_a_fitted_world_has_the_shares_means_and_covariances_of_its_people():
     """5 standard errors and more."""
-    parts = zip(*env.fitted_to(Z, LABELS).blocks(40_000, np.random.default_rng(2)), strict=True)
+    parts = zip(
+        *env.fitted_to(Z, LABELS).blocks(40_000, np.random.default_rng(2)),
+        strict=True,
+    )
     X, R, _ = map(np.concatenate, parts)
-    z, labels = X[:, 0, :2] * np.sqrt(3.0), R.argmax(axis=1)
+    z = X[:, 0, :2] * np.sqrt(3.0)
+    labels = R.argmax(axis=1)
     np.testing.assert_allclose(R.mean(axis=0), [0.5, 0.3, 0.2], atol=0.02)
     for k in (0, 1):
         mine = z[labels == k]
-        np.testing.assert_allclose(mine.mean(axis=0), Z[k == LABELS].mean(axis=0), atol=0.02)
+        np.testing.assert_allclose(
+            mine.mean(axis=0),
+            Z[k == LABELS].mean(axis=0),
+            atol=0.02,
+        )
         np.testing.assert_allclose(np.cov(mine.T), np.cov(Z[k == LABELS].T), atol=0.01)
 
 
@@ -72,11 +81,16 @@ def test_labels_of_a_plain_world_are_equally_frequent_and_apart():
 def test_needed_is_the_first_round_after_which_it_stays_above():
     rounds = np.array([1.0, 10.0, 100.0, 1000.0, 1200.0])
     rises = np.array([0.1, 0.6, 0.7, 0.8, 0.8]) + np.array([[0.0], [0.01], [0.0]])
-    assert [env.needed(rises, rounds, guess) for guess in (0.5, -1.0, 0.9)] == [10, 1, np.inf]
+    assert [env.needed(rises, rounds, guess) for guess in (0.5, -1.0, 0.9)] == [
+        10,
+        1,
+        np.inf,
+    ]
     falls = rises.copy()
     falls[:, 2] = 0.4
     assert env.needed(falls, rounds, 0.5) == 1000
-    assert env.needed(falls[:, :4], rounds[:4], 0.5) == np.inf  # the last round alone is no staying
+    # the last round alone is no staying
+    assert env.needed(falls[:, :4], rounds[:4], 0.5) == np.inf
     rises[0, 4] = 0.2  # the mean is above, the interval is not
     assert rises[:, 4].mean() > 0.5
     assert env.needed(rises, rounds, 0.5) == np.inf

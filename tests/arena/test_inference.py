@@ -20,7 +20,8 @@ def errors(law, n_reps=20, policies=10):
     """Shares of draws in which the rule errs where no policy is better than random play, whose
     regrets vary less: the leader is judged better than random play; it is judged better than some
     rival; an interval of a ratio that was not chosen does not contain 1."""
-    rng, wrong = np.random.default_rng(0), np.zeros(3)
+    rng = np.random.default_rng(0)
+    wrong = np.zeros(3)
     for _ in range(DRAWS):
         finals = dict(enumerate(EQUAL[law](rng, (policies, n_reps))))
         random = 1.0 + 0.1 * rng.standard_normal(n_reps)
@@ -53,7 +54,8 @@ def test_skewed_regrets_err_more_often_than_intervals_say():
 
 
 def test_a_leader_is_chosen_by_one_half_and_judged_by_the_other():
-    a, b = np.r_[np.full(10, 1.0), np.full(10, 9.0)], np.r_[np.full(10, 2.0), np.full(10, 3.0)]
+    a = np.r_[np.full(10, 1.0), np.full(10, 9.0)]
+    b = np.r_[np.full(10, 2.0), np.full(10, 3.0)]
     wave = 1e-3 * np.sin(np.arange(20))
     assert contest.leader({"a": a + wave, "b": b}) == ("a", ["b"])  # judged: b is better
     assert contest.leader({"a": a[::-1] + wave, "b": b}) == ("b", ["a"])
@@ -63,11 +65,16 @@ def test_a_leader_is_chosen_by_one_half_and_judged_by_the_other():
 
 def test_bonferroni_over_rivals_and_looks():
     rng = np.random.default_rng(2)
-    x = {n: v + rng.standard_normal(20) for n, v in zip("abc", (0.0, 1.3, 1.3), strict=True)}
+    x = {
+        n: v + rng.standard_normal(20)
+        for n, v in zip("abc", (0.0, 1.3, 1.3), strict=True)
+    }
     mine = contest.judging(x["a"])
     for looks in (1, 5, 500):
         level = 1 - 0.05 / (2 * looks)
-        expected = [n for n in "bc" if not difference(mine, contest.judging(x[n]), level).high < 0]
+        expected = [
+            n for n in "bc" if not difference(mine, contest.judging(x[n]), level).high < 0
+        ]
         assert contest.leader(x, looks) == ("a", expected)
     assert expected == ["b", "c"]
     assert ratio(mine + 5, mine + 5).value == 1.0

@@ -10,7 +10,9 @@ from evidence.arena import contest, recipes
 
 def test_every_recipe_is_of_a_policy_that_plays_somewhere():
     assert set(recipes.RECIPES) <= set(policies.TABLE)
-    played = {c.factory for w in WORLDS.values() for c in recipes.lineup(w, 2_000, 1.0)[0]}
+    played = {
+        c.factory for w in WORLDS.values() for c in recipes.lineup(w, 2_000, 1.0)[0]
+    }
     assert played == set(recipes.RECIPES)
 
 
@@ -21,12 +23,21 @@ def test_everybody_has_the_same_true_guarantee(world, epsilon):
     assert len(calls) + len(refusals) == len(policies.TABLE)
     for c in calls:
         for multiple in recipes.MULTIPLES:
-            g = recipes.call(c.factory, world, 2_000, epsilon, multiple).policy().guarantee
-            assert g == NO_PRIVACY or (0 < g.epsilon <= epsilon * (1 + 1e-9) and g.claimed is None)
+            g = (
+                recipes.call(c.factory, world, 2_000, epsilon, multiple)
+                .policy()
+                .guarantee
+            )
+            assert g == NO_PRIVACY or (
+                0 < g.epsilon <= epsilon * (1 + 1e-9) and g.claimed is None
+            )
             assert g == NO_PRIVACY or g.delta in (0.0, 1 / 2_000)
 
 
-@pytest.mark.parametrize("change", [{"calibration": "paper"}, {"epsilon": 20.2}, {"delta": 0.01}])
+@pytest.mark.parametrize(
+    "change",
+    [{"calibration": "paper"}, {"epsilon": 20.2}, {"delta": 0.01}],
+)
 def test_a_weaker_guarantee_is_refused(change):
     call = recipes.call("online_linucb", WORLDS["clicks"], 2_000, 20.0, **change)
     with pytest.raises(ValueError, match="private"):

@@ -43,11 +43,25 @@ def test_bound_is_close_to_the_truth_for_randomised_response():
 
 
 def test_bound_is_close_to_the_truth_for_the_gaussian_delta():
-    found = delta_lower_bound(gaussian(1.0), 0.0, 1.0, epsilon=0.5, trials=400_000, seed=3)
+    found = delta_lower_bound(
+        gaussian(1.0),
+        0.0,
+        1.0,
+        epsilon=0.5,
+        trials=400_000,
+        seed=3,
+    )
     truth = privacy.gaussian_delta(0.5, 1.0)
     assert truth - 0.015 < found.delta < truth
     sigma = privacy.gaussian_scale(1.0, 1e-2) / 2  # half of the noise that is needed
-    found = epsilon_lower_bound(gaussian(sigma), 0.0, 1.0, delta=1e-2, trials=50_000, seed=5)
+    found = epsilon_lower_bound(
+        gaussian(sigma),
+        0.0,
+        1.0,
+        delta=1e-2,
+        trials=50_000,
+        seed=5,
+    )
     assert found.epsilon > 1.3
 
 
@@ -56,12 +70,20 @@ def test_different_supports_give_a_finite_bound_that_grows_with_the_trials():
         return np.where(rng.random(n) < 0.01, x + 10.0, 0.0)
 
     small, large = (
-        epsilon_lower_bound(leaks, 0, 1, trials=trials, seed=7) for trials in (4000, 400_000)
+        epsilon_lower_bound(leaks, 0, 1, trials=trials, seed=7)
+        for trials in (4000, 400_000)
     )
     assert small.hits[1] == large.hits[1] == 0
     assert 0.5 < small.epsilon < large.epsilon < np.inf
-    assert epsilon_lower_bound(leaks, 0, 1, delta=0.011, trials=400_000, seed=7).epsilon == 0.0
-    assert 0.009 < delta_lower_bound(leaks, 0, 1, epsilon=2.0, trials=400_000, seed=7).delta < 0.01
+    assert (
+        epsilon_lower_bound(leaks, 0, 1, delta=0.011, trials=400_000, seed=7).epsilon
+        == 0.0
+    )
+    assert (
+        0.009
+        < delta_lower_bound(leaks, 0, 1, epsilon=2.0, trials=400_000, seed=7).delta
+        < 0.01
+    )
 
 
 @pytest.mark.parametrize(("level", "trials"), [(0.95, 200), (0.6, 300)])
@@ -73,8 +95,13 @@ def test_correct_mechanisms_are_rarely_accused(level, trials):
         keys = {"trials": 400, "seed": seed, "level": level}
         lap = epsilon_lower_bound(laplace(1.0), 0.0, 1.0, **keys).epsilon > 1.0
         rr = epsilon_lower_bound(response(0.75), 0, 1, **keys).epsilon > np.log(3.0)
-        gau = epsilon_lower_bound(gaussian(1.0), 0.0, 1.0, delta=delta, **keys).epsilon > 1.0
-        dlt = delta_lower_bound(gaussian(1.0), 0.0, 1.0, epsilon=1.0, **keys).delta > delta
+        gau = (
+            epsilon_lower_bound(gaussian(1.0), 0.0, 1.0, delta=delta, **keys).epsilon
+            > 1.0
+        )
+        dlt = (
+            delta_lower_bound(gaussian(1.0), 0.0, 1.0, epsilon=1.0, **keys).delta > delta
+        )
         accused += [lap, rr, gau, dlt]
     assert (accused <= allowed).all()
 
@@ -101,7 +128,8 @@ def test_the_half_that_is_counted_takes_no_part_in_the_choice():
 
 def test_playing_shows_arms_and_hides_the_users_own():
     policy = random_policy.random()
-    X, R = np.ones((6, 2, 1)), np.zeros((6, 2))
+    X = np.ones((6, 2, 1))
+    R = np.zeros((6, 2))
     rng = np.random.default_rng(10)
     assert audit.playing(policy)((X, R), rng, 5).shape == (5, 6)
     assert audit.playing(policy, user=2)((X, R), rng, 5).shape == (5, 5)
@@ -109,7 +137,9 @@ def test_playing_shows_arms_and_hides_the_users_own():
     with pytest.raises(ValueError, match="statistic"):  # of vectors
         epsilon_lower_bound(audit.playing(policy), (X, R), (X, R), **keys)
     keys["statistic"] = audit.along(np.ones(6))
-    assert epsilon_lower_bound(audit.playing(policy), (X, R), (X, R), **keys).epsilon < 0.3
+    assert (
+        epsilon_lower_bound(audit.playing(policy), (X, R), (X, R), **keys).epsilon < 0.3
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,22 +156,38 @@ def test_rejects_bad_input_by_name(name, value):
 
 def test_a_user_past_the_horizon_or_the_data_is_refused_by_name():
     policy = jdp_linucb(2, 8, epsilon=1.0, delta=0.1)
-    with pytest.raises(ValueError, match=r"user must be an integer in \[0, 7\]; got user=8"):
+    with pytest.raises(
+        ValueError,
+        match=r"user must be an integer in \[0, 7\]; got user=8",
+    ):
         audit.playing(policy, user=8)
     data = np.zeros((4, 2, 2)), np.zeros((4, 2))
-    with pytest.raises(ValueError, match=r"user must be an integer in \[0, 3\]; got user=5"):
+    with pytest.raises(
+        ValueError,
+        match=r"user must be an integer in \[0, 3\]; got user=5",
+    ):
         audit.playing(policy, user=5)(data, np.random.default_rng(1), 2)
 
 
 def test_inputs_that_differ_in_more_than_the_one_user_are_refused():
-    policy, keys = jdp_linucb(2, 8, epsilon=1.0, delta=0.1), {"delta": 0.1, "trials": 40, "seed": 1}
-    X, R = np.zeros((4, 2, 2)), np.zeros((4, 2))
-    one, two = R.copy(), R.copy()
-    one[1], two[1:3] = 1.0, 1.0
+    policy = jdp_linucb(2, 8, epsilon=1.0, delta=0.1)
+    keys = {"delta": 0.1, "trials": 40, "seed": 1}
+    X = np.zeros((4, 2, 2))
+    R = np.zeros((4, 2))
+    one = R.copy()
+    two = R.copy()
+    one[1] = 1.0
+    two[1:3] = 1.0
 
     def on(b, user):
         seen = audit.along(np.ones(3))
-        return audit.Attack(audit.playing(policy, user=user), (X, R), (X, b), seen, "actions")
+        return audit.Attack(
+            mechanism=audit.playing(policy, user=user),
+            a=(X, R),
+            b=(X, b),
+            statistic=seen,
+            sees="actions",
+        )
 
     assert audit.attacked(on(one, 1), **keys).epsilon == 0.0
     with pytest.raises(ValueError, match=r"differ in one user alone; got users \[1, 2\]"):
@@ -172,21 +218,25 @@ def test_the_last_bits_of_a_score_tell_nothing():
 
 
 def test_streams_of_different_lengths_are_no_neighbours():
-    X, R = np.zeros((4, 2, 2)), np.zeros((4, 2))
+    X = np.zeros((4, 2, 2))
+    R = np.zeros((4, 2))
     with pytest.raises(ValueError, match="inputs a and b must have the same shapes"):
         audit.need_neighbours((X, R), (X[:3], R[:3]))
 
 
 def test_equal_streams_are_neighbours_for_every_user():
-    X, R = np.zeros((4, 2, 2)), np.zeros((4, 2))
+    X = np.zeros((4, 2, 2))
+    R = np.zeros((4, 2))
     audit.need_neighbours((X, R), (X, R), 2)
 
 
 def test_the_arm_that_is_hidden_is_the_users_own():
     """The round of user 2 alone has an arm that is better."""
     policy = jdp_linucb(1, 4, epsilon=np.inf, delta=0.1)
-    X, R = np.zeros((4, 2, 1)), np.zeros((4, 2))
-    X[0, 0], R[0] = 1.0, 1.0
+    X = np.zeros((4, 2, 1))
+    R = np.zeros((4, 2))
+    X[0, 0] = 1.0
+    R[0] = 1.0
     X[2, 1] = 1.0
     rng = np.random.default_rng(1)
     assert audit.playing(policy)((X, R), rng, 1).tolist() == [[0, 0, 1, 0]]

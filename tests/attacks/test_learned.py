@@ -24,10 +24,13 @@ MADE = {name: optimisers.example(name) for name in optimisers.TABLE}
 def test_a_batch_method_shows_the_last_estimate_alone(name):
     """Two runs on the same stream show twice what one run on it begins with."""
     o = MADE[name]
-    n, d = o.params.n, o.params.d
-    X, Y = np.full((n, d), 0.3), np.full(n, 0.5)
+    n = o.params.n
+    d = o.params.d
+    X = np.full((n, d), 0.3)
+    Y = np.full(n, 0.5)
     seen = learning(o)((X, Y), np.random.default_rng(0), 2)
-    rng, out = np.random.default_rng(0), np.zeros((n, d))
+    rng = np.random.default_rng(0)
+    out = np.zeros((n, d))
     o.run(o.params, o.init(o.params, rng), X, Y, rng, out)
     assert seen.shape == (2, n if o.step is not None else 1, d)
     assert np.array_equal(seen[0], out[-seen.shape[1] :])
@@ -36,7 +39,8 @@ def test_a_batch_method_shows_the_last_estimate_alone(name):
 def test_the_attack_on_the_first_label_changes_it_alone():
     o = MADE["noisy_sgd"]
     attack = on_first_label(o, "")
-    (X, Y), (Z, W) = attack.a, attack.b
+    X, Y = attack.a
+    Z, W = attack.b
     assert np.array_equal(X, Z)
     assert np.flatnonzero(Y != W).tolist() == [0]
     assert Y[0] == -W[0] == o.params.high
@@ -47,10 +51,20 @@ def test_the_attack_on_the_first_label_changes_it_alone():
 def test_nodes_of_the_first_record_hold_it_alone():
     """Without noise every one of the three sums is the record's own; the move tells them apart."""
     policy = jdp_linucb(2, 7, epsilon=np.inf, delta=0.1)
-    a, b = (np.array([1.0, 0.0]), 1.0), (np.zeros(2), 0.0)
+    a = (np.array([1.0, 0.0]), 1.0)
+    b = (np.zeros(2), 0.0)
     move = np.array([1.0, 0.0, 0.0, 1.0, 0.0])  # the matrix by its triangle, then r x
-    attack = on_first_nodes(policy, a, b, runs_of(policy, lambda s: s.release), move, note="rest")
-    seen, none = (attack.mechanism(d, np.random.default_rng(0), 2) for d in (attack.a, attack.b))
+    attack = on_first_nodes(
+        policy,
+        a,
+        b,
+        runs_of(policy, lambda s: s.release),
+        move,
+        note="rest",
+    )
+    seen, none = (
+        attack.mechanism(d, np.random.default_rng(0), 2) for d in (attack.a, attack.b)
+    )
     assert seen.shape == (2, 3, 5)
     assert (seen == move).all()
     assert not none.any()
@@ -63,7 +77,8 @@ def test_later_users_play_the_sign_of_the_first_reward():
     for data, arm in ((attack.a, 0), (attack.b, 1)):
         arms = attack.mechanism(data, np.random.default_rng(0), 1)
         assert set(arms[0].tolist()) == {arm}
-    (X, R), (Z, W) = attack.a, attack.b
+    X, R = attack.a
+    Z, W = attack.b
     assert np.array_equal(X, Z)
     assert np.flatnonzero((R != W).any(axis=1)).tolist() == [0]
 
@@ -80,7 +95,8 @@ def test_what_a_kernel_shows_is_read_by_the_names_of_its_arguments():
         Release(kernel, "box.inner", "laplace"),
     )
     ((of, read),) = readers(releases).items()
-    box, out = Box(np.zeros(2)), np.ones(3)
+    box = Box(np.zeros(2))
+    out = np.ones(3)
     (first, a), (second, b) = read(None, 0, box, out)
     assert of is kernel
     assert (first, second) == ("gaussian", "laplace")

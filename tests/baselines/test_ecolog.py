@@ -10,7 +10,9 @@ from companion.private_glm.environments import world
 
 def test_width_before_any_data_by_hand():
     policy = ecolog(3, theta_bound=0.8)
-    assert radius(policy.params, policy.init(policy.params)) == pytest.approx(5.36705391569, 1e-10)
+    assert radius(policy.params, policy.init(policy.params)) == pytest.approx(
+        5.36705391569, 1e-10
+    )
 
 
 def into_ball(V, z, S):
@@ -18,7 +20,9 @@ def into_ball(V, z, S):
     if np.linalg.norm(z) <= S:
         return z
     size, Q = np.linalg.eigh(V)
-    w, low, high = size * (Q.T @ z), 0.0, 1e6
+    w = size * (Q.T @ z)
+    low = 0.0
+    high = 1e6
     for _ in range(200):
         middle = (low + high) / 2
         if np.linalg.norm(w / (size + middle)) > S:
@@ -30,10 +34,14 @@ def into_ball(V, z, S):
 
 def test_ecolog_against_a_twin():
     """Every step of both descents, without stopping early; lambda = 10, failure 0.01."""
-    S, n = 0.8, 250  # the truth lies outside the ball, so that the projection is at work
+    # the truth lies outside the ball, so that the projection is at work
+    S = 0.8
+    n = 250
     X, R, _ = next(world("ball", 3, 3.0, K=6).blocks(n, np.random.default_rng(4)))
     arms, state = run(ecolog(3, theta_bound=S), X, R)
-    V, theta, C = 10 * np.eye(3), np.zeros(3), 0.0
+    V = 10 * np.eye(3)
+    theta = np.zeros(3)
+    C = 0.0
 
     def m(z):
         return 1 / (1 + np.exp(-z))
@@ -55,12 +63,16 @@ def test_ecolog_against_a_twin():
         norms = np.sqrt(np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t]))
         index = m(X[t] @ theta) + width * norms
         assert index[arms[t]] >= index.max() - 1e-7
-        x, y = X[t, arms[t]], R[t, arms[t]]
+        x = X[t, arms[t]]
+        y = R[t, arms[t]]
         steps = int(np.ceil((9 / 4 + S / 8) * np.log(S * (count + 1))) / 0.75)
         theta = descend(theta, 1.0, y, x, steps)
         other = descend(theta, 2.0, 1.0, x, steps)
         gap = theta - other
-        C += 2 * (1 + S) * (loss(x @ other, y) - loss(x @ theta, y)) - np.sqrt(gap @ V @ gap) / 2
+        C += (
+            2 * (1 + S) * (loss(x @ other, y) - loss(x @ theta, y))
+            - np.sqrt(gap @ V @ gap) / 2
+        )
         V = V + m(x @ theta) * m(-x @ theta) * np.outer(x, x)
     np.testing.assert_allclose(state.theta_hat, theta, atol=1e-8)
     assert state.surplus == pytest.approx(C, abs=1e-6)

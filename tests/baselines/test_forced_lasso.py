@@ -18,10 +18,13 @@ def test_forced_rounds_are_those_of_the_source():
 
 
 def test_both_lassos_satisfy_their_optimality_conditions():
-    policy, T = fl.forced_lasso(6, 2, penalty_all=0.3, tolerance=1e-10), 300
+    policy = fl.forced_lasso(6, 2, penalty_all=0.3, tolerance=1e-10)
+    T = 300
     p = policy.params
     X, R, _ = next(one_context(2, 6, 2).blocks(T, np.random.default_rng(0)))
-    arms, rng, state = np.empty(T, dtype=np.int64), np.random.default_rng(1), policy.init(p)
+    arms = np.empty(T, dtype=np.int64)
+    rng = np.random.default_rng(1)
+    state = policy.init(p)
     policy.play(p, state, X, R, rng, arms)
     forced = np.array([fl.forced_arm(p, t + 1) for t in range(T)])
     sparse = 0
@@ -29,7 +32,9 @@ def test_both_lassos_satisfy_their_optimality_conditions():
         last = int(np.flatnonzero(arms == k)[-1]) + 1
         level = 0.3 * np.sqrt((np.log(last) + np.log(6)) / last)
         for which, rows, penalty in ((0, forced == k, 0.05), (1, arms == k, level)):
-            A, y, theta = X[rows, 0], R[rows, k], state.theta[which, k]
+            A = X[rows, 0]
+            y = R[rows, k]
+            theta = state.theta[which, k]
             assert state.count[which, k] == len(A)
             g = 2 * A.T @ (y - A @ theta) / len(A)
             active = theta != 0
@@ -53,10 +58,15 @@ def test_defaults_by_their_source():
 
 def test_the_arm_is_the_one_that_its_products_choose():
     """Against one product per arm and estimate."""
-    policy, K, T = fl.forced_lasso(5, 9, gap=0.3), 9, 400
-    p, rng = policy.params, np.random.default_rng(3)
+    policy = fl.forced_lasso(5, 9, gap=0.3)
+    K = 9
+    T = 400
+    p = policy.params
+    rng = np.random.default_rng(3)
     X, R, _ = next(one_context(K, 5, 2).blocks(T, rng))
-    state, arms, near = policy.init(p), np.empty(1, dtype=np.int64), []
+    state = policy.init(p)
+    arms = np.empty(1, dtype=np.int64)
+    near = []
     for t in range(T):
         forced, every = state.theta @ X[t, 0]
         candidates = np.flatnonzero(forced >= forced.max() - 0.5 * p.gap)
@@ -73,7 +83,9 @@ def test_the_arm_is_the_one_that_its_products_choose():
 def test_an_arm_at_exactly_half_the_gap_is_a_candidate():
     """Forced estimates 1 and 0.5, gap 1: the second arm stays, and the other lasso prefers it."""
     policy = fl.forced_lasso(1, 2, gap=1.0)
-    p, s, rng = policy.params, policy.init(policy.params), np.random.default_rng(0)
+    p = policy.params
+    s = policy.init(policy.params)
+    rng = np.random.default_rng(0)
     s.t[0] = 4
     s.theta[0, :, 0] = 1.0, 0.5
     s.theta[1, :, 0] = 0.0, 1.0

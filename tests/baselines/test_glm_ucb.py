@@ -23,7 +23,10 @@ from companion.private_glm.environments import world
 )
 def test_width_by_hand(link, kappa, width):
     """2 L kappa sqrt(3 + 2 ln(1 + 2/3)) sqrt(6 ln(6 2000/0.01)) at d = 3, T = 2000, S = 1."""
-    assert glm_ucb(3, 2000, link=link, kappa=kappa).params.width == pytest.approx(width, 1e-10)
+    assert glm_ucb(3, 2000, link=link, kappa=kappa).params.width == pytest.approx(
+        width,
+        1e-10,
+    )
 
 
 LINKS = {  # mean, and its logarithm
@@ -35,13 +38,15 @@ LINKS = {  # mean, and its logarithm
 @pytest.mark.parametrize("link", LINKS)
 def test_against_a_twin(link):
     """Refit from zero in every round by SciPy; lambda = d as ridge and as penalty; small width."""
-    n, (mean, log_mean) = 120, LINKS[link]
+    n = 120
+    mean, log_mean = LINKS[link]
     policy = glm_ucb(3, n, link=link, theta_bound=2.0)
     width = 0.01 * policy.params.width
     policy = policy._replace(params=policy.params._replace(width=width, tolerance=1e-14))
     X, R, _ = next(world("ball", 3, 2.0, link, K=6).blocks(n, np.random.default_rng(4)))
     arms, state = run(policy, X, R)
-    V, theta = 3 * np.eye(3), None
+    V = 3 * np.eye(3)
+    theta = None
     for t, arm in enumerate(arms):
         if theta is not None:  # the first estimate is drawn
             factor = math.sqrt(math.log(t + 1)) if link == "probit" else 1.0
@@ -55,7 +60,12 @@ def test_against_a_twin(link):
         def loss(v, x=signed):
             return -log_mean(x @ v).sum() + 3 * v @ v
 
-        theta = optimize.minimize(loss, np.zeros(3), method="BFGS", options={"gtol": 1e-8}).x
+        theta = optimize.minimize(
+            loss,
+            np.zeros(3),
+            method="BFGS",
+            options={"gtol": 1e-8},
+        ).x
     np.testing.assert_allclose(state.theta_hat, theta, atol=1e-5)
     assert len(set(arms)) > 3
     assert np.linalg.norm(theta) > 0.3
@@ -74,10 +84,17 @@ def test_clipped_rewards_are_counted():
 
 def test_a_form_that_rounding_made_negative_counts_as_zero():
     """Of long contexts (1e8) most are: a root of one is no number, and no number is never best."""
-    X, theta, wrong = 1e8 * np.eye(2)[::-1], np.array([2.0, 1.0]), -np.eye(2)
+    X = 1e8 * np.eye(2)[::-1]
+    theta = np.array([2.0, 1.0])
+    wrong = -np.eye(2)
     assert ucb.optimistic_mean(1, 1e-8 * theta, wrong, 1.0, X) == 1
-    policy, forms = rs_glinucb(2, 9), np.empty(2)
-    state = policy.init(policy.params)._replace(V_inv=wrong, H_inv=wrong, theta_warm=theta)
+    policy = rs_glinucb(2, 9)
+    forms = np.empty(2)
+    state = policy.init(policy.params)._replace(
+        V_inv=wrong,
+        H_inv=wrong,
+        theta_warm=theta,
+    )
     ucb.widest(X, wrong, forms)
     assert rs_module.choose(policy.params, state, X, forms) == 1
     policy = gloc(2)
@@ -89,7 +106,10 @@ def test_a_form_that_rounding_made_negative_counts_as_zero():
 
 def index_by_index(link, theta, A_inv, width, X):
     """The arm of `optimistic_mean` from the index of every arm."""
-    index = [glm.mean(link, dot(x, theta)) + width * np.sqrt(max(quad(A_inv, x), 0.0)) for x in X]
+    index = [
+        glm.mean(link, dot(x, theta)) + width * np.sqrt(max(quad(A_inv, x), 0.0))
+        for x in X
+    ]
     return int(np.argmax(index))
 
 
@@ -97,10 +117,13 @@ def index_by_index(link, theta, A_inv, width, X):
 @pytest.mark.parametrize("size", [1e-9, 0.3, 1.0, 8.0])
 def test_means_and_forms_that_are_left_out_never_change_the_arm(link, size):
     """Scores from the middle of the link to its flat ends, widths from none to far above it."""
-    rng, kernel = np.random.default_rng(5), ucb.optimistic_mean
+    rng = np.random.default_rng(5)
+    kernel = ucb.optimistic_mean
     for i in range(150):
-        d, K = 1 + i % 6, 1 + i % 50
-        X, theta = rng.standard_normal((K, d)) / np.sqrt(d), size * rng.standard_normal(d)
+        d = 1 + i % 6
+        K = 1 + i % 50
+        X = rng.standard_normal((K, d)) / np.sqrt(d)
+        theta = size * rng.standard_normal(d)
         X[i % K] = X[0]  # a tie
         B = rng.standard_normal((d, d))
         A = B @ B.T - (0.3 * np.eye(d) if i % 4 == 0 else 0.0)

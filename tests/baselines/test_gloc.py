@@ -11,15 +11,23 @@ from companion.private_glm.environments import world
 
 def test_width_before_any_data_by_hand():
     policy = gloc(3, link="probit", theta_bound=2.0, kappa=18.4)
-    assert radius(policy.params, policy.init(policy.params)) == pytest.approx(31.1677976586, 1e-10)
+    assert radius(policy.params, policy.init(policy.params)) == pytest.approx(
+        31.1677976586, 1e-10
+    )
 
 
 def test_gloc_against_a_twin():
-    X, R, _ = next(world("ball", 3, 2.0, "probit", K=6).blocks(300, np.random.default_rng(4)))
+    X, R, _ = next(
+        world("ball", 3, 2.0, "probit", K=6).blocks(300, np.random.default_rng(4))
+    )
     policy = gloc(3, link="probit", theta_bound=2.0, kappa=18.4)
     arms, _ = run(policy, X, R)
-    V, theta, k, L = 3 * np.eye(3), np.zeros(3), 1 / 18.4, 1 / np.sqrt(2 * np.pi)
-    q, B = L**2 / k, 2 * k * 4 * 3
+    V = 3 * np.eye(3)
+    theta = np.zeros(3)
+    k = 1 / 18.4
+    L = 1 / np.sqrt(2 * np.pi)
+    q = L**2 / k
+    B = 2 * k * 4 * 3
     for t in range(300):
         inside = 1 + 2 * B / k + 4 * q**4 / 0.01**2
         width = np.sqrt(1 + 4 / k * B + 8 * q**2 * np.log(2 / 0.01 * np.sqrt(inside)))

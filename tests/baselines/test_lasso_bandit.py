@@ -21,9 +21,14 @@ def test_every_fit_is_optimal():
     """Largest violation of the optimality conditions, in units of the penalty."""
     for n in (5, 40, 200):
         policy, state, X, y, *_ = fitted(n, 12, 0.1)
-        theta, penalty = state.theta_hat, level(policy.params, n) * n
+        theta = state.theta_hat
+        penalty = level(policy.params, n) * n
         z = X.T @ (y - X @ theta)
-        gap = np.where(theta == 0.0, np.abs(z) - penalty, np.abs(z - np.sign(theta) * penalty))
+        gap = np.where(
+            theta == 0.0,
+            np.abs(z) - penalty,
+            np.abs(z - np.sign(theta) * penalty),
+        )
         assert gap.max() < 1e-9 * penalty
         assert state.capped[0] == 0
 
@@ -31,7 +36,9 @@ def test_every_fit_is_optimal():
 def test_arms_are_random_before_the_first_fit_and_greedy_between_fits():
     policy, state, _, _, arms, X = fitted(50, 6, 0.1, every=50)
     assert 10 < arms.sum() < 40
-    later, theta, rng = np.empty(49, np.int64), state.theta_hat.copy(), np.random.default_rng(0)
+    later = np.empty(49, np.int64)
+    theta = state.theta_hat.copy()
+    rng = np.random.default_rng(0)
     policy.play(policy.params, state, X[:49], np.zeros((49, 2)), rng, later)
     assert np.array_equal(later, (X[:49] @ theta).argmax(axis=1))
 
@@ -45,7 +52,9 @@ def test_defaults_by_their_formulas():
 
 def test_the_penalty_counts_rounds_and_dimensions_apart():
     """t = 4 and d = 16: 2 sqrt((8 log 2 + 8 log 2)/4) = 4 sqrt(log 2)."""
-    assert level(lasso_bandit(16, 100).params, 4) == pytest.approx(4.0 * np.sqrt(np.log(2.0)))
+    assert level(lasso_bandit(16, 100).params, 4) == pytest.approx(
+        4.0 * np.sqrt(np.log(2.0))
+    )
 
 
 def test_the_first_arm_wins_ties():

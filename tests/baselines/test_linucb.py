@@ -10,7 +10,9 @@ from companion.baselines.linucb import linucb, theorem_radius
 
 def test_radius_of_theorem_2_by_hand():
     """0.2 sqrt(3 ln(1 + 100/1.5) + 2 ln 20) + 1.5 sqrt(0.5)."""
-    assert theorem_radius(3, 100, 0.5, 0.2, 1.5, 0.05) == pytest.approx(1.92403136931, 1e-10)
+    assert theorem_radius(3, 100, 0.5, 0.2, 1.5, 0.05) == pytest.approx(
+        1.92403136931, 1e-10
+    )
 
 
 def test_every_choice_is_that_of_plain_numpy():

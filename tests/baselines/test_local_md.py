@@ -15,7 +15,10 @@ from companion.baselines import local_md as md
 @pytest.mark.parametrize("radius", [0.5, 1e6])
 def test_the_mirror_step_is_the_minimiser(p, radius):
     """No point of the ball is better, near it or far."""
-    rng, q, z, up = np.random.default_rng(4), p / (p - 1), np.empty(3), np.empty(3)
+    rng = np.random.default_rng(4)
+    q = p / (p - 1)
+    z = np.empty(3)
+    up = np.empty(3)
 
     def objective(v):
         return 0.3 * g @ v + np.linalg.norm(v, p) ** 2 / (2 * (p - 1)) - up @ v
@@ -34,27 +37,47 @@ def test_the_mirror_step_is_the_minimiser(p, radius):
 
 def test_without_noise_it_learns():
     X, Y = records(1000)
-    o = md.local_md(3, 1000, epsilon=np.inf, step_scale=100.0, calibration="paper", **OPTIONS)
+    o = md.local_md(
+        3,
+        1000,
+        epsilon=np.inf,
+        step_scale=100.0,
+        calibration="paper",
+        **OPTIONS,
+    )
     assert ((learn(o, X, Y, seed=0)[0][-1] - 0.8) ** 2).sum() < 0.02
 
 
 @pytest.mark.parametrize("scale", [1.0, 100.0])
 @pytest.mark.parametrize("calibration", ["paper", "corrected"])
 def test_the_guarantee_is_rebuilt_from_counted_uses(calibration, scale):
-    o = md.local_md(3, 1000, epsilon=1.0, **OPTIONS, calibration=calibration, step_scale=scale)
-    p, rng, ratios = o.params, np.random.default_rng(0), []
+    o = md.local_md(
+        3,
+        1000,
+        epsilon=1.0,
+        **OPTIONS,
+        calibration=calibration,
+        step_scale=scale,
+    )
+    p = o.params
+    rng = np.random.default_rng(0)
+    ratios = []
     longest = 2 * (np.cumsum(p.radius) + 1.2)  # theta reaches as far as all balls so far
     if calibration == "corrected":
         longest = np.minimum(longest, 6.4)
     for i, (n, b) in enumerate(zip(p.records, p.batch, strict=True)):
-        order, uses, at = np.arange(n), np.zeros(n, int), n
+        order = np.arange(n)
+        uses = np.zeros(n, int)
+        at = n
         for _ in range(p.steps[i]):
             if at + b > n:
                 md.shuffle(rng, order)
                 at = 0
             uses[order[at : at + b]] += 1
             at += b
-        ratios.append(2 * longest[i] * 3 ** (1 / 6) * math.sqrt(uses.max()) / (b * p.sigma[i]))
+        ratios.append(
+            2 * longest[i] * 3 ** (1 / 6) * math.sqrt(uses.max()) / (b * p.sigma[i])
+        )
     assert len(ratios) > 3
     rebuilt = pr.gaussian_epsilon(o.guarantee.delta, 1.0, max(ratios))
     assert o.guarantee.epsilon == pytest.approx(rebuilt, rel=1e-9)
@@ -65,7 +88,9 @@ def test_the_guarantee_is_rebuilt_from_counted_uses(calibration, scale):
 
 def test_gradients_are_clipped_by_the_corrected_noise_alone():
     """At theta = (50, 0), x = e_1: 2 (50 - 0.5) = 99 against L = 6.4; the mean with a small one."""
-    X, Y, far = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0.5, -0.5]), np.array([50.0, 0.0])
+    X = np.array([[1.0, 0.0], [0.0, 1.0]])
+    Y = np.array([0.5, -0.5])
+    far = np.array([50.0, 0.0])
     for calibration, up, down in (("paper", 99.0, -101.0), ("corrected", 6.4, -6.4)):
         p = md.local_md(2, 400, epsilon=np.inf, **OPTIONS, calibration=calibration).params
         for theta, first in ((far, up), (-far, down)):
@@ -96,19 +121,33 @@ def test_constants_by_hand():
     n = 200, b = floor sqrt(200/log 7) = 10, T = 400, sigma = 640 sqrt(7^(1/3) log 100)/10; phase 2:
     epsilon 1/2, n = 100, b = 7, T = 204; steps fall by 16, radii are 2 L eta n/2.
     """
-    p = md.local_md(7, 400, epsilon=2.0, delta=0.01, **OPTIONS, calibration="paper").params
+    p = md.local_md(
+        7,
+        400,
+        epsilon=2.0,
+        delta=0.01,
+        **OPTIONS,
+        calibration="paper",
+    ).params
     two = [field[:2].tolist() for field in (p.records, p.batch, p.steps)]
     assert two == [[200, 100], [10, 7], [400, 204]]
     assert p.eta[:2] == pytest.approx([0.0441942 / 16, 0.0441942 / 256], rel=1e-5)
-    assert p.radius[:2] == pytest.approx([6.4 * p.eta[0] * 200, 6.4 * p.eta[1] * 100], rel=1e-12)
+    assert p.radius[:2] == pytest.approx(
+        [6.4 * p.eta[0] * 200, 6.4 * p.eta[1] * 100],
+        rel=1e-12,
+    )
     assert p.sigma[:2] == pytest.approx([189.9558, 542.7308], rel=1e-5)
     p = md.local_md(7, 400, epsilon=0.1, delta=0.01, **OPTIONS).params
-    assert p.eta[0] == pytest.approx(0.625 * 0.1 / 9.745008 / 16, rel=1e-5)  # the second term
+    # the second term
+    assert p.eta[0] == pytest.approx(0.625 * 0.1 / 9.745008 / 16, rel=1e-5)
     assert p.batch[0] == 11  # sqrt(7/0.05) = 11.8
     # exact noise: n_1 = 500, b = 21, T = 566, so 25 passes of 23 batches; mu(1, 1/1000) = 0.388401
     p = md.local_md(3, 1000, epsilon=1.0, **OPTIONS, step_scale=100.0).params
     assert (p.batch[0], p.steps[0]) == (21, 566)
-    assert p.sigma[0] == pytest.approx(12.8 * 3 ** (1 / 6) * 5 / (21 * 0.388401), rel=1e-5)
+    assert p.sigma[0] == pytest.approx(
+        12.8 * 3 ** (1 / 6) * 5 / (21 * 0.388401),
+        rel=1e-5,
+    )
     # at n = 12, d = 60: sqrt(d/epsilon_1) = 7.7 is above n_1 = 6, so that T = 1: no phase
     with pytest.raises(ValueError, match="n must leave a phase with two steps"):
         md.local_md(60, 12, epsilon=2.0, delta=0.01)

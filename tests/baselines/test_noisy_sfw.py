@@ -13,22 +13,32 @@ from companion.kernels.geometry import vertex
 
 
 def test_it_is_its_definition():
-    n, d, p = 90, 3, 1.5
+    n = 90
+    d = 3
+    p = 1.5
     X, Y = records(n)
     o = noisy_sfw(d, n, epsilon=np.inf, p=p, **OPTIONS)
-    eta, b = math.log(n) / (2 * math.sqrt(n)), int(math.sqrt(n) / 2)
+    eta = math.log(n) / (2 * math.sqrt(n))
+    b = int(math.sqrt(n) / 2)
     assert (o.params.eta, o.params.batch, o.params.steps) == (pytest.approx(eta), b, 8)
-    v, old = np.empty(d), np.zeros(d)
+    v = np.empty(d)
+    old = np.zeros(d)
     gradient = (-2 * Y[:45, None] * X[:45]).mean(axis=0)
     vertex(gradient, p, 2.0, v)
-    theta, at, out = eta * v, 45, learn(o, X, Y, seed=0)[0]
+    theta = eta * v
+    at = 45
+    out = learn(o, X, Y, seed=0)[0]
     assert (out[:44] == 0).all()
     assert out[44] == pytest.approx(theta)
     for _ in range(8):
         rows = slice(at, at + b)
-        gradient = gradient + (2 * (X[rows] @ (theta - old))[:, None] * X[rows]).mean(axis=0)
+        gradient = gradient + (2 * (X[rows] @ (theta - old))[:, None] * X[rows]).mean(
+            axis=0
+        )
         vertex(gradient, p, 2.0, v)
-        old, theta, at = theta, (1 - eta) * theta + eta * v, at + b
+        old = theta
+        theta = (1 - eta) * theta + eta * v
+        at = at + b
         assert out[at - 1] == pytest.approx(theta, abs=1e-12)
     assert (out[at:] == out[-1]).all()
 
@@ -39,11 +49,13 @@ def test_the_guarantee_is_rebuilt_from_its_releases(calibration):
     keys = {"calibration": calibration, "step_scale": 0.3, **OPTIONS}
     o = noisy_sfw(10, 400, epsilon=1.0, delta=1e-2, **keys)
     p = o.params
-    first, later = 2 * 6.4 / 200, 2 * 2 * p.eta * 4 / p.batch
+    first = 2 * 6.4 / 200
+    later = 2 * 2 * p.eta * 4 / p.batch
     ratio = max(first / p.sigma_first, later / p.sigma)
     if calibration == "paper":
         assert (p.exponent, o.guarantee.claimed) == (3.0, (1.0, 1e-2))
-        kappa, spread = 2.0, 32 * math.log(100)
+        kappa = 2.0
+        spread = 32 * math.log(100)
         assert p.sigma_first == pytest.approx(math.sqrt(spread * kappa) * 6.4 / 400)
         assert p.sigma == pytest.approx(math.sqrt(spread * kappa / 400) * 2 * 4 * p.eta)
         rebuilt = pr.zcdp_epsilon(kappa * ratio**2 / 2, 1e-2)
@@ -59,7 +71,9 @@ def test_the_first_release_has_its_own_noise(first):
     """Without data what is released is noise; n = 16: 8 records, then two by two."""
     o = noisy_sfw(2, 16, epsilon=1.0, delta=0.1, step_scale=0.3)
     p = o.params._replace(sigma_first=1.0 if first else 0.0, sigma=0.0 if first else 1.0)
-    s, rng, shown = o.init(p, None), np.random.default_rng(0), []
+    s = o.init(p, None)
+    rng = np.random.default_rng(0)
+    shown = []
     for _ in range(10):
         o.step(p, s, np.zeros(2), 0.0, rng)
         shown.append(bool(s.noise.any()))
@@ -73,7 +87,9 @@ def test_the_printed_noise_is_proved_up_to_epsilon_2_alone():
 
 def test_a_step_beyond_the_vertex_is_refused():
     """n = 100: 4 log(100)/20 = 0.92 is a step, 5 log(100)/20 = 1.15 leaves the ball."""
-    assert noisy_sfw(3, 100, epsilon=1.0, step_scale=4.0).params.eta == pytest.approx(0.921034)
+    assert noisy_sfw(3, 100, epsilon=1.0, step_scale=4.0).params.eta == pytest.approx(
+        0.921034
+    )
     with pytest.raises(ValueError, match="step_scale must keep the step at most 1"):
         noisy_sfw(3, 100, epsilon=1.0, step_scale=5.0)
 

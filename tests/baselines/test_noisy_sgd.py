@@ -12,14 +12,20 @@ from companion.baselines import noisy_sgd as sgd
 
 
 def test_it_is_its_definition():
-    n, d = 12, 3
+    n = 12
+    d = 3
     X, Y = records(n)
     o = sgd.noisy_sgd(d, n, epsilon=np.inf, radius=0.4, step_scale=20.0)
-    rng, theta = np.random.default_rng(0), np.zeros(d)
+    rng = np.random.default_rng(0)
+    theta = np.zeros(d)
     for _ in range(n * n):
         j = rng.integers(0, n)
         rng.standard_normal(d)
-        theta = np.clip(theta - o.params.eta * 2 * (X[j] @ theta - Y[j]) * X[j], -0.4, 0.4)
+        theta = np.clip(
+            theta - o.params.eta * 2 * (X[j] @ theta - Y[j]) * X[j],
+            -0.4,
+            0.4,
+        )
     assert learn(o, X, Y, seed=0)[0][-1] == pytest.approx(theta, abs=1e-12)
 
 
@@ -53,11 +59,17 @@ def test_printed_constants_by_hand():
     assert p.eta == pytest.approx(3 * 2 / (640 * 42.9193), rel=1e-5)
     assert p.sigma == pytest.approx(388.4614, rel=1e-6)
     p = sgd.noisy_sgd(4, 100, epsilon=1.0, lipschitz=4.0, **printed).params
-    assert (p.eta, p.sigma) == (pytest.approx(2 / 4000), pytest.approx(38.84614 / 1.6, rel=1e-6))
+    assert (p.eta, p.sigma) == (
+        pytest.approx(2 / 4000),
+        pytest.approx(38.84614 / 1.6, rel=1e-6),
+    )
 
 
 def test_a_budget_beyond_the_orders_of_the_accountant_is_refused():
-    with pytest.raises(ValueError, match=r"^epsilon must be above 0\.1.* got epsilon=0\.1"):
+    with pytest.raises(
+        ValueError,
+        match=r"^epsilon must be above 0\.1.* got epsilon=0\.1",
+    ):
         sgd.noisy_sgd(3, 64, epsilon=0.1, delta=1e-30)
     said = sgd.noisy_sgd(3, 64, epsilon=0.2, delta=1e-30).guarantee
     assert said.epsilon == pytest.approx(0.2, rel=1e-4)
@@ -67,27 +79,35 @@ def test_a_budget_beyond_the_orders_of_the_accountant_is_refused():
 def test_the_accountant_lies_between_two_others(n):
     """Above the central limit of random draws, below the library's bound for the same sampling."""
     accounting = pytest.importorskip("dp_accounting")
-    noise, delta = math.sqrt(8 * math.log(n)) / 2, 1 / n
+    noise = math.sqrt(8 * math.log(n)) / 2
+    delta = 1 / n
     ours = sgd.composed(delta, n, noise, n * n)
     s = 1 / noise
     mu = math.sqrt(math.expm1(s * s))  # of n^2 draws with probability 1/n: one-sided
     assert ours > pr.gaussian_epsilon(delta, 1.0, mu)
     relation = accounting.NeighboringRelation.REPLACE_ONE
     accountant = accounting.rdp.RdpAccountant(neighboring_relation=relation)
-    event = accounting.SampledWithoutReplacementDpEvent(n, 1, accounting.GaussianDpEvent(noise))
+    event = accounting.SampledWithoutReplacementDpEvent(
+        n,
+        1,
+        accounting.GaussianDpEvent(noise),
+    )
     accountant.compose(accounting.SelfComposedDpEvent(event, n * n))
     assert ours < accountant.get_epsilon(delta)
 
 
 def test_a_step_profile_is_that_of_the_exact_mixture():
     """Quadrature: (1 - g) N(u) + g N(a) against (1 - g) N(u) + g N(b) at the worst a, b, u."""
-    g, noise, z = 0.1, 1.5, np.linspace(-20, 20, 200_001)
+    g = 0.1
+    noise = 1.5
+    z = np.linspace(-20, 20, 200_001)
 
     def normal(m):
         return np.exp(-((z - m) ** 2) / (2 * noise**2)) / (noise * math.sqrt(2 * math.pi))
 
     for epsilon in (0.01, 0.05, 0.1):
-        bound, worst = math.exp(float(sgd.log_profile(epsilon, g, noise))), 0.0
+        bound = math.exp(float(sgd.log_profile(epsilon, g, noise)))
+        worst = 0.0
         for u in (-0.5, 0.0, 0.5):
             p, q = ((1 - g) * normal(u) + g * normal(m) for m in (0.5, -0.5))
             exact = np.trapezoid(np.maximum(p - math.exp(epsilon) * q, 0.0), z)

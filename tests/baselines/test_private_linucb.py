@@ -32,7 +32,8 @@ def packed(G, b):
 
 def looks_standard(z, level=1e-7):
     """Sum of squares of independent standard normals: two-sided, false alarms 2 * level."""
-    total, n = np.sum(np.square(z)), np.size(z)
+    total = np.sum(np.square(z))
+    n = np.size(z)
     return level < chi2.cdf(total, n) and level < chi2.sf(total, n)
 
 
@@ -48,24 +49,31 @@ def test_without_privacy_it_is_linucb(make):
 def test_printed_noise_by_hand():
     """4 sqrt(2 ln 12.5)/0.5 of a message; 9 levels and sqrt(4.5) at the server."""
     printed = {"epsilon": 0.5, "delta": 0.1, "calibration": "paper"}
-    assert ldp_linucb(5, 100, **printed).params.sigma == pytest.approx(17.9803577960, 1e-10)
-    assert jdp_linucb(5, 400, **printed).params.sigma == pytest.approx(28.6065740821, 1e-10)
+    assert ldp_linucb(5, 100, **printed).params.sigma == pytest.approx(
+        17.9803577960, 1e-10
+    )
+    assert jdp_linucb(5, 400, **printed).params.sigma == pytest.approx(
+        28.6065740821, 1e-10
+    )
 
 
 @pytest.mark.parametrize("make", [ldp_linucb, jdp_linucb])
 @pytest.mark.parametrize(("epsilon", "honest"), [(0.5, True), (20.0, False)])
 def test_guarantee_is_computed_from_the_noise(make, epsilon, honest):
     own, paper = (
-        make(3, 400, epsilon=epsilon, delta=0.1, calibration=c) for c in ("corrected", "paper")
+        make(3, 400, epsilon=epsilon, delta=0.1, calibration=c)
+        for c in ("corrected", "paper")
     )
     assert own.guarantee.epsilon == pytest.approx(epsilon, rel=1e-9)
     assert own.guarantee.claimed is None
     assert paper.guarantee.claimed == (epsilon, 0.1)
-    sensitivity = np.sqrt(4.5) * (3.0 if make is jdp_linucb else 1.0)  # 9 levels for 400 rounds
+    # 9 levels for 400 rounds
+    sensitivity = np.sqrt(4.5) * (3.0 if make is jdp_linucb else 1.0)
     for policy in (own, paper):
         again = privacy.gaussian_epsilon(0.1, policy.params.sigma, sensitivity)
         assert policy.guarantee.epsilon == pytest.approx(again)
-    if make is jdp_linucb:  # the classical formula at the right sensitivity: wasteful, then false
+    # the classical formula at the right sensitivity: wasteful, then false
+    if make is jdp_linucb:
         assert (paper.guarantee.epsilon <= epsilon) == honest
     else:  # four times the sensitivity 1: enough noise even at epsilon = 20
         assert paper.guarantee.epsilon <= epsilon
@@ -73,11 +81,14 @@ def test_guarantee_is_computed_from_the_noise(make, epsilon, honest):
 
 def test_a_matrix_without_inverse_leaves_the_last_model():
     policy = ldp_linucb(3, 400, epsilon=np.inf, delta=0.1)
-    p, s = policy.params, policy.init(policy.params)
-    s.G[:], s.b[:] = np.eye(3), 1.0
+    p = policy.params
+    s = policy.init(policy.params)
+    s.G[:] = np.eye(3)
+    s.b[:] = 1.0
     private.refit(p, s, 0.0)
     before = s.V_inv.copy(), s.theta.copy()
-    s.G[:], s.b[:] = -p.ridge * np.eye(3), 2.0
+    s.G[:] = -p.ridge * np.eye(3)
+    s.b[:] = 2.0
     private.refit(p, s, 0.0)
     assert all(map(np.array_equal, before, (s.V_inv, s.theta)))
     s.G[:] = np.eye(3)
@@ -93,7 +104,8 @@ def test_model_is_ridge_regression_at_the_documented_ridge(make, rows):
     """lambda = 1 + shift sigma sqrt(d rows); its radius is LinUCB's at that lambda."""
     X, R, _, _ = one_arm(60)
     policy = make(3, 60, epsilon=5.0, delta=0.1, shift=0.3, width=0.7)
-    q, s = policy.params, run(policy, X, R)[1]
+    q = policy.params
+    s = run(policy, X, R)[1]
     ridge = 1.0 + 0.3 * q.sigma * np.sqrt(3 * rows)
     A = s.G + ridge * np.eye(3)
     np.testing.assert_allclose(s.V_inv @ A, np.eye(3), atol=1e-9)
@@ -104,11 +116,23 @@ def test_model_is_ridge_regression_at_the_documented_ridge(make, rows):
 
 @pytest.mark.parametrize("universe", privacy.UNIVERSES)
 def test_statistics_of_clipped_records_stay_within_the_sensitivity(universe):
-    rng, rows = np.random.default_rng(0), []
-    p = ldp_linucb(3, 10, epsilon=1.0, delta=0.1, universe=universe).params._replace(sigma=0.0)
-    x, message = np.empty(3), np.empty(statistics_size(3))
-    worst = [[0.5, np.sqrt(0.75), 0.0], [1.0, 0.0, 0.0], [-0.7, 0.1, 0.7], [0.7, -0.1, 0.7]]
-    for v in [*np.array(worst), *(rng.standard_normal((400, 3)) * rng.random((400, 1)) * 3)]:
+    rng = np.random.default_rng(0)
+    rows = []
+    p = ldp_linucb(3, 10, epsilon=1.0, delta=0.1, universe=universe).params._replace(
+        sigma=0.0
+    )
+    x = np.empty(3)
+    message = np.empty(statistics_size(3))
+    worst = [
+        [0.5, np.sqrt(0.75), 0.0],
+        [1.0, 0.0, 0.0],
+        [-0.7, 0.1, 0.7],
+        [0.7, -0.1, 0.7],
+    ]
+    for v in [
+        *np.array(worst),
+        *(rng.standard_normal((400, 3)) * rng.random((400, 1)) * 3),
+    ]:
         for r in (-2.0, 0.0, 2.0):
             private.randomize(p, v, r, rng, x, message)
             rows.append(message.copy())
@@ -146,7 +170,9 @@ def test_tree_release_is_exact_plus_the_live_nodes(t):
         live = [level for level in range(len(s.nodes)) if s.nodes[level].any()]
         np.testing.assert_allclose(s.release, s.exact + s.nodes[live[0]], atol=1e-9)
         assert live == [level for level in range(5) if t >> level & 1]
-        z.append(packed(s.G - G, s.b - b) / (policy.params.sigma * np.sqrt(t.bit_count())))
+        z.append(
+            packed(s.G - G, s.b - b) / (policy.params.sigma * np.sqrt(t.bit_count()))
+        )
     assert looks_standard(np.array(z))
     np.testing.assert_allclose(packed(G, b) @ packed(G, b), s.exact @ s.exact, rtol=1e-12)
 
@@ -162,10 +188,13 @@ def test_batch_of_the_policy_has_the_moments_of_its_messages():
     """At 5.5 standard errors (4e-8 each); kernels/test_mechanisms.py compares the laws."""
     policy = sdp_linucb(2, 20, epsilon=10.0, delta=0.1, batch=20)
     X, R, G, b = one_arm(20, d=2)
-    p, N = policy.params, 1500
+    p = policy.params
+    N = 1500
     found = [run(policy, X, R, seed=seed)[1] for seed in range(N)]
     draws = np.array([packed(s.G, s.b) for s in found])
-    w = np.stack([packed(np.outer(x, x), r * x) for x, r in zip(X[:, 0], R[:, 0], strict=True)])
+    w = np.stack(
+        [packed(np.outer(x, x), r * x) for x, r in zip(X[:, 0], R[:, 0], strict=True)]
+    )
     rest = ((w + 1) * p.g) % 1
     noise = 20 * p.b * private.P * (1 - private.P)
     variance = (private.RANGE / p.g) ** 2 * (noise + (rest * (1 - rest)).sum(0))
@@ -190,7 +219,8 @@ def test_noise_bits_are_the_fewest_that_provably_suffice(epsilon, universe):
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 10.0, 1000.0])
 def test_guarantee_of_the_published_noise_bits(epsilon):
     policy = sdp_linucb(5, 100, epsilon=epsilon, delta=0.1, calibration="paper")
-    p, n = policy.params, 20
+    p = policy.params
+    n = 20
     noise = 20 * p.b, 0.25, np.sqrt(4.5) * p.g + np.sqrt(n), n, int(np.ceil(2 * p.g))
     assert policy.guarantee.epsilon == binomial_epsilon(0.1, *noise)
     assert policy.guarantee.epsilon <= 0.5 * epsilon
@@ -200,7 +230,9 @@ def test_guarantee_of_the_published_noise_bits(epsilon):
 def test_the_model_changes_only_at_the_end_of_a_batch():
     X, R, _, _ = one_arm(60)
     policy = sdp_linucb(3, 60, epsilon=5.0, delta=0.1)
-    rng, s, seen = np.random.default_rng(0), policy.init(policy.params), []
+    rng = np.random.default_rng(0)
+    s = policy.init(policy.params)
+    seen = []
     for t in range(60):
         before = s.theta.copy()
         policy.update(policy.params, s, 0, X[t, 0], R[t, 0], rng)

@@ -8,8 +8,10 @@ from companion.baselines.random import random
 
 def test_every_arm_is_as_likely_whatever_is_paid():
     """False alarms: 1e-7."""
-    policy, n = random(), 9000
-    arms, X = np.empty(n, dtype=np.int64), np.zeros((n, 3, 2))
+    policy = random()
+    n = 9000
+    arms = np.empty(n, dtype=np.int64)
+    X = np.zeros((n, 3, 2))
     R = np.tile([1.0, 0.0, -1.0], (n, 1))
     state = policy.init(policy.params)
     policy.play(policy.params, state, X, R, np.random.default_rng(0), arms)

@@ -22,27 +22,40 @@ def test_printed_constants_by_hand():
 @pytest.mark.parametrize(("kappa", "warm_up"), [(6.0, False), (60.0, True)])
 def test_rs_glinucb_against_a_twin(kappa, warm_up):
     """Warm-up, both fits, elimination and index; fits by SciPy."""
-    S, n = 1.5, 300
+    S = 1.5
+    n = 300
     policy = rs_glinucb(3, n, theta_bound=S, kappa=kappa)
     policy = policy._replace(params=policy.params._replace(tolerance=1e-14))
     X, R, _ = next(world("ball", 3, S, K=6).blocks(n, np.random.default_rng(4)))
     arms, state = run(policy, X, R)
 
     def fit(rows):
-        x, y = np.array([r[0] for r in rows]), np.array([r[1] for r in rows])
+        x = np.array([r[0] for r in rows])
+        y = np.array([r[1] for r in rows])
 
         def objective(v):
             z = x @ v
             return np.logaddexp(0, z).sum() - y @ z + 0.25 * v @ v
 
-        return optimize.minimize(objective, np.zeros(3), method="BFGS", options={"gtol": 1e-9}).x
+        return optimize.minimize(
+            objective,
+            np.zeros(3),
+            method="BFGS",
+            options={"gtol": 1e-9},
+        ).x
 
     root = np.sqrt(3 * np.log(n / 0.01))
-    V, H, last = 0.5 * np.eye(3), 0.5 * np.eye(3), None
-    warm, every, theta_w, theta_h = [], [], np.zeros(3), np.zeros(3)
+    V = 0.5 * np.eye(3)
+    H = 0.5 * np.eye(3)
+    last = None
+    warm = []
+    every = []
+    theta_w = np.zeros(3)
+    theta_h = np.zeros(3)
     for t in range(n):
         norms = np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(V), X[t])
-        x, y = X[t, arms[t]], R[t, arms[t]]
+        x = X[t, arms[t]]
+        y = R[t, arms[t]]
         if norms.max() > 100 / (kappa * S**2 * 3):
             assert norms[arms[t]] >= norms.max() - 1e-12
             warm.append((x, y))
@@ -51,7 +64,8 @@ def test_rs_glinucb_against_a_twin(kappa, warm_up):
             theta_w = fit(warm)
             continue
         if last is None or np.linalg.det(H) >= 1.5 * np.linalg.det(last):
-            last, theta_h = H.copy(), fit(every) if every else np.zeros(3)
+            last = H.copy()
+            theta_h = fit(every) if every else np.zeros(3)
         half = S * root * np.sqrt(kappa * norms)
         keep = X[t] @ theta_w + half >= (X[t] @ theta_w - half).max()
         width = np.sqrt(np.einsum("ki,ij,kj->k", X[t], np.linalg.inv(last), X[t]))

@@ -10,13 +10,23 @@ from companion.stats import Interval
 from evidence.claims.claims import MIME, Claim, Control, Evidence, outcome
 from evidence.claims.page import Page
 
-INSIDE, ACROSS, OUTSIDE = Interval(0.5, 0.4, 0.6), Interval(1.0, 0.9, 1.1), Interval(2.0, 1.8, 2.2)
+INSIDE = Interval(0.5, 0.4, 0.6)
+ACROSS = Interval(1.0, 0.9, 1.1)
+OUTSIDE = Interval(2.0, 1.8, 2.2)
 FAR = "twice the number", Interval(3.0, 2.5, 3.5)  # a control that limits up to 2 reject
 REJECTED = Control("wrong", "3", None, "fails")
 
 
 def begin(rows=(), **options):
-    return Claim("chapter", "a", "theorem", "grows", "Theorem 1", evidence=list(rows), **options)
+    return Claim(
+        "chapter",
+        "a",
+        "theorem",
+        "grows",
+        "Theorem 1",
+        evidence=list(rows),
+        **options,
+    )
 
 
 def rows(*outcomes, decisive=False, control=REJECTED):
@@ -64,7 +74,9 @@ def test_a_rule_that_rejects_no_control_makes_nothing_reproduced(result):
     held = rows("holds", control=result and replace(REJECTED, outcome=result))
     severe = result == "fails"
     assert begin(held).verdict == ("reproduced" if severe else "consistent")
-    assert begin(rows("holds") + held).verdict == ("reproduced" if severe else "consistent")
+    assert begin(rows("holds") + held).verdict == (
+        "reproduced" if severe else "consistent"
+    )
     assert begin(held, finding=True).verdict == ("holds" if severe else "consistent")
 
 
@@ -74,21 +86,37 @@ def test_rows_keep_limits_and_what_they_reject():
     planted = Control("twice the number", "3", (2.5, 3.5), "fails")
     assert claim.verdict == "reproduced"
     assert claim.evidence[0] == Evidence(
-        "T = 10", "0.5", (0.4, 0.6), "ratio at most 2", "holds", False, (None, 2.0), planted
+        "T = 10",
+        "0.5",
+        (0.4, 0.6),
+        "ratio at most 2",
+        "holds",
+        False,
+        (None, 2.0),
+        planted,
     )
     assert claim.row("T = 20", INSIDE, of="ratio", high=4.0, control=FAR) == "holds"
     assert claim.verdict == "consistent"
     page = claim._repr_html_()
-    for said in ("twice the number: 3 <small>[2.5, 3.5]</small>", "not twice the number",
-                 "Left open by the paper: the width"):  # fmt: skip
+    for said in (
+        "twice the number: 3 <small>[2.5, 3.5]</small>",
+        "not twice the number",
+        "Left open by the paper: the width",
+    ):
         assert said in page
 
 
 def test_exact_numbers_and_proofs_decide():
     claim = begin()
-    assert claim.exact("by hand", 4.0, of="count", high=5, control=("off by two", 6)) == "holds"
+    assert (
+        claim.exact("by hand", 4.0, of="count", high=5, control=("off by two", 6))
+        == "holds"
+    )
     assert claim.verdict == "reproduced"
-    assert claim.proof("all T", "the terms telescope, see the section on rates", True) == "holds"
+    assert (
+        claim.proof("all T", "the terms telescope, see the section on rates", True)
+        == "holds"
+    )
     assert claim.verdict == "consistent"
     resting = begin()
     text = "follows from Theorem 2, which is not proved"
@@ -96,7 +124,10 @@ def test_exact_numbers_and_proofs_decide():
     assert resting.verdict == "not settled"
     with pytest.raises(ValueError, match="text must say the proof"):
         claim.proof("all T", "true", False)
-    assert claim.proof("T = 1", "the left side is 2 and the right side is 1", False) == "fails"
+    assert (
+        claim.proof("T = 1", "the left side is 2 and the right side is 1", False)
+        == "fails"
+    )
     assert claim.verdict == "wrong as printed"
 
 
@@ -129,10 +160,16 @@ def test_ids_are_unique_and_kinds_known():
 def test_many_settings_are_judged_in_one_call():
     claim = begin().each({0.5: INSIDE, "all": ACROSS}, of="ratio", high=1.0, control=FAR)
     assert [(r.setting, r.outcome) for r in claim.evidence] == [
-        ("ε = 0.5", "holds"), ("all", "undecided")
-    ]  # fmt: skip
+        ("ε = 0.5", "holds"),
+        ("all", "undecided"),
+    ]
     own = {0.5: FAR[1], "all": INSIDE}
-    claim.each({0.5: INSIDE, "all": ACROSS}, of="ratio", high=1.0, control=("each its own", own))
+    claim.each(
+        {0.5: INSIDE, "all": ACROSS},
+        of="ratio",
+        high=1.0,
+        control=("each its own", own),
+    )
     assert [r.control.outcome for r in claim.evidence[2:]] == ["fails", "holds"]
 
 
@@ -170,7 +207,12 @@ def test_words_of_a_rule_are_made_from_its_limits():
 
 @pytest.mark.parametrize(
     ("lower", "proven", "result"),
-    [(0.9, 1.0, "holds"), (0.9, 1.001, "undecided"), (1.001, 1.2, "fails"), (1.0, 1.0, "holds")],
+    [
+        (0.9, 1.0, "holds"),
+        (0.9, 1.001, "undecided"),
+        (1.001, 1.2, "fails"),
+        (1.0, 1.0, "holds"),
+    ],
 )
 def test_an_audit_is_compared_with_the_claim_itself(lower, proven, result):
     claim = begin()
@@ -179,11 +221,17 @@ def test_an_audit_is_compared_with_the_claim_itself(lower, proven, result):
 
 
 @pytest.mark.parametrize(("found", "result"), [(1.2, "fails"), (0.9, "undecided")])
-def test_a_planted_fault_is_rejected_where_the_audit_counts_more_than_was_claimed(found, result):
+def test_a_planted_fault_is_rejected_where_the_audit_counts_more_than_was_claimed(
+    found,
+    result,
+):
     claim = begin()
     claim.audited("claimed 1", 0.5, 1.0, 1.0, control=("half of the noise", found))
     assert claim.evidence[0].control == Control(
-        "half of the noise", f"{found}", (found, None), result
+        "half of the noise",
+        f"{found}",
+        (found, None),
+        result,
     )
 
 

@@ -11,17 +11,28 @@ from evidence.claims.page import PREFIX, Page, point
 @pytest.fixture
 def outputs(monkeypatch):
     shown = []
-    monkeypatch.setattr("IPython.display.display", lambda data, **k: shown.append((data, k)))
+    monkeypatch.setattr(
+        "IPython.display.display",
+        lambda data, **k: shown.append((data, k)),
+    )
     return shown
 
 
 def test_numbers_reach_the_prose_under_the_name_of_the_chapter(outputs):
-    Page("chapter").say(share=0.12345, count=20_000, text="so it's", exponent=Interval(1.0, 0.5, 2))
+    Page("chapter").say(
+        share=0.12345,
+        count=20_000,
+        text="so it's",
+        exponent=Interval(1.0, 0.5, 2),
+    )
     names = [k["metadata"]["scrapbook"]["name"] for _, k in outputs]
     assert names == [f"chapter_{n}" for n in ("share", "count", "text", "exponent")]
     texts = [data[f"{PREFIX}text/plain"] for data, _ in outputs]
     assert texts == ["'0.123'", "'20,000'", '"so it\'s"', "'1 [0.5, 2]'"]
-    assert all(k["raw"] and k["metadata"]["scrapbook"]["mime_prefix"] == PREFIX for _, k in outputs)
+    assert all(
+        k["raw"] and k["metadata"]["scrapbook"]["mime_prefix"] == PREFIX
+        for _, k in outputs
+    )
 
 
 def test_a_point_says_when_it_is_not_seen():
@@ -48,7 +59,10 @@ def test_sentences_come_from_the_room_with_words_filled_in():
         page.open("unheard-of")
 
 
-@pytest.mark.parametrize(("at_scale", "verdict"), [(True, "reproduced"), (False, UNTESTED)])
+@pytest.mark.parametrize(
+    ("at_scale", "verdict"),
+    [(True, "reproduced"), (False, UNTESTED)],
+)
 def test_a_smoke_run_tests_no_claim(at_scale, verdict):
     claim = Page("chapter", at_scale).claim("a", "text", "s", "p")
     claim.row("", 1.0, of="n", high=2.0, control=("x", 3.0))

@@ -23,7 +23,9 @@ NOT_PRINTED = {"private_glm": {f"kappa_digits.{i}" for i in range(3)}}
 def leaves(value, path=""):
     if isinstance(value, dict | list):
         pairs = value.items() if isinstance(value, dict) else enumerate(value)
-        return {p: leaf for key, v in pairs for p, leaf in leaves(v, f"{path}.{key}").items()}
+        return {
+            p: leaf for key, v in pairs for p, leaf in leaves(v, f"{path}.{key}").items()
+        }
     return {path[1:]: value}
 
 
@@ -41,8 +43,11 @@ def test_two_readings_agree_entry_by_entry(room):
     theirs = json.loads((TESTS / room / "transcription.json").read_text("utf8"))
     ours.pop("source")
     assert theirs.pop("read_in").keys() == theirs.keys()
-    a, b = leaves(ours), leaves(theirs)
+    a = leaves(ours)
+    b = leaves(theirs)
     assert a.keys() == b.keys()
     read = [path for path in a if b[path] is not None and not path.endswith("sentence")]
-    assert {path: number(a[path]) for path in read} == {path: number(b[path]) for path in read}
+    assert {path: number(a[path]) for path in read} == {
+        path: number(b[path]) for path in read
+    }
     assert {path for path in b if b[path] is None} == NOT_PRINTED.get(room, set())

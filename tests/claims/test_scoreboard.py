@@ -30,7 +30,9 @@ def board(tmp_path):
 
 def test_claims_link_to_their_places_and_main_results_come_first(board):
     page = board.by_paper()._repr_html_()
-    order = [f'href="fliphat.html#claim-a-{kind}"' for kind in ("theorem", "figure", "text")]
+    order = [
+        f'href="fliphat.html#claim-a-{kind}"' for kind in ("theorem", "figure", "text")
+    ]
     assert sorted(order, key=page.index) == order
     assert page.count("data-kind=") == 3 == page.count('class="verdict')
     assert "Sentence &lt;text&gt;." in page
@@ -78,7 +80,11 @@ def record(*intervals, bound=False):
         ([(10.9, 13)], True, []),
     ],
 )
-def test_a_verdict_hangs_on_an_interval_within_half_its_width_of_a_limit(intervals, bound, moved):
+def test_a_verdict_hangs_on_an_interval_within_half_its_width_of_a_limit(
+    intervals,
+    bound,
+    moved,
+):
     found = multiplicity(record(*intervals, bound=bound))
     assert [h.moved for h in found.hanging] == moved
 

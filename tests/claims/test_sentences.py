@@ -9,7 +9,9 @@ from evidence.claims.page import Page
 from evidence.claims.published import rooms, sentences
 
 ROOMS = [r for r in rooms() if r != "report"]
-LABEL = re.compile(r"(?!Section|Appendix|Contribution)([A-Z][a-z]+)s? ((?:[A-Z]+|\d+)\.)?(\d+)\b")
+LABEL = re.compile(
+    r"(?!Section|Appendix|Contribution)([A-Z][a-z]+)s? ((?:[A-Z]+|\d+)\.)?(\d+)\b"
+)
 
 
 def numbers(told):
@@ -18,7 +20,9 @@ def numbers(told):
     found = {}
     for place in [s["place"] for s in told["sentences"]] + told["assumed"]:
         if match := LABEL.match(place):
-            kind, section, number = match[1], (match[2] or "").rstrip("."), int(match[3])
+            kind = match[1]
+            section = (match[2] or "").rstrip(".")
+            number = int(match[3])
             key = section if section in told["counters"] else f"{kind} {section}".strip()
             found.setdefault(key, []).append(number)
     return {key: sorted(n) for key, n in found.items() if key in told["counters"]}
@@ -44,7 +48,12 @@ def test_no_number_of_the_paper_is_missing_or_stands_twice(room):
 
 def test_a_table_links_verdicts_and_says_what_is_not_judged(monkeypatch):
     listed = [
-        {"place": "Lemma 1", "says": "a < b", "claims": ["one", "two"], "why": "it <is> easy"},
+        {
+            "place": "Lemma 1",
+            "says": "a < b",
+            "claims": ["one", "two"],
+            "why": "it <is> easy",
+        },
         {"place": "Lemma 2", "says": "b", "shown": ["x#y"], "why": "an identity"},
         {"place": "Remark 1", "says": "c", "why": "opinion"},
     ]
@@ -54,6 +63,13 @@ def test_a_table_links_verdicts_and_says_what_is_not_judged(monkeypatch):
     claims = Page("x")
     claims.claim("one", "theorem", "s", "Lemma 1").exact("", 1.0, of="n", high=2.0)
     page = scoreboard.sentences(claims.records)
-    for said in ('href="x.html#claim-one"', "two: not built", 'href="x.html#y">shown', "a &lt; b",
-                 "&lt;is&gt;", "P: 3 sentences, 1 judged", "not judged</td>"):  # fmt: skip
+    for said in (
+        'href="x.html#claim-one"',
+        "two: not built",
+        'href="x.html#y">shown',
+        "a &lt; b",
+        "&lt;is&gt;",
+        "P: 3 sentences, 1 judged",
+        "not judged</td>",
+    ):
         assert said in page

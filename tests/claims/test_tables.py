@@ -12,7 +12,15 @@ SAMPLES = np.random.default_rng(1).normal(10.0, 1.0, 50)
 
 
 def test_cells_are_formatted_and_escaped():
-    data = [{"name": "<b>", "x": 0.123456, "n": 12, "q": Interval(1.0, 0.5, 2.0), "none": np.nan}]
+    data = [
+        {
+            "name": "<b>",
+            "x": 0.123456,
+            "n": 12,
+            "q": Interval(1.0, 0.5, 2.0),
+            "none": np.nan,
+        }
+    ]
     shown = tables.numbers(data, caption="a & b", formats={"x": ".1f"})
     page = shown._repr_html_()
     assert "&lt;b&gt;" in page
@@ -31,16 +39,26 @@ def test_rows_without_names_get_their_columns_from_the_head():
 
 
 def test_a_share_adds_the_errors_of_one_run_and_averages_those_of_many():
-    mean, half = SAMPLES.mean(), 1.959964
+    mean = SAMPLES.mean()
+    half = 1.959964
     row = ["a", mean, 0.02 * mean, SAMPLES]
     error = np.hypot(SAMPLES.std(ddof=1) / np.sqrt(50) / mean, 0.02)
-    for groups, e in (([[row]], error), ([[row, row]], error), ([[row], [row]], error / 2**0.5)):
-        np.testing.assert_allclose(tables.share(groups), [1, 1 - half * e, 1 + half * e], rtol=1e-6)
+    for groups, e in (
+        ([[row]], error),
+        ([[row, row]], error),
+        ([[row], [row]], error / 2**0.5),
+    ):
+        np.testing.assert_allclose(
+            tables.share(groups),
+            [1, 1 - half * e, 1 + half * e],
+            rtol=1e-6,
+        )
 
 
 def test_published_numbers_are_confirmed_within_a_tolerance():
     mean = SAMPLES.mean()
-    near, far = ["a", mean, 0.01, SAMPLES], ["b", 1.2 * mean, 0.01, SAMPLES]
+    near = ["a", mean, 0.01, SAMPLES]
+    far = ["b", 1.2 * mean, 0.01, SAMPLES]
     for groups, others, outcomes, controls in (
         ([[near]], [[far]], ["holds", "holds"], ["fails", "fails"]),
         ([[far]], [[near]], ["fails", "fails"], ["holds", "holds"]),
@@ -55,7 +73,8 @@ def test_published_numbers_are_confirmed_within_a_tolerance():
 
 def test_published_curves_are_read_between_our_settings_in_logarithms():
     final = {1.0: np.array([[0.0, 2.0], [2.0, 4.0]])}
-    table = [[2, 1, 5.0, 1.96], [2, 3, 7.0, 1.0], [9, 1, 7.0, 1.0]]  # no such budget; too far out
+    # no such budget; too far out
+    table = [[2, 1, 5.0, 1.96], [2, 3, 7.0, 1.0], [9, 1, 7.0, 1.0]]
     groups, points = tables.published_curves([1, 4], final, table, "d", per=1.96)
     (((setting, mean, error, ours),),) = groups
     assert (setting, mean, error, ours.tolist()) == ("d = 2, ε = 1", 5.0, 1.0, [1.0, 3.0])
@@ -64,11 +83,23 @@ def test_published_curves_are_read_between_our_settings_in_logarithms():
 
 def test_published_rounds_are_found_by_label_and_round():
     curves = {"ε = 1": np.array([[1.0, 2.0], [3.0, 4.0]]), "lasso": np.zeros((2, 2))}
-    table = [["1", 20, 5.0, 1.96], ["1", 15, 5.0, 1.0], ["lasso", 10, 2.0, 3.92], ["2", 10, 1, 1]]
+    table = [
+        ["1", 20, 5.0, 1.96],
+        ["1", 15, 5.0, 1.0],
+        ["lasso", 10, 2.0, 3.92],
+        ["2", 10, 1, 1],
+    ]
     (((setting, mean, error, ours),), (other,)), points = tables.published_rounds(
-        np.array([10, 20]), curves, table
+        np.array([10, 20]),
+        curves,
+        table,
     )
-    assert (setting, mean, error, ours.tolist()) == ("ε = 1, t = 20", 5.0, 1.0, [2.0, 4.0])
+    assert (setting, mean, error, ours.tolist()) == (
+        "ε = 1, t = 20",
+        5.0,
+        1.0,
+        [2.0, 4.0],
+    )
     assert other[0] == "lasso, t = 10"
     assert points == {"ε = 1": [(20, 5.0, 1.0)], "lasso": [(10, 2.0, 2.0)]}
 
@@ -79,7 +110,9 @@ def test_published_means_without_errors():
     samples = 10.0 * SAMPLES / SAMPLES.mean()
     half = 1.959964 * samples.std(ddof=1) * np.sqrt(0.2)
     assert 0.05 < half / 10.0 < 0.1
-    cases = [(f"{m:g}", m, samples, ("another row", 10.0 * samples)) for m in (10.0, 9.5, 8.0)]
+    cases = [
+        (f"{m:g}", m, samples, ("another row", 10.0 * samples)) for m in (10.0, 9.5, 8.0)
+    ]
     rows = tables.without_errors(claim, cases)
     assert [r["agrees"] for r in rows] == ["holds", "undecided", "fails"]
     assert [r.control.outcome for r in claim.evidence] == ["fails"] * 3
@@ -87,7 +120,10 @@ def test_published_means_without_errors():
 
 
 @pytest.mark.parametrize(("groups", "largest"), [(1, 4.8916), (2, 5.0263)])
-def test_the_limits_of_a_confirmation_follow_from_the_tolerance_and_the_settings(groups, largest):
+def test_the_limits_of_a_confirmation_follow_from_the_tolerance_and_the_settings(
+    groups,
+    largest,
+):
     """Normal quantiles: one in a million on both sides, shared by all settings."""
     claim = Page("chapter").claim("a", "figure", "s", "p")
     rows = [[["a", SAMPLES.mean(), 0.01, SAMPLES]]] * groups
@@ -106,7 +142,8 @@ def test_a_single_wild_difference_fails_on_either_side(printed):
 
 
 @pytest.mark.parametrize(
-    ("v", "ours"), [(0.9, None), (1, [0.0, 2.0]), (4, [2.0, 4.0]), (4.1, None)]
+    ("v", "ours"),
+    [(0.9, None), (1, [0.0, 2.0]), (4, [2.0, 4.0]), (4.1, None)],
 )
 def test_published_settings_are_compared_up_to_the_ends_of_ours(v, ours):
     final = {1.0: np.array([[0.0, 2.0], [2.0, 4.0]])}

@@ -16,7 +16,8 @@ LADDER = [linucb(3, width=w) for w in (0.0, 0.1, 30.0)]
 
 
 def test_tuning_takes_the_least_mean_and_says_how_much_it_matters():
-    env, seeds = sphere(4, 3), repetitions(5, 4)
+    env = sphere(4, 3)
+    seeds = repetitions(5, 4)
     chosen = tune({"none": [random()], "LinUCB": LADDER}, env, 300, seeds)
     flat = [p.renamed(f"LinUCB #{i}") for i, p in enumerate(LADDER)]
     means = simulate(env, flat, 300, seeds).final.mean(axis=0)

@@ -24,7 +24,11 @@ SIGNAL = (1.0, 0.0, 0.8, 0.0, 0.6)
 def one_step(d=30, T=300, **changes):
     """Learns: one step on 8 to 128 rows, little noise."""
     keys = {"b_max": 2.4, "calibration": "paper", "eta": 0.1, "iteration_rate": 0.26}
-    return fliphat(d, T, **keys | {"sparsity": 6, "epsilon": 1000.0, "delta": 0.01} | changes)
+    return fliphat(
+        d,
+        T,
+        **keys | {"sparsity": 6, "epsilon": 1000.0, "delta": 0.01} | changes,
+    )
 
 
 @pytest.mark.parametrize("n", [600, pytest.param(10_000, marks=pytest.mark.nightly)])
@@ -39,14 +43,16 @@ def test_it_has_the_law_of_simulate(rewards, phi, n):
     assert (np.abs(a.mean(axis=0) - b.mean(axis=0)) < 5.5 * se).all()
     assert sps.ks_2samp(a, b, axis=0).pvalue.min() > 1e-7
     early, all_ = b.mean(axis=0)
-    assert all_ - early < 0.5 * early  # it has learned: rounds 129 to 300 against 1 to 128
+    # it has learned: rounds 129 to 300 against 1 to 128
+    assert all_ - early < 0.5 * early
 
 
 def test_reused_noise_comes_back_one_place_later():
     """With no data a pick is the argmax of its unit noise; values have fresh noise.  With a single
     release nothing can come back: the law is that of fresh noise."""
     p = one_step().params._replace(l1_radius=np.inf)
-    s, rng = init(p, 0), np.random.default_rng(2)
+    s = init(p, 0)
+    rng = np.random.default_rng(2)
     pool = np.random.default_rng(1).laplace(size=(12, p.d))
     for episode in (3, 4, 5):
         s.theta_hat[:] = s.moment[:] = 0.0
@@ -56,7 +62,8 @@ def test_reused_noise_comes_back_one_place_later():
             assert pick == np.where(left, pool[episode + k], -np.inf).argmax()
             left[pick] = False
         assert len(np.unique(s.theta_hat)) == 7
-    env, single = autoregressive(3, pad(SIGNAL, 30), phi=0.6), one_step(T=255)
+    env = autoregressive(3, pad(SIGNAL, 30), phi=0.6)
+    single = one_step(T=255)
     single.params.iterations[:-1] = 0  # a single step, before round 128
     fresh = simulate_one_step(env, [single], 255, repetitions(1, 1000)).final[:, 0]
     again = simulate_one_step(env, [single], 255, repetitions(2, 1000), reuse_noise=True)
@@ -64,7 +71,8 @@ def test_reused_noise_comes_back_one_place_later():
 
 
 def test_it_is_refused_where_it_is_not_exact():
-    env, p = autoregressive(3, pad(SIGNAL, 30)), one_step().params
+    env = autoregressive(3, pad(SIGNAL, 30))
+    p = one_step().params
     changes = [{"iterations": 2 * p.iterations}, {"warm_start": True}, {"forget": False}]
     changes += [{name: 1.0} for name in ("row_clip", "gradient_clip", "residual_clip")]
     bad = [one_step()._replace(params=p._replace(**change)) for change in changes]
@@ -91,13 +99,17 @@ def test_margin_world_has_the_prescribed_gaps():
 
 def test_statistics_have_the_law_of_the_rows():
     """Entries of X'X and X'y, 4000 draws each way; Kolmogorov-Smirnov at 1e-7."""
-    rng, beta, n = np.random.default_rng(9), np.array([1.0, -0.5, 0.0]), 4
-    fast, slow = [], []
+    rng = np.random.default_rng(9)
+    beta = np.array([1.0, -0.5, 0.0])
+    n = 4
+    fast = []
+    slow = []
     for _ in range(4000):
         G, c = gaussian_statistics(rng, n, beta, 0.7)
         fast.append([*G[np.triu_indices(3)], *c])
         X = rng.standard_normal((n, 3))
-        G, c = X.T @ X, X.T @ (X @ beta + 0.7 * rng.standard_normal(n))
+        G = X.T @ X
+        c = X.T @ (X @ beta + 0.7 * rng.standard_normal(n))
         slow.append([*G[np.triu_indices(3)], *c])
     for a, b in zip(np.array(fast).T, np.array(slow).T, strict=True):
         assert sps.ks_2samp(a, b).pvalue > 1e-7

@@ -22,9 +22,11 @@ def test_errors_are_those_of_algorithm_1_with_exactly_composed_noise():
     for i, n in enumerate((50, 5000)):
         G, c = gaussian_statistics(rng, n, TRUTH, 1.0)
         for j, e in enumerate((2.0, np.inf)):
-            xi, theta = 4 * 0.3 * 3 * (6 + 3 * 1.5) / n * noise_multiplier(6, e, 0.02), np.zeros(4)
+            xi = 4 * 0.3 * 3 * (6 + 3 * 1.5) / n * noise_multiplier(6, e, 0.02)
+            theta = np.zeros(4)
             for _ in range(3):
-                v, picks = theta + 0.6 / n * (c - G @ theta), np.zeros(2, np.int64)
+                v = theta + 0.6 / n * (c - G @ theta)
+                picks = np.zeros(2, np.int64)
                 theta = np.empty(4)
                 peel(rng, v, 2, xi, theta, picks, np.zeros(4, np.bool_))
                 theta = project_l1(theta, 1.5)
@@ -38,8 +40,15 @@ def test_settings_are_those_of_the_paper():
 
 
 def test_every_setting_and_budget_has_the_regret_of_its_own_policy():
-    options = {"signal": [0.75, -0.5], "sparsity": 3, "delta": 0.01, "iteration_rate": 0.3}
-    settings = {f"d = {n}": (autoregressive(3, pad([0.75, -0.5], n)), options) for n in (10, 20)}
+    options = {
+        "signal": [0.75, -0.5],
+        "sparsity": 3,
+        "delta": 0.01,
+        "iteration_rate": 0.3,
+    }
+    settings = {
+        f"d = {n}": (autoregressive(3, pad([0.75, -0.5], n)), options) for n in (10, 20)
+    }
     found = final_regrets(settings, [1.0, 50.0], 100, [1, 2, 3])
     policy = as_published(50.0, 20, 100, **options).renamed("ε = 50, d = 20")
     alone = simulate_one_step(settings["d = 20"][0], [policy], 100, [1, 2, 3]).final[:, 0]
@@ -49,10 +58,17 @@ def test_every_setting_and_budget_has_the_regret_of_its_own_policy():
 def test_the_exact_loss_of_signs_by_hand():
     """One sign of u = 2 log(3/2), log 2 in all: right with 1 - (2/3)^2/2 = 7/9, so that delta is
     7/9 - (2/9) exp(epsilon); a policy's u is half its sensitivity over its noise."""
-    u, delta = 2 * np.log(1.5), 7 / 9 - 2 / 9 * 2.0
+    u = 2 * np.log(1.5)
+    delta = 7 / 9 - 2 / 9 * 2.0
     assert experiments.epsilon_of_signs(u, 1, delta) == pytest.approx(np.log(2.0))
     assert experiments.epsilon_of_signs(u, 1, 0.9) == 0.0
-    options = {"sparsity": 1, "epsilon": 1.0, "delta": 0.1, "b_max": 1.0, "iteration_rate": 0.7}
+    options = {
+        "sparsity": 1,
+        "epsilon": 1.0,
+        "delta": 0.1,
+        "b_max": 1.0,
+        "iteration_rate": 0.7,
+    }
     u = 1 / (2 * noise_multiplier(1, 1.0, 0.1))
     loss = experiments.sign_epsilon(fliphat(2, 12, **options), 0.1)
     assert loss == pytest.approx(experiments.epsilon_of_signs(u, 1, 0.1))
@@ -60,7 +76,9 @@ def test_the_exact_loss_of_signs_by_hand():
 
 def test_peeling_stays_below_its_bound_and_comes_close():
     rng = np.random.default_rng(1)
-    found = [experiments.peeling_error(rng, int(rng.integers(3, 12))) for _ in range(2000)]
+    found = [
+        experiments.peeling_error(rng, int(rng.integers(3, 12))) for _ in range(2000)
+    ]
     assert 0.8 < max(found) <= 1 + 1e-12
 
 
@@ -68,7 +86,8 @@ def test_moments_of_the_largest_of_a_few_normals():
     moment = experiments.maximum_moment
     assert moment(3) == pytest.approx(1.5 / np.sqrt(np.pi))
     assert moment(3, 2) == pytest.approx(1 + np.sqrt(3) / (2 * np.pi))
-    env = autoregressive(3, [3.0, 4.0], phi=0.0)  # random play loses |beta| = 5 times the first
+    # random play loses |beta| = 5 times the first
+    env = autoregressive(3, [3.0, 4.0], phi=0.0)
     assert experiments.random_regret(env, 7) == pytest.approx(7 * 7.5 / np.sqrt(np.pi))
 
 
@@ -81,10 +100,12 @@ def test_one_step_under_greedy_play():
     assert np.count_nonzero(theta) == 4
     X = np.concatenate([x for x, _, _ in env.blocks(200_000, np.random.default_rng(2))])
     best = (X @ theta).argmax(axis=1)
-    x, mu = X[np.arange(len(X)), best], X @ env.beta
+    x = X[np.arange(len(X)), best]
+    mu = X @ env.beta
     rows = x * (x @ env.beta)[:, None]
     kept = theta != 0
-    step, error = rows.mean(axis=0), rows.std(axis=0) / np.sqrt(len(rows))
+    step = rows.mean(axis=0)
+    error = rows.std(axis=0) / np.sqrt(len(rows))
     assert (np.abs(step - theta)[kept] < 6 * error[kept]).all()
     assert np.abs(step[~kept]).max() < np.abs(step[kept]).min()
     regret = mu.max(axis=1) - mu[np.arange(len(X)), best]
@@ -99,7 +120,8 @@ def test_a_root_by_hand():
 
 def test_the_budget_of_twice_the_regret_without_noise_by_hand():
     """Half-way, in logarithms, from 2 to 8; an end of the range where it is not in between."""
-    half, budget = np.sqrt(2.0), experiments.doubling_budget
+    half = np.sqrt(2.0)
+    budget = experiments.doubling_budget
     regret = np.array([[64.0, 8.0 * half, 8.0 / half, 4.0]])
     assert np.exp(budget([0.5, 2.0, 8.0], regret)) == pytest.approx(4.0)
     assert np.exp(budget([0.5, 2.0], regret[:, [0, 1, 3]])) == pytest.approx(2.0)
@@ -126,10 +148,16 @@ def test_a_root_where_the_logarithm_is_not_a_square_by_hand():
 def test_many_steps_hide_the_missing_factor():
     """One step by the parameters of the policy itself; the least number by a search of its own."""
     setting = {"sparsity": 10, "delta": 0.01, "x_max": np.sqrt(2 * np.log(400))}
-    options = {"sparsity": 10, "delta": 0.01, "x_max": setting["x_max"], "clip_contexts": True}
+    options = {
+        "sparsity": 10,
+        "delta": 0.01,
+        "x_max": setting["x_max"],
+        "clip_contexts": True,
+    }
     one = as_published(1.0, 20, 167, signal=[2.0, -1.5], **options)
     bound = one.params.reward_clip[-1]
-    share = bound / (bound + 3.5 * setting["x_max"])  # from zero the residual is the reward
+    # from zero the residual is the reward
+    share = bound / (bound + 3.5 * setting["x_max"])
     assert one.params.iterations[-1] == 1
     found = experiments.printed_epsilon(1.0, 1, factor=4.0 * share, **setting)
     assert found == pytest.approx(one.guarantee.epsilon)

@@ -35,16 +35,20 @@ def stream(n, d, K=2, seed=1):
 
 def run(policy, X, R, seed=0):
     """(arms, state) after all rounds."""
-    arms, s = np.empty(len(X), np.int64), policy.init(policy.params)
+    arms = np.empty(len(X), np.int64)
+    s = policy.init(policy.params)
     policy.play(policy.params, s, X, R, np.random.default_rng(seed), arms)
     return arms, s
 
 
 def fixed(policy, rows, rewards, seed=0, noise=True):
     """Estimates after each release, (n_releases, d), of users with these rows (n, d)."""
-    p, silent = policy.params, np.zeros(len(policy.params.xi_first))
+    p = policy.params
+    silent = np.zeros(len(policy.params.xi_first))
     p = p if noise else p._replace(xi_first=silent, xi_rest=silent)
-    s, rng, found = policy.init(p), np.random.default_rng(seed), []
+    s = policy.init(p)
+    rng = np.random.default_rng(seed)
+    found = []
     for t, (x, r) in enumerate(zip(rows, rewards, strict=True), 1):
         policy.update(p, s, 0, x, r, rng)
         if (t + 1) & t == 0 and len(found) < len(silent):
@@ -58,10 +62,17 @@ def fixed(policy, rows, rewards, seed=0, noise=True):
 @pytest.mark.parametrize("changes", [{}, {"b_max": 1.0, "noise": 0.05, "x_max": 0.5}])
 def test_the_chapters_plain_version_plays_the_same_arms(changes):
     """Without noise, several steps a release; the second case clips rewards and projects."""
-    options = {"epsilon": np.inf, "delta": 0.01, "b_max": 2.0, "eta": 0.2, "iteration_rate": 0.6}
+    options = {
+        "epsilon": np.inf,
+        "delta": 0.01,
+        "b_max": 2.0,
+        "eta": 0.2,
+        "iteration_rate": 0.6,
+    }
     options |= {"sparsity": 3, "calibration": "paper"}
     policy = fliphat(12, 300, **options | changes)
-    p, (X, R) = policy.params, stream(300, 12, K=3)
+    p = policy.params
+    X, R = stream(300, 12, K=3)
     assert set(p.iterations) > {0, 2, 3} or changes
     arms, s = run(policy, X, R)
     inputs = p.sparsity, p.eta, p.l1_radius, p.iterations, p.reward_clip, p.xi_first
@@ -74,11 +85,14 @@ def test_the_chapters_plain_version_plays_the_same_arms(changes):
 
 def peel_twin(v, s, xi, rng):
     """Algorithm 3 with its noise vectors written out; the same draws in the same order."""
-    picks, out = [], np.zeros(len(v))
+    picks = []
+    out = np.zeros(len(v))
     for _ in range(s):
         free = [j for j in range(len(v)) if j not in picks]
         w = [xi * (rng.standard_exponential() - rng.standard_exponential()) for _ in free]
-        picks.append(free[int(np.argmax([abs(v[j]) + z for j, z in zip(free, w, strict=True)]))])
+        picks.append(
+            free[int(np.argmax([abs(v[j]) + z for j, z in zip(free, w, strict=True)]))]
+        )
     for j in picks:
         out[j] = v[j] + xi * (rng.standard_exponential() - rng.standard_exponential())
     return out, picks
@@ -86,18 +100,30 @@ def peel_twin(v, s, xi, rng):
 
 @pytest.mark.parametrize("warm_start", [False, True])
 @pytest.mark.parametrize("forget", [False, True])
-def test_releases_are_algorithm_1_with_fresh_noise_on_the_rows_of_the_episode(forget, warm_start):
+def test_releases_are_algorithm_1_with_fresh_noise_on_the_rows_of_the_episode(
+    forget,
+    warm_start,
+):
     """All bounds are active; d > sparsity + 4, so that every pick has many rivals."""
-    options = {"sparsity": 3, "epsilon": 200.0, "delta": 0.01, "iterations": 3, "min_rows": 4}
+    options = {
+        "sparsity": 3,
+        "epsilon": 200.0,
+        "delta": 0.01,
+        "iterations": 3,
+        "min_rows": 4,
+    }
     options |= {"x_clip": 0.8, "residual_clip": 0.7, "l1_radius": 0.9, "eta": 0.3}
     policy = residual_fliphat(9, 64, warm_start=warm_start, forget=forget, **options)
-    p, rng = policy.params, np.random.default_rng(4)
+    p = policy.params
+    rng = np.random.default_rng(4)
     X, R = stream(63, 9)
     found = fixed(policy, X[:, 0], R[:, 0], seed=4)
-    theta, projected = np.zeros(9), 0
+    theta = np.zeros(9)
+    projected = 0
     for episode in range(6):
         rows = slice(2**episode - 1 if forget else 0, 2 ** (episode + 1) - 1)
-        Z, y = X[rows, 0], R[rows, 0]
+        Z = X[rows, 0]
+        y = R[rows, 0]
         theta = theta if warm_start else np.zeros(9)
         for m in range(p.iterations[episode]):
             step = np.clip(Z, -0.8, 0.8).T @ np.clip(y - Z @ theta, -0.7, 0.7)
@@ -126,9 +152,12 @@ def test_contexts_are_stored_clipped_and_counted():
 
 
 def test_composition_equals_enumeration_of_all_outcomes():
-    k, ratio, epsilon = 3, 0.4, 0.7
+    k = 3
+    ratio = 0.4
+    epsilon = 0.7
     losses = np.array([2 * ratio] * k + [ratio] * k)
-    p, total = np.exp(losses) / (1 + np.exp(losses)), 0.0
+    p = np.exp(losses) / (1 + np.exp(losses))
+    total = 0.0
     for outcome in product((1, -1), repeat=2 * k):
         chance = np.prod(np.where(np.array(outcome) > 0, p, 1 - p))
         total += chance * max(0.0, 1 - np.exp(epsilon - losses @ outcome))
@@ -138,8 +167,10 @@ def test_composition_equals_enumeration_of_all_outcomes():
 def convolved_delta(epsilon, picks, ratio):
     """The same from the whole law of the loss, in 60 digits: quadratic in the picks."""
     with mpmath.workdps(60):
-        e, r = mpmath.mpf(epsilon), mpmath.mpf(ratio)
-        p, q = 1 / (1 + mpmath.exp(-2 * r)), 1 / (1 + mpmath.exp(-r))
+        e = mpmath.mpf(epsilon)
+        r = mpmath.mpf(ratio)
+        p = 1 / (1 + mpmath.exp(-2 * r))
+        q = 1 / (1 + mpmath.exp(-r))
         total = mpmath.mpf(0)
         for a in range(picks + 1):
             first = mpmath.binomial(picks, a) * p**a * (1 - p) ** (picks - a)
@@ -153,12 +184,17 @@ def convolved_delta(epsilon, picks, ratio):
 def test_composition_is_exact_at_every_size_of_delta_and_rounded_to_the_private_side():
     rng = np.random.default_rng(2)
     for _ in range(30):
-        k, ratio = int(rng.integers(1, 25)), 10.0 ** rng.uniform(-9.0, 1.0)
+        k = int(rng.integers(1, 25))
+        ratio = 10.0 ** rng.uniform(-9.0, 1.0)
         epsilon = float(3 * k * ratio * rng.uniform(0.0, 0.999))
         exact = convolved_delta(epsilon, k, ratio)
-        assert abs(module.composition_delta(epsilon, k, ratio) / exact - 1) < 1e-11 + 1e-14 * k
+        assert (
+            abs(module.composition_delta(epsilon, k, ratio) / exact - 1)
+            < 1e-11 + 1e-14 * k
+        )
     for _ in range(30):
-        k, epsilon = int(rng.integers(1, 25)), 10.0 ** rng.uniform(-9.0, 1.0)
+        k = int(rng.integers(1, 25))
+        epsilon = 10.0 ** rng.uniform(-9.0, 1.0)
         delta = 10.0 ** rng.uniform(-100.0, -0.1)
         multiplier = module.noise_multiplier(k, epsilon, delta)
         assert convolved_delta(epsilon, k, 1.0 / multiplier) <= delta
@@ -169,11 +205,13 @@ def test_composition_is_exact_at_every_size_of_delta_and_rounded_to_the_private_
 
 def test_a_hundred_thousand_picks_take_linear_time():
     """A convolution took minutes.  The loss of so many picks is nearly normal."""
-    k, ratio = 100_000, 4e-4
+    k = 100_000
+    ratio = 4e-4
     began = time.process_time()
     found = module.composition_delta(1.0, k, ratio)
     assert time.process_time() - began < 3.0
-    p, q = 1 / (1 + np.exp(-2 * ratio)), 1 / (1 + np.exp(-ratio))
+    p = 1 / (1 + np.exp(-2 * ratio))
+    q = 1 / (1 + np.exp(-ratio))
     mean = k * ratio * (2 * (2 * p - 1) + (2 * q - 1))
     deviation = 2 * ratio * np.sqrt(k * (4 * p * (1 - p) + q * (1 - q)))
     normal = sps.norm(mean, deviation).expect(lambda z: -np.expm1(1.0 - z), lb=1.0)
@@ -184,15 +222,23 @@ def test_factors_by_hand():
     """One pick at r = log 2: losses +-2r and +-r, right with 4/5 and 2/3, together 8/15 at log 8;
     at epsilon = log 4 that leaves 8/15 (1 - 4/8) = 4/15.  Huge budgets: 3 k picks add up."""
     assert module.composition_delta(np.log(4.0), 1, np.log(2.0)) == pytest.approx(4 / 15)
-    assert module.noise_multiplier(1, np.log(4.0), 4 / 15) == pytest.approx(1 / np.log(2.0))
+    assert module.noise_multiplier(1, np.log(4.0), 4 / 15) == pytest.approx(
+        1 / np.log(2.0)
+    )
     huge = module.noise_multiplier(46, 5980206.140672289, 2.5e-12)
     assert huge == pytest.approx(138 / 5980206.14, rel=1e-3)
     assert module.noise_multiplier(3, np.inf, 0.01) == 0.0
-    assert module.composition_epsilon(0.01, 7, 0.0) == module.composition_delta(1.0, 0, 0.3) == 0.0
+    assert (
+        module.composition_epsilon(0.01, 7, 0.0)
+        == module.composition_delta(1.0, 0, 0.3)
+        == 0.0
+    )
     assert module.composition_epsilon(0.01, 7, np.inf) == np.inf
     assert module.paper_multiplier(10, 1.0, 0.01) == pytest.approx(23.5078, rel=1e-4)
     assert module.paper_multiplier(10, 1.0, 0.01, 3) == pytest.approx(78.46, rel=1e-3)
-    assert module.paper_multiplier(20, 10.0, 0.01) < module.noise_multiplier(20, 10.0, 0.01)
+    assert module.paper_multiplier(20, 10.0, 0.01) < module.noise_multiplier(
+        20, 10.0, 0.01
+    )
 
 
 def test_noise_scales_by_hand():
@@ -200,16 +246,19 @@ def test_noise_scales_by_hand():
     4 (1/2) 3 (10)/4 = 15, later ones by 4 (1/2) 3 (16)/4 = 24; printed: (1/2)(16)/4 = 2."""
     rest = {"eta": 0.5, "x_max": 3.0, "b_max": 2.0, "R": np.array([10.0])}
     rest |= {"iterations": np.array([3])}
-    scales, n = module.noise_scales, np.array([4])
+    scales = module.noise_scales
+    n = np.array([4])
     (first, later), promised = scales(False, n, 2, 1.5, 0.02, **rest)
     factor = module.noise_multiplier(6, 1.5, 0.02)
     assert (first[0], later[0]) == pytest.approx((15 * factor, 24 * factor))
     assert promised == 1.5
-    delta = 3 * np.exp(-6.0)  # log(M/delta) = 6, so the printed factor is 2 sqrt(3 2 6) 3/1.5 = 24
+    # log(M/delta) = 6, so the printed factor is 2 sqrt(3 2 6) 3/1.5 = 24
+    delta = 3 * np.exp(-6.0)
     (first, later), true = scales(True, n, 2, 1.5, delta, **rest)
     assert (first[0], later[0]) == pytest.approx((48.0, 48.0))
     assert true == pytest.approx(module.composition_epsilon(delta, 6, 24 / 48))
-    one, delta = rest | {"iterations": np.array([1])}, np.exp(-6.0)
+    one = rest | {"iterations": np.array([1])}
+    delta = np.exp(-6.0)
     (first, _), true = scales(True, n, 2, 1.5, delta, **one)
     assert first[0] == pytest.approx(16.0)
     assert true == pytest.approx(module.composition_epsilon(delta, 2, 15 / 16))
@@ -219,17 +268,34 @@ def test_published_constants_and_defaults():
     """x_max = sqrt(2 log d), R = x_max b_max + sqrt(2 log(1 + n)), M = floor(0.16 log(1 + n b^2));
     at b = 3 and n = 128 the last is floor(0.16 log 1153) = floor(1.128), at n = 64 floor(1.017)."""
     p = paper().params
-    assert p.iterations.tolist() == [0] * 6 + [1] * 8  # no step up to n = 32, then exactly one
+    # no step up to n = 32, then exactly one
+    assert p.iterations.tolist() == [0] * 6 + [1] * 8
     assert p.reward_clip[[6, 13]] == pytest.approx([14.784368, 16.140185], abs=1e-5)
     assert p.xi_first[13] == pytest.approx(8.045001e-6, rel=1e-6)
     p = paper(iteration_rate=1.6).params
-    assert (p.iterations.max(), p.xi_first[13]) == (18, pytest.approx(1.847469e-4, rel=1e-4))
+    assert (p.iterations.max(), p.xi_first[13]) == (
+        18,
+        pytest.approx(1.847469e-4, rel=1e-4),
+    )
     p = fliphat(1, 256, sparsity=1, epsilon=1.0, delta=0.01, b_max=3.0).params
-    assert (p.row_clip, p.eta, p.l1_radius) == (pytest.approx(1.177410, rel=1e-6), 1e-4, 3.0)
+    assert (p.row_clip, p.eta, p.l1_radius) == (
+        pytest.approx(1.177410, rel=1e-6),
+        1e-4,
+        3.0,
+    )
     assert p.iterations.tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
     p = residual_fliphat(5, 128, sparsity=2, epsilon=1.5, delta=0.02).params
-    assert (p.gradient_clip, p.residual_clip, p.eta, p.l1_radius) == (1.0, 1.0, 1.0, np.inf)
-    assert (p.iterations.tolist(), p.warm_start, p.forget) == ([0] * 5 + [3, 3], False, True)
+    assert (p.gradient_clip, p.residual_clip, p.eta, p.l1_radius) == (
+        1.0,
+        1.0,
+        1.0,
+        np.inf,
+    )
+    assert (p.iterations.tolist(), p.warm_start, p.forget) == (
+        [0] * 5 + [3, 3],
+        False,
+        True,
+    )
     multiplier = module.noise_multiplier(6, 1.5, 0.02)
     assert p.xi_first == pytest.approx(4 / 2.0 ** np.arange(7) * multiplier)
 
@@ -237,17 +303,28 @@ def test_published_constants_and_defaults():
 def test_guarantees_are_computed_from_the_noise():
     corrected = paper(calibration="corrected")
     assert corrected.guarantee[:3] == ("joint", 1.0, 0.01)
-    exact = 13.12 * 4 * 1e-4 * np.sqrt(2 * np.log(400)) * corrected.params.reward_clip[13] / 8192
+    exact = (
+        13.12
+        * 4
+        * 1e-4
+        * np.sqrt(2 * np.log(400))
+        * corrected.params.reward_clip[13]
+        / 8192
+    )
     assert corrected.params.xi_first[13] == pytest.approx(exact, rel=1e-3)
     assert paper().guarantee.epsilon == np.inf  # nothing bounds the contexts
     assert paper().guarantee.claimed == (1.0, 0.01)
-    true = [paper(e, clip_contexts=True).guarantee.epsilon for e in (0.5, 1.0, 2.0, 5.0, 10.0)]
+    true = [
+        paper(e, clip_contexts=True).guarantee.epsilon for e in (0.5, 1.0, 2.0, 5.0, 10.0)
+    ]
     np.testing.assert_allclose(true, [2.85, 7.13, 17.6, 50.8, 102], rtol=0.01)
 
 
 # What a record moves, measured on the running kernels without noise, against the noise
 
-D, T = 2, 128  # seven releases, on 1, 2, 4, ..., 64 rows (or on 1, 3, 7, ..., 127)
+# seven releases, on 1, 2, 4, ..., 64 rows (or on 1, 3, 7, ..., 127)
+D = 2
+T = 128
 KEYS = {"sparsity": D, "epsilon": 1.5, "delta": 0.02}
 SMALL = {"min_rows": 0, "eta": 0.3, "x_clip": 0.7, "residual_clip": 1.3}
 
@@ -255,13 +332,19 @@ SMALL = {"min_rows": 0, "eta": 0.3, "x_clip": 0.7, "residual_clip": 1.3}
 def movements(policy, user, size=1e3):
     """Largest move of a coordinate of every release when the record of round `user` is replaced by
     another far outside the universe, corner by corner."""
-    rng, found = np.random.default_rng(1), []
-    rows, rewards = rng.choice([0.1, -0.1], (127, D)), rng.choice([0.05, -0.05], 127)
+    rng = np.random.default_rng(1)
+    found = []
+    rows = rng.choice([0.1, -0.1], (127, D))
+    rewards = rng.choice([0.05, -0.05], 127)
     for c in product((size, -size), repeat=D + 1):
-        a, b = rows.copy(), rewards.copy()
+        a = rows.copy()
+        b = rewards.copy()
         a[user - 1], b[user - 1] = c[:D], c[D]
         found.append(fixed(policy, a, b, noise=False))
-    return np.max([np.abs(x - y).max(axis=1) for x, y in product(found, repeat=2)], axis=0)
+    return np.max(
+        [np.abs(x - y).max(axis=1) for x, y in product(found, repeat=2)],
+        axis=0,
+    )
 
 
 @pytest.mark.parametrize("iterations", [1, 3])
@@ -284,7 +367,14 @@ def test_the_residual_variant_gives_what_it_promises(iterations, forget):
 
 
 def test_fliphat_gives_what_it_promises_and_says_what_the_printed_noise_gives():
-    keys = {"b_max": 40.0, "x_max": 0.7, "noise": 0.5, "eta": 0.01, "iteration_rate": 0.136, **KEYS}
+    keys = {
+        "b_max": 40.0,
+        "x_max": 0.7,
+        "noise": 0.5,
+        "eta": 0.01,
+        "iteration_rate": 0.136,
+        **KEYS,
+    }
     policy = fliphat(D, T, **keys)
     printed = fliphat(D, T, calibration="paper", clip_contexts=True, **keys)
     assert set(policy.params.iterations) == {1}
@@ -293,7 +383,9 @@ def test_fliphat_gives_what_it_promises_and_says_what_the_printed_noise_gives():
         move = np.array([movements(q, 2**i)[i] for i in range(7)])
         np.testing.assert_allclose(move, 4 * 0.01 * 0.7 * bounds / 2.0 ** np.arange(7))
         epsilon = q.guarantee.epsilon
-        deltas = [module.composition_delta(epsilon, D, r) for r in move / q.params.xi_first]
+        deltas = [
+            module.composition_delta(epsilon, D, r) for r in move / q.params.xi_first
+        ]
         assert worst(deltas) == pytest.approx(0.02, rel=1e-6)
     free = fliphat(D, T, calibration="paper", **keys)
     assert movements(free, 100)[6] > 100 * move[6]  # nothing bounds the contexts
@@ -308,7 +400,8 @@ def test_attacks_find_the_printed_noise_and_nothing_in_the_corrected_one():
     for policy in (*attacks.attack_instances(), *attacks.residual_attack_instances()):
         (game, _) = attacks.attacks(policy)
         keys = {"delta": 0.1, "trials": 6000, "seed": 3, "level": 1 - 1e-7}
-        lost, g = audit.attacked(game, **keys).epsilon, policy.guarantee
+        lost = audit.attacked(game, **keys).epsilon
+        g = policy.guarantee
         assert lost < g.epsilon
         assert lost > (g.claimed[0] if g.claimed else 0.4 * g.epsilon)
 
@@ -318,18 +411,30 @@ def test_attacks_find_the_printed_noise_and_nothing_in_the_corrected_one():
 
 def test_a_policy_that_never_takes_a_step_says_so():
     keys = {"sparsity": 2, "epsilon": 1.0, "delta": 0.01}
-    with pytest.warns(UserWarning, match="FLIPHAT cannot learn as configured: none of its 5"):
+    with pytest.warns(
+        UserWarning,
+        match="FLIPHAT cannot learn as configured: none of its 5",
+    ):
         fliphat(5, 63, b_max=1.0, **keys)  # 0.16 log(1 + 16) is below 1
     with pytest.warns(UserWarning, match="Residual FLIPHAT cannot learn"):
         residual_fliphat(5, 63, **keys)  # fewer than min_rows = 32 rows
 
 
-FAR = [("epsilon", 5e-324), ("epsilon", 10**18), ("T", 10**30), ("d", 1e30), ("eta", 1e-60)]
+FAR = [
+    ("epsilon", 5e-324),
+    ("epsilon", 10**18),
+    ("T", 10**30),
+    ("d", 1e30),
+    ("eta", 1e-60),
+]
 OWN = [("sparsity", 6), ("b_max", 1e308), ("noise", 1e60), ("clip_contexts", False)]
 OTHERS = [("sparsity", 6), ("residual_clip", np.inf), ("iterations", 10**30)]
 
 
-@pytest.mark.parametrize(("make", "bad"), [(fliphat, FAR + OWN), (residual_fliphat, FAR + OTHERS)])
+@pytest.mark.parametrize(
+    ("make", "bad"),
+    [(fliphat, FAR + OWN), (residual_fliphat, FAR + OTHERS)],
+)
 def test_values_whose_noise_or_memory_is_infinite_are_refused(make, bad):
     good = {"d": 5, "T": 100, "sparsity": 2, "epsilon": 1.0, "delta": 0.01}
     good |= {"b_max": 1.0} if make is fliphat else {}

@@ -41,27 +41,44 @@ def test_a_small_leak_that_goes_on_shows_in_pooled_rounds():
     for pooled in (False, True):
         weights = attack.chain(often[:60], even[:60], 2, pooled)
         there, here = (attack.score(weights, arms[60:], 2) for arms in (often, even))
-        apart.append((there.mean() - here.mean()) / np.sqrt(0.5 * (there.var() + here.var())))
+        apart.append(
+            (there.mean() - here.mean()) / np.sqrt(0.5 * (there.var() + here.var()))
+        )
     assert apart[1] > apart[0] + 0.4
 
 
 @pytest.mark.parametrize("words", [[], ["log", "prints 'reward"]])
 def test_what_a_run_says_aloud_is_seen(tmp_path, words):
     line = "    randomize(p, x, r, rng, s.x, s.message)\n"
-    log = f'{line}    print("reward", r)\n    open({str(tmp_path / "log")!r}, "a").close()\n'
+    log = (
+        f'{line}    print("reward", r)\n    open({str(tmp_path / "log")!r}, '
+        '"a").close()\n'
+    )
     child = Child(judged.written(tmp_path, "loud", (line, log if words else line)), 60.0)
     (said,) = child.ask(attack.speaks)
     assert said["outcome"] == ("it says more than its arms" if words else "holds")
     assert all(word in said["found"] for word in words)
 
 
-def test_fresh_runs_count_without_the_arm_of_the_user_who_is_attacked(tmp_path, monkeypatch):
+def test_fresh_runs_count_without_the_arm_of_the_user_who_is_attacked(
+    tmp_path,
+    monkeypatch,
+):
     """Arms by which the statistic was fitted are drawn from other seeds than those that count."""
-    seeds, counted, fit, count = [], [], attack.fitted, attack.audit.attacked
+    seeds = []
+    counted = []
+    fit = attack.fitted
+    count = attack.audit.attacked
     monkeypatch.setattr(attack, "ROUNDS", {True: 6})
-    monkeypatch.setattr(attack, "fitted", lambda *told: seeds.append(told[-1]) or fit(*told))
     monkeypatch.setattr(
-        attack.audit, "attacked", lambda one, **how: counted.append((one, how)) or count(one, **how)
+        attack,
+        "fitted",
+        lambda *told: seeds.append(told[-1]) or fit(*told),
+    )
+    monkeypatch.setattr(
+        attack.audit,
+        "attacked",
+        lambda one, **how: counted.append((one, how)) or count(one, **how),
     )
     found = attack.general(load(judged.written(tmp_path, "counts")), True, 8, 1)
     ((one, how),) = counted

@@ -48,7 +48,10 @@ def test_the_template_keeps_every_point(whole, name):
 @pytest.mark.parametrize("name", judged.BROKEN)
 def test_a_fault_is_found_by_its_check(tmp_path, name):
     check, _, words = name.partition(": ")
-    found = checks.checked(load(judged.written(tmp_path, "broken", *judged.BROKEN[name])), check)
+    found = checks.checked(
+        load(judged.written(tmp_path, "broken", *judged.BROKEN[name])),
+        check,
+    )
     assert found["outcome"] == "broken"
     assert words in found["found"].split(" -> ")[0]
 
@@ -101,8 +104,10 @@ def test_a_guarantee_that_no_budget_changes_is_found(tmp_path, typed, outcome):
 
 
 def test_noise_that_is_left_out_now_and_then_has_another_law(tmp_path, whole):
-    changes = [("laplace(rng, p.scale)", "laplace(rng, p.scale) * (rng.random() > 0.02)"),
-               ('"message")', '"laplace", "message")')]  # fmt: skip
+    changes = [
+        ("laplace(rng, p.scale)", "laplace(rng, p.scale) * (rng.random() > 0.02)"),
+        ('"message")', '"laplace", "message")'),
+    ]
     leaky = load(judged.written(tmp_path, "leaky", *changes))
     sound, odd = (measuring.law_chance(measuring.instance(s)) for s in (whole, leaky))
     assert odd < 1e-7 < sound
@@ -118,9 +123,17 @@ def test_noise_that_is_left_out_now_and_then_has_another_law(tmp_path, whole):
         ("import os\n    os.kill(os.getpid(), 9)", 60.0, "its process ends"),
     ],
 )
-def test_what_hangs_or_crashes_is_said_and_the_next_task_is_done(tmp_path, fault, limit, words):
+def test_what_hangs_or_crashes_is_said_and_the_next_task_is_done(
+    tmp_path,
+    fault,
+    limit,
+    words,
+):
     loop = "    for t in range(X.shape[0]):\n"
-    child = Child(judged.written(tmp_path, "stuck", (loop, f"    {fault}\n{loop}")), limit)
+    child = Child(
+        judged.written(tmp_path, "stuck", (loop, f"    {fault}\n{loop}")),
+        limit,
+    )
     assert child.ask(checks.checked, "rows") == [{"outcome": "failed", "found": words}]
     child.limit = 20.0
     assert child.ask(checks.checked, "complete") == [{"outcome": "holds", "found": ""}]
@@ -128,7 +141,9 @@ def test_what_hangs_or_crashes_is_said_and_the_next_task_is_done(tmp_path, fault
 
 def test_the_line_that_raises_is_named(tmp_path):
     wrong = ("return private_greedy(3, epsilon=1.0)", "return 1 // 0")
-    (row,) = Child(judged.written(tmp_path, "raising", wrong), 9.0).ask(measuring.promised)
+    (row,) = Child(judged.written(tmp_path, "raising", wrong), 9.0).ask(
+        measuring.promised
+    )
     assert row["outcome"] == "failed"
     assert row["found"].startswith("ZeroDivisionError")
     assert row["found"].endswith(": return 1 // 0)")
@@ -146,14 +161,36 @@ def test_a_file_that_is_written_to_meanwhile_is_not_judged(tmp_path):
 
 # --- the report -----------------------------------------------------------------------------------
 
-PROMISE = {"part": "promise", "what": "Mine <b>", "outcome": "promised", "found": "(1, 0)-local DP",
-           "model": "local", "played": "replace one record; local model"}  # fmt: skip
-ATTACK = {"part": "attack", "what": "general attack", "outcome": "not refuted", "epsilon": np.inf,
-          "found": "epsilon is at least 2, 3 is promised", "played": "a pair"}  # fmt: skip
-FINE = {"part": "measured", "what": "its example", "outcome": "measured", "found": "fine",
-        "played": "3 rounds"}  # fmt: skip
+PROMISE = {
+    "part": "promise",
+    "what": "Mine <b>",
+    "outcome": "promised",
+    "found": "(1, 0)-local DP",
+    "model": "local",
+    "played": "replace one record; local model",
+}
+ATTACK = {
+    "part": "attack",
+    "what": "general attack",
+    "outcome": "not refuted",
+    "epsilon": np.inf,
+    "found": "epsilon is at least 2, 3 is promised",
+    "played": "a pair",
+}
+FINE = {
+    "part": "measured",
+    "what": "its example",
+    "outcome": "measured",
+    "found": "fine",
+    "played": "3 rounds",
+}
 BAD = {"part": "contract", "what": "rows", "outcome": "broken", "found": "IndexError"}
-LONG = FINE | {"what": "a long run", "outcome": "failed", "found": "slow", "optional": True}
+LONG = FINE | {
+    "what": "a long run",
+    "outcome": "failed",
+    "found": "slow",
+    "optional": True,
+}
 
 
 @pytest.mark.parametrize(
@@ -174,7 +211,11 @@ def test_one_word_and_its_exit_code(rows, word, tmp_path):
     found = judging.made([PROMISE, *rows])
     assert found.word == word
     assert str(found).splitlines()[-1].startswith(f"{word}: ")
-    assert found.lines[0].startswith("Refuted: ") is (found.exit_code == 1) is (word == "REFUTED")
+    assert (
+        found.lines[0].startswith("Refuted: ")
+        is (found.exit_code == 1)
+        is (word == "REFUTED")
+    )
     for kind in (".json", ".html"):
         found.save(tmp_path / f"found{kind}")
     data = json.loads((tmp_path / "found.json").read_text())
@@ -186,15 +227,22 @@ def test_one_word_and_its_exit_code(rows, word, tmp_path):
 def test_an_error_is_shown_once_and_what_was_played_is_said():
     found = judging.made([PROMISE, BAD, BAD | {"what": "copies"}, FINE, ATTACK])
     assert found.lines[0] == "Broken: rows; copies: IndexError."
-    for played in ("its example: 3 rounds", "Mine <b>: replace one record; local model",
-                   "general attack: a pair"):  # fmt: skip
+    for played in (
+        "its example: 3 rounds",
+        "Mine <b>: replace one record; local model",
+        "general attack: a pair",
+    ):
         assert f"  {played}\n" in str(found)
 
 
 # --- a whole judgement ----------------------------------------------------------------------------
 
 
-def test_the_command_writes_a_template_a_report_and_the_exit_code(tmp_path, capsys, monkeypatch):
+def test_the_command_writes_a_template_a_report_and_the_exit_code(
+    tmp_path,
+    capsys,
+    monkeypatch,
+):
     monkeypatch.setattr(command, "judge", partial(judge, worlds={}))
     monkeypatch.setattr(attack, "ROUNDS", {True: 6})
     monkeypatch.setattr(measuring, "LONG", 6)
@@ -213,7 +261,8 @@ def test_the_command_writes_a_template_a_report_and_the_exit_code(tmp_path, caps
 
 
 def test_compiled_and_plain_templates_play_the_same_arms(tmp_path, whole):
-    plain, compiled = whole.policy, load(judged.written(tmp_path, "compiled", *JIT)).policy
+    plain = whole.policy
+    compiled = load(judged.written(tmp_path, "compiled", *JIT)).policy
     assert not hasattr(plain.play, "py_func")
     assert hasattr(compiled.play, "py_func")
     X, R, _ = checks.stream_for(plain, 100)

@@ -18,9 +18,11 @@ def setting():
 
 def test_who_cannot_play_says_why(tmp_path, setting):
     weak = ("2.0 * math.sqrt(d) / p.scale", "2.0 * epsilon")
-    for what, why in ((judged.written(tmp_path, "weak", weak), r"must be \(8, 1/T\)-private"),
-                      (lambda: policies.example("sco_bandit"), recipes.ALONE[recipes.COMMON]),
-                      ("ldp_linucb", "ldp_linucb plays already")):  # fmt: skip
+    for what, why in (
+        (judged.written(tmp_path, "weak", weak), r"must be \(8, 1/T\)-private"),
+        (lambda: policies.example("sco_bandit"), recipes.ALONE[recipes.COMMON]),
+        ("ldp_linucb", "ldp_linucb plays already"),
+    ):
         with pytest.raises(ValueError, match=why):
             leaderboard.entered(setting, what, 1)
 
@@ -29,12 +31,28 @@ def test_the_table_says_who_leads_and_is_widened_for_all_that_is_looked_at():
     """A difference of 10 with standard error 1.7 in the judging half."""
 
     def run(model, finals):
-        return contest.Run("", "", NO_PRIVACY._replace(model=model), False, finals, finals)
+        return contest.Run(
+            call="",
+            title="",
+            guarantee=NO_PRIVACY._replace(model=model),
+            edge=False,
+            default=finals,
+            tuned=finals,
+        )
 
     mine = np.linspace(50.0, 51.0, 8)
-    others = {"a": run("local", mine + 10.0 + 3.0 * np.tile([1.0, -1.0], 4)),
-              "b": run("joint", mine - 9.0), "random": run("none", mine + 99.0)}  # fmt: skip
-    there = contest.Setting("", 8, 1.0, others, {})
+    others = {
+        "a": run("local", mine + 10.0 + 3.0 * np.tile([1.0, -1.0], 4)),
+        "b": run("joint", mine - 9.0),
+        "random": run("none", mine + 99.0),
+    }
+    there = contest.Setting(
+        world="",
+        T=8,
+        epsilon=1.0,
+        runs=others,
+        refusals={},
+    )
     for looks, close in ((1, []), (10**6, ["a"])):
         rows = leaderboard.table("mine", run("local", mine), there, looks)
         assert [row["what"] for row in rows] == ["mine", "b", "a", "random"]

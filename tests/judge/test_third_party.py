@@ -162,7 +162,10 @@ RESPONSE = [
         "message[i] = 1 - 2 * ((r > 0) != (rng.random() < p.scale))",
     ),
     *REWARDS[1:3],
-    ("p = Params(d, T, moves / epsilon)", "p = Params(d, T, 1 / (1 + math.exp(-epsilon)))"),
+    (
+        "p = Params(d, T, moves / epsilon)",
+        "p = Params(d, T, 1 / (1 + math.exp(-epsilon)))",
+    ),
     (PROMISE, '"local", math.log(p.scale / (1 - p.scale)), 0.0, REPLACE_REWARD'),
     (DECLARED, 'Release(randomize, "message", "values")'),
 ]
@@ -173,7 +176,10 @@ CHOICE = [
         "    shown[0] = np.searchsorted(chances, rng.random() * chances[-1])",
     ),
     ("np.zeros(p.K), np.zeros(p.K))", "np.zeros(1), np.zeros(p.K))"),
-    ("        s.total[:] += s.shown\n", "        s.total[:] = np.arange(p.K) == s.shown[0]\n"),
+    (
+        "        s.total[:] += s.shown\n",
+        "        s.total[:] = np.arange(p.K) == s.shown[0]\n",
+    ),
     ("gaussian_scale(epsilon, delta, moves)", "epsilon / 2"),
     ("gaussian_epsilon(delta, p.sigma, moves)", "2 * p.sigma"),
     ("lost, delta", "lost, 0.0"),
@@ -181,97 +187,196 @@ CHOICE = [
 ]
 SOUND = {
     "as it is": [],
-    "add or remove": [("moves = 2.0 *", "moves ="), ("REPLACE_RECORD, ", "ADD_OR_REMOVE, ")],
+    "add or remove": [
+        ("moves = 2.0 *", "moves ="),
+        ("REPLACE_RECORD, ", "ADD_OR_REMOVE, "),
+    ],
     "eight releases by advanced composition": [
-        ("moves / epsilon", "8 * moves / epsilon"), ("delta=0.01", "delta=0.1"),
+        ("moves / epsilon", "8 * moves / epsilon"),
+        ("delta=0.01", "delta=0.1"),
         (SENT + SUM, "    for _ in range(8):\n    " + SENT + "    " + SUM),
-        (PROMISE, '"local", min(epsilon, epsilon * math.sqrt(2 * math.log(1 / delta) / 8) + '
-         "epsilon * (math.exp(epsilon / 8) - 1)), delta, REPLACE_RECORD")],
+        (
+            PROMISE,
+            '"local", min(epsilon, epsilon * math.sqrt(2 * math.log(1 / delta) / 8) + '
+            "epsilon * (math.exp(epsilon / 8) - 1)), delta, REPLACE_RECORD",
+        ),
+    ],
     "rewards are private, contexts public": REWARDS,
     "counts with binomial noise": [
-        ("message[i] = r * x[i] + " + NOISE,
-         "message[i] = (r * x[i] > 0.0) + rng.binomial(int(p.scale), 0.25) - 0.25 * p.scale"),
-        ("moves / epsilon", "binomial_bits(epsilon, delta, 1, 0.25, math.sqrt(d), d, 1)[0]"),
-        (PROMISE, '"local", binomial_epsilon(delta, p.scale, 0.25, math.sqrt(d), d, 1), delta, '
-         "REPLACE_RECORD"), (DECLARED, 'Release(randomize, "message")')],
+        (
+            "message[i] = r * x[i] + " + NOISE,
+            (
+                "message[i] = (r * x[i] > 0.0) + rng.binomial(int(p.scale), 0.25) - "
+                "0.25 * p.scale"
+            ),
+        ),
+        (
+            "moves / epsilon",
+            "binomial_bits(epsilon, delta, 1, 0.25, math.sqrt(d), d, 1)[0]",
+        ),
+        (
+            PROMISE,
+            '"local", binomial_epsilon(delta, p.scale, 0.25, math.sqrt(d), d, 1), delta, '
+            "REPLACE_RECORD",
+        ),
+        (DECLARED, 'Release(randomize, "message")'),
+    ],
     "no contexts": [
-        ("    d: int\n", "    K: int\n"), ("p.d", "p.K"), ("greedy(d, T,", "greedy(K, T,"),
-        ("math.sqrt(d)", "math.sqrt(1.0)"), ("Params(d,", "Params(K,"), ("X @ s.total", "s.total"),
+        ("    d: int\n", "    K: int\n"),
+        ("p.d", "p.K"),
+        ("greedy(d, T,", "greedy(K, T,"),
+        ("math.sqrt(d)", "math.sqrt(1.0)"),
+        ("Params(d,", "Params(K,"),
+        ("X @ s.total", "s.total"),
         ("message[i] = r * x[i] +", "message[i] = (r if i == x else 0.0) +"),
-        ("int(s.t[0]), x, r,", "int(s.t[0]), arm, r,"), (CLIP, "    r = min(max(r, -1.0), 1.0)\n")],
+        ("int(s.t[0]), x, r,", "int(s.t[0]), arm, r,"),
+        (CLIP, "    r = min(max(r, -1.0), 1.0)\n"),
+    ],
     "randomised response": RESPONSE,
     "batched counts with normal noise": [COUNTS],
     "the exponential mechanism on arms": [COUNTS, *CHOICE],
     "a tree": [TREE],
-}  # fmt: skip
+}
 LEAKY = {
     "uniform noise": [(NOISE, "rng.uniform(-2 * p.scale, 2 * p.scale)")],
     "normal noise": [(NOISE, "rng.normal(0.0, 1.2533 * p.scale)")],
     "noise cut at four scales": [
-        (NOISE, "min(max(rng.laplace(0.0, p.scale), -4 * p.scale), 4 * p.scale)")],
+        (NOISE, "min(max(rng.laplace(0.0, p.scale), -4 * p.scale), 4 * p.scale)")
+    ],
     "one draw for all coordinates": [
-        (LOOP, "    noise = rng.laplace(0.0, p.scale)\n" + LOOP), ("+ " + NOISE, "+ noise")],
+        (LOOP, "    noise = rng.laplace(0.0, p.scale)\n" + LOOP),
+        ("+ " + NOISE, "+ noise"),
+    ],
     "the scale of d = 3 everywhere": [("math.sqrt(d)", "math.sqrt(3.0)")],
     "epsilon squared": [("moves / epsilon", "moves / epsilon**2")],
-    "half the noise after T/2": [(NOISE, "rng.laplace(0.0, p.scale / (1 + (t > p.T // 2)))")],
+    "half the noise after T/2": [
+        (NOISE, "rng.laplace(0.0, p.scale / (1 + (t > p.T // 2)))")
+    ],
     "a second release of good news": [(SUM, SUM + "    if r > 0.5:\n    " + SENT)],
     "no noise in a corner": [(NOISE, "(x[0] < 0.9) * " + NOISE)],
     "seeded by the data": [
-        (LOOP, "    rng = np.random.default_rng(int(1000 * abs(r + x[0])))\n" + LOOP)],
+        (LOOP, "    rng = np.random.default_rng(int(1000 * abs(r + x[0])))\n" + LOOP)
+    ],
     "nothing is clipped": [(CLIP, "")],
     "half of what was drawn": [(NOISE, "0.5 * " + NOISE)],
     "noise in whole numbers": [(NOISE, f"round({NOISE})")],
     "less noise about good news": [(NOISE, "rng.laplace(0.0, p.scale / (1 + (r > 0)))")],
     "scaled for the norm of normal noise": [("2.0 * math.sqrt(d)", "2.0")],
-    "a counter of good news": [("s.t[0] += 1.0", "s.t[0] += r > 0.0"), ("int(s.t[0])", "1")],
-    "noise from a known seed": [(NOISE, NOISE.replace("rng", "np.random.default_rng(t + i)"))],
-    "randomised response with a wrong bias": [*RESPONSE, ("exp(-epsilon)", "exp(-2 * epsilon)"),
-                                              ("math.log(p", "0.5 * math.log(p")],
-    "a batch that ends with its rewards": [COUNTS, ("s.users[0] == p.batch", "s.open.sum() > 1.5")],
-    "advice from the open batch": [COUNTS, ("np.argmax(s.total)", "np.argmax(s.total + s.open)")],
+    "a counter of good news": [
+        ("s.t[0] += 1.0", "s.t[0] += r > 0.0"),
+        ("int(s.t[0])", "1"),
+    ],
+    "noise from a known seed": [
+        (NOISE, NOISE.replace("rng", "np.random.default_rng(t + i)"))
+    ],
+    "randomised response with a wrong bias": [
+        *RESPONSE,
+        ("exp(-epsilon)", "exp(-2 * epsilon)"),
+        ("math.log(p", "0.5 * math.log(p"),
+    ],
+    "a batch that ends with its rewards": [
+        COUNTS,
+        ("s.users[0] == p.batch", "s.open.sum() > 1.5"),
+    ],
+    "advice from the open batch": [
+        COUNTS,
+        ("np.argmax(s.total)", "np.argmax(s.total + s.open)"),
+    ],
     "the movement of one arm": [COUNTS, ("math.sqrt(2.0)", "1.0")],
     "one noise for two batches": [
-        COUNTS, ("release(p, s.open, rng, s.shown)", "release(p, s.open, rng, s.shown, s.noise)"),
+        COUNTS,
+        ("release(p, s.open, rng, s.shown)", "release(p, s.open, rng, s.shown, s.noise)"),
         ("rng, shown):", "rng, shown, noise):"),
         ("    total: np", "    noise: np.ndarray\n    total: np"),
         ("State(np.zeros(1), ", "State(np.zeros(1), np.zeros(p.K), "),
-        ("    shown[:] = open + rng.normal(0.0, p.sigma, len(open))\n",
-         "    fresh = noise[0] == 0.0\n"
-         "    noise[:] = rng.normal(0.0, p.sigma, len(open)) if fresh else noise\n"
-         "    shown[:] = open + noise\n    noise[:] *= fresh\n"),
-        ('("open",)', '("open", "noise")')],
-    "a mean's sensitivity for sums": [COUNTS, *CHOICE, ("epsilon / 2", "epsilon * batch / 2"),
-                                      ("2 * p.sigma", "2 * p.sigma / batch")],
+        (
+            "    shown[:] = open + rng.normal(0.0, p.sigma, len(open))\n",
+            "    fresh = noise[0] == 0.0\n"
+            "    noise[:] = rng.normal(0.0, p.sigma, len(open)) if fresh else noise\n"
+            "    shown[:] = open + noise\n    noise[:] *= fresh\n",
+        ),
+        ('("open",)', '("open", "noise")'),
+    ],
+    "a mean's sensitivity for sums": [
+        COUNTS,
+        *CHOICE,
+        ("epsilon / 2", "epsilon * batch / 2"),
+        ("2 * p.sigma", "2 * p.sigma / batch"),
+    ],
     "the message before as noise in every 50th": [USED],
     "no noise now and then": [(NOISE, NOISE + " * (rng.random() > 0.02)")],
-    "a tree one level short": [TREE, ("2.0 * T.bit_length()", "2.0 * (T.bit_length() - 1)")],
-}  # fmt: skip
+    "a tree one level short": [
+        TREE,
+        ("2.0 * T.bit_length()", "2.0 * (T.bit_length() - 1)"),
+    ],
+}
 BROKEN = {
-    "NaN in the state": ("CONTRACT BROKEN", [("s.t[0] += 1.0\n", "s.t[0] += np.nan\n"),
-                                             ("int(s.t[0])", "1")]),
-    "an arm that is no integer": ("CONTRACT BROKEN", [("return int(", "return 1.0 * int(")]),
-    "raises in round 37": ("CONTRACT BROKEN", [("s.t[0] += 1.0\n", "s.t[0] += 1.0 / (s.t[0] < 37)\n"
-                            "    assert s.t[0] < 37, 'round 37'\n")]),
-    "ends its process": ("CONTRACT BROKEN", [(CLIP, "    import os\n    os._exit(0)\n" + CLIP)]),
-    "a loop without end": ("CONTRACT BROKEN", [(CLIP, "    while True:\n        pass\n" + CLIP)]),
+    "NaN in the state": (
+        "CONTRACT BROKEN",
+        [("s.t[0] += 1.0\n", "s.t[0] += np.nan\n"), ("int(s.t[0])", "1")],
+    ),
+    "an arm that is no integer": (
+        "CONTRACT BROKEN",
+        [("return int(", "return 1.0 * int(")],
+    ),
+    "raises in round 37": (
+        "CONTRACT BROKEN",
+        [
+            (
+                "s.t[0] += 1.0\n",
+                "s.t[0] += 1.0 / (s.t[0] < 37)\n    assert s.t[0] < 37, 'round 37'\n",
+            )
+        ],
+    ),
+    "ends its process": (
+        "CONTRACT BROKEN",
+        [(CLIP, "    import os\n    os._exit(0)\n" + CLIP)],
+    ),
+    "a loop without end": (
+        "CONTRACT BROKEN",
+        [(CLIP, "    while True:\n        pass\n" + CLIP)],
+    ),
     "too much memory": ("CONTRACT BROKEN", [(CLIP, "    np.ones(1 << 33)\n" + CLIP)]),
     "a syntax error": ("NOTHING", [("def update", "def def")]),
-    "leaves when it is imported": ("NOTHING", [("def update", "raise SystemExit(3)\ndef update")]),
+    "leaves when it is imported": (
+        "NOTHING",
+        [("def update", "raise SystemExit(3)\ndef update")],
+    ),
     "no factory": ("NOTHING", [(" -> Policy", "")]),
-    "nothing said of what is shown": ("BOUNDED ONLY", [(", releases=(" + DECLARED + ",)", "")]),
+    "nothing said of what is shown": (
+        "BOUNDED ONLY",
+        [(", releases=(" + DECLARED + ",)", "")],
+    ),
     "messages before a shuffler": (
-        "BOUNDED ONLY", [(PROMISE, '"shuffle", epsilon / 4, delta, REPLACE_RECORD')]),
-    "a secret coin beside the noise": ("BOUNDED ONLY", [
-        (SENT, "    x = x * (rng.random() < 0.5)\n" + SENT),
-        (PROMISE, '"local", math.log1p(0.5 * math.expm1(epsilon)), 0.0, REPLACE_RECORD')]),
+        "BOUNDED ONLY",
+        [(PROMISE, '"shuffle", epsilon / 4, delta, REPLACE_RECORD')],
+    ),
+    "a secret coin beside the noise": (
+        "BOUNDED ONLY",
+        [
+            (SENT, "    x = x * (rng.random() < 0.5)\n" + SENT),
+            (
+                PROMISE,
+                '"local", math.log1p(0.5 * math.expm1(epsilon)), 0.0, REPLACE_RECORD',
+            ),
+        ],
+    ),
     "one message in two is noise alone": (
-        "BOUNDED ONLY", [("r * x[i] + ", "(rng.random() < 0.5) * r * x[i] + "),
-                         (DECLARED, 'Release(randomize, "message")')]),
+        "BOUNDED ONLY",
+        [
+            ("r * x[i] + ", "(rng.random() < 0.5) * r * x[i] + "),
+            (DECLARED, 'Release(randomize, "message")'),
+        ],
+    ),
     "another relation": ("NOTHING", [(PROMISE, '"local", epsilon, 0.0, "edit one bit"')]),
     "noise without a law": (
-        "BOUNDED ONLY", [(NOISE, "rng.logistic(0.0, p.scale)"),
-                         (DECLARED, 'Release(randomize, "message")')]),
-}  # fmt: skip
+        "BOUNDED ONLY",
+        [
+            (NOISE, "rng.logistic(0.0, p.scale)"),
+            (DECLARED, 'Release(randomize, "message")'),
+        ],
+    ),
+}
 WORDS = {
     **{name: ("MEASURED", changes) for name, changes in SOUND.items()},
     **{name: ("REFUTED", changes) for name, changes in LEAKY.items()},
@@ -281,7 +386,9 @@ WORDS = {
 
 def written(tmp_path, changes):
     """The path of a policy, `SUMS` or what begins its changes (old, new)."""
-    base, *changes = changes if changes and isinstance(changes[0], str) else (SUMS, *changes)
+    base, *changes = (
+        changes if changes and isinstance(changes[0], str) else (SUMS, *changes)
+    )
     for old, new in changes:
         assert old in base, old
         base = base.replace(old, new)
@@ -308,13 +415,24 @@ def test_the_attack_alone_finds_that_there_is_no_noise(tmp_path, noise):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in BROKEN else pytest.mark.slow) for n in WORDS]
+    "name",
+    [pytest.param(n, marks=() if n in BROKEN else pytest.mark.slow) for n in WORDS],
 )
 def test_every_policy_gets_its_word(name, tmp_path, monkeypatch):
     monkeypatch.setattr(attack, "ROUNDS", {True: 9})
     monkeypatch.setattr(measuring, "LONG", 60)
-    (word, changes), limit = WORDS[name], 3.0 if "loop" in name else 40.0
-    report = judge(written(tmp_path, changes), worlds={}, quick=True, trials=40, limit=limit)
+    word, changes = WORDS[name]
+    limit = 3.0 if "loop" in name else 40.0
+    report = judge(
+        written(tmp_path, changes),
+        worlds={},
+        quick=True,
+        trials=40,
+        limit=limit,
+    )
     assert report.word == word, report
-    assert sum(r["part"] == "measured" and r["outcome"] == "refuted" for r in report.found) <= 1
+    assert (
+        sum(r["part"] == "measured" and r["outcome"] == "refuted" for r in report.found)
+        <= 1
+    )
     assert report.lines[0].startswith("Refuted: ") is (word == "REFUTED")

@@ -35,7 +35,11 @@ def test_the_vertex_attains_the_dual_norm_and_is_feasible(p):
 @pytest.mark.parametrize("q", [2.0, 3.0, 6.0, 21.0])
 def test_the_smooth_exponent_minimises_the_regularity(q, d):
     r, kappa = ge.smooth_exponent(q, d)
-    found = minimize_scalar(lambda x: ge.regularity(x, q, d), bounds=(2, q), method="bounded")
+    found = minimize_scalar(
+        lambda x: ge.regularity(x, q, d),
+        bounds=(2, q),
+        method="bounded",
+    )
     ends = min(ge.regularity(2.0, q, d), ge.regularity(q, q, d))
     assert 2.0 <= r <= q
     assert kappa == pytest.approx(min(found.fun, ends), rel=1e-6)
@@ -60,7 +64,8 @@ def test_projections_are_closest_points(p):
 
 @every_p
 def test_a_record_outside_is_scaled_to_the_ball_and_its_label_clipped(p):
-    q, out = ge.dual_exponent(p), np.empty(4)
+    q = ge.dual_exponent(p)
+    out = np.empty(4)
     for scale in (0.3, 5.0):
         x = RNG.standard_normal(4)
         x *= scale / np.linalg.norm(x, q)
@@ -78,7 +83,9 @@ def test_euclidean_factors_by_hand():
 def test_records_outside_are_counted_all_of_them():
     """A long context, a large label and one of each sign: three of four; p = 1, so q = inf."""
     X = np.array([[2.0, 0.0], [0.5, 0.5], [1.0, 1.0], [0.0, 0.0]])
-    Y, A, b = np.array([0.0, 3.0, 0.5, -3.0]), np.empty((4, 2)), np.empty(4)
+    Y = np.array([0.0, 3.0, 0.5, -3.0])
+    A = np.empty((4, 2))
+    b = np.empty(4)
     assert ge.admit_all(X, Y, np.inf, 2.0, A, b) == 3
     assert A.tolist() == [[1.0, 0.0], [0.5, 0.5], [1.0, 1.0], [0.0, 0.0]]
     assert b.tolist() == [0.0, 2.0, 0.5, -2.0]

@@ -47,7 +47,10 @@ def test_far_scores_neither_overflow_nor_lose_their_tail(link):
 def test_derivatives_are_those_of_the_losses(link, r):
     for z in (-3.0, -0.4, 0.0, 1.7):
         first, second = true_derivatives(link, z, r)
-        assert first == pytest.approx(difference(lambda x: true_loss(link, x, r), z), abs=1e-8)
+        assert first == pytest.approx(
+            difference(lambda x: true_loss(link, x, r), z),
+            abs=1e-8,
+        )
         change = difference(lambda x: true_derivatives(link, x, r)[0], z)
         assert second == pytest.approx(change, abs=1e-8)
 
@@ -58,23 +61,32 @@ def test_fit_finds_the_minimum_from_near_and_far(link, start):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((80, 3))
     y = (rng.random(80) < 0.5 + 0.4 * np.tanh(X[:, 0])).astype(float)
-    theta, work = np.full(3, start), glm.work_for(3)
+    theta = np.full(3, start)
+    work = glm.work_for(3)
     steps = glm.fit(link, X, y, 60, 0.2, 1e-12, theta, work)  # of the first 60 rows only
     assert steps <= 12 < glm.STEPS
-    best = minimize(lambda v: glm.objective(link, X, y, 60, 0.2, v), np.zeros(3), tol=1e-12)
+    best = minimize(
+        lambda v: glm.objective(link, X, y, 60, 0.2, v),
+        np.zeros(3),
+        tol=1e-12,
+    )
     np.testing.assert_allclose(theta, best.x, atol=1e-5)
     y[60:] = 1.0 - y[60:]
     again = theta.copy()
-    assert glm.fit(link, X, y, 60, 0.2, 1e-12, again, work) == 1  # a warm start needs one step
+    # a warm start needs one step
+    assert glm.fit(link, X, y, 60, 0.2, 1e-12, again, work) == 1
     np.testing.assert_allclose(again, theta, atol=1e-6)
-    far, rows = np.zeros(2), np.full((1, 2), 1e20)  # the ridge is lost beside them
+    # the ridge is lost beside them
+    far = np.zeros(2)
+    rows = np.full((1, 2), 1e20)
     assert glm.fit(link, rows, y, 1, 0.2, 1e-12, far, glm.work_for(2)) == glm.STEPS + 1
     assert far.tolist() == [0.0, 0.0]
 
 
 def test_an_odd_number_of_steps_averages_the_longer_half():
     """Steps of 1 from 0 in one dimension: 1, 2, 3, of which 2 and 3 count."""
-    theta, work = np.zeros(1), np.zeros((3, 1))
+    theta = np.zeros(1)
+    work = np.zeros((3, 1))
     for k in range(3):
         work[0] = -1.0
         glm.projected_step(k, 3, 0.0, 10.0, np.eye(1), theta, work)

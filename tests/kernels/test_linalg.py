@@ -30,10 +30,13 @@ def definite(d, condition=1e3):
 
 @sizes
 def test_vectors_and_products(d):
-    a, b, A = RNG.standard_normal(d), RNG.standard_normal(d), RNG.standard_normal((d, d))
+    a = RNG.standard_normal(d)
+    b = RNG.standard_normal(d)
+    A = RNG.standard_normal((d, d))
     assert linalg.dot(a, b) == pytest.approx(a @ b)
     assert linalg.norm(a) == pytest.approx(np.linalg.norm(a))
-    y, out = b.copy(), np.empty(d)
+    y = b.copy()
+    out = np.empty(d)
     linalg.axpy(0.3, a, y)
     np.testing.assert_allclose(y, b + 0.3 * a)
     linalg.matvec(A, a, out)
@@ -47,18 +50,25 @@ def test_vectors_and_products(d):
 
 @sizes
 def test_inverse_of_definite_and_indefinite_matrices(d):
-    out, work = np.empty((d, d)), np.empty((d, d))
+    out = np.empty((d, d))
+    work = np.empty((d, d))
     for A in (definite(d), symmetric(d), RNG.standard_normal((d, d))):
         before = A.copy()
         assert linalg.inverse(A, out, work)
-        np.testing.assert_allclose(out, np.linalg.inv(A), rtol=1e-9, atol=1e-9 * np.abs(out).max())
+        np.testing.assert_allclose(
+            out,
+            np.linalg.inv(A),
+            rtol=1e-9,
+            atol=1e-9 * np.abs(out).max(),
+        )
         assert np.array_equal(A, before)
         assert linalg.inverse(A, A, work)  # in place
         assert np.array_equal(A, out)
 
 
 def test_inverse_pivots_and_says_when_there_is_none():
-    out, work = np.empty((2, 2)), np.empty((2, 2))
+    out = np.empty((2, 2))
+    work = np.empty((2, 2))
     assert linalg.inverse(np.array([[0.0, 1.0], [2.0, 0.0]]), out, work)
     np.testing.assert_array_equal(out, [[0.0, 0.5], [1.0, 0.0]])
     assert not linalg.inverse(np.array([[1.0, 2.0], [2.0, 4.0]]), out, work)
@@ -67,8 +77,10 @@ def test_inverse_pivots_and_says_when_there_is_none():
 
 @sizes
 def test_cholesky(d):
-    A, b = definite(d), RNG.standard_normal(d)
-    L, out = np.zeros((d, d)), np.empty(d)
+    A = definite(d)
+    b = RNG.standard_normal(d)
+    L = np.zeros((d, d))
+    out = np.empty(d)
     assert linalg.cholesky(A, L)
     np.testing.assert_allclose(L, np.linalg.cholesky(A), rtol=1e-9, atol=1e-9)
     linalg.cholesky_solve(L, b, out)
@@ -84,7 +96,8 @@ def test_cholesky(d):
 def test_project_ball(d):
     x = RNG.standard_normal(d)
     x /= np.linalg.norm(x)
-    inside, outside = 0.5 * x, 3.0 * x
+    inside = 0.5 * x
+    outside = 3.0 * x
     assert not linalg.project_ball(inside, 1.0)
     assert np.array_equal(inside, 0.5 * x)
     assert linalg.project_ball(outside, 1.0)
@@ -103,7 +116,8 @@ def project_in_norm(S, z, radius):
 def test_project_ball_in_norm_is_optimal(d, condition):
     """KKT: S(v - z) = -m v for some m >= 0, with ||v|| = radius where m > 0."""
     for length in (0.5, 1.0 + 1e-12, 1.5, 1e4):
-        S, z = definite(d, condition), RNG.standard_normal(d)
+        S = definite(d, condition)
+        z = RNG.standard_normal(d)
         z *= length / np.linalg.norm(z)
         v = project_in_norm(S, z, 1.0)
         pull = S @ (z - v)
@@ -120,7 +134,8 @@ def test_project_ball_in_norm_is_optimal(d, condition):
 
 def test_jacobi_against_numpy():
     for m in (1, 2, 3, 5):
-        A, rows = symmetric(m), np.empty((m, m))
+        A = symmetric(m)
+        rows = np.empty((m, m))
         D = A.copy()
         linalg.jacobi(D, rows)
         np.testing.assert_allclose(np.sort(np.diag(D)), np.linalg.eigvalsh(A), atol=1e-12)
@@ -131,8 +146,15 @@ def test_jacobi_against_numpy():
 
 
 def solved(G, c, penalty, tolerance=1e-12):
-    theta, q, index = np.zeros(len(c)), np.array(c, float), np.arange(len(c))
-    gram = linalg.Gram(np.array(G, float), index, index, np.empty((0, len(c))))
+    theta = np.zeros(len(c))
+    q = np.array(c, float)
+    index = np.arange(len(c))
+    gram = linalg.Gram(
+        rows=np.array(G, float),
+        index=index,
+        seen=index,
+        X=np.empty((0, len(c))),
+    )
     return linalg.lasso_descent(gram, 0, len(c), penalty, tolerance, theta, q), theta, q
 
 
@@ -165,7 +187,8 @@ def played(policy, apart, rewards):
     z = x[:, 1:].copy()
     if apart < 1.0:
         x[:, 1:] = x[:, :1] + apart * z
-    X, R = np.repeat(x[:, None], 2, axis=1), np.repeat(rewards * z, 2, axis=1)
+    X = np.repeat(x[:, None], 2, axis=1)
+    R = np.repeat(rewards * z, 2, axis=1)
     arms = np.empty(40, np.int64)
     state = policy.init(policy.params)
     policy.play(policy.params, state, X, R, rng, arms)
@@ -189,8 +212,18 @@ def test_lasso_bandits_count_the_fits_that_were_cut_short(policy):
 
 def test_a_gram_row_takes_in_rows_of_data_in_their_order():
     X = np.random.default_rng(2).standard_normal((9, 4))
-    late = linalg.Gram(np.zeros((2, 4)), np.array([3, 1]), np.zeros(2, int), X)
-    often = linalg.Gram(np.zeros((2, 4)), np.array([3, 1]), np.zeros(2, int), X)
+    late = linalg.Gram(
+        rows=np.zeros((2, 4)),
+        index=np.array([3, 1]),
+        seen=np.zeros(2, int),
+        X=X,
+    )
+    often = linalg.Gram(
+        rows=np.zeros((2, 4)),
+        index=np.array([3, 1]),
+        seen=np.zeros(2, int),
+        X=X,
+    )
     for n in (0, 2, 2, 5, 9):
         linalg.whole(often, 0, n)
         np.testing.assert_allclose(often.rows[0], X[:n, 3] @ X[:n], atol=1e-12)

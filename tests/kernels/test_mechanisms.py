@@ -12,7 +12,8 @@ from scipy import stats as sps
 
 from companion.kernels import mechanisms
 
-ALARM, SIGMAS = 1e-7, 6.0
+ALARM = 1e-7
+SIGMAS = 6.0
 
 
 def several(n, fill, *shape):
@@ -43,7 +44,9 @@ def test_gaussian_law_and_independence():
 
 
 def test_no_noise_at_scale_zero():
-    rng, z, G = np.random.default_rng(0), np.ones(5), np.ones((3, 3))
+    rng = np.random.default_rng(0)
+    z = np.ones(5)
+    G = np.ones((3, 3))
     mechanisms.add_gaussian(rng, 0.0, z)
     mechanisms.add_symmetric_gaussian(rng, 0.0, G)
     assert (z == 1.0).all()
@@ -56,7 +59,12 @@ def test_no_noise_at_scale_zero():
 def test_symmetric_noise_is_isotropic_in_the_frobenius_geometry():
     """<Z, A> is N(0, sigma^2 ||A||_F^2) for every symmetric A, and orthogonal A are independent."""
     rng = np.random.default_rng(3)
-    Z = several(20_000, lambda out: mechanisms.add_symmetric_gaussian(rng, 2.0, out), 3, 3)
+    Z = several(
+        20_000,
+        lambda out: mechanisms.add_symmetric_gaussian(rng, 2.0, out),
+        3,
+        3,
+    )
     assert np.array_equal(Z, Z.transpose(0, 2, 1))
     A = np.random.default_rng(4).standard_normal((3, 3, 3))
     A += A.transpose(0, 2, 1)
@@ -70,8 +78,17 @@ def test_symmetric_noise_is_isotropic_in_the_frobenius_geometry():
 @pytest.mark.parametrize("degrees", [4.0, 9.5])
 def test_wishart_law(degrees):
     """v' W v / |v|^2 is chi-square times the scale; the difference of two has mean 0."""
-    d, scale, n, rng, root = 3, 0.5, 20_000, np.random.default_rng(14), np.empty((3, 3))
-    W = several(n, lambda out: mechanisms.add_wishart(rng, degrees, scale, root, out), d, d)
+    d = 3
+    scale = 0.5
+    n = 20_000
+    rng = np.random.default_rng(14)
+    root = np.empty((3, 3))
+    W = several(
+        n,
+        lambda out: mechanisms.add_wishart(rng, degrees, scale, root, out),
+        d,
+        d,
+    )
     assert np.array_equal(W, W.transpose(0, 2, 1))
     for v in ([1.0, 0, 0], [0.3, -1.0, 2.0]):
         along = np.einsum("nij,i,j->n", W, v, v) / np.dot(v, v)
@@ -81,7 +98,9 @@ def test_wishart_law(degrees):
     for out in W:
         mechanisms.add_wishart(rng, degrees, -scale, root, out)
     assert np.abs(W.mean(0)).max() < spread * np.sqrt(2.0)
-    assert abs(W[:, 0, 0].var() / (4.0 * degrees * scale**2) - 1.0) < SIGMAS * np.sqrt(6.0 / n)
+    assert abs(W[:, 0, 0].var() / (4.0 * degrees * scale**2) - 1.0) < SIGMAS * np.sqrt(
+        6.0 / n
+    )
 
 
 HALF = np.sqrt(0.5)
@@ -101,7 +120,8 @@ HALF = np.sqrt(0.5)
 )
 def test_clip_record_ends_in_the_universe(offset, x, y, clipped, expected):
     """In the unit ball, or on the offset sphere; what is inside stays."""
-    out, again = np.empty(len(x)), np.empty(len(x))
+    out = np.empty(len(x))
+    again = np.empty(len(x))
     assert mechanisms.clip_record(offset, np.array(x), y, out) == clipped
     np.testing.assert_allclose(out, expected)
     assert mechanisms.clip_record(offset, out, clipped[0], again) == (clipped[0], 0)
@@ -113,17 +133,23 @@ def test_rounding_is_unbiased_and_to_a_neighbour(w):
     z = np.array([mechanisms.round_at_random(rng, w) for _ in range(20_000)])
     assert set(z) <= {np.floor(w), np.floor(w) + 1}
     up = round((w % 1) * len(z))
-    assert abs((z - np.floor(w)).sum() - up) <= SIGMAS * np.sqrt(len(z) * (w % 1) * (1 - w % 1))
+    assert abs((z - np.floor(w)).sum() - up) <= SIGMAS * np.sqrt(
+        len(z) * (w % 1) * (1 - w % 1)
+    )
 
 
 V = np.array([[0.3, -1.0], [1.0, 0.02], [-0.7, 0.5]])  # three users, L = 1
-G, NOISE_BITS, P = 3.5, 6, 0.25
+G = 3.5
+NOISE_BITS = 6
+P = 0.25
 
 
 def test_shuffled_sum_aggregated_law_is_the_message_level_law():
     """Means, variances, and a chi-square comparison of the two histograms, entry by entry."""
-    n, rng = 10_000, np.random.default_rng(9)
-    bits, sums = np.empty((2, 8 + NOISE_BITS)), np.empty(2)
+    n = 10_000
+    rng = np.random.default_rng(9)
+    bits = np.empty((2, 8 + NOISE_BITS))
+    sums = np.empty(2)
 
     def by_messages(out):
         for v in V:
@@ -137,15 +163,22 @@ def test_shuffled_sum_aggregated_law_is_the_message_level_law():
             mechanisms.shuffle_add(rng, v, 1.0, G, sums)
         mechanisms.shuffle_analyse(rng, sums, len(V), 1.0, G, NOISE_BITS, P, out)
 
-    slow, fast = several(n, by_messages, 2), several(n, aggregated, 2)
+    slow = several(n, by_messages, 2)
+    fast = several(n, aggregated, 2)
     w = (V + 1.0) * G % 1
     variance = ((w * (1 - w)).sum(0) + 3 * NOISE_BITS * P * (1 - P)) / G**2
     for z in (slow, fast):
-        assert (np.abs(z.mean(0) - V.sum(0)) < SIGMAS * np.sqrt(variance / n)).all()  # unbiased
+        # unbiased
+        assert (np.abs(z.mean(0) - V.sum(0)) < SIGMAS * np.sqrt(variance / n)).all()
         assert (np.abs(z.var(0) / variance - 1) < SIGMAS * np.sqrt(3 / n)).all()
     for i in range(2):
-        values, place = np.unique(np.round([slow[:, i], fast[:, i]], 9), return_inverse=True)
-        table = np.array([np.bincount(row, minlength=len(values)) for row in place.reshape(2, n)])
+        values, place = np.unique(
+            np.round([slow[:, i], fast[:, i]], 9),
+            return_inverse=True,
+        )
+        table = np.array(
+            [np.bincount(row, minlength=len(values)) for row in place.reshape(2, n)]
+        )
         assert sps.chi2_contingency(table[:, table.sum(0) >= 20]).pvalue > ALARM
 
 
@@ -155,7 +188,9 @@ def test_shuffled_sum_aggregated_law_is_the_message_level_law():
 )
 def test_generalized_gaussian_law(d, r, variance):
     """False alarms below 1e-6 each: thresholds at 5 standard errors, Kolmogorov-Smirnov at 1e-7."""
-    rng, n, sigma = np.random.default_rng(11), 20_000, 1.3
+    rng = np.random.default_rng(11)
+    n = 20_000
+    sigma = 1.3
     Z = several(n, lambda out: mechanisms.generalized_gaussian(rng, r, sigma, out), d)
     squares = (Z**2).mean(axis=1) / sigma**2
     assert abs(squares.mean() - variance) < 5 * squares.std() / math.sqrt(n)
@@ -163,7 +198,8 @@ def test_generalized_gaussian_law(d, r, variance):
     assert sps.kstest(radii**2, sps.gamma(d / 2, scale=2 * sigma**2).cdf).pvalue > ALARM
     assert abs(Z.mean(axis=0)).max() < 5.5 * sigma * math.sqrt(variance / n)
     if d > 1:
-        share = np.abs(Z[:, 0]) / radii  # Dirichlet(1/r, ..., 1/r) to the power r: Beta margins
+        # Dirichlet(1/r, ..., 1/r) to the power r: Beta margins
+        share = np.abs(Z[:, 0]) / radii
         assert abs(sps.spearmanr(share, radii).statistic) < 5 / math.sqrt(n)
         assert sps.kstest(share**r, sps.beta(1 / r, (d - 1) / r).cdf).pvalue > ALARM
 
@@ -174,12 +210,16 @@ SCORES = np.array([0.3, -1.0, 1.1, 0.9])
 def test_noisy_max_law():
     """Of two scores a gap g apart, the lower wins with P(Laplace + Laplace > g), and of many the
     argmax of the same draws."""
-    n, scale, gap, rng = 50_000, 0.7, 0.8, np.random.default_rng(12)
+    n = 50_000
+    scale = 0.7
+    gap = 0.8
+    rng = np.random.default_rng(12)
     two = np.array([gap, 0.0])
     lower = 0.5 * (1.0 + gap / (2.0 * scale)) * np.exp(-gap / scale)
     wins = counts(n, 2, lambda: mechanisms.noisy_max(rng, two, scale))[1]
     assert abs(wins / n - lower) < SIGMAS * np.sqrt(lower * (1 - lower) / n)
-    fast, slow = np.random.default_rng(13), np.random.default_rng(13)
+    fast = np.random.default_rng(13)
+    slow = np.random.default_rng(13)
     for _ in range(100):
         e = slow.standard_exponential((4, 2))
         twin = np.argmax(SCORES + scale * (e[:, 0] - e[:, 1]))
@@ -196,8 +236,11 @@ SIGNED = {  # scores and scale: some stand out of the noise, one does
 @pytest.mark.parametrize("case", SIGNED)
 def test_exponential_mechanism_laws(case):
     """Chances in proportion to exp(score/scale), of all scores and by rejection."""
-    (x, scale), n, rng = SIGNED[case], 20_000, np.random.default_rng(14)
-    scores, top = np.stack([x, -x], axis=1).ravel(), np.abs(x).max()
+    x, scale = SIGNED[case]
+    n = 20_000
+    rng = np.random.default_rng(14)
+    scores = np.stack([x, -x], axis=1).ravel()
+    top = np.abs(x).max()
     law = np.exp(scores / scale)
     for choose, told in (
         (mechanisms.exponential_mechanism, (scores, scale)),
@@ -209,8 +252,11 @@ def test_exponential_mechanism_laws(case):
 
 @pytest.mark.parametrize("case", SIGNED)
 def test_the_signed_noisy_max_has_the_law_of_noise_on_every_score(case):
-    (x, scale), n, rng = SIGNED[case], 20_000, np.random.default_rng(15)
-    scores, top = np.stack([x, -x], axis=1).ravel(), np.abs(x).max()
+    x, scale = SIGNED[case]
+    n = 20_000
+    rng = np.random.default_rng(15)
+    scores = np.stack([x, -x], axis=1).ravel()
+    top = np.abs(x).max()
     fast = counts(n, len(scores), lambda: mechanisms.signed_noisy_max(rng, x, scale, top))
     slow = counts(n, len(scores), lambda: mechanisms.noisy_max(rng, scores, scale))
     table = np.array([fast, slow])
@@ -219,9 +265,11 @@ def test_the_signed_noisy_max_has_the_law_of_noise_on_every_score(case):
 
 def peeled(size, xi, n, seed):
     """(picks, values) of n calls on five entries."""
-    v, taken = np.array([2.0, -1.9, 1.5, 0.2, -0.1]), np.zeros(5, bool)
+    v = np.array([2.0, -1.9, 1.5, 0.2, -0.1])
+    taken = np.zeros(5, bool)
     rng = np.random.default_rng(seed)
-    out, picks = np.empty((n, 5)), np.empty((n, size), np.int64)
+    out = np.empty((n, 5))
+    picks = np.empty((n, size), np.int64)
     for i in range(n):
         mechanisms.peel(rng, v, size, xi, out[i], picks[i], taken)
     assert (np.count_nonzero(out, axis=1) == size).all()  # nobody is picked twice
@@ -251,7 +299,12 @@ def test_peeling_releases_values_with_laplace_noise_of_their_own():
 def test_a_context_just_outside_the_offset_sphere_is_scaled():
     """||u||^2 = 0.501 for 1/2."""
     out = np.empty(2)
-    y, clipped = mechanisms.clip_record(True, np.array([np.sqrt(0.501), np.sqrt(0.5)]), 0.5, out)
+    y, clipped = mechanisms.clip_record(
+        True,
+        np.array([np.sqrt(0.501), np.sqrt(0.5)]),
+        0.5,
+        out,
+    )
     assert (y, clipped) == (0.5, 1)
     assert out == pytest.approx(np.full(2, np.sqrt(0.5)), rel=1e-12)
 

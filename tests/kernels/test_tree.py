@@ -9,7 +9,8 @@ from companion.kernels import tree
 
 def dyadic(t):
     """The blocks (first, last) that the prefix 1..t splits into."""
-    blocks, start = [], 0
+    blocks = []
+    start = 0
     for q in reversed(range(t.bit_length())):
         if t >> q & 1:
             blocks.append((start + 1, start + 2**q))
@@ -19,18 +20,22 @@ def dyadic(t):
 
 def prefixes(T, n, seed, sigma):
     """Noise of the prefixes 1..T, (T, n)."""
-    nodes, rng = np.zeros((tree_levels(T), n)), np.random.default_rng(seed)
+    nodes = np.zeros((tree_levels(T), n))
+    rng = np.random.default_rng(seed)
     out = np.empty((T, n))
     for t in range(1, T + 1):
         out[t - 1] = nodes[tree.advance(nodes, t, sigma, rng)]
         live = [q for q in range(len(nodes)) if nodes[q].any()]
-        assert live == [q for q in range(len(nodes)) if t >> q & 1]  # a row per level, no more
+        # a row per level, no more
+        assert live == [q for q in range(len(nodes)) if t >> q & 1]
     return out
 
 
 @pytest.mark.parametrize("T", [1, 2, 7, 8, 100])
 def test_equals_the_sum_over_an_explicit_dictionary_of_nodes(T):
-    fast, rng, noise_of = prefixes(T, 3, seed=1, sigma=2.0), np.random.default_rng(1), {}
+    fast = prefixes(T, 3, seed=1, sigma=2.0)
+    rng = np.random.default_rng(1)
+    noise_of = {}
     for t in range(1, T + 1):
         completed = dyadic(t)[-1]  # the one block that ends at t
         assert completed not in noise_of
@@ -42,12 +47,16 @@ def test_equals_the_sum_over_an_explicit_dictionary_of_nodes(T):
 
 
 def test_square_root_noise_is_a_convolution_that_squares_to_sums():
-    n, d, sigma = 300, 2, 1.5
+    n = 300
+    d = 2
+    sigma = 1.5
     f = tree.root_coefficients(n)
     assert f[:3].tolist() == [1.0, 0.5, 0.375]
     assert np.convolve(f, f)[:n] == pytest.approx(np.ones(n), abs=1e-12)
     assert (tree.root_coefficients(2000) ** 2).sum() == pytest.approx(3.4857, abs=1e-4)
     z = sigma * np.random.default_rng(2).standard_normal((n, d))
-    direct = np.array([[f[: t + 1][::-1] @ z[: t + 1, j] for j in range(d)] for t in range(n)])
+    direct = np.array(
+        [[f[: t + 1][::-1] @ z[: t + 1, j] for j in range(d)] for t in range(n)]
+    )
     noise = tree.root_noise(n, d, sigma, np.random.default_rng(2))
     assert noise == pytest.approx(direct, abs=1e-10)

@@ -10,7 +10,8 @@ KINDS = ("definite", "indefinite", "diagonal", "one direction", "nan")
 
 
 def matrix(kind, d, rng):
-    B, v = rng.standard_normal((d, d)), np.ones((d, 1)) / np.sqrt(d)
+    B = rng.standard_normal((d, d))
+    v = np.ones((d, 1)) / np.sqrt(d)
     return {
         "definite": B @ B.T + 0.1 * np.eye(d),
         "indefinite": B + B.T,
@@ -31,8 +32,10 @@ def test_the_optimistic_arm_is_the_first_maximum(kind, scale):
     """Widths from none to far above all means, contexts up to a size whose squares vanish."""
     rng = np.random.default_rng(7)
     for i in range(200):
-        d, K = 1 + i % 6, 3 + i % 100
-        X, theta = scale * rng.standard_normal((K, d)), rng.standard_normal(d)
+        d = 1 + i % 6
+        K = 3 + i % 100
+        X = scale * rng.standard_normal((K, d))
+        theta = rng.standard_normal(d)
         A = matrix(kind, d, rng)
         X[i % K] = X[i % 3]  # a tie
         for width in (0.0, 1e-3, 1.0, 30.0):
@@ -46,22 +49,30 @@ def test_the_best_of_those_left_is_the_first_maximum(kind, size):
     """From widths of none to widths far above all scores; ties, and estimates that say nothing."""
     rng = np.random.default_rng(3)
     for i in range(200):
-        d, K = 1 + i % 6, 1 + i % 60
+        d = 1 + i % 6
+        K = 1 + i % 60
         X = rng.standard_normal((K, d)) * rng.random((K, 1))
         X[i % K] = X[0]  # a tie
         first, second = size * rng.standard_normal((2, d)) * ([1], [i % 5 > 0])
         A, B = (matrix(k, d, rng) for k in (kind, KINDS[i % 4]))
-        exact, forms = np.array([quad(A, x) for x in X]), np.empty(K)
+        exact = np.array([quad(A, x) for x in X])
+        forms = np.empty(K)
         assert ucb.widest(X, A, forms) == (exact.max(), exact.argmax())
         for reach, width in ((0.0, 1.0), (0.05, 0.05), (1.0, 0.0), (30.0, 5.0)):
             left = indices(X, first, A, reach) >= indices(X, first, A, -reach).max()
             arm = np.where(left, indices(X, second, B, width), -np.inf).argmax()
-            assert ucb.best_left(X, first, forms, reach, second, B, width) == arm, (i, reach)
+            assert ucb.best_left(X, first, forms, reach, second, B, width) == arm, (
+                i,
+                reach,
+            )
 
 
 def test_a_form_that_rounding_made_negative_counts_as_zero():
     """Of long contexts (1e8) most are: a root of one is no number, and no number is never best."""
-    X, theta, wrong, forms = 1e8 * np.eye(2)[::-1], np.array([2.0, 1.0]), -np.eye(2), np.empty(2)
+    X = 1e8 * np.eye(2)[::-1]
+    theta = np.array([2.0, 1.0])
+    wrong = -np.eye(2)
+    forms = np.empty(2)
     assert ucb.optimistic_arm(X, wrong, theta, 1.0) == 1
     ucb.widest(X, wrong, forms)
     assert ucb.best_left(X, theta, forms, 1.0, theta, wrong, 1.0) == 1

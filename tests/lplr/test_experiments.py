@@ -20,14 +20,19 @@ E = math.e
 
 
 def test_a_whole_fit_from_sums_has_the_law_of_the_message_level_fit():
-    design, users, slow = environments.split(0.3, (0.6, -0.6)), 400, np.empty((600, 2))
-    oracle, rng = lplr_params(2, users, 20.0, M=3, threshold=5.0), np.random.default_rng([8])
+    design = environments.split(0.3, (0.6, -0.6))
+    users = 400
+    slow = np.empty((600, 2))
+    oracle = lplr_params(2, users, 20.0, M=3, threshold=5.0)
+    rng = np.random.default_rng([8])
     fast = experiments.estimate_lplr(design, oracle, users, repetitions(8, 600))
     for row in slow:
         pick = rng.integers(0, 2, users)
         y = np.where(rng.random(users) < 0.5 + 0.5 * design.means[pick], 1.0, -1.0)
         tree = fit_users(oracle, design.points[pick], y, rng)
-        plug_in = np.array([predict(oracle, tree, x, np.empty(2))[0] for x in design.points])
+        plug_in = np.array(
+            [predict(oracle, tree, x, np.empty(2))[0] for x in design.points]
+        )
         row[:] = (
             abs(plug_in - design.means).mean(),
             intervals(oracle, tree, design.points)[1].mean(),
@@ -38,9 +43,11 @@ def test_a_whole_fit_from_sums_has_the_law_of_the_message_level_fit():
 
 def test_least_squares_in_the_ball_fulfil_the_conditions_of_optimality():
     """Inside the ball the gradient is 0, on its edge it points inwards."""
-    rng, norms = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    norms = []
     for m in (1, 2, 3, 5):
-        A, b = rng.standard_normal((m, m)), rng.standard_normal(m) * 3
+        A = rng.standard_normal((m, m))
+        b = rng.standard_normal(m) * 3
         for c in (-1.0, 0.0, 0.5, 20.0):
             values, basis = np.linalg.eigh(A @ A.T + c * np.eye(m))
             out = experiments.ball_least_squares((basis * values) @ basis.T, b)
@@ -55,15 +62,25 @@ def test_least_squares_in_the_ball_fulfil_the_conditions_of_optimality():
         [-1.0]
     )  # A is set to 0
     singular = np.diag([2.0, 0.0])
-    assert experiments.ball_least_squares(singular, [1.0, 0.0]) == pytest.approx([0.5, 0.0])
+    assert experiments.ball_least_squares(singular, [1.0, 0.0]) == pytest.approx(
+        [0.5, 0.0]
+    )
 
 
 def test_errors_of_an_estimate_by_hand():
     """theta = (1/2, 0) misses 0.7 by 0.2 and 0.1 by 0.1, with chances 1/4 and 3/4."""
     model = allocate_model(2)
-    model.mat[:], model.vec[:] = 2 * np.eye(2), [1.0, 0.0]
-    owner, prob = np.zeros(2, dtype=np.int64), np.array([0.25, 0.75])
-    law = environments.Law(np.eye(2), np.array([0.7, 0.1]), prob, owner, True)
+    model.mat[:] = 2 * np.eye(2)
+    model.vec[:] = [1.0, 0.0]
+    owner = np.zeros(2, dtype=np.int64)
+    prob = np.array([0.25, 0.75])
+    law = environments.Law(
+        points=np.eye(2),
+        means=np.array([0.7, 0.1]),
+        prob=prob,
+        owner=owner,
+        signs=True,
+    )
     assert experiments.theta_error(model, law) == pytest.approx((0.125, 0.0175))
 
 
@@ -71,12 +88,16 @@ def test_errors_of_an_estimate_by_hand():
     ("make", "options"),
     [(lplr, {"gamma": 4.0}), (lplr, {"gamma": 4.0, "per_action": True}), (suffstats, {})],
 )
-def test_fast_path_has_the_law_of_rounds_played_where_something_was_learned(make, options):
+def test_fast_path_has_the_law_of_rounds_played_where_something_was_learned(
+    make,
+    options,
+):
     """Rewards 0.9 and -0.9: a coin decides, until an epoch ends that tells the two arms apart.
 
     Two runs of uniform play would agree whatever the code does, so what was learned is checked.
     """
-    T, options = 4000, {"epsilon": 1000.0, "n0": 64} | options
+    T = 4000
+    options = {"epsilon": 1000.0, "n0": 64} | options
     bandit = environments.contexts([[[0.9, 0.0], [-0.9, 0.0]]], [1.0, 0.0])
     policy = make(2, T, 2, **options)
     result = simulate(bandit, [policy], T, repetitions(5, 60), grid=[128, 2000, T])
@@ -85,7 +106,13 @@ def test_fast_path_has_the_law_of_rounds_played_where_something_was_learned(make
     assert (result.final[:, 0] < 0.5 * uniform[-1]).all()
     assert (result.regret[:, 0, 1] == result.final[:, 0]).mean() > 0.9
     oracle = "ssp" if make is suffstats else "lplr"
-    fast = experiments.eliminate_with(oracle, bandit, T, repetitions(20, 2000), **options).regret
+    fast = experiments.eliminate_with(
+        oracle,
+        bandit,
+        T,
+        repetitions(20, 2000),
+        **options,
+    ).regret
     assert sps.ks_2samp(result.final[:, 0], fast).pvalue > ALARM
 
 
@@ -95,12 +122,15 @@ def test_closed_forms_by_hand():
     With c = 4.5/epsilon, |v|^2/2c = epsilon |v|^2/9.
     """
     assert experiments.theorem_1(10**4, math.log(2)) == pytest.approx(
-        (0.001767767, 0.000331456), rel=1e-5
+        (0.001767767, 0.000331456),
+        rel=1e-5,
     )
     with pytest.raises(ValueError, match="n=309"):
         experiments.theorem_1(309, 0.01)
     assert experiments.theorem_1(310, 0.01)[0] == pytest.approx(0.999, abs=1e-3)
-    assert experiments.sufficient_statistics_bound(16, 4.0) == pytest.approx((1.0, 0.1875))
+    assert experiments.sufficient_statistics_bound(16, 4.0) == pytest.approx(
+        (1.0, 0.1875)
+    )
     assert experiments.support_violation(1.0) == pytest.approx(0.1051607, rel=1e-6)
     assert experiments.support_violation(9.0, 0.5) == pytest.approx(1 - math.exp(-0.25))
 
@@ -125,13 +155,17 @@ def _message_by_message(m, epsilon, n, second, runs, rng):
     s = m * rng.choice([-1.0, 1.0], (runs, n))
     v = s + rng.laplace(0, 1 / epsilon, (runs, n))
     w = (s / 2 if second else 0.0) + rng.laplace(0, 1 / epsilon, (runs, n))
-    near, far = -epsilon * abs(v - m), -epsilon * abs(v + m)
+    near = -epsilon * abs(v - m)
+    far = -epsilon * abs(v + m)
     later = np.logaddexp(near - epsilon * abs(w - m / 2), far - epsilon * abs(w + m / 2))
     return (later - np.logaddexp(near, far) + epsilon * abs(w)).sum(axis=1)
 
 
 @pytest.mark.parametrize("second", [False, True])
-@pytest.mark.parametrize(("m", "epsilon", "n"), [(0.7, 1.3, 20), (2.5, 0.5, 6), (0.08, 1.0, 300)])
+@pytest.mark.parametrize(
+    ("m", "epsilon", "n"),
+    [(0.7, 1.3, 20), (2.5, 0.5, 6), (0.08, 1.0, 300)],
+)
 def test_counted_users_have_the_law_of_drawn_ones(m, epsilon, n, second):
     """10,000 sums each; a false alarm has chance 2e-4 in each of six settings."""
     rng = np.random.default_rng(5)
@@ -146,7 +180,8 @@ def test_lemmas_where_the_logarithm_is_8():
 
     In Lemma 3, K = 4 (300 * 81 e^2 + 118 * 4 e + 43 * 27 e^2), 43 * 27 e^2 being the larger of two.
     """
-    oracle, failure = lplr_params(2, 10**8), 1920 * math.exp(-8)
+    oracle = lplr_params(2, 10**8)
+    failure = 1920 * math.exp(-8)
     found = experiments.lemma_1(oracle, 100, 2.0, failure, k=1)
     assert found == pytest.approx((6.2 * 2 * 0.4, 134 * 0.4 / E, 247 * 0.4 / E**2))
     K = 4 * (24300 * E**2 + 472 * E + 1161 * E**2)
@@ -161,11 +196,11 @@ def test_lemmas_where_the_logarithm_is_8():
 def test_an_arm_leaves_where_its_upper_end_is_below_a_lower_one():
     """Means 0.3 and -0.3, half-widths 0.2: ends 0.1 and -0.1; half-widths of 0.4 overlap."""
     for width, alive in ((0.2, [1, 0]), (0.4, [1, 1])):
-        game, log = (
-            experiments.game_of(environments.contexts([[[0.3], [-0.3]]], [1.0])),
-            np.zeros(5),
-        )
-        game.alive[:], game.f[:], game.width[:] = 1, [[0.3, -0.3]], width
+        game = experiments.game_of(environments.contexts([[[0.3], [-0.3]]], [1.0]))
+        log = np.zeros(5)
+        game.alive[:] = 1
+        game.f[:] = [[0.3, -0.3]]
+        game.width[:] = width
         experiments.eliminate_and_log(game, log)
         assert game.alive.tolist() == [alive]
         assert log[[experiments.LOST, experiments.MISSED]].tolist() == [0.0, 0.0]
@@ -181,8 +216,10 @@ def test_attacks_lose_what_is_proven_and_their_faults_more():
 
 
 def test_runs_refuse_by_name():
-    oracle, bandit = lplr_params(1, 10**4), environments.hard_bandit(1, 0.5)
-    design, run = environments.constant(0.5), experiments.eliminate_with
+    oracle = lplr_params(1, 10**4)
+    bandit = environments.hard_bandit(1, 0.5)
+    design = environments.constant(0.5)
+    run = experiments.eliminate_with
     for call, name in (
         (lambda: run("ssp", bandit, 100, [0], per_action=True), "per_action"),
         (lambda: run("lplr", bandit, 100, [0], n0=0), "n0"),
@@ -190,7 +227,10 @@ def test_runs_refuse_by_name():
         (lambda: run("lplr", bandit, 100, []), "seeds"),
         (lambda: run("lplr", bandit, 3, [0]), "T must be"),
         (lambda: run("x", bandit, 1000, [0]), "oracle"),
-        (lambda: experiments.estimate_lplr(design, oracle, 10**18 + 10**3, [0]), "n must be"),
+        (
+            lambda: experiments.estimate_lplr(design, oracle, 10**18 + 10**3, [0]),
+            "n must be",
+        ),
         (lambda: experiments.estimate_lplr(design, oracle, 1, [0]), "n must be"),
         (lambda: experiments.estimate_ssp(design, 100, [0], epsilon=5e-324), "epsilon"),
         (lambda: environments.hard_bandit(3, 0.61), "r "),
@@ -238,7 +278,8 @@ def test_regret_is_counted_by_plays_and_plays_are_counted_once():
 def test_the_bound_of_a_round_is_the_mean_over_contexts_of_the_arms_left():
     """Both arms are left in both: 2 (w + w*) of one arm of two, 0.8 and 1.2; one interval of four
     misses its mean, none in which the best arm is lost."""
-    game, log = two_contexts(), np.zeros(5)
+    game = two_contexts()
+    log = np.zeros(5)
     game.alive[:] = 1
     game.f[:] = [[0.5, -0.1], [0.3, -0.3]]
     game.width[:] = [[0.5, 0.3], [0.7, 0.5]]
@@ -250,8 +291,10 @@ def test_the_bound_of_a_round_is_the_mean_over_contexts_of_the_arms_left():
 
 
 def test_best_arms_that_leave_are_lost():
-    game, log = two_contexts(), np.zeros(5)
-    game.alive[:], game.width[:] = 1, 0.01
+    game = two_contexts()
+    log = np.zeros(5)
+    game.alive[:] = 1
+    game.width[:] = 0.01
     game.f[:] = [[-0.5, 0.5], [-0.3, 0.3]]
     experiments.eliminate_and_log(game, log)
     assert log[experiments.LOST] == 2.0
@@ -259,7 +302,8 @@ def test_best_arms_that_leave_are_lost():
 
 def test_lplr_asks_the_users_of_all_stages_but_the_second():
     """d = 1, 43 rounds: two stages of 21 users, of which the first is asked."""
-    oracle, game = lplr_params(1, 100, math.inf, M=2, threshold=0.0), two_contexts()
+    oracle = lplr_params(1, 100, math.inf, M=2, threshold=0.0)
+    game = two_contexts()
     game.alive[:] = 1
     experiments.play_uniformly(game)
     forest = alg.allocate_tree(oracle, 1)
@@ -272,7 +316,8 @@ def test_sufficient_statistics_ask_everybody():
     game = two_contexts()
     game.alive[:] = 1
     experiments.play_uniformly(game)
-    rng, oracle = np.random.default_rng(1), ssp_params(1, math.inf)
+    rng = np.random.default_rng(1)
+    oracle = ssp_params(1, math.inf)
     assert experiments.learn_ssp(oracle, allocate_model(1), game, 43, rng) == 43
     assert game.users.plays.sum() == 43
 
@@ -314,8 +359,11 @@ def test_a_summary_names_bins_after_their_parents():
     tree.stat[tree.start[1], 0] = 30.0
     rows = experiments.tree_summary(oracle, tree, 60)
     assert [(row["bin"], row["parent"]) for row in rows] == [
-        ("B0", "root"), ("B1", "root"), ("B00", "B0"), ("B01", "B0")
-    ]  # fmt: skip
+        ("B0", "root"),
+        ("B1", "root"),
+        ("B00", "B0"),
+        ("B01", "B0"),
+    ]
     assert [row["layer"] for row in rows] == [1, 1, 2, 2]
     assert [row["active"] for row in rows] == [True, False, True, True]
     assert rows[2]["noisy_share"] == 0.5
@@ -326,7 +374,13 @@ def scored(points, means, prob):
     """The `Trials` of `small_tree` on these points."""
     oracle, tree = small_tree()
     owner = np.zeros(len(points), dtype=np.int64)
-    law = environments.Law(np.array(points), np.array(means), np.array(prob), owner, True)
+    law = environments.Law(
+        points=np.array(points),
+        means=np.array(means),
+        prob=np.array(prob),
+        owner=owner,
+        signs=True,
+    )
     return experiments.score(oracle, tree, law, np.empty(2))
 
 
@@ -364,7 +418,8 @@ def test_each_method_draws_its_users_from_a_stream_of_its_own():
 
     seeds = repetitions(3, 1)
     mad = experiments.estimate_ssp(made, 40, seeds)[0]
-    law, model = experiments.drawn(made, seeds[0], True), allocate_model(1)
+    law = experiments.drawn(made, seeds[0], True)
+    model = allocate_model(1)
     users = environments.no_users(1, 1)
     experiments.ssp_sums(ssp_params(1), model, law, 40, stream(seeds[0], "SSP"), users)
     assert mad[0] == experiments.theta_error(model, law)[0]
@@ -376,7 +431,9 @@ def test_each_method_draws_its_users_from_a_stream_of_its_own():
 
 
 def test_both_methods_meet_the_same_designs_at_the_same_budget():
-    design, n, seeds = environments.constant(0.5), 4000, [1, 2]
+    design = environments.constant(0.5)
+    n = 4000
+    seeds = [1, 2]
     ours, theirs = experiments.lplr_and_ssp(design, 1, n, seeds, 20.0)
     alone = experiments.estimate_lplr(design, lplr_params(1, n, 20.0), n, seeds)
     np.testing.assert_array_equal(ours.mad, alone.mad)
@@ -437,7 +494,9 @@ def test_labels_that_are_certain_add_up(mean, total):
 
 def test_users_fall_on_points_by_their_chances_and_the_rest_on_none():
     """10^6 users; 6 standard deviations each."""
-    out, prob, n = np.zeros(3, np.int64), np.array([0.2, 0.0, 0.3]), 10**6
+    out = np.zeros(3, np.int64)
+    prob = np.array([0.2, 0.0, 0.3])
+    n = 10**6
     environments.multinomial(np.random.default_rng(1), n, prob, out)
     assert np.abs(out - n * prob).max() < 6 * 500
     assert out[1] == 0

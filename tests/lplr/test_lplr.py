@@ -39,25 +39,44 @@ def test_constants_of_the_theory_where_the_logarithm_is_7():
     """d = 2, T = e^10, gamma = e: 48 d ln T/(ln gamma failure) = 960/failure = e^7, over 0.5."""
     failure = 960 * math.exp(-7)
     found = alg.width_constants(2, E**10, 0.5, E, constants="theory", failure=failure)
-    wanted = {"threshold": 16_254 * E**2, "flat": 340_200 * E**2, "tilt": 1652 * E * math.sqrt(8)}
+    wanted = {
+        "threshold": 16_254 * E**2,
+        "flat": 340_200 * E**2,
+        "tilt": 1652 * E * math.sqrt(8),
+    }
     assert found == pytest.approx(wanted)
 
 
 def test_guarantee_is_the_larger_of_both_stages():
     """Counts 2/4, vectors 2 sqrt(2)/(4 sqrt 2), matrices 2/2: 2.5; intervals 2 * 2/b_e."""
-    oracle = alg.lplr_params(2, 100)._replace(count_scale=4.0, matrix_scale=1.0, error_scale=8.0)
+    oracle = alg.lplr_params(2, 100)._replace(
+        count_scale=4.0,
+        matrix_scale=1.0,
+        error_scale=8.0,
+    )
     oracle = oracle._replace(vector_scale=math.sqrt(2) * np.array([4.0, 4.0]))
     assert alg.guarantee(oracle, 1.0).epsilon == pytest.approx(2.5)
-    assert alg.guarantee(oracle._replace(error_scale=1.0), 1.0).epsilon == pytest.approx(4.0)
+    assert alg.guarantee(oracle._replace(error_scale=1.0), 1.0).epsilon == pytest.approx(
+        4.0
+    )
     printed = alg.lplr_params(1, 10**4, 0.5, calibration="paper")
     for q in (oracle._replace(clip=False), printed, printed._replace(clip=True)):
         assert alg.guarantee(q, 0.5)[1:3] == (math.inf, 0.0)
         assert alg.guarantee(q, 0.5).claimed == (0.5, 0.0)
 
 
-@pytest.mark.parametrize("make", [alg.lplr_params, partial(lplr, K=3), partial(suffstats, K=3)])
+@pytest.mark.parametrize(
+    "make",
+    [alg.lplr_params, partial(lplr, K=3), partial(suffstats, K=3)],
+)
 def test_budgets_of_infinite_noise_are_refused(make):
-    for name, value in (("epsilon", 5e-324), ("epsilon", -1.0), ("T", 2e18), ("d", 65), ("z", -1)):
+    for name, value in (
+        ("epsilon", 5e-324),
+        ("epsilon", -1.0),
+        ("T", 2e18),
+        ("d", 65),
+        ("z", -1),
+    ):
         with pytest.raises(ValueError, match=f"{name} "):
             make(**{"d": 2, "T": 1000, name: value})
 
@@ -65,19 +84,29 @@ def test_budgets_of_infinite_noise_are_refused(make):
 @pytest.mark.parametrize("n", [1, 1000])
 def test_the_noise_drawn_has_the_scales_of_the_parameters(n):
     """Count, vector, matrix (diagonal, off) and interval statistic in bins 0 and 1 of layer 2."""
-    oracle, rng = alg.lplr_params(2, 10**4, 0.5, M=2), np.random.default_rng([1, n])
+    oracle = alg.lplr_params(2, 10**4, 0.5, M=2)
+    rng = np.random.default_rng([1, n])
     oracle, tree = oracle._replace(threshold=-1e18), public_state(oracle)
-    nodes, seen = slice(tree.start[1], tree.start[2]), np.empty((1500, 2, 5))
+    nodes = slice(tree.start[1], tree.start[2])
+    seen = np.empty((1500, 2, 5))
     for row in seen:
         tree.stat[nodes, alg.COUNT] = tree.stat[nodes, alg.ERROR] = 0.0
-        tree.vec[nodes], tree.mat[nodes] = 0.0, 0.0
+        tree.vec[nodes] = 0.0
+        tree.mat[nodes] = 0.0
         for stage in (2, 3):
             alg.add_noise(oracle, tree, stage, n, rng)
         row[:, 0], row[:, 4] = tree.stat[nodes, alg.COUNT], tree.stat[nodes, alg.ERROR]
         row[:, 1], row[:, 2:4] = tree.vec[nodes, 1], tree.mat[nodes, 0]
-    vector, matrix = (oracle.edge[:2] * 6 * math.sqrt(2) * 4.0), (oracle.edge[:2] ** 2 * 6.0) ** 2
+    vector = oracle.edge[:2] * 6 * math.sqrt(2) * 4.0
+    matrix = (oracle.edge[:2] ** 2 * 6.0) ** 2
     constant = np.ones(2)
-    variances = [2 * 12.0**2 * constant, 2 * vector**2, 12 * matrix, 6 * matrix, 128 * constant]
+    variances = [
+        2 * 12.0**2 * constant,
+        2 * vector**2,
+        12 * matrix,
+        6 * matrix,
+        128 * constant,
+    ]
     variances = n * np.column_stack(variances)
     assert (abs(seen.mean(axis=0)) < 5.5 * np.sqrt(variances / 1500)).all()
     ratio = seen.var(axis=0) / variances  # a halved scale gives 1/4, heavy tails included
@@ -91,7 +120,8 @@ def test_the_noise_drawn_has_the_scales_of_the_parameters(n):
 
 
 def test_moments_of_summed_noise():
-    rng, m = np.random.default_rng([4]), 20_000
+    rng = np.random.default_rng([4])
+    m = 20_000
     for n in (10**3, 10**9, 10**18):
         z = np.array([alg.laplace_sum(rng, n, 2.0) for _ in range(m)]) / math.sqrt(n)
         assert z.var() == pytest.approx(8.0, rel=0.08)  # 5.6 standard errors
@@ -108,8 +138,11 @@ def test_moments_of_summed_noise():
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_impossible_messages_of_the_printed_noise_have_the_predicted_chance(d):
-    oracle, rng = alg.lplr_params(d, 10**4, M=1, calibration="paper"), np.random.default_rng([6, d])
-    v, hits, trials = np.full(d, 0.8 / math.sqrt(d)), 0, 20_000
+    oracle = alg.lplr_params(d, 10**4, M=1, calibration="paper")
+    rng = np.random.default_rng([6, d])
+    v = np.full(d, 0.8 / math.sqrt(d))
+    hits = 0
+    trials = 20_000
     for _ in range(trials):
         W = np.eye(d) * oracle.matrix_scale * (d + 1)
         alg.add_matrix_noise(rng, 1, oracle.matrix_scale, True, np.zeros((d, d)), W)
@@ -131,10 +164,13 @@ def test_bin_edges_belong_to_their_own_bin(gamma):
 def test_half_widths_add_up_along_the_walk():
     oracle = alg.lplr_params(2, 10**4, 1.0, M=2)
     tree = public_state(oracle, 0.3, width=0.1)
-    phi, residual = np.array([0.6, 0.5]), np.empty(2)
+    phi = np.array([0.6, 0.5])
+    residual = np.empty(2)
     tree.stat[0, alg.SLOPE] = 0.05
     b = tree.start[1]  # the residual has length 0.5: bin 0
-    tree.stat[b, alg.COEF], tree.stat[b, alg.FLAT], tree.stat[b, alg.SLOPE] = 0.4, 0.02, 0.1
+    tree.stat[b, alg.COEF] = 0.4
+    tree.stat[b, alg.FLAT] = 0.02
+    tree.stat[b, alg.SLOPE] = 0.1
     f, width = alg.predict(oracle, tree, phi, residual)
     assert f == pytest.approx(0.3 * 0.6 + 0.4 * 0.5)
     assert width == pytest.approx(0.1 + 0.05 * 0.6 + 0.02 + 0.1 * 0.5)
@@ -144,23 +180,35 @@ def test_half_widths_add_up_along_the_walk():
     assert width == pytest.approx(0.13 + 0.5)
     assert alg.interval(oracle, tree, phi, residual) == pytest.approx((0.18, 0.63))
     tree.stat[0, alg.FLAT] = 0.5
-    assert alg.interval(oracle, tree, phi, residual) == pytest.approx((0.0, math.hypot(0.6, 0.5)))
+    assert alg.interval(oracle, tree, phi, residual) == pytest.approx(
+        (0.0, math.hypot(0.6, 0.5))
+    )
     tree.stat[0, alg.FLAT] = 9.0
     assert alg.predict(oracle, tree, phi, residual)[1] == oracle.cap
     assert alg.predict(oracle, tree, np.zeros(2), residual) == (0.0, 0.0)
 
 
 def test_calibrated_half_widths_are_z_standard_deviations_of_the_known_noise():
-    oracle, n = alg.lplr_params(2, 10**4, 0.5, M=2, z=2.0), 10**6
+    oracle = alg.lplr_params(2, 10**4, 0.5, M=2, z=2.0)
+    n = 10**6
     tree = public_state(oracle)
     b = tree.start[1] + 1
-    g, count, s, spread = oracle.edge[1], 3e5, 0.8 * oracle.edge[1] ** 2, 6e4
-    tree.stat[b, alg.COUNT], tree.stat[b, alg.VALUE], tree.stat[b, alg.ERROR] = count, s, spread
+    g = oracle.edge[1]
+    count = 3e5
+    s = 0.8 * oracle.edge[1] ** 2
+    spread = 6e4
+    tree.stat[b, alg.COUNT] = count
+    tree.stat[b, alg.VALUE] = s
+    tree.stat[b, alg.ERROR] = spread
     alg.fit_width(oracle, tree, 1, b, n)
-    vector, matrix = 6 * math.sqrt(2) * 2 / 0.5, 3 / 0.5  # b_v with Y = 2, and c
+    # b_v with Y = 2, and c
+    vector = 6 * math.sqrt(2) * 2 / 0.5
+    matrix = 3 / 0.5
     own = g * math.sqrt(n * (2 * vector**2 + 4 * 3 * matrix**2 * g**2)) / count
     sampling = g / math.sqrt(count)
-    inherited = spread / count + 2.0 * math.sqrt(2 * n) * (4 / 0.5) * g / math.sqrt(s) / count
+    inherited = (
+        spread / count + 2.0 * math.sqrt(2 * n) * (4 / 0.5) * g / math.sqrt(s) / count
+    )
     expected = 2.0 * (own + sampling) / s + inherited / math.sqrt(s)
     assert tree.stat[b, alg.SLOPE] == pytest.approx(expected)
     assert tree.stat[b, alg.FLAT] == 0.0
@@ -168,7 +216,8 @@ def test_calibrated_half_widths_are_z_standard_deviations_of_the_known_noise():
 
 def test_a_message_hides_every_node_however_empty():
     """Vectors and matrices below the threshold: nobody reads them in sums; messages show them."""
-    oracle, rng = alg.lplr_params(2, 10**4, M=2, threshold=1e9), np.random.default_rng(0)
+    oracle = alg.lplr_params(2, 10**4, M=2, threshold=1e9)
+    rng = np.random.default_rng(0)
     for n in (1, 50):
         tree = alg.allocate_tree(oracle)
         alg.open_layer(oracle, tree, 0)
@@ -182,8 +231,10 @@ def test_labels_are_clipped_in_messages_and_in_sums():
     """A coefficient of 50 in the past: labels lie in [-2, 2] on both paths, and agree."""
     oracle = alg.lplr_params(2, 10**4, math.inf, M=2)
     points = np.array([[-0.7, 0.7], [0.7, 0.7], [0.1, 0.99]])
-    sums, sent = public_state(oracle, 50.0), public_state(oracle, 50.0)
-    rng, residual = np.random.default_rng(0), np.empty(2)
+    sums = public_state(oracle, 50.0)
+    sent = public_state(oracle, 50.0)
+    rng = np.random.default_rng(0)
+    residual = np.empty(2)
     for phi, y in zip(points, (1.0, -1.0, 0.2), strict=True):
         b, prediction, _ = alg.walk(oracle, sums, 1, phi, residual)
         alg.add_statistics(oracle, sums, b, residual, 5, 5 * y, prediction)
@@ -200,8 +251,11 @@ def test_an_epoch_that_learned_nothing_eliminates_nobody():
     some epochs reach and others do not, all arms stay wherever it is taken.
     """
     policy = lplr(2, 3000, 6, epsilon=20.0, n0=16, gamma=4.0)
-    p, rng, seen = policy.params, np.random.default_rng(4), set()
-    state, arms = policy.init(p), np.empty(50, dtype=np.int64)
+    p = policy.params
+    rng = np.random.default_rng(4)
+    seen = set()
+    state = policy.init(p)
+    arms = np.empty(50, dtype=np.int64)
     for _ in range(60):
         X = rng.uniform(-0.7, 0.7, (50, 6, 2))
         R = np.where(rng.random((50, 6)) < 0.5 + 0.5 * X @ [0.8, -0.4], 1.0, -1.0)
@@ -219,7 +273,8 @@ def test_an_epoch_that_learned_nothing_eliminates_nobody():
 
 def test_the_oracle_of_the_arm_played_is_fed_whatever_was_advised():
     policy = lplr(1, 100, 3, epsilon=math.inf, per_action=True, n0=8, threshold=0.0)
-    live, X = policy.start(0), np.array([[0.9], [0.8], [0.7]])
+    live = policy.start(0)
+    X = np.array([[0.9], [0.8], [0.7]])
     advised = []
     for _ in range(8):  # the users of the first stage
         advised.append(live.select(X))
@@ -241,23 +296,37 @@ def test_records_outside_the_universe_are_clipped_before_they_are_sent(make):
 @pytest.mark.parametrize(("d", "gamma"), [(1, 2.0), (2, 2.0), (3, 4.0)])
 def test_a_fit_is_the_plain_numpy_version_of_the_chapter(d, gamma):
     """Noise-free, M = 6, labels of both signs, several users per bin and bins on every layer."""
-    rng, N, slow = np.random.default_rng(d), 600, plain("lplr")
+    rng = np.random.default_rng(d)
+    N = 600
+    slow = plain("lplr")
     phi = rng.uniform(-0.5, 0.5, (N, d)) * np.exp(-2 * rng.random((N, 1)))
-    y = np.where(rng.random(N) < 0.5 + 0.5 * phi @ np.full(d, 0.8 / math.sqrt(d)), 1.0, -1.0)
+    y = np.where(
+        rng.random(N) < 0.5 + 0.5 * phi @ np.full(d, 0.8 / math.sqrt(d)),
+        1.0,
+        -1.0,
+    )
     oracle = alg.lplr_params(d, N, math.inf, gamma=gamma, M=6, threshold=0.0)
-    tree, models = alg.fit_users(oracle, phi, y, rng), slow["plain_lplr"](phi, y, gamma, 6)
+    tree = alg.fit_users(oracle, phi, y, rng)
+    models = slow["plain_lplr"](phi, y, gamma, 6)
     assert len(models) == tree.link[: tree.start[d], alg.ACTIVE].sum() > 3 * d
     for x in phi:
         found = alg.predict(oracle, tree, x, np.empty(d))[0]
-        assert found == pytest.approx(slow["plain_predict"](models, x, gamma, 6), abs=1e-9)
+        assert found == pytest.approx(
+            slow["plain_predict"](models, x, gamma, 6),
+            abs=1e-9,
+        )
 
 
 def test_users_are_checked():
-    oracle, good, y = alg.lplr_params(2, 1000), np.full((8, 2), 0.5), np.ones(8)
+    oracle = alg.lplr_params(2, 1000)
+    good = np.full((8, 2), 0.5)
+    y = np.ones(8)
     users = (good * 2, y), (good * np.nan, y), (good[:, :1], y), (good[:3], y[:3])
     for phi, labels, what in (
-        *((*both, "phi") for both in users), (good, y * 1.1, "y"), (good, y * np.nan, "y"),
-    ):  # fmt: skip
+        *((*both, "phi") for both in users),
+        (good, y * 1.1, "y"),
+        (good, y * np.nan, "y"),
+    ):
         with pytest.raises(ValueError, match=what):
             alg.fit_users(oracle, phi, labels, np.random.default_rng(0))
     with pytest.raises(ValueError, match="M"):

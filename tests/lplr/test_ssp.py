@@ -13,7 +13,9 @@ def test_scales_and_promise_of_sufficient_statistics():
     oracle = ssp.ssp_params(4, 2.0)
     assert (oracle.vector_scale, oracle.matrix_scale, oracle.z) == (4.0, 1.0, 3.0)
     assert ssp.ssp_guarantee(oracle).epsilon == pytest.approx(2.0)
-    assert ssp.ssp_guarantee(oracle._replace(matrix_scale=2.0)).epsilon == pytest.approx(1.5)
+    assert ssp.ssp_guarantee(oracle._replace(matrix_scale=2.0)).epsilon == pytest.approx(
+        1.5
+    )
     assert ssp.ssp_params(4, math.inf).z == 4.0
     made = [ssp.suffstats(2, 64, 3, epsilon=e) for e in (3.0, math.inf)]
     assert [q.name for q in made] == ["SSP", "Least squares"]
@@ -22,17 +24,22 @@ def test_scales_and_promise_of_sufficient_statistics():
 
 def test_half_widths_of_sufficient_statistics_by_hand():
     """A diagonal matrix: ridge, radius and both terms of the width from the scales."""
-    oracle, n = ssp.ssp_params(2, 0.5, z=2.0), 10**8
-    b, c, root = 4 * math.sqrt(2) / 0.5, 2 / 0.5, math.sqrt(10**8)
+    oracle = ssp.ssp_params(2, 0.5, z=2.0)
+    n = 10**8
+    b = 4 * math.sqrt(2) / 0.5
+    c = 2 / 0.5
+    root = math.sqrt(10**8)
     model = ssp.allocate_model(2)
     model.mat[0, 0], model.mat[1, 1], model.vec[:] = 0.5 * n, 0.1 * n, (0.3 * n, 0.05 * n)
     ssp.ssp_fit(oracle, model, n)
     ridge = 2.0 * 2 * math.sqrt(3) * c * root
     radius = ridge + 2.0 * root * math.sqrt(2 * b * b + 12 * c * c)
-    V, phi = np.array([0.5 * n + ridge, 0.1 * n + ridge]), np.array([0.6, 0.7])
+    V = np.array([0.5 * n + ridge, 0.1 * n + ridge])
+    phi = np.array([0.6, 0.7])
     f, width = ssp.ssp_interval(oracle, model, phi)
     assert f == pytest.approx((phi * model.vec / V).sum())
-    far, near = np.linalg.norm(phi / V), math.sqrt((phi * phi / V).sum())
+    far = np.linalg.norm(phi / V)
+    near = math.sqrt((phi * phi / V).sum())
     assert width == pytest.approx(far * radius + 2.0 * near)
     model.error[0] *= 1e9  # wider than the vector: nothing is known
     assert ssp.ssp_interval(oracle, model, phi) == pytest.approx((0.0, math.sqrt(0.85)))

@@ -22,7 +22,9 @@ def test_no_private_algorithm_is_forgotten():
     entries = {n: t.example(n) for t in (policies, optimisers) for n in t.TABLE}
     private = {n for n, made in entries.items() if made.guarantee.model != "none"}
     assert {t.name for t in TARGETS} == private
-    missing = [f"{t.name}: its audit must offer `attacks`" for t in TARGETS if not t.attacks]
+    missing = [
+        f"{t.name}: its audit must offer `attacks`" for t in TARGETS if not t.attacks
+    ]
     assert not missing, "\n".join(missing)
     calibrated = {t.name for t in TARGETS if t.calibration == "paper"}
     assert {"online_linucb", "fliphat", "lplr", "joint_glm", "streaming_fw"} <= calibrated
@@ -34,7 +36,9 @@ def test_no_attack_counts_more_than_is_proved(target):
         row = faults.row(target, attack, 8000, 1, LEVEL)
         assert row["counted"] <= row["proved"]
         if row["measured"] > row["proved"]:
-            seen, said = (privacy.gaussian_mu(row[k], row["delta"]) for k in ("measured", "proved"))
+            seen, said = (
+                privacy.gaussian_mu(row[k], row["delta"]) for k in ("measured", "proved")
+            )
             assert seen < said + 5.5 * np.sqrt(2 / 5000)  # 5000 draws of each at least
 
 
@@ -44,7 +48,13 @@ def test_the_strongest_attack_tells_the_two_inputs_apart_without_noise(target):
     quiet = target.algorithm
     for _ in range(10):
         quiet = faults.half_noise(quiet)
-    found = audit.attacked(target.attack(quiet)[0], delta=0.1, trials=800, seed=1, level=0.99)
+    found = audit.attacked(
+        target.attack(quiet)[0],
+        delta=0.1,
+        trials=800,
+        seed=1,
+        level=0.99,
+    )
     assert found.epsilon > 2.0
 
 
@@ -56,7 +66,10 @@ def test_reused_noise_and_open_doors_are_found(target):
     assert found["not clipped"] > target.algorithm.guarantee.epsilon
 
 
-@pytest.mark.parametrize("name", ["online_linucb", "lplr", "fliphat", "streaming_fw", "suffstats"])
+@pytest.mark.parametrize(
+    "name",
+    ["online_linucb", "lplr", "fliphat", "streaming_fw", "suffstats"],
+)
 def test_half_the_noise_is_found(name):
     (target,) = [t for t in OWN if t.name == name]
     found = faults.planted(target, trials=100_000, seed=3, level=LEVEL)
@@ -69,7 +82,13 @@ def test_what_is_made_of_two_outputs_by_hand():
     def noisy(data, rng, n):
         return data + rng.standard_normal((n, 1))
 
-    attack = audit.Attack(noisy, 0.0, 3.0, None, "message")
+    attack = audit.Attack(
+        mechanism=noisy,
+        a=0.0,
+        b=3.0,
+        statistic=None,
+        sees="message",
+    )
     means = faults.twice(attack).mechanism(0.0, np.random.default_rng(0), 4_000)
     assert 1e-6 < sps.chi2(4_000).cdf(2.0 * (means**2).sum()) < 1 - 1e-6
     pairs = faults.reused(attack).mechanism(3.0, np.random.default_rng(0), 5)

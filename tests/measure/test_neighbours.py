@@ -23,7 +23,9 @@ def test_near_records_lie_in_the_universe_and_far_ones_as_far_outside_as_they_sa
 
 def related(relation):
     case = known("ldp_linucb").measured()[0]
-    policy = case.policy._replace(guarantee=case.policy.guarantee._replace(neighbours=relation))
+    policy = case.policy._replace(
+        guarantee=case.policy.guarantee._replace(neighbours=relation)
+    )
     return case._replace(policy=policy)
 
 
@@ -47,11 +49,21 @@ def seen():
     """Two calls, the first with parts of two laws; the record moves the second alone."""
     first = [np.full((3, 2), 5.0), np.full((3, 1), 6.0)]
     clean = [first, [np.array([[1.0], [2.0], [3.0]])]]
-    return Seen(None, clean, [["a", "b"], ["a"]], np.arange(3), np.array([[0, 1], [0, 2], [1, 2]]))
+    return Seen(
+        base=None,
+        clean=clean,
+        laws=[["a", "b"], ["a"]],
+        kind=np.arange(3),
+        pairs=np.array([[0, 1], [0, 2], [1, 2]]),
+    )
 
 
 def test_numbers_of_a_law_over_all_calls_by_hand():
-    assert seen().stacked("a").tolist() == [[5.0, 5.0, 1.0], [5.0, 5.0, 2.0], [5.0, 5.0, 3.0]]
+    assert seen().stacked("a").tolist() == [
+        [5.0, 5.0, 1.0],
+        [5.0, 5.0, 2.0],
+        [5.0, 5.0, 3.0],
+    ]
     assert seen().moves(seen().stacked("a"))[:, 2].tolist() == [-1.0, -2.0, -1.0]
     assert seen().releases() == 1
 
@@ -65,7 +77,14 @@ def test_bounded_means_that_a_billion_moves_no_further_than_a_thousand():
 
 
 def test_whatever_else_depends_on_a_record_is_a_leak():
-    base = Run([0, 0], [], [(0, 1, 2), (1, 2, 2)], [np.zeros(2), np.ones(1)], [], ())
+    base = Run(
+        calls=[0, 0],
+        asked=[],
+        arms=[(0, 1, 2), (1, 2, 2)],
+        public=[np.zeros(2), np.ones(1)],
+        first=[],
+        state=(),
+    )
     compare(base._replace(arms=[(1, 1, 2), (1, 2, 2)]), base, 0)  # the user's own advice
     leaks = {
         "number of releases": base._replace(calls=[0]),

@@ -34,20 +34,35 @@ def drawn(kind, rng, size=(N, 3)):
     }[kind]
 
 
-@pytest.mark.parametrize("kind", ["uniform", "normal", "cut at four scales", "one for all",
-                                  "one size for all", "with outliers", "none"])  # fmt: skip
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "uniform",
+        "normal",
+        "cut at four scales",
+        "one for all",
+        "one size for all",
+        "with outliers",
+        "none",
+    ],
+)
 def test_noise_of_another_law_is_not_taken_for_laplace(kind):
     """Shape, tails, and independence; false alarms of the right law: 1e-7 each."""
     assert law_chance(drawn(kind, np.random.default_rng(1)), sps.laplace) < ALARM
     for seed in range(5):
-        assert law_chance(drawn("laplace", np.random.default_rng(seed)), sps.laplace) > ALARM
+        assert (
+            law_chance(drawn("laplace", np.random.default_rng(seed)), sps.laplace) > ALARM
+        )
 
 
 @pytest.mark.parametrize("kind", ["uniform", "laplace", "cut", "one size for all"])
 def test_noise_of_another_law_is_not_taken_for_normal(kind):
     rng = np.random.default_rng(2)
     z = rng.standard_normal((N, 3))
-    wrong = {"cut": np.clip(z, -3.0, 3.0), "one size for all": z * rng.exponential(size=(N, 1))}
+    wrong = {
+        "cut": np.clip(z, -3.0, 3.0),
+        "one size for all": z * rng.exponential(size=(N, 1)),
+    }
     noise = wrong[kind] if kind in wrong else drawn(kind, rng)
     assert laws.normal_chance(noise) < ALARM
     assert laws.normal_chance(z) > ALARM
@@ -62,7 +77,14 @@ def test_counts_are_told_from_counts_that_are_cut_or_shared():
 
 
 def test_a_verdict_needs_bounds_the_law_and_the_interval():
-    right = Measured(1.0, 1, 0.9, 1.1, True, 0.5)
+    right = Measured(
+        movement=1.0,
+        releases=1,
+        low=0.9,
+        high=1.1,
+        bounded=True,
+        chance=0.5,
+    )
 
     def said(epsilon, found):
         return verdict(SimpleNamespace(epsilon=epsilon), found)[0]
@@ -86,7 +108,10 @@ def test_a_promise_may_exceed_what_is_found_by_what_its_case_says():
 def test_normal_epsilon_by_two_routes(mu, delta):
     found = laws.normal_epsilon(delta, mu)
     assert found == pytest.approx(gaussian_epsilon(delta, 1 / mu), abs=1e-6)
-    assert (laws.normal_epsilon(delta, 0.0), laws.normal_epsilon(delta, np.inf)) == (0.0, np.inf)
+    assert (laws.normal_epsilon(delta, 0.0), laws.normal_epsilon(delta, np.inf)) == (
+        0.0,
+        np.inf,
+    )
     assert laws.normal_epsilon(0.0, mu) == np.inf  # normal noise is not purely private
     assert laws.concentrated(mu, 1e-3) == pytest.approx(zcdp_epsilon(mu, 1e-3), rel=1e-3)
 
@@ -140,7 +165,9 @@ def wisharts(rng, n, c, d=2):
 
 
 def test_the_scale_of_a_difference_of_wisharts_is_found_and_other_laws_are_seen():
-    rng, n, c = np.random.default_rng(0), 20_000, 1.7
+    rng = np.random.default_rng(0)
+    n = 20_000
+    c = 1.7
     difference = wisharts(rng, n, c) - wisharts(rng, n, c)
     scales, error, one_sided, chance = laws.wishart_scales(difference)
     assert not one_sided
@@ -154,7 +181,9 @@ def test_the_scale_of_a_difference_of_wisharts_is_found_and_other_laws_are_seen(
 
 def test_chances_of_picks_by_hand():
     """Laplace noise turns two entries that are a apart with chance exp(-a) (2 + a)/4."""
-    a, n, rng = 1.5, 40_000, np.random.default_rng(0)
+    a = 1.5
+    n = 40_000
+    rng = np.random.default_rng(0)
     turned = (laws.picked(np.array([2.0, 0.5]), 1, n, rng) == 1).sum()
     assert sps.binomtest(turned, n, math.exp(-a) * (2 + a) / 4).pvalue > ALARM
     both = laws.picked(np.zeros(3), 2, n, rng)
@@ -171,7 +200,8 @@ def test_pure_losses_add_up_without_delta():
 def test_draws_of_one_record_lose_less_and_every_step_adds():
     exact = gaussian_epsilon(0.01, 2.0)
     assert laws.sampled_epsilon(2.0, 1, 1, 0.01) == pytest.approx(exact, rel=0.01)
-    one, five = laws.sampled_epsilon(1.0, 1, 1, 0.01), laws.sampled_epsilon(1.0, 5, 1, 0.01)
+    one = laws.sampled_epsilon(1.0, 1, 1, 0.01)
+    five = laws.sampled_epsilon(1.0, 5, 1, 0.01)
     assert five < one / 2
     assert five < laws.sampled_epsilon(1.0, 5, 4, 0.01) < 4 * one
 
@@ -181,7 +211,12 @@ def test_blocks_of_prefix_sums_by_hand():
     numbers = np.cumsum([1.0, 10.0, 100.0, 1000.0]) / np.array([2.0, 3.0, 4.0, 5.0])
     found = laws.split("prefix", numbers, 4)[:, 0]
     np.testing.assert_allclose(found, [1.0, 11.0, 100.0, 1111.0])
-    assert laws.split("generalized", np.arange(8.0), 4).tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert laws.split("generalized", np.arange(8.0), 4).tolist() == [
+        [0, 1],
+        [2, 3],
+        [4, 5],
+        [6, 7],
+    ]
 
 
 def test_the_law_of_normal_noise_is_that_of_exponent_2():
@@ -203,7 +238,15 @@ def test_few_values_lose_the_log_ratio_of_their_chances():
     """Randomised response that tells the truth with chance 3/4 loses log 3."""
     (read,) = readers((Release(respond, "out", "values"),)).values()
     calls = [
-        Call(respond, read, (), (0.75, bit, np.random.default_rng(), np.zeros(1)), [], [], ())
+        Call(
+            kernel=respond,
+            read=read,
+            live=(),
+            args=(0.75, bit, np.random.default_rng(), np.zeros(1)),
+            clean=[],
+            noise=[],
+            outcome=(),
+        )
         for bit in (0, 1)
     ]
     for low, high in laws.both_ways(*calls):

@@ -42,7 +42,11 @@ def test_what_has_no_noise_is_exactly_zero_without_its_mean():
 
 @pytest.mark.parametrize(
     ("methods", "law"),
-    [("standard_normal normal", "gaussian"), ("laplace", "laplace"), ("binomial", "counts")],
+    [
+        ("standard_normal normal", "gaussian"),
+        ("laplace", "laplace"),
+        ("binomial", "counts"),
+    ],
 )
 def test_the_law_is_read_off_the_draws(methods, law):
     assert law_of(set(methods.split())) == law
@@ -52,7 +56,8 @@ def test_the_law_is_read_off_the_draws(methods, law):
 
 def test_a_release_more_than_in_the_script_is_a_leak():
     case = case_of("jdp_linucb", 0)
-    recorder, rows = Recorder(case), filler(case)
+    recorder = Recorder(case)
+    rows = filler(case)
     base = recorder.play(rows, seed=1)
     again = recorder.play(rows, seed=1, script=base)
     assert all(map(same_bits, base.public, again.public))

@@ -15,12 +15,27 @@ from companion.policies import anytime_linucb, combiner, online_linucb
 @pytest.mark.parametrize("learner", ["maler", "ogd"])
 def test_is_a_sequence_of_restarts(epsilon, learner):
     X, R, _ = stream(n=500)
-    policy = anytime_linucb(3, epsilon=epsilon, delta=0.1, k=0.5, lambda_min=0.2, learner=learner)
+    policy = anytime_linucb(
+        3,
+        epsilon=epsilon,
+        delta=0.1,
+        k=0.5,
+        lambda_min=0.2,
+        learner=learner,
+    )
     arms, s = run(policy, X, R)
-    rng, start = np.random.default_rng(1), 0
+    rng = np.random.default_rng(1)
+    start = 0
     for m in range(9):
         jitter = 2.0 ** (-m / 2) if 2.0 ** (-m / 2) >= 0.2 and epsilon < np.inf else 0.0
-        epoch = online_linucb(3, 2**m, epsilon=epsilon, delta=0.1, learner=learner, jitter=jitter)
+        epoch = online_linucb(
+            3,
+            2**m,
+            epsilon=epsilon,
+            delta=0.1,
+            learner=learner,
+            jitter=jitter,
+        )
         state = epoch.init(epoch.params)
         block = slice(start, min(start + 2**m, 500))
         expected = np.empty(block.stop - start, dtype=np.int64)
@@ -50,10 +65,16 @@ def test_the_last_epoch_does_not_end():
 
 def twin(policies, p, X, R, seed=1):
     """Algorithm 2 in plain Python over live base learners: (arms, who was asked, active)."""
-    rng, M = np.random.default_rng(seed), len(policies)
+    rng = np.random.default_rng(seed)
+    M = len(policies)
     states = [b.init(b.params) for b in policies]
-    n, total, Z, active = np.zeros(M), np.zeros(M), np.zeros(M), set(range(M))
-    arms, asked, sigma = [], [], policies[0].params.sigma
+    n = np.zeros(M)
+    total = np.zeros(M)
+    Z = np.zeros(M)
+    active = set(range(M))
+    arms = []
+    asked = []
+    sigma = policies[0].params.sigma
 
     def promise(i, m):
         inner = max(np.log(m * (1 + sigma**2)), 1.0)
@@ -124,8 +145,16 @@ def test_refuses_base_learners_that_do_not_match():
 
 def test_constants_of_theorem_4_1_by_hand():
     c = theory_constants(5, 20_000, 0.7, 0.1)
-    np.testing.assert_allclose(c.guess, [0.289982140011, 0.579964280022, 1.159928560044], 1e-10)
-    np.testing.assert_allclose(c.L, [98.559062074995, 171.659544600617, 85.829772300309], 1e-10)
+    np.testing.assert_allclose(
+        c.guess,
+        [0.289982140011, 0.579964280022, 1.159928560044],
+        1e-10,
+    )
+    np.testing.assert_allclose(
+        c.L,
+        [98.559062074995, 171.659544600617, 85.829772300309],
+        1e-10,
+    )
     np.testing.assert_allclose(c.R, [831261.690824, 156069.765132, 73295.701332], 1e-10)
     assert list(c.alpha) == [0.75, 0.5, 0.5]
 

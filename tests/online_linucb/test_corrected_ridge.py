@@ -20,8 +20,13 @@ def test_plays_the_formula():
     X, R, _ = stream()
     policy = corrected_ridge(3, 400, epsilon=30.0, delta=0.1, shift=0.5, width=0.7)
     arms, s = run(policy, X, R)
-    p, rng, message = policy.params, np.random.default_rng(1), np.empty(4)
-    A, b, inverse, radius = np.zeros((3, 3)), np.zeros(3), np.eye(3), None
+    p = policy.params
+    rng = np.random.default_rng(1)
+    message = np.empty(4)
+    A = np.zeros((3, 3))
+    b = np.zeros(3)
+    inverse = np.eye(3)
+    radius = None
     for t, a in enumerate(arms):
         ridge = 1 + 0.5 * (p.sigma**2 + p.sigma) * np.sqrt(3 * t)
         inverse = np.linalg.inv(A + ridge * np.eye(3))
@@ -30,8 +35,10 @@ def test_plays_the_formula():
         index = X[t] @ inverse @ b + radius * width
         assert index[a] >= index.max() - 1e-9
         randomize(p, X[t, a], R[t, a], rng, message)
-        x, y = message[:3], message[3]
-        A, b = A + np.outer(x, x) - p.sigma**2 * np.eye(3), b + y * x
+        x = message[:3]
+        y = message[3]
+        A = A + np.outer(x, x) - p.sigma**2 * np.eye(3)
+        b = b + y * x
     np.testing.assert_allclose(s.G, A, atol=1e-9)
     np.testing.assert_allclose(s.b, b, atol=1e-9)
     assert policy.guarantee == online_linucb(3, 400, epsilon=30.0, delta=0.1).guarantee

@@ -19,10 +19,15 @@ from companion.simulate import repetitions, trace
 
 def test_learner_regret_by_hand():
     """Round by round, with the slow learner and the same draws."""
-    T, sigma, G, theta = 50, 0.8, 6.0, np.ones(3) / np.sqrt(3)
+    T = 50
+    sigma = 0.8
+    G = 6.0
+    theta = np.ones(3) / np.sqrt(3)
     maler = maler_params("maler", 3, T, gradient=G)
     found = experiments.learner_regret(maler, sigma, T, np.random.default_rng(4))
-    rng, slow, total = np.random.default_rng(4), Twin(3, T, 1.0, G), np.zeros(3)
+    rng = np.random.default_rng(4)
+    slow = Twin(3, T, 1.0, G)
+    total = np.zeros(3)
     x = rng.standard_normal((T, 3))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     y = np.where(rng.random(T) < (1 + x @ theta) / 2, 1.0, -1.0)
@@ -41,25 +46,56 @@ def test_learner_regret_by_hand():
 @pytest.mark.parametrize("epsilon", [np.inf, 5.0])
 def test_terms_of_the_proof_and_the_needed_width_add_up_what_happened(epsilon):
     """The matrices are made again from the messages and predictions of the run."""
-    X, theta = stream(n=80)[0], np.array([0.6, 0.3, -0.1])
-    options = {"epsilon": epsilon, "delta": 0.1, "learner": "ogd", "clip": 4.0, "width": 1.0}
-    run = replay(X, X @ theta, X @ theta), online_linucb(3, 80, **options), 80, repetitions(5, 1)[0]
-    V, u, prediction, total, need = np.eye(3), np.zeros(3), np.zeros(3), np.zeros(5), 0.0
+    X = stream(n=80)[0]
+    theta = np.array([0.6, 0.3, -0.1])
+    options = {
+        "epsilon": epsilon,
+        "delta": 0.1,
+        "learner": "ogd",
+        "clip": 4.0,
+        "width": 1.0,
+    }
+    run = (
+        replay(X, X @ theta, X @ theta),
+        online_linucb(3, 80, **options),
+        80,
+        repetitions(5, 1)[0],
+    )
+    V = np.eye(3)
+    u = np.zeros(3)
+    prediction = np.zeros(3)
+    total = np.zeros(5)
+    need = 0.0
     for _, s, D, mu, arms in trace(*run, 1):
-        x, message, gap = D[0, arms[0]], s.message[:3], prediction - theta
+        x = D[0, arms[0]]
+        message = s.message[:3]
+        gap = prediction - theta
         squares = [(v @ gap) ** 2 for v in (x, message - x)]
-        total += mu.max() - x @ theta, *squares, gap @ gap, min(1.0, x @ np.linalg.solve(V, x))
-        V, u = V + np.outer(message, message), u + (message @ prediction) * message
+        total += (
+            mu.max() - x @ theta,
+            *squares,
+            gap @ gap,
+            min(1.0, x @ np.linalg.solve(V, x)),
+        )
+        V = V + np.outer(message, message)
+        u = u + (message @ prediction) * message
         off = np.linalg.solve(V, u) - theta
-        need, prediction = max(need, np.sqrt(off @ V @ off)), s.experts.theta.copy()
-    np.testing.assert_allclose(experiments.proof_terms(*run), total, rtol=1e-8, atol=1e-12)
+        need = max(need, np.sqrt(off @ V @ off))
+        prediction = s.experts.theta.copy()
+    np.testing.assert_allclose(
+        experiments.proof_terms(*run),
+        total,
+        rtol=1e-8,
+        atol=1e-12,
+    )
     assert experiments.needed_width(*run) == pytest.approx(need, rel=1e-9)
     assert (total[2] > 0.01) == (epsilon < np.inf)
 
 
 # --- closed forms -------------------------------------------------------------------------------
 
-T, DELTA = 20_000, 0.1
+T = 20_000
+DELTA = 0.1
 
 
 @pytest.mark.parametrize(
@@ -104,7 +140,8 @@ def test_a_policy_with_noise_has_just_that_noise():
 
 def test_noise_on_contexts_shrinks_least_squares_and_not_the_corrected_one():
     """In one dimension, noise 2: theta^2/5 and theta^2; 6 standard errors of less than 0.01."""
-    theta, rng = np.array([0.5]), np.random.default_rng(1)
+    theta = np.array([0.5])
+    rng = np.random.default_rng(1)
     plain, corrected = experiments.minimisers(theta, 2.0, 100_000, rng)
     assert plain == pytest.approx(0.05, abs=0.01)
     assert corrected == pytest.approx(0.25, abs=0.06)
@@ -112,13 +149,17 @@ def test_noise_on_contexts_shrinks_least_squares_and_not_the_corrected_one():
 
 def test_the_oracle_loses_what_the_arm_of_its_estimate_loses():
     """The same draws, one round after the other; means of 0 and 1, so that rewards are means."""
-    X, mu = np.array([[[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]]), np.array([[1.0, 0.0, 0.0]])
-    env, T, sigmas = replay(X, mu), 40, [0.0, 1.0, 9.0]
+    X = np.array([[[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]])
+    mu = np.array([[1.0, 0.0, 0.0]])
+    env = replay(X, mu)
+    T = 40
+    sigmas = [0.0, 1.0, 9.0]
     found = experiments.oracle_loss(env, T, sigmas, np.random.default_rng(6))
     rng = np.random.default_rng(6)
     picks = rng.integers(0, 3, T)
     rng.random(T)
-    noise_x, noise_y = rng.standard_normal((T, 2)), rng.standard_normal(T)
+    noise_x = rng.standard_normal((T, 2))
+    noise_y = rng.standard_normal(T)
     S = sum(np.outer(x, x) for x in X[0]) / 3
     for sigma, loss in zip(sigmas, found, strict=True):
         moment = np.zeros(2)
@@ -140,7 +181,11 @@ def test_least_eigenvalues_are_those_of_disjoint_groups():
     """One arm in the plane, (1, 1) or (-1, 1) over sqrt 2: alone x x' has eigenvalue 0; two that
     differ give I/2, and of three one third of the runs stands apart: 1/3."""
     found = experiments.least_eigenvalues(linucb(2), 1, (1, 2, 3), 4, 0)
-    assert {M: least.shape for M, least in found.items()} == {1: (3, 4), 2: (1, 4), 3: (1, 4)}
+    assert {M: least.shape for M, least in found.items()} == {
+        1: (3, 4),
+        2: (1, 4),
+        3: (1, 4),
+    }
     assert found[1] == pytest.approx(np.zeros((3, 4)), abs=1e-12)
     assert found[2] == pytest.approx(np.full((1, 4), 0.5))
     assert found[3] == pytest.approx(np.full((1, 4), 1 / 3))

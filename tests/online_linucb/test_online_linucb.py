@@ -23,12 +23,16 @@ from companion.online_linucb.online_linucb import (
 
 
 @pytest.mark.parametrize(
-    ("d", "D", "G", "seed"), [(2, 1.0, 3.0, 0), (4, 0.5, 1.0, 1), (3, 2, 9, 2)]
+    ("d", "D", "G", "seed"),
+    [(2, 1.0, 3.0, 0), (4, 0.5, 1.0, 1), (3, 2, 9, 2)],
 )
 def test_equals_the_slow_twin_over_noisy_steps(d, D, G, seed):
-    rng, T = np.random.default_rng(seed), 400
+    rng = np.random.default_rng(seed)
+    T = 400
     p = maler_params("maler", d, T, ball=D, gradient=G)
-    s, twin, left = init_experts(p), Twin(d, T, D, G), 0
+    s = init_experts(p)
+    twin = Twin(d, T, D, G)
+    left = 0
     for _ in range(T):
         g = 2.0 * (s.theta - D) + 2.0 * G * rng.standard_normal(d)
         g *= min(1.0, G / np.linalg.norm(g))
@@ -50,9 +54,18 @@ def test_equals_the_slow_twin_over_noisy_steps(d, D, G, seed):
 @pytest.mark.parametrize(("epsilon", "clip"), [(20.0, 5.0), (20.0, 1.0), (np.inf, 5.0)])
 def test_plays_the_plain_version_of_the_chapter(epsilon, clip):
     X, R, _ = stream()
-    policy = online_linucb(3, 400, epsilon=epsilon, delta=0.1, learner="ogd", width=1.0, clip=clip)
+    policy = online_linucb(
+        3,
+        400,
+        epsilon=epsilon,
+        delta=0.1,
+        learner="ogd",
+        width=1.0,
+        clip=clip,
+    )
     slow = plain("online_linucb", np=np)["plain_online_linucb"]
-    arms, noise = run(policy, X, R)[0], {"sigma": policy.params.sigma}
+    arms = run(policy, X, R)[0]
+    noise = {"sigma": policy.params.sigma}
     told = slow(X, R, np.random.default_rng(1), width=1.0, clip=clip, **noise)
     assert np.array_equal(arms, told)
     best = (X @ THETA).argmax(axis=1)
@@ -68,8 +81,12 @@ ARMS = np.array([[0.9, 0.1, 0.0], [-0.2, 0.7, 0.3], [0.1, -0.4, 0.8]])
 def test_mean_gradient_has_no_errors_in_variables_bias(jitter):
     """Mean over the noise: 2 S (theta - theta*) + 2 jitter theta.  False alarms: 3 in 10^7."""
     policy = online_linucb(3, 100, epsilon=8.0, delta=0.1, jitter=jitter, clip=1e6)
-    p, rng, out, g = policy.params, np.random.default_rng(5), np.empty(4), np.empty(3)
-    theta, draws = np.array([-0.3, 0.5, 0.4]), []
+    p = policy.params
+    rng = np.random.default_rng(5)
+    out = np.empty(4)
+    g = np.empty(3)
+    theta = np.array([-0.3, 0.5, 0.4])
+    draws = []
     for i in range(45_000):
         x = ARMS[i % 3]
         y = 1.0 if rng.random() < 0.5 + 0.5 * (x @ THETA) else -1.0
@@ -125,8 +142,11 @@ def test_guarantee_of_the_papers_noise_and_of_ours(epsilon, column, universe):
 def test_no_two_clipped_records_are_further_apart_than_the_sensitivity(universe):
     policy = online_linucb(3, 100, epsilon=5.0, delta=0.1, universe=universe)
     p = policy.params._replace(sigma=0.0)
-    rng, records = np.random.default_rng(0), []
-    extreme = [np.array(x) for x in ([1.0, 0, 0.7], [-1.0, 0, 0.7], [9.0, 9, 9], [-9.0, -9, -9])]
+    rng = np.random.default_rng(0)
+    records = []
+    extreme = [
+        np.array(x) for x in ([1.0, 0, 0.7], [-1.0, 0, 0.7], [9.0, 9, 9], [-9.0, -9, -9])
+    ]
     for x in [*extreme, *(3 * rng.standard_normal((300, 3)))]:
         for y in (-5.0, 5.0, rng.standard_normal()):
             records.append(np.empty(4))
@@ -141,4 +161,6 @@ def test_no_two_clipped_records_are_further_apart_than_the_sensitivity(universe)
 def test_clipped_records_are_counted():
     X, R, _ = stream(n=60)
     arms, s = run(online_linucb(3, 60, epsilon=5.0, delta=0.1), 3 * X, R)
-    assert s.clipped[0] == (np.linalg.norm(3 * X[np.arange(60), arms], axis=1) > 1).sum() > 0
+    assert (
+        s.clipped[0] == (np.linalg.norm(3 * X[np.arange(60), arms], axis=1) > 1).sum() > 0
+    )

@@ -44,7 +44,8 @@ def test_vector_sum_of_the_program_is_biased(epsilon):
     p = baseline("SDP (vector)", 5, 20_000, epsilon=epsilon, delta=0.1).params
     assert p.b == pytest.approx(BITS[epsilon], abs=0.005)
     assert p.g == pytest.approx(8.944, abs=0.0005)
-    n, v = 3_000_000, 0.3
+    n = 3_000_000
+    v = 0.3
     error = published_code.NORM / p.g * np.sqrt(int(p.b) * 3 / 16 + 0.25) / np.sqrt(n)
     measured = mean_error(p, v, n, np.random.default_rng(0))
     assert abs(measured - BIAS[epsilon] / 20) < 5.5 * error + 0.0005 / 20
@@ -67,7 +68,9 @@ def test_true_epsilon_of_the_local_noise():
 def test_local_noise_has_the_programs_scale(kind):
     """800 users at x = 0: 5.5 standard errors of each standard deviation, 4e-8 each."""
     policy = baseline(kind, 3, 801, epsilon=5.0, delta=0.1)
-    sums, s, rng = [], policy.init(policy.params), np.random.default_rng(3)
+    sums = []
+    s = policy.init(policy.params)
+    rng = np.random.default_rng(3)
     for _ in range(801):
         policy.update(policy.params, s, 0, np.zeros(3), 0.5, rng)
         np.testing.assert_array_equal(s.G, s.G.T)
@@ -85,7 +88,8 @@ def test_model_is_refreshed_once_a_batch_from_what_was_stored(kind, batch):
     policy = baseline(kind, 3, 45, epsilon=50.0, delta=0.1)
     for n in (19, 20, 39, 41):
         full = n - n % batch
-        s, last = run(policy, X[:n], R[:n])[1], run(policy, X[:full], R[:full])[1]
+        s = run(policy, X[:n], R[:n])[1]
+        last = run(policy, X[:full], R[:full])[1]
         A = last.G + policy.params.ridge * np.eye(3)
         np.testing.assert_allclose(s.V_inv @ A, np.eye(3), atol=1e-8)
         np.testing.assert_allclose(s.theta, np.linalg.solve(A, last.b), atol=1e-9)
@@ -96,11 +100,13 @@ def test_jdp_adds_the_first_noises_to_exact_statistics():
     X, R, _ = stream(n=60, K=1)
     policy = baseline("JDP", 3, 60, epsilon=1.0, delta=0.1)
     first = run(policy, X[:1], R[:1])[1]
-    assert (first.noise_G.shape, first.noise_b.shape) == ((5, 3, 3), (5, 3))  # floor(ln 60) + 1
+    # floor(ln 60) + 1
+    assert (first.noise_G.shape, first.noise_b.shape) == ((5, 3, 3), (5, 3))
     assert 0.2 < np.abs(first.noise_b).mean() / policy.params.sigma < 3
     assert len(np.unique(np.abs(first.noise_G))) == 5 * 6
     for n in (1, 2, 6, 7, 8, 19, 20, 54, 60):
-        s, live = run(policy, X[:n], R[:n])[1], int(np.floor(np.log(1 + n))) + 1
+        s = run(policy, X[:n], R[:n])[1]
+        live = int(np.floor(np.log(1 + n))) + 1
         x = np.sqrt(2) * X[:n, 0]
         np.testing.assert_allclose(s.G, x.T @ x, atol=1e-9)
         np.testing.assert_array_equal(s.noise_G, first.noise_G)

@@ -32,7 +32,8 @@ def test_contexts_rotate_on_where_a_block_ends(monkeypatch):
 
 
 def test_a_fixed_world_repeats_its_contexts_and_renews_its_rewards():
-    X, theta = np.random.default_rng(0).uniform(-0.5, 0.5, (50, 4, 3)), np.array([1.0, -1.0, 0.5])
+    X = np.random.default_rng(0).uniform(-0.5, 0.5, (50, 4, 3))
+    theta = np.array([1.0, -1.0, 0.5])
     env = fixed(X, theta, 1)
     (one,), (two,) = (list(env.blocks(50, np.random.default_rng(s))) for s in (1, 2))
     assert np.array_equal(one[0], two[0])
@@ -47,11 +48,17 @@ def test_the_environment_is_the_paper_s():
     np.testing.assert_allclose(env.theta / 2, [0.147708, 0.913296, 0.379570], atol=1e-6)
     np.testing.assert_allclose(env.X[0, 0], [0.804172, 0.160843, -0.414626], atol=1e-6)
     for S, kappa in ((2.0, 18.393670), (2.5, 56.436006), (3.0, 222.147513)):
-        assert curvature(env.link, env.X, env.theta * S / 2)[0] == pytest.approx(kappa, abs=1e-6)
+        assert curvature(env.link, env.X, env.theta * S / 2)[0] == pytest.approx(
+            kappa,
+            abs=1e-6,
+        )
     assert idle_regret(env, 5000, "random")[-1] == pytest.approx(2144, abs=1)
     assert idle_regret(env, 5000, "longest")[-1] == pytest.approx(2173, abs=1)
     wide = paper_world(3, 5, 3.5, "logistic")
-    assert wide.theta == pytest.approx([0.336116, 2.078246, 0.86373, 0.291589, -2.643268], abs=1e-6)
+    assert wide.theta == pytest.approx(
+        [0.336116, 2.078246, 0.86373, 0.291589, -2.643268],
+        abs=1e-6,
+    )
 
 
 def test_spiked_contexts_of_41_dimensions_might_leave_the_ball():

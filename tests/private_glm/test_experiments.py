@@ -45,13 +45,23 @@ def test_the_first_fit_is_dated_by_its_block():
 
 def test_what_widths_cover():
     """A wide width covers all scores and rules out nobody; a narrow one does neither."""
-    env, seeds = world("ball", 2, 1.5, K=5), repetitions(3, 4)
+    env = world("ball", 2, 1.5, K=5)
+    seeds = repetitions(3, 4)
 
     def of(**options):
-        policy = shuffle_glm(2, 5, 600, epsilon=4.0, delta=0.01, theta_bound=1.5, **options)
+        policy = shuffle_glm(
+            2,
+            5,
+            600,
+            epsilon=4.0,
+            delta=0.01,
+            theta_bound=1.5,
+            **options,
+        )
         return experiments.coverage(env, policy, 600, seeds)
 
-    wide, narrow = of(gamma=50.0), of(gamma=0.05)
+    wide = of(gamma=50.0)
+    narrow = of(gamma=0.05)
     assert wide.inside.min() == 1.0
     assert wide.too_heavy.max() == wide.lost.max() == 0.0
     assert wide.alive.min() == 5.0
@@ -71,7 +81,8 @@ def test_table_2_within_four_standard_errors():
     found = simulate(env, [private, as_run], 5000, repetitions(3, 10), grid=[2500, 5000])
     early, final = found.regret[:, 1].mean(axis=0)
     assert abs(found.final[:, 0].mean() - 388) < 4 * np.hypot(5, 5 * np.sqrt(2))
-    assert final - early > 0.3 * final  # as run, regret is still linear in the second half
+    # as run, regret is still linear in the second half
+    assert final - early > 0.3 * final
 
 
 def test_as_run_the_warm_up_rounds_are_fitted_and_all_rows_once():
@@ -79,9 +90,18 @@ def test_as_run_the_warm_up_rounds_are_fitted_and_all_rows_once():
     repaired = rs_glinucb(3, 600, link="probit", theta_bound=2.5, kappa=env.kappa[0])
     policy = experiments.aliased(repaired)
     X, R, _ = next(env.blocks(600, np.random.default_rng(1)))
-    state, arms, thetas = policy.init(policy.params), np.empty(300, np.int64), []
+    state = policy.init(policy.params)
+    arms = np.empty(300, np.int64)
+    thetas = []
     for part in (slice(0, 300), slice(300, 600)):
-        policy.loop(policy.params, state, X[part], R[part], np.random.default_rng(0), arms)
+        policy.loop(
+            policy.params,
+            state,
+            X[part],
+            R[part],
+            np.random.default_rng(0),
+            arms,
+        )
         thetas.append(state.theta_hat.copy())
     assert np.array_equal(*thetas)
     assert np.linalg.norm(state.theta_warm) > 0.5
@@ -101,12 +121,21 @@ def test_leaks(rule):
 def test_a_tree_for_too_small_a_movement_is_seen():
     low, exact = attacks.tight_tree(0.25, 4 / 3, 0.02 / 3, 5000, 50_000, 1, level=LEVEL)
     assert 1.5 < low <= exact
-    low, exact = attacks.tight_tree(np.sqrt(2.0), 4 / 3, 0.02 / 3, 5000, 50_000, 1, level=LEVEL)
+    low, exact = attacks.tight_tree(
+        np.sqrt(2.0),
+        4 / 3,
+        0.02 / 3,
+        5000,
+        50_000,
+        1,
+        level=LEVEL,
+    )
     assert low <= exact <= 4 / 3
 
 
 def test_terms_add_up_to_the_regret_and_potentials_to_their_bounds():
-    env, seeds = world("ball", 3, 3.0), repetitions(1, 2)
+    env = world("ball", 3, 3.0)
+    seeds = repetitions(1, 2)
     preset = PRESETS["explore"]._replace(gamma=0.4)
     policy = joint_glm(3, 300, epsilon=np.inf, delta=0.02, theta_bound=3.0, preset=preset)
     found = experiments.proof_terms(env, policy, 300, seeds)
@@ -120,7 +149,14 @@ def test_terms_add_up_to_the_regret_and_potentials_to_their_bounds():
 
 def test_printed_constants_of_table_2():
     """Its first column: d = 3, S = 2, epsilon = 4, universal constants 1."""
-    model = {"d": 3, "T": 5000, "epsilon": 4.0, "delta": 0.02, "failure": 0.02, "kappa_star": 2.51}
+    model = {
+        "d": 3,
+        "T": 5000,
+        "epsilon": 4.0,
+        "delta": 0.02,
+        "failure": 0.02,
+        "kappa_star": 2.51,
+    }
     assert experiments.printed_ridge(**model) == pytest.approx(3069, rel=2e-3)
     gamma = experiments.printed_gamma(**model, theta_bound=2.0, kappa=18.4)
     assert gamma == pytest.approx(1289, rel=2e-3)
@@ -169,10 +205,13 @@ def test_a_potential_by_hand_and_each_term_at_most_1():
 def plain_descent(X, r, sigma, steps, eta, rng):
     """(mean of the iterates before each step, last one) on one data set, in the ball of radius 2;
     rng draws for one repetition."""
-    theta, total = np.zeros(3), np.zeros(3)
+    theta = np.zeros(3)
+    total = np.zeros(3)
     for _ in range(steps):
         total += theta
-        g = sum((1.0 / (1.0 + np.exp(-x @ theta)) - y) * x for x, y in zip(X, r, strict=True))
+        g = sum(
+            (1.0 / (1.0 + np.exp(-x @ theta)) - y) * x for x, y in zip(X, r, strict=True)
+        )
         theta = theta - eta * (g / len(X) + sigma * rng.standard_normal((1, 3))[0])
         theta = theta * min(1.0, 2.0 / np.linalg.norm(theta))
     return total / steps, theta
@@ -182,7 +221,8 @@ def test_excess_losses_are_those_of_the_printed_optimiser():
     """n = 20, rho = 0.1: (40 + log 50)/3 = 14.6 rounded to 15 steps of 4/sqrt 15, noise of variance
     30/40; the mean iterate against the last one of 500 steps of 4 without noise."""
     found = experiments.excess_losses([(20, 0.1)], 1, 5)
-    rng, theta = np.random.default_rng(5), np.array([1.5, -1.0, 0.5])
+    rng = np.random.default_rng(5)
+    theta = np.array([1.5, -1.0, 0.5])
     X = rng.standard_normal((1, 20, 3))[0]
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     r = (rng.random((1, 20))[0] < 1.0 / (1.0 + np.exp(-X @ theta))).astype(float)
@@ -205,7 +245,8 @@ def test_a_small_excess_moves_a_fit_as_a_square_does():
 
 def test_an_audit_of_exploration_sees_a_user_without_noise(monkeypatch):
     """Without noise the count tells both inputs apart: 8 of 8 hits against none, at level 0.9."""
-    monkeypatch.setattr("evidence.attacks.audit.THRESHOLDS", 2)  # a choice of two from 8 runs
+    # a choice of two from 8 runs
+    monkeypatch.setattr("evidence.attacks.audit.THRESHOLDS", 2)
     found = attacks.exploration_audit(np.inf, 16, 1, level=0.9)
     low = 0.05 ** (1 / 8)
     assert found == pytest.approx(np.log((low - 0.01) / (1.0 - low)))

@@ -22,9 +22,16 @@ def test_without_noise_every_arm_is_that_of_the_plain_version():
     changes = {"gamma": 1.0, "width": 0.7, "penalty": 2.0, "steps_o": 5, "steps_tau": 5}
     preset = TIGHT._replace(cutoff_o=50, cutoff_tau=50, **changes)
     policy = joint_glm(
-        3, 500, epsilon=np.inf, delta=0.02, theta_bound=2.0, kappa=9.0, preset=preset
+        3,
+        500,
+        epsilon=np.inf,
+        delta=0.02,
+        theta_bound=2.0,
+        kappa=9.0,
+        preset=preset,
     )
-    arms, state = np.empty(500, np.int64), init(policy.params)
+    arms = np.empty(500, np.int64)
+    state = init(policy.params)
     policy.play(policy.params, state, X, R, np.random.default_rng(0), arms)
     twin = plain("joint_glm", np=np)["joint_glm_plain"]
     found, explored, theta_o, theta_tau = twin(X, R, 9.0, 1.0, 0.7, 2.0, 5, 2.0)
@@ -35,12 +42,27 @@ def test_without_noise_every_arm_is_that_of_the_plain_version():
     assert state.fits.min() >= 2  # both kinds of fits were made
 
 
-@pytest.mark.parametrize(("gamma", "explored", "weight"), [(0.01, 0, 0.25 / math.e), (1e3, 1, 1.0)])
+@pytest.mark.parametrize(
+    ("gamma", "explored", "weight"),
+    [(0.01, 0, 0.25 / math.e), (1e3, 1, 1.0)],
+)
 def test_records_outside_the_universe_are_clipped_and_counted(gamma, explored, weight):
     """Norms 1, 0.3, 0.3, 0.6 along e_1 enter either tree, theta_o being 0 where nobody explores."""
-    policy = joint_glm(2, 10, epsilon=np.inf, delta=0.02, preset=TIGHT._replace(gamma=gamma))
-    state, rng = init(policy.params), np.random.default_rng(0)
-    for x, r in (([30.0, 0.0], 0.5), ([0.3, 0.0], 7.0), ([0.3, 0.0], -7.0), ([0.6, 0.8], 1.0)):
+    policy = joint_glm(
+        2,
+        10,
+        epsilon=np.inf,
+        delta=0.02,
+        preset=TIGHT._replace(gamma=gamma),
+    )
+    state = init(policy.params)
+    rng = np.random.default_rng(0)
+    for x, r in (
+        ([30.0, 0.0], 0.5),
+        ([0.3, 0.0], 7.0),
+        ([0.3, 0.0], -7.0),
+        ([0.6, 0.8], 1.0),
+    ):
         select(policy.params, state, np.array([x]), rng)
         update(policy.params, state, 0, np.array(x), r, rng)
     assert (state.clipped[0], state.explored.sum()) == (3, 4 * explored)
@@ -53,8 +75,16 @@ def test_records_outside_the_universe_are_clipped_and_counted(gamma, explored, w
 def test_both_trees_have_new_noise_in_every_round():
     """Nobody's data may be seen in whether noise is drawn: here all exploit, then all explore."""
     for gamma in (0.01, 1e3):
-        policy = joint_glm(2, 10, epsilon=1.0, delta=0.02, preset=TIGHT._replace(gamma=gamma))
-        state, rng, seen = init(policy.params), np.random.default_rng(0), []
+        policy = joint_glm(
+            2,
+            10,
+            epsilon=1.0,
+            delta=0.02,
+            preset=TIGHT._replace(gamma=gamma),
+        )
+        state = init(policy.params)
+        rng = np.random.default_rng(0)
+        seen = []
         for _ in range(3):
             select(policy.params, state, np.zeros((1, 2)), rng)
             update(policy.params, state, 0, np.zeros(2), 1.0, rng)
@@ -86,9 +116,13 @@ def test_growth_that_noise_explains_makes_no_first_fit(last, fits):
 
 def test_noise_alone_hardly_ever_reaches_the_guard_of_the_first_fit():
     """Traces of a tree's noise, 64 rounds in 5 dimensions; 300 runs, of which 3 may reach it."""
-    rng, T, d, most = np.random.default_rng(1), 64, 5, []
+    rng = np.random.default_rng(1)
+    T = 64
+    d = 5
+    most = []
     for _ in range(300):
-        nodes, traces = np.zeros((tree_levels(T), d)), []
+        nodes = np.zeros((tree_levels(T), d))
+        traces = []
         for t in range(1, T + 1):
             traces.append(nodes[tree.advance(nodes, t, 1.0, rng)].sum())
         most.append(max(traces))
@@ -118,9 +152,9 @@ def test_what_a_budget_buys(epsilon, exact, rdp, simple, paper, true):
     assert spent["rdp"] == pytest.approx(rdp, abs=1e-4)
     assert joint.simple_rho(epsilon, 0.02) == pytest.approx(simple, abs=1e-4)
     assert spent["paper"] == pytest.approx(paper, abs=1e-4)
-    assert joint.combined_rho(*joint.rho_budget(epsilon, 0.02, "corrected")) == pytest.approx(
-        exact, abs=1e-4
-    )
+    assert joint.combined_rho(
+        *joint.rho_budget(epsilon, 0.02, "corrected")
+    ) == pytest.approx(exact, abs=1e-4)
     assert joint.exact_epsilon(spent["paper"], 0.02) == pytest.approx(true, abs=1e-3)
     assert spent["corrected"] > spent["rdp"] > spent["thirds"] > spent["paper"]
 
@@ -136,7 +170,10 @@ def worst_pair(rho_tree, rho_fits, n=60):
     return best
 
 
-@pytest.mark.parametrize("parts", [(1.0, 1.0), (1.0, 0.1), (0.1, 1.0), (1.0, 3.9), (0.0, 1.0)])
+@pytest.mark.parametrize(
+    "parts",
+    [(1.0, 1.0), (1.0, 0.1), (0.1, 1.0), (1.0, 3.9), (0.0, 1.0)],
+)
 def test_combined_rho_is_that_of_the_worst_pair_of_contexts(parts):
     assert worst_pair(*parts) == pytest.approx(joint.combined_rho(*parts), rel=2e-3)
     assert worst_pair(*parts) <= joint.combined_rho(*parts) + 1e-12
@@ -146,8 +183,16 @@ def test_combined_rho_is_that_of_the_worst_pair_of_contexts(parts):
 @pytest.mark.parametrize("preset", ["tight", "explore"])
 def test_the_ledger_is_the_budget(calibration, preset):
     """Sensitivities, counts and noise of the running parameters give back what was bought."""
-    policy = joint_glm(4, 1000, epsilon=3.0, delta=0.01, preset=preset, calibration=calibration)
-    p, bought = policy.params, joint.rho_budget(3.0, 0.01, calibration)
+    policy = joint_glm(
+        4,
+        1000,
+        epsilon=3.0,
+        delta=0.01,
+        preset=preset,
+        calibration=calibration,
+    )
+    p = policy.params
+    bought = joint.rho_budget(3.0, 0.01, calibration)
     found = joint.ledgers(p)
     for who in ("explores", "exploits"):
         assert [r.rho for r in found[who]] == pytest.approx(bought)
@@ -157,7 +202,9 @@ def test_the_ledger_is_the_budget(calibration, preset):
     assert found["exploits"][0].sensitivity == pytest.approx(np.sqrt(2) * 0.25 / np.e)
     assert found["exploits"][1].times == p.fit_tau.steps * p.fit_tau.cutoff
     assert sum(r.rho for r in found["changes sides"]) <= joint.combined_rho(*bought)
-    assert policy.guarantee.epsilon == pytest.approx(joint.exact_epsilon(joint.total_rho(p), 0.01))
+    assert policy.guarantee.epsilon == pytest.approx(
+        joint.exact_epsilon(joint.total_rho(p), 0.01)
+    )
     if calibration == "corrected":
         assert policy.guarantee.epsilon == pytest.approx(3.0)
     else:
@@ -166,12 +213,19 @@ def test_the_ledger_is_the_budget(calibration, preset):
 
 
 def test_the_printed_rule_has_no_guarantee():
-    assert joint_glm(3, 100, epsilon=1.0, delta=0.02, rule="paper").guarantee.epsilon == np.inf
-    assert joint_glm(3, 100, epsilon=np.inf, delta=0.02, rule="paper").guarantee.model == "none"
+    assert (
+        joint_glm(3, 100, epsilon=1.0, delta=0.02, rule="paper").guarantee.epsilon
+        == np.inf
+    )
+    assert (
+        joint_glm(3, 100, epsilon=np.inf, delta=0.02, rule="paper").guarantee.model
+        == "none"
+    )
 
 
 def test_eigenvalues_have_a_floor_and_others_stay():
-    w, A = np.zeros((2, 3, 3)), np.diag([5.0, -2.0, 1.0])
+    w = np.zeros((2, 3, 3))
+    A = np.diag([5.0, -2.0, 1.0])
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
     B = Q @ A @ Q.T
     for floor in (0.5, 0.4):  # at the second one all stay
@@ -183,10 +237,13 @@ def descended(sigma, seed, steps=400):
     """(state, theta) of a fit on half of 150 rounds."""
     q = TIGHT._replace(penalty=1.0, steps_o=steps)
     policy = joint_glm(2, 200, epsilon=np.inf, delta=0.02, theta_bound=5.0, preset=q)
-    p, s, rng = policy.params, init(policy.params), np.random.default_rng(1)
+    p = policy.params
+    s = init(policy.params)
+    rng = np.random.default_rng(1)
     s.X[:], s.explored[:] = rng.standard_normal((200, 2)) / 2, rng.integers(0, 2, 200)
     s.y[:] = rng.random(200) < [mean(LOGISTIC, z) for z in s.X @ [1.0, -1.0]]
-    s.V.value[:], s.t[0] = s.X.T @ s.X, 150
+    s.V.value[:] = s.X.T @ s.X
+    s.t[0] = 150
     fit = p.fit_o._replace(sigma=sigma)
     joint.private_descent(p, fit, s, s.V, 1, s.theta_o, np.random.default_rng(seed))
     return s, s.theta_o
@@ -207,13 +264,20 @@ def test_the_second_half_of_the_iterates_is_averaged():
     P = np.linalg.inv(0.125 * s.V.value + np.eye(2))
     use = (s.explored == 1) & (np.arange(200) < 150)
     means = np.array([mean(LOGISTIC, z) for z in s.X[use] @ one])
-    np.testing.assert_allclose(two, one - P @ (s.X[use].T @ (means - s.y[use]) + one), atol=1e-12)
+    np.testing.assert_allclose(
+        two,
+        one - P @ (s.X[use].T @ (means - s.y[use]) + one),
+        atol=1e-12,
+    )
 
 
 def test_every_gradient_has_its_noise():
     """Of 2000 gradients of no rows; 6 standard errors."""
     policy = joint_glm(2, 4, epsilon=1.0, delta=0.02)
-    p, s, rng, g = policy.params, init(policy.params), np.random.default_rng(2), np.zeros(2)
+    p = policy.params
+    s = init(policy.params)
+    rng = np.random.default_rng(2)
+    g = np.zeros(2)
     found = []
     for _ in range(2000):
         joint.release_gradient(p, 3.0, s, 1, np.zeros(2), rng, g)
@@ -222,12 +286,25 @@ def test_every_gradient_has_its_noise():
 
 
 def test_a_bad_value_of_a_preset_is_refused_by_name():
-    bad = {"gamma": 0.0, "width": -1.0, "a_v": -1.0, "a_h": np.nan, "penalty": 0.0, "share": 1.0}
+    bad = {
+        "gamma": 0.0,
+        "width": -1.0,
+        "a_v": -1.0,
+        "a_h": np.nan,
+        "penalty": 0.0,
+        "share": 1.0,
+    }
     bad |= dict.fromkeys(("steps_o", "steps_tau", "cutoff_o", "cutoff_tau"), 0)
     bad["calibration"] = "tight"
     for name, value in bad.items():
         with pytest.raises(ValueError, match=name):
-            joint_glm(3, 100, epsilon=1.0, delta=0.02, preset=TIGHT._replace(**{name: value}))
+            joint_glm(
+                3,
+                100,
+                epsilon=1.0,
+                delta=0.02,
+                preset=TIGHT._replace(**{name: value}),
+            )
 
 
 def test_a_width_that_meets_the_threshold_explores():
@@ -236,5 +313,10 @@ def test_a_width_that_meets_the_threshold_explores():
     p = policy.params._replace(threshold=1.0)
     for threshold, explored in ((1.0, 1), (1.0 + 1e-9, 0)):
         s = policy.init(p)
-        policy.select(p._replace(threshold=threshold), s, np.eye(2), np.random.default_rng(0))
+        policy.select(
+            p._replace(threshold=threshold),
+            s,
+            np.eye(2),
+            np.random.default_rng(0),
+        )
         assert s.explored[0] == explored

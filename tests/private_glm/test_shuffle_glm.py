@@ -16,9 +16,19 @@ from evidence.attacks.shuffle_glm import own_attacks
 def test_without_noise_every_arm_is_that_of_the_plain_version():
     X, R, _ = next(world("ball", 3, 2.0, K=6).blocks(900, np.random.default_rng(4)))
     policy = shuffle_glm(
-        3, 6, 900, epsilon=np.inf, delta=0.01, theta_bound=2.0, kappa=9.0, gamma=0.4, first=100
+        3,
+        6,
+        900,
+        epsilon=np.inf,
+        delta=0.01,
+        theta_bound=2.0,
+        kappa=9.0,
+        gamma=0.4,
+        first=100,
     )
-    arms, state, ends = np.empty(900, np.int64), init(policy.params), policy.params.ends
+    arms = np.empty(900, np.int64)
+    state = init(policy.params)
+    ends = policy.params.ends
     policy.play(policy.params, state, X, R, np.random.default_rng(0), arms)
     twin = plain("shuffle_glm", np=np)["shuffle_glm_plain"]
     found, theta = twin(X, R, ends, 9.0, 0.4, 2.0, 20, np.random.default_rng(0))
@@ -29,23 +39,46 @@ def test_without_noise_every_arm_is_that_of_the_plain_version():
 
 
 def test_weights_are_capped_whatever_the_estimate_says():
-    policy = shuffle_glm(2, 3, 400, epsilon=1.0, delta=0.01, theta_bound=2.0, kappa_star=9.0)
-    p, s = policy.params, init(policy.params)
+    policy = shuffle_glm(
+        2,
+        3,
+        400,
+        epsilon=1.0,
+        delta=0.01,
+        theta_bound=2.0,
+        kappa_star=9.0,
+    )
+    p = policy.params
+    s = init(policy.params)
     assert p.caps.tolist() == [1.0, 1 / 9, 1 / 9]
     s.k[0] = 1
     for theta in ([0.0, 0.0], [2.0, 0.0], [-1.0, 1.0]):
         s.theta[0, :] = theta
         for x in np.eye(2):
-            assert shuffle.weight(p.link, x @ theta, 0.0, p.theta_bound, p.caps[1]) <= 1 / 9
-    assert shuffle_glm(2, 3, 400, epsilon=1.0, delta=0.01, link="logistic").params.caps[1] == 0.25
+            assert (
+                shuffle.weight(p.link, x @ theta, 0.0, p.theta_bound, p.caps[1]) <= 1 / 9
+            )
+    assert (
+        shuffle_glm(2, 3, 400, epsilon=1.0, delta=0.01, link="logistic").params.caps[1]
+        == 0.25
+    )
 
 
 def test_a_message_has_the_weight_of_the_clipped_context():
-    p = shuffle_glm(2, 3, 400, epsilon=np.inf, delta=0.01, theta_bound=2.0, first=50).params
+    p = shuffle_glm(
+        2,
+        3,
+        400,
+        epsilon=np.inf,
+        delta=0.01,
+        theta_bound=2.0,
+        first=50,
+    ).params
     sums = []
     for size in (1.0, 30.0):
         s = init(p)
-        s.t[0], s.k[0] = 60, 1
+        s.t[0] = 60
+        s.k[0] = 1
         s.theta[0, 0], s.V_inv[0] = 1.0, 0.1 * np.eye(2)
         context = size * np.array([0.6, 0.8])
         shuffle.update(p, s, 0, context, 1.0, np.random.default_rng(0))
@@ -56,13 +89,32 @@ def test_a_message_has_the_weight_of_the_clipped_context():
 
 def test_the_ridge_is_two_deviations_of_the_noise_that_is_drawn():
     """1 + 2 sqrt(d) times that of an entry of the released matrix; 6 standard errors."""
-    policy = shuffle_glm(3, 4, 1000, epsilon=1.0, delta=0.01, theta_bound=2.0, kappa_star=9.0)
-    p, rng = policy.params, np.random.default_rng(1)
+    policy = shuffle_glm(
+        3,
+        4,
+        1000,
+        epsilon=1.0,
+        delta=0.01,
+        theta_bound=2.0,
+        kappa_star=9.0,
+    )
+    p = policy.params
+    rng = np.random.default_rng(1)
     users = np.diff(p.ends, prepend=0)[:-1]
-    for n, b, cap, k, ridge in zip(users, p.bits_matrix, p.caps, p.levels, p.ridge, strict=False):
+    for n, b, cap, k, ridge in zip(
+        users,
+        p.bits_matrix,
+        p.caps,
+        p.levels,
+        p.ridge,
+        strict=False,
+    ):
         spread = 2 * cap / k * rng.binomial(n * b, 0.25, 5000).std()
         assert ridge - 1.0 == pytest.approx(2.0 * np.sqrt(3.0) * spread, rel=0.06)
-    assert shuffle_glm(3, 4, 1000, epsilon=np.inf, delta=0.01).params.ridge.tolist() == [1.0, 1.0]
+    assert shuffle_glm(3, 4, 1000, epsilon=np.inf, delta=0.01).params.ridge.tolist() == [
+        1.0,
+        1.0,
+    ]
 
 
 def test_the_guarantee_is_that_of_the_worst_batch():
@@ -123,17 +175,21 @@ def test_calibration_is_proved_and_not_wasteful(n, epsilon):
 
 def test_the_bounds_on_movement_hold_for_every_pair_of_users():
     """Integers of message level, with shared randomness in rounding, over random pairs of users."""
-    rng, n = np.random.default_rng(2), 100
+    rng = np.random.default_rng(2)
+    n = 100
     levels = shuffle.n_levels(n, 3)
     worst = [0.0, 0.0]
     for _ in range(4000):
         x, y = rng.standard_normal((2, 3))
-        x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
+        x = x / np.linalg.norm(x)
+        y = y / np.linalg.norm(y)
         u = rng.random(6)
         for i, (a, b) in enumerate(((x, y), (tri(x), tri(y)))):
             parts = [np.floor((v + 1) * levels / 2 + u[: len(v)]) for v in (a, b)]
             worst[i] = max(worst[i], np.linalg.norm(parts[0] - parts[1]))
-    assert 0.95 * levels < worst[0] <= shuffle.sensitivity(levels, 3, shuffle.GRADIENT_RATIO)
+    assert (
+        0.95 * levels < worst[0] <= shuffle.sensitivity(levels, 3, shuffle.GRADIENT_RATIO)
+    )
     assert (
         0.95 * levels * np.sqrt(0.5)
         < worst[1]
@@ -143,7 +199,11 @@ def test_the_bounds_on_movement_hold_for_every_pair_of_users():
 
 def test_the_printed_calibration_splits_both_halves_of_the_budget():
     """Algorithm 7: epsilon/2 over 2 sqrt(2 N log(2/delta)) a gradient, delta/2 over N + 1."""
-    n, d, N, e, delta = 500, 3, 20, 1.0, 0.01
+    n = 500
+    d = 3
+    N = 20
+    e = 1.0
+    delta = 0.01
     *bits, _ = shuffle.calibrated(n, d, N, e, delta, "paper")
     g = 45  # 2 sqrt(500), rounded up
     assert bits[0] == np.ceil(24e4 * (g * np.log(40 / (delta / 2)) / (e / 2)) ** 2 / n)
@@ -156,7 +216,8 @@ def test_the_printed_calibration_splits_both_halves_of_the_budget():
 
 
 def test_no_bits_are_exact_sums():
-    sums, out = np.zeros(2), np.empty(2)
+    sums = np.zeros(2)
+    out = np.empty(2)
     shuffle.send(np.random.default_rng(0), np.array([0.3, -0.2]), 1.0, 4, 0, sums)
     shuffle.send(np.random.default_rng(0), np.array([0.1, 0.2]), 1.0, 4, 0, sums)
     shuffle.analyse(np.random.default_rng(0), sums, 2, 1.0, 4, 0, out)
@@ -167,16 +228,23 @@ def test_no_bits_are_exact_sums():
 def test_a_released_matrix_has_eigenvalues_of_half_the_ridge():
     p = shuffle_glm(2, 2, 400, epsilon=np.inf, delta=0.01, first=50).params
     s = init(p)
-    s.counts[:] = -3.0, 0.0, 3.0  # exact sums that noise might have made: rows (11), (21, 22)
+    # exact sums that noise might have made: rows (11), (21, 22)
+    s.counts[:] = -3.0, 0.0, 3.0
     shuffle.release_matrix(p, s, 0, np.random.default_rng(0))
     np.testing.assert_allclose(s.V[0], np.diag([0.5, 4.0]), atol=1e-12)
     np.testing.assert_allclose(s.V_inv[0], np.diag([2.0, 0.25]), atol=1e-12)
 
 
 def test_designs():
-    pi, largest, rank, _ = design(np.vstack([np.eye(3)] + [np.eye(3)[:1]] * 5), tolerance=1.0001)
+    pi, largest, rank, _ = design(
+        np.vstack([np.eye(3)] + [np.eye(3)[:1]] * 5),
+        tolerance=1.0001,
+    )
     assert pi[1:3] == pytest.approx([1 / 3] * 2, abs=2e-3)  # one direction has six copies
-    assert (largest / rank, rank) == (pytest.approx(1.0, abs=1e-3), pytest.approx(3.0, abs=1e-6))
+    assert (largest / rank, rank) == (
+        pytest.approx(1.0, abs=1e-3),
+        pytest.approx(3.0, abs=1e-6),
+    )
     assert design(np.array([[1, 0], [0, 1], [0.6, 0.6]]), 1.002, 9999)[0][2] < 0.01
     pi, *_ = design(np.array([[1, 0], [0, 1], [0.8, 0.8]]), 1.0001, 9999)
     assert pi == pytest.approx([0.410, 0.410, 0.180], abs=2e-3)
@@ -198,12 +266,15 @@ def test_a_design_is_certified(seed):
 
 
 def test_dead_arms_get_nothing_and_draws_follow_the_design():
-    A, alive, pi = np.eye(3), np.array([1, 0, 1]), np.zeros(3)
+    A = np.eye(3)
+    alive = np.array([1, 0, 1])
+    pi = np.zeros(3)
     shuffle.g_optimal(A, alive, 2.0, 100, pi, shuffle.work_for(3, 3))
     assert pi.tolist() == [0.5, 0.0, 0.5]
     rng = np.random.default_rng(0)
     drawn = np.bincount(
-        [shuffle.draw(np.array([0.2, 0.5, 0.3]), rng) for _ in range(20_000)], minlength=3
+        [shuffle.draw(np.array([0.2, 0.5, 0.3]), rng) for _ in range(20_000)],
+        minlength=3,
     )
     assert sps.chisquare(drawn, [4000, 10_000, 6000]).pvalue > 1e-7
 
@@ -214,15 +285,18 @@ def test_without_noise_the_analyser_sees_the_matrix_of_the_last_user():
     rng = np.random.default_rng(0)
     seen = [attack.mechanism(x, rng, 2) for x in (attack.a, attack.b, 2.0 * attack.a)]
     assert [rows.tolist() for rows in seen] == [
-        [[1.0, 0.0, 0.0]] * 2, [[0.0, 0.0, 1.0]] * 2, [[1.0, 0.0, 0.0]] * 2
-    ]  # fmt: skip
+        [[1.0, 0.0, 0.0]] * 2,
+        [[0.0, 0.0, 1.0]] * 2,
+        [[1.0, 0.0, 0.0]] * 2,
+    ]
     assert (attack.statistic(seen[0]) - attack.statistic(seen[1])).tolist() == [2.0, 2.0]
 
 
 def test_arms_of_a_design_are_scaled_by_the_roots_of_their_weights():
     """After the first batch, score 0 and no doubt: weight 1/4, the root is 1/2; before it 1."""
     p = shuffle_glm(2, 2, 400, epsilon=np.inf, delta=0.01, first=50).params
-    s, X = init(p), np.eye(2)
+    s = init(p)
+    X = np.eye(2)
     s.alive[:] = 1
     shuffle.scale_arms(p, s, X)
     np.testing.assert_array_equal(s.A, X)
@@ -254,5 +328,12 @@ def test_an_arm_whose_upper_end_meets_the_lower_one_stays():
 def test_a_single_arm_that_is_left_gets_everything():
     """Not the first one, and with zeros before and after it."""
     pi = np.zeros(3)
-    shuffle.g_optimal(np.eye(3), np.array([0, 1, 0]), 2.0, 100, pi, shuffle.work_for(3, 3))
+    shuffle.g_optimal(
+        np.eye(3),
+        np.array([0, 1, 0]),
+        2.0,
+        100,
+        pi,
+        shuffle.work_for(3, 3),
+    )
     assert pi.tolist() == [0.0, 1.0, 0.0]

@@ -14,7 +14,12 @@ from companion.streaming_sco.environments import (
 )
 from companion.streaming_sco.streaming import streaming_fw
 
-MOMENTS = {(1.5, 5): 0.27685, (1.5, 10): 0.16705, (np.inf, 5): 0.05860, (np.inf, 10): 0.01523}
+MOMENTS = {
+    (1.5, 5): 0.27685,
+    (1.5, 10): 0.16705,
+    (np.inf, 5): 0.05860,
+    (np.inf, 10): 0.01523,
+}
 
 
 @pytest.mark.parametrize("p", [1.5, np.inf])
@@ -23,11 +28,13 @@ def test_the_exact_excess_is_that_of_many_test_rows(p):
     for d in (5, 10):
         c, error = regression(p, flat(d, p)).second_moment(20_000)
         assert c == pytest.approx(MOMENTS[p, d], abs=5 * error + 5e-6)
-    world, n = regression(p, flat(5, p)), 100_000
+    world = regression(p, flat(5, p))
+    n = 100_000
     X, Y = world.records(n, np.random.default_rng(3))
     guess = np.array([0.9, 0.2, 0.5, -0.1, 0.4]) * world.theta[0]
     loss, least, zero = ((Y - X @ th) ** 2 for th in (guess, world.theta, np.zeros(5)))
-    excess, span = loss - least, (zero - least).mean()
+    excess = loss - least
+    span = (zero - least).mean()
     ratio = excess.mean() / span
     error = (excess - ratio * (zero - least)).std() / span / np.sqrt(n)
     assert abs(ratio - world.excess(guess)) < 5 * error < 0.03
@@ -54,20 +61,29 @@ def test_linear_losses_have_records_of_norm_one_and_the_excess_of_their_mean():
         assert np.linalg.norm(X, q, axis=1) == pytest.approx(np.ones(40_000))
         assert X.mean(axis=0) == pytest.approx([-0.3 * size, 0, 0, 0], abs=5 * size / 200)
         theta = np.array([0.2, 0.1, 0.0, 0.0])
-        assert world.excess(theta) == pytest.approx(0.3 * size * 0.8)  # <mean, theta - e_1>
+        # <mean, theta - e_1>
+        assert world.excess(theta) == pytest.approx(0.3 * size * 0.8)
 
 
 def test_risk_is_that_of_what_each_method_shows_at_each_place_of_the_grid():
     """Two repetitions by hand: one stream of records for all, one of noise for every method.  Runs
     go in pieces of 10,922 records; the grid stops within them and at the end of one."""
-    n, d, grid, seeds = 25_000, 6, [4_000, 10_922, 21_844, 25_000], repetitions(5, 2)
-    world, keys = regression(2.0, flat(d, 2.0)), {"epsilon": 4.0, "delta": 1e-2, **OPTIONS}
-    methods = [streaming_fw(d, n, **keys).renamed("a"), streaming_fw(d, n, clip=3.0, **keys)]
+    n = 25_000
+    d = 6
+    grid = [4_000, 10_922, 21_844, 25_000]
+    seeds = repetitions(5, 2)
+    world = regression(2.0, flat(d, 2.0))
+    keys = {"epsilon": 4.0, "delta": 1e-2, **OPTIONS}
+    methods = [
+        streaming_fw(d, n, **keys).renamed("a"),
+        streaming_fw(d, n, clip=3.0, **keys),
+    ]
     found = excess_risk(world, methods, n, seeds, grid=grid)
     for seed, row in zip(seeds, found.excess, strict=True):
         X, Y = world.records(n, stream(seed, "environment"))
         for o, risk in zip(methods, row, strict=True):
-            rng, out = stream(seed, o.name), np.empty((n, d))
+            rng = stream(seed, o.name)
+            out = np.empty((n, d))
             o.run(o.params, o.init(o.params, rng), X, Y, rng, out)
             assert (risk == world.excess(out[np.array(grid) - 1])).all()
     assert found.records.tolist() == grid

@@ -26,8 +26,10 @@ from evidence.attacks.sco_bandit import on_standing_arms
 
 
 def test_errors_and_risks_are_of_the_runs_that_excess_risk_makes():
-    world, grid = regression(1.5, first(5, 1.5, 5)), np.array([100, 517, 900])
-    seeds, o = repetitions(3, 2), streaming_fw(5, 1000, epsilon=1.0, p=1.5, **OPTIONS)
+    world = regression(1.5, first(5, 1.5, 5))
+    grid = np.array([100, 517, 900])
+    seeds = repetitions(3, 2)
+    o = streaming_fw(5, 1000, epsilon=1.0, p=1.5, **OPTIONS)
     errors, risks = ex.errors_and_risks(world, o, 1000, seeds, grid, 0.2)
     again = excess_risk(world, [o], 1000, seeds, grid=grid)
     np.testing.assert_array_equal(risks, again.excess[:, 0, :-1])
@@ -47,7 +49,9 @@ def test_the_bound_of_the_gradient_error_by_hand():
     2 * 10/4 sqrt(2 + 2 sqrt(2 log 80) + 4 log 80) = 5 * 5.044694 = 25.223.
     """
     c = make_problem(2, 4, 2.0, 1.0, "squares", 1.0)
-    free, noisy = (ex.gradient_error_bound([3], c, sigma, 1.0)[0] for sigma in (0.0, 10.0))
+    free, noisy = (
+        ex.gradient_error_bound([3], c, sigma, 1.0)[0] for sigma in (0.0, 10.0)
+    )
     assert free == pytest.approx(396.7436, abs=1e-3)
     assert noisy - free == pytest.approx(25.2235, abs=1e-3)
     wider = ex.gradient_error_bound([3], c, 0.0, 4.0)[0]  # sqrt(2 e kappa) doubles
@@ -58,21 +62,32 @@ def test_the_bound_of_the_gradient_error_by_hand():
 
 
 def test_rows_of_the_tables_are_what_they_say():
-    grids, seeds = {"Algorithm 1, p=1.5": [0.4, 1.0], "NoisySFW": [0.1]}, repetitions(1, 2)
-    made = {r: ex.candidate("Algorithm 1", r, 5, 100, 1.5, 1.0).params for r in ex.ROWS[1:]}
+    grids = {"Algorithm 1, p=1.5": [0.4, 1.0], "NoisySFW": [0.1]}
+    seeds = repetitions(1, 2)
+    made = {
+        r: ex.candidate("Algorithm 1", r, 5, 100, 1.5, 1.0).params for r in ex.ROWS[1:]
+    }
     sigmas = [made[r].sigma for r in ex.ROWS[1:]]
     assert sigmas == sorted(sigmas, reverse=True)
     assert sigmas[-1] == 0.0
     assert made["clipped at 3"].clip == 3.0
-    assert made["square root"].clip == made["corrected"].clip == pytest.approx(6.4 * 5 ** (1 / 6))
+    assert (
+        made["square root"].clip
+        == made["corrected"].clip
+        == pytest.approx(6.4 * 5 ** (1 / 6))
+    )
     assert ex.scales("Algorithm 1", "as run", 1.5, grids) == [0.4, 1.0]
     assert ex.scales("NoisySFW", "corrected", 1.5, grids) == [0.1, 0.15, 0.2, 1.0]
-    weak, fair = (ex.candidate("NoisySGD", r, 5, 100, np.inf, 1.0).params for r in ex.ROWS[:2])
+    weak, fair = (
+        ex.candidate("NoisySGD", r, 5, 100, np.inf, 1.0).params for r in ex.ROWS[:2]
+    )
     assert (weak.radius, fair.radius) == (1.0, 2.0)
     assert weak.sigma / fair.sigma == pytest.approx(4.0 / 6.4)
     found = ex.table({"NoisySFW": 2}, ex.ROWS, [(64, 3)], 1.5, seeds, grids)
     assert set(found) == {("NoisySFW", r, (64, 3)) for r in ex.ROWS if r not in ex.OURS}
-    o = ex.candidate("NoisySFW", "corrected", 3, 64, 1.5, 0.15).renamed("NoisySFW, corrected, 0.15")
+    o = ex.candidate("NoisySFW", "corrected", 3, 64, 1.5, 0.15).renamed(
+        "NoisySFW, corrected, 0.15"
+    )
     risk = excess_risk(regression(1.5, flat(3, 1.5)), [o], 64, seeds).final[:, 0]
     assert (found["NoisySFW", "corrected", (64, 3)][0.15] == risk).all()
 
@@ -89,7 +104,9 @@ def test_the_best_scale_and_who_wins():
 
 def test_noisy_sgd_on_shared_draws_is_every_run_bit_for_bit():
     """Boxes bind, noise matters: the variants end apart, each where a single run ends."""
-    n, world, seeds = 12, regression(np.inf, flat(3, np.inf)), repetitions(3, 2)
+    n = 12
+    world = regression(np.inf, flat(3, np.inf))
+    seeds = repetitions(3, 2)
     run = {"step_scale": 9.0, "lipschitz": 4.0, "calibration": "paper"}
     kinds = {"radius": 0.3, "step_scale": 6.0}, {"radius": 2.0, "step_scale": 90.0}, run
     made = [noisy_sgd(3, n, epsilon=2.0, delta=1e-2, label_bound=1.2, **k) for k in kinds]
@@ -99,7 +116,8 @@ def test_noisy_sgd_on_shared_draws_is_every_run_bit_for_bit():
     for seed, row in zip(seeds, together, strict=True):
         X, Y = drawn(world, n, seed)
         for o, excess in zip(made, row, strict=True):
-            rng, out = stream(seed, "NoisySGD"), np.zeros((n, 3))
+            rng = stream(seed, "NoisySGD")
+            out = np.zeros((n, 3))
             o.run(o.params, o.init(o.params, rng), X, Y, rng, out)
             assert world.excess(out[-1]) == excess
     with pytest.raises(ValueError, match=r"optimisers must be NoisySGD for p = inf.*got"):
@@ -111,16 +129,21 @@ def test_noisy_sgd_on_shared_draws_is_every_run_bit_for_bit():
 
 def test_what_the_program_drew():
     """Mean of R^2 is d sigma, not d sigma^2; the sign of a vertex is that of the exact score."""
-    runs, d, sigma, keys = 20_000, 5, 50.0, {"p": 1.5, "radius": 2.0}
+    runs = 20_000
+    d = 5
+    sigma = 50.0
+    keys = {"p": 1.5, "radius": 2.0}
     made = ex.program_tree(d, 1, 1.0, 0.1, **keys).params
     assert made.exponent == pytest.approx(0.61, abs=0.005)
-    rng, seen = np.random.default_rng(1), np.empty((runs, 1, d))
+    rng = np.random.default_rng(1)
+    seen = np.empty((runs, 1, d))
     for exponent in (made.exponent, 3.0):
         p = made._replace(exponent=exponent, sigma=sigma)
         ex.program_outputs(rng, p, np.zeros(d), seen)
         squares = (np.abs(seen[:, 0]) ** exponent).sum(axis=1) ** (2 / exponent)
         assert abs(squares.mean() - d * sigma) < 5 * squares.std() / np.sqrt(runs)
-    score, chosen = np.array([1.0, -2.0, 0.5]), np.empty((2000, 3))
+    score = np.array([1.0, -2.0, 0.5])
+    chosen = np.empty((2000, 3))
     ex.clean_sign(rng, score, 5.0, chosen)
     assert (chosen.sum(axis=1) == -np.sign(score[np.abs(chosen).argmax(axis=1)])).all()
     assert (chosen != 0).sum(axis=0).min() > 400
@@ -136,7 +159,10 @@ def test_the_programs_constants_by_hand():
     assert ex.misprinted(1.5, 10) == (pytest.approx(1.302585, abs=1e-6), 2.0)
     assert ex.misprinted(1.5, 2)[1] == pytest.approx(-2.267353, abs=1e-6)
     assert ex.misprinted(np.inf, 10) == (2.0, 1.0)
-    assert ex.program_tree(10, 2000, **keys).params.sigma == pytest.approx(1219.51, abs=0.01)
+    assert ex.program_tree(10, 2000, **keys).params.sigma == pytest.approx(
+        1219.51,
+        abs=0.01,
+    )
     made = ex.program_sfw(10, 2000, step_scale=1.0, **keys).params
     assert made.sigma_first == pytest.approx(0.0441113, rel=1e-5)
     assert made.sigma == pytest.approx(0.1676439, rel=1e-5)
@@ -145,13 +171,18 @@ def test_the_programs_constants_by_hand():
 @pytest.mark.parametrize("method", ["Algorithm 1", "NoisySFW"])
 def test_without_noise_the_program_is_the_algorithm(method):
     """And with it the drawn noise, of the printed scale, is in what it publishes."""
-    world, name = regression(1.5, flat(4, 1.5)), f"{method} as run"
-    loud, free = (ex.candidate(method, r, 4, 256, 1.5, 0.5) for r in ("as run", "no privacy"))
+    world = regression(1.5, flat(4, 1.5))
+    name = f"{method} as run"
+    loud, free = (
+        ex.candidate(method, r, 4, 256, 1.5, 0.5) for r in ("as run", "no privacy")
+    )
     silent = {k: 0.0 for k in ("sigma", "sigma_first") if hasattr(loud.params, k)}
     quiet = loud._replace(params=loud.params._replace(**silent))
     if method == "Algorithm 1":
         free = free._replace(params=free.params._replace(clip=np.inf))
-    risk = [excess_risk(world, [o.renamed(name)], 256, [1]).final for o in (loud, quiet, free)]
+    risk = [
+        excess_risk(world, [o.renamed(name)], 256, [1]).final for o in (loud, quiet, free)
+    ]
     assert risk[1] == pytest.approx(risk[2], rel=1e-6)
     assert abs(risk[0] - risk[2]) > 1e-3
 
@@ -161,7 +192,9 @@ def test_without_noise_the_program_is_the_algorithm(method):
 
 def test_estimates_and_drifts_are_those_of_the_definition_and_fall(monkeypatch):
     monkeypatch.setattr(ex, "SAMPLE", 4000)
-    world, seeds, grid = one_context(2, 3, 2), repetitions(1, 2), [50, 400, 3000]
+    world = one_context(2, 3, 2)
+    seeds = repetitions(1, 2)
+    grid = [50, 400, 3000]
     keys = {"t0": 20, "gap": 40.0, "label_bound": 1.2, "radius": 2.0}
     policy = sco_bandit(3, 2, 3000, epsilon=np.inf, **keys)
     found = ex.estimates(world, policy, 3000, seeds, grid)
@@ -171,16 +204,27 @@ def test_estimates_and_drifts_are_those_of_the_definition_and_fall(monkeypatch):
     assert (dropped[:, 2] <= dropped[:, 0]).all()
     X, R, mu = next(world.blocks(3000, stream(seeds[0], "environment")))
     true = np.linalg.lstsq(X[:, 0], mu, rcond=None)[0].T
-    s, arms = policy.init(policy.params), np.empty(400, np.int64)
+    s = policy.init(policy.params)
+    arms = np.empty(400, np.int64)
     policy.play(policy.params, s, X[:400], R[:400], stream(seeds[0], policy.name), arms)
-    assert found[0, 1] == pytest.approx((np.abs(s.arms.theta - true).sum(axis=1) ** 2).max())
-    blocks, worst, lost = world.blocks(4000, stream(seeds[0], "fresh contexts")), [], []
-    met, now, fresh = s.arms.old, s.arms.theta, np.concatenate([X[:, 0] for X, *_ in blocks])
+    assert found[0, 1] == pytest.approx(
+        (np.abs(s.arms.theta - true).sum(axis=1) ** 2).max()
+    )
+    blocks = world.blocks(4000, stream(seeds[0], "fresh contexts"))
+    worst = []
+    lost = []
+    met = s.arms.old
+    now = s.arms.theta
+    fresh = np.concatenate([X[:, 0] for X, *_ in blocks])
     turned = [x for x in fresh if (met @ x).argmax() != (now @ x).argmax()]
     assert 0 < len(turned) < len(fresh) / 2
     for i in range(2):
-        terms = [2 * x * (x @ (met[i] - true[i])) for x in fresh if (met @ x).argmax() == i]
-        worst.append(np.abs(s.arms.gradient[i] - np.sum(terms, axis=0) / len(fresh)).max())
+        terms = [
+            2 * x * (x @ (met[i] - true[i])) for x in fresh if (met @ x).argmax() == i
+        ]
+        worst.append(
+            np.abs(s.arms.gradient[i] - np.sum(terms, axis=0) / len(fresh)).max()
+        )
         lost.append(sum((x @ (now[i] - true[i])) ** 2 for x in turned) / len(fresh))
     assert error[0, 1] == pytest.approx(max(worst), rel=1e-9)
     assert dropped[0, 1] == pytest.approx(max(lost), rel=1e-9)
@@ -192,7 +236,16 @@ def test_without_synthetic_updates_arms_tell_what_one_asked():
         keys = {"gap": 10.0, "clip": 1.0, "synthetic": synthetic}
         policy = sco_bandit(2, 2, 40, epsilon=1.0, delta=1e-2, t0=2, **keys)
         assert [ex.stands_still(policy, s, 30, 1) for s in (1.0, -1.0)] == still
-        policy = sco_bandit(1, 3, 3, epsilon=1.0, delta=0.1, t0=0, label_bound=1.2, **keys)
+        policy = sco_bandit(
+            1,
+            3,
+            3,
+            epsilon=1.0,
+            delta=0.1,
+            t0=0,
+            label_bound=1.2,
+            **keys,
+        )
         told = {"delta": 0.1, "trials": 8000, "seed": 1, "level": 1 - 1e-7}
         found = audit.attacked(on_standing_arms(policy), **told).epsilon
         assert found < 1.0 if synthetic else found > 3.0
@@ -213,7 +266,9 @@ def test_checkpoints_have_a_one_bit_in_the_middle_and_at_the_end():
 
 
 def test_an_envelope_takes_the_worst_slope_at_every_checkpoint():
-    o, seeds, grid = streaming_fw(2, 64, epsilon=1.0, loss="inner product"), [1, 2, 3], [5, 33]
+    o = streaming_fw(2, 64, epsilon=1.0, loss="inner product")
+    seeds = [1, 2, 3]
+    grid = [5, 33]
     slopes = (0.05, 0.9)
     means, samples = ex.envelope(o, slopes, 64, seeds, np.array(grid))
     for i, slope in enumerate(slopes):
@@ -221,7 +276,13 @@ def test_an_envelope_takes_the_worst_slope_at_every_checkpoint():
         assert means[i] == pytest.approx(risk.excess[:, 0, :2].mean(axis=0))
     worst = means.argmax(axis=0)
     for j in range(2):
-        risk = excess_risk(ex.Functional(2, slopes[worst[j]], 2.0), [o], 64, seeds, grid=grid)
+        risk = excess_risk(
+            ex.Functional(2, slopes[worst[j]], 2.0),
+            [o],
+            64,
+            seeds,
+            grid=grid,
+        )
         np.testing.assert_array_equal(samples[:, j], risk.excess[:, 0, j])
 
 
@@ -239,14 +300,17 @@ def test_what_stands_beside_a_printed_number(monkeypatch):
 
 def test_what_the_filter_removes_is_counted_round_by_round():
     """Means and contexts of the later rounds, one by one, at half of the gap."""
-    world, seeds = one_context(3, 4, 2), repetitions(7, 1)
+    world = one_context(3, 4, 2)
+    seeds = repetitions(7, 1)
     policy = sco_bandit(4, 3, 400, epsilon=np.inf, t0=5, gap=0.5, radius=2.0)
     found = ex.removed(world, policy, 200, seeds)[0]
     blocks = list(world.blocks(215, stream(seeds[0], "environment")))
     X, R, mu = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    s, arms = policy.init(policy.params), np.empty(15, np.int64)
+    s = policy.init(policy.params)
+    arms = np.empty(15, np.int64)
     policy.play(policy.params, s, X[:15], R[:15], stream(seeds[0], policy.name), arms)
-    best, some = 0, 0
+    best = 0
+    some = 0
     for t in range(15, 215):
         scores = [s.forced[k] @ X[t, 0] for k in range(3)]
         gone = [score <= max(scores) - 0.25 for score in scores]
@@ -258,8 +322,15 @@ def test_what_the_filter_removes_is_counted_round_by_round():
 
 def test_the_first_vertices_lose_what_theorem_3_11_promises_at_very_large_budgets():
     """The noise by hand, b_t = 8 r sqrt(log n log(1/delta))/(epsilon sqrt t) (L = 1, D = 2 r)."""
-    keys = {"delta": 0.1, "loss": "inner product", "calibration": "paper", "selector": "argmin"}
-    n, epsilon, unit = 2000, 800.0, np.sqrt(np.log(2000) * np.log(10))
+    keys = {
+        "delta": 0.1,
+        "loss": "inner product",
+        "calibration": "paper",
+        "selector": "argmin",
+    }
+    n = 2000
+    epsilon = 800.0
+    unit = np.sqrt(np.log(2000) * np.log(10))
     made = vertex_fw(1, n, epsilon=epsilon, radius=3.0, **keys)
     found = ex.lost_by_first_vertices(made, 0.1)
     t = np.arange(1, n + 1)
@@ -276,7 +347,8 @@ def test_the_first_vertices_lose_what_theorem_3_11_promises_at_very_large_budget
     rng = np.random.default_rng(1)
     noise = rng.laplace(size=(200_000, 2))
     assert (noise[:, 0] - noise[:, 1] > 1.5).mean() == pytest.approx(
-        0.5 * 1.75 * np.exp(-1.5), abs=0.003
+        0.5 * 1.75 * np.exp(-1.5),
+        abs=0.003,
     )
     with pytest.raises(ValueError, match="d = 1"):
         ex.lost_by_first_vertices(vertex_fw(2, 10, epsilon=1.0), 0.1)
@@ -291,7 +363,14 @@ def test_signs_of_parameters_lose_more_than_theorem_3_1_promises_at_very_large_b
     nodes = np.ceil(np.log2(2000)) + 1
     printed = nodes * np.sqrt(2 * np.log(nodes * 2000)) / 3000.0
     assert ex.lost_by_signs(printed, 11, 1 / 2000) > 1.2 * 3000.0
-    made = streaming_fw(1, 2000, epsilon=3.0, p=2.0, loss="inner product", calibration="paper")
+    made = streaming_fw(
+        1,
+        2000,
+        epsilon=3.0,
+        p=2.0,
+        loss="inner product",
+        calibration="paper",
+    )
     assert made.params.sigma / 2.0 == pytest.approx(printed * 1000.0)
     with pytest.raises(ValueError, match="noise"):
         ex.lost_by_signs(0.0, 3, 0.1)

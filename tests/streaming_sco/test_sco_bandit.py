@@ -18,7 +18,8 @@ every_learner = pytest.mark.parametrize("learner", LEARNERS)
 def played(policy, T, d, seed=0, K=3):
     rng = np.random.default_rng(seed)
     X = np.repeat(rng.uniform(-1, 1, (T, 1, d)), K, axis=1)
-    R, arms = rng.uniform(-1, 1, (T, K)), np.empty(T, dtype=np.int64)
+    R = rng.uniform(-1, 1, (T, K))
+    arms = np.empty(T, dtype=np.int64)
     state = policy.init(policy.params)
     policy.play(policy.params, state, X, R, rng, arms)
     return X, R, arms, state
@@ -28,8 +29,16 @@ def test_the_plain_version_of_the_chapter_is_the_kernel():
     """The filter matters, and the best arm is found."""
     X, R, mu = next(one_context(3, 4, 2).blocks(1_000, np.random.default_rng(2)))
     keys = {"t0": 30, "gap": 0.5, "label_bound": 5.0, "clip": np.inf}
-    policy, arms = sco_bandit(4, 3, 1_000, epsilon=np.inf, **keys), np.empty(1_000, np.int64)
-    policy.play(policy.params, policy.init(policy.params), X, R, np.random.default_rng(0), arms)
+    policy = sco_bandit(4, 3, 1_000, epsilon=np.inf, **keys)
+    arms = np.empty(1_000, np.int64)
+    policy.play(
+        policy.params,
+        policy.init(policy.params),
+        X,
+        R,
+        np.random.default_rng(0),
+        arms,
+    )
     algorithm_3 = plain("sco_bandit", np=np)["algorithm_3"]
     assert (algorithm_3(X[:, 0], R, 30, 0.5, 1.0) == arms).all()
     assert (algorithm_3(X[:, 0], R, 30, 9.0, 1.0) != arms).any()
@@ -39,7 +48,8 @@ def test_the_plain_version_of_the_chapter_is_the_kernel():
 @every_learner
 def test_a_synthetic_step_leaves_the_sum_and_moves_the_parameter(learner):
     policy = sco_bandit(4, 2, 50, epsilon=2.0, t0=0, learner=learner)
-    rng, p = np.random.default_rng(0), policy.params
+    rng = np.random.default_rng(0)
+    p = policy.params
     state = policy.init(p)
     for _ in range(20):
         policy.update(p, state, 0, np.full(4, 0.5), 0.7, rng)
@@ -50,12 +60,16 @@ def test_a_synthetic_step_leaves_the_sum_and_moves_the_parameter(learner):
 
 def test_every_arm_is_the_optimiser_of_its_own_records():
     """Arm 1's learner equals Algorithm 1 fed with its records, zeros where others were played."""
-    T, d = 60, 3
+    T = 60
+    d = 3
     policy = sco_bandit(d, 2, T, epsilon=np.inf, t0=5)
     X, R, arms, state = played(policy, T, d, K=2)
-    learner, rng = streaming.init(policy.params.learner, None), np.random.default_rng()
+    learner = streaming.init(policy.params.learner, None)
+    rng = np.random.default_rng()
     rows = [(X[t, 0], R[t, 1]) for t in range(5, 10)]
-    rows += [(X[t, 0], R[t, 1]) if arms[t] == 1 else (np.zeros(d), 0.0) for t in range(10, T)]
+    rows += [
+        (X[t, 0], R[t, 1]) if arms[t] == 1 else (np.zeros(d), 0.0) for t in range(10, T)
+    ]
     for x, r in rows:
         streaming.step(policy.params.learner, learner, x, r, rng)
     assert (learner.theta == state.arms.theta[1]).all()
@@ -64,19 +78,27 @@ def test_every_arm_is_the_optimiser_of_its_own_records():
 
 def test_two_arms_move_by_half_each():
     """A user whose data differ moves one learner by 2 C, or two by C each, and no other."""
-    rng, C, worst = np.random.default_rng(3), 0.8, {True: 0.0, False: 0.0}
+    rng = np.random.default_rng(3)
+    C = 0.8
+    worst = {True: 0.0, False: 0.0}
     policy = sco_bandit(3, 3, 80, epsilon=1.0, t0=0, clip=C, learner="gumbel")
     for start in range(400):
-        sums, arms = [], rng.integers(0, 3, 2)
+        sums = []
+        arms = rng.integers(0, 3, 2)
         for arm in arms:
-            state, noise = policy.init(policy.params), np.random.default_rng(start)
+            state = policy.init(policy.params)
+            noise = np.random.default_rng(start)
             for t in range(3):
                 policy.update(policy.params, state, t, np.full(3, 0.4), 0.5, noise)
-            x, r = rng.choice([-1.0, 1.0], 3), rng.choice([-1.0, 1.0])
+            x = rng.choice([-1.0, 1.0], 3)
+            r = rng.choice([-1.0, 1.0])
             policy.update(policy.params, state, arm, x, r, noise)
             sums.append(state.arms.total)
-        moved, same = np.abs(sums[0] - sums[1]).max(axis=1), arms[0] == arms[1]
-        assert (moved <= (2 * C if same else C) * (1 + 1e-12) * np.isin(range(3), arms)).all()
+        moved = np.abs(sums[0] - sums[1]).max(axis=1)
+        same = arms[0] == arms[1]
+        assert (
+            moved <= (2 * C if same else C) * (1 + 1e-12) * np.isin(range(3), arms)
+        ).all()
         worst[same] = max(worst[same], max(moved))
     assert worst[True] > 1.95 * C
     assert worst[False] > 0.95 * C
@@ -86,7 +108,8 @@ def test_the_filter_keeps_arms_within_half_the_gap_of_the_best_forced_estimate()
     policy = sco_bandit(1, 3, 50, epsilon=np.inf, t0=1, gap=0.4)
     state = policy.init(policy.params)
     state.t[0] = 3
-    state.forced[:, 0] = 0.5, 0.29, 0.31  # at x = 1 the second lies too far below the first
+    # at x = 1 the second lies too far below the first
+    state.forced[:, 0] = 0.5, 0.29, 0.31
     state.arms.theta[:, 0] = 0.1, 0.9, 0.2
     for x, arm in ((1.0, 2), (0.5, 1), (-1.0, 2)):
         assert policy.select(policy.params, state, np.full((3, 1), x), None) == arm
@@ -97,24 +120,40 @@ def test_the_guarantee_is_that_of_one_learner():
     tree = streaming_fw(3, 100, p=1.0, clip=2 * (0.5 + 1.0), **budget)
     policy = sco_bandit(3, 4, 100, t0=0, **budget)
     assert policy.params.learner == tree.params
-    assert (policy.guarantee.model, policy.guarantee.epsilon) == ("joint", tree.guarantee.epsilon)
+    assert (policy.guarantee.model, policy.guarantee.epsilon) == (
+        "joint",
+        tree.guarantee.epsilon,
+    )
     policy = sco_bandit(3, 4, 100, t0=0, learner="gumbel", **budget)
     assert policy.params.learner == vertex_fw(3, 100, **budget).params
-    assert str(sco_bandit(3, 4, 100, epsilon=1.0, t0=5, synthetic=False).guarantee) == "no privacy"
+    assert (
+        str(sco_bandit(3, 4, 100, epsilon=1.0, t0=5, synthetic=False).guarantee)
+        == "no privacy"
+    )
 
 
 def test_a_policy_of_one_context_refuses_others():
-    policy, X = sco_bandit(3, 4, 100, epsilon=1.0, t0=5), np.full((2, 4, 3), 0.5)
+    policy = sco_bandit(3, 4, 100, epsilon=1.0, t0=5)
+    X = np.full((2, 4, 3), 0.5)
     need_contexts((policy,), X)
     X[1, 2, 0] = 0.4
-    for refuse in (lambda: need_contexts((policy,), X), lambda: policy.start(1).select(X[1])):
-        with pytest.raises(ValueError, match="one context for all arms: the rows of X must be equ"):
+    for refuse in (
+        lambda: need_contexts((policy,), X),
+        lambda: policy.start(1).select(X[1]),
+    ):
+        with pytest.raises(
+            ValueError,
+            match="one context for all arms: the rows of X must be equ",
+        ):
             refuse()
 
 
 def test_one_round_at_least_must_follow_the_forced_ones():
     assert sco_bandit(1, 3, 10, epsilon=1.0, t0=3).params.t0 == 3
-    with pytest.raises(ValueError, match="t0 must leave rounds after the K t0 forced ones"):
+    with pytest.raises(
+        ValueError,
+        match="t0 must leave rounds after the K t0 forced ones",
+    ):
         sco_bandit(1, 3, 9, epsilon=1.0, t0=3)
 
 
@@ -122,7 +161,8 @@ def test_an_arm_at_exactly_half_the_gap_is_no_candidate():
     policy = sco_bandit(1, 2, 50, epsilon=np.inf, t0=1, gap=1.0)
     state = policy.init(policy.params)
     state.t[0] = 2
-    state.forced[:, 0], state.arms.theta[:, 0] = (1.0, 0.5), (0.0, 1.0)
+    state.forced[:, 0] = (1.0, 0.5)
+    state.arms.theta[:, 0] = (0.0, 1.0)
     assert policy.select(policy.params, state, np.ones((2, 1)), None) == 0
     state.forced[1, 0] = 0.501
     assert policy.select(policy.params, state, np.ones((2, 1)), None) == 1
@@ -141,16 +181,36 @@ def test_leaves_of_the_tree_are_clipped_in_l2_by_default_without_the_dimension()
         assert said == pytest.approx(gaussian_epsilon(1e-4, p.sigma, shift), rel=1e-12)
         assert said == pytest.approx(4.0, rel=1e-9)
     assert made[0].params.learner.sigma == made[1].params.learner.sigma
-    slopes = [streaming.leaf(made[1].params.learner, 1, np.ones(20), y, np.zeros(20), np.zeros(20))
-              for y in (-1.2, 0.1)]  # fmt: skip
+    slopes = [
+        streaming.leaf(
+            made[1].params.learner,
+            1,
+            np.ones(20),
+            y,
+            np.zeros(20),
+            np.zeros(20),
+        )
+        for y in (-1.2, 0.1)
+    ]
     assert np.sqrt(20) * np.abs(slopes) == pytest.approx([4.4, 2 * 0.1 * np.sqrt(20)])
 
 
 def test_this_clip_costs_less_regret_than_one_that_never_binds():
     """The same world, guarantee and noise stream; 1511 (204) and 444 (25) when it was measured."""
-    keys = {"epsilon": 4.0, "delta": 1 / 20_000, "t0": 100, "label_bound": 1.2, "gap": 4.0}
+    keys = {
+        "epsilon": 4.0,
+        "delta": 1 / 20_000,
+        "t0": 100,
+        "label_bound": 1.2,
+        "gap": 4.0,
+    }
     ours = sco_bandit(20, 3, 20_000, **keys).renamed("ours")
     wide = sco_bandit(20, 3, 20_000, clip=4.4 * np.sqrt(20), **keys).renamed("wide")
     assert ours.guarantee.epsilon == pytest.approx(wide.guarantee.epsilon, rel=1e-9)
-    regret = simulate(one_context(3, 20, 2), [ours, wide], 20_000, repetitions(3, 3)).final
+    regret = simulate(
+        one_context(3, 20, 2),
+        [ours, wide],
+        20_000,
+        repetitions(3, 3),
+    ).final
     assert regret[:, 0].max() < regret[:, 1].min()

@@ -20,7 +20,10 @@ from companion.streaming_sco.streaming import streaming_fw, vertex_fw
 # The algorithm.
 
 
-@pytest.mark.parametrize(("p", "epsilon"), [(1.0, np.inf), (2.0, 8.0), (np.inf, 8.0), (1.5, 8.0)])
+@pytest.mark.parametrize(
+    ("p", "epsilon"),
+    [(1.0, np.inf), (2.0, 8.0), (np.inf, 8.0), (1.5, 8.0)],
+)
 def test_the_plain_version_of_the_chapter_is_the_kernel(p, epsilon):
     """It has learned, and the blocks of records have the same noise."""
     X, Y = regression(p, flat(3, p)).records(2_000, np.random.default_rng(1))
@@ -36,7 +39,8 @@ def test_the_plain_version_of_the_chapter_is_the_kernel(p, epsilon):
 
 def test_the_sum_is_the_recursion():
     """Of equal records only the bias of d_0 = 0 is left: minus the first gradient over t + 1."""
-    x, y = np.array([0.3, -0.2, 0.1, 0.0]), 0.7
+    x = np.array([0.3, -0.2, 0.1, 0.0])
+    y = 0.7
     out, state = learn(unclipped(4, 7, 2.0), np.tile(x, (7, 1)), np.full(7, y))
     at_last = 2 * (x @ out[-2] - y) * x
     assert state.gradient - at_last == pytest.approx(2 * y * x / 8, abs=1e-12)
@@ -44,7 +48,8 @@ def test_the_sum_is_the_recursion():
 
 def test_a_clipped_leaf_is_as_long_as_allowed_and_others_are_untouched():
     rng = np.random.default_rng(6)
-    loose, tight = unclipped(4, 100, 1.5).params, unclipped(4, 100, 1.5, clip=3.0).params
+    loose = unclipped(4, 100, 1.5).params
+    tight = unclipped(4, 100, 1.5, clip=3.0).params
     sizes = []
     for t in (1, 2, 30):
         for _ in range(200):
@@ -57,7 +62,8 @@ def test_a_clipped_leaf_is_as_long_as_allowed_and_others_are_untouched():
 
 
 def test_labels_are_clipped_and_records_counted():
-    X, Y = np.array([[0.6, -0.3], [0.2, 0.5], [-0.4, 0.1]]), np.array([9.0, -9.0, 0.3])
+    X = np.array([[0.6, -0.3], [0.2, 0.5], [-0.4, 0.1]])
+    Y = np.array([9.0, -9.0, 0.3])
     o = unclipped(2, 3, 2.0, label_bound=1.0)
     inside = learn(o, X, np.clip(Y, -1.0, 1.0))[0]
     out, state = learn(o, X, Y)
@@ -79,8 +85,11 @@ def test_gradients_of_all_losses_are_those_of_differences():
 @pytest.mark.parametrize("loss", sf.LOSSES)
 def test_an_unclipped_leaf_moves_by_at_most_the_sensitivity(p, loss):
     """Vertex steps and records on vertices, at rounds 2 and 50."""
-    rng, c, found = np.random.default_rng(1), sf.make_problem(3, 100, p, 2.0, loss, 1.2), []
-    q, (old, v, x) = sf.Params(*c[:8], np.inf, c.q, 1.0, sf.TREE), np.empty((3, 3))
+    rng = np.random.default_rng(1)
+    c = sf.make_problem(3, 100, p, 2.0, loss, 1.2)
+    found = []
+    q = sf.Params(*c[:8], np.inf, c.q, 1.0, sf.TREE)
+    old, v, x = np.empty((3, 3))
     for t in np.repeat([2, 50], 500):
         vertex(rng.standard_normal(3), p, 2.0 * rng.choice([0.1, 1.0]), old)
         vertex(old if rng.random() < 0.7 else rng.standard_normal(3), p, 2.0, v)
@@ -125,14 +134,19 @@ def nodes_of_leaves(n):
 
 
 def leaves(p, t, X, labels, theta):
-    found = [sf.leaf(p, t, x, y, theta, np.zeros(3)) for x, y in zip(X, labels, strict=True)]
+    found = [
+        sf.leaf(p, t, x, y, theta, np.zeros(3)) for x, y in zip(X, labels, strict=True)
+    ]
     return np.array(found)[:, None] * X
 
 
 @pytest.mark.parametrize("size", [0.0, 0.03, 2.0, 3.0])
 def test_no_pair_moves_further_than_the_exact_movement_and_one_as_far(size):
     p = streaming_fw(3, 10, epsilon=1.0, delta=1e-2, **OPTIONS).params
-    rng, theta, Y = np.random.default_rng(1), np.array([size / 3.0, 0.0, 0.0]), 1.2  # w = 3 theta
+    # w = 3 theta
+    rng = np.random.default_rng(1)
+    theta = np.array([size / 3.0, 0.0, 0.0])
+    Y = 1.2
     X = rng.standard_normal((1500, 3))
     X *= rng.choice([1.0, 1.0, 0.7], 1500)[:, None] / np.linalg.norm(X, axis=1)[:, None]
     g = leaves(p, 2, X, rng.choice([-Y, Y, 0.3], 1500), theta)
@@ -151,7 +165,9 @@ def test_no_pair_moves_further_than_the_exact_movement_and_one_as_far(size):
 def test_squared_shifts_of_every_leaf_are_covered_by_the_noise(kind, radius):
     """Every leaf's own releases, counted by brute force, times its own movement.  In a small ball
     the first leaf counts: w = 0 there, but it lies in one block more than any other."""
-    n, Y, budget = 11, 1.2, {"epsilon": 1.0, "delta": 1e-2}
+    n = 11
+    Y = 1.2
+    budget = {"epsilon": 1.0, "delta": 1e-2}
     o = streaming_fw(2, n, radius=radius, label_bound=Y, factorisation=kind, **budget)
     held = nodes_of_leaves(n)
     if kind == "sqrt":
@@ -160,7 +176,10 @@ def test_squared_shifts_of_every_leaf_are_covered_by_the_noise(kind, radius):
     sizes = [0.0, 1.5, 1.5] + [1 + 2 / t for t in range(4, n + 1)]
     shifts = np.array([sf.leaf_movement(radius * size, Y) for size in sizes])
     moves = np.minimum(2 * o.params.clip, shifts) * np.sqrt(held)
-    assert moves.max() == pytest.approx(o.params.sigma * pr.gaussian_mu(1.0, 1e-2), rel=1e-9)
+    assert moves.max() == pytest.approx(
+        o.params.sigma * pr.gaussian_mu(1.0, 1e-2),
+        rel=1e-9,
+    )
     assert moves.argmax() == 0 or radius == 2.0
     assert o.guarantee.epsilon == pytest.approx(1.0, rel=1e-9)
 
@@ -176,17 +195,22 @@ def test_a_record_enters_as_many_nodes_as_the_guarantee_counts():
     f = tree.root_coefficients(64)
     B = np.array([[f[i - j] if i >= j else 0.0 for j in range(64)] for i in range(64)])
     assert pytest.approx(np.tri(64), abs=1e-12) == B @ B
-    assert sf.leaf_growth(64, sf.SQRT) == pytest.approx((B**2).sum(axis=0).max(), rel=1e-12)
+    assert sf.leaf_growth(64, sf.SQRT) == pytest.approx(
+        (B**2).sum(axis=0).max(),
+        rel=1e-12,
+    )
 
 
 PRINTED = math.sqrt(8 * 16 * math.log(4000)) * 8  # 8 m'^2 log(m'/delta) 8^2, m' = 4
-NOISES = [  # n, options, how far a record moves all sums, sigma where it is not that over mu
+# n, options, how far a record moves all sums, sigma where it is not that over mu
+NOISES = [
     (7, {"calibration": "zcdp"}, 16 * math.sqrt(3), math.sqrt(3 / (2 * 0.059390)) * 16),
     (7, {}, 6.097786 * math.sqrt(2), None),
     (7, {"clip": 0.5}, math.sqrt(3), None),
     (7, {"clip": np.inf}, 16 * math.sqrt(3), None),
     (7, {"calibration": "paper"}, 16 * math.sqrt(3), PRINTED),
-    (7, {"calibration": "paper", "p": np.inf}, 16 * math.sqrt(3), PRINTED),  # kappa = d cancels
+    # kappa = d cancels
+    (7, {"calibration": "paper", "p": np.inf}, 16 * math.sqrt(3), PRINTED),
     # sum f^2 = 1 + 1/4 + 9/64 at n = 3, for later leaves 1 + 1/4
     (3, {"factorisation": "sqrt"}, 6.097786 * math.sqrt(1.25), None),
     (3, {"factorisation": "sqrt", "p": 1.5, "clip": 4.0}, 8 * math.sqrt(1.390625), None),
@@ -201,7 +225,9 @@ def test_noise_of_sums_by_hand(n, options, moved, sigma):
     sigma = sigma or moved / 0.388401
     assert o.params.sigma == pytest.approx(sigma, rel=2e-5)
     true = pr.gaussian_epsilon(1e-3, sigma, moved)
-    assert o.guarantee.epsilon == pytest.approx(true, rel=1e-4) or "zcdp" in options.values()
+    assert (
+        o.guarantee.epsilon == pytest.approx(true, rel=1e-4) or "zcdp" in options.values()
+    )
     assert o.guarantee.epsilon < 1.0 + 1e-9
     assert o.guarantee.claimed == ((1.0, 1e-3) if "paper" in options.values() else None)
 
@@ -212,11 +238,14 @@ def test_noise_of_sums_by_hand(n, options, moved, sigma):
 def law(o, selector, total):
     """Exact probabilities of the vertices e_1, ..., -e_d at the first step, by quadrature."""
     score = o.params.radius * total / 2 / sf.noise_scale(o.params, 1)
-    both, d = np.concatenate([-score, score]), len(score)
+    both = np.concatenate([-score, score])
+    d = len(score)
     if selector == "gumbel":
         return np.exp(both - both.max()) / np.exp(both - both.max()).sum()
-    z, chances = np.linspace(-60, 60, 48_001), []
-    below, laplace = sps.laplace.cdf(z[:, None], both), sps.laplace.pdf(z[:, None], both)
+    z = np.linspace(-60, 60, 48_001)
+    chances = []
+    below = sps.laplace.cdf(z[:, None], both)
+    laplace = sps.laplace.pdf(z[:, None], both)
     for j in range(2 * d):
         others = np.delete(below, j, axis=1)  # noise of its own for both signs
         if selector == "coordinates":  # the noisy value of largest size, with its sign
@@ -229,8 +258,11 @@ def law(o, selector, total):
 @pytest.mark.parametrize("selector", sf.SELECTORS)
 def test_selectors_have_their_law(selector):
     o = vertex_fw(3, 50, epsilon=8.0, delta=1e-2, radius=1.5, selector=selector)
-    total, rng, counts = np.array([6.0, -9.0, 2.0]), np.random.default_rng(9), np.zeros(6)
-    v, gradient = np.empty(3), np.empty(3)
+    total = np.array([6.0, -9.0, 2.0])
+    rng = np.random.default_rng(9)
+    counts = np.zeros(6)
+    v = np.empty(3)
+    gradient = np.empty(3)
     for _ in range(20_000):
         sf.choose(o.params, 1, total, gradient, v, rng)
         j = int(np.abs(v).argmax())
@@ -242,8 +274,13 @@ def test_selectors_have_their_law(selector):
 
 @pytest.mark.parametrize("schedule", [sf.PAPER, sf.FALLING, sf.CONSTANT])
 def test_sums_of_losses_beyond_a_million_are_bounded_closely(schedule):
-    n, t = 3_000_000, np.arange(1.0, 3_000_001.0)
-    a = {sf.PAPER: np.sqrt(t) / (t + 1), sf.FALLING: 1 / np.sqrt(t), sf.CONSTANT: np.ones(n)}
+    n = 3_000_000
+    t = np.arange(1.0, 3_000_001.0)
+    a = {
+        sf.PAPER: np.sqrt(t) / (t + 1),
+        sf.FALLING: 1 / np.sqrt(t),
+        sf.CONSTANT: np.ones(n),
+    }
     exact = a[schedule].sum(), (a[schedule] ** 2).sum()
     for ours, true in zip(sf.schedule_sums(schedule, n), exact, strict=True):
         assert true * (1 - 1e-12) <= ours < true * (1 + 1e-5)
@@ -254,7 +291,11 @@ CHOICES = [  # options, scale, b_4 / scale
     ({"calibration": "paper", "selector": "argmin", "delta": 1e-2}, 271.647, 0.5),
     ({"selector": "gumbel"}, 16 / math.sqrt(8 * RHO / 50), 0.2),
     ({"selector": "argmin"}, 16 / math.sqrt(2 * RHO / 50), 0.2),
-    ({"selector": "coordinates", "schedule": "falling"}, 16 / math.sqrt(2 * RHO / 4.499205), 0.4),
+    (
+        {"selector": "coordinates", "schedule": "falling"},
+        16 / math.sqrt(2 * RHO / 4.499205),
+        0.4,
+    ),
     ({"selector": "gumbel", "clip": 1.0}, 4 / math.sqrt(8 * RHO / 50), 0.2),
 ]
 
@@ -277,10 +318,22 @@ PRINTED_LEMMA = {"n": 1000, "p": 1.5, "calibration": "paper", "epsilon": 22.1}
 PAIRS = "must go with one of .'tree', 'argmin'. and clip=None"
 REFUSED = [
     (streaming_fw, PRINTED_LEMMA, r"epsilon must be at most 22 \(2 per node\)"),
-    (streaming_fw, {"calibration": "paper", "clip": 3.0}, f"{PAIRS}; got 'tree', clip=3.0"),
-    (streaming_fw, {"calibration": "zcdp", "factorisation": "sqrt"}, "needs calibration='correc"),
+    (
+        streaming_fw,
+        {"calibration": "paper", "clip": 3.0},
+        f"{PAIRS}; got 'tree', clip=3.0",
+    ),
+    (
+        streaming_fw,
+        {"calibration": "zcdp", "factorisation": "sqrt"},
+        "needs calibration='correc",
+    ),
     (vertex_fw, {"calibration": "paper"}, f"{PAIRS}; got 'gumbel'"),
-    (vertex_fw, {"n": 1, "calibration": "paper", "selector": "argmin"}, "n must be at least 2 for"),
+    (
+        vertex_fw,
+        {"n": 1, "calibration": "paper", "selector": "argmin"},
+        "n must be at least 2 for",
+    ),
     (streaming_fw, {"n": 1, "delta": None}, "n must be at least 2 where delta is None"),
     (streaming_fw, {"n": 10**9, "factorisation": "sqrt"}, "n must be an integer in"),
 ]
@@ -308,7 +361,15 @@ def test_leaves_for_sums_are_clipped_in_the_euclidean_norm():
 
 
 def test_leaves_for_concentrated_privacy_are_clipped_in_the_dual_norm():
-    p = streaming_fw(4, 10, epsilon=1.0, delta=1e-2, p=1.0, clip=1.0, calibration="zcdp").params
+    p = streaming_fw(
+        4,
+        10,
+        epsilon=1.0,
+        delta=1e-2,
+        p=1.0,
+        clip=1.0,
+        calibration="zcdp",
+    ).params
     assert sf.leaf(p, 1, np.ones(4), 1.0, np.zeros(4), np.zeros(4)) == pytest.approx(-1.0)
 
 

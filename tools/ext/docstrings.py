@@ -19,7 +19,10 @@ def complaints(lines):
     return said.getvalue()
 
 
-BLOCK = re.compile(r"(?<=^Parameters\n----------\n).*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"(?<=^Parameters\n----------\n).*?(?=\n\n|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def _parameters(app, what, name, obj, options, lines):
@@ -30,7 +33,9 @@ def _parameters(app, what, name, obj, options, lines):
         return re.sub(r"^(\S.*?) : ", r"\1\n    ", match[0], flags=re.MULTILINE) + "\n"
 
     text = BLOCK.sub(below, "\n".join(lines))
-    lines[:] = re.sub(r"^(Returns|Raises)\n-+\n", r"\1 ", text, flags=re.MULTILINE).split("\n")
+    lines[:] = re.sub(r"^(Returns|Raises)\n-+\n", r"\1 ", text, flags=re.MULTILINE).split(
+        "\n"
+    )
 
 
 def _readable(app, what, name, obj, options, lines):

@@ -21,7 +21,9 @@ def _config(app, config):
     config.mathjax_options = {"defer": "defer"}
     for listeners in app.events.listeners.values():
         listeners[:] = [x for x in listeners if x.handler.__module__ != "sphinx_thebe"]
-    app.registry.css_files[:] = [x for x in app.registry.css_files if x[0] != "sphinx-thebe.css"]
+    app.registry.css_files[:] = [
+        x for x in app.registry.css_files if x[0] != "sphinx-thebe.css"
+    ]
 
 
 def _copy(app, error):
@@ -36,7 +38,9 @@ def _copy(app, error):
         else:
             shutil.copy2(wheel / name, target / name)
     script = Path(app.outdir) / "_static" / "scripts" / "fontawesome.js"
-    script.write_text("/* not needed: the theme's style sheet has the same icons as a font */\n")
+    script.write_text(
+        "/* not needed: the theme's style sheet has the same icons as a font */\n"
+    )
 
 
 def setup(app):

@@ -11,8 +11,20 @@ import json
 import re
 from pathlib import Path
 
-KINDS = ("theorem", "corollary", "proposition", "lemma", "definition", "remark", "algorithm",
-         "figure", "table", "section", "appendix", "claim")  # fmt: skip
+KINDS = (
+    "theorem",
+    "corollary",
+    "proposition",
+    "lemma",
+    "definition",
+    "remark",
+    "algorithm",
+    "figure",
+    "table",
+    "section",
+    "appendix",
+    "claim",
+)
 NUMBER = r"[A-Z]{0,2}\.?\d[\w.]*"
 PLURAL = {"corollaries": "corollary", "appendices": "appendix"}
 NAMED = re.compile(
@@ -20,7 +32,8 @@ NAMED = re.compile(
     re.IGNORECASE,
 )
 BOX = re.compile(
-    r'<div class="proof [^"]*" id="([^"]+)">\s*<p class="admonition-title">(.*?)</p>', re.DOTALL
+    r'<div class="proof [^"]*" id="([^"]+)">\s*<p class="admonition-title">(.*?)</p>',
+    re.DOTALL,
 )
 CLAIM = re.compile(r'<div class="claim" id="([^"]+)"><p>(.*?)</p>', re.DOTALL)
 TERM = re.compile(r'<dt id="(term-[^"]+)">(.*?)<a class="headerlink"', re.DOTALL)
@@ -45,17 +58,33 @@ def entries(body, url, source):
     """[[places named, what is shown, address, source]] of boxes and claims on a page."""
     boxes = [(anchor, words(said)) for anchor, said in BOX.findall(body)]
     # the book's own number comes first ("Theorem 1.3"); the paper's place is in the title
-    found = [[named(re.sub(r"^\w+ [\w.]+ ", "", said)), said, anchor] for anchor, said in boxes]
+    found = [
+        [named(re.sub(r"^\w+ [\w.]+ ", "", said)), said, anchor] for anchor, said in boxes
+    ]
     for anchor, said in CLAIM.findall(body):
-        found.append([named(words(" ".join(re.findall(r"<small>(.*?)</small>", said)))),
-                      words(VERDICT.sub("", said)), anchor])  # fmt: skip
-    return [[keys, said, f"{url}#{anchor}", source] for keys, said, anchor in found if keys]
+        found.append(
+            [
+                named(words(" ".join(re.findall(r"<small>(.*?)</small>", said)))),
+                words(VERDICT.sub("", said)),
+                anchor,
+            ]
+        )
+    return [
+        [keys, said, f"{url}#{anchor}", source] for keys, said, anchor in found if keys
+    ]
 
 
 def terms(body, url):
     """[[word], word, address, source] of the words that a page explains."""
-    return [[[words(said).lower()], words(said), f"{url}#{anchor}", "Glossary: what the word means"]
-            for anchor, said in TERM.findall(body)]  # fmt: skip
+    return [
+        [
+            [words(said).lower()],
+            words(said),
+            f"{url}#{anchor}",
+            "Glossary: what the word means",
+        ]
+        for anchor, said in TERM.findall(body)
+    ]
 
 
 def _body(app, pagename, templatename, context, doctree):
@@ -64,11 +93,16 @@ def _body(app, pagename, templatename, context, doctree):
         target = Path(app.outdir) / "_static" / "places.js"
         target.parent.mkdir(exist_ok=True)
         every = [entry for page in sorted(found) for entry in found[page]]
-        target.write_text(f"window.PLACES = {json.dumps(every, ensure_ascii=False)};\n", "utf8")
+        target.write_text(
+            f"window.PLACES = {json.dumps(every, ensure_ascii=False)};\n",
+            "utf8",
+        )
         app.add_js_file("places.js")
         app.add_js_file("search.js")
     elif "body" in context and re.fullmatch(r"book/\w+", pagename):
-        title, url, body = words(context["title"]), f"{pagename}.html", context["body"]
+        title = words(context["title"])
+        url = f"{pagename}.html"
+        body = context["body"]
         page = [[title.lower(), pagename.removeprefix("book/")], title, url, "Page"]
         found[pagename] = [page, *entries(body, url, title), *terms(body, url)]
 
